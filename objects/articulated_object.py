@@ -14,6 +14,7 @@ from unlatch.objects.carrying.find_regions import find_regions
 from unlatch.objects.carrying.region import Region, RegionOpening
 from unlatch.objects.resting.side import RestsOn
 from unlatch.simcore.errors import AssetError, close_matches
+from unlatch.simcore.geometry import turn_to_x
 from unlatch.simcore.sums import sum_in_order
 from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
@@ -43,8 +44,9 @@ class ObjectAsset:
     """Dry friction by joint name [N m or N]."""
     damping: dict[str, float] = field(default_factory=dict)
     """Viscous damping by joint name [N m s/rad or N s/m]."""
-    peer_turn: int = 2
-    """Quarter turns about z from the root link to the object as GenSim2 places it, whose front is towards -x."""
+    R_obj_peer: np.ndarray = field(default_factory=lambda: turn_to_x(2))
+    """(3, 3) rotation of the frame in which GenSim2 states axes, in the root link frame. Of an object that stands, z
+    is up and x into the front; as the object is laid down, the frame turns with it."""
     parameters: dict[str, float | str] = field(default_factory=dict)
     """Values that the generator drew or the importer chose; recorded with the episode."""
     rests_on: RestsOn = RestsOn.bottom
@@ -54,8 +56,10 @@ class ObjectAsset:
 
     def __post_init__(self) -> None:
         bounds = np.array(self.bounds_obj, dtype=float).reshape(2, 3)
-        bounds.setflags(write=False)
-        object.__setattr__(self, "bounds_obj", bounds)
+        R_obj_peer = np.array(self.R_obj_peer, dtype=float).reshape(3, 3)
+        for name, array in (("bounds_obj", bounds), ("R_obj_peer", R_obj_peer)):
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
 
     @cached_property
     def model(self) -> UrdfModel:

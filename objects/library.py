@@ -31,6 +31,7 @@ from unlatch.objects.resting.turned_object import turn_object
 from unlatch.objects.validation import check_articulation
 from unlatch.simcore.cache import content_hash
 from unlatch.simcore.errors import count_noun
+from unlatch.simcore.geometry import turn_to_x
 from unlatch.simcore.scratch import scratch_files
 
 _SHOWN_IDS = 3
@@ -211,10 +212,11 @@ def _load_procedural(cfg: ObjectCfg) -> ObjectAsset:
     check_category(cfg, GENERATORS.names())
     generate: Callable[..., GeneratedObject] = GENERATORS.load(cfg.category)
     seed = int(cfg.instance or 0)
-    made = generate(seed, name=cfg.category)
+    made, R_obj_peer = generate(seed, name=cfg.category), turn_to_x(2)
     if cfg.rests_on not in _STANDING:
         lying = turn_object(made.model, made.articulation, made.bounds_obj, cfg.rests_on, front_part=None)
         made = replace(made, model=lying.model, articulation=lying.articulation, bounds_obj=lying.bounds_obj)
+        R_obj_peer = lying.R_lying_standing @ R_obj_peer
     files = {URDF_FILE: made.model.to_urdf().encode(), ANNOTATION_FILE: made.articulation.to_yaml().encode()}
     digest = content_hash(files)
     folder = scratch_files(f"{cfg.category}-{digest[:24]}", files)
@@ -229,6 +231,7 @@ def _load_procedural(cfg: ObjectCfg) -> ObjectAsset:
         bounds_obj=made.bounds_obj,
         friction=made.friction,
         damping=made.damping,
+        R_obj_peer=R_obj_peer,
         parameters=made.parameters,
         write_textured=partial(write_textured_urdf, made, folder.name, URDF_FILE) if made.textures else None,
     )

@@ -14,7 +14,7 @@ from unlatch.objects.annotation import HandleType, Part
 from unlatch.objects.scene_object import SceneObject
 from unlatch.robots.gripper import GripperCfg
 from unlatch.simcore.errors import SkillError
-from unlatch.simcore.geometry import Pose, turn_to_x
+from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.success_rules import SuccessRule
 from unlatch.skills.contract.command import JointMotion, ManipCommand, ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg, part_acted_on
@@ -375,7 +375,7 @@ class ArticulationSkill(Skill):
                 lower=joint.lower,
                 upper=joint.upper,
             ),
-            R_base_object=frames["obj"].R @ turn_to_x(self.object.asset.peer_turn),
+            R_base_object=frames["obj"].R @ self.object.asset.R_obj_peer,
             s_closed=self.part.openness.closed,
             s_open=self.part.openness.open,
         )

@@ -2,13 +2,15 @@
 
 The arms are impedance-controlled: joint torques follow `K (q_target - q)`. To press at the fingertips with a force F,
 the targets are therefore off the planned joints by `K^-1 J^T F`, where J is the Jacobian of the fingertips. In
-equilibrium, the joints are those of the plan, and the force is F. A face that is a millimetre off changes the force by
-the stiffness of the arm at its fingertips, 0.8 to 6 N/mm for a Panda.
+equilibrium, the joints are those of the plan, and the force is F. It has two parts: the press into the face, and the
+load along the face that keeps the part moving. Without the second one, the arm would lag behind its part, and as its
+joints are coupled, it would also press less: by 32 of 48 N in one pose of a Panda that drags 20 N. A face that is a
+millimetre off changes the force by the stiffness of the arm at its fingertips, 0.8 to 6 N/mm for a Panda.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,7 +22,7 @@ from unlatch.robots.gripper import GripperCfg
 from unlatch.simcore.geometry import unit
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.contract.command import JointMotion, ManipCommand, ManipKind, Phase
-from unlatch.skills.gripping import SAFETY_FACTOR, joint_load
+from unlatch.skills.gripping import SAFETY_FACTOR, joint_load, steady_load
 from unlatch.skills.strategies.open_close import SPOT
 from unlatch.solver.planning.plan import KeyframePlan, Segment
 from unlatch.solver.scene import ArmModel
@@ -54,6 +56,8 @@ class Press:
     """What drags the part with the smallest safety factor [N]."""
     most_n: float
     """Largest force with which the hand may press [N]."""
+    along_n: float = 0.0
+    """Force along the face that keeps the part moving [N]."""
 
     @property
     def is_enough(self) -> bool:
@@ -76,13 +80,26 @@ def choose_press(gripper: GripperCfg, load_n: float) -> Press:
     return Press(min(wanted, most_n), _LEAST_SAFETY * load_n / friction, most_n)
 
 
+def press_of_setting(
+    asset: ObjectAsset, part: Part, setting: PlannerSettingCfg, gripper: GripperCfg, *, opens: bool
+) -> Press:
+    """Returns the force with which fingertips press to drag a part as a setting says; see `choose_press`."""
+    point = pressed_point(part, setting)
+    along_n = steady_load(asset, part, opens=opens) / _lever_of(asset, part, point)
+    return replace(choose_press(gripper, drag_load(asset, part, point, opens=opens)), along_n=along_n)
+
+
 def drag_load(asset: ObjectAsset, part: Part, point: Array, *, opens: bool) -> float:
     """Returns the force along the face at a point (3,) of the part's link that moves the part [N]."""
-    lever = max(lever_m(asset.model, part, point), 1e-3)
+    lever = _lever_of(asset, part, point)
     peak_n = part.peak_opening_force_n if opens else part.peak_closing_force_n
     if peak_n > 0.0:  # catch and gasket are stated at the handle
         peak_n *= lever_m(asset.model, part, part.keypoint("articulated_object_head").xyz) / lever
     return joint_load(asset, part) / lever + peak_n
+
+
+def _lever_of(asset: ObjectAsset, part: Part, point: Array) -> float:
+    return max(lever_m(asset.model, part, point), 1e-3)
 
 
 def pressed_point(part: Part, setting: PlannerSettingCfg) -> Array:
@@ -160,12 +177,15 @@ def slide_on_face(setting: PlannerSettingCfg, moved: Array) -> float:
 
 
 def _press_forces(skill: ArticulationSkill, segment: Segment, press: Press) -> Array:
-    """Returns the (T, 3) forces on the face along a segment, base frame [N]."""
+    """Returns the (T, 3) forces on the face along a segment, base frame [N]: into the face, and along the motion."""
     scene = skill.snapshot()
     inward = scene.R_base_link @ unit(np.array(skill.cfg.planner_setting.press_direction))
     if segment.s is None:
         return np.tile(press.force_n * inward, (len(segment.q), 1))
-    return np.array([press.force_n * (scene.joint.motion(float(s) - scene.s)[0] @ inward) for s in segment.s])
+    joint, spot = scene.joint, scene.keypoint(SPOT)
+    along = joint.axis if joint.prismatic else unit(np.cross(joint.axis, spot - joint.origin))
+    force = press.force_n * inward + press.along_n * np.sign(segment.s[-1] - segment.s[0]) * along
+    return np.array([joint.motion(float(s) - scene.s)[0] @ force for s in segment.s])
 
 
 def _fingertips(arm: ArmModel) -> Array:

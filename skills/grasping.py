@@ -11,7 +11,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from unlatch.objects.annotation import HandleType
+from unlatch.objects.annotation import HandleType, Part
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.robots.gripper import GripperCfg
 from unlatch.skills.articulation import LED_SHARE, ArticulationSkill
 from unlatch.skills.contract.command import JointMotion, ManipCommand, ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg
@@ -20,12 +22,10 @@ from unlatch.skills.dragging import (
     LIFTED_S,
     MOST_SLID_M,
     Press,
-    choose_press,
     drag_commands,
-    drag_load,
     find_weak_joint,
     fingertips_on_part,
-    pressed_point,
+    press_of_setting,
     slide_on_face,
 )
 from unlatch.skills.strategies.open_close import is_round
@@ -124,9 +124,15 @@ class GraspingSkill(ArticulationSkill):
 
     def _choose_press(self) -> Press:
         """Returns how hard the fingertips press; see `choose_press`."""
-        point = pressed_point(self.part, self.cfg.planner_setting)
-        load_n = drag_load(self.object.asset, self.part, point, opens=self.opens is not False)
-        return choose_press(self.context.arm.cfg.gripper, load_n)
+        gripper, opens = self.context.arm.cfg.gripper, self.opens is not False
+        return press_of_setting(self.object.asset, self.part, self.cfg.planner_setting, gripper, opens=opens)
+
+    @classmethod
+    def declare_press(cls, cfg: SkillCfg, asset: ObjectAsset, part: Part | None, gripper: GripperCfg) -> float | None:
+        """See `Skill.declare_press`: the force with which fingertips drag the part."""
+        if part is None or not cfg.planner_setting.drags:
+            return None
+        return press_of_setting(asset, part, cfg.planner_setting, gripper, opens=cls.opens is not False).force_n
 
     def _knob_width_m(self) -> float | None:
         """Returns the smallest width of the knob to hold [m]; None if the part is held elsewhere."""

@@ -91,6 +91,22 @@ def joint_load(asset: ObjectAsset, part: Part) -> float:
     return effort
 
 
+def steady_load(asset: ObjectAsset, part: Part, *, opens: bool) -> float:
+    """Returns the effort at the joint that keeps a part moving as fast as the planner moves it [N m or N].
+
+    It is the dry friction and the damping of the joint and, of a slider, its weight along the motion. It is negative if
+    the part would slide down by itself.
+    """
+    sliding = asset.model.joints[part.joint].kind == "prismatic"
+    speed = SLIDER_SPEED_M_S if sliding else HINGE_SPEED_RAD_S
+    effort = asset.friction.get(part.joint, 0.0) + asset.damping.get(part.joint, 0.0) * speed
+    if sliding:
+        T_root_joint, axis = _find_axis(asset, part)
+        mass_kg, _, _ = _sum_moving_mass(asset, asset.model.joints[part.joint].child, axis, T_root_joint.p)
+        effort += mass_kg * _GRAVITY_M_S2 * float(axis[2]) * part.openness.sign * (1.0 if opens else -1.0)
+    return effort
+
+
 def _find_axis(asset: ObjectAsset, part: Part) -> tuple[Pose, np.ndarray]:
     """Returns the frame of a part's joint, and its axis (3,), in the object's root link frame."""
     model, joint = asset.model, asset.model.joints[part.joint]

@@ -74,7 +74,8 @@ class PlanningScene:
     moving_names: frozenset[str] = field(default_factory=frozenset)
     """Names of the keypoints and axes that move with the part."""
     R_base_object: Array | None = None
-    """(3, 3) rotation of the object as GenSim2 places it: z up, x into its front; None: that of the world frame."""
+    """(3, 3) rotation of the frame in which GenSim2 states axes: z up and x into the front of an object that stands;
+    None: that of the world frame."""
     cross_sign: float = 1.0
     """-1 where cross products of a setting change their sign: it is written for the mirror image of the part."""
 

@@ -26,6 +26,7 @@ from unlatch.objects.importers.urdf_folder import is_urdf_folder, urdf_instances
 from unlatch.simcore.cache import cache_root, cached_folder, json_hash
 from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
 from unlatch.simcore.files import plain_name
+from unlatch.simcore.geometry import turn_to_x
 from unlatch.simcore.urdf.reader import read_urdf
 
 VERSION = 10
@@ -77,7 +78,7 @@ def load_urdf_object(cfg: ObjectCfg) -> ObjectAsset:
         damping=facing["damping"],
         parameters=facts["parameters"],
         # GenSim2 states axes in the root link of the file
-        peer_turn=turn if source.urdf == PARTNET_URDF else 2,
+        R_obj_peer=turn_to_x(turn if source.urdf == PARTNET_URDF else 2),
     )
 
 

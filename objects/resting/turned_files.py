@@ -18,7 +18,7 @@ from unlatch.simcore.cache import cache_root, cached_folder, json_hash
 from unlatch.simcore.files import plain_name
 from unlatch.simcore.meshes.mesh_dependencies import model_files
 
-VERSION = 1
+VERSION = 2
 """Raise it with every change of the output: cached objects are then turned again."""
 
 _URDF_FILE = "object.urdf"
@@ -49,6 +49,7 @@ def write_turned_object(
         articulation=read_articulation(folder),
         content_hash=digest,
         bounds_obj=np.array(facts["bounds_obj"]),
+        R_obj_peer=np.array(facts["R_lying_standing"]) @ asset.R_obj_peer,
     )
 
 
@@ -63,5 +64,8 @@ def _write_turned(asset: ObjectAsset, side: RestsOn, front_part: str | None, fol
         shutil.copyfile(source / PHYSICS_FILE, folder / PHYSICS_FILE)
     (folder / _URDF_FILE).write_text(lying.model.to_urdf(), encoding="utf-8")
     write_articulation(lying.articulation, folder / ANNOTATION_FILE)
-    facts = {"bounds_obj": lying.bounds_obj.round(6).tolist()}
+    facts = {
+        "bounds_obj": lying.bounds_obj.round(6).tolist(),
+        "R_lying_standing": lying.R_lying_standing.round().tolist(),  # quarter turns: exact
+    }
     (folder / _FACTS_FILE).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")

@@ -31,6 +31,8 @@ class TurnedObject:
     articulation: Articulation
     bounds_obj: np.ndarray
     """(2, 3) lower and upper corner of the closed object in its root link frame [m]."""
+    R_lying_standing: np.ndarray
+    """(3, 3) rotation of the root link frame of the standing object, in that of the lying one."""
 
 
 def turn_object(
@@ -68,7 +70,7 @@ def turn_object(
         )
         for part in made.parts
     }
-    return TurnedObject(made.model, replace(made.articulation, parts=parts), made.bounds_obj)
+    return TurnedObject(made.model, replace(made.articulation, parts=parts), made.bounds_obj, R)
 
 
 def outward_of(part: Part, model: UrdfModel, articulation: Articulation) -> np.ndarray:

@@ -298,6 +298,8 @@ SKILL_FIELDS: dict[str, str] = {
     "zero_force_contacts": "Optional; number of forbidden contact points without force. The verdict ignores them.",
     "grip_force_n": "Optional; force with which the hand grips [N], chosen for the part that is hardest to move in the "
     "episode, between `least_force_n` and `grip_force_n` of the gripper.",
+    "press_force_n": "Optional; force with which closed fingertips press on the face of a part that they drag by "
+    "friction [N].",
     "plan": "Optional; the plan: keyframes, residuals, counts, times. If there is no plan: the diagnosis.",
     "finger_contact_required": "Whether the fingers must touch the part while it moves.",
 }

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from unlatch.objects.annotation import Articulation
+from unlatch.objects.annotation import Articulation, Part
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.carrying.conditions import ObjectCondition
 from unlatch.robots.action import ArmAction
@@ -246,6 +246,14 @@ class Skill(ABC):
         """Returns the link of the object that the fingers may touch; None = the link of its part.
 
         Like `declare_rule`, it knows only the entry in the chain, and the annotation of the object.
+        """
+        return None
+
+    @classmethod
+    def declare_press(cls, cfg: SkillCfg, asset: ObjectAsset, part: Part | None, gripper: GripperCfg) -> float | None:
+        """Returns the force with which closed fingertips press on the part to drag it [N]; None: they do not drag it.
+
+        Like `declare_rule`, it knows only the entry in the chain, the object and the arm's gripper.
         """
         return None
 

@@ -112,6 +112,10 @@ class PlanBudget(PlannerCfg):
         """Returns the same budget with another limit of work, of which nothing is spent yet."""
         return replace(self, work=work, meter=_full_meter(work))
 
+    def with_part(self, share: float) -> PlanBudget:
+        """Returns the same budget with a share of the work, from 0 to 1, and of the allowance."""
+        return self.with_work(max(_BUDGET_RANGES["work"][0], int(share * self.work)))
+
     def with_share(self, share: float) -> PlanBudget:
         """Returns the same budget with a share of the work, from 0 to 1, and the whole allowance."""
         return replace(self, meter=WorkMeter(int(share * self.work), allowance=self.meter.allowance))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from unlatch.configs.cross_checks import check_episode
+from unlatch.objects.resting.side import RestsOn
 from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.episode import EpisodeRecord
@@ -103,6 +104,24 @@ def test_an_object_stands_again_where_no_side_has_a_plan(monkeypatch: pytest.Mon
     assert "rests_on" not in record.layout["instances"]["box"]
     assert [item["rests_on"] for item in record.layout["preplan"]["other_sides"]] == [{"box": "back"}]
     assert check_record(record, CriteriaSource(cfg).derive) == []
+
+
+def test_the_other_sides_share_the_work_of_one_search(monkeypatch: pytest.MonkeyPatch):
+    works: dict[RestsOn, set[int]] = {}
+
+    def plan(self: Open, rng: np.random.Generator) -> bool:
+        works.setdefault(self.object.asset.rests_on, set()).add(self.context.budget.work)
+        self.fail("path_infeasible", "not here")
+        return False
+
+    monkeypatch.setattr(Open, "plan", plan)
+    chosen = ("object=microwave", "object.instance=0", "skill=open", "object.rests_on=any", "skills.0.candidates=1")
+    cfg = load(*chosen, seed=5)
+    with EpisodeRunner(cfg) as runner:
+        assert runner.run(0).code == "invalid_layout"
+    assert works.pop(RestsOn.bottom) == {cfg.planner.work}
+    assert len(works) > 1
+    assert sum(max(each) for each in works.values()) <= cfg.planner.work
 
 
 def test_a_refused_small_object_suggests_the_other_sides(monkeypatch: pytest.MonkeyPatch):

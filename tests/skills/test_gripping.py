@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_forces import Catch, ClosingForces
-from unlatch.objects.config import ObjectCfg
+from unlatch.objects.config import ObjectCfg, ObjectSource
 from unlatch.objects.library import load_object
 from unlatch.robots.franka_panda import franka_panda
 from unlatch.robots.xarm6 import xarm6
-from unlatch.skills.gripping import SAFETY_FACTOR, grip_force, handle_load
+from unlatch.skills.gripping import SAFETY_FACTOR, grip_force, handle_load, steady_load
 
 PANDA = franka_panda().arms[0].gripper
 XARM = xarm6().arms[0].gripper
+
+SASH = """<robot name="window">
+  <link name="frame"><visual><geometry><box size="0.1 0.6 0.1"/></geometry></visual></link>
+  <link name="sash">
+    <visual><origin xyz="0 0 0.3"/><geometry><box size="0.04 0.5 0.4"/></geometry></visual>
+    <inertial><mass value="1.5"/><inertia ixx="0.05" iyy="0.03" izz="0.03" ixy="0" ixz="0" iyz="0"/></inertial>
+  </link>
+  <joint name="lift" type="prismatic"><parent link="frame"/><child link="sash"/><origin xyz="0 0 0.1"/>
+    <axis xyz="0 0 1"/><limit lower="0" upper="0.3"/><dynamics friction="20" damping="2"/></joint>
+</robot>
+"""
 
 
 def made(category: str) -> ObjectAsset:
@@ -77,3 +89,25 @@ def test_the_weight_of_a_lid_counts_and_that_of_an_upright_door_does_not(monkeyp
     monkeypatch.setattr("unlatch.skills.gripping._GRAVITY_M_S2", 0.0)
     assert with_weight[0] > load_of(lid) + 1.0
     assert with_weight[1] == pytest.approx(load_of(door))
+
+
+def test_the_weight_of_a_sash_resists_the_hand_upwards_and_helps_it_downwards(tmp_path: Path) -> None:
+    (tmp_path / "window.urdf").write_text(SASH)
+    cfg = ObjectCfg(
+        "window", "window", ObjectSource.urdf, root=str(tmp_path / "window.urdf"), cache_dir=str(tmp_path / "cache")
+    )
+    asset = load_object(cfg, rng=np.random.default_rng(0))
+    (part,) = asset.articulation.parts.values()
+    upwards = part.openness.sign * float(asset.model.joints[part.joint].axis[2]) > 0.0
+    up_n, down_n = (steady_load(asset, part, opens=opens) for opens in (upwards, not upwards))
+    resisting_n = asset.friction[part.joint] + 0.15 * asset.damping[part.joint]
+    assert up_n == pytest.approx(resisting_n + 9.81 * 1.5)
+    assert down_n == pytest.approx(resisting_n - 9.81 * 1.5)
+
+
+def test_the_steady_load_of_a_knob_is_its_friction_and_damping() -> None:
+    asset = made("faucet")
+    (part, *_) = asset.articulation.parts.values()
+    assert steady_load(asset, part, opens=True) == pytest.approx(
+        asset.friction[part.joint] + 0.5 * asset.damping[part.joint]
+    )

@@ -110,7 +110,7 @@ class Stage:
         )
         skill.object = SimpleNamespace(
             seen_frames=lambda part: frames,
-            asset=SimpleNamespace(peer_turn=0),
+            asset=SimpleNamespace(R_obj_peer=np.eye(3)),
             pose_error=PoseEstimateError([("door", name) for name in scene.keypoints], joints=["hinge"]),
             body=SimpleNamespace(joint=lambda name: joint),
             joint_position=lambda name: scene.s,

@@ -134,6 +134,7 @@ class ExpectedSkills:
         chosen = self._find_strategy(index, place, part, arm, 0.0 if s is None else float(s[start]))
         kind, entry = skill_class(chosen.name), cfg.skills[place]
         link = kind.declare_link(chosen, asset.articulation)
+        press_n = kind.declare_press(chosen, asset, part, arm.gripper)
         step = language_step(cfg, self._assets, place)
         conditions = [each.describe(self._assets) for each in kind.declare_conditions(chosen, self._assets)]
         return {
@@ -150,6 +151,7 @@ class ExpectedSkills:
             "s0": None if s is None else float(s[start]),
             "s_end": None if s is None else float(s[read_frame(recorded, "frame_end", self._record.n_actions)]),
             "grip_force_n": grip_force(arm.gripper, self._load_n),
+            "press_force_n": ABSENT if press_n is None else press_n,
             **({} if kind.executes else {"strategy": None}),
             **dict.fromkeys(OPTIONAL_RULES, ABSENT),
             **kind.declare_rule(chosen, arm.gripper).to_entry(),

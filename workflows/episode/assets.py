@@ -44,17 +44,12 @@ def load_assets(
     return assets
 
 
-def lay_on_other_sides(
-    cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]
-) -> Iterator[tuple[dict[str, RestsOn], dict[str, ObjectAsset]]]:
-    """Yields the sides and all objects for each other way in which those with `rests_on=any` lie stably.
+def find_other_sides(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> list[dict[str, RestsOn]]:
+    """Returns the side of each object with `rests_on=any`, for each other way in which they lie stably.
 
     Args:
         cfg: The episode, with its derived task.
         assets: The objects by name, which stand.
-
-    Raises:
-        AssetError: An object cannot be laid on that side.
     """
     cfgs = cfg.all_objects()
     turnable = {
@@ -62,15 +57,25 @@ def lay_on_other_sides(
         for name, asset in assets.items()
         if cfgs[name].rests_on is RestsOn.any
     }
-    for chosen in product(*turnable.values()):
-        sides = dict(zip(turnable, chosen, strict=True))
-        if any(side is not RestsOn.bottom for side in chosen):
-            turned = {
-                name: load_instance(replace(cfgs[name].with_instance(assets[name].instance), rests_on=side))
-                for name, side in sides.items()
-                if side is not RestsOn.bottom
-            }
-            yield sides, {**assets, **turned}
+    ways = [dict(zip(turnable, chosen, strict=True)) for chosen in product(*turnable.values())]
+    return [sides for sides in ways if any(side is not RestsOn.bottom for side in sides.values())]
+
+
+def lay_objects(
+    cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], sides: Mapping[str, RestsOn]
+) -> dict[str, ObjectAsset]:
+    """Returns all objects, of which those that stand lie on `sides`.
+
+    Raises:
+        AssetError: An object cannot be laid on that side.
+    """
+    cfgs = cfg.all_objects()
+    turned = {
+        name: load_instance(replace(cfgs[name].with_instance(assets[name].instance), rests_on=side))
+        for name, side in sides.items()
+        if side is not RestsOn.bottom
+    }
+    return {**assets, **turned}
 
 
 def advise_any_side(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> str:

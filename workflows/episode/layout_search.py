@@ -55,6 +55,7 @@ class LayoutSearch:
         draw: Callable[[], Layout],
         build: Callable[[Layout], Failure | None],
         on_planned: OnPlanned | None = None,
+        work_share: float = 1.0,
     ) -> None:
         """Makes a search; nothing is tried yet.
 
@@ -64,6 +65,7 @@ class LayoutSearch:
             draw: Draws a layout; the first one is what the episode would have without a search.
             build: Builds the scene of a layout for the planner and lets it come to rest; returns why it is invalid.
             on_planned: Called after each planning, in the scene that was planned in.
+            work_share: Share of `planner.work` that the search may spend.
         """
         self.report = LayoutSearchReport()
         self.refused: list[LayoutCandidate] = []
@@ -72,7 +74,7 @@ class LayoutSearch:
         self._draw = draw
         self._build = build
         self._on_planned = on_planned
-        self._budget = planner.budget
+        self._budget = planner.budget if work_share == 1.0 else planner.budget.with_part(work_share)
         self._first_look = self._budget.first_look().with_share(FIRST_LOOK_SHARE)
 
     def search(self) -> Layout | None:
@@ -101,7 +103,7 @@ class LayoutSearch:
         found: list[LayoutCandidate] = []
         for number, layout in layouts:
             if budget.meter.is_spent:
-                self.report.spent_work = self._planner.budget.work
+                self.report.spent_work = self._budget.work
                 break
             candidate = self._plan_layout(number, layout, budget)
             if candidate is not None:

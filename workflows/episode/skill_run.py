@@ -149,6 +149,8 @@ class SkillRun:
             "broken_off": self.broken_off or self.is_open,
         }
         moved, part = self.moved, None if self.part is None else asset.articulation.part(self.part)
+        gripper = skill.context.arm.cfg.gripper
+        press_n = skill.declare_press(cfg, asset, part, gripper)
         return {
             "name": cfg.name,
             **(several if self.has_other_arms else {}),
@@ -172,7 +174,8 @@ class SkillRun:
             "first_violation": None if violation is None else {**asdict(violation), "pair": list(violation.pair)},
             "success": self.success,
             "zero_force_contacts": self.zero_force_contacts,
-            "grip_force_n": skill.context.arm.cfg.gripper.grip_force_n,
+            "grip_force_n": gripper.grip_force_n,
+            **({} if press_n is None else {"press_force_n": press_n}),
             "plan": None if skill.keyframe_plan is None else skill.keyframe_plan.to_dict(),
         }
 

@@ -96,7 +96,9 @@ def words_of_evidence(record: EpisodeRecord, units: Units) -> list[str]:
             words += f" (wanted: {before}{skill['success_threshold']:.3g}{after})"
         if skill.get("strategy") not in (None, "given"):
             words += f". Strategy: {skill['strategy']}"
-        if skill.get("grip_force_n") is not None:
+        if skill.get("press_force_n") is not None:
+            words += f". The fingertips press with {skill['press_force_n']:.1f} N"
+        elif skill.get("grip_force_n") is not None:
             words += f". Grip: {skill['grip_force_n']:.1f} N"
         lines.append(words)
     skipped = ("message", "traceback")

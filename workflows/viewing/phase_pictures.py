@@ -160,9 +160,16 @@ def _section_title(shown: RecordedWorld, skill_round: SkillRound, entry: Mapping
     thing = "{object}" if entry["part"] is None else "{part} of the {object}"
     (words,) = fill_in([f"{entry['name']}{arm}: {thing}"], called)
     several = f", round {skill_round.number} of {skill_round.count}" if skill_round.count > 1 else ""
-    grip = f", grip {entry['grip_force_n']:.0f} N" if "grip_force_n" in entry else ""
     strategy = f", strategy {entry['strategy']}" if entry.get("strategy") else ""
-    return f"{words}{several}{strategy}{grip}"
+    return f"{words}{several}{strategy}{_describe_force(entry)}"
+
+
+def _describe_force(entry: Mapping[str, Any]) -> str:
+    """Returns how hard the hand grips; of fingertips that drag a part, how hard they press on it."""
+    for key, word in (("press_force_n", "press"), ("grip_force_n", "grip")):
+        if key in entry:
+            return f", {word} {entry[key]:.0f} N"
+    return ""
 
 
 def _describe_opening(shown: RecordedWorld, skill: int, frame: int, failed_phase: Phase | None) -> str:

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import copy
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from unlatch.objects.friction import OBJECT_FRICTION
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.verdict import recompute_success
-from unlatch.skills import grasping
+from unlatch.simcore.sim.contacts import ContactView
+from unlatch.skills import dragging
 from unlatch.skills.contract.command import Phase
 from unlatch.skills.dragging import Press
+from unlatch.skills.gripping import SAFETY_FACTOR
+from unlatch.workflows.checks.criteria_source import CriteriaSource
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.runner import EpisodeRunner
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
+DOOR_FRICTION_N = 3.0
+"""Dry friction of `sliding_door.urdf`."""
 OBJECTS = Path(__file__).parents[3] / "examples" / "objects"
 
 
@@ -50,20 +59,55 @@ def test_a_part_with_nothing_to_hold_is_dragged(name: str, skill: str):
     assert recompute_success(record).success
 
 
-def test_fingertips_press_with_the_chosen_force_while_the_part_moves(monkeypatch: pytest.MonkeyPatch):
-    chosen = []
+@pytest.fixture
+def normal_forces(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Returns a list to which every record frame adds the mean normal force of all fingers on the part [N]."""
+    found: list[float] = []
+    steps: list[float] = []
+    sample, end_frame = ContactView.sample, ContactView.end_frame
 
-    def choose_and_note(*args: object) -> Press:
-        chosen.append(grasping_choose(*args))
-        return chosen[-1]
+    def note_step(view: ContactView, forces: dict[tuple[str, str], float], **when: Any) -> None:
+        if view.name.endswith("fingers_link"):
+            steps.append(sum(forces.values()))
+        sample(view, forces, **when)
 
-    grasping_choose = grasping.choose_press
-    monkeypatch.setattr(grasping, "choose_press", choose_and_note)
-    record = run("sliding_door", "open")
+    def note_frame(view: ContactView) -> None:
+        if view.name.endswith("fingers_link"):
+            found.append(float(np.mean(steps or [0.0])))
+            steps.clear()
+        end_frame(view)
+
+    monkeypatch.setattr(ContactView, "sample", note_step)
+    monkeypatch.setattr(ContactView, "end_frame", note_frame)
+    return found
+
+
+@pytest.mark.parametrize("friction_n", [DOOR_FRICTION_N, 20.0])
+def test_fingertips_press_with_the_chosen_force_while_the_part_moves(
+    tmp_path: Path, normal_forces: list[float], friction_n: float
+):
+    with EpisodeRunner(load(door_with_friction(tmp_path, friction_n), "skill=open", seed=11)) as runner:
+        record = runner.run(0)
+    assert record.success, record.message
     phases = record.arrays["skills.phase"].ravel()[:-1]
-    forces = record.arrays[next(key for key in record.arrays if key.endswith("fingers_link.force_mean_n"))]
-    led = forces[phases == Phase.follow.value]
-    assert np.median(led) == pytest.approx(chosen[0].force_n, rel=0.25)
+    led = np.array(normal_forces[-len(phases) :])[phases == Phase.follow.value]
+    (press_n,) = (item["press_force_n"] for item in record.skills if "press_force_n" in item)
+    assert np.median(led) == pytest.approx(press_n, rel=0.1)
+
+
+def test_a_record_states_how_hard_the_fingertips_press_and_another_force_is_found_out():
+    cfg = load(f"object={OBJECTS / 'sliding_door.urdf'}", "skill=open", seed=11)
+    with EpisodeRunner(cfg) as runner:
+        record = runner.run(0)
+    source = CriteriaSource(cfg)
+    assert check_record(record, source.derive) == []
+    skills = copy.deepcopy(record.skills)
+    (entry,) = (item for item in skills if item["name"] == "open")
+    gripper = cfg.robot.arms[0].gripper
+    assert gripper.friction * OBJECT_FRICTION * entry["press_force_n"] >= SAFETY_FACTOR * DOOR_FRICTION_N
+    entry["press_force_n"] += 5.0
+    (problem,) = check_record(replace(record, skills=skills), source.derive)
+    assert "skills[1].press_force_n is " in problem
 
 
 def door_with_friction(folder: Path, friction_n: float) -> str:
@@ -74,7 +118,7 @@ def door_with_friction(folder: Path, friction_n: float) -> str:
 
 
 def test_fingertips_that_are_too_slippery_slip(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(grasping, "choose_press", lambda *_: Press(15.0, 0.0, 70.0))
+    monkeypatch.setattr(dragging, "choose_press", lambda *_: Press(15.0, 0.0, 70.0))
     record = run("sliding_door", "open", "robot.arms.0.gripper.friction=0.15")
     assert not record.success
     assert record.code == "slipped"
@@ -82,17 +126,17 @@ def test_fingertips_that_are_too_slippery_slip(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_fingertips_that_do_not_reach_the_face_have_missed_it(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(grasping, "choose_press", lambda *_: Press(-10.0, 0.0, 70.0))
+    monkeypatch.setattr(dragging, "choose_press", lambda *_: Press(-10.0, 0.0, 70.0))
     record = run("sliding_door", "open")
     assert not record.success
     assert record.code == "grasp_missed"
 
 
-def test_a_heavy_part_is_pressed_harder(tmp_path: Path):
+def test_a_heavy_part_is_pressed_harder(tmp_path: Path, normal_forces: list[float]):
     with EpisodeRunner(load(door_with_friction(tmp_path, 25.0), "skill=open", seed=11)) as runner:
         record = runner.run(0)
     assert record.success, record.message
-    assert record.arrays["contacts.franka_panda.left.fingers.force_sustained_n"].max() > 50.0
+    assert max(normal_forces) > 50.0
 
 
 def test_a_part_that_is_too_hard_to_drag_is_refused_with_both_forces(tmp_path: Path):

@@ -119,6 +119,21 @@ def test_the_written_model_is_the_standing_one_turned(chest: ObjectCfg, side: Re
     assert again.content_hash == lying.content_hash
 
 
+def peer_frame_at_link(asset: ObjectAsset, part: str) -> np.ndarray:
+    """Returns (3, 3) the rotation of the frame in which GenSim2 states axes, in that of the link of a part."""
+    pose = asset.model.link_pose(asset.articulation.part(part).link, asset.articulation.closed_positions())
+    return pose.R.T @ asset.R_obj_peer
+
+
+@pytest.mark.parametrize("side", OTHER_SIDES)
+def test_the_frame_of_gensim2_lies_down_with_the_object(chest: ObjectCfg, side: RestsOn) -> None:
+    for cfg, part in ((chest, "lid"), (ObjectCfg("o", "microwave", instance="3"), "door")):
+        standing, lying = load_instance(cfg), load_instance(replace(cfg, rests_on=side))
+        np.testing.assert_allclose(peer_frame_at_link(lying, part), peer_frame_at_link(standing, part), atol=1e-6)
+        np.testing.assert_allclose(standing.R_obj_peer, np.diag([-1.0, -1.0, 1.0]), atol=1e-12)  # x into the front
+        np.testing.assert_allclose(lying.R_obj_peer[:, 2] @ [0, 0, 1], side.down_rotation[2, 2], atol=1e-6)
+
+
 def test_the_lid_of_a_chest_becomes_a_flap_or_a_door_that_opens_to_the_robot(chest: ObjectCfg) -> None:
     assert load_instance(chest).articulation.part("lid").kind is PartKind.lid
     kinds = {}

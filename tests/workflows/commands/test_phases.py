@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -151,15 +152,24 @@ def test_stages_of_a_policy_are_shown_at_equally_spaced_frames():
     assert (failure.failed_phase, labels(failure)[-2:]) == (Phase.idle, ["collision", "0.5 s after"])
 
 
-@pytest.mark.parametrize(("strategy", "said"), [("hook", ", strategy hook"), (None, "")])
-def test_the_title_of_a_round_names_the_strategy(monkeypatch: pytest.MonkeyPatch, strategy: str | None, said: str):
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"strategy": "hook"}, ", strategy hook, grip 30 N"),
+        ({"strategy": None}, ", grip 30 N"),
+        ({"strategy": "drag", "press_force_n": 23.6}, ", strategy drag, press 24 N"),
+    ],
+)
+def test_the_title_of_a_round_names_the_strategy_and_the_force_of_the_hand(
+    monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], said: str
+):
     made = record((0, Phase.transit, 10), (0, Phase.approach, 10))
-    entry = {"name": "open", "object": "box", "part": None, "strategy": strategy, "grip_force_n": 30.0}
+    entry = {"name": "open", "object": "box", "part": None, "grip_force_n": 30.0, **changes}
     scene = SimpleNamespace(objects={"box": SimpleNamespace(asset=None)})
     shown = SimpleNamespace(record=made, episode=SimpleNamespace(scene=scene))
     monkeypatch.setattr(phase_pictures, "part_words", lambda *_: PartWords("box", "lid", "", Manner.lift))
     (skill_round,) = find_rounds(made)
-    assert phase_pictures._section_title(shown, skill_round, entry) == f"open: box{said}, grip 30 N"
+    assert phase_pictures._section_title(shown, skill_round, entry) == f"open: box{said}"
 
 
 def test_nothing_is_shown_if_no_arm_moved():

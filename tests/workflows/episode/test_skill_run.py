@@ -45,6 +45,7 @@ def make_run(*, arms: tuple[str, ...] = ("left",), **changes: Any) -> SkillRun:
         context=context,
         success_rule=RULE,
         touched_link=None,
+        declare_press=lambda *_: None,
         executes=True,
         keyframe_plan=None,
     )
@@ -86,6 +87,12 @@ def test_an_entry_has_the_skill_its_rule_and_what_was_reached(spoken: list[Any])
         "plan": None,
     }
     assert spoken == [(["text"], "open", run.skill.context.objects["oven"].asset, "door", 0.5)]
+
+
+def test_an_entry_of_fingertips_that_drag_the_part_states_how_hard_they_press(spoken: list[Any]):
+    assert "press_force_n" not in make_run().to_entry(last_frame=99, draw=0.0)
+    run = make_run(declare_press=lambda *_: 24.5)
+    assert run.to_entry(last_frame=99, draw=0.0)["press_force_n"] == 24.5
 
 
 def test_a_run_that_is_open_ends_with_the_episode_and_has_not_succeeded(spoken: list[Any]):

@@ -95,6 +95,12 @@ def test_a_skill_that_moves_nothing_is_no_evidence():
     ]
     skills[2] = {**skills[1], "name": "close", "s0": 0.21, "s_end": -1e-6, "success_mode": "zero"}
     assert "to 0.000 m open" in words_of_evidence(EpisodeRecord(0, 1, True, skills=skills), UNITS)[1]
+    skills[1]["grip_force_n"] = 30.0
+    assert words_of_evidence(EpisodeRecord(0, 1, True, skills=skills), UNITS)[0].endswith("bar. Grip: 30.0 N")
+    skills[1]["press_force_n"] = 24.0
+    (dragged, *_) = words_of_evidence(EpisodeRecord(0, 1, True, skills=skills), UNITS)
+    assert dragged.endswith("bar. The fingertips press with 24.0 N")
+    del skills[1]["grip_force_n"], skills[1]["press_force_n"]
     skills[2] = {"name": "close", "object": "cabinet", "part": "drawer", "frame_start": None}
     first, second = words_of_evidence(EpisodeRecord(0, 1, True, skills=skills), UNITS)
     assert first == (

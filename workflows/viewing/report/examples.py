@@ -167,9 +167,17 @@ def _find_finger_limit(record: EpisodeRecord) -> float | None:
     return min((float(s["finger_force_limit_n"]) for s in record.skills if "finger_force_limit_n" in s), default=None)
 
 
-def _describe_forces(record: EpisodeRecord) -> str:
-    grips = sorted({round(float(skill["grip_force_n"])) for skill in record.skills if "grip_force_n" in skill})
-    words = ["grip force " + " and ".join(f"{grip} N" for grip in grips)] if grips else []
+def describe_forces(record: EpisodeRecord) -> str:
+    """Returns how hard hands grip, fingertips press, and the largest force on a finger; empty: the record has none."""
+    gripping = [skill for skill in record.skills if "press_force_n" not in skill]
+    words = [
+        f"{name} " + " and ".join(f"{force} N" for force in forces)
+        for name, key, skills in (
+            ("grip force", "grip_force_n", gripping),
+            ("force of the fingertips on a dragged part", "press_force_n", record.skills),
+        )
+        if (forces := sorted({round(float(skill[key])) for skill in skills if key in skill}))
+    ]
     limit_n = _find_finger_limit(record)
     stated = record.code == "overload"  # in the message of the failure
     if limit_n is not None and not stated and any(key.endswith(_FINGER_FORCE) for key in record.arrays):
@@ -201,7 +209,7 @@ def take_strips(
             record.code,
             record.instruction,
             "" if is_told and record.code != "error" else " ".join(failure_notes(record)),
-            _describe_forces(record),
+            describe_forces(record),
             view_command(tally.data_set, number),
             sections,
             clip,

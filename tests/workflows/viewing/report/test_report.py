@@ -22,6 +22,7 @@ from unlatch.workflows.runs.statistics import wilson_interval
 from unlatch.workflows.viewing.report import content as content_module
 from unlatch.workflows.viewing.report import tally as tally_module
 from unlatch.workflows.viewing.report.charts import MOST_POINTS, table_map
+from unlatch.workflows.viewing.report.examples import describe_forces
 from unlatch.workflows.viewing.report.reproduction import commands_of
 from unlatch.workflows.viewing.report.tally import SAMPLE, MapPoint, tally
 
@@ -426,3 +427,12 @@ def test_successes_and_failures_have_pictures_without_clips_and_the_force_on_the
     assert curves["finger_force_limit_n"] == skill["finger_force_limit_n"]
     stated = f"20 ms: {force.max():.0f} N (allowed {skill['finger_force_limit_n']:.0f} N)"
     assert f"grip force {skill['grip_force_n']:.0f} N; largest force on a finger for longer than {stated}" in page.text
+
+
+def test_a_skill_that_drags_has_the_press_of_its_fingertips_not_their_grip():
+    opened, dragged = {"grip_force_n": 42.0}, {"grip_force_n": 30.0, "press_force_n": 23.6}
+    described = [
+        describe_forces(EpisodeRecord(0, 1, True, skills=skills)) for skills in ([opened], [dragged], [opened, dragged])
+    ]
+    press = "force of the fingertips on a dragged part 24 N"
+    assert described == ["grip force 42 N", press, f"grip force 42 N; {press}"]
