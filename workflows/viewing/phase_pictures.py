@@ -155,8 +155,10 @@ def _section_title(shown: RecordedWorld, skill_round: SkillRound, entry: Mapping
     if skill_round.failed_phase is not None:
         phase = "" if skill_round.failed_phase is Phase.idle else f" in phase {skill_round.failed_phase.name}"
         return f"failure{phase}: {record.message}".rstrip(".: ")
-    called = part_words(shown.episode.scene.objects[entry["object"]].asset, entry["part"])
     arm = f", {entry['arm']} arm" if "arm" in entry else ""
+    if entry.get("goes_home"):
+        return f"{entry['name']}{arm}"
+    called = part_words(shown.episode.scene.objects[entry["object"]].asset, entry["part"])
     thing = "{object}" if entry["part"] is None else "{part} of the {object}"
     (words,) = fill_in([f"{entry['name']}{arm}: {thing}"], called)
     several = f", round {skill_round.number} of {skill_round.count}" if skill_round.count > 1 else ""

@@ -155,9 +155,10 @@ def test_stages_of_a_policy_are_shown_at_equally_spaced_frames():
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"strategy": "hook"}, ", strategy hook, grip 30 N"),
-        ({"strategy": None}, ", grip 30 N"),
-        ({"strategy": "drag", "press_force_n": 23.6}, ", strategy drag, press 24 N"),
+        ({"strategy": "hook"}, "open: box, strategy hook, grip 30 N"),
+        ({"strategy": None}, "open: box, grip 30 N"),
+        ({"strategy": "drag", "press_force_n": 23.6}, "open: box, strategy drag, press 24 N"),
+        ({"name": "home", "arm": "left", "strategy": "given", "goes_home": True}, "home, left arm"),
     ],
 )
 def test_the_title_of_a_round_names_the_strategy_and_the_force_of_the_hand(
@@ -169,7 +170,7 @@ def test_the_title_of_a_round_names_the_strategy_and_the_force_of_the_hand(
     shown = SimpleNamespace(record=made, episode=SimpleNamespace(scene=scene))
     monkeypatch.setattr(phase_pictures, "part_words", lambda *_: PartWords("box", "lid", "", Manner.lift))
     (skill_round,) = find_rounds(made)
-    assert phase_pictures._section_title(shown, skill_round, entry) == f"open: box{said}"
+    assert phase_pictures._section_title(shown, skill_round, entry) == said
 
 
 def test_nothing_is_shown_if_no_arm_moved():
