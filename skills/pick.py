@@ -14,7 +14,7 @@ from unlatch.objects.carrying.region import RegionOpening
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.errors import check_range
 from unlatch.simcore.geometry import Pose
-from unlatch.skills.carrying import CarryingSkill
+from unlatch.skills.carrying import CarryingSkill, SurroundingRegion
 from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.strategies.grasps import GraspCandidate, GraspSide, grasp_candidates
@@ -36,7 +36,10 @@ _LEAN_RAD = 0.08
 """Largest angle between the hand and the approach of a candidate [rad]."""
 _CLEAR_M = 0.04
 """Distance beyond a rim or an edge at which an object is out of a region [m]."""
-_SHELF_LIFT_M = 0.03
+_SHELF_LIFT_M = (0.005, 0.03)
+"""Least and preferred height by which an object on a shelf is lifted before it is moved out [m]."""
+_UNDER_SHELF_M = 0.012
+"""Height that stays free above it under another shelf, if the least height allows it [m]."""
 _CANDIDATES = 8
 """Number of grasps that are planned with the budget of a first look."""
 _ALIKE_M, _ALIKE_COSINE = 0.015, 0.2
@@ -53,7 +56,8 @@ class PickCfg(SkillCfg):
     """An entry of `skills` for `pick`."""
 
     lift_m: float = 0.1
-    """How far the object is lifted [m]; out of an open container by as much as its rim needs, on a shelf by 3 cm."""
+    """How far the object is lifted [m]; out of an open container by as much as its rim needs, on a shelf by 3 cm, of
+    which as much as fits under the next shelf before it is moved out."""
     approach: GraspSide = GraspSide.any
     """From where the hand comes: `above`, `side`, or `any`. What is to go onto a shelf must be taken from the side."""
 
@@ -176,8 +180,18 @@ class Pick(CarryingSkill):
             return [["move-up", max(lift_m, rim_m + _CLEAR_M)]], {}
         middle = around.T_world_region.inverse() @ (self.T_world_object @ self.object.asset.bounds_obj.mean(axis=0))
         out_m = float(0.5 * around.region.size[0] - middle[0]) + self.radius_m + _CLEAR_M
-        motions: list[list[Any]] = [["move-up", _SHELF_LIFT_M], ["translate_out", out_m]]
+        up_m = self._shelf_lift_m(around)
+        motions: list[list[Any]] = [["move-up", up_m], ["translate_out", out_m]]
+        if up_m < _SHELF_LIFT_M[1]:
+            motions.append(["move-up", _SHELF_LIFT_M[1] - up_m])
         return motions, {REGION_FRONT: around.T_world_region.R[:, 0]}
+
+    def _shelf_lift_m(self, around: SurroundingRegion) -> float:
+        """Returns how far the object is lifted in a space that opens to the front: less below a low ceiling [m]."""
+        least_m, preferred_m = _SHELF_LIFT_M
+        top = self.T_world_object @ self.object.asset.articulation.keypoint("top_center").xyz
+        room_m = float(around.region.size[2] - (around.T_world_region.inverse() @ top)[2])
+        return float(np.clip(room_m - _UNDER_SHELF_M, least_m, preferred_m))
 
     def _request(self, candidate: GraspCandidate, budget: PlanBudget) -> PlanRequest:
         T, context = candidate.T_world_tool, self.context

@@ -201,7 +201,7 @@ class Place(CarryingSkill):
         if first is not None:
             wanted = floor.T_world_floor @ first.spot
             spots.sort(key=lambda spot: bool(np.linalg.norm(spot - wanted) > _SAME_SPOT_M))
-        planned, best, is_any_found = 0, None, False
+        planned, best, is_any_found, is_blocked = 0, None, False, False
         for spot in spots:
             turns = self._turns_with_room(spot, floor)
             if not turns:
@@ -211,8 +211,15 @@ class Place(CarryingSkill):
             if first is not None and planned == 0:
                 request = replace(request, q_preferred=first.q)
             best = best or replace(request, budget=budget)
+            if is_blocked and not budget.thorough:
+                # a way around what is in the way that does not exist to one spot hardly exists to the next one, and its
+                # search takes as long as all else in a layout
+                request = replace(request, budget=replace(request.budget, searches=0))
             plan = plan_keyframes(request, checker, rng)
             is_any_found, planned = is_any_found or plan.found, planned + 1
+            is_blocked = is_blocked or (
+                plan.diagnosis is not None and plan.diagnosis.evidence.get("stage") == "transit"
+            )
             yield plan
             if budget.meter.is_spent:
                 return

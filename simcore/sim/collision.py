@@ -440,11 +440,17 @@ class BulletCollisionChecker:
         )
 
     def _near_points(self, distance_m: float) -> Iterator[tuple[Any, ...]]:
-        """Returns the closest points of the robot, except its mounted links, and of each body around it."""
+        """Returns the closest points of the robot and of each body around it.
+
+        The root link is left out, and so are the links fixed to it next to bodies without joints: they stand on the
+        table.
+        """
         robot, _ = self._get_loaded()
+        mounted = {robot.link_index(name) for name in robot.mounted_links}
+        fixed = {body.body_id for body in self._obstacles.values() if not body.joints}
         for other in (*(body.body_id for body in self._obstacles.values()), *self._swept):
             for point in p.getClosestPoints(robot.body_id, other, distance_m, physicsClientId=self._world.client):
-                if point[3] >= 0:
+                if point[3] >= 0 and not (other in fixed and point[3] in mounted):
                     yield point
 
     def _find_part_collision(self) -> LinkCollision | None:

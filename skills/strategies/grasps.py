@@ -147,9 +147,9 @@ def grasp_candidates(
             if inward is not None:
                 cost += 1.0 - float(approach @ inward)
             T = Pose(_tool_rotation(approach, axis), middle)
-            if preferred is not None and _are_same(T, preferred):
-                cost -= _FIRST
-            if any(_are_same(T, other) for other in avoided):
+            if preferred is not None and (apart := _measure_apart(T, preferred)) < _SAME_GRASP:
+                cost -= _FIRST * (2.0 - apart / _SAME_GRASP)  # of several, the nearest comes first
+            if any(_measure_apart(T, other) < _SAME_GRASP for other in avoided):
                 cost += _FIRST
             options.append((cost, approach, axis, middle, pair.width_m))
     for _, approach, axis, middle, width_m in sorted(options, key=lambda option: option[0]):
@@ -167,13 +167,13 @@ def _tool_rotation(approach: Array, axis: Array) -> Array:
     return np.column_stack([approach, axis, np.cross(approach, axis)])
 
 
-def _are_same(one: Pose, other: Pose) -> bool:
-    """Returns whether two grasps are the same, see `_SAME_GRASP`."""
+def _measure_apart(one: Pose, other: Pose) -> float:
+    """Returns how far two grasps are from each other, see `_SAME_GRASP`."""
     apart = float(np.linalg.norm(one.p - other.p))
     if apart >= _SAME_GRASP:
-        return False
+        return apart
     turn = float(np.arccos(np.clip((np.trace(one.R.T @ other.R) - 1.0) / 2.0, -1.0, 1.0)))
-    return apart + 0.1 * turn < _SAME_GRASP
+    return apart + 0.1 * turn
 
 
 def _approaches(axis: Array, away: Array) -> Iterator[Array]:

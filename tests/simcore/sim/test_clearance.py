@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from unlatch.objects import ObjectCfg, load_object
+from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.franka_panda import franka_panda
 from unlatch.robots.model import model_path
 from unlatch.simcore.errors import WorldError
@@ -69,6 +70,31 @@ def test_a_given_clearance_is_measured(checker: BulletCollisionChecker, gap_m: f
 def test_the_base_of_the_robot_does_not_collide(checker: BulletCollisionChecker):
     load(checker, 0.3)
     assert checker.deepest_collision(HOME, clearance_m=0.05) is None
+
+
+@pytest.mark.parametrize("name", ["ur5", "ur5e", "xarm6"])
+def test_the_table_under_a_base_that_is_fixed_to_the_root_link_does_not_count(
+    checker: BulletCollisionChecker, name: str
+):
+    cfg = ROBOTS.load(name)()
+    (arm,) = cfg.arms
+    robot = RobotModel(
+        urdf_path=model_path(name),
+        T_world_base=Pose.identity(),
+        arm_joints=tuple(arm.joints),
+        finger_joints=tuple(arm.gripper.joints),
+        finger_links=frozenset(arm.gripper.finger_links),
+        ignored_pairs=frozenset(frozenset(pair) for pair in cfg.self_collision_ignored),
+        home={},
+    )
+    table = ObstacleModel("table", None, Pose.from_translation([0.0, 0.0, -0.01]), size_m=(2.0, 2.0, 0.02))
+    checker.load(robot, [table])
+    assert checker.deepest_collision(np.array(arm.home), clearance_m=0.018) is None
+    lowered = np.array(arm.home)
+    lowered[1] += 0.9
+    hit = checker.deepest_collision(lowered, clearance_m=0.2)
+    assert hit is not None
+    assert hit.link_b == "table"
 
 
 def test_a_folded_elbow_keeps_the_given_clearance(checker: BulletCollisionChecker):

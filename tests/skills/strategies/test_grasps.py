@@ -87,6 +87,13 @@ def test_a_preferred_grasp_comes_first_at_the_price_of_one(cup: ObjectAsset) -> 
     assert meter.beside <= 30, "grasps of less cost were fitted before it"
 
 
+def test_of_grasps_near_a_preferred_one_the_nearest_comes_first(cup: ObjectAsset) -> None:
+    for wanted in first(cup, 24):
+        (found,) = first(cup, 1, preferred=wanted.T_world_tool)
+        np.testing.assert_allclose(found.T_world_tool.p, wanted.T_world_tool.p, atol=1e-9)
+        np.testing.assert_allclose(found.T_world_tool.R, wanted.T_world_tool.R, atol=1e-9)
+
+
 def test_an_avoided_grasp_comes_last(cup: ObjectAsset) -> None:
     best, *_ = first(cup, 1)
     others = first(cup, 12, avoided=[best.T_world_tool])
