@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
@@ -21,6 +20,14 @@ from unlatch.simcore.native_output import hide_native_output
 from unlatch.simcore.sim.graphics_card import CARD_VARIABLE, find_adapter
 from unlatch.simcore.sim.renderers.drawn_links import DrawnLink, drawn_links
 from unlatch.simcore.sim.renderers.geometry_pass import GeometryPass, PlacedMesh, UploadedMesh
+from unlatch.simcore.sim.renderers.level_of_detail import (
+    bounding_sphere,
+    can_simplify,
+    level_of_detail,
+    nearest_distance,
+    pixel_size,
+    simplify_shape,
+)
 from unlatch.simcore.sim.renderers.lighting.ambient_occlusion import darken_corners
 from unlatch.simcore.sim.renderers.lighting.environment_light import (
     HEADROOM,
@@ -54,13 +61,16 @@ _FINE_SCALE = 2
 class PygfxRenderer(Renderer):
     """Draws colours with pygfx: roughness and metalness, soft shadows, light from all sides, smooth edges.
 
-    Labels and depth are of a second drawing with one sample at the centre of each pixel (`GeometryPass`). Triangles and
-    pictures are uploaded once; a new frame uploads only the poses of the links that moved.
+    Labels and depth are of a second drawing with one sample at the centre of each pixel (`GeometryPass`) and with all
+    triangles. Colours are of meshes that have fewer triangles the further they are away (`level_of_detail`). Triangles
+    and pictures are uploaded once; a new frame uploads only the poses of the links that moved.
     """
 
     name: ClassVar[str] = "pygfx"
 
-    def __init__(self) -> None:
+    def __init__(self, *, all_triangles: bool = False) -> None:
+        """Makes a renderer; with `all_triangles`, it draws all triangles at any distance."""
+        self._all_triangles = all_triangles
         self._device: Any = None
 
     @property
@@ -70,7 +80,8 @@ class PygfxRenderer(Renderer):
 
     def open(self, world: RenderedWorld) -> None:
         """See `Renderer`."""
-        import_extra("pygfx", extra="render", needed_by="renderer=pygfx", error=WorldError)
+        for package in ("pygfx", "fast_simplification"):
+            import_extra(package, extra="render", needed_by="renderer=pygfx", error=WorldError)
         self._device = open_device()
         self._exact, self._geometries, self._targets = _open_shared()
         self.stage = Stage()
@@ -85,7 +96,7 @@ class PygfxRenderer(Renderer):
             raise WorldError("renderer=pygfx draws through a pinhole. Assemble other lenses from pinhole images.")
         shape = (pinhole.height, pinhole.width)
         shown = self._update_links(world, colours=request.colours)
-        target = self._draw_colours(world, pinhole, request) if request.colours else None
+        target = self._draw_colours(world, shown, pinhole, request) if request.colours else None
         if request.labels or request.depth or request.normals or request.fine:
             placed = [link.placed() for link in shown]
             # drawn before the colours are awaited, so that one wait is for both
@@ -99,15 +110,26 @@ class PygfxRenderer(Renderer):
             rgb = darken_corners(rgb, depth_m, pinhole, glows=np.isin(link_ids, glowing))
         return RawImages(rgb, depth_m, link_ids)
 
-    def _draw_colours(self, world: RenderedWorld, pinhole: Pinhole, request: RenderRequest) -> _Target:
+    def _draw_colours(
+        self, world: RenderedWorld, shown: Sequence[_ShownLink], pinhole: Pinhole, request: RenderRequest
+    ) -> _Target:
         """Begins to draw a picture; returns where it is read."""
         scale = _FINE_SCALE if request.smooth and request.fine else 1
         size = (pinhole.width, pinhole.height, scale, request.smooth and scale == 1)
+        for link in shown:
+            link.show(self._level_of(link, pinhole, request.T_world_camera, scale), self.stage)
         target = self._targets.get(size, lambda: _Target(*size))
         self.stage.set_light(world.light, shadow=request.shadow and world.light.shadow)
         self.stage.set_camera(pinhole, request)
         target.draw(self.stage)
         return target
+
+    def _level_of(self, link: _ShownLink, pinhole: Pinhole, T_world_camera: Pose, scale: int) -> int | None:
+        """Returns the level of detail of a link, by the size of a sample where it is nearest to the camera."""
+        if self._all_triangles or link.geometry.sphere is None:
+            return None
+        distance_m = nearest_distance(*link.geometry.sphere, link.T_world_link, T_world_camera)
+        return level_of_detail(pixel_size(pinhole, distance_m) / scale)
 
     def _update_links(self, world: RenderedWorld, *, colours: bool) -> list[_ShownLink]:
         """Brings the drawn scene up to date with the world; returns its links."""
@@ -122,8 +144,7 @@ class PygfxRenderer(Renderer):
             if colours and shown.paints != link.paints:
                 self.stage.remove(shown)
                 shown.paint(link.paints)
-                self.stage.add(shown)
-            shown.move(link.body.link_pose(link.name))
+            shown.T_world_link = link.body.link_pose(link.name)
             found[link.link_id] = shown
         for gone in self._shown.values():
             self.stage.remove(gone)
@@ -147,12 +168,42 @@ class PygfxRenderer(Renderer):
         return _LinkGeometry(shapes, mesh)
 
 
-@dataclass(frozen=True, eq=False)
 class _LinkGeometry:
     """The triangles of one link."""
 
-    shapes: list[ShapeGeometry]
-    mesh: UploadedMesh
+    def __init__(self, shapes: list[ShapeGeometry], mesh: UploadedMesh) -> None:
+        self.shapes, self.mesh = shapes, mesh
+        self.sphere = bounding_sphere(shapes) if any(can_simplify(shape) for shape in shapes) else None
+        """Centre and radius of a sphere around it [m]; None if it has no levels of detail."""
+        self._by_level: dict[int, list[ShapeGeometry]] = {}
+
+    def at_level(self, level: int | None) -> list[ShapeGeometry]:
+        """Returns its shapes at a level of detail, which are made once."""
+        if level is None:
+            return self.shapes
+        if level not in self._by_level:
+            self._by_level[level] = [simplify_shape(shape, level) for shape in self.shapes]
+        return self._by_level[level]
+
+
+class _LinkMeshes:
+    """The meshes of pygfx of one link at one level of detail, one for each material."""
+
+    def __init__(self, objects: list[Any]) -> None:
+        self.objects = objects
+        self._T_world_link: Pose | None = None
+
+    def move(self, T_world_link: Pose) -> None:
+        """Places them."""
+        if T_world_link is not self._T_world_link:
+            self._T_world_link = T_world_link
+            for item in self.objects:
+                item.local.matrix = T_world_link.matrix
+
+    def set_visible(self, visible: bool) -> None:
+        """Shows or hides them."""
+        for item in self.objects:
+            item.visible = visible
 
 
 class _ShownLink:
@@ -162,9 +213,15 @@ class _ShownLink:
         self.link, self.body = link, link.body
         self.geometry = geometry
         self.paints: tuple[Paint, ...] = ()
-        self.objects: list[Any] = []
-        """Meshes of pygfx, one for each material."""
-        self._T_world_link: Pose | None = None
+        self.T_world_link = Pose.identity()
+        """Where it is drawn."""
+        self._by_level: dict[int | None, _LinkMeshes] = {}
+        self._shown: _LinkMeshes | None = None
+
+    @property
+    def objects(self) -> list[Any]:
+        """Its meshes of pygfx, those of other levels of detail included."""
+        return [item for meshes in self._by_level.values() for item in meshes.objects]
 
     @property
     def glows(self) -> bool:
@@ -173,28 +230,36 @@ class _ShownLink:
 
     def placed(self) -> PlacedMesh:
         """Returns the link for the exact drawing."""
-        pose = self._T_world_link or Pose.identity()
-        return PlacedMesh(self.geometry.mesh, pose, self.link.link_id, self.body.sheet)
-
-    def move(self, T_world_link: Pose) -> None:
-        """Places the link."""
-        if T_world_link is not self._T_world_link:
-            self._T_world_link = T_world_link
-            for item in self.objects:
-                item.local.matrix = T_world_link.matrix
+        return PlacedMesh(self.geometry.mesh, self.T_world_link, self.link.link_id, self.body.sheet)
 
     def paint(self, paints: tuple[Paint, ...]) -> None:
-        """Makes the meshes of the link: shapes with the same material become one mesh, coloured by vertex."""
+        """Sets its appearance; meshes of pygfx are made again."""
         self.paints = paints
+        self._by_level, self._shown = {}, None
+
+    def show(self, level: int | None, stage: Stage) -> None:
+        """Draws it at a level of detail from now on, at its present pose."""
+        meshes = self._by_level.get(level)
+        if meshes is None:
+            meshes = self._by_level[level] = _LinkMeshes(self._make_objects(level))
+            stage.add(meshes.objects)
+        if meshes is not self._shown:
+            if self._shown is not None:
+                self._shown.set_visible(False)
+            meshes.set_visible(True)
+            self._shown = meshes
+        meshes.move(self.T_world_link)
+
+    def _make_objects(self, level: int | None) -> list[Any]:
+        """Makes its meshes: shapes with the same material become one mesh, coloured by vertex."""
         groups: dict[tuple[Path | None, Finish, bool], list[tuple[ShapeGeometry, Paint]]] = {}
-        for shape, paint in zip(self.geometry.shapes, paints, strict=True):
+        for shape, paint in zip(self.geometry.at_level(level), self.paints, strict=True):
             picture = (paint.picture or shape.picture) if shape.textured else None
             groups.setdefault((picture, shape.finish, paint.rgba[3] < 1.0), []).append((shape, paint))
-        self.objects = [
+        return [
             _make_mesh(members, picture, finish, clear=clear, sheet=self.body.sheet)
             for (picture, finish, clear), members in groups.items()
         ]
-        self._T_world_link = None
 
 
 def _make_mesh(
@@ -275,9 +340,9 @@ class Stage:
         self._strength = 1.0
         self._meshes: list[Any] = []
 
-    def add(self, link: _ShownLink) -> None:
-        """Adds the meshes of a link."""
-        for mesh in link.objects:
+    def add(self, meshes: Sequence[Any]) -> None:
+        """Adds meshes."""
+        for mesh in meshes:
             mesh.material.env_map_intensity = self._strength
             self._meshes.append(mesh)
             self.scene.add(mesh)
@@ -288,15 +353,17 @@ class Stage:
             self._meshes.remove(mesh)
             self.scene.remove(mesh)
 
-    def poses(self) -> list[Array]:
-        """Returns the pose (4, 4) of every mesh."""
-        return [mesh.local.matrix.copy() for mesh in self._meshes]
+    def poses(self) -> dict[Any, Array]:
+        """Returns the pose (4, 4) of every mesh that is drawn."""
+        return {mesh: mesh.local.matrix.copy() for mesh in self._meshes if mesh.visible}
 
-    def set_poses(self, matrices: Sequence[Array]) -> None:
-        """Places the meshes, as `poses` returned them."""
-        for mesh, matrix in zip(self._meshes, matrices, strict=True):
-            if not np.array_equal(mesh.local.matrix, matrix):
-                mesh.local.matrix = matrix
+    def set_poses(self, matrices: dict[Any, Array]) -> None:
+        """Draws the meshes that `poses` returned, where they were."""
+        for mesh in self._meshes:
+            if mesh.visible != (mesh in matrices):
+                mesh.visible = mesh in matrices
+            if mesh.visible and not np.array_equal(mesh.local.matrix, matrices[mesh]):
+                mesh.local.matrix = matrices[mesh]
 
     def set_light(self, light: Light, *, shadow: bool) -> None:
         """Sets the light."""
