@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from PIL import Image
 
 from unlatch.simcore.errors import ConfigError, WorldError
 from unlatch.simcore.extras import import_extra
@@ -19,29 +17,20 @@ from unlatch.simcore.lru_cache import LRUCache
 from unlatch.simcore.native_output import hide_native_output
 from unlatch.simcore.sim.graphics_card import CARD_VARIABLE, find_adapter
 from unlatch.simcore.sim.renderers.drawn_links import DrawnLink, drawn_links
-from unlatch.simcore.sim.renderers.geometry_pass import GeometryPass, PlacedMesh, UploadedMesh
-from unlatch.simcore.sim.renderers.level_of_detail import (
-    bounding_sphere,
-    can_simplify,
-    level_of_detail,
-    nearest_distance,
-    pixel_size,
-    simplify_shape,
-)
+from unlatch.simcore.sim.renderers.geometry_pass import GeometryPass
+from unlatch.simcore.sim.renderers.level_of_detail import level_of_detail, nearest_distance, pixel_size
 from unlatch.simcore.sim.renderers.lighting.ambient_occlusion import darken_corners
 from unlatch.simcore.sim.renderers.lighting.environment_light import (
     HEADROOM,
     SKY,
     SUN,
-    decode_srgb,
     encode_srgb,
     environment_faces,
 )
-from unlatch.simcore.sim.renderers.lighting.shadow_bias import use_sloped_bias
-from unlatch.simcore.sim.renderers.link_geometry import ShapeGeometry, geometry_key, shape_geometry
+from unlatch.simcore.sim.renderers.link_geometry import geometry_key, shape_geometry
 from unlatch.simcore.sim.renderers.picture_pass import make_picture_pass
+from unlatch.simcore.sim.renderers.pygfx_links import LinkGeometry, ShownLink
 from unlatch.simcore.sim.renderers.renderer import Light, RawImages, RenderedWorld, Renderer, RenderRequest
-from unlatch.simcore.sim.visuals.finish import Finish
 from unlatch.simcore.sim.visuals.visual_shapes import Paint
 
 Array = np.ndarray
@@ -86,7 +75,7 @@ class PygfxRenderer(Renderer):
         self._exact, self._geometries, self._targets = _open_shared()
         self.stage = Stage()
         """The scene of pygfx that is drawn."""
-        self._shown: dict[int, _ShownLink] = {}
+        self._shown: dict[int, ShownLink] = {}
         self._read: tuple[list[Any], dict[tuple[int, int, int], Paint], list[DrawnLink]] | None = None
 
     def render(self, world: RenderedWorld, request: RenderRequest) -> RawImages:
@@ -111,36 +100,36 @@ class PygfxRenderer(Renderer):
         return RawImages(rgb, depth_m, link_ids)
 
     def _draw_colours(
-        self, world: RenderedWorld, shown: Sequence[_ShownLink], pinhole: Pinhole, request: RenderRequest
+        self, world: RenderedWorld, shown: Sequence[ShownLink], pinhole: Pinhole, request: RenderRequest
     ) -> _Target:
         """Begins to draw a picture; returns where it is read."""
         scale = _FINE_SCALE if request.smooth and request.fine else 1
         size = (pinhole.width, pinhole.height, scale, request.smooth and scale == 1)
         for link in shown:
-            link.show(self._level_of(link, pinhole, request.T_world_camera, scale), self.stage)
+            self.stage.add(link.show(self._level_of(link, pinhole, request.T_world_camera, scale)))
         target = self._targets.get(size, lambda: _Target(*size))
         self.stage.set_light(world.light, shadow=request.shadow and world.light.shadow)
         self.stage.set_camera(pinhole, request)
         target.draw(self.stage)
         return target
 
-    def _level_of(self, link: _ShownLink, pinhole: Pinhole, T_world_camera: Pose, scale: int) -> int | None:
+    def _level_of(self, link: ShownLink, pinhole: Pinhole, T_world_camera: Pose, scale: int) -> int | None:
         """Returns the level of detail of a link, by the size of a sample where it is nearest to the camera."""
         if self._all_triangles or link.geometry.sphere is None:
             return None
         distance_m = nearest_distance(*link.geometry.sphere, link.T_world_link, T_world_camera)
         return level_of_detail(pixel_size(pinhole, distance_m) / scale)
 
-    def _update_links(self, world: RenderedWorld, *, colours: bool) -> list[_ShownLink]:
+    def _update_links(self, world: RenderedWorld, *, colours: bool) -> list[ShownLink]:
         """Brings the drawn scene up to date with the world; returns its links."""
-        found: dict[int, _ShownLink] = {}
+        found: dict[int, ShownLink] = {}
         for link in self._read_links(world):
             shown = self._shown.pop(link.link_id, None)
             if shown is None or shown.body is not link.body or shown.link.shapes != link.shapes:
                 if shown is not None:
                     self.stage.remove(shown)
                 make = partial(self._make_geometry, link)
-                shown = _ShownLink(link, self._geometries.get(geometry_key(link.body, link.shapes), make))
+                shown = ShownLink(link, self._geometries.get(geometry_key(link.body, link.shapes), make))
             if colours and shown.paints != link.paints:
                 self.stage.remove(shown)
                 shown.paint(link.paints)
@@ -158,166 +147,14 @@ class PygfxRenderer(Renderer):
             self._read = (shapes, dict(world.paint), list(drawn_links(world)))
         return self._read[2]
 
-    def _make_geometry(self, link: DrawnLink) -> _LinkGeometry:
+    def _make_geometry(self, link: DrawnLink) -> LinkGeometry:
         shapes = [shape_geometry(link.body, shape) for shape in link.shapes]
         firsts = np.cumsum([0, *(len(shape.vertices) for shape in shapes)])
         mesh = self._exact.upload(
             np.concatenate([shape.vertices for shape in shapes]),
             np.concatenate([shape.faces + first for shape, first in zip(shapes, firsts, strict=False)]),
         )
-        return _LinkGeometry(shapes, mesh)
-
-
-class _LinkGeometry:
-    """The triangles of one link."""
-
-    def __init__(self, shapes: list[ShapeGeometry], mesh: UploadedMesh) -> None:
-        self.shapes, self.mesh = shapes, mesh
-        self.sphere = bounding_sphere(shapes) if any(can_simplify(shape) for shape in shapes) else None
-        """Centre and radius of a sphere around it [m]; None if it has no levels of detail."""
-        self._by_level: dict[int, list[ShapeGeometry]] = {}
-
-    def at_level(self, level: int | None) -> list[ShapeGeometry]:
-        """Returns its shapes at a level of detail, which are made once."""
-        if level is None:
-            return self.shapes
-        if level not in self._by_level:
-            self._by_level[level] = [simplify_shape(shape, level) for shape in self.shapes]
-        return self._by_level[level]
-
-
-class _LinkMeshes:
-    """The meshes of pygfx of one link at one level of detail, one for each material."""
-
-    def __init__(self, objects: list[Any]) -> None:
-        self.objects = objects
-        self._T_world_link: Pose | None = None
-
-    def move(self, T_world_link: Pose) -> None:
-        """Places them."""
-        if T_world_link is not self._T_world_link:
-            self._T_world_link = T_world_link
-            for item in self.objects:
-                item.local.matrix = T_world_link.matrix
-
-    def set_visible(self, visible: bool) -> None:
-        """Shows or hides them."""
-        for item in self.objects:
-            item.visible = visible
-
-
-class _ShownLink:
-    """One link as it is drawn now."""
-
-    def __init__(self, link: DrawnLink, geometry: _LinkGeometry) -> None:
-        self.link, self.body = link, link.body
-        self.geometry = geometry
-        self.paints: tuple[Paint, ...] = ()
-        self.T_world_link = Pose.identity()
-        """Where it is drawn."""
-        self._by_level: dict[int | None, _LinkMeshes] = {}
-        self._shown: _LinkMeshes | None = None
-
-    @property
-    def objects(self) -> list[Any]:
-        """Its meshes of pygfx, those of other levels of detail included."""
-        return [item for meshes in self._by_level.values() for item in meshes.objects]
-
-    @property
-    def glows(self) -> bool:
-        """Whether all of it emits light."""
-        return all(shape.finish.emission > 0.0 for shape in self.geometry.shapes)
-
-    def placed(self) -> PlacedMesh:
-        """Returns the link for the exact drawing."""
-        return PlacedMesh(self.geometry.mesh, self.T_world_link, self.link.link_id, self.body.sheet)
-
-    def paint(self, paints: tuple[Paint, ...]) -> None:
-        """Sets its appearance; meshes of pygfx are made again."""
-        self.paints = paints
-        self._by_level, self._shown = {}, None
-
-    def show(self, level: int | None, stage: Stage) -> None:
-        """Draws it at a level of detail from now on, at its present pose."""
-        meshes = self._by_level.get(level)
-        if meshes is None:
-            meshes = self._by_level[level] = _LinkMeshes(self._make_objects(level))
-            stage.add(meshes.objects)
-        if meshes is not self._shown:
-            if self._shown is not None:
-                self._shown.set_visible(False)
-            meshes.set_visible(True)
-            self._shown = meshes
-        meshes.move(self.T_world_link)
-
-    def _make_objects(self, level: int | None) -> list[Any]:
-        """Makes its meshes: shapes with the same material become one mesh, coloured by vertex."""
-        groups: dict[tuple[Path | None, Finish, bool], list[tuple[ShapeGeometry, Paint]]] = {}
-        for shape, paint in zip(self.geometry.at_level(level), self.paints, strict=True):
-            picture = (paint.picture or shape.picture) if shape.textured else None
-            groups.setdefault((picture, shape.finish, paint.rgba[3] < 1.0), []).append((shape, paint))
-        return [
-            _make_mesh(members, picture, finish, clear=clear, sheet=self.body.sheet)
-            for (picture, finish, clear), members in groups.items()
-        ]
-
-
-def _make_mesh(
-    members: Sequence[tuple[ShapeGeometry, Paint]], picture: Path | None, finish: Finish, *, clear: bool, sheet: bool
-) -> Any:
-    import pygfx as gfx
-
-    firsts = np.cumsum([0, *(len(shape.vertices) for shape, _ in members)])
-    colours = [np.tile(_to_linear(paint.rgba), (len(shape.vertices), 1)) for shape, paint in members]
-    uvs = np.concatenate([shape.uvs for shape, _ in members])
-    geometry = gfx.Geometry(
-        positions=np.concatenate([shape.vertices for shape, _ in members]),
-        normals=np.concatenate([shape.normals for shape, _ in members]),
-        texcoords=uvs * np.array([1.0, -1.0], dtype=np.float32) + np.array([0.0, 1.0], dtype=np.float32),
-        colors=np.concatenate(colours).astype(np.float32),
-        indices=np.concatenate(
-            [shape.faces + first for (shape, _), first in zip(members, firsts, strict=False)]
-        ).astype(np.uint32),
-    )
-    mean = np.mean([paint.rgba[:3] for _, paint in members], axis=0)
-    picture_map = None if picture is None else _picture_map(picture)
-    material = gfx.MeshStandardMaterial(
-        color_mode="auto",
-        map=picture_map,
-        roughness=finish.roughness,
-        metalness=finish.metalness,
-        side="front" if sheet else "both",
-        emissive=(*mean.tolist(), 1.0) if finish.emission else "#000",
-        emissive_map=picture_map if finish.emission else None,
-        emissive_intensity=finish.emission / HEADROOM,
-    )
-    if clear:
-        material.alpha_mode = "blend"
-    mesh = gfx.Mesh(geometry, material)
-    mesh.cast_shadow = not (sheet or clear or finish.emission > 0.0)
-    mesh.receive_shadow = True
-    use_sloped_bias(mesh)
-    mesh.local.state_basis = "matrix"  # else every new pose is split into position, rotation and scale
-    return mesh
-
-
-def _to_linear(rgba: Sequence[float]) -> Array:
-    return np.array([*decode_srgb(np.array(rgba[:3], dtype=float)), rgba[3]])
-
-
-def _picture_map(path: Path) -> Any:
-    status = path.stat()
-    return _read_picture_map(path, status.st_mtime_ns, status.st_size)
-
-
-@lru_cache(maxsize=128)
-def _read_picture_map(path: Path, _mtime_ns: int, _size: int) -> Any:
-    import pygfx as gfx
-
-    with Image.open(path) as image:
-        pixels = np.asarray(image.convert("RGBA"))
-    texture = gfx.Texture(np.ascontiguousarray(pixels), dim=2, generate_mipmaps=True)
-    return gfx.TextureMap(texture, wrap="repeat", filter="linear", mipmap_filter="linear")
+        return LinkGeometry(shapes, mesh)
 
 
 class Stage:
@@ -347,7 +184,7 @@ class Stage:
             self._meshes.append(mesh)
             self.scene.add(mesh)
 
-    def remove(self, link: _ShownLink) -> None:
+    def remove(self, link: ShownLink) -> None:
         """Removes the meshes of a link."""
         for mesh in link.objects:
             self._meshes.remove(mesh)
@@ -496,7 +333,7 @@ class _Target:
 
 
 @cache
-def _open_shared() -> tuple[GeometryPass, LRUCache[_LinkGeometry], LRUCache[_Target]]:
+def _open_shared() -> tuple[GeometryPass, LRUCache[LinkGeometry], LRUCache[_Target]]:
     """Returns the exact drawing, the uploaded triangles and the targets, which all renderers of a process share."""
     return GeometryPass(open_device()), LRUCache(_MAX_GEOMETRIES), LRUCache(_MAX_TARGETS)
 
