@@ -58,8 +58,9 @@ class PygfxRenderer(Renderer):
     name: ClassVar[str] = "pygfx"
 
     def __init__(self, *, all_triangles: bool = False) -> None:
-        """Makes a renderer; with `all_triangles`, it draws all triangles at any distance."""
-        self._all_triangles = all_triangles
+        """Makes a renderer."""
+        self.all_triangles = all_triangles
+        """Whether all triangles of colours are drawn at any distance."""
         self._device: Any = None
 
     @property
@@ -115,7 +116,7 @@ class PygfxRenderer(Renderer):
 
     def _level_of(self, link: ShownLink, pinhole: Pinhole, T_world_camera: Pose, scale: int) -> int | None:
         """Returns the level of detail of a link, by the size of a sample where it is nearest to the camera."""
-        if self._all_triangles or link.geometry.sphere is None:
+        if self.all_triangles or link.geometry.sphere is None:
             return None
         distance_m = nearest_distance(*link.geometry.sphere, link.T_world_link, T_world_camera)
         return level_of_detail(pixel_size(pinhole, distance_m) / scale)
