@@ -10,7 +10,6 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution, version
-from importlib.util import find_spec
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -19,7 +18,7 @@ from packaging.specifiers import SpecifierSet
 from unlatch import __version__
 from unlatch.simcore.cache import CACHE_VARIABLE, cache_root
 from unlatch.simcore.errors import ConfigError, WorldError
-from unlatch.simcore.sim.renderers.auto import picture_renderer
+from unlatch.simcore.sim.renderers.auto import picture_renderer, pygfx_is_installed
 from unlatch.solver.codegen import COMPILE_VARIABLE, find_compiler
 
 PROGRAM = "unlatch"
@@ -140,7 +139,7 @@ def describe_renderer() -> Finding:
 
 
 def _renderer_advice() -> str:
-    if find_spec("pygfx") is None:
+    if not pygfx_is_installed():
         return f"for better pictures: pip install '{PROGRAM}[render]'"
     from unlatch.simcore.sim.renderers.pygfx import open_device
 

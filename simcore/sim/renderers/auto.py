@@ -50,10 +50,15 @@ def picture_renderer(name: str = AUTO) -> str:
     return "pygfx" if pygfx_works() else "tiny"
 
 
+def pygfx_is_installed() -> bool:
+    """Returns whether the packages of `renderer=pygfx` are installed."""
+    return all(find_spec(package) is not None for package in ("pygfx", "fast_simplification"))
+
+
 @cache
 def pygfx_works() -> bool:
     """Returns whether pygfx is installed and finds a driver."""
-    if find_spec("pygfx") is None:
+    if not pygfx_is_installed():
         return False
     from unlatch.simcore.sim.renderers.pygfx import open_device
 

@@ -55,7 +55,7 @@ def shape_geometry(body: Body, shape: VisualShape) -> ShapeGeometry:
         finish = Finish(*surface.finish)
     corners = made.mesh.faces.ravel()
     normals, uvs = made.shading.corner_normals.reshape(-1, 3), made.shading.uvs.reshape(-1, 2)
-    _, first, which = np.unique(_corner_keys(corners, normals, uvs), return_index=True, return_inverse=True)
+    _, first, which = np.unique(corner_keys(corners, normals, uvs), return_index=True, return_inverse=True)
     pose = Pose.identity() if body.surface is not None else shape.T_link_shape
     return ShapeGeometry(
         (pose @ made.mesh.vertices[corners[first]]).astype(np.float32),
@@ -86,7 +86,7 @@ def _colour_finish(body: Body, shape: VisualShape) -> Finish:
     return body.finish_by_colour.get((r, g, b, a), body.finish)
 
 
-def _corner_keys(vertex: Array, normals: Array, uvs: Array) -> Array:
+def corner_keys(vertex: Array, normals: Array, uvs: Array) -> Array:
     """Returns one number (N,) for each corner: equal for corners of one vertex with equal normals and coordinates."""
     values = np.concatenate([np.rint(normals * 1000.0), np.rint(uvs * 8192.0)], axis=1).astype(np.int64)
     mixed = (values * np.array([73856093, 19349663, 83492791, 2971215073, 433494437])).sum(axis=1)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from PIL import Image
 
 from unlatch.simcore.errors import ConfigError, WorldError
 from unlatch.simcore.extras import import_extra
@@ -20,21 +17,20 @@ from unlatch.simcore.lru_cache import LRUCache
 from unlatch.simcore.native_output import hide_native_output
 from unlatch.simcore.sim.graphics_card import CARD_VARIABLE, find_adapter
 from unlatch.simcore.sim.renderers.drawn_links import DrawnLink, drawn_links
-from unlatch.simcore.sim.renderers.geometry_pass import GeometryPass, PlacedMesh, UploadedMesh
+from unlatch.simcore.sim.renderers.geometry_pass import GeometryPass
+from unlatch.simcore.sim.renderers.level_of_detail import level_of_detail, nearest_distance, pixel_size
 from unlatch.simcore.sim.renderers.lighting.ambient_occlusion import darken_corners
 from unlatch.simcore.sim.renderers.lighting.environment_light import (
     HEADROOM,
     SKY,
     SUN,
-    decode_srgb,
     encode_srgb,
     environment_faces,
 )
-from unlatch.simcore.sim.renderers.lighting.shadow_bias import use_sloped_bias
-from unlatch.simcore.sim.renderers.link_geometry import ShapeGeometry, geometry_key, shape_geometry
+from unlatch.simcore.sim.renderers.link_geometry import geometry_key, shape_geometry
 from unlatch.simcore.sim.renderers.picture_pass import make_picture_pass
+from unlatch.simcore.sim.renderers.pygfx_links import LinkGeometry, ShownLink
 from unlatch.simcore.sim.renderers.renderer import Light, RawImages, RenderedWorld, Renderer, RenderRequest
-from unlatch.simcore.sim.visuals.finish import Finish
 from unlatch.simcore.sim.visuals.visual_shapes import Paint
 
 Array = np.ndarray
@@ -54,13 +50,17 @@ _FINE_SCALE = 2
 class PygfxRenderer(Renderer):
     """Draws colours with pygfx: roughness and metalness, soft shadows, light from all sides, smooth edges.
 
-    Labels and depth are of a second drawing with one sample at the centre of each pixel (`GeometryPass`). Triangles and
-    pictures are uploaded once; a new frame uploads only the poses of the links that moved.
+    Labels and depth are of a second drawing with one sample at the centre of each pixel (`GeometryPass`) and with all
+    triangles. Colours are of meshes that have fewer triangles the further they are away (`level_of_detail`). Triangles
+    and pictures are uploaded once; a new frame uploads only the poses of the links that moved.
     """
 
     name: ClassVar[str] = "pygfx"
 
-    def __init__(self) -> None:
+    def __init__(self, *, all_triangles: bool = False) -> None:
+        """Makes a renderer."""
+        self.all_triangles = all_triangles
+        """Whether all triangles of colours are drawn at any distance."""
         self._device: Any = None
 
     @property
@@ -70,12 +70,13 @@ class PygfxRenderer(Renderer):
 
     def open(self, world: RenderedWorld) -> None:
         """See `Renderer`."""
-        import_extra("pygfx", extra="render", needed_by="renderer=pygfx", error=WorldError)
+        for package in ("pygfx", "fast_simplification"):
+            import_extra(package, extra="render", needed_by="renderer=pygfx", error=WorldError)
         self._device = open_device()
         self._exact, self._geometries, self._targets = _open_shared()
         self.stage = Stage()
         """The scene of pygfx that is drawn."""
-        self._shown: dict[int, _ShownLink] = {}
+        self._shown: dict[int, ShownLink] = {}
         self._read: tuple[list[Any], dict[tuple[int, int, int], Paint], list[DrawnLink]] | None = None
 
     def render(self, world: RenderedWorld, request: RenderRequest) -> RawImages:
@@ -85,7 +86,7 @@ class PygfxRenderer(Renderer):
             raise WorldError("renderer=pygfx draws through a pinhole. Assemble other lenses from pinhole images.")
         shape = (pinhole.height, pinhole.width)
         shown = self._update_links(world, colours=request.colours)
-        target = self._draw_colours(world, pinhole, request) if request.colours else None
+        target = self._draw_colours(world, shown, pinhole, request) if request.colours else None
         if request.labels or request.depth or request.normals or request.fine:
             placed = [link.placed() for link in shown]
             # drawn before the colours are awaited, so that one wait is for both
@@ -99,31 +100,41 @@ class PygfxRenderer(Renderer):
             rgb = darken_corners(rgb, depth_m, pinhole, glows=np.isin(link_ids, glowing))
         return RawImages(rgb, depth_m, link_ids)
 
-    def _draw_colours(self, world: RenderedWorld, pinhole: Pinhole, request: RenderRequest) -> _Target:
+    def _draw_colours(
+        self, world: RenderedWorld, shown: Sequence[ShownLink], pinhole: Pinhole, request: RenderRequest
+    ) -> _Target:
         """Begins to draw a picture; returns where it is read."""
         scale = _FINE_SCALE if request.smooth and request.fine else 1
         size = (pinhole.width, pinhole.height, scale, request.smooth and scale == 1)
+        for link in shown:
+            self.stage.add(link.show(self._level_of(link, pinhole, request.T_world_camera, scale)))
         target = self._targets.get(size, lambda: _Target(*size))
         self.stage.set_light(world.light, shadow=request.shadow and world.light.shadow)
         self.stage.set_camera(pinhole, request)
         target.draw(self.stage)
         return target
 
-    def _update_links(self, world: RenderedWorld, *, colours: bool) -> list[_ShownLink]:
+    def _level_of(self, link: ShownLink, pinhole: Pinhole, T_world_camera: Pose, scale: int) -> int | None:
+        """Returns the level of detail of a link, by the size of a sample where it is nearest to the camera."""
+        if self.all_triangles or link.geometry.sphere is None:
+            return None
+        distance_m = nearest_distance(*link.geometry.sphere, link.T_world_link, T_world_camera)
+        return level_of_detail(pixel_size(pinhole, distance_m) / scale)
+
+    def _update_links(self, world: RenderedWorld, *, colours: bool) -> list[ShownLink]:
         """Brings the drawn scene up to date with the world; returns its links."""
-        found: dict[int, _ShownLink] = {}
+        found: dict[int, ShownLink] = {}
         for link in self._read_links(world):
             shown = self._shown.pop(link.link_id, None)
             if shown is None or shown.body is not link.body or shown.link.shapes != link.shapes:
                 if shown is not None:
                     self.stage.remove(shown)
                 make = partial(self._make_geometry, link)
-                shown = _ShownLink(link, self._geometries.get(geometry_key(link.body, link.shapes), make))
+                shown = ShownLink(link, self._geometries.get(geometry_key(link.body, link.shapes), make))
             if colours and shown.paints != link.paints:
                 self.stage.remove(shown)
                 shown.paint(link.paints)
-                self.stage.add(shown)
-            shown.move(link.body.link_pose(link.name))
+            shown.T_world_link = link.body.link_pose(link.name)
             found[link.link_id] = shown
         for gone in self._shown.values():
             self.stage.remove(gone)
@@ -137,122 +148,14 @@ class PygfxRenderer(Renderer):
             self._read = (shapes, dict(world.paint), list(drawn_links(world)))
         return self._read[2]
 
-    def _make_geometry(self, link: DrawnLink) -> _LinkGeometry:
+    def _make_geometry(self, link: DrawnLink) -> LinkGeometry:
         shapes = [shape_geometry(link.body, shape) for shape in link.shapes]
         firsts = np.cumsum([0, *(len(shape.vertices) for shape in shapes)])
         mesh = self._exact.upload(
             np.concatenate([shape.vertices for shape in shapes]),
             np.concatenate([shape.faces + first for shape, first in zip(shapes, firsts, strict=False)]),
         )
-        return _LinkGeometry(shapes, mesh)
-
-
-@dataclass(frozen=True, eq=False)
-class _LinkGeometry:
-    """The triangles of one link."""
-
-    shapes: list[ShapeGeometry]
-    mesh: UploadedMesh
-
-
-class _ShownLink:
-    """One link as it is drawn now."""
-
-    def __init__(self, link: DrawnLink, geometry: _LinkGeometry) -> None:
-        self.link, self.body = link, link.body
-        self.geometry = geometry
-        self.paints: tuple[Paint, ...] = ()
-        self.objects: list[Any] = []
-        """Meshes of pygfx, one for each material."""
-        self._T_world_link: Pose | None = None
-
-    @property
-    def glows(self) -> bool:
-        """Whether all of it emits light."""
-        return all(shape.finish.emission > 0.0 for shape in self.geometry.shapes)
-
-    def placed(self) -> PlacedMesh:
-        """Returns the link for the exact drawing."""
-        pose = self._T_world_link or Pose.identity()
-        return PlacedMesh(self.geometry.mesh, pose, self.link.link_id, self.body.sheet)
-
-    def move(self, T_world_link: Pose) -> None:
-        """Places the link."""
-        if T_world_link is not self._T_world_link:
-            self._T_world_link = T_world_link
-            for item in self.objects:
-                item.local.matrix = T_world_link.matrix
-
-    def paint(self, paints: tuple[Paint, ...]) -> None:
-        """Makes the meshes of the link: shapes with the same material become one mesh, coloured by vertex."""
-        self.paints = paints
-        groups: dict[tuple[Path | None, Finish, bool], list[tuple[ShapeGeometry, Paint]]] = {}
-        for shape, paint in zip(self.geometry.shapes, paints, strict=True):
-            picture = (paint.picture or shape.picture) if shape.textured else None
-            groups.setdefault((picture, shape.finish, paint.rgba[3] < 1.0), []).append((shape, paint))
-        self.objects = [
-            _make_mesh(members, picture, finish, clear=clear, sheet=self.body.sheet)
-            for (picture, finish, clear), members in groups.items()
-        ]
-        self._T_world_link = None
-
-
-def _make_mesh(
-    members: Sequence[tuple[ShapeGeometry, Paint]], picture: Path | None, finish: Finish, *, clear: bool, sheet: bool
-) -> Any:
-    import pygfx as gfx
-
-    firsts = np.cumsum([0, *(len(shape.vertices) for shape, _ in members)])
-    colours = [np.tile(_to_linear(paint.rgba), (len(shape.vertices), 1)) for shape, paint in members]
-    uvs = np.concatenate([shape.uvs for shape, _ in members])
-    geometry = gfx.Geometry(
-        positions=np.concatenate([shape.vertices for shape, _ in members]),
-        normals=np.concatenate([shape.normals for shape, _ in members]),
-        texcoords=uvs * np.array([1.0, -1.0], dtype=np.float32) + np.array([0.0, 1.0], dtype=np.float32),
-        colors=np.concatenate(colours).astype(np.float32),
-        indices=np.concatenate(
-            [shape.faces + first for (shape, _), first in zip(members, firsts, strict=False)]
-        ).astype(np.uint32),
-    )
-    mean = np.mean([paint.rgba[:3] for _, paint in members], axis=0)
-    picture_map = None if picture is None else _picture_map(picture)
-    material = gfx.MeshStandardMaterial(
-        color_mode="auto",
-        map=picture_map,
-        roughness=finish.roughness,
-        metalness=finish.metalness,
-        side="front" if sheet else "both",
-        emissive=(*mean.tolist(), 1.0) if finish.emission else "#000",
-        emissive_map=picture_map if finish.emission else None,
-        emissive_intensity=finish.emission / HEADROOM,
-    )
-    if clear:
-        material.alpha_mode = "blend"
-    mesh = gfx.Mesh(geometry, material)
-    mesh.cast_shadow = not (sheet or clear or finish.emission > 0.0)
-    mesh.receive_shadow = True
-    use_sloped_bias(mesh)
-    mesh.local.state_basis = "matrix"  # else every new pose is split into position, rotation and scale
-    return mesh
-
-
-def _to_linear(rgba: Sequence[float]) -> Array:
-    return np.array([*decode_srgb(np.array(rgba[:3], dtype=float)), rgba[3]])
-
-
-def _picture_map(path: Path) -> Any:
-    status = path.stat()
-    return _read_picture_map(path, status.st_mtime_ns, status.st_size)
-
-
-@lru_cache(maxsize=128)
-def _read_picture_map(path: Path, _mtime_ns: int, _size: int) -> Any:
-    import pygfx as gfx
-
-    with Image.open(path) as image:
-        pixels = np.asarray(image.convert("RGBA"))
-    texture = gfx.Texture(np.ascontiguousarray(pixels), dim=2, generate_mipmaps=True)
-    return gfx.TextureMap(texture, wrap="repeat", filter="linear", mipmap_filter="linear")
+        return LinkGeometry(shapes, mesh)
 
 
 class Stage:
@@ -275,28 +178,30 @@ class Stage:
         self._strength = 1.0
         self._meshes: list[Any] = []
 
-    def add(self, link: _ShownLink) -> None:
-        """Adds the meshes of a link."""
-        for mesh in link.objects:
+    def add(self, meshes: Sequence[Any]) -> None:
+        """Adds meshes."""
+        for mesh in meshes:
             mesh.material.env_map_intensity = self._strength
             self._meshes.append(mesh)
             self.scene.add(mesh)
 
-    def remove(self, link: _ShownLink) -> None:
+    def remove(self, link: ShownLink) -> None:
         """Removes the meshes of a link."""
         for mesh in link.objects:
             self._meshes.remove(mesh)
             self.scene.remove(mesh)
 
-    def poses(self) -> list[Array]:
-        """Returns the pose (4, 4) of every mesh."""
-        return [mesh.local.matrix.copy() for mesh in self._meshes]
+    def poses(self) -> dict[Any, Array]:
+        """Returns the pose (4, 4) of every mesh that is drawn."""
+        return {mesh: mesh.local.matrix.copy() for mesh in self._meshes if mesh.visible}
 
-    def set_poses(self, matrices: Sequence[Array]) -> None:
-        """Places the meshes, as `poses` returned them."""
-        for mesh, matrix in zip(self._meshes, matrices, strict=True):
-            if not np.array_equal(mesh.local.matrix, matrix):
-                mesh.local.matrix = matrix
+    def set_poses(self, matrices: dict[Any, Array]) -> None:
+        """Draws the meshes that `poses` returned, where they were."""
+        for mesh in self._meshes:
+            if mesh.visible != (mesh in matrices):
+                mesh.visible = mesh in matrices
+            if mesh.visible and not np.array_equal(mesh.local.matrix, matrices[mesh]):
+                mesh.local.matrix = matrices[mesh]
 
     def set_light(self, light: Light, *, shadow: bool) -> None:
         """Sets the light."""
@@ -429,7 +334,7 @@ class _Target:
 
 
 @cache
-def _open_shared() -> tuple[GeometryPass, LRUCache[_LinkGeometry], LRUCache[_Target]]:
+def _open_shared() -> tuple[GeometryPass, LRUCache[LinkGeometry], LRUCache[_Target]]:
     """Returns the exact drawing, the uploaded triangles and the targets, which all renderers of a process share."""
     return GeometryPass(open_device()), LRUCache(_MAX_GEOMETRIES), LRUCache(_MAX_TARGETS)
 

@@ -17,6 +17,7 @@ from unlatch.simcore.sim.world import World, WorldCfg
 
 pytestmark = pytest.mark.integration
 pytest.importorskip("pygfx")
+pytest.importorskip("fast_simplification")
 
 T_WORLD_CAMERA = Pose(np.diag([1.0, -1.0, -1.0]), [0.4, 0.0, 2.0])
 """Looks down."""
