@@ -54,7 +54,7 @@ def object_value(record: EpisodeRecord, condition: Mapping[str, Any], frame: int
     center, half = 0.5 * (low + high), 0.5 * (high - low)
     outline, radius = center + signs * half, np.zeros(8)  # the outline of older records is the bounding box
     if "outline" in condition:
-        rows = _numbers(condition, "outline", ("N", 4))
+        rows = _numbers(condition, "outline", (4,), in_rows=True)
         outline, radius = rows[:, :3], rows[:, 3]
     points = turn.apply(np.vstack([center, outline])) + position[frame]  # the middle, then the balls of the outline
     if condition.get("of") is not None:
@@ -76,19 +76,18 @@ def object_value(record: EpisodeRecord, condition: Mapping[str, Any], frame: int
     return float(out), bool(out <= wanted)
 
 
-def _numbers(condition: Mapping[str, Any], key: str, shape: tuple[int | str, ...]) -> Array:
-    """Returns the numbers of a key; "N" in a shape is any number of rows."""
+def _numbers(condition: Mapping[str, Any], key: str, shape: tuple[int, ...], *, in_rows: bool = False) -> Array:
+    """Returns the numbers of a key, or any number of rows of a shape."""
     try:
         found = np.asarray(condition.get(key), dtype=float)
     except (TypeError, ValueError):
         found = np.zeros(0)
-    has_shape = len(found.shape) == len(shape) and all(
-        want in ("N", size) for want, size in zip(shape, found.shape, strict=True)
-    )
-    if not has_shape or not np.isfinite(found).all():
+    wanted = (*found.shape[:1], *shape) if in_rows else shape
+    if found.shape != wanted or not np.isfinite(found).all():
+        sizes = ", ".join(map(str, ["N", *shape] if in_rows else shape))
         raise RecordingError(
             f"'{key}' of a condition on '{condition.get('object')}' is {condition.get(key)!r}, expected numbers of "
-            f"shape [{', '.join(map(str, shape))}]. The record is incomplete.",
+            f"shape [{sizes}]. The record is incomplete.",
             key=key,
         )
     return found
