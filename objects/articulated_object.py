@@ -11,6 +11,7 @@ import numpy as np
 
 from unlatch.objects.annotation import Articulation, PartKind
 from unlatch.objects.carrying.find_regions import find_regions
+from unlatch.objects.carrying.outline import find_outline
 from unlatch.objects.carrying.region import Region, RegionOpening
 from unlatch.objects.resting.side import RestsOn
 from unlatch.simcore.errors import AssetError, close_matches
@@ -65,6 +66,16 @@ class ObjectAsset:
     def model(self) -> UrdfModel:
         """The parsed URDF."""
         return read_urdf(self.urdf_path)
+
+    @cached_property
+    def outline_obj(self) -> np.ndarray:
+        """(N, 4) balls and corners on the outline of the closed object, in its root link frame [m]; see `find_outline`.
+
+        Each row is a centre and a radius. (0, 4) of an object without colliders.
+        """
+        found = find_outline(self.model, self.articulation.closed_positions())
+        found.setflags(write=False)
+        return found
 
     @property
     def free(self) -> bool:

@@ -24,8 +24,8 @@ class ConditionKind(Enum):
     """What a condition says of a free object."""
 
     inside = "inside"
-    """Its bounding box lies in a region, up to `value` [m] to the sides and below. Its top lies below a ceiling or the
-    rim of a drawer, which slides under something; else only its middle lies below the rim."""
+    """Its outline lies in a region, up to `value` [m] to the sides and below. Its top lies below a ceiling or the rim
+    of a drawer, which slides under something; else only its middle lies below the rim."""
     on = "on"
     """Its lowest point is within `value` [m] of the floor of a region, and its middle is above that floor."""
     upright = "upright"
@@ -72,6 +72,8 @@ class ObjectCondition:
         if self.kind is ConditionKind.lifted:
             return found
         found |= {"bounds": asset.bounds_obj.tolist(), "of": self.of, "region": self.region}
+        if len(asset.outline_obj):
+            found["outline"] = asset.outline_obj.tolist()
         if self.of is None:
             return {**found, "size": None, "open_above": True}
         if self.region is None:
@@ -107,19 +109,27 @@ class ObjectPoses:
         of, bounds = condition["of"], np.array(condition["bounds"])
         T_world_region = Pose.identity() if of is None else self.regions[of, condition["region"]]
         T = T_world_region.inverse() @ T_world_root
-        corners, middle = T @ np.array(list(product(*bounds.T))), T @ bounds.mean(axis=0)  # (8, 3), (3,)
-        excess = _excess(condition, corners, middle)
+        corners = np.array(list(product(*bounds.T)))  # (8, 3)
+        outline = np.array(condition.get("outline", np.column_stack([corners, np.zeros(8)])))  # (N, 4)
+        excess = _excess(condition, T @ outline[:, :3], outline[:, 3], T @ bounds.mean(axis=0))
         return excess, excess <= value
 
 
-def _excess(condition: Mapping[str, Any], corners: Array, middle: Array) -> float:
-    """Returns how far corners (8, 3) and middle (3,) in the frame of a region are beyond where they must be [m]."""
+def _excess(condition: Mapping[str, Any], centers: Array, radii: Array, middle: Array) -> float:
+    """Returns how far an object is beyond where it must be [m].
+
+    Args:
+        condition: The described condition.
+        centers: (N, 3) middles of the balls of its outline, in the frame of the region [m].
+        radii: (N,) their radii [m].
+        middle: (3,) middle of the object, in that frame [m].
+    """
     half = np.full(2, np.inf) if condition["size"] is None else 0.5 * np.array(condition["size"][:2])
+    lowest = float((centers[:, 2] - radii).min())
     if condition["kind"] == ConditionKind.on.value:
         beside = float((np.abs(middle[:2]) - half).max())
-        return max(beside, abs(float(corners[:, 2].min())))
-    beside = float((np.abs(corners[:, :2]) - half).max())
-    below = -float(corners[:, 2].min())
+        return max(beside, abs(lowest))
+    beside = float((np.abs(centers[:, :2]) + radii[:, None] - half).max())
     height = np.inf if condition["size"] is None else float(condition["size"][2])
-    above = float(middle[2] if condition["open_above"] else corners[:, 2].max()) - height
-    return max(beside, below, above)
+    above = float(middle[2] if condition["open_above"] else (centers[:, 2] + radii).max()) - height
+    return max(beside, -lowest, above)

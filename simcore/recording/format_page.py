@@ -150,7 +150,8 @@ another machine, or with other versions, a replay may differ; the messages then 
 Some things are read from the record, because only the planner or the policy decides them: the actions; when a skill
 began and ended, in which strategy and, after a search for a layout, with which arm; which of the drawn layouts a
 search chose. If an object or a skill is not installed, its episodes are a problem of their own, and they are judged
-by what they state themselves.
+by what they state themselves. Conditions `inside` and `on` of older records have no `outline`: if no condition of a
+record has one, all are judged by `bounds`.
 
 ### What it cannot prove
 

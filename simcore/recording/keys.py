@@ -311,7 +311,7 @@ GOAL_FIELDS: dict[str, str] = {
     "joint_index": "Only for a joint: column of the part's joint in `objects.<object>.joint_positions`.",
     "kind": "`moved`: abs(s - s0) >= value; `moved_fraction`: abs(s - s0) / abs(open - closed) >= value; "
     "`open_fraction`: (s - closed) / (open - closed) >= value; "
-    "`within_closed`: abs(s - closed) <= value. Of a free object: `inside`: its bounding box lies in a region, up to "
+    "`within_closed`: abs(s - closed) <= value. Of a free object: `inside`: its outline lies in a region, up to "
     "value to the sides and below, and its middle (below a ceiling: its top) below the height of the region; `on`: its "
     "lowest point is within value of the floor of a region, and its middle is over that floor; `upright`: its up axis "
     "is within value of the vertical; `lifted`: it is at least value higher than at the start.",
@@ -320,7 +320,11 @@ GOAL_FIELDS: dict[str, str] = {
     "region": "Only `inside` and `on`: name of the region.",
     "size": "Only `inside` and `on`: (3,) size of the region along its axes [m]; null: without bounds.",
     "open_above": "Only `inside` and `on`: whether nothing covers the region.",
-    "bounds": "Only `inside` and `on`: (2, 3) lower and upper corner of the free object, root frame [m].",
+    "bounds": "Only `inside` and `on`: (2, 3) lower and upper corner of the free object, root frame [m]. Their "
+    "middle is the middle of the object.",
+    "outline": "Optional; only `inside` and `on`: (N, 4) centre and radius of balls, root frame [m]; a corner has "
+    "radius 0. Their convex hull is the outline of the free object. N is at most 56. Older records lack the key: "
+    "there, the outline is the box `bounds`.",
     "up_axis": "Only `upright`: (3,) direction that points up when the object is upright, root frame.",
     "s_closed": "Optional; position of the joint when closed. Default: that of the skill on the same joint.",
     "s_open": "Optional; position of the joint when open. Default: that of the skill on the same joint.",

@@ -52,7 +52,11 @@ def object_value(record: EpisodeRecord, condition: Mapping[str, Any], frame: int
     low, high = _numbers(condition, "bounds", (2, 3))
     signs = 2.0 * np.array(list(np.ndindex(2, 2, 2))) - 1.0  # (8, 3)
     center, half = 0.5 * (low + high), 0.5 * (high - low)
-    points = turn.apply(np.vstack([center, center + signs * half])) + position[frame]  # the middle, then the corners
+    outline, radius = center + signs * half, np.zeros(8)  # the outline of older records is the bounding box
+    if "outline" in condition:
+        rows = _numbers(condition, "outline", (4,), in_rows=True)
+        outline, radius = rows[:, :3], rows[:, 3]
+    points = turn.apply(np.vstack([center, outline])) + position[frame]  # the middle, then the balls of the outline
     if condition.get("of") is not None:
         place = f"regions.{condition['of']}.{condition['region']}"
         origin = _read(record, f"{place}.position")[frame]
@@ -62,25 +66,28 @@ def object_value(record: EpisodeRecord, condition: Mapping[str, Any], frame: int
             .apply(points - origin)
         )
     size = [np.inf] * 3 if condition.get("size") is None else _numbers(condition, "size", (3,))
-    middle, corners = points[0], points[1:]
+    middle, low, high = points[0], (points[1:].T - radius).min(axis=1), (points[1:].T + radius).max(axis=1)
     if kind == "on":
-        out = max(abs(middle[0]) - size[0] / 2, abs(middle[1]) - size[1] / 2, abs(corners[:, 2].min()))
+        out = max(abs(middle[0]) - size[0] / 2, abs(middle[1]) - size[1] / 2, abs(low[2]))
     else:
-        sides = [np.abs(corners[:, axis]).max() - size[axis] / 2 for axis in (0, 1)]
-        top = middle[2] if condition.get("open_above") else corners[:, 2].max()
-        out = max(*sides, -corners[:, 2].min(), top - size[2])
+        sides = [max(-low[axis], high[axis]) - size[axis] / 2 for axis in (0, 1)]
+        top = middle[2] if condition.get("open_above") else high[2]
+        out = max(*sides, -low[2], top - size[2])
     return float(out), bool(out <= wanted)
 
 
-def _numbers(condition: Mapping[str, Any], key: str, shape: tuple[int, ...]) -> Array:
+def _numbers(condition: Mapping[str, Any], key: str, shape: tuple[int, ...], *, in_rows: bool = False) -> Array:
+    """Returns the numbers of a key, or any number of rows of a shape."""
     try:
         found = np.asarray(condition.get(key), dtype=float)
     except (TypeError, ValueError):
         found = np.zeros(0)
-    if found.shape != shape or not np.isfinite(found).all():
+    wanted = (*found.shape[:1], *shape) if in_rows else shape
+    if found.shape != wanted or not np.isfinite(found).all():
+        sizes = ", ".join(map(str, ["N", *shape] if in_rows else shape))
         raise RecordingError(
             f"'{key}' of a condition on '{condition.get('object')}' is {condition.get(key)!r}, expected numbers of "
-            f"shape {list(shape)}. The record is incomplete.",
+            f"shape [{sizes}]. The record is incomplete.",
             key=key,
         )
     return found

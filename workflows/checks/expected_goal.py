@@ -12,6 +12,7 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.observed.object_geometry import movable_joints
 from unlatch.simcore.recording.success_rules import MAX_SETTLE_CHANGE_M, MAX_SETTLE_CHANGE_RAD, MAX_SETTLE_SHARE
 from unlatch.skills.holding import moves_part
+from unlatch.workflows.checks.expected_conditions import describe_conditions
 from unlatch.workflows.checks.expected_skills import skill_class
 
 _OF_POLICY = ("reached", "reached_frame", "hold_frames", "chain_length", "chain_motions", "max_changes")
@@ -68,7 +69,7 @@ class ExpectedGoal:
     def _describe(self, index: int) -> dict[str, Any]:
         goal = self._cfg.task.goal[index]
         if goal.condition is not None:
-            return goal.condition.describe(self._assets)
+            return describe_conditions([goal.condition], self._assets, self._record)[0]
         asset = self._assets[goal.object]
         part = asset.articulation.part(goal.part or "")
         return {

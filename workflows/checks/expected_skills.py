@@ -27,6 +27,7 @@ from unlatch.skills.contract.skill import Skill
 from unlatch.skills.gripping import grip_force, load_of
 from unlatch.tasks.language import phrasing_draws, step_language
 from unlatch.workflows.checks.arm_frames import base_of
+from unlatch.workflows.checks.expected_conditions import describe_conditions
 from unlatch.workflows.checks.randomized_values import POSES, randomizes
 from unlatch.workflows.episode.assets import language_step, part_acted_on_by
 
@@ -136,7 +137,7 @@ class ExpectedSkills:
         link = kind.declare_link(chosen, asset.articulation)
         press_n = kind.declare_press(chosen, asset, part, arm.gripper)
         step = language_step(cfg, self._assets, place)
-        conditions = [each.describe(self._assets) for each in kind.declare_conditions(chosen, self._assets)]
+        conditions = describe_conditions(kind.declare_conditions(chosen, self._assets), self._assets, self._record)
         return {
             "name": entry.name,
             **self._expect_place(index, place, arm),

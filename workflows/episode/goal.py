@@ -192,7 +192,7 @@ def object_failure(
                 f"Condition '{condition['kind']}{place}' of {condition['object']} does not hold: {reached:.4f}, "
                 f"limit {condition['value']:g}",
                 time_s,
-                {"condition": dict(condition), "reached": reached},
+                {"condition": {k: v for k, v in condition.items() if k != "outline"}, "reached": reached},
             )
     return None
 

@@ -151,6 +151,40 @@ class TestConditions:
         record = make([place] * 7, quat=turn.as_quat())
         assert object_value(record, {**INSIDE, "kind": "on"}, 0, 0)[0] == pytest.approx(0.0, abs=1e-9)
 
+    @pytest.mark.parametrize(
+        ("place", "inside", "on"),
+        [
+            ((0.0, 0.0, 0.01), -0.03, 0.03),  # two balls of radius 10 mm, whose middles are 30 and 70 mm above the root
+            ((0.0, 0.0, -0.04), 0.02, 0.02),  # the lower one reaches 20 mm below the floor
+            ((0.0, 0.0, 0.105), 0.035, 0.125),  # the upper one reaches 185 mm above the floor
+            ((0.0, 0.095, 0.01), 0.005, 0.03),  # 0.095 + 0.01 - 0.1 beside the long side
+            ((0.0, -0.096, 0.01), 0.006, 0.03),
+            ((0.041, 0.0, 0.01), 0.001, 0.03),  # 0.041 + 0.01 - 0.05 beside the short one
+            ((-0.047, 0.0, 0.01), 0.007, 0.03),
+        ],
+    )
+    def test_an_outline_of_balls_is_measured_in_place_of_the_corners(
+        self, place: tuple[float, ...], inside: float, on: float
+    ):
+        balls = {**INSIDE, "outline": [[0.0, 0.0, 0.03, 0.01], [0.0, 0.0, 0.07, 0.01], [0.0, 0.0, 0.05, 0.0]]}
+        assert object_value(make([place] * 7), balls, 2, 0)[0] == pytest.approx(inside, abs=1e-9)
+        assert object_value(make([place] * 7), {**balls, "kind": "on"}, 2, 0)[0] == pytest.approx(on, abs=1e-9)
+
+    def test_the_middle_is_that_of_the_bounds_whatever_the_outline(self):
+        aside = {**INSIDE, "outline": [[0.5, 0.0, 0.0, 0.0]], "open_above": True}
+        assert object_value(make([(0.0, 0.0, 0.12)] * 7), {**aside, "kind": "on"}, 0, 0)[0] == pytest.approx(0.12)
+        low = {**aside, "outline": [[0.0, 0.0, 0.3, 0.0]]}
+        assert object_value(make([(0.0, 0.0, 0.12)] * 7), low, 0, 0)[0] == pytest.approx(0.02)  # 0.12 + 0.05 - 0.15
+
+    @pytest.mark.parametrize("outline", [[[0, 0, 0]], [0, 0, 0, 0], [], [[0, 0, 0, np.inf]], "none", None])
+    def test_an_outline_of_another_shape_is_refused(self, outline: Any):
+        with pytest.raises(RecordingError) as caught:
+            object_value(make(RISES), {**INSIDE, "outline": outline}, 0, 0)
+        assert caught.value.message == (
+            f"'outline' of a condition on 'shelf.can' is {outline!r}, expected numbers of shape [N, 4]. The record is "
+            "incomplete."
+        )
+
     @pytest.mark.parametrize("value", [[0, 1], "z", ["x", "y", "z"], [0, 0, np.nan], None])
     def test_a_value_of_another_shape_is_refused(self, value: Any):
         with pytest.raises(RecordingError) as caught:

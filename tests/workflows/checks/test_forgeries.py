@@ -34,8 +34,10 @@ SETS = {
     "opened": ["task=open_microwave", "randomization=light", "seed=7"],
     "closed": ["object=refrigerator", "skill=close", "seed=2"],
     "evaluated": ["task=close_drawer", "policy=random", "task.max_duration_s=2"],
+    "placed": ["task=place_can"],
 }
-"""Arguments of one episode each: a stated setting; a derived one, after a search for a layout; a policy."""
+"""Arguments of one episode each: a stated setting; a derived one, after a search for a layout; a policy; a can
+that is carried."""
 
 
 @pytest.fixture(scope="session")
@@ -45,7 +47,7 @@ def sets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, DataSet]:
         main = evaluate_main if name == "evaluated" else collect_main
         assert main([*arguments, "episodes=1", "executor=serial", "pictures=0", f"out={folder / name}"]) == 0
     found = {name: DataSet.open(folder / name) for name in SETS}
-    assert [found[name].read(0).success for name in SETS] == [True, True, False]
+    assert [found[name].read(0).success for name in SETS] == [True, True, False, True]
     return found
 
 
@@ -140,6 +142,21 @@ def move_action(place: int, source: int) -> Forge:
         record.arrays[f"{ROBOT}.gripper_target"] = target
 
     return forge
+
+
+def shift_outlines(record: EpisodeRecord) -> None:
+    """Puts every outline of the can 5 mm higher."""
+    for part in (record.goal, *record.skills):
+        for condition in part.get("conditions", []):
+            if "outline" in condition:
+                condition["outline"] = [[x, y, z + 0.005, radius] for x, y, z, radius in condition["outline"]]
+
+
+def drop_outlines(record: EpisodeRecord) -> None:
+    """Makes the conditions those of an older record."""
+    for part in (record.goal, *record.skills):
+        for condition in part.get("conditions", []):
+            condition.pop("outline", None)
 
 
 class Forgery(NamedTuple):
@@ -302,6 +319,12 @@ FORGERIES = {
         both(put("goal.reached", True), put("goal.reached_frame", 30)),
         "goal.reached and goal.reached_frame are (True, 30) in the record, recomputed (False, None)",
     ),
+    "an outline that is higher": Forgery("placed", shift_outlines, "skills[1].conditions[0].outline[0][2] is 0.005"),
+    "an outline that one condition lacks": Forgery(
+        "placed",
+        lambda record: record.goal["conditions"][0].pop("outline"),
+        "goal.conditions[0].outline is nothing in the record, expected [[",
+    ),
     "a policy judged as a demonstration": Forgery(
         "evaluated", lambda record: record.goal.pop("hold_frames"), "goal.hold_frames is nothing in the record"
     ),
@@ -320,6 +343,11 @@ def test_check_names_a_forgery(find_problems: Callable[[str, Forge], list[str]],
     problems = find_problems(forgery.of, forgery.forge)
     wanted = f"Episode 0: {forgery.said}"
     assert any(problem.startswith(wanted) for problem in problems), problems
+
+
+@pytest.mark.integration
+def test_an_older_record_without_outlines_has_no_problem(find_problems: Callable[[str, Forge], list[str]]):
+    assert find_problems("placed", drop_outlines) == []
 
 
 @pytest.mark.integration

@@ -49,6 +49,14 @@ class Scene:
             self.judge.observe()
 
 
+def test_evidence_leaves_out_the_outline_by_which_a_condition_is_measured():
+    outlined = {**INSIDE, "outline": [[0.0, 0.0, 0.05, 0.03]]}
+    can = ObjectPoses({"can": Pose(np.eye(3), [1.2, 0.0, 0.0])}, {("drawer", "interior"): Pose(np.eye(3), [1.0, 0, 0])})
+    failure = object_failure("not_reached", [outlined], can, can, 0.0)
+    assert failure is not None
+    assert failure.evidence == {"condition": INSIDE, "reached": pytest.approx(0.08)}
+
+
 def test_the_condition_of_a_task_has_the_sizes_that_its_judgement_needs():
     task: Any = SimpleNamespace(goal=[GoalCfg(object="can", kind=GoalKind.upright, value=0.2)])
     articulation = SimpleNamespace(up_axis=np.array([0.0, 1.0, 0.0]))
