@@ -11,8 +11,18 @@ The names in `__all__` are imported when they are first used: importing this pac
 
 from __future__ import annotations
 
-import lazy_loader
-from wrapt import when_imported
+import sys
+
+try:
+    import lazy_loader
+    from wrapt import when_imported
+except ModuleNotFoundError as exc:
+    raise ModuleNotFoundError(
+        f"Unlatch is not installed in this Python, {sys.executable}: package '{exc.name}' is missing. "
+        "Activate the environment that has it (. .venv/bin/activate), or install it in the folder of the repository: "
+        "pip install -e .",
+        name=exc.name,
+    ) from None
 
 __version__ = "0.2.0"
 

@@ -101,6 +101,17 @@ def test_a_mistake_is_an_exception_and_nothing_is_written(tmp_path: Path, monkey
     assert list(tmp_path.iterdir()) == []
 
 
+def test_python_without_the_packages_says_how_to_get_them(tmp_path: Path):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-S", "-m", "unlatch", "list", "tasks"]  # -S: no installed packages
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert "Unlatch is not installed in this Python" in last
+    assert ". .venv/bin/activate" in last
+    assert "pip install -e ." in last
+
+
 def test_a_diagnosis_is_a_value():
     cfg = unlatch.load("open_microwave", "task.regions.0.center_m=[2.0,0.0]")
     plan = unlatch.plan(cfg)

@@ -1,5 +1,6 @@
 """The wheel, made from the source distribution, runs in a clean environment among foreign `configs/` and `tasks/`."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,12 @@ def yaml_files() -> set[str]:
     return {f"unlatch/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / "configs").rglob("*.yaml")}
 
 
+def show_packages_of_the_tests(environment: Path) -> None:
+    """Lets an environment import the packages that the tests can import."""
+    (site,) = (environment / "lib").glob("python*/site-packages")
+    (site / "beside.pth").write_text("\n".join(path for path in sys.path if "site-packages" in path) + "\n")
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = tmp_path_factory.mktemp("source") / "unlatch"
@@ -46,8 +53,29 @@ def test_the_source_distribution_holds_what_it_is_built_from_and_its_licence(bui
     (source,) = built.glob("unlatch-*.tar.gz")
     with tarfile.open(source) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert {"LICENSE", "README.md", "pyproject.toml", "unlatch/__init__.py", "unlatch/configs/schema.py"} <= names
-    assert yaml_files() <= names
+    code = {"unlatch/__init__.py", "unlatch/configs/schema.py", *yaml_files()}
+    assert {"LICENSE", "README.md", "pyproject.toml", *(f"src/{name}" for name in code)} <= names
+
+
+def test_an_editable_installation_is_found_in_the_folder_that_holds_the_clone(built: Path, tmp_path: Path):
+    clone = built.parent
+    assert clone.name == "unlatch"  # without the installed package, Python imports the folder itself
+    venv.create(tmp_path / "venv")
+    python = tmp_path / "venv" / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--disable-pip-version-check"]
+    installed = run(*pip, "--no-deps", "-e", clone, cwd=tmp_path)
+    assert installed.returncode == 0, installed.stderr
+    show_packages_of_the_tests(tmp_path / "venv")
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        [python, "-c", "import unlatch; print(unlatch.load.__module__)"],
+        cwd=clone.parent,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stderr, done.stdout.startswith("unlatch.")) == ("", True)
 
 
 def test_the_wheel_holds_our_packages_with_their_yaml_and_no_tests(wheel: Path):
@@ -68,8 +96,7 @@ def test_the_installed_wheel_runs_among_foreign_packages(wheel: Path, requiremen
     installed = run(*pip, "install", *options, wheel, cwd=tmp_path)
     assert installed.returncode == 0, installed.stderr
     if requirements == "beside":
-        (site,) = (tmp_path / "venv" / "lib").glob("python*/site-packages")
-        (site / "beside.pth").write_text("\n".join(path for path in sys.path if "site-packages" in path) + "\n")
+        show_packages_of_the_tests(tmp_path / "venv")
 
     folder = tmp_path / "elsewhere"
     for name in ("configs", "tasks"):
