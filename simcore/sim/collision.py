@@ -147,6 +147,8 @@ class BulletCollisionChecker:
         self._allowed: frozenset[tuple[str, str]] = frozenset()
         self._ignored: tuple[str, ...] = ()
         self._own_links: frozenset[int] | None = None
+        self._mounted: frozenset[int] = frozenset()
+        """Links of the robot that no joint moves."""
         self._free: Body | None = None
         self._hand: frozenset[str] = frozenset()
         """Links that may touch the carried object: the fingers, and the links fixed to the ee link."""
@@ -200,6 +202,7 @@ class BulletCollisionChecker:
         self._ignored = ignored
         self._model = robot
         self._robot = self._load_robot(robot, kept.get(_ROBOT))
+        self._mounted = frozenset(self._robot.link_index(name) for name in self._robot.mounted_links)
         self._arm_indices = [self._robot.joint(j).index for j in robot.arm_joints]
         self._finger_indices = [self._robot.joint(j).index for j in robot.finger_joints]
         names = robot.arm_links
@@ -446,11 +449,10 @@ class BulletCollisionChecker:
         table.
         """
         robot, _ = self._get_loaded()
-        mounted = {robot.link_index(name) for name in robot.mounted_links}
         fixed = {body.body_id for body in self._obstacles.values() if not body.joints}
         for other in (*(body.body_id for body in self._obstacles.values()), *self._swept):
             for point in p.getClosestPoints(robot.body_id, other, distance_m, physicsClientId=self._world.client):
-                if point[3] >= 0 and not (other in fixed and point[3] in mounted):
+                if point[3] >= 0 and not (other in fixed and point[3] in self._mounted):
                     yield point
 
     def _find_part_collision(self) -> LinkCollision | None:
