@@ -219,8 +219,8 @@ class World:
         If it changes without a step in between, some code has moved a body past the physics.
 
         Args:
-            reads_anew: Whether joint states are read although they were read after the last step; only then are
-                motions seen that came from elsewhere than the methods of `Body`.
+            reads_anew: Whether all joint states are read again. If not, those that were read after the last step are
+                used, and a motion past the methods of `Body` is not seen.
         """
         if reads_anew:
             self._forget_states()
