@@ -52,6 +52,8 @@ class ObjectAsset:
     """Values that the generator drew or the importer chose; recorded with the episode."""
     rests_on: RestsOn = RestsOn.bottom
     """The side that is down."""
+    files: tuple[Path, ...] = field(default=(), compare=False, repr=False)
+    """Files and folders that it was read from; if one changes, it is another object. Empty for a generated object."""
     write_textured: Callable[[], Path] | None = field(default=None, compare=False, repr=False)
     """Writes the URDF with textures and returns its path; None if the object has no textures."""
 

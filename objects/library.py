@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,12 @@ from unlatch.objects.closing_force_values import record_forces, with_category_fo
 from unlatch.objects.config import ObjectCfg, ObjectSource, check_category
 from unlatch.objects.importers.joint_friction import holding_friction, joint_friction
 from unlatch.objects.importers.partnet.converter import load_partnet_object, partnet_object_set
-from unlatch.objects.importers.partnet.source import check_partnet_objects, partnet_instances, partnet_root
+from unlatch.objects.importers.partnet.source import (
+    ROOT_VARIABLE,
+    check_partnet_objects,
+    partnet_instances,
+    partnet_root,
+)
 from unlatch.objects.importers.synthesized_object import load_synthesized_object, synthesized_object_set
 from unlatch.objects.importers.urdf_folder import is_urdf_folder, urdf_instances
 from unlatch.objects.importers.urdf_object import load_urdf_object, urdf_object_set
@@ -29,12 +36,15 @@ from unlatch.objects.resting.side import RestsOn
 from unlatch.objects.resting.turned_files import write_turned_object
 from unlatch.objects.resting.turned_object import turn_object
 from unlatch.objects.validation import check_articulation
-from unlatch.simcore.cache import content_hash
+from unlatch.simcore.cache import CACHE_VARIABLE, content_hash
 from unlatch.simcore.errors import count_noun
+from unlatch.simcore.file_cache import FileCache
 from unlatch.simcore.geometry import turn_to_x
 from unlatch.simcore.scratch import scratch_files
 
 _SHOWN_IDS = 3
+_ASSETS: FileCache[ObjectAsset] = FileCache(32)
+"""The objects that this process read last."""
 _STANDING = (RestsOn.bottom, RestsOn.any)
 URDF_FILE = "object.urdf"
 """Name of the URDF in the folder of a generated or converted object."""
@@ -74,12 +84,21 @@ def choose_instance(cfg: ObjectCfg, *, rng: np.random.Generator, number: int = 0
 def load_instance(cfg: ObjectCfg) -> ObjectAsset:
     """Finds, generates or converts one instance of an object, lays it on its side and checks its annotation.
 
-    With `rests_on=any`, it stands: only the search for a layout lays it on another side.
+    With `rests_on=any`, it stands: only the search for a layout lays it on another side. A process reads an object of a
+    data set or a URDF only once, unless one of its files changes.
 
     Raises:
         ConfigError: Unknown category or instance, or no data set folder.
         AssetError: The object is damaged or its annotation does not fit it.
     """
+    if cfg.source is ObjectSource.procedural:
+        return _read_instance(cfg)
+    environment = [os.environ.get(name) for name in (CACHE_VARIABLE, ROOT_VARIABLE)]
+    key = json.dumps([Path.cwd(), environment, asdict(cfg)], default=str, sort_keys=True)
+    return _ASSETS.get(key, lambda: _read_instance(cfg), files_of=_files_of)
+
+
+def _read_instance(cfg: ObjectCfg) -> ObjectAsset:
     if cfg.source is ObjectSource.procedural:
         asset = _load_procedural(cfg)
     elif cfg.source is ObjectSource.urdf:
@@ -92,6 +111,11 @@ def load_instance(cfg: ObjectCfg) -> ObjectAsset:
         asset = _lay_down(asset, cfg)
     check_articulation(asset)
     return _with_closing_forces(asset)
+
+
+def _files_of(asset: ObjectAsset) -> list[Path]:
+    """Returns the files that an object was read from and those that it was converted to; empty if not known."""
+    return [*asset.files, *sorted(asset.urdf_path.parent.rglob("*"))] if asset.files else []
 
 
 def chooses_instance(cfg: ObjectCfg) -> bool:

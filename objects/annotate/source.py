@@ -66,10 +66,22 @@ class SourceObject:
 
     def files_hash(self, side_files: Iterable[str]) -> str:
         """Returns SHA-256 over the URDF, the existing `side_files` beside it, and every file that it refers to."""
-        beside = {self.urdf: self.folder / self.urdf, **{name: self.file.with_name(name) for name in side_files}}
-        files = {name: path for name, path in beside.items() if path.is_file()}
-        files |= model_files(self.model, self.asset_folder)
+        beside = {name: path for name, path in self._beside(side_files).items() if path.is_file()}
+        files = beside | model_files(self.model, self.asset_folder)
         return content_hash({name: path.read_bytes() for name, path in files.items()})
+
+    def all_files(self, side_files: Iterable[str]) -> tuple[Path, ...]:
+        """Returns its files, those beside it that may come to exist, and its folder; empty for a USD or glTF.
+
+        Those name other files, which are not known here.
+        """
+        if self.original is not None:
+            return ()
+        meshes = model_files(self.model, self.asset_folder).values()
+        return (self.folder, *self._beside(side_files).values(), *meshes)
+
+    def _beside(self, side_files: Iterable[str]) -> dict[str, Path]:
+        return {self.urdf: self.folder / self.urdf, **{name: self.file.with_name(name) for name in side_files}}
 
     @property
     def info_scale(self) -> float | None:

@@ -79,6 +79,7 @@ def load_urdf_object(cfg: ObjectCfg) -> ObjectAsset:
         parameters=facts["parameters"],
         # GenSim2 states axes in the root link of the file
         R_obj_peer=turn_to_x(turn if source.urdf == PARTNET_URDF else 2),
+        files=source.all_files((*_SIDE_FILES, ANNOTATION_FILE)),
     )
 
 

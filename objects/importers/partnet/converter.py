@@ -89,6 +89,7 @@ def load_partnet_object(cfg: ObjectCfg) -> ObjectAsset:
         friction=facts["friction"],
         damping=facts["damping"],
         parameters=facts["parameters"],
+        files=source.all_files(SIDE_FILES),
     )
 
 

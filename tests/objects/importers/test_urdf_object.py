@@ -1,5 +1,6 @@
 """Any URDF as an object of a scene."""
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -85,6 +86,29 @@ def test_the_second_time_it_comes_from_the_cache_and_a_changed_file_is_noticed(c
     assert second.content_hash != first.content_hash
     assert describe_object_set(cfg) != set_before
     assert second.articulation.part("door").openness.open == pytest.approx(1.2)
+
+
+def test_a_process_reads_it_once_until_a_file_changes_or_an_annotation_comes(
+    cfg: ObjectCfg, urdf: Path, monkeypatch: pytest.MonkeyPatch
+):
+    load(cfg)
+    later_ns = time.time_ns() + 3_600_000_000_000
+    monkeypatch.setattr(time, "time_ns", lambda: later_ns)  # no file has changed lately
+    first = load(cfg)
+    assert load(cfg) is first
+    assert load(replace(cfg, name="other")).name == "other"
+    annotation = urdf.with_name(ANNOTATION_FILE)
+    annotation.write_text(annotate_source(read_source(urdf)).articulation.to_yaml())
+    given = load(cfg)
+    assert given.parameters["annotation"] == "given"
+    annotation.unlink()
+    urdf.write_text(CABINET.replace('upper="1.6"', 'upper="1.2"'))
+    changed = load(cfg)
+    assert changed.articulation.part("door").openness != first.articulation.part("door").openness
+    assert changed.content_hash != first.content_hash
+    changed.urdf_path.write_text("<robot/>")
+    assert load(cfg).content_hash == changed.content_hash  # the damaged file of the cache is made again
+    assert load(cfg).urdf_path.read_text() != "<robot/>"
 
 
 def test_meshes_may_lie_in_the_package_around_the_urdf(cfg: ObjectCfg, urdf: Path):
