@@ -3,7 +3,8 @@
 Usage: python benchmarks/studio_clip.py [out=docs/images/studio.webp] [width=900]
 
 It opens a task, moves the region, goes through the plan, adds a constraint that contradicts another one, takes the
-remedy that the page offers, and runs the episode. The packages of the extra `dev` and a Chromium are needed.
+remedy that the page offers, and runs the episode of the mended task. A step that does not lead to what the clip is to
+show ends the script with what the page says. The packages of the extra `dev` and a Chromium are needed.
 """
 
 from __future__ import annotations
@@ -41,12 +42,16 @@ _DRAWS_WITHOUT_GPU = (
     "--ignore-gpu-blocklist",
     "--webgl-antialiasing-mode=none",  # takes a quarter of the time; edges are smoothed as pictures are made smaller
 )
-_WAIT_MS = 600_000
-_ENTRY = (
-    "        - {type: point2point_constraint, keypoint_name: tool_head, "
-    "target_keypoint_name: link_contact_point, tolerance: 0.01}\n"
-)
-_AFTER = "      pre_actuation_motions"
+_WAIT_MS = 240_000
+CONSTRAINT = """\
+        - type: point2point_constraint
+          keypoint_name: tool_side
+          target_keypoint_name: articulated_object_head
+          tolerance: 0.01
+"""
+"""The constraint that is added: the task puts another point of the hand at the same point of the handle."""
+REMEDY = "constraint_list[3]"
+"""How the remedy begins that loosens it."""
 
 
 @dataclass
@@ -103,7 +108,7 @@ def main(arguments: list[str]) -> int:
         page = browser.new_page(viewport={"width": WINDOW_PX[0], "height": WINDOW_PX[1]})
         page.set_default_timeout(_WAIT_MS)
         page.goto(url)
-        page.wait_for_function(_PLANNED)
+        _wait_for_plan(page)
         if page.is_visible("#slow"):
             page.click("#slow button")
             page.evaluate("document.getElementById('slow').style.visibility = 'hidden'")
@@ -120,7 +125,7 @@ def _record(page: Any, recorder: Recorder) -> None:
     """Does what the clip shows."""
     recorder.take(1500)
     for x in (0.65, 0.62):
-        _fill(page, "#region-0-center_m-0", str(x))
+        _fill(page, "#region-0-center_m-0", str(x), f"window.studio.scene.regions[0].center_m[0] === {x}")
         recorder.take(300)
     recorder.durations_ms[-1] = 1200
     for share in range(1, 6):
@@ -128,31 +133,68 @@ def _record(page: Any, recorder: Recorder) -> None:
         recorder.take(350)
     recorder.durations_ms[-1] = 900
     _show(page, "scene", 0.0)
-    _fill(page, "#tolerance-0-1", "0.06")
-    page.fill("#text", page.input_value("#text").replace(_AFTER, _ENTRY + _AFTER))
-    page.wait_for_function(f"{_PLANNED} && !window.studio.plan.found")
+    _fill(page, "#tolerance-0-1", "0.06", "window.studio.document.text.includes('constraint_list')")
+    page.fill("#text", add_constraint(page.input_value("#text")))
+    _wait_for_plan(page, "!window.studio.plan.found")
     page.evaluate("document.getElementById('panels').scrollTop = 0")
+    _show_end_of_text(page)
     recorder.take(3000)
-    page.locator("#verdict button.apply").first.click()
-    page.wait_for_function(f"{_PLANNED} && !window.studio.plan.plans[0].contradictions.length")
-    recorder.take(900)
-    for _ in range(3):
-        page.click("#undo")
-        page.wait_for_function(_PLANNED)
-    recorder.take(900)
+    page.locator("#verdict li", has_text=REMEDY).locator("button.apply").click()
+    _wait_for_plan(page, "!window.studio.plan.plans[0].contradictions.length")
+    _check(page, "plan", "window.studio.plan.found")
+    _show_end_of_text(page)
+    recorder.take(2000)
     page.click("#run")
-    page.wait_for_function(f"{_IDLE} && window.studio.run && !window.studio.run_is_old")
+    page.wait_for_function(f"{_IDLE} && (window.studio.run_problem || window.studio.run && !window.studio.run_is_old)")
+    _check(page, "run", "window.studio.run && window.studio.run.success")
     for share in range(1, 8):
         _show(page, "run", share / 7)
         recorder.take(350)
     recorder.durations_ms[-1] = 3000
 
 
-def _fill(page: Any, field: str, value: str) -> None:
+def add_constraint(text: str) -> str:
+    """Returns the text of the task with `CONSTRAINT` at the end of its list of constraints.
+
+    Raises:
+        SimCoreError: The text has no such list.
+    """
+    before, key, after = text.partition("constraint_list:\n")
+    if not key:
+        raise SimCoreError("The task file on the page has no constraint_list. Change the steps of the script.")
+    item = CONSTRAINT.partition("-")[0]
+    lines = after.splitlines(keepends=True)
+    end = next((number for number, line in enumerate(lines) if not line.startswith(item)), len(lines))
+    return "".join([before, key, *lines[:end], CONSTRAINT, *lines[end:]])
+
+
+def _wait_for_plan(page: Any, condition: str = "true") -> None:
+    """Waits until the text on the page is planned and a condition holds.
+
+    Raises:
+        SimCoreError: The text has a mistake, or could not be planned, so that there will be no plan of it.
+    """
+    mistaken = f"{_IDLE} && (window.studio.scene_is_old || window.studio.plan_problem)"
+    page.wait_for_function(f"({_PLANNED} && ({condition})) || ({mistaken})")
+    _check(page, "plan", f"!({mistaken})")
+
+
+def _check(page: Any, what: str, condition: str) -> None:
+    """Raises what the page says where a condition does not hold."""
+    if not page.evaluate(condition):
+        said = " ".join(page.inner_text(place) for place in ("#problem", "#verdict") if page.is_visible(place))
+        raise SimCoreError(f"The clip cannot show its {what}. Change the steps of the script. The page says: {said}")
+
+
+def _show_end_of_text(page: Any) -> None:
+    page.evaluate("() => { const text = document.getElementById('text'); text.scrollTop = text.scrollHeight; }")
+
+
+def _fill(page: Any, field: str, value: str, condition: str) -> None:
+    """Fills in a field, and waits until the condition says that the change has arrived, and is planned."""
     page.fill(field, value)
     page.press(field, "Enter")
-    page.wait_for_timeout(300)
-    page.wait_for_function(_PLANNED)
+    _wait_for_plan(page, condition)
 
 
 def _show(page: Any, of: str, share: float) -> None:
