@@ -62,8 +62,8 @@ This page lists how often attempts succeed: with generated objects, with real ob
 Unlatch, and with settings of other systems. It also lists every entry with failures.
 
 Nobody had used the *fresh* seed before its run. Failures of the *development* seed were studied while the code was
-written. Intervals are 95 % Wilson intervals. Every layout counts: a layout without a plan is a failure, for every
-robot. The columns:
+written. Intervals are 95 % Wilson intervals. Every episode counts, for every robot: an episode in which no layout has a
+plan is a failure. The columns:
 
 - fresh seed: successful episodes of all episodes with this seed;
 - first layout: episodes in which `artpreplan` took the first drawn layout. If it finds no plan there, it tries up to 15
@@ -232,8 +232,19 @@ def pooled_counts(kind: str) -> tuple[int, int]:
     return sum(row.successes for row in rows), sum(row.n for row in rows)
 
 
+def names_of(kind: str) -> set[str]:
+    """Returns the names of the tasks or objects of a kind of runs with a Panda, on the fresh seed."""
+    return {result.job.name for row in read_rows(Seed.fresh)[kind, ROBOT] for result in row.results}
+
+
 TABLES: dict[str, Callable[[], list[str]]] = {
-    "summary": lambda: summary_tables.summary_table(library=pooled_counts("library"), real=pooled_counts("real")),
+    "summary": lambda: summary_tables.summary_table(
+        tasks=pooled_counts("tasks"),
+        n_tasks=len(names_of("tasks")),
+        library=pooled_counts("library"),
+        real=pooled_counts("real"),
+        n_real=len(names_of("real")),
+    ),
     "second_engine": summary_tables.second_engine_table,
     "library_all": lambda: table_of("library", brief=True),
     "real": lambda: table_of("real", brief=True),

@@ -29,12 +29,15 @@ def second_engine_table() -> list[str]:
     return lines
 
 
-def summary_table(*, library: Counts, real: Counts) -> list[str]:
-    """Returns the table of the README.
+def summary_table(*, tasks: Counts, n_tasks: int, library: Counts, real: Counts, n_real: int) -> list[str]:
+    """Returns the table of the README: counts of the Panda on the fresh seed, of policies and of the second engine.
 
     Args:
-        library: Successes and episodes with the object library, on the fresh seed.
+        tasks: Successes and episodes of the shipped tasks.
+        n_tasks: Number of these tasks.
+        library: Successes and episodes with the object library.
         real: The same with PartNet-Mobility objects.
+        n_real: Number of these objects.
     """
     trained = [row for row in read_evaluations("one_policy") if row["training"] == "one_policy/six_tasks"]
     seeing = read_evaluations("images")
@@ -43,35 +46,36 @@ def summary_table(*, library: Counts, real: Counts) -> list[str]:
     replayed = sum(run["reached"] for run in runs), sum(run["n"] for run in runs)
     page = "docs/results.md"
     rows = [
-        ("attempts that succeed, object library, Panda", *_describe(library), f"[by category]({page}#object-library)"),
         (
-            "attempts that succeed, objects of PartNet-Mobility, Panda",
-            *_describe(real),
-            f"[by object]({page}#real-objects)",
+            f"{n_tasks} tasks with one arm",
+            *_describe(tasks),
+            "[by task and robot](docs/gallery.md#success-of-all-robots)",
         ),
+        ("open, close or turn generated objects", *_describe(library), f"[by category]({page}#object-library)"),
+        (f"open or close {n_real} objects of PartNet-Mobility", *_describe(real), f"[by object]({page}#real-objects)"),
         (
-            f"successes of one policy for {len(trained)} tasks that observes exact states, on new objects",
+            f"one trained policy, {len(trained)} tasks; it is given exact states",
             *_describe(_pool(trained)),
             "[from states](docs/learning.md#one-policy-for-six-tasks)",
         ),
         (
-            f"successes of {len(seeing)} policies, one a task, that observe two cameras, on new objects",
+            f"{len(seeing)} trained policies, one task each; they see two cameras",
             *_describe(_pool(seeing)),
             "[from cameras](docs/learning.md#from-cameras-and-points)",
         ),
         (
-            "recorded successes that reach the goal in a second engine, MuJoCo",
+            "recorded successes, repeated in another physics engine, MuJoCo",
             *_describe(replayed),
             "[second engine](docs/second_engine.md)",
         ),
         (
-            f"speed of `open_microwave` with {pace['workers']} workers on 2 cores",
+            f"speed: `open_microwave`, {pace['workers']} workers on 2 cores",
             f"{pace['episodes_per_hour']:,} episodes an hour",
             "",
-            "[how large](docs/sweeps.md#how-large)",
+            "[speed](docs/sweeps.md#how-large)",
         ),
     ]
-    lines = ["| what | result | 95 % interval | commands and details |", "|---|---|---|---|"]
+    lines = ["| what was tried | successes | 95 % interval | details |", "|---|---|---|---|"]
     return lines + [f"| {' | '.join(row)} |" for row in rows]
 
 

@@ -35,10 +35,10 @@ def main(arguments: list[str]) -> int:
                 f"unlatch: {count_noun(report.left_out, 'attempt')} left out: not successful, or without states "
                 "(failed ones: all=true)"
             )
-        pace = f", {report.seconds / wall:.0f} times real time" if report.taken else ""
+        before = f" ({report.there} more existed before)" if report.there else ""
         print_line(
             f"{name}: {count_noun(report.taken, 'episode')}, {count_noun(report.frames, 'frame')} in {wall:.1f} s"
-            f"{pace}; {report.there} existed before: {relative_path(report.target)}"
+            f"{before}: {relative_path(report.target)}"
         )
         if hub.push:
             print_note(f"unlatch: pushing to {hub.push}")
