@@ -139,7 +139,8 @@ statement that differs, with its key, the recorded and the expected value:
   the force of the grip;
 - the conditions of the goal, the time and the tolerances of settling, and the time limit.
 
-It computes every verdict again with the derived values. It also compares arrays with each other where no physics is
+It computes every verdict again from the derived values and the recorded states, with other code than the
+judge of an episode. It also compares arrays with each other where no physics is
 needed: time with the rate of frames, poses of hands, targets and keypoints with the joints, the first state with the
 layout, the largest speeds and forces of a row with other values of that row.
 
