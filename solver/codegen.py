@@ -23,7 +23,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from unlatch.simcore.cache import cache_root
+from unlatch.solver.program_store import StoredFunction, c_code, store_folder
 
 Array = np.ndarray
 
@@ -48,8 +48,16 @@ class CompiledFunction:
     but its first seconds. The moment of the change affects no result.
     """
 
-    def __init__(self, function: Any) -> None:
-        self._function = function
+    def __init__(self, name: str, build: Callable[[], Any], *, key: str | None = None) -> None:
+        """Makes a program of the function that `build` returns.
+
+        Args:
+            name: Name of the function.
+            build: Returns the CasADi Function; not called if the cache holds the function or its program.
+            key: Its key, see `function_key`; None: it is built in every process.
+        """
+        self._stored = StoredFunction(name, build, key=key)
+        self._machine_code: Any = None
         self.is_machine_code = False
         """Whether calls run machine code."""
         self._is_decided = find_compiler() is None
@@ -70,7 +78,8 @@ class CompiledFunction:
             The first output, a row for each of its columns.
         """
         if variant not in self._variants:
-            self._variants[variant] = _BufferedFunction(make_variant(self._function))
+            function = self._machine_code if self.is_machine_code else self._stored.function
+            self._variants[variant] = _BufferedFunction(make_variant(function))
         if self._is_decided:
             return self._variants[variant](arguments)
         began = time.perf_counter()
@@ -82,9 +91,9 @@ class CompiledFunction:
 
     def _use_compiled_program(self, *, build: bool) -> None:
         """Uses the compiled program if the cache holds it; with `build`, compiles it first."""
-        found = compile_function(self._function, build=build)
-        if found is not self._function:
-            self._function, self.is_machine_code = found, True
+        found = compile_stored(self._stored, build=build)
+        if found is not None:
+            self._machine_code, self.is_machine_code = found, True
             self._variants.clear()
         self._is_decided = build or self.is_machine_code
 
@@ -108,24 +117,23 @@ class _BufferedFunction:
         return self._output.copy()
 
 
-def compile_function(function: Any, *, build: bool = True) -> Any:
+def compile_stored(stored: StoredFunction, *, build: bool = True) -> Any:
     """Returns a CasADi Function of SX or MX operations as machine code.
 
-    Returns the function itself if it cannot be compiled, or if `build` is False and the cache has no program.
+    Returns None if it cannot be compiled, or if `build` is False and the cache has no program.
     """
     compiler = find_compiler()
     if compiler is None:
-        return function
-    code = _c_code(function)
-    key = hashlib.sha256("\0".join((code, *FLAGS, compiler[1], platform.machine())).encode()).hexdigest()
-    library = cache_root() / "programs" / f"{function.name()}-{key[:32]}.so"
-    if not _is_intact(library) and not (build and _build_library(code, library, compiler[0], function)):
-        return function
+        return None
+    key = hashlib.sha256("\0".join((stored.code_digest, *FLAGS, compiler[1], platform.machine())).encode()).hexdigest()
+    library = store_folder() / f"{stored.name}-{key[:32]}.so"
+    if not _is_intact(library) and not (build and _build_library(library, compiler[0], stored.function)):
+        return None
     try:
-        return ca.external(function.name(), str(library))
+        return ca.external(stored.name, str(library))
     except RuntimeError as exc:  # CasADi's: such as a cache on a file system that runs no programs
-        logger.info("%s runs uncompiled, which is slower: %s", function.name(), exc)
-        return function
+        logger.info("%s runs uncompiled, which is slower: %s", stored.name, exc)
+        return None
 
 
 def has_compiler() -> bool:
@@ -152,12 +160,6 @@ def _find_compiler(search_path: str) -> tuple[str, str] | None:
     return None
 
 
-def _c_code(function: Any) -> str:
-    generator = ca.CodeGenerator(function.name())
-    generator.add(function)
-    return str(generator.dump())
-
-
 def _checksum_of(library: Path) -> Path:
     return library.with_suffix(".sha256")
 
@@ -170,13 +172,13 @@ def _is_intact(library: Path) -> bool:
         return False
 
 
-def _build_library(code: str, library: Path, compiler: str, function: Any) -> bool:
+def _build_library(library: Path, compiler: str, function: Any) -> bool:
     """Compiles, tries and stores a program; the checksum is moved into place last."""
     try:
         library.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".writing-", dir=library.parent) as folder:
             source, built = Path(folder) / "program.c", Path(folder) / library.name
-            source.write_text(code, encoding="ascii")
+            source.write_text(c_code(function), encoding="ascii")
             subprocess.run(
                 [compiler, *FLAGS, str(source), "-o", str(built), "-lm"],
                 capture_output=True,

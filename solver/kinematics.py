@@ -164,6 +164,11 @@ class Kinematics:
                 angular.append(axis)
         return R, p, linear, angular
 
+    def pose_function(self) -> Any:
+        """Returns the CasADi Function q -> R (3, 3), p (3,) of the tip; to call it is faster than `expressions`."""
+        q = ca.SX.sym("q", self.n_q)
+        return ca.Function("pose", [q], self.expressions(q)[:2])
+
     def fk(self, q: Array) -> Array:
         """Returns the (4, 4) pose of the tip in the base frame at joint positions (n_q,) [rad or m]."""
         joints = np.array(q, dtype=float).reshape(1, -1)

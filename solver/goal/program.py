@@ -24,7 +24,7 @@ import numpy as np
 from unlatch.solver.codegen import CompiledFunction
 from unlatch.solver.goal.ldl import ldl_solve
 from unlatch.solver.goal.parameter_layout import POINT_WEIGHT, ParameterLayout, RowCounts
-from unlatch.solver.goal.refiner import Refiner
+from unlatch.solver.goal.refiner import Refiner, program_key
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.terms.row import Row
 
@@ -45,10 +45,12 @@ class Program:
         self.kinematics = kinematics
         self.row_counts = row_counts
         self.layout = ParameterLayout(row_counts, kinematics.n_q, pose)
-        self.model: Any = None
-        """CasADi Function (q, parameters, schedule row) -> gradient and lower triangle of the Hessian of the rows."""
-        self._step = self._build_step()
         self._functions: dict[tuple[Any, ...], CompiledFunction] = {}
+
+    @property
+    def model(self) -> Any:
+        """CasADi Function (q, parameters, schedule row) -> gradient and lower triangle of the Hessian of the rows."""
+        return self._built_step[0]
 
     @cached_property
     def refiner(self) -> Refiner:
@@ -61,7 +63,9 @@ class Program:
         `reference` and `parameters` have a row for each start, or one row for all.
         """
         count, steps = len(starts), np.array(schedule)
-        function = self._compiled_function(("solve", len(steps)), lambda: self._build_solve(len(steps), measured=False))
+        function = self._compiled_function(
+            "solve", (len(steps),), lambda: self._build_solve(len(steps), measured=False)
+        )
         return function(count, lambda f: f.map(count), starts, reference, parameters, steps.reshape(-1))
 
     def descend(
@@ -74,7 +78,7 @@ class Program:
         """
         count, n = starts.shape
         steps = schedules.shape[1]
-        function = self._compiled_function(("descend", steps), lambda: self._build_solve(steps, measured=True))
+        function = self._compiled_function("descend", (steps,), lambda: self._build_solve(steps, measured=True))
         out = function(count, lambda f: f.map(count), starts, reference, parameters, schedules.reshape(count, -1))
         return out[:, :n], out[:, n], out[:, n + 1]
 
@@ -92,16 +96,23 @@ class Program:
             (C, W, n_q) joints [rad].
         """
         count, waypoints = starts.shape[0], parameters.shape[-2]
-        function = self._compiled_function(("track", schedule, centring), lambda: self._build_track(schedule, centring))
+        function = self._compiled_function(
+            "waypoint", (schedule, centring), lambda: self._build_track(schedule, centring)
+        )
         parameters = np.broadcast_to(parameters, (count, waypoints, self.layout.size))
         flat = parameters.reshape(count * waypoints, self.layout.size)
         out = function((count, waypoints), lambda f: f.mapaccum(waypoints).map(count), starts, middle, flat)
         return out.reshape(count, waypoints, self.kinematics.n_q)
 
-    def _compiled_function(self, key: tuple[Any, ...], build: Callable[[], Any]) -> CompiledFunction:
-        if key not in self._functions:
-            self._functions[key] = CompiledFunction(build())
-        return self._functions[key]
+    def _compiled_function(self, name: str, sizes: tuple[Any, ...], build: Callable[[], Any]) -> CompiledFunction:
+        if (name, sizes) not in self._functions:
+            key = program_key(self.kinematics, self.layout, sizes)
+            self._functions[name, sizes] = CompiledFunction(name, build, key=key)
+        return self._functions[name, sizes]
+
+    @cached_property
+    def _built_step(self) -> tuple[Any, Any]:
+        return self._build_step()
 
     def _build_solve(self, steps: int, *, measured: bool) -> Any:
         n = self.kinematics.n_q
@@ -109,7 +120,7 @@ class Program:
         schedule = ca.MX.sym("s", 4 * steps)
         q = q0
         for k in range(steps):
-            q = self._step(q, reference, P, schedule[4 * k : 4 * (k + 1)])
+            q = self._built_step[1](q, reference, P, schedule[4 * k : 4 * (k + 1)])
         if not measured:
             return ca.Function("solve", [q0, reference, P, schedule], [q])
         answer = ca.vertcat(q, self.refiner.measure()(q, reference, P))
@@ -126,10 +137,11 @@ class Program:
         wished = ca.fmin(ca.fmax(reference, lower + inset), upper - inset)
         q = before
         for step in schedule:
-            q = self._step(q, wished, P, ca.DM(step))
+            q = self._built_step[1](q, wished, P, ca.DM(step))
         return ca.Function("waypoint", [before, middle, P], [q])
 
-    def _build_step(self) -> Any:
+    def _build_step(self) -> tuple[Any, Any]:
+        """Returns the model of the rows, see `model`, and the step (q, reference, parameters, schedule row) -> q."""
         n = self.kinematics.n_q
         q, reference = ca.SX.sym("q", n), ca.SX.sym("ref", n)
         P, schedule = ca.SX.sym("P", self.layout.size), ca.SX.sym("s", 4)
@@ -182,7 +194,7 @@ class Program:
             r, on = _interval_excess(p[k], rows.box_low[k], rows.box_high[k])
             form.add(r, [linear[i][k] for i in range(n)], POINT_WEIGHT * schedule[0] * on)
         flat = [form.H[i][j] for i in range(n) for j in range(i + 1)]
-        self.model = ca.Function("model", [q, P, schedule], [ca.vertcat(*form.g), ca.vertcat(*flat)])
+        model = ca.Function("model", [q, P, schedule], [ca.vertcat(*form.g), ca.vertcat(*flat)])
         if rows.pose is not None:
             _add_pose(form, rows.pose, schedule[2], R, p, linear, angular, dots)
         for i in range(n):
@@ -192,7 +204,7 @@ class Program:
         largest = ca.mmax(ca.fabs(dq))
         dq = dq * ca.fmin(1.0, schedule[3] / (largest + 1e-12))
         q_next = ca.fmin(ca.fmax(q + dq, rows.lower), rows.upper)
-        return ca.Function("step", [q, reference, P, schedule], [q_next], {"cse": True})
+        return model, ca.Function("step", [q, reference, P, schedule], [q_next], {"cse": True})
 
 
 def _add_pose(

@@ -24,6 +24,7 @@ from unlatch.solver.goal.ldl import ldl_solve
 from unlatch.solver.goal.parameter_layout import ParameterLayout
 from unlatch.solver.goal.row_model import MU, RowModel, add_cost, add_rows
 from unlatch.solver.kinematics import Kinematics
+from unlatch.solver.program_store import function_key
 
 Array = np.ndarray
 
@@ -58,7 +59,7 @@ class Refiner:
     def __init__(self, kinematics: Kinematics, layout: ParameterLayout) -> None:
         self.kinematics = kinematics
         self.layout = layout
-        self._run = CompiledFunction(self._build())
+        self._run = CompiledFunction("refine", self._build, key=program_key(kinematics, layout))
 
     def run(self, q: Array, reference: Array, parameters: Array, *, memory: Array | None = None) -> Refined:
         """Takes Newton steps from several ends of one problem.
@@ -164,6 +165,14 @@ class Refiner:
         H = [[W[j][i] + S[j][i] for i in range(j + 1)] for j in range(n)]
         there = [force[i] - sum(H[max(i, j)][min(i, j)] * dq[j] for j in range(n)) for i in range(n)]
         return ca.vertcat(*[H[j][i] for j in range(n) for i in range(j + 1)]), ca.vertcat(*there)
+
+
+def program_key(kinematics: Kinematics, layout: ParameterLayout, *sizes: Any) -> str | None:
+    """Returns the key of a program for one arm and one layout of rows, see `function_key`.
+
+    Rows that are expressions come from terms outside this package, whose code a key cannot state: None for these.
+    """
+    return None if layout.row_counts.expressions else function_key(kinematics, layout, *sizes)
 
 
 def _clip_step(dq: Any) -> Any:

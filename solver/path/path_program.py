@@ -34,6 +34,7 @@ import numpy as np
 
 from unlatch.solver.goal.program import WISHED_MARGIN_RAD
 from unlatch.solver.kinematics import Kinematics
+from unlatch.solver.program_store import StoredFunction, function_key
 
 Array = np.ndarray
 
@@ -126,7 +127,16 @@ class PathProgram:
     def __init__(self, kinematics: Kinematics, shape: PathShape) -> None:
         self.n_q = kinematics.n_q
         self.shape = shape
-        self._solver = self._build(kinematics)
+        problem = StoredFunction("path_problem", lambda: self._build(kinematics), key=function_key(kinematics, shape))
+        ipopt: dict[str, Any] = {
+            "print_level": 0,
+            "sb": "yes",
+            "max_iter": _MAX_ITERATIONS,
+            "tol": _TOLERANCE,
+            "mu_init": 1e-2,
+        }
+        options: dict[str, Any] = {"print_time": False, "error_on_fail": False, "ipopt": ipopt}
+        self._solver = ca.nlpsol("path", "ipopt", problem.function, options)
 
     def solve(
         self, problem: PathProblem, guess: Array, place: Array, held: Array, *, limits: Array, box: Array, step: float
@@ -178,8 +188,10 @@ class PathProgram:
         return np.concatenate(low), np.concatenate(high)
 
     def _build(self, kinematics: Kinematics) -> Any:
+        """Returns the CasADi Function (variables x, parameters p) -> cost f and constraints g."""
         s, n = self.shape, self.n_q
         symbol = ca.SX.sym
+        pose_of = kinematics.pose_function()
         goal_size = 7 * s.points + 6 * s.axes + 8 * s.planes
         sizes = PathParameters(
             9 * s.waypoints, 3 * s.waypoints, 3, 3 * s.approach, 18, 6 * s.held, 3, 3, 1, 3, goal_size, n
@@ -194,7 +206,7 @@ class PathProgram:
         cost: Any = _NEARNESS * ca.sumsqr(q_of[0] - given.q_now) + _SLIDING * ca.sumsqr(slid)
         for k, q in enumerate(q_of):
             w = k - s.approach - 1
-            R, p, _, _ = kinematics.expressions(q)
+            R, p = pose_of(q)
             if w >= 0:
                 turn = ca.reshape(
                     given.turns[9 * w : 9 * w + 9], 3, 3
@@ -221,20 +233,8 @@ class PathProgram:
                 cost -= 2.0 * given.stiffness * near
             near_limit = ca.fmax(0.0, wished_low - q) + ca.fmax(0.0, q - wished_high)
             cost += _CENTRING * ca.sumsqr(q - middle) + _NEAR_LIMIT * ca.sumsqr(near_limit)
-        problem = {
-            "x": ca.vertcat(place, fixed, held, *q_of, slid),
-            "p": ca.vertcat(*given, wished_low, wished_high),
-            "f": cost,
-            "g": ca.vertcat(*rows),
-        }
-        ipopt: dict[str, Any] = {
-            "print_level": 0,
-            "sb": "yes",
-            "max_iter": _MAX_ITERATIONS,
-            "tol": _TOLERANCE,
-            "mu_init": 1e-2,
-        }
-        return ca.nlpsol("path", "ipopt", problem, {"print_time": False, "error_on_fail": False, "ipopt": ipopt})
+        x, p = ca.vertcat(place, fixed, held, *q_of, slid), ca.vertcat(*given, wished_low, wished_high)
+        return ca.Function("path_problem", [x, p], [cost, ca.vertcat(*rows)], ["x", "p"], ["f", "g"])
 
 
 def _held_values(B: Any, pairs: Any, count: int) -> Any:

@@ -9,10 +9,11 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from unlatch.solver.codegen import COMPILE_VARIABLE, CompiledFunction, compile_function, has_compiler
+from unlatch.solver.codegen import COMPILE_VARIABLE, CompiledFunction, compile_stored, has_compiler
 from unlatch.solver.goal.parameter_layout import ParameterLayout, RowCounts
 from unlatch.solver.goal.program import Program
 from unlatch.solver.goal.refiner import Refiner
+from unlatch.solver.program_store import StoredFunction
 
 needs_compiler = pytest.mark.skipif(not has_compiler(), reason="no C compiler on this machine")
 
@@ -27,6 +28,11 @@ def cache(tmp_path, monkeypatch):
 def simple(name="simple"):
     x = ca.SX.sym("x", 3)
     return ca.Function(name, [x], [ca.vertcat(ca.sin(x[0]) * x[1] / (x[2] * x[2] + 0.1), ca.sqrt(ca.fabs(x[0])))])
+
+
+def compiled(build=simple):
+    """The machine code of a function, or None."""
+    return compile_stored(StoredFunction("simple", build))
 
 
 def is_machine_code(function):
@@ -48,7 +54,7 @@ def test_the_programs_of_an_arm_give_the_same_bits_as_casadi(arm, cache, monkeyp
         program, refiner = Program(arm.kinematics, row_counts, pose=True), Refiner(arm.kinematics, layout)
         ends = program.descend(q, arm.q_home, P, schedules)
         finished = refiner.run(q, arm.q_home, P)
-        function = program._compiled_function(("descend", 12), lambda: None)
+        function = program._compiled_function("descend", (12,), lambda: None)
         answers.append((*ends, *finished, np.array(function.is_machine_code)))
     *first, machine = answers[0]
     *second, interpreted = answers[1]
@@ -59,30 +65,30 @@ def test_the_programs_of_an_arm_give_the_same_bits_as_casadi(arm, cache, monkeyp
 
 @needs_compiler
 def test_a_program_is_compiled_once_and_found_again(cache):
-    assert is_machine_code(compile_function(simple()))
+    assert is_machine_code(compiled())
     (library,) = cache.glob("*.so")
     written = library.stat().st_mtime_ns
-    assert is_machine_code(compile_function(simple()))
+    assert is_machine_code(compiled())
     assert library.stat().st_mtime_ns == written
     assert not list(cache.glob(".writing-*"))
 
 
 @needs_compiler
 def test_another_function_of_the_same_name_is_another_program(cache):
-    compile_function(simple())
+    compiled()
     x = ca.SX.sym("x", 3)
-    other = compile_function(ca.Function("simple", [x], [2.0 * x]))
+    other = compiled(lambda: ca.Function("simple", [x], [2.0 * x]))
     assert len(list(cache.glob("*.so"))) == 2
     assert other([1.0, 2.0, 3.0]).toarray().ravel().tolist() == [2.0, 4.0, 6.0]
 
 
 @needs_compiler
 def test_a_damaged_program_is_compiled_anew_and_never_loaded(cache):
-    compile_function(simple())
+    compiled()
     (library,) = cache.glob("*.so")
     whole = library.read_bytes()
     library.write_bytes(whole[: len(whole) // 2])
-    again = compile_function(simple())
+    again = compiled()
     assert is_machine_code(again)
     assert library.read_bytes() == whole or len(library.read_bytes()) > len(whole) // 2
     np.testing.assert_array_equal(again([0.3, 0.2, 0.1]).toarray(), simple()([0.3, 0.2, 0.1]).toarray())
@@ -91,14 +97,12 @@ def test_a_damaged_program_is_compiled_anew_and_never_loaded(cache):
 def test_without_a_compiler_the_function_itself_runs(cache, monkeypatch):
     monkeypatch.setenv("PATH", str(cache))
     assert not has_compiler()
-    function = simple()
-    assert compile_function(function) is function
+    assert compiled() is None
 
 
 def test_the_switch_keeps_to_the_virtual_machine(cache, monkeypatch):
     monkeypatch.setenv(COMPILE_VARIABLE, "0")
-    function = simple()
-    assert compile_function(function) is function
+    assert compiled() is None
     assert not cache.exists()
 
 
@@ -112,8 +116,7 @@ def fake_compiler(folder, script):
 def test_a_compiler_that_fails_costs_nothing_but_speed(cache, tmp_path, monkeypatch):
     fake_compiler(tmp_path, '[ "$1" = --version ] && echo broken 1.0 && exit 0\nexit 1')
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    function = simple()
-    assert compile_function(function) is function
+    assert compiled() is None
 
 
 @needs_compiler
@@ -125,8 +128,7 @@ def test_a_compiler_that_changes_results_is_not_used(cache, tmp_path, monkeypatc
         f'for f in "$@"; do case $f in *.c) sed -i "s/sin(/cos(/g" $f;; esac; done\nexec {real} "$@"',
     )
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    function = simple()
-    assert compile_function(function) is function
+    assert compiled() is None
     assert "gives other numbers than CasADi" in caplog.text
     assert not list(cache.glob("*.so"))
 
@@ -138,22 +140,20 @@ def test_a_compiler_that_writes_rubbish_costs_nothing_but_speed(cache, tmp_path,
         'while [ $# -gt 0 ]; do [ "$1" = -o ] && : > "$2"; shift; done\nexit 0',
     )
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    function = simple()
-    assert compile_function(function) is function
+    assert compiled() is None
 
 
 @needs_compiler
 def test_an_unwritable_cache_costs_nothing_but_speed(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("UNLATCH_CACHE_DIR", str(tmp_path / "file"))
-    function = simple()
-    assert compile_function(function) is function
+    assert compiled() is None
 
 
 @needs_compiler
 def test_a_program_is_compiled_when_it_has_run_long_enough(cache, monkeypatch):
     monkeypatch.setenv(COMPILE_VARIABLE, "1")
-    program = CompiledFunction(simple())
+    program = CompiledFunction("simple", simple)
     x = np.array([[0.3, 0.2, 0.1]])
     before = program("one", lambda f: f, x)
     assert not program.is_machine_code
@@ -161,15 +161,17 @@ def test_a_program_is_compiled_when_it_has_run_long_enough(cache, monkeypatch):
     program("one", lambda f: f, x)
     assert program.is_machine_code
     assert program("one", lambda f: f, x).tobytes() == before.tobytes()
-    assert CompiledFunction(simple()).is_machine_code  # the next process has it from the first call
+    assert CompiledFunction("simple", simple).is_machine_code  # the next process has it from the first call
 
 
 @needs_compiler
 @pytest.mark.slow
 def test_processes_that_compile_the_same_at_once_all_get_it(tmp_path):
     code = (
-        "import casadi as ca\nfrom unlatch.solver.codegen import compile_function\nx = ca.SX.sym('x', 2)\n"
-        "f = compile_function(ca.Function('both', [x], [ca.sin(x)]))\nprint('External' in str(f), f([0.5, 1.0])[1])"
+        "import casadi as ca\nfrom unlatch.solver.codegen import compile_stored\n"
+        "from unlatch.solver.program_store import StoredFunction\nx = ca.SX.sym('x', 2)\n"
+        "f = compile_stored(StoredFunction('both', lambda: ca.Function('both', [x], [ca.sin(x)])))\n"
+        "print('External' in str(f), f([0.5, 1.0])[1])"
     )
     env = {**os.environ, "UNLATCH_CACHE_DIR": str(tmp_path), COMPILE_VARIABLE: "now"}
     running = [
