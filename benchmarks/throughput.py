@@ -34,10 +34,10 @@ from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.workflows.cli.arguments import load_configs, read_pairs
 from unlatch.workflows.cli.command import run_guarded
 from unlatch.workflows.cli.command_line import CommandLine
-from unlatch.workflows.runs.collect import CollectJob
 from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
 from unlatch.workflows.runs.executors.process import ProcessExecutor
 from unlatch.workflows.runs.header import header_of
+from unlatch.workflows.runs.jobs.collect_job import CollectJob
 from unlatch.workflows.runs.progress import Progress
 from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.runs.stop_condition import StopCondition

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from importlib.util import find_spec
 from pathlib import Path
 
 import yaml
-from omegaconf import MISSING
 
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, DuplicateEntryError
-from unlatch.simcore.registry import Catalog
+from unlatch.simcore.missing_value import MISSING
+from unlatch.simcore.registry import Catalog, installed_entry_points
 
 TASKS = Catalog("task", {}, group="unlatch.tasks", product="collections.abc:Mapping")
 """Tasks that other distributions make in Python; ours, and most of theirs, are YAML files of the group `task`."""
@@ -158,7 +158,7 @@ def _describe_owner(name: str, known: Mapping[str, Path]) -> str:
 
 def _find_plugin_folders() -> Iterator[tuple[ConfigFolder | None, str]]:
     """Yields the folder of each entry point, or the reason why it cannot be found."""
-    for point in sorted(entry_points(group=CONFIGS_GROUP), key=lambda point: point.name):
+    for point in sorted(installed_entry_points(CONFIGS_GROUP), key=lambda point: point.name):
         origin = point.dist.name if point.dist is not None else "an unknown package"
         try:
             path = _package_folder(point)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from omegaconf import MISSING
-
 from unlatch.robots.gripper import GripperCfg
 from unlatch.simcore.errors import ConfigError, check_range, close_matches
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.missing_value import MISSING
 
 _LIMITS = ("max_velocity", "max_acceleration", "max_effort", "stiffness")
 _YIELD_RAD = 0.1

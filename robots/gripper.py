@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
-from omegaconf import MISSING
 
 from unlatch.simcore.errors import ConfigError, check_range
+from unlatch.simcore.missing_value import MISSING
 
 _LEAST_TRAVEL = 1e-6
 

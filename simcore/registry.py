@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 from importlib import import_module
-from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, entry_points, version
+from importlib.metadata import Distribution, EntryPoint, EntryPoints, PackageNotFoundError, entry_points, version
 from typing import Any
 
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import SpecifierSet
-
 from unlatch.simcore.errors import DuplicateEntryError, PluginError, UnknownEntryError, describe_choices
+from unlatch.simcore.lazy_imports import requirements, specifiers
 
 DISTRIBUTION = "unlatch"
 """Name of this distribution."""
@@ -43,6 +42,18 @@ def installed_version(distribution: str) -> str | None:
         return version(distribution)
     except PackageNotFoundError:
         return None
+
+
+def installed_entry_points(group: str) -> EntryPoints:
+    """Returns the entry points of a group; the files of all distributions are read once."""
+    found: EntryPoints = _read_entry_points(tuple(sys.path)).select(group=group)
+    return found
+
+
+@lru_cache(maxsize=1)
+def _read_entry_points(path: tuple[str, ...]) -> Any:
+    """Returns all entry points on `sys.path`, which is `path`; their class differs between versions of Python."""
+    return entry_points()
 
 
 class Catalog:
@@ -93,7 +104,7 @@ class Catalog:
         """
         if self._all is None:
             merged = dict(self._builtin)
-            for point in entry_points(group=self.group) if self.group else ():
+            for point in installed_entry_points(self.group) if self.group else ():
                 found = _read_entry_point(point)
                 if point.name in merged:
                     raise DuplicateEntryError(
@@ -166,7 +177,7 @@ class Catalog:
         if not entry.requires:
             return
         here = installed_version(DISTRIBUTION)
-        if here is not None and not SpecifierSet(entry.requires).contains(here, prereleases=True):
+        if here is not None and not specifiers.SpecifierSet(entry.requires).contains(here, prereleases=True):
             problem = f" was made for {DISTRIBUTION} {entry.requires}, and this is {here}."
             advice = f"Install a version of {entry.origin} for this one: pip install --upgrade {entry.origin}."
             raise self._make_error(name, f"{problem} {advice}")
@@ -201,8 +212,8 @@ def _find_requirement(dist: Distribution) -> str:
     """Returns the versions of this distribution that another one declares to work with."""
     for text in dist.requires or ():
         try:
-            requirement = Requirement(text)
-        except InvalidRequirement:
+            requirement = requirements.Requirement(text)
+        except requirements.InvalidRequirement:
             continue
         if requirement.name == DISTRIBUTION:
             return str(requirement.specifier)

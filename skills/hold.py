@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from omegaconf import MISSING
 
 from unlatch.objects.annotation import Articulation
 from unlatch.simcore.errors import SkillError
+from unlatch.simcore.missing_value import MISSING
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg

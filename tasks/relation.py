@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 import numpy as np
-from omegaconf import MISSING
 
 from unlatch.simcore.errors import ConfigError, check_range
+from unlatch.simcore.missing_value import MISSING
 
 
 class RelationKind(Enum):

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from omegaconf import MISSING
-
 from unlatch.objects.carrying.conditions import DEFAULT_VALUES, ConditionKind, ObjectCondition
 from unlatch.simcore.errors import ConfigError, check_range
+from unlatch.simcore.missing_value import MISSING
 from unlatch.tasks.relation import RelationCfg
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+\Z")

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from math import radians
 from typing import Any
 
-from omegaconf import MISSING
-
 from unlatch.simcore.errors import ConfigError, check_range, close_matches, unknown_name
+from unlatch.simcore.missing_value import MISSING
 from unlatch.simcore.randomization.distribution import DISTRIBUTIONS, Distribution, as_distribution
 from unlatch.simcore.sim.properties.tendons import TendonCfg
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import ClassVar
 
-from omegaconf import MISSING
-
 from unlatch.objects.annotation import Articulation, Part
 from unlatch.simcore.errors import AssetError, ConfigError, check_range
+from unlatch.simcore.missing_value import MISSING
 from unlatch.solver.settings.setting import PlannerSettingCfg, omitted_setting
 
 StageSequences = list[list[int]]

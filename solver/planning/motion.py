@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from itertools import pairwise, starmap
 
 import numpy as np
-from ompl import base, geometric
-from ompl import util as ompl_util
 
+from unlatch.simcore.lazy_imports import ompl
 from unlatch.solver.collision import Collision, CollisionChecker, describe_collision
 from unlatch.solver.scene import ArmModel, Array
 
@@ -237,17 +236,17 @@ def _sample_path(path: Array, resolution: float) -> list[Array]:
 
 
 def _rrt_connect(start: Array, goal: Array, space: _CheckedSpace, arm: ArmModel, *, seed: int) -> list[Array] | None:
-    ompl_util.setLogLevel(ompl_util.LogLevel.LOG_NONE)  # it warns at each reseed, and reports each solve
-    ompl_util.RNG.setSeed(seed)
+    ompl.util.setLogLevel(ompl.util.LogLevel.LOG_NONE)  # it warns at each reseed, and reports each solve
+    ompl.util.RNG.setSeed(seed)
     n = arm.n_q
-    bounds = base.RealVectorBounds(n)
+    bounds = ompl.base.RealVectorBounds(n)
     low, high = np.minimum(arm.q_lower, np.minimum(start, goal)), np.maximum(arm.q_upper, np.maximum(start, goal))
     for i in range(n):
         bounds.setLow(i, float(low[i]))
         bounds.setHigh(i, float(high[i]))
-    states = base.RealVectorStateSpace(n)
+    states = ompl.base.RealVectorStateSpace(n)
     states.setBounds(bounds)
-    information = base.SpaceInformation(states)
+    information = ompl.base.SpaceInformation(states)
 
     def is_free(state: object) -> bool:
         # out of budget: nothing is free any more, and the termination condition below ends the search
@@ -256,16 +255,16 @@ def _rrt_connect(start: Array, goal: Array, space: _CheckedSpace, arm: ArmModel,
     information.setStateValidityChecker(is_free)
     information.setStateValidityCheckingResolution(space.resolution / float(np.linalg.norm(high - low)))
     information.setup()
-    problem = base.ProblemDefinition(information)
+    problem = ompl.base.ProblemDefinition(information)
     first, last = states.allocState(), states.allocState()
     for i in range(n):
         first[i], last[i] = float(start[i]), float(goal[i])
     problem.setStartAndGoalStates(first, last)
-    planner = geometric.RRTConnect(information)
+    planner = ompl.geometric.RRTConnect(information)
     planner.setRange(0.6)
     planner.setProblemDefinition(problem)
     planner.setup()
-    planner.solve(base.PlannerTerminationCondition(lambda: space.spent))
+    planner.solve(ompl.base.PlannerTerminationCondition(lambda: space.spent))
     if space.spent or not problem.hasExactSolution():
         return None
     path = problem.getSolutionPath()

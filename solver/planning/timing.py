@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 import math
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache, lru_cache
 from importlib import import_module
 from types import ModuleType
@@ -15,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.errors import SolverError
+from unlatch.solver.planning.natural_spline import NaturalSpline
 from unlatch.solver.scene import ArmModel, Array
 
 _GRID_PER_WAYPOINT = 3
@@ -31,6 +30,13 @@ _SPLINE_CHECKS = 5
 """Number of points between two waypoints at which the spline is compared with the straight line."""
 DEVIATION_RAD = 0.005
 """Default of the largest joint deviation of a timed path from the straight lines between waypoints [rad]."""
+_NOT_FOR_TOPPRA = {
+    "matplotlib": (),
+    "matplotlib.pyplot": (),
+    "scipy.interpolate": ("BPoly", "CubicSpline", "PPoly", "UnivariateSpline"),
+    "scipy.sparse": (),
+}
+"""Modules that `toppra` imports and our use of it does not need, with the classes that it takes from them."""
 _MARGIN = 0.97
 """Share of the limits that is used: TOPP-RA keeps them at grid points only, and the path bends between them."""
 
@@ -145,7 +151,14 @@ def _time_curve(
 
 
 def _sample_trajectory(
-    path: Array, curve: Any, points: int, velocity: Array, acceleration: Array, dt: float, low: Array, high: Array
+    path: Array,
+    curve: NaturalSpline,
+    points: int,
+    velocity: Array,
+    acceleration: Array,
+    dt: float,
+    low: Array,
+    high: Array,
 ) -> tuple[Array, float]:
     """Returns a curve timed on a grid, sampled every `dt`, and the factor by which it still exceeds the limits."""
     toppra = load_toppra()
@@ -179,20 +192,19 @@ def _sample_trajectory(
     return samples, used
 
 
-def _fit_spline(path: Array, velocity: Array, joints: int, deviation_rad: float) -> tuple[Array, Any]:
+def _fit_spline(path: Array, velocity: Array, joints: int, deviation_rad: float) -> tuple[Array, NaturalSpline]:
     """Returns a path (W, n) with extra points, and a cubic spline near the straight lines between its rows.
 
     A spline swings out where a path bends sharply, as at a joint limit. Points are inserted on the straight lines there
     until each joint stays within `deviation_rad`; coordinates after the `joints` may swing. `velocity` (n,) spaces the
     knots evenly in time.
     """
-    toppra = load_toppra()
     share = np.linspace(0.0, 1.0, _SPLINE_CHECKS + 2)[1:-1]
     for _ in range(_MAX_REFINEMENTS):
         lengths = np.linalg.norm(np.diff(path / velocity, axis=0), axis=1)  # even time, so that the spline is tame
         knots = np.concatenate([[0.0], np.cumsum(lengths)])
         knots /= knots[-1]
-        curve = toppra.SplineInterpolator(knots, path, bc_type="natural")
+        curve = NaturalSpline(knots, path)
         at = knots[:-1, None] + share * np.diff(knots)[:, None]  # (W - 1, checks)
         lines = path[:-1, None] + share[:, None] * np.diff(path, axis=0)[:, None]  # (W - 1, checks, n)
         off = np.abs(curve(at.ravel()).reshape(lines.shape) - lines)[..., :joints].max(axis=(1, 2))
@@ -225,27 +237,37 @@ def _limit_use(samples: Array, velocity: Array, acceleration: Array, dt: float) 
 
 @cache
 def load_toppra() -> Any:
-    """Returns the package `toppra`, imported on the first call, which takes half a second.
+    """Returns the package `toppra`, imported on the first call, without three packages that it imports at once.
 
-    matplotlib, which it imports for its debug plots alone, would double that.
+    matplotlib, for its debug plots alone, takes half a second. `scipy.interpolate`, for its own splines, and
+    `scipy.sparse`, for a solver that we do not use, take as long.
     """
-    with _without_pyplot():
+    names = [name for name in _NOT_FOR_TOPPRA if name.partition(".")[0] == "scipy" or "matplotlib" not in sys.modules]
+    stand_ins = {name: ModuleType(name) for name in names if name not in sys.modules}
+    for name, module in stand_ins.items():
+        vars(module).update({attribute: _LateClass(name, attribute) for attribute in _NOT_FOR_TOPPRA[name]})
+    sys.modules.update(stand_ins)
+    try:
         for name in ("toppra.algorithm", "toppra.constraint"):
             import_module(name)
+    finally:
+        for name in stand_ins:
+            del sys.modules[name]
     return import_module("toppra")
 
 
-@contextmanager
-def _without_pyplot() -> Iterator[None]:
-    """Makes `import matplotlib.pyplot` give an empty module meanwhile, unless the real one is already imported."""
-    if "matplotlib" in sys.modules:
-        yield
-        return
-    package, pyplot = ModuleType("matplotlib"), ModuleType("matplotlib.pyplot")
-    package.__dict__["pyplot"] = pyplot
-    sys.modules.update({"matplotlib": package, "matplotlib.pyplot": pyplot})
-    try:
-        yield
-    finally:
-        for name in ("matplotlib", "matplotlib.pyplot"):
-            del sys.modules[name]
+class _LateClass:
+    """Stands for a class of a module and imports it on its first use, by other code than ours."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self._module = module
+        self._name = name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._load()(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._load(), name)
+
+    def _load(self) -> Any:
+        return getattr(import_module(self._module), self._name)

@@ -27,7 +27,7 @@ def entry_point(name, value, *, dist=FakeDistribution):
 @pytest.fixture
 def points(monkeypatch):
     found = []
-    monkeypatch.setattr(registry, "entry_points", lambda *, group: [p for p in found if p.group == group])
+    monkeypatch.setattr(registry, "installed_entry_points", lambda group: [p for p in found if p.group == group])
     return found
 
 

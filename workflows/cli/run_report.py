@@ -12,9 +12,10 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, print_note, relative_path, result_console
 from unlatch.workflows.cli.debugger import open_debugger
 from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
+from unlatch.workflows.runs.jobs.recording_job import RecordingJob
 from unlatch.workflows.runs.progress import Interruption
 from unlatch.workflows.runs.retries.traceback_frames import frames_to_show
-from unlatch.workflows.runs.run import PICTURE, RecordingJob, RunResult, has_picture, run_episodes
+from unlatch.workflows.runs.run import PICTURE, RunResult, has_picture, run_episodes
 from unlatch.workflows.runs.run_times.pace import is_telling, pace_of
 from unlatch.workflows.runs.run_times.run_clock import RunTime, read_run_times
 from unlatch.workflows.runs.schema import RunCfg

@@ -19,7 +19,7 @@ from unlatch.workflows.cli.multirun import run_jobs
 from unlatch.workflows.cli.run_report import run_and_report
 from unlatch.workflows.commands.render import render_and_report
 from unlatch.workflows.images.render_config import RenderCfg
-from unlatch.workflows.runs.collect import CollectJob
+from unlatch.workflows.runs.jobs.collect_job import CollectJob
 from unlatch.workflows.runs.run import output_folder
 from unlatch.workflows.runs.schema import CollectCfg
 

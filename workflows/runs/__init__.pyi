@@ -1,4 +1,4 @@
-from .collect import CollectJob as CollectJob
+from .corrections import open_corrections as open_corrections
 from .corrupt_episodes import CorruptEpisodes as CorruptEpisodes
 from .data_folders import data_sets_below as data_sets_below
 from .data_folders import data_sets_in as data_sets_in
@@ -11,6 +11,7 @@ from .evaluate import serve_policy as serve_policy
 from .header import differing_versions as differing_versions
 from .header import header_of as header_of
 from .header import versions_of as versions_of
+from .jobs.collect_job import CollectJob as CollectJob
 from .loading import LoadedConfig as LoadedConfig
 from .loading import config_as as config_as
 from .loading import load as load

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.workflows.runs.corrections import open_corrections
+from unlatch.workflows.runs.jobs.collect_job import CollectJob
 from unlatch.workflows.runs.loading import config_as
 from unlatch.workflows.runs.progress import OnProgress
-from unlatch.workflows.runs.run import RecordingJob, run_episodes
-from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.run import run_episodes
 from unlatch.workflows.runs.schema import CollectCfg
 
 
@@ -55,21 +50,3 @@ def collect(
     """
     run = config_as(CollectCfg, cfg, episodes=episodes, out=None if out is None else str(out), workers=workers)
     return run_episodes(run, lambda data_set: CollectJob(run, data_set), progress=progress).data_set
-
-
-@dataclass(frozen=True)
-class CollectJob(RecordingJob):
-    """Makes demonstrations of one configuration."""
-
-    cfg: CollectCfg
-
-    @contextmanager
-    def open_episode_source(self) -> Iterator[Callable[[int], EpisodeRecord]]:
-        """See `RecordingJob`."""
-        if self.cfg.policy is not None:
-            with open_corrections(self.cfg, on_bug=self.on_bug, on_state=self.on_state) as run:
-                yield run
-            return
-        with EpisodeRunner(self.cfg, on_bug=self.on_bug, on_state=self.on_state) as runner:
-            runner.warm_up()
-            yield runner.run

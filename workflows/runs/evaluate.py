@@ -30,9 +30,10 @@ from unlatch.workflows.policies.module import PolicySpaces
 from unlatch.workflows.policies.policy import Policy
 from unlatch.workflows.policies.policy_reset import reset_episode
 from unlatch.workflows.runs.executors.catalog import make_executor
+from unlatch.workflows.runs.jobs.recording_job import RecordingJob
 from unlatch.workflows.runs.loading import config_as
 from unlatch.workflows.runs.progress import OnProgress
-from unlatch.workflows.runs.run import RecordingJob, output_folder, run_episodes
+from unlatch.workflows.runs.run import output_folder, run_episodes
 from unlatch.workflows.runs.schema import EnvCfg, EvaluateCfg
 from unlatch.workflows.runs.statistics import MeanShare, RunStatistics, SuccessMeasure
 

@@ -31,12 +31,17 @@ class LoadedConfig(Generic[T]):
     """A configuration that is composed, read and checked."""
 
     cfg: T
-    yaml: str
-    """The composed configuration as `--cfg job` prints it."""
+    composed: Any
+    """The composed configuration of Hydra; plain values if its references are resolved."""
     notices: list[str]
     """One line for each value that was rewritten from an older form."""
     overrides: list[str]
     """The overrides it was composed with; of a multirun, those of this job."""
+
+    @property
+    def yaml(self) -> str:
+        """The composed configuration as `--cfg job` prints it."""
+        return OmegaConf.to_yaml(self.composed)
 
 
 def load(task: str, *overrides: str, seed: int | None = None, config_dirs: Sequence[str | Path] = ()) -> CollectCfg:
@@ -105,8 +110,7 @@ def load_config(
         if item.root is not None:
             item.root = str(Path(item.root).expanduser().absolute())
     find_info_files(cfg)
-    yaml = OmegaConf.to_yaml(OmegaConf.create(plain) if resolve else composed)
-    return LoadedConfig(cfg, yaml, notices, list(overrides))
+    return LoadedConfig(cfg, OmegaConf.create(plain) if resolve else composed, notices, list(overrides))
 
 
 def config_as(schema: type[T], cfg: EpisodeCfg, **changes: Any) -> T:

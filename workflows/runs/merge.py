@@ -16,7 +16,7 @@ from unlatch.simcore.recording.data_set.index import EpisodeSummary
 from unlatch.simcore.recording.data_set.location import absolute_folder, check_same_header
 from unlatch.simcore.recording.episode import verify_episode
 from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
-from unlatch.workflows.runs.run import writer_name
+from unlatch.workflows.runs.jobs.recording_job import writer_name
 from unlatch.workflows.runs.run_times.run_clock import copy_run_times
 
 logger = logging.getLogger(__name__)

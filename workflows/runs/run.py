@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import logging
 import platform
-import re
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -17,14 +15,12 @@ from typing import Any
 from unlatch.objects.library import describe_folder
 from unlatch.simcore.errors import count_noun
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.rng import episode_seed
 from unlatch.workflows.episode.asset_checks import check_assets
-from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
 from unlatch.workflows.runs.executors.catalog import make_executor
-from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome, never_ended
+from unlatch.workflows.runs.executors.executor import Outcome, never_ended
 from unlatch.workflows.runs.header import NOTED_DISTRIBUTIONS, header_of, versions_of
+from unlatch.workflows.runs.jobs.recording_job import RecordingJob, writer_name
 from unlatch.workflows.runs.live.publisher import StatePublisher
 from unlatch.workflows.runs.progress import Interruption, OnProgress, Progress
 from unlatch.workflows.runs.retries.choice import choose_retries
@@ -236,60 +232,6 @@ def output_folder(cfg: RunCfg, *, prefix: str = "") -> Path:
     """Returns the folder of a run's data set, absolute; the default name begins with `prefix`."""
     name = cfg.out if cfg.out is not None else f"data/{prefix}{cfg.task.name}-{cfg.robot.name}-s{cfg.seed}"
     return Path(name).expanduser().absolute()
-
-
-def writer_name(worker: str) -> str:
-    """Returns a name for a worker's index that no worker on another host has.
-
-    Appending to one file is safe within one host only.
-    """
-    host = re.sub(r"[^A-Za-z0-9]+", "-", platform.node().partition(".")[0]).strip("-")[:40] or "host"
-    return f"{host}-{worker}"
-
-
-@dataclass(frozen=True)
-class RecordingJob(ABC):
-    """Makes episodes and writes them into one data set; see `Job`."""
-
-    cfg: RunCfg
-    data_set: DataSet
-    code: CodeVersions = field(default=CodeVersions({}), kw_only=True)
-    """The code that makes the episodes, noted in those that end as `error`."""
-    on_bug: Callable[[Exception], None] | None = field(default=None, kw_only=True)
-    """Called with an exception that ends an episode as `error`, before the episode is written; of a serial run only."""
-    on_state: Callable[[Episode], None] | None = field(default=None, kw_only=True)
-    """Called in every worker after each state of an episode, see `Episode.on_state`; it is sent to the workers."""
-
-    @abstractmethod
-    def open_episode_source(self) -> AbstractContextManager[Callable[[int], EpisodeRecord]]:
-        """Builds what a worker needs; returns the function that makes the episode of a number."""
-
-    @contextmanager
-    def open(self, worker: str) -> Iterator[EpisodeMaker]:
-        """See `Job`."""
-        with (
-            self.open_episode_source() as make_record,
-            DataSet.open(self.data_set.path, worker=writer_name(worker)) as data_set,
-        ):
-            data_set.replaceable = self.data_set.replaceable
-            data_set.replaces_outcomes = self.data_set.replaces_outcomes
-
-            def make_episode(number: int) -> Outcome:
-                record = make_record(number)
-                self.code.note_in(record)
-                data_set.write(record)
-                return Outcome(number, record.success, record.code, dict(record.timings_ms))
-
-            yield make_episode
-
-    def record_loss(self, number: int, reason: str, *, code: str = "error") -> Outcome:
-        """See `Job`."""
-        evidence = {"message": f"Episode {number} was lost: {reason}.", "reason": reason}
-        seed = episode_seed(self.cfg.seed, number)
-        record = EpisodeRecord(number=number, seed=seed, success=False, code=code, evidence=evidence)
-        self.code.note_in(record)
-        self.data_set.write(record)
-        return Outcome(number, False, code)
 
 
 def _make_info(cfg: RunCfg, command: Sequence[str]) -> dict[str, Any]:

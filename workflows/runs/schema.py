@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from omegaconf import MISSING
-
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, check_range
+from unlatch.simcore.missing_value import MISSING
 from unlatch.simcore.recording.data_set.episode_folders import MAX_NUMBER
 from unlatch.simcore.sim.renderers.auto import AUTO
 from unlatch.workflows.gym.config import ActionCfg, ObservationCfg, SuccessWhen

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from omegaconf import MISSING
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.missing_value import MISSING
 from unlatch.simcore.state.module import KEY_WORD
 
 Array = np.ndarray

@@ -1,4 +1,4 @@
-"""TOPP-RA is imported without matplotlib."""
+"""TOPP-RA is imported without what our use of it does not need, and other code finds all of that unchanged."""
 
 import subprocess
 import sys
@@ -6,13 +6,32 @@ import sys
 import pytest
 
 THERE = (
-    "import sys; from unlatch.solver.planning.timing import load_toppra; load_toppra(); "
-    "print('matplotlib.figure' in sys.modules)"
+    "import sys; from unlatch.solver.planning.timing import load_toppra; toppra = load_toppra(); "
+    "print('matplotlib.figure' in sys.modules, 'scipy.interpolate' in sys.modules, 'scipy.sparse' in sys.modules)"
 )
 
 
-@pytest.mark.parametrize(("before", "printed"), [("", "False"), ("import matplotlib.pyplot; ", "True")])
-def test_loading_toppra_leaves_matplotlib_unchanged(before: str, printed: str):
-    text = f"{before}{THERE}; import matplotlib.pyplot as plt; print(callable(plt.figure))"
+def printed_words(text: str) -> list[str]:
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [printed, "True"]
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("before", "printed"),
+    [("", ["False"] * 3), ("import matplotlib.pyplot, scipy.interpolate, scipy.sparse; ", ["True"] * 3)],
+)
+def test_loading_toppra_leaves_other_packages_unchanged(before: str, printed: list[str]):
+    after = (
+        "import matplotlib.pyplot as plt, scipy.interpolate, scipy.sparse; "
+        "print(callable(plt.figure), scipy.interpolate.CubicSpline([0, 1], [0, 1])(0.5), scipy.sparse.eye(2).sum())"
+    )
+    assert printed_words(f"{before}{THERE}; {after}") == [*printed, "True", "0.5", "2.0"]
+
+
+def test_other_code_may_use_the_splines_of_toppra():
+    after = (
+        "import numpy as np; line = np.array([[0.0], [1.0]]); "
+        "print(toppra.SplineInterpolator([0, 1], line)([0.5])[0, 0]); "
+        "print(toppra.SimplePath(np.array([0.0, 1.0]), line)(0.25)[0])"
+    )
+    assert printed_words(f"{THERE}; {after}")[3:] == ["0.5", "0.25"]

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image
 
+from unlatch.simcore.lazy_imports import pil_image
 from unlatch.simcore.rng import stream
 from unlatch.simcore.scratch import scratch_files
 
@@ -47,7 +47,7 @@ def _draw_png(draw: Callable[..., Array], variant: int, _pixels: int, args: Any,
     picture = draw(stream(variant, f"visuals.scenery.{draw.__name__}"), *args, **dict(options))
     buffer = BytesIO()
     levels = np.rint(255.0 * np.clip(picture, 0.0, 1.0)).astype(np.uint8)
-    Image.fromarray(levels).save(buffer, format="png", compress_level=1)
+    pil_image.fromarray(levels).save(buffer, format="png", compress_level=1)
     return buffer.getvalue()
 
 

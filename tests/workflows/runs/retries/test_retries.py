@@ -19,9 +19,10 @@ from unlatch.workflows.cli.console import FAILED
 from unlatch.workflows.commands.check import main as check
 from unlatch.workflows.commands.report import main as report
 from unlatch.workflows.runs import run
+from unlatch.workflows.runs.jobs.recording_job import RecordingJob
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.retries.code_versions import CodeVersions
-from unlatch.workflows.runs.run import RecordingJob, RunResult, run_episodes
+from unlatch.workflows.runs.run import RunResult, run_episodes
 from unlatch.workflows.runs.schema import CollectCfg, Retry
 
 CHANGED = "made again now: the code of unlatch has changed"
