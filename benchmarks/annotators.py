@@ -23,9 +23,10 @@ from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
 from unlatch.simcore.sim.annotators.config import AnnotationCfg
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.world import World
-from unlatch.workflows.cli.arguments import load_configs, read_pairs
+from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded
 from unlatch.workflows.cli.command_line import CommandLine
+from unlatch.workflows.cli.composed_configs import load_configs
 from unlatch.workflows.cli.console import OK, print_line
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg

@@ -23,9 +23,10 @@ from pathlib import Path
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord
 from unlatch.simcore.recording.state_file import decode_state, encode_state
-from unlatch.workflows.cli.arguments import load_configs, read_pairs
+from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded
 from unlatch.workflows.cli.command_line import CommandLine
+from unlatch.workflows.cli.composed_configs import load_configs
 from unlatch.workflows.runs.header import header_of
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg

@@ -40,9 +40,10 @@ from unlatch.simcore.sim.contacts import ContactMonitor
 from unlatch.simcore.sim.drives import DriveGroup
 from unlatch.simcore.sim.scene import Scene
 from unlatch.simcore.sim.world import World
-from unlatch.workflows.cli.arguments import load_configs, read_pairs
+from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded
 from unlatch.workflows.cli.command_line import CommandLine
+from unlatch.workflows.cli.composed_configs import load_configs
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.frame_loop import FrameLoop

@@ -115,8 +115,8 @@ def _make_outcome(kind: str, arm: ArmModel, plan: KeyframePlan) -> Outcome:
 
 def _plan_tasks(n: int, seed: int) -> Iterator[Outcome]:
     """Yields the results of planning the shipped tasks, in turn, with their objects."""
-    from unlatch.workflows.cli.arguments import load_configs
     from unlatch.workflows.cli.command_line import CommandLine
+    from unlatch.workflows.cli.composed_configs import load_configs
     from unlatch.workflows.runs.runner import EpisodeRunner
     from unlatch.workflows.runs.schema import CollectCfg
 

@@ -22,9 +22,10 @@ from rich.table import Table
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.workflows.cli.arguments import load_configs, read_pairs
+from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded
 from unlatch.workflows.cli.command_line import CommandLine
+from unlatch.workflows.cli.composed_configs import load_configs
 from unlatch.workflows.cli.console import print_line, result_console
 from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.runs.schema import CollectCfg

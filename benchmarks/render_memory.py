@@ -26,8 +26,9 @@ from unlatch.simcore.recording.images.renders import RenderSet
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.world import World
-from unlatch.workflows.cli.arguments import load_configs, read_pairs
+from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command_line import CommandLine
+from unlatch.workflows.cli.composed_configs import load_configs
 from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.images.render import header_of
 from unlatch.workflows.images.render_config import RenderCfg

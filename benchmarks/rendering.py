@@ -36,8 +36,8 @@ from unlatch.simcore.sim.renderers.pygfx import PygfxRenderer, open_device
 from unlatch.simcore.sim.renderers.renderer import Renderer, RenderRequest
 from unlatch.simcore.sim.visuals.pictures import take_images
 from unlatch.simcore.sim.world import World
-from unlatch.workflows.cli.arguments import load_configs
 from unlatch.workflows.cli.command_line import CommandLine
+from unlatch.workflows.cli.composed_configs import load_configs
 from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.images.render import header_of
 from unlatch.workflows.images.render_config import RenderCfg

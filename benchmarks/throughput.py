@@ -31,9 +31,10 @@ from unlatch.robots.franka_panda import urdf_path
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.sim.world import World, WorldCfg
-from unlatch.workflows.cli.arguments import load_configs, read_pairs
+from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded
 from unlatch.workflows.cli.command_line import CommandLine
+from unlatch.workflows.cli.composed_configs import load_configs
 from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
 from unlatch.workflows.runs.executors.process import ProcessExecutor
 from unlatch.workflows.runs.header import header_of

@@ -12,7 +12,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
-from unlatch.configs.hydra_errors import explain_error
+from unlatch import configs
 from unlatch.simcore.errors import ConfigError
 from unlatch.solver.settings.fitness import find_misfit_motions, find_obstacles
 from unlatch.solver.settings.origin import HANDS, Origin
@@ -106,7 +106,7 @@ def read_yaml_tree(path: str | Path) -> Any:
     except UnicodeDecodeError as exc:
         raise ConfigError(f"{path} is not UTF-8 text. Expected a YAML file. Check the path.", path=str(path)) from exc
     except (OmegaConfBaseException, YAMLError) as exc:
-        message = explain_error(exc).message
+        message = configs.explain_error(exc).message  # it imports Hydra
         raise ConfigError(message if str(path) in message else f"{path}: {message}", path=str(path)) from exc
     except RecursionError as exc:
         raise ConfigError(f"{path} is nested too deeply for a configuration.", path=str(path)) from exc

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import scipy
 
 from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.geometry.rotations import matrix_from_quat_xyzw
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.measurements import read_number
 
@@ -44,9 +44,9 @@ def object_value(record: EpisodeRecord, condition: Mapping[str, Any], frame: int
     if kind == "lifted":
         rise = float(position[frame, 2]) - float(position[start, 2])
         return rise, rise >= wanted
-    turn = scipy.spatial.transform.Rotation.from_quat(_read(record, f"objects.{name}.root_quat_xyzw")[frame])
+    R_world_root = matrix_from_quat_xyzw(_read(record, f"objects.{name}.root_quat_xyzw")[frame])
     if kind == "upright":
-        x, y, z = turn.apply(_numbers(condition, "up_axis", (3,)))
+        x, y, z = R_world_root @ _numbers(condition, "up_axis", (3,))
         tilt = float(np.arctan2(np.hypot(x, y), z))
         return tilt, tilt <= wanted
     low, high = _numbers(condition, "bounds", (2, 3))
@@ -56,15 +56,13 @@ def object_value(record: EpisodeRecord, condition: Mapping[str, Any], frame: int
     if "outline" in condition:
         rows = _numbers(condition, "outline", (4,), in_rows=True)
         outline, radius = rows[:, :3], rows[:, 3]
-    points = turn.apply(np.vstack([center, outline])) + position[frame]  # the middle, then the balls of the outline
+    points = (
+        np.vstack([center, outline]) @ R_world_root.T + position[frame]
+    )  # the middle, then the balls of the outline
     if condition.get("of") is not None:
         place = f"regions.{condition['of']}.{condition['region']}"
         origin = _read(record, f"{place}.position")[frame]
-        points = (
-            scipy.spatial.transform.Rotation.from_quat(_read(record, f"{place}.quat_xyzw")[frame])
-            .inv()
-            .apply(points - origin)
-        )
+        points = (points - origin) @ matrix_from_quat_xyzw(_read(record, f"{place}.quat_xyzw")[frame])
     size = [np.inf] * 3 if condition.get("size") is None else _numbers(condition, "size", (3,))
     middle, low, high = points[0], (points[1:].T - radius).min(axis=1), (points[1:].T + radius).max(axis=1)
     if kind == "on":

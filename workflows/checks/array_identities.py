@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.robots.description import ArmCfg
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry.rotations import matrices_from_quats_xyzw
 from unlatch.simcore.recording.criteria import TOLERANCE
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.observed.object_geometry import movable_joints
@@ -81,9 +81,7 @@ def _arm_problems(cfg: EpisodeCfg, arm: ArmCfg, record: EpisodeRecord) -> Iterat
         T_world_base = T_world_ee @ kinematics.pose(q[0]).inverse()
     yield from _pose_problems(arrays, ee, kinematics.fk_batch(q), T_world_base, why="the joints of the arm")
     head = np.asarray(arm.keypoints["tool_head"], dtype=float)
-    at_tcp = arrays[f"{ee}_position"] + scipy.spatial.transform.Rotation.from_quat(arrays[f"{ee}_quat_xyzw"]).apply(
-        head
-    )
+    at_tcp = arrays[f"{ee}_position"] + matrices_from_quats_xyzw(arrays[f"{ee}_quat_xyzw"]) @ head
     yield from _differing(f"{tcp}_position", arrays[f"{tcp}_position"], at_tcp, why="the pose of ee")
     yield from _differing(f"{tcp}_quat_xyzw", arrays[f"{tcp}_quat_xyzw"], arrays[f"{ee}_quat_xyzw"], why="ee")
     fingers = arrays.get(f"{key}.gripper_joint_positions")
@@ -110,7 +108,7 @@ def _pose_problems(
     yield from found
     if not found:
         key = f"{key}_quat_xyzw"
-        turned, wanted = scipy.spatial.transform.Rotation.from_quat(arrays[key]).as_matrix(), T_world_base.R @ R
+        turned, wanted = matrices_from_quats_xyzw(arrays[key]), T_world_base.R @ R
         yield from _differing(key, turned, wanted, why=why, tolerance=_FRAME_TOLERANCE)
 
 
@@ -129,7 +127,7 @@ def _object_problems(
         for word, value in (("root_position", placed["position"]), ("root_quat_xyzw", placed["quat_xyzw"])):
             wanted = np.tile(value, (len(s), 1))
             yield from _differing(f"{key}.{word}", arrays[f"{key}.{word}"], wanted, why="the layout")
-    R_world_root = scipy.spatial.transform.Rotation.from_quat(root_quat).as_matrix()
+    R_world_root = matrices_from_quats_xyzw(root_quat)
     poses = {model.root: (np.broadcast_to(np.eye(3), (len(s), 3, 3)), np.zeros((len(s), 3)))}
     for part_name, part in asset.articulation.parts.items():
         links = {"link": part.link, "base": part.base, "obj": model.root}
@@ -148,12 +146,9 @@ def _object_problems(
 def _rest_problems(key: str, placed: Mapping[str, Any], root_p: Array, root_quat: Array) -> Iterator[str]:
     """Yields where a free object began far from its place in the layout: it may move a little as it comes to rest."""
     moved_m = float(np.linalg.norm(root_p[0] - placed["position"]))
-    turned = float(
-        (
-            scipy.spatial.transform.Rotation.from_quat(root_quat[0])
-            * scipy.spatial.transform.Rotation.from_quat(placed["quat_xyzw"]).inv()
-        ).magnitude()
-    )
+    now, then = (np.asarray(quat, dtype=float) / np.linalg.norm(quat) for quat in (root_quat[0], placed["quat_xyzw"]))
+    chord = min(float(np.linalg.norm(now - then)), float(np.linalg.norm(now + then)))  # q and -q are one rotation
+    turned = 4.0 * float(np.arcsin(0.5 * chord))
     if moved_m > REST_MOVED_M or turned > REST_TURNED_RAD:
         yield (
             f"'{key}' begins {moved_m:.3f} m and {turned:.2f} rad from its place in the layout, expected at most "

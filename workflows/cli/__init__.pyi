@@ -1,5 +1,3 @@
-from .arguments import configs_to_run as configs_to_run
-from .arguments import load_configs as load_configs
 from .arguments import read_pairs as read_pairs
 from .camera_arguments import read_camera_arguments as read_camera_arguments
 from .command import run_guarded as run_guarded
@@ -7,6 +5,8 @@ from .command_line import CommandLine as CommandLine
 from .command_line import parse_command_line as parse_command_line
 from .command_line import split_paths as split_paths
 from .command_line import split_some_paths as split_some_paths
+from .composed_configs import configs_to_run as configs_to_run
+from .composed_configs import load_configs as load_configs
 from .console import BAD_INPUT as BAD_INPUT
 from .console import FAILED as FAILED
 from .console import INTERRUPTED as INTERRUPTED

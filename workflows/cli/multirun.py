@@ -13,8 +13,8 @@ from rich.table import Table
 
 from unlatch.configs.overrides import override_key
 from unlatch.simcore.errors import ConfigError, close_matches, count_noun
-from unlatch.workflows.cli.arguments import load_configs
 from unlatch.workflows.cli.command_line import CommandLine
+from unlatch.workflows.cli.composed_configs import load_configs
 from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, print_note, result_console
 from unlatch.workflows.cli.debugger import make_debuggable
 from unlatch.workflows.cli.live_page import live_page

@@ -9,9 +9,9 @@ import numpy as np
 
 from unlatch.objects.library import describe_folder
 from unlatch.skills.contract.skill import Skill
-from unlatch.workflows.cli.arguments import configs_to_run
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import parse_command_line
+from unlatch.workflows.cli.composed_configs import configs_to_run
 from unlatch.workflows.cli.console import FAILED, OK, print_line, print_note, print_wrapped, relative_path
 from unlatch.workflows.cli.debugger import debugging
 from unlatch.workflows.runs.plan import planned_scene

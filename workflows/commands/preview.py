@@ -6,9 +6,9 @@ from pathlib import Path
 
 from unlatch.simcore.sim.renderers.auto import picture_renderer
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
-from unlatch.workflows.cli.arguments import configs_to_run
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import parse_command_line
+from unlatch.workflows.cli.composed_configs import configs_to_run
 from unlatch.workflows.cli.console import OK, print_line, relative_path
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.schema import PreviewCfg

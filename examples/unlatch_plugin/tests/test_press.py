@@ -6,8 +6,8 @@ import pytest
 from unlatch_press.press import PressCfg
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.workflows.cli.arguments import load_configs
 from unlatch.workflows.cli.command_line import CommandLine
+from unlatch.workflows.cli.composed_configs import load_configs
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.testing import check_skill, check_task

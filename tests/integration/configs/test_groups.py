@@ -11,8 +11,8 @@ from unlatch.configs.config_files import option_names
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.sim.sensors.camera import CameraCfg
 from unlatch.solver.planning.plan import PlanBudget
-from unlatch.workflows.cli.arguments import load_configs
 from unlatch.workflows.cli.command_line import parse_command_line
+from unlatch.workflows.cli.composed_configs import load_configs
 from unlatch.workflows.cli.multirun import make_sweep_job
 from unlatch.workflows.runs.header import header_of
 from unlatch.workflows.runs.loading import LoadedConfig

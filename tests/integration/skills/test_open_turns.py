@@ -18,8 +18,8 @@ from unlatch.solver.diagnosis.diagnosis import Diagnosis
 from unlatch.solver.planning.plan import KeyframePlan, PlanRequest
 from unlatch.solver.planning.planner import plan_keyframes
 from unlatch.solver.settings.setting import FollowJointCfg
-from unlatch.workflows.cli.arguments import load_configs
 from unlatch.workflows.cli.command_line import CommandLine
+from unlatch.workflows.cli.composed_configs import load_configs
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg

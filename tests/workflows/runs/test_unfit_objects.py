@@ -18,8 +18,8 @@ from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.workflows.cli.arguments import load_configs
 from unlatch.workflows.cli.command_line import CommandLine
+from unlatch.workflows.cli.composed_configs import load_configs
 from unlatch.workflows.commands.collect import main as collect_main
 from unlatch.workflows.commands.evaluate import main as evaluate_main
 from unlatch.workflows.commands.make_object import main as make_object_main

@@ -23,8 +23,8 @@ from unlatch.skills.strategies.ranking import derive_strategies
 from unlatch.skills.strategies.rotate import MAX_DURATION_S
 from unlatch.solver.settings.reader import read_planner_setting
 from unlatch.tasks.task import TaskCfg
-from unlatch.workflows.cli.arguments import load_configs
 from unlatch.workflows.cli.command_line import CommandLine
+from unlatch.workflows.cli.composed_configs import load_configs
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg, PreviewCfg
