@@ -10,11 +10,6 @@ av: Any = lazy_loader.load("av")
 """Video files; 0.05 s to import."""
 ompl: Any = lazy_loader.load("ompl")
 """Sampling-based planners of motions; 0.05 s to import."""
-pil_image: Any = lazy_loader.load("PIL.Image", suppress_warning=True)
-"""Image files; 0.03 s to import."""
-requirements: Any = lazy_loader.load("packaging.requirements", suppress_warning=True)
-specifiers: Any = lazy_loader.load("packaging.specifiers", suppress_warning=True)
-"""The versions that a distribution asks for; 0.03 s to import."""
 trimesh: Any = lazy_loader.load("trimesh")
 """Meshes; half a second to import. Its functions have no types, so callers annotate the results."""
 viser: Any = lazy_loader.load("viser")

@@ -22,6 +22,7 @@ from typing import Any
 import casadi as ca
 
 from unlatch.simcore.cache import cache_root
+from unlatch.simcore.kept.arrays import remove_oldest
 from unlatch.solver.kinematics import Kinematics
 
 logger = logging.getLogger(__name__)
@@ -116,7 +117,7 @@ def _read_file(path: Path) -> tuple[str, bytes] | None:
     except OSError:
         return None
     with suppress(OSError):  # a shared cache that this user may only read
-        os.utime(path)  # for `_remove_oldest`
+        os.utime(path)  # for `remove_oldest`
     return content[_DIGEST : 2 * _DIGEST].decode("ascii"), content[2 * _DIGEST :]
 
 
@@ -129,16 +130,6 @@ def _write_file(path: Path, function: Any) -> None:
             draft = Path(folder) / path.name
             draft.write_bytes(hashlib.sha256(body).hexdigest().encode() + body)
             draft.replace(path)
-        _remove_oldest(path.parent)
+        remove_oldest(path.parent, SUFFIX, MOST_FILES)
     except OSError as exc:
         logger.info("%s is not kept for the next process: %s", path.stem, exc)
-
-
-def _remove_oldest(folder: Path) -> None:
-    """Removes the stored functions that were not used for longest, if there are more than `MOST_FILES`."""
-    used = []
-    for path in folder.glob(f"*{SUFFIX}"):
-        with suppress(OSError):  # another process has just removed it
-            used.append((path.stat().st_mtime, path))
-    for _, path in sorted(used)[:-MOST_FILES]:
-        path.unlink(missing_ok=True)

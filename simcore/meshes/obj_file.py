@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -10,12 +10,16 @@ from pathlib import Path
 import numpy as np
 
 from unlatch.simcore.errors import AssetError
+from unlatch.simcore.kept.arrays import arrays_key, kept_arrays
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 
 Array = np.ndarray
 
 _KINDS = ("v", "vt", "vn")
 """First words of the lines of vertices, texture coordinates and normals, in the order in which a corner names them."""
+
+_LEAST_KEPT_BYTES = 50_000
+"""Size from which the arrays of a file are kept in the cache; a smaller one is read as fast as they are."""
 
 
 @dataclass(frozen=True)
@@ -54,26 +58,45 @@ class ObjMesh:
 def read_obj(path: Path, *, with_corners: bool = False) -> ObjMesh:
     """Reads the triangles of an OBJ, and with `with_corners` its texture coordinates and normals.
 
-    Polygons become fans of triangles, and everything else is skipped.
+    Polygons become fans of triangles, and everything else is skipped. With `with_corners`, the arrays of a large file
+    are kept in the cache under the hash of its content.
 
     Raises:
         AssetError: The file cannot be read, an index is out of range, or a vertex is not finite.
     """
-    kinds = _KINDS if with_corners else _KINDS[:1]
+    try:
+        content = path.read_bytes()
+    except OSError as exc:
+        raise AssetError(f"{path}: no readable OBJ mesh ({exc}).", path=str(path)) from exc
+    found: Mapping[str, Array]
+    if not with_corners or len(content) < _LEAST_KEPT_BYTES:
+        found = _parse_obj(path, content, _KINDS if with_corners else _KINDS[:1])
+    else:
+        found = kept_arrays("meshes", arrays_key(__file__, content), lambda: _parse_obj(path, content, _KINDS))
+    library = path.parent / str(found["library"]) if "library" in found else None
+    mesh = TriangleMesh(found["v"], found["v_faces"])
+    return ObjMesh(mesh, found["vt"], found["vt_faces"], found["vn"], found["vn_faces"], library)
+
+
+def _parse_obj(path: Path, content: bytes, kinds: Sequence[str]) -> dict[str, Array]:
+    """Returns what the lines of an OBJ state, as `ObjMesh` has it; `library` is missing if it names none.
+
+    Raises:
+        AssetError: See `read_obj`.
+    """
     lines: dict[str, list[str]] = {kind: [] for kind in (*_KINDS, "f", "mtllib")}
     order: list[str] = []
     try:
-        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        for line in content.decode(encoding="utf-8", errors="replace").splitlines():
             words = line.split(maxsplit=1)
             if words and words[0] in lines:
                 lines[words[0]].append(words[1] if len(words) > 1 else "")
                 order.append(words[0])
         found = {kind: _read_values(kind, lines[kind] if kind in kinds else []) for kind in _KINDS}
         at = _read_triangles(lines["f"], order, kinds)
-    except (OSError, ValueError) as exc:
+    except ValueError as exc:
         raise AssetError(f"{path}: no readable OBJ mesh ({exc}).", path=str(path)) from exc
     names = [name.strip() for name in lines["mtllib"] if name]
-    library = path.parent / names[0] if names else None
     vertices, faces = found["v"], at["v"]
     if len(faces) and (faces.min() < 0 or faces.max() >= len(vertices)):
         raise AssetError(
@@ -81,7 +104,8 @@ def read_obj(path: Path, *, with_corners: bool = False) -> ObjMesh:
         )
     if not np.all(np.isfinite(vertices)):
         raise AssetError(f"{path}: a vertex is not finite. Export it again.", path=str(path))
-    return ObjMesh(TriangleMesh(vertices, faces), found["vt"], at["vt"], found["vn"], at["vn"], library)
+    library = {"library": np.array(names[0])} if names else {}
+    return {**found, **{f"{kind}_faces": at[kind] for kind in _KINDS}, **library}
 
 
 def format_obj(meshes: Iterable[TriangleMesh], *, named: bool = False, decimals: int | None = None) -> str:

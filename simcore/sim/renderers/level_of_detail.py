@@ -8,11 +8,14 @@ stay where they are, so shapes that meet there still meet. Normals are those of 
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.metadata import version
+from typing import Any
 
 import numpy as np
-from scipy.spatial import cKDTree
+import scipy
 
 from unlatch.simcore.geometry import Pinhole, Pose
+from unlatch.simcore.kept.arrays import arrays_key, kept_arrays
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.sim.renderers.link_geometry import ShapeGeometry, corner_keys
 
@@ -76,21 +79,28 @@ def simplify_shape(shape: ShapeGeometry, level: int) -> ShapeGeometry:
     """Returns a shape with the triangles that pixels of a level need; the same one if it has no levels of detail."""
     if not can_simplify(shape):
         return shape
+    versions = version("fast_simplification"), version("scipy")
+    key = arrays_key(__file__, versions, level, shape.vertices, shape.normals, shape.faces)
+    found: dict[str, Any] = {**kept_arrays("levels_of_detail", key, lambda: _simplified_arrays(shape, level))}
+    return replace(shape, **found)
+
+
+def _simplified_arrays(shape: ShapeGeometry, level: int) -> dict[str, Array]:
+    """Returns the arrays of a shape that a level changes; empty if it has no fewer triangles there."""
     pixel_m = FINEST_PIXEL_M * 2.0**level
     mesh = _collapse_edges(_weld_corners(shape), _ERROR_PX * pixel_m)
     if not 0 < len(mesh.faces) < len(shape.faces):
-        return shape
+        return {}
     normals = _find_normals(mesh, shape, pixel_m).reshape(-1, 3)
     corners = mesh.faces.ravel()
     keys = corner_keys(corners, normals, np.zeros((len(corners), 2)))
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    return replace(
-        shape,
-        vertices=mesh.vertices[corners[first]].astype(np.float32),
-        normals=normals[first].astype(np.float32),
-        uvs=np.zeros((len(first), 2), dtype=np.float32),
-        faces=which.reshape(-1, 3).astype(np.uint32),
-    )
+    return {
+        "vertices": mesh.vertices[corners[first]].astype(np.float32),
+        "normals": normals[first].astype(np.float32),
+        "uvs": np.zeros((len(first), 2), dtype=np.float32),
+        "faces": which.reshape(-1, 3).astype(np.uint32),
+    }
 
 
 def _weld_corners(shape: ShapeGeometry) -> TriangleMesh:
@@ -125,7 +135,7 @@ def _find_normals(mesh: TriangleMesh, shape: ShapeGeometry, pixel_m: float) -> A
     across = mesh.area_normals
     of_faces = across / np.linalg.norm(across, axis=1, keepdims=True)
     count = min(_CANDIDATES, len(shape.vertices))
-    distance_m, near = cKDTree(shape.vertices).query(mesh.vertices, k=count)  # (V, K)
+    distance_m, near = scipy.spatial.cKDTree(shape.vertices).query(mesh.vertices, k=count)  # (V, K)
     near, far = near[mesh.faces], (_COST_OF_A_PIXEL * (distance_m / pixel_m) ** 2)[mesh.faces]  # (F, 3, K)
     cosine = np.einsum("fckx,fx->fck", shape.normals[near], of_faces)
     best = np.argmin(far - cosine, axis=2)[..., None]

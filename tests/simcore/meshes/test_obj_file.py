@@ -46,3 +46,25 @@ def test_corners_name_what_they_have_in_every_notation(tmp_path: Path) -> None:
     assert found.normal_faces.tolist() == [[0, 0, -1], [-1, -1, -1], [0, 1, 1]]
     assert found.uvs.tolist() == [[0.25, 0.0], [0.5, 1.0], [1.0, 1.0]]
     assert found.library == tmp_path / "a b.mtl"
+
+
+def test_a_large_file_is_read_from_the_cache_the_second_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNLATCH_CACHE_DIR", str(tmp_path / "cache"))
+    corners = "".join(f"v {k} {k % 7}.25 0.5\nvt 0.{k % 10} 1\nvn 0 0 1\n" for k in range(2000))
+    text = f"mtllib red.mtl\n{corners}" + "".join(f"f {k}/{k}/{k} {k + 1}//{k} {k + 2}\n" for k in range(1, 1998))
+    path = tmp_path / "a.obj"
+    path.write_text(text)
+    monkeypatch.setattr("unlatch.simcore.meshes.obj_file._LEAST_KEPT_BYTES", 1 << 30)
+    parsed = read_obj(path, with_corners=True)
+    monkeypatch.setattr("unlatch.simcore.meshes.obj_file._LEAST_KEPT_BYTES", 1000)
+    assert not (tmp_path / "cache").exists()
+    for _ in range(2):
+        kept = read_obj(path, with_corners=True)
+        assert kept.library == parsed.library == tmp_path / "red.mtl"
+        for name in ("uvs", "uv_faces", "normals", "normal_faces"):
+            assert getattr(kept, name).tobytes() == getattr(parsed, name).tobytes()
+        assert kept.mesh.vertices.tobytes() == parsed.mesh.vertices.tobytes()
+        assert kept.mesh.faces.tobytes() == parsed.mesh.faces.tobytes()
+    assert len(list((tmp_path / "cache" / "meshes").glob("*.npz"))) == 1
+    path.write_text(text.replace("v 5 ", "v 6 "))
+    assert read_obj(path, with_corners=True).mesh.vertices[5, 0] == 6.0
