@@ -26,7 +26,7 @@ LIMIT_S = 600
 WITH_THREADS = ("unlatch.simcore.recording.export.lerobot.", "unlatch.workflows.hub.")
 """What starts threads when it is imported (pyarrow): a fork takes over the one that called it only."""
 OTHERS = (
-    *("av.filter", "casadi", "matplotlib.pyplot", "pybullet_data", "pygfx"),
+    *("av.filter", "casadi", "matplotlib.pyplot", "ompl.base", "PIL.Image", "pybullet_data", "pygfx"),
     *("scipy.interpolate", "scipy.ndimage", "scipy.spatial", "toppra", "trimesh.creation", "viser._gui_api"),
     "wgpu.backends.wgpu_native",
 )

@@ -19,3 +19,19 @@ def test_collect_starts_without_what_only_an_episode_needs() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[] True"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("module", "names"),
+    [
+        ("commands.check", ("hydra", "scipy.spatial")),
+        ("commands.export", ("hydra", "omegaconf", "scipy.spatial")),
+        ("commands.replay", ("hydra", "omegaconf", "scipy.spatial")),
+        ("runs.jobs.collect_job", ("hydra", "omegaconf", "rich", "ompl.base", "packaging.requirements", "PIL.Image")),
+    ],
+)
+def test_what_composes_no_configuration_imports_no_hydra(module: str, names: tuple[str, ...]) -> None:
+    code = f"import sys, unlatch.workflows.{module}; print([name for name in {names} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
