@@ -34,4 +34,4 @@ def test_other_code_may_use_the_splines_of_toppra():
         "print(toppra.SplineInterpolator([0, 1], line)([0.5])[0, 0]); "
         "print(toppra.SimplePath(np.array([0.0, 1.0]), line)(0.25)[0])"
     )
-    assert printed_words(f"{THERE}; {after}")[3:] == ["0.5", "0.25"]
+    assert printed_words(f"{THERE}; {after}")[3:] == ["0.5", "0.15625"]  # as without our loading
