@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,12 +36,27 @@ def module_files() -> dict[str, Path]:
 MODULES = module_files()
 
 
+@cache
+def import_statements(path: Path) -> list[tuple[ast.Import | ast.ImportFrom, bool]]:
+    """The import statements of a file, each with whether it is inside a function. To parse all files takes seconds."""
+    found = []
+    stack: list[tuple[ast.AST, bool]] = [(ast.parse(path.read_text(encoding="utf-8")), False)]
+    while stack:
+        node, is_local = stack.pop()
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            found.append((node, is_local))
+        is_local = is_local or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        # no statement is inside an expression
+        stack += [(child, is_local) for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr)]
+    return found
+
+
 def imports(path: Path) -> Iterator[str]:
     """Modules that a file imports anywhere, in functions and for type checking too."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node, _ in import_statements(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
+        elif node.module:
             submodules = [f"{node.module}.{alias.name}" for alias in node.names]
             yield from (name if name in MODULES else node.module for name in submodules)
 
@@ -109,10 +125,8 @@ def test_imports_inside_functions_are_few():
     found = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in MODULES.values()
-        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
-        for node in ast.walk(function)
-        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for node, is_local in import_statements(path)
+        if is_local
     ]
     assert len(set(found)) <= MOST_LOCAL_IMPORTS, "\n".join(sorted(set(found)))
 
