@@ -6,24 +6,27 @@ into its folder. `unlatch ... > FILE` keeps what is printed. A `yaml` block that
 schema is asked about it (`tests/architecture/test_code_blocks.py`).
 
 To be quick, commands run in copies of a process that has everything imported (`warm_commands.py`), collect in that
-process where they name no workers, and draw one episode where they do not say how many. What one page has collected
-another one that says the same is given as a copy, with the images that it made of it: who made a data set is not seen
-in it. `unlatch` as a process of its own, its workers and a sheet of several episodes are what the other files here
-test. Pages of `HEAVY` are long, or resemble a page that is not: continuous integration leaves them out.
+process where they name no workers, and draw one episode where they do not say how many. Of the episodes that a command
+collects, the first ones are enough, up to the last one that the page names; pages that need several say so in
+`SEVERAL`. Clips are short and small. What one page has collected another one that says the same is given as a copy,
+with the images that it made of it: who made a data set is not seen in it. `unlatch` as a process of its own, its
+workers, a sheet of several episodes and a clip of full size are what other files test. Pages of `HEAVY` are long, or
+resemble a page that is not: continuous integration leaves them out.
 """
 
-import json
-import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import pytest
+
+from tests.e2e.warm_process import WarmProcess
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -32,6 +35,10 @@ BLOCK = re.compile(r"^ *```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"# ([\w./-]+\.(?:py|toml|yaml))\n")
 FILES = ("python", "toml", "yaml")
 OUTS = ("out=", "sweep_dir=")
+EPISODES = re.compile(r"(episodes|successes)=(\d+)")
+NAMED_EPISODE = re.compile(r"(?:\bepisode=|\bonly=\[|\bdata\[|:)(\d+)")
+SEVERAL = ("shard=", "workers=", "unlatch evaluate", "unlatch report")
+"""Text of commands that one episode would not show at work: shards, workers, shares of successes."""
 
 
 def blocks(path: Path) -> list[tuple[str, str]]:
@@ -67,36 +74,33 @@ HEAVY = {
 }
 
 
-class Commands:
-    """Runs commands, each in a copy of one process that has everything imported."""
-
-    def __init__(self, folder: Path) -> None:
-        self.output = folder / "output.txt"
-        environment = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **os.environ, "PYTHONPATH": str(ROOT)}
-        script = [sys.executable, str(Path(__file__).with_name("warm_commands.py"))]
-        self.process = subprocess.Popen(
-            script, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-
-    def run(self, argv: list[str], folder: Path) -> tuple[int, str]:
-        """Exit code, and what the command said."""
-        assert self.process.stdin
-        assert self.process.stdout
-        request = {"argv": argv, "cwd": str(folder), "output": str(self.output)}
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
-        code = self.process.stdout.readline()
-        assert code, "the process that runs commands is gone"
-        return int(code), self.output.read_text(encoding="utf-8", errors="replace")
+def data_set_key(words: Iterable[str]) -> tuple[str, ...]:
+    """Returns what a command says besides its folder and its number of episodes."""
+    return tuple(sorted(word for word in words if not word.startswith(OUTS) and not EPISODES.fullmatch(word)))
 
 
-@pytest.fixture(scope="module")
-def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
-    made = Commands(tmp_path_factory.mktemp("commands"))
-    yield made
-    assert made.process.stdin
-    made.process.stdin.close()
-    assert made.process.wait(timeout=60) == 0
+@cache
+def needed_episodes() -> dict[tuple[str, ...], int]:
+    """Returns, by `data_set_key`, the number of episodes that the pages with this command need."""
+    found: dict[tuple[str, ...], int] = {}
+    for page in PAGES:
+        texts = [text for language, text in blocks(ROOT / page) if language in ("bash", "python")]
+        named = [int(number) for text in texts for number in NAMED_EPISODE.findall(text)]
+        least = 2 if any(word in text for text in texts for word in SEVERAL) else 1
+        for text in texts:
+            for line in text.splitlines():
+                if line.startswith("unlatch collect "):
+                    key = data_set_key(shlex.split(line, comments=True))
+                    found[key] = max(found.get(key, 1), least, *(number + 1 for number in named))
+    return found
+
+
+def with_needed_episodes(words: list[str]) -> list[str]:
+    """Returns a command that collects no more episodes than the pages need."""
+    most = needed_episodes().get(data_set_key(words))
+    if most is None:
+        return words
+    return [f"{found[1]}={min(int(found[2]), most)}" if (found := EPISODES.fullmatch(word)) else word for word in words]
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +110,7 @@ def collected() -> dict[tuple[str, ...], Path]:
 
 
 def command_of(line: str) -> list[str]:
-    words = shlex.split(line, comments=True)
+    words = with_needed_episodes(shlex.split(line, comments=True))
     names_workers = "-m" in words or any(word.startswith(("workers=", "executor=")) for word in words)
     if words[:2] in (["unlatch", "collect"], ["unlatch", "evaluate"]) and not names_workers and "--cfg" not in words:
         words.append("executor=serial")
@@ -143,7 +147,7 @@ def test_every_command_of_a_page_is_run_by_a_page_that_is_not_heavy():
 @pytest.mark.parametrize(
     "page", [pytest.param(page, marks=pytest.mark.heavy if page in HEAVY else ()) for page in PAGES]
 )
-def test_code_blocks_run(page: str, tmp_path: Path, commands: Commands, collected: dict[tuple[str, ...], Path]):
+def test_code_blocks_run(page: str, tmp_path: Path, commands: WarmProcess, collected: dict[tuple[str, ...], Path]):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     for language, text in blocks(ROOT / page):
         lines: list[list[str]] = []
@@ -168,16 +172,26 @@ def test_code_blocks_run(page: str, tmp_path: Path, commands: Commands, collecte
                 shutil.copytree(collected[key], tmp_path / out, dirs_exist_ok=True)
                 continue
             argv, kept = (argv[:-2], tmp_path / argv[-1]) if argv[-2:-1] == [">"] else (argv, None)
-            code, said = commands.run(argv, tmp_path)
-            assert code == 0, f"{shlex.join(argv)}\n{said}"
+            done = commands.run(argv, tmp_path)
+            assert done.returncode == 0, f"{shlex.join(argv)}\n{done.stdout}\n{done.stderr}"
             if out:
                 collected[key] = tmp_path / out
             if kept is not None:
-                kept.write_text(said, encoding="utf-8")
+                kept.write_text(done.stdout, encoding="utf-8")
 
 
-def test_a_command_that_fails_is_found(tmp_path: Path, commands: Commands):
-    code, said = commands.run(["unlatch", "colect"], tmp_path)
-    assert (code, "Did you mean 'collect'" in said) == (2, True)
-    code, said = commands.run(["python", "-c", "import missing_module"], tmp_path)
-    assert (code, "ModuleNotFoundError" in said) == (1, True)
+def test_as_many_episodes_are_collected_as_the_pages_need():
+    microwaves = "unlatch collect task=open_microwave seed=7 out=data/microwave"
+    assert "episodes=4" in command_of(f"{microwaves} episodes=4")  # `view data/microwave episode=3`
+    assert "episodes=1" in command_of(
+        "unlatch collect task=close_drawer episodes=2 world.record_hz=10 pictures=0 out=a"
+    )
+    assert "episodes=2" in command_of("unlatch collect task=close_drawer episodes=4 shard=2/2 pictures=0 out=b")
+    assert "episodes=9" in command_of("unlatch collect task=close_drawer episodes=9 words=of no=page")
+
+
+def test_a_command_that_fails_is_found(tmp_path: Path, commands: WarmProcess):
+    done = commands.run(["unlatch", "colect"], tmp_path)
+    assert (done.returncode, "Did you mean 'collect'" in done.stderr) == (2, True)
+    done = commands.run(["python", "-c", "import missing_module"], tmp_path)
+    assert (done.returncode, "ModuleNotFoundError" in done.stderr) == (1, True)

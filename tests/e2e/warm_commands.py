@@ -1,26 +1,36 @@
 """Runs commands of pages one after the other, each in a copy of a process that has everything imported.
 
-Most of what a short command takes is the import of CasADi, SciPy and Hydra. This process imports them once, and forks
-for every line of its input: `{"argv": [...], "cwd": ..., "output": FILE}`. It answers with the exit code, -14 where a
-command took longer than `LIMIT_S`. The first word of `argv` is `unlatch`, or `python` with a file or `-c`.
+Most of what a short command takes is the import of CasADi, SciPy and Hydra, and what is kept in memory from the first
+plan on: the robot's model and the functions of the solver. This process imports them once, plans once, and forks for
+every line of its input: `{"argv": [...], "cwd": ..., "typed": FILE, "out": FILE, "err": FILE, ...}`, as `WarmProcess`
+writes it. It answers with the exit code, -14 where a command took longer than `LIMIT_S`. The first word of `argv` is
+`unlatch`, `pytest`, or `python` with a file or `-c`.
 """
 
+import contextlib
 import importlib
+import io
 import json
 import os
 import pkgutil
 import runpy
 import signal
+import site
 import sys
 import traceback
 from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
 from hydra.core.plugins import Plugins
 
 import unlatch
 from unlatch import command_table
+from unlatch.workflows.commands import plan, preview
 from unlatch.workflows.runs.schema import RunCfg
+from unlatch.workflows.viewing import phase_pictures
+from unlatch.workflows.viewing.clips import page_clip
+from unlatch.workflows.viewing.report import examples
 
 LIMIT_S = 600
 WITH_THREADS = ("unlatch.simcore.recording.export.lerobot.", "unlatch.workflows.hub.")
@@ -33,8 +43,16 @@ OTHERS = (
 """What our modules import inside functions, or on its first use."""
 
 
+def make_pictures_small() -> None:
+    """Without a graphics card, pixels take time: a clip of full size and length takes 8 s."""
+    page_clip.MOST_CLIP_FRAMES, page_clip.CLIP_PX = 4, (160, 128)
+    preview.PICTURE_SIZE = plan.PICTURE_SIZE = (320, 240)
+    phase_pictures.OVERSAMPLED = examples.OVERSAMPLED = 1
+
+
 def warm_up() -> None:
     RunCfg.__dataclass_fields__["pictures"].default = 1  # to draw an episode takes longer than to make it
+    make_pictures_small()
     for module in pkgutil.walk_packages(unlatch.__path__, "unlatch."):
         if not module.name.startswith((*WITH_THREADS, "unlatch.__main__")):
             importlib.import_module(module.name)
@@ -42,6 +60,8 @@ def warm_up() -> None:
         if find_spec(name.partition(".")[0]):  # some are of extras
             importlib.import_module(name)
     Plugins.instance()  # Hydra looks for its plugins
+    with contextlib.redirect_stdout(io.StringIO()):
+        command_table.main(["plan", "task=close_drawer"])
     tasks = Path("/proc/self/task")
     if tasks.is_dir() and len(list(tasks.iterdir())) > 1:
         raise RuntimeError("an import has started a thread, which a fork would not take over: see WITH_THREADS")
@@ -52,6 +72,9 @@ def run(argv: list[str]) -> int:
     if program == "unlatch":
         sys.argv = ["unlatch", *arguments]
         return command_table.main(arguments)
+    if program == "pytest":
+        sys.argv = ["pytest", *arguments]
+        return int(pytest.main(arguments))
     if arguments[0] == "-c":
         sys.argv = ["-c", *arguments[2:]]
         exec(compile(arguments[1], "<block of a page>", "exec"), {"__name__": "__main__"})
@@ -64,13 +87,16 @@ def run(argv: list[str]) -> int:
 def child(request: dict) -> int:
     """Like a process of its own: in the folder, which is the first place that modules are looked for in."""
     signal.alarm(LIMIT_S)
-    output = os.open(request["output"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    os.dup2(output, 1)
-    os.dup2(output, 2)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(os.open(request["typed"], os.O_RDONLY), 0)
+    for number, name in ((1, "out"), (2, "err")):
+        os.dup2(os.open(request[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+    sys.stdin = os.fdopen(0, closefd=False)  # the other one may have read ahead
     os.chdir(request["cwd"])
+    os.environ.update(request["environment"])
     os.environ["PYTHONPATH"] = os.pathsep.join([request["cwd"], os.environ["PYTHONPATH"]])
     sys.path.insert(0, request["cwd"])
+    if request["site"]:
+        site.addsitedir(request["site"])
     importlib.invalidate_caches()
     try:
         return run(request["argv"])

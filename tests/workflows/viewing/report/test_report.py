@@ -19,6 +19,7 @@ from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeR
 from unlatch.workflows.cli.console import BAD_INPUT, OK
 from unlatch.workflows.runs.run_times.run_clock import RUNS, RunTime
 from unlatch.workflows.runs.statistics import wilson_interval
+from unlatch.workflows.viewing import phase_pictures
 from unlatch.workflows.viewing.report import content as content_module
 from unlatch.workflows.viewing.report import tally as tally_module
 from unlatch.workflows.viewing.report.charts import MOST_POINTS, table_map
@@ -407,7 +408,10 @@ def test_a_set_without_failures_has_no_empty_section_or_chart(tmp_path: Path):
 
 @pytest.mark.slow
 @pytest.mark.integration
-def test_successes_and_failures_have_pictures_without_clips_and_the_force_on_the_fingers(tmp_path: Path):
+def test_successes_and_failures_have_pictures_without_clips_and_the_force_on_the_fingers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(phase_pictures, "OVERSAMPLED", 1)  # what they show is tested in `test_failure_pictures.py`
     common = ["task=close_drawer", "executor=serial", "episodes=2", "pictures=0", f"out={tmp_path / 'a'}"]
     # the first drawer stands where no arm reaches it
     assert command_table.main(["collect", *common, "task.regions.0.half_extent_m=[1.0, 0.0]"]) == OK

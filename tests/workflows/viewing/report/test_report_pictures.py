@@ -17,16 +17,25 @@ from tests.workflows.viewing.report.report_page import ReportPage
 from unlatch import command_table
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.console import OK
+from unlatch.workflows.viewing import phase_pictures
+from unlatch.workflows.viewing.clips import page_clip
 from unlatch.workflows.viewing.clips.frames import HELD_S
-from unlatch.workflows.viewing.clips.page_clip import CLIP_PX, CLIP_RATE_HZ, MOST_CLIP_FRAMES
+from unlatch.workflows.viewing.clips.page_clip import CLIP_RATE_HZ
 
 pytestmark = [pytest.mark.slow, pytest.mark.integration]
+
+CLIP_PX = (160, 128)
+MOST_CLIP_FRAMES = 8
 
 
 @pytest.fixture(scope="module")
 def page(noisy_drawers: Path, tmp_path_factory: pytest.TempPathFactory) -> ReportPage:
     out = tmp_path_factory.mktemp("page") / "report.html"
-    assert command_table.main(["report", str(noisy_drawers), f"out={out}"]) == OK
+    with pytest.MonkeyPatch.context() as patch:  # fewer and smaller pictures: without a graphics card, each takes 0.3 s
+        patch.setattr(page_clip, "CLIP_PX", CLIP_PX)
+        patch.setattr(page_clip, "MOST_CLIP_FRAMES", MOST_CLIP_FRAMES)
+        patch.setattr(phase_pictures, "OVERSAMPLED", 1)
+        assert command_table.main(["report", str(noisy_drawers), f"out={out}"]) == OK
     return ReportPage(out)
 
 
