@@ -96,7 +96,7 @@ def test_every_state_is_rendered_by_cameras_that_were_not_recorded(data_set: Dat
 
 def test_h264_differs_little_from_lossless_images(data_set: DataSet, run: Run):
     path = str(data_set.path)
-    wide = ["cameras.0.width=320", "cameras.0.height=240", "renderer=tiny", "executor=serial", "only=[0]"]
+    wide = ["cameras.0.width=160", "cameras.0.height=120", "renderer=tiny", "executor=serial", "only=[0]"]
     for name, rgb in (("raw", "lossless"), ("film", "h264")):
         assert run(path, f"name={name}", f"rgb={rgb}", "cameras=[wrist]", *wide)[0] == 0
     raw, film = (RenderSet.open(path, name).frames(0, "wrist", "rgb") for name in ("raw", "film"))
@@ -201,6 +201,7 @@ def test_a_renderer_that_does_not_work_here_is_told_before_any_episode(tmp_path,
 def test_collect_renders_what_it_made(tmp_path, capsys):
     cfg = load(
         "close_drawer", "executor=serial", "pictures=0", f"out={tmp_path / 'data'}", "episodes=1", "render=true",
+        "world.record_hz=10",
         "images.cameras=[{name: top, type: camera, width: 32, height: 24, mount: {position_m: [0.2, 0, 1.5], "
         "look_at_m: [0.4, 0, 0]}}]", "images.renderer=tiny", "images.name=first",
     )  # fmt: skip
