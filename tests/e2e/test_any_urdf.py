@@ -3,10 +3,12 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.e2e.warm_process import WarmProcess
 from unlatch.simcore.recording.check import check_dataset
 from unlatch.simcore.recording.data_set.data_set import DataSet
 
@@ -66,10 +68,26 @@ SWITCH = f"""<robot name="switch">
 """
 
 
-def run(words: list[str], cwd: Path) -> None:
+def start(words: list[str], cwd: Path) -> None:
+    """Runs `unlatch` as a process of its own."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "UNLATCH_CACHE_DIR": str(cwd / "cache")}
     program = [sys.executable, "-m", "unlatch", *words]
-    done = subprocess.run(program, cwd=cwd, env=environment, text=True, capture_output=True, timeout=300, check=False)
+    assert_succeeds(
+        subprocess.run(program, cwd=cwd, env=environment, text=True, capture_output=True, timeout=300, check=False)
+    )
+
+
+@pytest.fixture
+def run(commands: WarmProcess) -> Callable[[list[str], Path], None]:
+    """Runs `unlatch` in a warm process."""
+
+    def run_command(words: list[str], cwd: Path) -> None:
+        assert_succeeds(commands.run(["unlatch", *words], cwd, environment={"UNLATCH_CACHE_DIR": str(cwd / "cache")}))
+
+    return run_command
+
+
+def assert_succeeds(done: subprocess.CompletedProcess[str]) -> None:
     others = [line for line in done.stderr.splitlines() if " episodes after " not in line]  # progress on a slow machine
     assert (done.returncode, others) == (0, [])
 
@@ -83,11 +101,16 @@ def run(words: list[str], cwd: Path) -> None:
         pytest.param("chest", CHEST, "close"),
     ],
 )
-def test_a_urdf_without_any_other_file_is_opened_and_closed(name: str, text: str, skill: str, tmp_path: Path):
+def test_a_urdf_without_any_other_file_is_opened_and_closed(
+    name: str, text: str, skill: str, tmp_path: Path, run: Callable[[list[str], Path], None]
+):
     (tmp_path / f"{name}.urdf").write_text(text)
     words = ["collect", f"object={name}.urdf", f"skill={skill}", "episodes=2", "pictures=0", "out=made"]
     # by workers, and in one process
-    run([*words, "workers=2" if skill == "open" else "executor=serial"], tmp_path)
+    if skill == "open":
+        start([*words, "workers=2"], tmp_path)
+    else:
+        run([*words, "executor=serial"], tmp_path)
     made = DataSet.open(tmp_path / "made")
     assert check_dataset(tmp_path / "made") == []
     assert [made.read(number).success for number in made.numbers()] == [True] * 2
@@ -107,7 +130,9 @@ def test_a_urdf_without_any_other_file_is_opened_and_closed(name: str, text: str
         pytest.param(SWITCH, 0.14, id="switch", marks=pytest.mark.heavy),
     ],
 )
-def test_a_button_is_pressed_until_most_of_its_way_is_done(text: str, range_of_part: float, tmp_path: Path):
+def test_a_button_is_pressed_until_most_of_its_way_is_done(
+    text: str, range_of_part: float, tmp_path: Path, run: Callable[[list[str], Path], None]
+):
     (tmp_path / "thing.urdf").write_text(text)
     words = ["object=thing.urdf", "skill=close", "episodes=2", "pictures=0", "out=made", "executor=serial"]
     run(["collect", *words], tmp_path)

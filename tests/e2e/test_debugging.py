@@ -6,16 +6,31 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.warm_process import WarmProcess
+
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 Run = Callable[..., subprocess.CompletedProcess]
 
 
 @pytest.fixture
-def run(environment: Path, tmp_path: Path) -> Run:
-    def run_command(*arguments: str, typed: str = "") -> subprocess.CompletedProcess:
+def start(environment: Path, tmp_path: Path) -> Run:
+    """Runs a module as a process of its own."""
+
+    def start_command(*arguments: str, typed: str = "") -> subprocess.CompletedProcess:
         line = [environment, "-m", *arguments]
         return subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False, input=typed)
+
+    return start_command
+
+
+@pytest.fixture
+def run(environment: Path, commands: WarmProcess, tmp_path: Path) -> Run:
+    """Runs `unlatch` in a warm process, which sees what is installed in the environment."""
+    (site,) = (environment.parents[1] / "lib").glob("python*/site-packages")
+
+    def run_command(*arguments: str, typed: str = "") -> subprocess.CompletedProcess:
+        return commands.run(arguments, tmp_path, site=site, typed=typed)
 
     return run_command
 
@@ -30,9 +45,9 @@ def break_line(file: Path, good: str, bad: str) -> int:
     return before.count("\n") + 1
 
 
-def test_a_skill_with_a_bug(run: Run, tmp_path: Path):
+def test_a_skill_with_a_bug(run: Run, start: Run, tmp_path: Path):
     assert run("unlatch", "new", "skill", "nudge").returncode == 0
-    assert run("pip", "install", "--quiet", "--no-deps", "-e", "nudge").returncode == 0
+    assert start("pip", "install", "--quiet", "--no-deps", "-e", "nudge").returncode == 0
     file = tmp_path / "nudge" / "unlatch_nudge" / "skill.py"
     number = break_line(file, "super().make_commands(plan)", "super().make_commandz(plan)")
     collect = ("unlatch", "collect", "task=nudge_drawer", "executor=serial", "only=[0]", "pictures=0", "out=set")
@@ -48,7 +63,7 @@ def test_a_skill_with_a_bug(run: Run, tmp_path: Path):
     assert shown.returncode == 0, shown
     assert (tmp_path / "set" / "phases-0.png").stat().st_size > 10_000
 
-    debugged = run(*collect, "--pdb", typed="p plan.found\nq\n")
+    debugged = start(*collect, "--pdb", typed="p plan.found\nq\n")
     assert debugged.returncode == 130, debugged
     assert f"> {file}({number})make_commands()" in debugged.stdout
     assert "(Pdb) True\n" in debugged.stdout
@@ -60,13 +75,13 @@ def test_a_skill_with_a_bug(run: Run, tmp_path: Path):
     assert "success 1/1" in " ".join(mended.stdout.split())
 
 
-def test_a_skill_with_a_bug_while_the_arm_moves(run: Run, tmp_path: Path):
+def test_a_skill_with_a_bug_while_the_arm_moves(run: Run, start: Run, tmp_path: Path):
     assert run("unlatch", "new", "skill", "poke").returncode == 0
-    assert run("pip", "install", "--quiet", "--no-deps", "-e", "poke").returncode == 0
+    assert start("pip", "install", "--quiet", "--no-deps", "-e", "poke").returncode == 0
     file = tmp_path / "poke" / "unlatch_poke" / "skill.py"
     late = "\n    def update(self) -> None:\n        super().update()\n        self.phase.name == 'retreat' and 1 / 0\n"
     file.write_text(file.read_text(encoding="utf-8") + late, encoding="utf-8")
-    assert run("unlatch", "collect", "task=poke_drawer", "only=[0]", "pictures=0", "out=set").returncode == 1
+    assert start("unlatch", "collect", "task=poke_drawer", "only=[0]", "pictures=0", "out=set").returncode == 1
     checked = run("unlatch", "check", "set")
     assert checked.returncode == 0, checked
     shown = run("unlatch", "phases", "set", "episode=0", "out=late.png")
@@ -76,7 +91,7 @@ def test_a_skill_with_a_bug_while_the_arm_moves(run: Run, tmp_path: Path):
 
 
 @pytest.mark.parametrize("batched", [False, True])
-def test_a_policy_with_a_bug(run: Run, tmp_path: Path, batched: bool):
+def test_a_policy_with_a_bug(start: Run, tmp_path: Path, batched: bool):
     pytest.importorskip("gymnasium", reason="the extra gym is not installed")
     method = "act_batch(self, observations, slots)" if batched else "act(self, observation)"
     text = f"class Wait:\n    def __init__(self, *spaces):\n        self.left = 2\n\n    def {method}:\n        BUG\n"
@@ -85,18 +100,18 @@ def test_a_policy_with_a_bug(run: Run, tmp_path: Path, batched: bool):
     words = ("task=close_drawer", "policy=wait_here:Wait", "episodes=1", "workers=1", "pictures=0", "out=set")
     evaluate = ("unlatch", "evaluate", *words)
 
-    first = run(*evaluate)
+    first = start(*evaluate)
     assert first.returncode == 1, first
     name = method.partition("(")[0]
     assert "AttributeError: 'Wait' object has no attribute 'lefd'" in first.stdout
     assert f'  File "{file}", line 6, in {name}\n    return self.lefd\n' in first.stdout
     assert "unlatch/workflows" not in first.stdout
 
-    debugged = run(*evaluate, "--pdb", typed="p self.left\nq\n")
+    debugged = start(*evaluate, "--pdb", typed="p self.left\nq\n")
     assert debugged.returncode == 130, debugged
     assert "(Pdb) 2\n" in debugged.stdout
 
     file.write_text(text.replace("BUG", "return [None]" if batched else "return None"))
-    mended = run(*evaluate)
+    mended = start(*evaluate)
     assert mended.returncode == 0, mended
     assert "1 episode ended as `error`; made again now: the code of wait_here has changed" in mended.stderr

@@ -8,6 +8,7 @@ writes it. It answers with the exit code, -14 where a command took longer than `
 """
 
 import contextlib
+import gc
 import importlib
 import io
 import json
@@ -26,6 +27,7 @@ from hydra.core.plugins import Plugins
 
 import unlatch
 from unlatch import command_table
+from unlatch.simcore.registry import Catalog
 from unlatch.workflows.commands import plan, preview
 from unlatch.workflows.runs.schema import RunCfg
 from unlatch.workflows.viewing import phase_pictures
@@ -62,6 +64,9 @@ def warm_up() -> None:
     Plugins.instance()  # Hydra looks for its plugins
     with contextlib.redirect_stdout(io.StringIO()):
         command_table.main(["plan", "task=close_drawer"])
+    for found in gc.get_objects():
+        if isinstance(found, Catalog):
+            found._all = None  # a command sees what is installed by then
     tasks = Path("/proc/self/task")
     if tasks.is_dir() and len(list(tasks.iterdir())) > 1:
         raise RuntimeError("an import has started a thread, which a fork would not take over: see WITH_THREADS")
