@@ -15,6 +15,7 @@ import psutil
 import pytest
 from PIL import Image
 
+from tests.e2e.warm_process import WarmProcess
 from unlatch import command_table
 from unlatch.simcore.recording.check import check_dataset
 from unlatch.simcore.recording.data_set.data_set import DataSet
@@ -72,19 +73,20 @@ DRAWERS = ["collect", "task=close_drawer", "seed=4", "pictures=0"]
 
 
 @pytest.fixture(scope="module")
-def drawers(tmp_path_factory: pytest.TempPathFactory) -> dict[int, str]:
+def drawers(tmp_path_factory: pytest.TempPathFactory, commands: WarmProcess) -> dict[int, str]:
     """The digests of eight episodes of `DRAWERS` that nothing disturbed, one after the other in one process."""
     folder = tmp_path_factory.mktemp("drawers")
-    assert run([*DRAWERS, "episodes=8", "executor=serial", "out=whole"], folder)[0] == 0
+    words = ["unlatch", *DRAWERS, "episodes=8", "executor=serial", "out=whole"]
+    assert commands.run(words, folder).returncode == 0
     return digests(folder / "whole")
 
 
 @pytest.fixture(scope="module")
-def microwaves(tmp_path_factory: pytest.TempPathFactory) -> dict[int, str]:
+def microwaves(tmp_path_factory: pytest.TempPathFactory, commands: WarmProcess) -> dict[int, str]:
     """The digests of two episodes with microwaves, likewise."""
     folder = tmp_path_factory.mktemp("microwaves")
-    words = ["collect", "task=open_microwave", "episodes=2", "executor=serial", "pictures=0", "out=whole"]
-    assert run(words, folder)[0] == 0
+    words = ["unlatch", "collect", "task=open_microwave", "episodes=2", "executor=serial", "pictures=0", "out=whole"]
+    assert commands.run(words, folder).returncode == 0
     return digests(folder / "whole")
 
 
@@ -101,7 +103,7 @@ def test_a_run_leaves_a_whole_data_set_and_nothing_else(tmp_path: Path, run_here
     with Image.open(folder / "preview.png") as picture:
         assert picture.width == 960
 
-    code, out, err = run(["collect", "task=close_drawer", "episodes=3", "executor=serial", "pictures=0"], tmp_path)
+    code, out, err = run_here(["collect", "task=close_drawer", "episodes=3", "executor=serial", "pictures=0"])
     assert (code, err) == (0, "")
     assert "3 of 3 episodes done, 1 made" in out
     code, out, err = run_here(["check", str(folder)])
@@ -297,8 +299,8 @@ def test_a_sweep_makes_one_data_set_for_each_job(tmp_path: Path, run_here: RunHe
     assert names == ["close_drawer-franka_panda-s0", "open_microwave-franka_panda-s0"]
 
 
-def test_plan_prints_keyframes_residuals_and_timings_and_draws_them(tmp_path: Path):
-    code, out, err = run(["plan", "task=open_microwave", "episode=3", "picture=true", "out=plan.png"], tmp_path)
+def test_plan_prints_keyframes_residuals_and_timings_and_draws_them(tmp_path: Path, run_here: RunHere):
+    code, out, err = run_here(["plan", "task=open_microwave", "episode=3", "picture=true", "out=plan.png"])
     assert (code, err) == (0, "")
     for words in (
         "KeyframePlan(found=True",
@@ -329,9 +331,9 @@ def test_preview_draws_the_scene_without_planning(tmp_path: Path, run_here: RunH
         assert len(picture.getcolors(1 << 24)) > 100
 
 
-def test_a_data_set_records_what_made_it(tmp_path: Path):
-    code, _, _ = run(["collect", "task=open_drawer", "only=[7]", "executor=serial", "pictures=0", "out=set"], tmp_path)
-    assert code == 0
+def test_a_data_set_records_what_made_it(tmp_path: Path, commands: WarmProcess):
+    words = ["unlatch", "collect", "task=open_drawer", "only=[7]", "executor=serial", "pictures=0", "out=set"]
+    assert commands.run(words, tmp_path).returncode == 0
     content = json.loads((tmp_path / "set" / "dataset.json").read_text())
     assert content["header"]["config"]["task"]["name"] == "open_drawer"
     assert set(content["header"]["versions"]) == {"unlatch", "pybullet", "casadi"}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.quick_pip import pip_environment
 from tests.e2e.warm_process import WarmProcess
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -19,7 +20,10 @@ def start(environment: Path, tmp_path: Path) -> Run:
 
     def start_command(*arguments: str, typed: str = "") -> subprocess.CompletedProcess:
         line = [environment, "-m", *arguments]
-        return subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False, input=typed)
+        variables = pip_environment()
+        return subprocess.run(
+            line, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False, input=typed
+        )
 
     return start_command
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.quick_pip import pip_environment
+
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,7 +31,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("plugin")
     shutil.copytree(ROOT / "examples" / "unlatch_plugin", folder / "source")
     install = ["-m", "pip", "install", "--quiet", "--no-deps", "--target", "site", "./source"]
-    subprocess.run([sys.executable, *install], cwd=folder, check=True)
+    subprocess.run([sys.executable, *install], cwd=folder, env=pip_environment(), check=True)
     return folder / "site"
 
 

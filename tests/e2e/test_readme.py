@@ -26,6 +26,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.quick_pip import pip_environment
 from tests.e2e.warm_process import WarmProcess
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -127,7 +128,7 @@ def data_set_of(command: list[str]) -> str | None:
 def install(folder: Path, distributions: list[str]) -> None:
     """Into the folder of the page, which comes first on the path."""
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder), *distributions]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=folder, env=pip_environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 

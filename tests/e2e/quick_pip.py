@@ -1,0 +1,24 @@
+"""pip that builds with the setuptools beside the tests: to fetch and install another one takes 4 s for each package.
+
+That a package states what builds it is what `test_plugin.py` tests, without this.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib.metadata import PackageNotFoundError, version
+
+from packaging.version import Version
+
+LEAST = Version("77")
+"""Version of setuptools from which on it reads every `pyproject.toml` of the repository."""
+
+
+def pip_environment() -> dict[str, str]:
+    """Returns the variables for a process of pip."""
+    try:
+        is_new = Version(version("setuptools")) >= LEAST
+    except PackageNotFoundError:
+        is_new = False
+    # pip reads it the other way round: 0 does not isolate
+    return {**os.environ, "PIP_NO_BUILD_ISOLATION": "0"} if is_new else dict(os.environ)
