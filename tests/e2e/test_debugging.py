@@ -95,27 +95,29 @@ def test_a_skill_with_a_bug_while_the_arm_moves(run: Run, start: Run, tmp_path: 
 
 
 @pytest.mark.parametrize("batched", [False, True])
-def test_a_policy_with_a_bug(start: Run, tmp_path: Path, batched: bool):
+def test_a_policy_with_a_bug(start: Run, run: Run, tmp_path: Path, batched: bool):
     pytest.importorskip("gymnasium", reason="the extra gym is not installed")
     method = "act_batch(self, observations, slots)" if batched else "act(self, observation)"
     text = f"class Wait:\n    def __init__(self, *spaces):\n        self.left = 2\n\n    def {method}:\n        BUG\n"
     file = tmp_path / "wait_here.py"
     file.write_text(text.replace("BUG", "return self.lefd"))
-    words = ("task=close_drawer", "policy=wait_here:Wait", "episodes=1", "workers=1", "pictures=0", "out=set")
+    # in a worker, and in one process
+    evaluate_by, how = (run, "executor=serial") if batched else (start, "workers=1")
+    words = ("task=close_drawer", "policy=wait_here:Wait", "episodes=1", how, "pictures=0", "out=set")
     evaluate = ("unlatch", "evaluate", *words)
 
-    first = start(*evaluate)
+    first = evaluate_by(*evaluate)
     assert first.returncode == 1, first
     name = method.partition("(")[0]
     assert "AttributeError: 'Wait' object has no attribute 'lefd'" in first.stdout
     assert f'  File "{file}", line 6, in {name}\n    return self.lefd\n' in first.stdout
     assert "unlatch/workflows" not in first.stdout
 
-    debugged = start(*evaluate, "--pdb", typed="p self.left\nq\n")
+    debugged = evaluate_by(*evaluate, "--pdb", typed="p self.left\nq\n")
     assert debugged.returncode == 130, debugged
     assert "(Pdb) 2\n" in debugged.stdout
 
     file.write_text(text.replace("BUG", "return [None]" if batched else "return None"))
-    mended = start(*evaluate)
+    mended = evaluate_by(*evaluate)
     assert mended.returncode == 0, mended
     assert "1 episode ended as `error`; made again now: the code of wait_here has changed" in mended.stderr

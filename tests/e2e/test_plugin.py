@@ -55,8 +55,11 @@ def lines_of(page: Path) -> list[str]:
 def test_from_nothing_to_a_recorded_episode_by_five_commands(plugins: Environment, tmp_path: Path):
     lines = lines_of(ROOT / "docs" / "plugins.md")
     assert len(lines) == 5
-    # episodes are collected by workers, which must see the environment
-    said = [(plugins.start if " collect " in line else plugins.run)(line, tmp_path) for line in lines]
+    # episodes are collected by workers, which must see the environment; the last command draws one of them
+    said = [
+        plugins.start(f"{line} pictures=0", tmp_path) if " collect " in line else plugins.run(line, tmp_path)
+        for line in lines
+    ]
     assert "wiggle" in said[2]
     assert "2 of 2 episodes done" in said[3]
     assert (tmp_path / "data" / "wiggle").is_dir()

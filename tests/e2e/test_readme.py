@@ -59,6 +59,7 @@ HEAVY = {
     "docs/howto/ray.md",
     "docs/howto/slurm.md",
     "docs/howto/sweep.md",
+    "docs/index.md",  # commands of docs/start.md
     "docs/objects.md",
     "docs/planner_settings.md",
     "docs/policies.md",
