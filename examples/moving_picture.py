@@ -1,8 +1,11 @@
 """Draws the animations of the README: episodes next to each other, from their records.
 
 `python examples/moving_picture.py data/moving docs/images/unlatch.webp` draws one success of each of several tasks; it
-collects missing episodes. If the folder is a data set, as of an evaluation, it draws its first three episodes.
-`unlatch clip` draws one episode alone.
+collects missing episodes, one of them with a robot of the extra `robots`. If the folder is a data set, as of an
+evaluation, it draws its first three episodes. `unlatch clip` draws one episode alone.
+
+The animation repeats without end, so each tile may begin anywhere in its episode. It begins while the hand moves the
+object, because many viewers show the first picture alone.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -17,21 +21,24 @@ from PIL import Image, ImageDraw, ImageFont
 
 from unlatch.configs.schema import Scenery
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
+from unlatch.simcore.sim.visuals.pictures import LookAtCamera, framing_camera, take_picture
 from unlatch.workflows.runs.recorded_config import config_of
+from unlatch.workflows.viewing.acted_part import find_acted_part
 from unlatch.workflows.viewing.clips.views import choose_view
+from unlatch.workflows.viewing.recorded_moments import last_finite_frame
 from unlatch.workflows.viewing.scene_picture import RecordedWorld, open_record
 
 EPISODES = {
-    "microwave": ["task=open_microwave"],
-    "drawer": ["task=close_drawer", "robot=xarm6"],
-    "refrigerator": ["object=refrigerator", "skill=open"],
+    "microwave": ["task=open_microwave", "robot=ur5e"],
+    "book": ["task=book_into_box"],
+    "drawer": ["task=store_in_drawer"],
     "wheel": ["task=turn_hand_wheel"],
     "carton": ["task=close_carton_both", "robot=dual_panda"],
-    "faucet": ["task=turn_faucet"],
+    "bin": ["task=trash_into_can"],
 }
 COLUMNS, TILE_PX, CAPTION_PX = 3, (256, 216), 20
 FRAMES, LAST_FRAMES, FRAME_MS = 72, 10, 83
+MARGIN = 1.04
 WHITE, INK = (255, 255, 255), (40, 48, 56)
 
 
@@ -49,11 +56,11 @@ def main(data: Path, out: Path) -> None:
         tiles = [film(shown, number, frames) for number in numbers]
     else:
         tiles = [film_success(data / name, words) for name, words in EPISODES.items()]
-    sheets = [sheet_texture([images[index] for images in tiles]) for index in range(FRAMES)]
+    sheets = [sheet_texture(list(images)) for images in zip(*tiles, strict=True)]
     sheets[0].save(
         out,
         save_all=True,
-        append_images=[*sheets[1:], *[sheets[-1]] * LAST_FRAMES],
+        append_images=sheets[1:],
         duration=FRAME_MS,
         loop=0,
         quality=78,
@@ -71,16 +78,63 @@ def film_success(data: Path, words: list[str]) -> list[Image.Image]:
 
 
 def film(data_set: DataSet, number: int, frames: int | None = None) -> list[Image.Image]:
-    """Returns pictures of an episode, at equal time steps; of its first `frames` frames, or of all."""
+    """Returns pictures of an episode, at equal time steps; of its first `frames` frames, or of all.
+
+    The last picture is held for `LAST_FRAMES`, then the episode begins anew. The first one is that in which the hand
+    is at work.
+    """
     record, cfg = data_set.read(number), replace(config_of(data_set), scenery=Scenery.studio)
     with open_record(cfg, record) as shown:
-        view = choose_view(shown, whole_robot=False, aspect=TILE_PX[0] / TILE_PX[1])
+        at_work = find_frame_at_work(shown)
+        view = choose_tile_view(shown, at_work)
+        numbers = np.linspace(0, frames or record.n_actions, FRAMES).round().clip(max=record.n_actions).astype(int)
         images = []
-        last = frames or record.n_actions
-        for frame in np.linspace(0, last, FRAMES).round().clip(max=record.n_actions).astype(int).tolist():
+        for frame in numbers.tolist():
             shown.show(frame)
             images.append(captioned(shown, view, record.language[0]))
-    return images
+    cycle = [*images, *[images[-1]] * LAST_FRAMES]
+    first = int(np.searchsorted(numbers, at_work))
+    return [*cycle[first:], *cycle[:first]]
+
+
+def find_frame_at_work(shown: RecordedWorld) -> int:
+    """Returns the frame in which half of the longest motion is done; 0 if nothing moves.
+
+    The motion is that of the point of the part that a skill acts on, or of the object that it carries.
+    """
+    record, last = shown.record, last_finite_frame(shown.record)
+    longest_m, found = 0.0, 0
+    for skill, entry in enumerate(record.skills):
+        first, end = int(entry["frame_start"]), min(int(entry["frame_end"]), last)
+        points_world = record.arrays[find_acted_part(shown, skill).point_key][first : end + 1]  # (K, 3)
+        path_m = np.cumsum(np.linalg.norm(np.diff(points_world, axis=0), axis=1))  # (K-1,)
+        if len(path_m) and path_m[-1] > longest_m:
+            longest_m, found = path_m[-1], first + 1 + int(np.searchsorted(path_m, path_m[-1] / 2))
+    return found
+
+
+def choose_tile_view(shown: RecordedWorld, at_work: int) -> LookAtCamera:
+    """Returns the camera that shows the objects, the paths of the hands, and the whole robot in one frame.
+
+    It looks from the direction of the close view of `unlatch clip`, which would cut the arms off at the border.
+
+    Args:
+        shown: The recorded episode.
+        at_work: The frame in which the whole robot is in the picture.
+    """
+    aspect = TILE_PX[0] / TILE_PX[1]
+    close = choose_view(shown, whole_robot=False, aspect=aspect)
+    scene, last = shown.episode.scene, last_finite_frame(shown.record)
+    points_world = [path[: last + 1] for key, path in shown.record.arrays.items() if key.endswith("tcp_position")]
+    for frame in (0, at_work, last):
+        shown.show(frame)
+        bodies = [item.body for item in scene.objects.values()]
+        if frame == at_work:
+            bodies.append(scene.robot.body)
+        boxes = [body.link_aabb(link) for body in bodies for link in body.links]
+        points_world += [box[corner, range(3)][None] for box in boxes for corner in product((0, 1), repeat=3)]
+    looks_from = np.subtract(close.eye, close.target)
+    return framing_camera(np.concatenate(points_world), looks_from, fov_deg=close.fov_deg, aspect=aspect, margin=MARGIN)
 
 
 def captioned(shown: RecordedWorld, view: LookAtCamera, text: str) -> Image.Image:
