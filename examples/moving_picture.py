@@ -37,7 +37,7 @@ EPISODES = {
     "bin": ["task=trash_into_can"],
 }
 COLUMNS, TILE_PX, CAPTION_PX = 3, (256, 216), 20
-FRAMES, LAST_FRAMES, FRAME_MS = 72, 10, 83
+FRAMES, LAST_FRAMES, FRAME_MS = 66, 8, 90
 MARGIN = 1.04
 WHITE, INK = (255, 255, 255), (40, 48, 56)
 
@@ -63,7 +63,7 @@ def main(data: Path, out: Path) -> None:
         append_images=sheets[1:],
         duration=FRAME_MS,
         loop=0,
-        quality=78,
+        quality=75,
         method=4,
     )
     print(f"{out}: {out.stat().st_size / 1e6:.2f} MB")
