@@ -110,7 +110,10 @@ def summary_lines(results: Sequence[Result]) -> list[str]:
     searched = [ms for result in results for ms in result.search_ms]
     if searched:
         first = sum(len(result.first) for result in results)
-        lines.append(f"plan for the first layout: {first}/{len(searched)}; search {median(searched):.0f} ms (median)")
+        lines.append(
+            f"plan for the first layout: {first}/{len(searched)}; "
+            f"search {median(searched):.0f} ms (median), {mean(searched):.0f} ms (mean)"
+        )
     return lines + compared_lines(results)
 
 
