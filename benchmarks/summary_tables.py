@@ -46,26 +46,26 @@ def summary_table(*, tasks: Counts, n_tasks: int, library: Counts, real: Counts,
     replayed = sum(run["reached"] for run in runs), sum(run["n"] for run in runs)
     page, cameras = "docs/results.md", "[from cameras](docs/learning.md#from-cameras-and-points)"
     rows = [
-        (f"{n_tasks} tasks with one arm", *_describe(tasks), "[by task](docs/gallery.md#success-of-all-robots)"),
+        (f"{n_tasks} tasks", *_describe(tasks), "[by task](docs/gallery.md#success-of-all-robots)"),
         ("open, close or turn generated objects", *_describe(library), f"[details]({page}#object-library)"),
         (f"open or close {n_real} objects of PartNet-Mobility", *_describe(real), f"[details]({page}#real-objects)"),
         (
-            f"one policy, {len(trained)} tasks, from exact states",
+            f"one policy, {len(trained)} tasks, sees exact states",
             *_describe(_pool(trained)),
             "[from states](docs/learning.md#one-policy-for-six-tasks)",
         ),
         (f"{len(seeing)} policies, one task each, from two cameras", *_describe(_pool(seeing)), cameras),
         (f"one policy, {len(seeing_all)} tasks, from two cameras", *_describe(_pool(seeing_all)), cameras),
         (
-            "recorded successes that reach the same goal in MuJoCo",
+            "same actions in MuJoCo: the joint reaches the goal",
             *_describe(replayed),
             "[second engine](docs/second_engine.md)",
         ),
         (
-            f"pace of `open_microwave` without images, {pace['workers']} workers on 2 cores",
+            f"speed: `open_microwave` without images, {pace['workers']} workers on 2 cores",
             f"{pace['episodes_per_hour']:,} episodes an hour",
             "",
-            "[pace](docs/sweeps.md#how-large)",
+            "[speed](docs/sweeps.md#how-large)",
         ),
     ]
     lines = ["| test | result | 95 % interval | more |", "|---|---|---|---|"]
