@@ -43,8 +43,8 @@ from unlatch.simcore.geometry import turn_to_x
 from unlatch.simcore.scratch import scratch_files
 
 _SHOWN_IDS = 3
-_ASSETS: FileCache[ObjectAsset] = FileCache(32)
-"""The objects that this process read last."""
+_ASSETS: FileCache[ObjectAsset] = FileCache(8)
+"""The objects that this process read last; each takes a few MB."""
 _STANDING = (RestsOn.bottom, RestsOn.any)
 URDF_FILE = "object.urdf"
 """Name of the URDF in the folder of a generated or converted object."""
