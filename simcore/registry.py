@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache, reduce
 from importlib import import_module
 from importlib.metadata import Distribution, EntryPoint, EntryPoints, PackageNotFoundError, entry_points, version
+from pathlib import Path
 from typing import Any
 
 from unlatch.simcore.errors import DuplicateEntryError, PluginError, UnknownEntryError, describe_choices
@@ -44,15 +45,28 @@ def installed_version(distribution: str) -> str | None:
 
 
 def installed_entry_points(group: str) -> EntryPoints:
-    """Returns the entry points of a group; the files of all distributions are read once."""
-    found: EntryPoints = _read_entry_points(tuple(sys.path)).select(group=group)
+    """Returns the entry points of a group; all distributions are read once, and again after one was installed."""
+    found: EntryPoints = _read_entry_points(tuple((place, _changed_ns(place)) for place in sys.path)).select(
+        group=group
+    )
     return found
 
 
 @lru_cache(maxsize=1)
-def _read_entry_points(path: tuple[str, ...]) -> Any:
-    """Returns all entry points on `sys.path`, which is `path`; their class differs between versions of Python."""
+def _read_entry_points(places: tuple[tuple[str, int], ...]) -> Any:
+    """Returns all entry points on `sys.path`, whose folders and times of change are `places`.
+
+    Their class differs between versions of Python.
+    """
     return entry_points()
+
+
+def _changed_ns(place: str) -> int:
+    """Returns when a file came into a folder last, or left it [ns]; 0 if there is no such folder."""
+    try:
+        return Path(place or ".").stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 class Catalog:

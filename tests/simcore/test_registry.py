@@ -164,3 +164,13 @@ def test_results_of_functions_are_checked(points, target, message):
     assert catalog.make("good") == {}
     with pytest.raises(PluginError, match=message):
         catalog.make("odd")
+
+
+def test_a_package_that_is_installed_later_is_found(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "nudge" not in registry.installed_entry_points("unlatch.skills").names
+    folder = tmp_path / "later-1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: later\nVersion: 1.0\n")
+    (folder / "entry_points.txt").write_text("[unlatch.skills]\nnudge = later:Nudge\n")
+    assert "nudge" in registry.installed_entry_points("unlatch.skills").names
