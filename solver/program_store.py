@@ -8,13 +8,9 @@ read back consists of the same operations in the same order.
 from __future__ import annotations
 
 import hashlib
-import logging
-import os
 import platform
-import tempfile
 import zlib
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -22,10 +18,8 @@ from typing import Any
 import casadi as ca
 
 from unlatch.simcore.cache import cache_root
-from unlatch.simcore.kept.arrays import remove_oldest
+from unlatch.simcore.kept.files import read_kept, write_kept
 from unlatch.solver.kinematics import Kinematics
-
-logger = logging.getLogger(__name__)
 
 SUFFIX = ".casadi"
 MOST_FILES = 400
@@ -110,26 +104,11 @@ def _code_identity() -> str:
 
 def _read_file(path: Path) -> tuple[str, bytes] | None:
     """Returns the digest of the C code and the compressed text of a stored function; None if it is not intact."""
-    try:
-        content = path.read_bytes()
-        if hashlib.sha256(content[_DIGEST:]).hexdigest().encode() != content[:_DIGEST]:
-            return None
-    except OSError:
-        return None
-    with suppress(OSError):  # a shared cache that this user may only read
-        os.utime(path)  # for `remove_oldest`
-    return content[_DIGEST : 2 * _DIGEST].decode("ascii"), content[2 * _DIGEST :]
+    content = read_kept(path)
+    return None if content is None else (content[:_DIGEST].decode("ascii"), content[_DIGEST:])
 
 
 def _write_file(path: Path, function: Any) -> None:
-    """Stores a function; a cache that cannot be written costs nothing but time."""
-    body = digest_of_code(function).encode() + zlib.compress(function.serialize().encode("ascii"), 1)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".writing-", dir=path.parent) as folder:
-            draft = Path(folder) / path.name
-            draft.write_bytes(hashlib.sha256(body).hexdigest().encode() + body)
-            draft.replace(path)
-        remove_oldest(path.parent, SUFFIX, MOST_FILES)
-    except OSError as exc:
-        logger.info("%s is not kept for the next process: %s", path.stem, exc)
+    """Stores a function for `_read_file`."""
+    text = zlib.compress(function.serialize().encode("ascii"), 1)
+    write_kept(path, digest_of_code(function).encode() + text, most=MOST_FILES)

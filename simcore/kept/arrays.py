@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import logging
-import os
-import tempfile
-import zipfile
+import io
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
 from unlatch.simcore.cache import cache_root
+from unlatch.simcore.kept.files import read_kept, write_kept
 
 Array = np.ndarray
-
-logger = logging.getLogger(__name__)
 
 MOST_FILES = 400
 """Number of files of one folder above which the ones that were not used for longest are removed."""
@@ -32,25 +27,13 @@ def kept_arrays(folder: str, key: str, make: Callable[[], Mapping[str, Array]]) 
         make: Makes them.
     """
     path = cache_root() / folder / f"{key}.npz"
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            found = {name: stored[name] for name in stored.files}
-        with suppress(OSError):  # a shared cache that this user may only read
-            os.utime(path)  # for `remove_oldest`
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):  # missing or damaged: it is made again
-        pass
-    else:
-        return found
-    made = make()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".writing-", dir=path.parent) as temporary:
-            draft = Path(temporary) / path.name
-            np.savez(draft, allow_pickle=False, **made)
-            draft.replace(path)
-        remove_oldest(path.parent, ".npz", MOST_FILES)
-    except OSError as exc:  # a cache that cannot be written costs nothing but time
-        logger.info("Arrays are not kept for the next process: %s", exc)
+    content = read_kept(path)
+    if content is not None:
+        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+    made, written = make(), io.BytesIO()
+    np.savez(written, allow_pickle=False, **made)
+    write_kept(path, written.getvalue(), most=MOST_FILES)
     return made
 
 
@@ -70,13 +53,3 @@ def arrays_key(code: str, *parts: object) -> str:
             digest.update(part if isinstance(part, bytes) else repr(part).encode())
         digest.update(b"\0")
     return digest.hexdigest()[:32]
-
-
-def remove_oldest(folder: Path, suffix: str, most: int) -> None:
-    """Removes the files of a suffix that were not used for longest, if there are more than `most`."""
-    used = []
-    for path in folder.glob(f"*{suffix}"):
-        with suppress(OSError):  # another process has just removed it
-            used.append((path.stat().st_mtime, path))
-    for _, path in sorted(used)[:-most]:
-        path.unlink(missing_ok=True)

@@ -9,22 +9,19 @@ from __future__ import annotations
 import hashlib
 import pickle
 import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from unlatch.simcore.cache import cache_root
+from unlatch.simcore.kept.files import read_kept, write_kept
 
 _PARSER = "_parser_cache"
 """Where `cffi.cparser` keeps its parser."""
-_DIGEST = 32
-"""Bytes of a SHA-256."""
 MOST_FILES = 60
-"""Number of files above which all are removed; a version of wgpu has about ten, of 1 MB together."""
+"""Number of files above which the ones that were not used for longest are removed; wgpu has about ten (1 MB)."""
 
 
 @contextmanager
@@ -52,22 +49,9 @@ class _KeptParser:
     def parse(self, text: str) -> Any:
         key = hashlib.sha256(f"{self._versions}\0{text}".encode()).hexdigest()
         path = cache_root() / "headers" / f"{key[:32]}.pickle"
-        with suppress(OSError):
-            content = path.read_bytes()
-            if hashlib.sha256(content[_DIGEST:]).digest() == content[:_DIGEST]:
-                return pickle.loads(content[_DIGEST:])
+        content = read_kept(path)
+        if content is not None:
+            return pickle.loads(content)
         tree = self._parser.parse(text)
-        with suppress(OSError):  # a cache that cannot be written costs nothing but time
-            _write_tree(path, pickle.dumps(tree, protocol=pickle.HIGHEST_PROTOCOL))
+        write_kept(path, pickle.dumps(tree, protocol=pickle.HIGHEST_PROTOCOL), most=MOST_FILES)
         return tree
-
-
-def _write_tree(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    old = list(path.parent.glob("*.pickle"))
-    for other in old if len(old) >= MOST_FILES else ():
-        other.unlink(missing_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".writing-", dir=path.parent) as folder:
-        draft = Path(folder) / path.name
-        draft.write_bytes(hashlib.sha256(content).digest() + content)
-        draft.replace(path)

@@ -56,9 +56,8 @@ def object_value(record: EpisodeRecord, condition: Mapping[str, Any], frame: int
     if "outline" in condition:
         rows = _numbers(condition, "outline", (4,), in_rows=True)
         outline, radius = rows[:, :3], rows[:, 3]
-    points = (
-        np.vstack([center, outline]) @ R_world_root.T + position[frame]
-    )  # the middle, then the balls of the outline
+    # the middle, then the balls of the outline
+    points = np.vstack([center, outline]) @ R_world_root.T + position[frame]
     if condition.get("of") is not None:
         place = f"regions.{condition['of']}.{condition['region']}"
         origin = _read(record, f"{place}.position")[frame]

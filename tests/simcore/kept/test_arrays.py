@@ -1,5 +1,7 @@
 """Kept arrays: read back unchanged, made again if damaged, and never of other code or input."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -53,7 +55,7 @@ def test_arrays_that_were_not_used_for_longest_are_removed(folder, monkeypatch):
     monkeypatch.setattr(array_cache, "MOST_FILES", 2)
     for k in range(3):
         kept_arrays("things", str(k), make)
-        array_cache.os.utime(folder / f"{k}.npz", (k, k))
+        os.utime(folder / f"{k}.npz", (k, k))
     kept_arrays("things", "1", never)
     kept_arrays("things", "3", make)
     assert sorted(path.stem for path in folder.glob("*.npz")) == ["1", "3"]
