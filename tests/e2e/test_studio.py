@@ -72,7 +72,8 @@ def studio(folder: Path, *arguments: str) -> Iterator[str]:
         assert found is not None, process.communicate()[1]
         yield found[1]
         process.send_signal(signal.SIGINT)
-        assert process.wait(60.0) == 0, "Ctrl-C ends it without an error"
+        _, errors = process.communicate(timeout=60.0)
+        assert (process.returncode, errors) == (0, ""), "Ctrl-C ends it without an error, also while it draws or plans"
     finally:
         process.kill()
         process.communicate(timeout=60.0)

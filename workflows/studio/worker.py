@@ -17,6 +17,8 @@ from unlatch.workflows.studio.jobs import Job, Problem
 
 _STOP_S = 2.0
 """Time in which a process ends by itself once its pipe is closed [s]."""
+_JOIN_S = 10.0
+"""Longest time in which a queue waits for the job that it gives up [s]: its process may be starting."""
 
 
 class JobRunner(Protocol):
@@ -132,7 +134,8 @@ class JobQueue:
         self._ended = False
         self.current: str | None = None
         """Kind of the job that is going on."""
-        threading.Thread(target=self._run, name="unlatch-studio-jobs", daemon=True).start()
+        self._thread = threading.Thread(target=self._run, name="unlatch-studio-jobs", daemon=True)
+        self._thread.start()
 
     def submit(self, kind: str, job: Job, on_answer: Callable[[Any], None]) -> None:
         """Adds a job; `on_answer` is called with its answer in the thread of the queue."""
@@ -158,11 +161,12 @@ class JobQueue:
                 self._runner.stop()
 
     def close(self) -> None:
-        """Ends the thread after the job that is going on."""
+        """Gives up the job that is going on, and ends the thread."""
         with self._changed:
             self._ended = True
-            self._waiting.clear()
             self._changed.notify()
+        self.interrupt()
+        self._thread.join(_JOIN_S)
 
     def _run(self) -> None:
         while True:

@@ -94,6 +94,20 @@ def test_interrupting_gives_up_the_job_and_all_that_wait(queue):
     assert not jobs.is_busy_with("run")
 
 
+def test_closing_gives_up_the_job_and_ends_the_thread(queue):
+    jobs, runner = queue
+    keep, _ = collect()
+    jobs.submit("plan", job("going on"), keep)
+    while jobs.current is None:
+        pass
+    jobs.submit("run", job("waits"), keep)
+    before = threading.active_count()
+    jobs.close()
+    assert threading.active_count() == before - 1
+    assert runner.stopped == 1
+    assert runner.done == ["going on"]
+
+
 @pytest.mark.slow
 def test_a_process_that_is_killed_is_an_answer_and_the_next_job_has_a_new_one():
     worker = WorkerProcess()

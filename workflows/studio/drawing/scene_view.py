@@ -26,6 +26,8 @@ from unlatch.workflows.viewing.live.scene import LiveScene, ShownEpisode
 from unlatch.workflows.viewing.viewers.viser_scene import set_view
 
 _FRAME_S = 1.0 / 20.0
+_STOP_S = 10.0
+"""Longest time in which the end waits for what is being drawn [s]."""
 """Time between two states of the scene while something is played [s]."""
 EYE_M, TARGET_M = (-0.95, -1.4, 1.2), (0.36, -0.04, 0.25)
 """From where a page looks at first, world frame [m]."""
@@ -57,14 +59,17 @@ class SceneView:
         server.scene.configure_default_lights(cast_shadow=False)  # a browser without a GPU draws twice as fast
         server.gui.configure_theme(show_logo=False, show_share_button=False)
         server.gui.main_panel.minimize()  # the page has its own controls
+        self._thread = threading.Thread(target=self._run, name="unlatch-studio-scene", daemon=True)
 
     def start(self) -> None:
         """Starts the thread."""
-        threading.Thread(target=self._run, name="unlatch-studio-scene", daemon=True).start()
+        self._thread.start()
 
     def stop(self) -> None:
-        """Ends the thread."""
+        """Ends the thread after what it draws: native code in a thread aborts a process that ends around it."""
         self._events.put("stop")
+        if self._thread.is_alive():
+            self._thread.join(_STOP_S)
 
     def _follow_camera(self, client: Any) -> None:
         """Notes from where the page looks that was opened last."""
