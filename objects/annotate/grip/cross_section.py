@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
@@ -56,50 +54,21 @@ def heights_in_front(mesh: TriangleMesh, points_yz: np.ndarray) -> np.ndarray:
     area = ab[:, 1] * ac[:, 2] - ab[:, 2] * ac[:, 1]
     facing = np.abs(area) > 1e-14
     low, high = np.minimum(np.minimum(a, b), c)[:, 1:], np.maximum(np.maximum(a, b), c)[:, 1:]
-    triangles = _FacingTriangles(*(values[facing] for values in (a, ab, ac, area, low, high)))
+    a, ab, ac, area, low, high = (values[facing] for values in (a, ab, ac, area, low, high))
     heights = np.full(len(points_yz), -np.inf)
     # neighbours in y share the triangles at their y: each line is compared with those only
     order = np.argsort(points_yz[:, 0], kind="stable")
     for first in range(0, len(order), _LINES_AT_ONCE):
         numbers = order[first : first + _LINES_AT_ONCE]
-        ys = points_yz[numbers, 0]
-        near = triangles.take((triangles.low[:, 0] <= ys.max()) & (triangles.high[:, 0] >= ys.min()))
-        for number in numbers if len(near.area) else ():
-            heights[number] = near.largest_x(points_yz[number])
-    return heights
-
-
-@dataclass(frozen=True)
-class _FacingTriangles:
-    """Triangles that a line along x can meet in one point."""
-
-    a: np.ndarray
-    """(F, 3) their first corners."""
-    ab: np.ndarray
-    """(F, 3) from the first corners to the second ones."""
-    ac: np.ndarray
-    """(F, 3) from the first corners to the third ones."""
-    area: np.ndarray
-    """(F,) twice the signed areas of their projections onto the y-z plane."""
-    low: np.ndarray
-    """(F, 2) the smallest y and z of each."""
-    high: np.ndarray
-    """(F, 2) the largest y and z of each."""
-
-    def take(self, which: np.ndarray) -> _FacingTriangles:
-        """Returns the triangles that a mask (F,) names."""
-        return _FacingTriangles(*(values[which] for values in vars(self).values()))
-
-    def largest_x(self, point_yz: np.ndarray) -> float:
-        """Returns the largest x at which the line along x through a point (2,) meets a triangle; -inf for a miss."""
-        (y, z), low, high = point_yz, self.low, self.high
-        near = np.flatnonzero((low[:, 0] <= y) & (y <= high[:, 0]) & (low[:, 1] <= z) & (z <= high[:, 1]))
-        if not len(near):
-            return -np.inf
-        a, ab, ac, area = self.a[near], self.ab[near], self.ac[near], self.area[near]
-        ap = point_yz - a[:, 1:]
-        u = (ap[:, 0] * ac[:, 2] - ap[:, 1] * ac[:, 1]) / area
-        v = (ab[:, 1] * ap[:, 1] - ab[:, 2] * ap[:, 0]) / area
+        lines = points_yz[numbers]
+        band = np.flatnonzero((low[:, 0] <= lines[-1, 0]) & (high[:, 0] >= lines[0, 0]))
+        over = np.all((low[band] <= lines[:, None]) & (lines[:, None] <= high[band]), axis=2)  # (lines, triangles)
+        line, triangle = np.nonzero(over)
+        triangle = band[triangle]
+        ap = lines[line] - a[triangle, 1:]
+        u = (ap[:, 0] * ac[triangle, 2] - ap[:, 1] * ac[triangle, 1]) / area[triangle]
+        v = (ab[triangle, 1] * ap[:, 1] - ab[triangle, 2] * ap[:, 0]) / area[triangle]
         hit = (u >= -1e-9) & (v >= -1e-9) & (u + v <= 1 + 1e-9)
-        x = a[:, 0] + u * ab[:, 0] + v * ac[:, 0]
-        return float(x[hit].max(initial=-np.inf))
+        x = a[triangle, 0] + u * ab[triangle, 0] + v * ac[triangle, 0]
+        np.maximum.at(heights, numbers[line[hit]], x[hit])
+    return heights
