@@ -171,10 +171,9 @@ def _place_base(cfg: RobotCfg, reach: ReachModel) -> RobotCfg:
         if lowest + height >= 0.0 and not np.any(still[still[:, 2] > -height, 0] + x > _FRONT_M)
     ]
     places = free or places
-    values = {}
-    for height, x in places:
-        moved = replace(cfg, base_x_m=x, base_height_m=height)
-        values[height, x] = round(float(np.mean(reach.shares(moved, count=2))), 2)
+    bases = [base_pose(replace(cfg, base_x_m=x, base_height_m=height)) for height, x in places]
+    shares = reach.shares_at(cfg, bases, count=2)
+    values = {place: round(float(np.mean(share)), 2) for place, share in zip(places, shares, strict=True)}
     height, x = max(places, key=lambda place: (values[place], -places.index(place)))
     return replace(cfg, base_x_m=x, base_height_m=height)
 

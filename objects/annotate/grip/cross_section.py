@@ -6,6 +6,9 @@ import numpy as np
 
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 
+_LINES_AT_ONCE = 32
+"""Lines for which the triangles at their y are looked up together."""
+
 
 def cut_mesh(mesh: TriangleMesh, *, axis: int, at: float) -> np.ndarray:
     """Returns line segments (N, 2, 3) where a plane cuts a mesh [m].
@@ -47,21 +50,25 @@ def heights_in_front(mesh: TriangleMesh, points_yz: np.ndarray) -> np.ndarray:
     """Returns (N,) the largest x at which lines along x through points (N, 2) meet a mesh; -inf for a miss."""
     corners = mesh.triangles
     a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
-    ab, ac = (b - a)[:, 1:], (c - a)[:, 1:]
-    area = ab[:, 0] * ac[:, 1] - ab[:, 1] * ac[:, 0]
+    ab, ac = b - a, c - a
+    area = ab[:, 1] * ac[:, 2] - ab[:, 2] * ac[:, 1]
     facing = np.abs(area) > 1e-14
-    a, b, c, ab, ac, area = a[facing], b[facing], c[facing], ab[facing], ac[facing], area[facing]
     low, high = np.minimum(np.minimum(a, b), c)[:, 1:], np.maximum(np.maximum(a, b), c)[:, 1:]
+    a, ab, ac, area, low, high = (values[facing] for values in (a, ab, ac, area, low, high))
     heights = np.full(len(points_yz), -np.inf)
-    for number, point in enumerate(points_yz):
-        near = np.all((low <= point) & (point <= high), axis=1)
-        if not near.any():
-            continue
-        ap = point - a[near][:, 1:]
-        u = (ap[:, 0] * ac[near][:, 1] - ap[:, 1] * ac[near][:, 0]) / area[near]
-        v = (ab[near][:, 0] * ap[:, 1] - ab[near][:, 1] * ap[:, 0]) / area[near]
+    # neighbours in y share the triangles at their y: each line is compared with those only
+    order = np.argsort(points_yz[:, 0], kind="stable")
+    for first in range(0, len(order), _LINES_AT_ONCE):
+        numbers = order[first : first + _LINES_AT_ONCE]
+        lines = points_yz[numbers]
+        band = np.flatnonzero((low[:, 0] <= lines[-1, 0]) & (high[:, 0] >= lines[0, 0]))
+        over = np.all((low[band] <= lines[:, None]) & (lines[:, None] <= high[band]), axis=2)  # (lines, triangles)
+        line, triangle = np.nonzero(over)
+        triangle = band[triangle]
+        ap = lines[line] - a[triangle, 1:]
+        u = (ap[:, 0] * ac[triangle, 2] - ap[:, 1] * ac[triangle, 1]) / area[triangle]
+        v = (ab[triangle, 1] * ap[:, 1] - ab[triangle, 2] * ap[:, 0]) / area[triangle]
         hit = (u >= -1e-9) & (v >= -1e-9) & (u + v <= 1 + 1e-9)
-        if hit.any():
-            x = a[near][:, 0] + u * (b - a)[near][:, 0] + v * (c - a)[near][:, 0]
-            heights[number] = float(x[hit].max())
+        x = a[triangle, 0] + u * ab[triangle, 0] + v * ac[triangle, 0]
+        np.maximum.at(heights, numbers[line[hit]], x[hit])
     return heights

@@ -50,8 +50,9 @@ def find_protrusions(view: PartView) -> list[NamedMesh]:
 
 def _front_level(heights: np.ndarray) -> float:
     """Returns the height that most cells share, to within the depth that fingers need."""
-    counts = [int(np.sum(np.abs(heights - h) < PROTRUSION_MIN_M / 2)) for h in heights]
-    return float(heights[int(np.argmax(counts))])
+    levels, level_of, times = np.unique(heights, return_inverse=True, return_counts=True)
+    counts = np.array([times[np.abs(levels - level) < PROTRUSION_MIN_M / 2].sum() for level in levels])
+    return float(heights[int(np.argmax(counts[level_of]))])
 
 
 def _cut_rectangle(mesh: TriangleMesh, first: np.ndarray, last: np.ndarray, above: float) -> TriangleMesh:
