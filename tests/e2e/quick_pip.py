@@ -14,11 +14,15 @@ LEAST = Version("77")
 """Version of setuptools from which on it reads every `pyproject.toml` of the repository."""
 
 
+def has_setuptools() -> bool:
+    """Returns whether the setuptools beside the tests can build every package of the repository."""
+    try:
+        return Version(version("setuptools")) >= LEAST
+    except PackageNotFoundError:
+        return False
+
+
 def pip_environment() -> dict[str, str]:
     """Returns the variables for a process of pip."""
-    try:
-        is_new = Version(version("setuptools")) >= LEAST
-    except PackageNotFoundError:
-        is_new = False
     # pip reads it the other way round: 0 does not isolate
-    return {**os.environ, "PIP_NO_BUILD_ISOLATION": "0"} if is_new else dict(os.environ)
+    return {**os.environ, "PIP_NO_BUILD_ISOLATION": "0"} if has_setuptools() else dict(os.environ)

@@ -41,6 +41,9 @@ NAMED_EPISODE = re.compile(r"(?:\bepisode=|\bonly=\[|\bdata\[|:)(\d+)")
 SEVERAL = ("shard=", "workers=", "unlatch evaluate", "unlatch report")
 """Text of commands that one episode would not show at work: shards, workers, shares of successes."""
 
+SERIAL = ("collect", "evaluate", "render")
+"""Commands that start workers where they are not told otherwise."""
+
 
 def blocks(path: Path) -> list[tuple[str, str]]:
     return [(kind, textwrap.dedent(text)) for kind, text in BLOCK.findall(path.read_text(encoding="utf-8"))]
@@ -114,7 +117,7 @@ def collected() -> dict[tuple[str, ...], Path]:
 def command_of(line: str) -> list[str]:
     words = with_needed_episodes(shlex.split(line, comments=True))
     names_workers = "-m" in words or any(word.startswith(("workers=", "executor=")) for word in words)
-    if words[:2] in (["unlatch", "collect"], ["unlatch", "evaluate"]) and not names_workers and "--cfg" not in words:
+    if words[:2] in [["unlatch", name] for name in SERIAL] and not names_workers and "--cfg" not in words:
         words.append("executor=serial")
     return words
 

@@ -16,11 +16,12 @@ from unlatch.simcore.recording.codes import FAILURE_CODES
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(__file__).with_name("build_site.py")
 TASKS = option_names("task")
 
 
 def test_the_site_is_built_in_strict_mode(tmp_path: Path):
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
+    command = [sys.executable, str(BUILD), "build", "--strict", "--site-dir", str(tmp_path / "site")]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

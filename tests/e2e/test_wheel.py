@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.quick_pip import has_setuptools
 from unlatch.configs.config_files import option_names
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -38,7 +39,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = tmp_path_factory.mktemp("source") / "unlatch"
     kept = shutil.ignore_patterns(".git", ".venv", "data", "build", "dist", "*.egg-info", "__pycache__", ".*_cache")
     shutil.copytree(ROOT, source, ignore=kept)
-    done = run(sys.executable, "-m", "build", "--outdir", "dist", ".", cwd=source)
+    # that `pyproject.toml` states what builds it is tested with the editable installation
+    beside = ["--no-isolation"] if has_setuptools() else []
+    done = run(sys.executable, "-m", "build", *beside, "--outdir", "dist", ".", cwd=source)
     assert done.returncode == 0, done.stderr
     return source / "dist"
 
