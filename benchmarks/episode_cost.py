@@ -6,12 +6,16 @@
 
 The bare loop sets the same motor torques and targets in a scene that is built in the same way, and makes the same
 physics steps with the same settings. It reads nothing. The ratio is the CPU time of the whole episode, from its reset
-to its file, divided by that of the bare loop. Every episode is made four times in one process:
+to its file, divided by that of the bare loop. Every episode is made five times in one process:
 
-1. untimed, to note all calls that change the world, from the end of the reset on;
+1. untimed, to note all calls of Bullet, from the end of the reset on;
 2. with the time of the whole;
 3. with the time of each part; the parts are scaled to add up to the whole, because reading the clock takes time;
-4. as the bare loop, which must end in the same positions and speeds to the bit.
+4. as the bare loop, which must end in the same positions and speeds to the bit;
+5. as a loop of all calls of Bullet, those that only read included.
+
+The last column, `least`, is the ratio of an episode whose physics loop is nothing but its calls of Bullet: the time of
+the fifth loop with that of planning, reset and writing, divided by the time of the bare loop.
 
 All times are CPU times of this process, so that other programs affect them little.
 """
@@ -27,7 +31,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 from unittest.mock import patch
 
 import pybullet as p
@@ -93,11 +97,22 @@ _CHANGES = (
     "setGravity",
 )
 """Functions of Bullet that change a world."""
+_CALLS = (*_CHANGES, *(name for name in dir(p) if name.startswith(("get", "calculate"))))
+"""Functions of Bullet that an episode calls after its reset."""
 P = ParamSpec("P")
 R = TypeVar("R")
-Times = tuple[Mapping[str, float], float]
-"""CPU times of the parts of an episode and of its bare loop [s]."""
 Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+
+
+class Times(NamedTuple):
+    """CPU times of one episode [s]."""
+
+    parts: Mapping[str, float]
+    """By part."""
+    bare: float
+    """Of the bare loop."""
+    engine: float
+    """Of all its calls of Bullet."""
 
 
 @dataclass
@@ -162,8 +177,8 @@ def _replaced(places: Sequence[tuple[Any, str, Callable[[Any], Any]]]) -> Iterat
         yield
 
 
-def _note_changes(client: int, calls: list[Call], episode: Episode) -> list[tuple[Any, str, Callable[[Any], Any]]]:
-    """Returns replacements that note every call that changes the world of a client once the episode is reset."""
+def _note_calls(client: int, calls: list[Call], episode: Episode) -> list[tuple[Any, str, Callable[[Any], Any]]]:
+    """Returns replacements that note every call of Bullet for a client once the episode is reset."""
 
     def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
         def noted(*args: Any, **kwargs: Any) -> Any:
@@ -181,7 +196,7 @@ def _note_changes(client: int, calls: list[Call], episode: Episode) -> list[tupl
 
         return reset_and_forget
 
-    return [*((p, name, wrap) for name in _CHANGES), (Episode, "reset", forget_reset)]
+    return [*((p, name, wrap) for name in _CALLS), (Episode, "reset", forget_reset)]
 
 
 def _load_cfg(words: Sequence[str], cfg: EpisodeCostCfg) -> CollectCfg:
@@ -204,7 +219,7 @@ def _measure(words: Sequence[str], cfg: EpisodeCostCfg) -> tuple[list[Times], in
         for number in run.numbers():
             attempt, calls = Attempt(runner.episode(number)), list[Call]()
             world: World = attempt.episode._world
-            with _replaced(_note_changes(world.client, calls, attempt.episode)):
+            with _replaced(_note_calls(world.client, calls, attempt.episode)):
                 attempt.run()
             end = world.signature()
             start = time.process_time()
@@ -214,15 +229,18 @@ def _measure(words: Sequence[str], cfg: EpisodeCostCfg) -> tuple[list[Times], in
                 record = runner.run(number)
                 again.write(record)
             scale = whole / sum(timer.seconds.values())
-            runner.episode(number).reset(record)
-            start = time.process_time()
-            for function, args, kwargs in calls:
-                function(*args, **kwargs)
-            bare = time.process_time() - start
-            if world.signature() != end:
-                raise SimCoreError(f"The bare loop of episode {number} of {' '.join(words)} ends elsewhere.")
+            changes = [call for call in calls if call[0].__name__ in _CHANGES]
+            loops_s = []
+            for some in (changes, calls):
+                runner.episode(number).reset(record)
+                start = time.process_time()
+                for function, args, kwargs in some:
+                    function(*args, **kwargs)
+                loops_s.append(time.process_time() - start)
+                if world.signature() != end:
+                    raise SimCoreError(f"The bare loop of episode {number} of {' '.join(words)} ends elsewhere.")
             if number > 0:
-                times.append(({part: scale * seconds for part, seconds in timer.seconds.items()}, bare))
+                times.append(Times({part: scale * seconds for part, seconds in timer.seconds.items()}, *loops_s))
                 successes += record.success
     return times, successes
 
@@ -230,12 +248,15 @@ def _measure(words: Sequence[str], cfg: EpisodeCostCfg) -> tuple[list[Times], in
 def _print_row(label: str, times: Sequence[Times], successes: int) -> float:
     """Prints the mean times of a task; returns the ratio."""
     n = len(times)
-    means = {part: 1e3 * sum(seconds.get(part, 0.0) for seconds, _ in times) / n for part in PARTS}
-    bare = 1e3 * sum(seconds for _, seconds in times) / n
+    means = {part: 1e3 * sum(entry.parts.get(part, 0.0) for entry in times) / n for part in PARTS}
+    bare = 1e3 * sum(entry.bare for entry in times) / n
+    engine = 1e3 * sum(entry.engine for entry in times) / n
     whole = sum(means.values())
     ratio = whole / bare
+    least = (engine + sum(means[part] for part in _WHOLE)) / bare
     columns = " ".join(f"{means[part]:>{max(7, len(part))}.1f}" for part in PARTS)
-    print(f"{label:<22} {columns} {whole:>7.0f} {bare:>7.0f} {ratio:>6.2f} {successes:>4}/{n}", flush=True)
+    ratios = f"{ratio:>6.2f} {least:>6.2f}"
+    print(f"{label:<22} {columns} {whole:>7.0f} {bare:>7.0f} {ratios} {successes:>4}/{n}", flush=True)
     return ratio
 
 
@@ -247,7 +268,7 @@ def main() -> int:
     else:
         rows = {name: [f"task={name}"] for name in cfg.tasks.split(",")}
     titles = " ".join(f"{part:>7}" for part in PARTS)
-    print(f"{'CPU ms an episode':<22} {titles} {'whole':>7} {'bare':>7} {'ratio':>6} success")
+    print(f"{'CPU ms an episode':<22} {titles} {'whole':>7} {'bare':>7} {'ratio':>6} {'least':>6} success")
     ratios = []
     for name, words in rows.items():
         try:
