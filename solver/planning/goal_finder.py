@@ -234,8 +234,10 @@ class GoalFinder:
             shift = self.rng.uniform(noise_range.position.lower, noise_range.position.upper)
             noise = Pose(matrix_from_rpy(np.radians(degrees)), shift)
         reached = []
+        variants = {goal.batch.variant for goal in goals}
+        readings = {variant: self.request.motion_reading(variant) for variant in variants}
         for goal, q, T in poses:
-            reading = self.request.motion_reading(goal.batch.variant)
+            reading = readings[goal.batch.variant]
             T_goal = T if offset is None else apply_motion(T, offset, self.scene, reading)
             T_ee_hand = Pose(reading.R_ee_hand, np.zeros(3))
             T_goal = T_goal @ T_ee_hand @ noise @ T_ee_hand.inverse()
