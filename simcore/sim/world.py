@@ -26,8 +26,8 @@ MAX_GRAVITY_M_S2 = 100.0
 """Largest gravity, up or down [m/s^2]."""
 
 _FILES_KEPT_FOR = 100
-"""Resets after which Bullet's file cache is emptied. The cache never forgets a file, and each procedural object is a
-new one: about 20 kB in every episode."""
+"""Number of loaded URDFs after which a reset empties Bullet's file cache. The cache never forgets a file, and each
+procedural object is a new one: about 20 kB in every episode."""
 
 
 @dataclass
@@ -110,7 +110,8 @@ class World:
         self.shown_step: int | None = None
         """Physics step of the recorded state that is shown now; None in a running world."""
         self.steps = 0
-        self._resets = 0
+        self._urdfs_loaded = 0
+        """Since Bullet's file cache was emptied."""
         self._client: int | None = None
         self._before_step: list[Callable[[], None]] = []
         self._gravity_m_s2 = np.array([0.0, 0.0, cfg.gravity_m_s2])
@@ -158,9 +159,9 @@ class World:
         """Removes all bodies and restores the engine's parameters."""
         client = self.client
         p.resetSimulation(physicsClientId=client)
-        if self._resets % _FILES_KEPT_FOR == 0:
+        if self._urdfs_loaded >= _FILES_KEPT_FOR:
             p.setPhysicsEngineParameter(enableFileCaching=0, physicsClientId=client)
-        self._resets += 1
+            self._urdfs_loaded = 0
         p.setPhysicsEngineParameter(
             fixedTimeStep=self.dt,
             numSolverIterations=self.cfg.solver_iterations,
@@ -266,6 +267,7 @@ class World:
             flags |= p.URDF_USE_SELF_COLLISION
         if face_contacts:
             flags |= p.URDF_INITIALIZE_SAT_FEATURES
+        self._urdfs_loaded += 1
         try:
             body_id = p.loadURDF(str(path), useFixedBase=fixed, flags=flags, physicsClientId=self.client)
         except p.error as exc:
