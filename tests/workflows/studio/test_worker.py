@@ -46,6 +46,13 @@ def collect():
     return keep, wait
 
 
+def begin_job(jobs, name, keep):
+    """Submits a job and waits until it is going on."""
+    jobs.submit("plan", job(name), keep)
+    while jobs.current is None:
+        pass
+
+
 @pytest.fixture
 def queue():
     runner = Recorder()
@@ -58,9 +65,7 @@ def queue():
 def test_a_newer_job_replaces_one_that_waits(queue):
     jobs, runner = queue
     keep, wait = collect()
-    jobs.submit("plan", job("first"), keep)
-    while jobs.current is None:
-        pass
+    begin_job(jobs, "first", keep)
     for name in ("second", "third"):
         jobs.submit("plan", job(name), keep)
     assert jobs.is_busy_with("plan")
@@ -71,9 +76,7 @@ def test_a_newer_job_replaces_one_that_waits(queue):
 def test_the_most_urgent_kind_comes_first(queue):
     jobs, runner = queue
     keep, wait = collect()
-    jobs.submit("plan", job("going on"), keep)
-    while jobs.current is None:
-        pass
+    begin_job(jobs, "going on", keep)
     jobs.submit("plan", job("plan"), keep)
     jobs.submit("run", job("run"), keep)
     runner.go.release(3)
@@ -83,9 +86,7 @@ def test_the_most_urgent_kind_comes_first(queue):
 def test_interrupting_gives_up_the_job_and_all_that_wait(queue):
     jobs, runner = queue
     keep, wait = collect()
-    jobs.submit("plan", job("going on"), keep)
-    while jobs.current is None:
-        pass
+    begin_job(jobs, "going on", keep)
     jobs.submit("run", job("waits"), keep)
     jobs.interrupt()
     wait(1)
@@ -97,9 +98,7 @@ def test_interrupting_gives_up_the_job_and_all_that_wait(queue):
 def test_closing_gives_up_the_job_and_ends_the_thread(queue):
     jobs, runner = queue
     keep, _ = collect()
-    jobs.submit("plan", job("going on"), keep)
-    while jobs.current is None:
-        pass
+    begin_job(jobs, "going on", keep)
     jobs.submit("run", job("waits"), keep)
     before = threading.active_count()
     jobs.close()

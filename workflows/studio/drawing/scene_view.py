@@ -66,7 +66,7 @@ class SceneView:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends the thread after what it draws: native code in a thread aborts a process that ends around it."""
+        """Waits for what is being drawn, and ends the thread. Its warnings while Python ends can abort Python."""
         self._events.put("stop")
         if self._thread.is_alive():
             self._thread.join(_STOP_S)
