@@ -123,6 +123,7 @@ plain_values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.property
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys(FULL, plain_values)))
 def test_any_value_is_read_or_refused_with_an_error_of_ours(raw: dict[str, Any]):

@@ -33,6 +33,7 @@ def test_the_nearest_arm_acts_where_none_is_named(y: float, nearest: str):
         assert episode.begin_skill(0).skill.context.arm.name == nearest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arm", ["left", pytest.param("right", marks=pytest.mark.slow)])
 def test_a_named_arm_acts(arm: str):
     cfg = config(f"skills.0.arm={arm}")
@@ -51,6 +52,7 @@ def test_a_named_arm_acts(arm: str):
     assert (deviation.value, deviation.arrays > 20) == (0.0, True), deviation
 
 
+@pytest.mark.slow
 def test_a_search_tries_the_nearest_arm_first_and_then_the_other(monkeypatch: pytest.MonkeyPatch):
     cfg = config()
     cfg = replace(cfg, skills=[ArtPreplanCfg(name="artpreplan", objects=["microwave"], candidates=2), *cfg.skills])
@@ -74,6 +76,7 @@ def test_a_search_tries_the_nearest_arm_first_and_then_the_other(monkeypatch: py
     assert record.skills[1]["refused"] == []
 
 
+@pytest.mark.slow
 def test_the_other_arm_is_an_obstacle():
     with EpisodeRunner(config("skills.0.arm=left")) as runner:
         episode = runner.episode(0)
@@ -93,6 +96,7 @@ def test_the_other_arm_is_an_obstacle():
         assert skill.context.checker.deepest_collision(np.array(left.cfg.home)) is None
 
 
+@pytest.mark.slow
 def test_records_of_one_arm_have_no_keys_for_arms():
     cfg = load("open_microwave")
     with EpisodeRunner(cfg) as runner:

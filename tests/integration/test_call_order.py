@@ -73,6 +73,7 @@ def config() -> CollectCfg:
     return load("close_drawer")
 
 
+@pytest.mark.slow
 def test_a_demonstration_calls_in_the_documented_order(calls: list[str]):
     with EpisodeRunner(config()) as runner:
         record = runner.run(0)
@@ -86,6 +87,7 @@ def test_a_demonstration_calls_in_the_documented_order(calls: list[str]):
     assert calls == expected
 
 
+@pytest.mark.slow
 def test_a_replay_moves_the_robot_by_the_same_calls(calls: list[str]):
     with EpisodeRunner(config()) as runner:
         record = runner.run(0)

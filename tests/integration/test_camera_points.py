@@ -142,6 +142,7 @@ def test_one_of_several_cameras_gives_the_points(rendered: Path):
     assert 0.0 < clouds[0][:, 3].mean() < 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [

@@ -58,6 +58,7 @@ def test_a_closed_door_blocks_the_drawer_behind_it():
     assert any("meets cabinet/door" in failure["message"] for failure in refused)
 
 
+@pytest.mark.slow
 def test_a_failed_skill_ends_the_chain_at_its_index(monkeypatch: pytest.MonkeyPatch):
     cfg = config("open_close_drawer")
     cfg.skills.pop(0)  # a search would refuse the layout

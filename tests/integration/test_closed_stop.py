@@ -87,6 +87,7 @@ def test_a_part_leaves_its_stop_only_above_the_force_at_its_handle(
     assert pull(floating, item, name, 1.1 * 30.0, seconds=1.0) > 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("category", CASES)
 def test_a_part_gets_in_only_above_the_force_at_its_handle(floating: World, category: str) -> None:
     item, name = put(floating, category, FORCES[0])

@@ -70,6 +70,7 @@ def test_another_episode_is_another(runner: EpisodeRunner, record: EpisodeRecord
     assert not same_bits(runner.run(1), record)
 
 
+@pytest.mark.slow
 def test_recorded_actions_reach_the_recorded_end_with_sensors_off(runner: EpisodeRunner, record: EpisodeRecord) -> None:
     _, state = runner.replay_actions(record)
     ends = {key: array[-1:] for key, array in record.arrays.items()}
@@ -87,6 +88,7 @@ def test_no_limit_of_the_robot_is_exceeded(runner: EpisodeRunner, record: Episod
     assert np.all(np.abs(record.arrays["robots.franka_panda.left.joint_efforts"]) <= np.array(arm.max_effort) + 1e-9)
 
 
+@pytest.mark.slow
 def test_planning_changes_nothing_in_the_world() -> None:
     cfg = config()
     with World(cfg.world) as world, BulletCollisionChecker() as checker:
@@ -108,6 +110,7 @@ def test_a_plan_alone_is_the_plan_that_is_executed(runner: EpisodeRunner, record
     assert alone == executed
 
 
+@pytest.mark.slow
 def test_warming_up_changes_nothing(record: EpisodeRecord) -> None:
     with EpisodeRunner(config()) as fresh:
         fresh.warm_up()
@@ -132,6 +135,7 @@ def test_an_object_that_overlaps_one_of_two_arms_is_found(y_m: float, arm: str) 
     assert record.evidence["pair"][0].startswith(f"{arm}_panda")
 
 
+@pytest.mark.slow
 def test_an_object_out_of_reach_is_plan_infeasible() -> None:
     cfg = config("task.regions.0.center_m=[1.6,0.0]")
     with EpisodeRunner(cfg) as runner:
@@ -141,6 +145,7 @@ def test_an_object_out_of_reach_is_plan_infeasible() -> None:
     assert not recompute_success(record).success
 
 
+@pytest.mark.slow
 def test_fingers_that_close_on_nothing_are_grasp_missed(runner: EpisodeRunner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Arm, "gripper_opening_m", property(lambda self: 0.0))
     record = runner.run(0)
@@ -149,6 +154,7 @@ def test_fingers_that_close_on_nothing_are_grasp_missed(runner: EpisodeRunner, m
     assert not recompute_success(record).success
 
 
+@pytest.mark.slow
 def test_a_touch_of_the_object_by_the_arm_is_a_collision(
     runner: EpisodeRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,6 +171,7 @@ def test_a_touch_of_the_object_by_the_arm_is_a_collision(
         assert (verdict.success, verdict.code) == (False, "collision")
 
 
+@pytest.mark.slow
 def test_a_finger_that_bears_more_than_its_gripper_allows_is_an_overload() -> None:
     with EpisodeRunner(config("robot.arms.0.gripper.finger_force_limit_n=5")) as runner:
         record = runner.run(0)
@@ -211,6 +218,7 @@ def test_mean_efforts_are_those_of_the_physics_steps(runner: EpisodeRunner, monk
     np.testing.assert_array_equal(state["robots.franka_panda.left.joint_efforts"], seen[-1])
 
 
+@pytest.mark.slow
 def test_a_switched_off_check_is_recorded() -> None:
     with EpisodeRunner(config("skills.0.collision_valid=false")) as runner:
         record = runner.run(0)
@@ -244,6 +252,7 @@ def test_every_task_succeeds_and_agrees_with_its_record(task: str) -> None:
     assert recompute_success(record).success
 
 
+@pytest.mark.slow
 def test_phrasings_are_those_of_task_and_skill_and_the_drawn_one_comes_first() -> None:
     cfg = config(task="close_drawer")
     with EpisodeRunner(cfg) as runner:
@@ -264,6 +273,7 @@ def test_phrasings_are_those_of_task_and_skill_and_the_drawn_one_comes_first() -
         assert len(record.language) >= 3 <= len(entry["language"])
 
 
+@pytest.mark.slow
 def test_a_held_joint_is_recorded_and_still_opens() -> None:
     with EpisodeRunner(config("skills.0.planner_setting.update_art_joint=true")) as runner:
         record = runner.run(0)

@@ -39,6 +39,7 @@ def efforts(episode: Episode, arm: str = "left") -> list[float]:
     return [found.drives.drives[joint].max_effort for joint in found.cfg.gripper.joints]
 
 
+@pytest.mark.slow
 def test_a_light_drawer_is_gripped_with_the_smallest_force_and_its_record_says_so() -> None:
     with EpisodeRunner(load("open_drawer")) as runner:
         record = runner.run(0)
@@ -51,6 +52,7 @@ def test_a_light_drawer_is_gripped_with_the_smallest_force_and_its_record_says_s
     assert (deviation.value, deviation.arrays > 5) == (0.0, True), deviation
 
 
+@pytest.mark.slow
 def test_a_door_with_a_catch_is_gripped_harder_but_not_beyond_the_configured_force(
     checker: BulletCollisionChecker,
 ) -> None:
@@ -64,6 +66,7 @@ def test_the_smallest_force_may_be_raised_on_the_command_line(checker: BulletCol
     assert efforts(built(checker, "open_drawer", "robot.arms.0.gripper.least_force_n=45")) == [45.0, 45.0]
 
 
+@pytest.mark.slow
 def test_both_hands_of_a_robot_grip_for_the_same_part(checker: BulletCollisionChecker) -> None:
     episode = built(checker, "open_microwave", "object.instance=2", "robot=dual_panda")
     (force_n, _) = efforts(episode, "left")

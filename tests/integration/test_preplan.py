@@ -56,6 +56,7 @@ def refusing(monkeypatch: pytest.MonkeyPatch, times: int) -> list[float]:
     return seen
 
 
+@pytest.mark.slow
 def test_the_first_candidate_is_the_layout_without_a_search():
     with EpisodeRunner(config()) as runner:
         without = runner.run(0)
@@ -83,6 +84,7 @@ def test_the_first_candidate_is_the_layout_without_a_search():
     assert record.timings_ms["preplan"] > 0.0
 
 
+@pytest.mark.slow
 def test_refused_layouts_are_counted_and_the_next_one_is_tried(monkeypatch: pytest.MonkeyPatch):
     seen = refusing(monkeypatch, 2)
     with EpisodeRunner(config(candidates=5)) as runner:
@@ -97,6 +99,7 @@ def test_refused_layouts_are_counted_and_the_next_one_is_tried(monkeypatch: pyte
     assert record.success
 
 
+@pytest.mark.slow
 def test_an_episode_without_a_layout_that_plans_is_refused_with_counts(monkeypatch: pytest.MonkeyPatch):
     refusing(monkeypatch, 100)
     with EpisodeRunner(config(candidates=3)) as runner:
@@ -109,6 +112,7 @@ def test_an_episode_without_a_layout_that_plans_is_refused_with_counts(monkeypat
     assert check_record(record, CriteriaSource(config(candidates=3)).derive) == []
 
 
+@pytest.mark.slow
 def test_a_search_ends_once_its_work_is_spent_and_says_so(monkeypatch: pytest.MonkeyPatch):
     def spend_work(self: Open, rng: np.random.Generator) -> bool:
         self.context.budget.meter.spent += 20_000
@@ -124,6 +128,7 @@ def test_a_search_ends_once_its_work_is_spent_and_says_so(monkeypatch: pytest.Mo
     assert "stopped because planner.work=80000 was spent, with 1 layout tried in full" in (record.evidence["message"])
 
 
+@pytest.mark.slow
 def test_layouts_that_are_only_built_spend_the_work_of_a_search(monkeypatch: pytest.MonkeyPatch):
     def refuse_at_once(self: Open, rng: np.random.Generator) -> bool:
         self.fail("path_infeasible", "not this one")
@@ -144,6 +149,7 @@ def test_layouts_that_are_only_built_spend_the_work_of_a_search(monkeypatch: pyt
     assert "stopped because planner.work=4000 was spent" in record.evidence["message"]
 
 
+@pytest.mark.slow
 def test_a_plan_has_the_diagnosis_of_a_search_that_refused_all_layouts():
     found = plan(config("task.regions.0.center_m=[1.9,0]", candidates=2))
     assert found.code == "invalid_layout"
@@ -153,6 +159,7 @@ def test_a_plan_has_the_diagnosis_of_a_search_that_refused_all_layouts():
     assert found.diagnosis.message in "\n".join(found.lines())
 
 
+@pytest.mark.slow
 def test_the_most_promising_layouts_are_tried_with_the_full_budget_where_no_first_look_plans(
     monkeypatch: pytest.MonkeyPatch,
 ):
@@ -179,6 +186,7 @@ def test_the_most_promising_layouts_are_tried_with_the_full_budget_where_no_firs
     assert record.success
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lost", "expected"),
     [(False, ["open", "close", "open", "close all"]), (True, ["open", "close", "open", "open all", "close all"])],
@@ -225,6 +233,7 @@ def test_the_reason_is_that_of_a_layout_tried_with_the_full_budget():
     assert (report.tried, report.refused_counts()) == (5, {"1 open: plan_infeasible": 4, "1 open: path_infeasible": 1})
 
 
+@pytest.mark.slow
 def test_the_best_of_several_layouts_has_the_largest_margin():
     found = []
     for best_of in (1, 3):
@@ -234,6 +243,7 @@ def test_the_best_of_several_layouts_has_the_largest_margin():
     assert found[1]["margin_rad"] >= found[0]["margin_rad"]
 
 
+@pytest.mark.slow
 def test_a_skill_is_planned_from_the_end_of_the_skill_before_it(monkeypatch: pytest.MonkeyPatch):
     close = load("close_microwave")
     cfg = config(candidates=1)
@@ -252,6 +262,7 @@ def test_a_skill_is_planned_from_the_end_of_the_skill_before_it(monkeypatch: pyt
     assert opened[0] > 0.5
 
 
+@pytest.mark.slow
 def test_the_next_strategy_is_taken_where_the_first_does_not_plan(monkeypatch: pytest.MonkeyPatch):
     cfg = config(candidates=2)
     search, entry = cfg.skills
@@ -308,6 +319,7 @@ def test_strategies_of_one_entry_have_different_names(names: list[str]):
         replace(entry, strategies=[StrategyCfg(name, entry.planner_setting) for name in names])
 
 
+@pytest.mark.slow
 def test_a_replay_takes_the_recorded_layout_without_a_search():
     with EpisodeRunner(config(candidates=2)) as runner:
         record = runner.run(0)

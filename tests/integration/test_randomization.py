@@ -77,6 +77,7 @@ def test_applied_values_are_in_the_record(record: EpisodeRecord) -> None:
     assert all(len(entry[2]) == 9 for entry in pushes)
 
 
+@pytest.mark.slow
 def test_a_catch_that_is_randomized_away_gives_another_episode_that_replays_exactly(plain: EpisodeRecord) -> None:
     rule = "{view: drawer, attribute: catch_efforts, operation: scaling, distribution: 0.0}"
     assert float(plain.layout["instances"]["drawer"]["parameters"]["drawer_catch_leave_n"]) >= 5.0
@@ -92,6 +93,7 @@ def test_the_layout_does_not_depend_on_what_is_randomized(record: EpisodeRecord,
     assert not same_bits(record, plain)
 
 
+@pytest.mark.slow
 def test_a_randomized_episode_is_replayed_exactly(record: EpisodeRecord) -> None:
     with EpisodeRunner(with_rules(*RULES.values())) as runner:
         deviation = replay_deviation(runner, record, ReplayMode.action)
@@ -101,12 +103,14 @@ def test_a_randomized_episode_is_replayed_exactly(record: EpisodeRecord) -> None
     assert largest_deviation({k: v[None] for k, v in end.items()}, {k: record.arrays[k][-1:] for k in end}).value == 0.0
 
 
+@pytest.mark.slow
 def test_a_replay_without_the_applied_values_differs(record: EpisodeRecord) -> None:
     stripped = EpisodeRecord(**{**vars(record), "applied": {}})
     with EpisodeRunner(config()) as runner:
         assert replay_deviation(runner, stripped, ReplayMode.action).value > 0.0
 
 
+@pytest.mark.slow
 def test_an_episode_does_not_depend_on_randomized_ones_before_it(record: EpisodeRecord, plain: EpisodeRecord) -> None:
     with EpisodeRunner(with_rules(*RULES.values())) as runner:
         runner.run(2)
@@ -135,6 +139,7 @@ def test_randomized_episodes_leave_the_world_unchanged(count: int) -> None:
     assert same_bits(unvaried, plain)
 
 
+@pytest.mark.slow
 def test_the_planner_sees_arms_and_bodies_where_a_reset_puts_them() -> None:
     cfg = with_rules(*MOVED)
     with EpisodeRunner(cfg) as runner:
@@ -235,6 +240,7 @@ def test_recorded_values_that_do_not_fit_are_refused(record: EpisodeRecord) -> N
         runner.replay(odd)
 
 
+@pytest.mark.slow
 def test_a_missing_or_unrandomized_episode_is_refused_as_a_source(
     record: EpisodeRecord, plain: EpisodeRecord, tmp_path: Path
 ) -> None:
@@ -294,6 +300,7 @@ def test_tendons_are_declared_in_the_configuration() -> None:
         assert rule["attribute"] == "tendon_stiffnesses"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["light", "full"])
 def test_a_group_stays_inside_what_the_design_allows(name: str) -> None:
     """Friction of hinges and slides, efforts within the data sheet, and the product of two frictions."""

@@ -52,6 +52,7 @@ def test_the_search_lays_a_box_on_its_back_where_its_lid_is_too_high(made: tuple
     assert record.layout["preplan"]["chosen"] == 0
 
 
+@pytest.mark.slow
 def test_the_record_of_a_found_side_is_checked_and_replayed_exactly(made: tuple[EpisodeRunner, EpisodeRecord]):
     runner, record = made
     assert check_record(record, CriteriaSource(runner.cfg).derive) == []
@@ -93,6 +94,7 @@ def refuse_plans(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Open, "plan", plan)
 
 
+@pytest.mark.slow
 def test_an_object_stands_again_where_no_side_has_a_plan(monkeypatch: pytest.MonkeyPatch):
     refuse_plans(monkeypatch)
     cfg = config("any")
@@ -106,6 +108,7 @@ def test_an_object_stands_again_where_no_side_has_a_plan(monkeypatch: pytest.Mon
     assert check_record(record, CriteriaSource(cfg).derive) == []
 
 
+@pytest.mark.slow
 def test_the_other_sides_share_the_work_of_one_search(monkeypatch: pytest.MonkeyPatch):
     works: dict[RestsOn, set[int]] = {}
 
@@ -124,6 +127,7 @@ def test_the_other_sides_share_the_work_of_one_search(monkeypatch: pytest.Monkey
     assert sum(max(each) for each in works.values()) <= cfg.planner.work
 
 
+@pytest.mark.slow
 def test_a_refused_small_object_suggests_the_other_sides(monkeypatch: pytest.MonkeyPatch):
     refuse_plans(monkeypatch)
     with EpisodeRunner(config("bottom")) as runner:

@@ -58,6 +58,7 @@ def show(drawn: DrawnScene, kind: Scenery, seed: int) -> dict[str, tuple[object,
     return bodies_of_room(drawn.world)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_room_is_a_function_of_its_kind_and_seed(drawn: DrawnScene, kind: Scenery) -> None:
     first, light = show(drawn, kind, 1), drawn.world.light
@@ -84,6 +85,7 @@ def test_without_a_room_the_world_is_empty_again(drawn: DrawnScene) -> None:
     assert drawn.world.light == Light()
 
 
+@pytest.mark.slow
 def test_the_states_of_an_episode_do_not_depend_on_the_room() -> None:
     states = []
     for scenery in ("none", "kitchen"):
@@ -96,6 +98,7 @@ def test_the_states_of_an_episode_do_not_depend_on_the_room() -> None:
         np.testing.assert_array_equal(values, states[1][key])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in RENDERERS.names() if name not in ("egl", "mitsuba")])
 def test_renderers_see_the_same_links_and_depths_of_a_room(drawn: DrawnScene, name: str) -> None:
     world = drawn.world
@@ -117,6 +120,7 @@ def test_renderers_see_the_same_links_and_depths_of_a_room(drawn: DrawnScene, na
     assert {"table", "robot", "wall", "furniture"} <= seen
 
 
+@pytest.mark.slow
 def test_a_rule_of_the_scenery_draws_a_room_and_its_number_is_recorded() -> None:
     with open_scene(load("open_drawer", ONLY_A_ROOM), 0, renderer="tiny") as scene:
         applied = scene.episode.randomization.applied()["visuals"]
@@ -137,6 +141,7 @@ def test_rules_of_floor_and_walls_replace_the_room() -> None:
         assert "floor" in scene.world.scenery
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["open_drawer", "open_refrigerator"])
 @pytest.mark.parametrize("kind", [Scenery.kitchen, Scenery.office])
 def test_furniture_does_not_hide_robot_and_object_from_the_view_of_a_scene(task: str, kind: Scenery) -> None:

@@ -66,6 +66,7 @@ def bullet_dynamics(world, robot, rng):
     return joints, q, dq, np.array(mass), np.array(bias)
 
 
+@pytest.mark.slow
 @pytest.mark.integration
 @pytest.mark.parametrize("name", ["franka_panda", "xarm6"])
 def test_mass_matrix_and_bias_torques_of_a_robot_are_those_of_bullet(name, engine):

@@ -12,7 +12,7 @@ from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.replay import ReplayMode, replay_deviation
 from unlatch.workflows.runs.runner import EpisodeRunner
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 FRICTION = (
     "{view: drawer, attribute: joint_friction, operation: scaling, distribution: {type: uniform, lower: 1, upper: 1.5}}"

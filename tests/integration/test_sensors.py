@@ -48,6 +48,7 @@ def record() -> EpisodeRecord:
         return runner.run(0)
 
 
+@pytest.mark.slow
 def test_sensors_add_to_a_record_and_change_nothing_in_it(record: EpisodeRecord) -> None:
     with EpisodeRunner(config()) as runner:
         without = runner.run(0)
@@ -75,6 +76,7 @@ def test_an_imu_on_the_hand_agrees_with_the_recorded_motion(record: EpisodeRecor
     assert speed.max() > 0.1
 
 
+@pytest.mark.slow
 def test_images_differ_between_frames_and_are_equal_for_the_same_frame(record: EpisodeRecord) -> None:
     with open_scene(config(*SMALL), 0) as drawn:
         scene = drawn.episode.scene.state_tree
@@ -106,6 +108,7 @@ def test_images_differ_between_frames_and_are_equal_for_the_same_frame(record: E
                 np.testing.assert_allclose(state[key], value, atol=1e-6, err_msg=key)
 
 
+@pytest.mark.slow
 def test_a_sensor_of_another_distribution_is_recorded_by_its_class_and_its_yaml(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

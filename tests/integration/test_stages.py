@@ -91,6 +91,7 @@ def test_each_is_judged_by_the_views_of_its_own_arm(record: EpisodeRecord):
     assert recompute_success(replace(record, arrays={**arrays, key: force})).skills == (True, False, False)
 
 
+@pytest.mark.slow
 def test_a_skill_that_fails_ends_the_chain_with_its_index_and_arm(monkeypatch: pytest.MonkeyPatch):
     update = Close.update
 
@@ -110,6 +111,7 @@ def test_a_skill_that_fails_ends_the_chain_with_its_index_and_arm(monkeypatch: p
     assert check_record(record, CriteriaSource(config()).derive) == []
 
 
+@pytest.mark.slow
 def test_a_failure_at_the_end_of_one_arm_stops_the_other(monkeypatch: pytest.MonkeyPatch):
     update = Close.update
 
@@ -165,6 +167,7 @@ def test_the_first_arm_takes_another_strategy_where_the_second_finds_no_plan(mon
     assert record.skills[0]["strategy"] == ways[0][1]
 
 
+@pytest.mark.slow
 def test_the_reason_of_the_second_arm_is_recorded_where_no_strategy_leaves_it_room(monkeypatch: pytest.MonkeyPatch):
     refusing(monkeypatch, 1000)
     with EpisodeRunner(config()) as runner:

@@ -86,6 +86,7 @@ def applied_to(shown: RecordedWorld) -> dict[str, Any]:
     return shown.episode.randomization.applied()
 
 
+@pytest.mark.slow
 def test_visuals_change_no_draw_of_layout_physics_and_planner(record: EpisodeRecord) -> None:
     with EpisodeRunner(config(PHYSICS)) as runner:
         plain = runner.run(0)
@@ -97,6 +98,7 @@ def test_visuals_change_no_draw_of_layout_physics_and_planner(record: EpisodeRec
     assert moved == ["sensors.front.position"]  # the camera stands elsewhere
 
 
+@pytest.mark.slow
 def test_rendering_does_not_change_physics(record: EpisodeRecord) -> None:
     cfg = varied()
     with World(cfg.world, visuals=True) as world, BulletCollisionChecker() as checker:
@@ -108,6 +110,7 @@ def test_rendering_does_not_change_physics(record: EpisodeRecord) -> None:
     assert all(np.array_equal(watched.arrays[key], record.arrays[key]) for key in record.arrays)
 
 
+@pytest.mark.slow
 def test_visuals_are_recorded_and_replayed(record: EpisodeRecord) -> None:
     applied = record.applied["visuals"]
     assert [rule["attribute"] for rule in applied["rules"]] == ["tint", "texture", "ambient", "position", "image_noise"]

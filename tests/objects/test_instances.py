@@ -35,12 +35,14 @@ def test_round_robin_goes_by_the_number_alone(make: Make):
     assert [instance(cfg, seed=seed, number=seed) for seed in range(7)] == ["0", "1", "2", "0", "1", "2", "0"]
 
 
+@pytest.mark.slow
 def test_a_list_is_drawn_from_at_random_and_each_is_met(make: Make):
     cfg = make(instances=[4, "17", 300])
     assert {instance(cfg, seed=seed) for seed in range(30)} == {"4", "17", "300"}
     assert instance(cfg, seed=3) == instance(cfg, seed=3, number=9)
 
 
+@pytest.mark.slow
 def test_instance_count_uses_the_first_seeds(make: Make):
     assert {int(instance(make(instance_count=4), seed=seed)) for seed in range(40)} == {0, 1, 2, 3}
 

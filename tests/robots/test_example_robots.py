@@ -138,6 +138,7 @@ def test_the_robotiq_weighs_and_opens_what_its_maker_says():
     assert [pad_opening_m(drive) for drive in drives] == pytest.approx(gripper.widths_m, abs=1e-5)
 
 
+@pytest.mark.slow
 @needs_models
 def test_the_coupled_joints_of_the_robotiq_follow_its_motor_under_load():
     cfg = ur5e()

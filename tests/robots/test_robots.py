@@ -214,6 +214,7 @@ def test_a_motion_is_followed_and_stays_below_the_speed_limits(world: World, nam
     assert np.all(fastest < arm.cfg.max_velocity)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_fingers_stay_symmetric_under_a_side_load(world: World, name: str) -> None:
     robot = load(world, name)
@@ -234,6 +235,7 @@ def test_fingers_stay_symmetric_under_a_side_load(world: World, name: str) -> No
         assert arm.gripper_opening_m > 0.015  # something was in the way
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_soft_pads_share_the_load_of_a_part_beside_the_middle(world: World, name: str) -> None:
     cfg: RobotCfg = ROBOTS.load(name)()
@@ -290,6 +292,7 @@ def _across(robot: Robot, arm_name: str, link: str) -> float:
     return float((T_ee_world @ robot.body.link_aabb(link).mean(axis=0) - head) @ across)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_arm_comes_where_its_kinematics_say_over_the_region_of_derived_tasks(world: World, name: str) -> None:
     robot = load(world, name)

@@ -62,6 +62,7 @@ def test_many_writers_end_with_one_good_folder(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
+@pytest.mark.slow
 def test_many_writers_carry_over_the_files_of_others(tmp_path: Path) -> None:
     """Without a lock around carrying over and moving, most runs of this lost the note or found the folder away."""
 

@@ -102,6 +102,7 @@ def test_it_is_listed_with_where_it_comes_from(installed):
     assert installed.entries()["keypoint_distance"].origin == "foreign-term"
 
 
+@pytest.mark.slow
 def test_a_goal_that_it_asks_for_is_found_and_holds(arm, door):
     scene = door(s=0.2)
     asked = setting(TERM, OUTWARD)
@@ -122,6 +123,7 @@ def test_its_fields_are_checked_like_those_of_the_built_in_ones():
         setting({**TERM, "distance": 0.3})
 
 
+@pytest.mark.slow
 def test_a_foreign_term_that_cannot_hold_is_named(arm, door):
     scene: PlanningScene = door()
     near = {

@@ -74,6 +74,7 @@ def test_the_functions_that_were_not_used_for_longest_are_removed(store, monkeyp
     assert sorted(path.stem for path in store.glob("*.casadi")) == ["double-1", "double-3"]
 
 
+@pytest.mark.slow
 def test_programs_of_an_arm_read_back_are_the_same_code(panda, store):
     layout = ParameterLayout(RowCounts(1, 2, 0, 1), 7, True)
     refiner = Refiner(panda, layout)

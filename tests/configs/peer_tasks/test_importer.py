@@ -66,6 +66,7 @@ def tree_of(path: Path) -> Any:
     return yaml.safe_load(path.read_text())
 
 
+@pytest.mark.slow
 def test_a_chain_of_one_arm_keeps_its_skills_ranges_and_words(tmp_path: Path) -> None:
     cfg = composed(imported(ONE_ARM), tmp_path)
     assert cfg.robot.name == "franka_panda"
@@ -105,6 +106,7 @@ def test_a_region_out_of_reach_keeps_its_extents(tmp_path: Path) -> None:
     assert any("is beside where the arm of Unlatch acts well" in line.text for line in item.lines)
 
 
+@pytest.mark.slow
 def test_two_arms_act_at_the_same_time_on_two_flaps(tmp_path: Path) -> None:
     cfg = composed(imported(TWO_ARMS), tmp_path)
     assert cfg.robot.name == "dual_panda"
@@ -357,6 +359,7 @@ def two_objects(folder: Path, **more: Any) -> ImportedTask:
     return only(written({"tasks": [entry]}, folder))
 
 
+@pytest.mark.slow
 def test_arms_that_act_at_the_same_time_share_their_limits(tmp_path: Path) -> None:
     item = two_objects(tmp_path)
     cfg = composed(item, tmp_path)
@@ -370,6 +373,7 @@ def region_at(name: str, x_m: float) -> dict[str, Any]:
     return {"object": name, "random_type": "A_on_B_region_sampler", "random_config": config}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("regions", "sign"), [([], 1.0), ([("nightstand", 0.4), ("microwave", -0.4)], -1.0)])
 def test_objects_of_two_skills_stand_side_by_side(
     tmp_path: Path, regions: list[tuple[str, float]], sign: float
@@ -413,6 +417,7 @@ def carrying(objects: list[dict[str, Any]], skills: list[dict[str, Any]], folder
     return written({"tasks": [entry]}, folder)
 
 
+@pytest.mark.slow
 def test_an_object_is_picked_put_into_a_drawer_and_shut_in(tmp_path: Path) -> None:
     item = only(STORE)
     cfg = composed(item, tmp_path)

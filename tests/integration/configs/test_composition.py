@@ -32,6 +32,7 @@ def test_every_task_and_every_command_composes(primary: str, task: str):
     assert cfg.task.name == task
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("group", "name"),
     [

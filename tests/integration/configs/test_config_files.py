@@ -43,6 +43,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
     return make
 
 
+@pytest.mark.slow
 def test_files_of_another_distribution_are_found_and_listed(install: Install):
     install("other_tasks", ["pull_gently"])
     assert [folder.origin for folder in plugin_folders()] == ["other_tasks"]

@@ -6,6 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from unlatch.robots.catalog import ROBOTS
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.schema import CollectCfg
@@ -28,6 +30,7 @@ def differences(a: Any, b: Any, where: str = "") -> dict[str, tuple[Any, Any]]:
     return {key: value for place, x, y in pairs for key, value in differences(x, y, place).items()}
 
 
+@pytest.mark.slow
 def test_gently_is_half_as_far_with_the_smallest_grip_force() -> None:
     usual, gentle = read("open_microwave"), read("open_microwave_gently")
     found = differences(asdict(usual), asdict(gentle))

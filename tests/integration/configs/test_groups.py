@@ -42,6 +42,7 @@ def test_every_set_of_cameras_holds_cameras_only(name: str):
     assert bool(cfg.camera.cameras) == (name != "none")
 
 
+@pytest.mark.slow
 def test_cameras_are_mounted_beside_the_sensors():
     cfg = read("camera=front_wrist sensors=[imu] camera.cameras.0.width=100")
     assert [item.name for item in cfg.all_sensors().values()] == ["front", "wrist", "imu"]
@@ -87,12 +88,14 @@ def test_the_standard_budget_is_the_planners_own():
     assert PlanBudget.of(budget) == PlanBudget()
 
 
+@pytest.mark.slow
 def test_quick_tries_less_and_thorough_more():
     quick, standard, thorough = (read(f"planner={name}").planner for name in ("quick", "standard", "thorough"))
     for key in ("goal_waves", "searches", "rescues", "motion_queries", "work"):
         assert getattr(quick, key) < getattr(standard, key) < getattr(thorough, key)
 
 
+@pytest.mark.slow
 def test_chosen_groups_are_part_of_the_header_of_a_data_set():
     standard = header_of(read(""))["config"]
     chosen = header_of(read("camera=front planner=quick"))["config"]
@@ -106,11 +109,13 @@ def test_every_experiment_composes(name: str):
     assert cfg.pictures == 0 or cfg.render
 
 
+@pytest.mark.slow
 def test_the_command_line_overrides_an_experiment():
     cfg = read("experiment=training_set successes=5 randomization=none")
     assert (cfg.successes, cfg.randomization.name, cfg.camera.name, cfg.render) == (5, "none", "front_wrist", True)
 
 
+@pytest.mark.slow
 def test_an_experiment_that_sweeps_is_every_combination():
     found = jobs("-m experiment=difficulty task=open_drawer")
     assert [job.cfg.randomization.name for job in found] == ["none", "light", "full"]
@@ -118,16 +123,19 @@ def test_an_experiment_that_sweeps_is_every_combination():
     assert (one.cfg.randomization.name, more) == ("light", [])
 
 
+@pytest.mark.slow
 def test_several_experiments_make_a_run_each_but_a_sweep_must_be_alone():
     assert [job.cfg.successes for job in jobs("-m experiment=smoke,training_set task=open_drawer")] == [None, 500]
     with pytest.raises(ConfigError, match=r"and difficulty is a sweep\. Expected it alone"):
         jobs("-m experiment=smoke,difficulty task=open_drawer")
 
 
+@pytest.mark.slow
 def test_experiment_null_chooses_no_experiment():
     assert header_of(read("experiment=null")) == header_of(read(""))
 
 
+@pytest.mark.slow
 def test_a_job_of_a_sweep_runs_alone_whatever_its_experiment_says():
     job = jobs("-m experiment=difficulty task=open_drawer launcher=joblib")[1]
     job.cfg.out = "data/x"

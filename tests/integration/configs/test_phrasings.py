@@ -83,6 +83,7 @@ def loaded(cfg: ObjectCfg, seed: int, folder: Path) -> ObjectAsset:
     return load_object(own, rng=stream(0, "layout"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 def test_a_task_and_its_steps_are_said_in_several_ways(task: str, tmp_path: Path):
     cfg = load(task)

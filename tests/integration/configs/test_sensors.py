@@ -23,6 +23,7 @@ def read(*overrides: str, config_dirs: tuple[Path, ...] = ()) -> CollectCfg:
     return load("open_drawer", *overrides, config_dirs=config_dirs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("robot", ROBOTS.names())
 def test_every_yaml_is_a_sensor_of_its_name_on_every_robot(robot: str):
     names = option_names("sensor")
@@ -49,6 +50,7 @@ def test_a_named_sensor_can_be_changed_and_others_added():
     assert [sensor.name for sensor in cfg.sensors] == ["front", "imu", "still"]
 
 
+@pytest.mark.slow
 def test_a_named_camera_of_images_can_be_changed_alone_and_is_a_sensor_of_its_name():
     cfg = read("images.cameras=[wrist,front]", "images.cameras.0.width=160", "sensors=[front]", "sensors.0.height=99")
     wrist, front = cfg.images.cameras
@@ -68,6 +70,7 @@ def test_a_camera_of_images_that_nobody_named_cannot_be_changed():
         read("images.cameras.0.width=160")
 
 
+@pytest.mark.slow
 def test_a_folder_of_the_user_adds_sensors_and_tasks_that_name_them(tmp_path: Path):
     for group in ("sensor", "task"):
         (tmp_path / group).mkdir()
@@ -113,6 +116,7 @@ def test_a_mistake_names_its_key(overrides: list[str], message: str):
     assert caught.value.message.startswith(message)
 
 
+@pytest.mark.slow
 def test_a_header_is_read_back_with_its_sensors_and_without_any():
     cfg = read("sensors=[wrist,imu]")
     header = {item.name: plain(getattr(cfg, item.name)) for item in fields(EpisodeCfg)}
@@ -169,6 +173,7 @@ def thermometer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "configs"
 
 
+@pytest.mark.slow
 def test_a_sensor_of_another_distribution_is_configured_like_ours(thermometer: Path):
     (sensor,) = read("sensors=[fever]", config_dirs=(thermometer,)).sensors
     assert type(sensor).__name__ == "ThermometerCfg"

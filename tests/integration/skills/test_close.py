@@ -120,6 +120,7 @@ def test_a_slider_is_pushed_three_millimetres_past_closed(skill: Close, opened: 
     assert skill.default_target() == pytest.approx(0.1 - np.sign(opened) * 0.003)
 
 
+@pytest.mark.slow
 def test_a_door_is_pushed_a_little_more_than_a_degree_past_closed(config: Callable[..., CollectCfg]) -> None:
     with EpisodeRunner(config("close_microwave")) as runner:
         episode = runner.episode(0)
@@ -129,6 +130,7 @@ def test_a_door_is_pushed_a_little_more_than_a_degree_past_closed(config: Callab
         assert skill.default_target() == pytest.approx(skill.part.openness.closed - skill.part.openness.sign * 0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["close_drawer", "close_microwave"])
 def test_a_part_at_its_stop_is_let_go_of_at_once(config: Callable[..., CollectCfg], task: str) -> None:
     with EpisodeRunner(config(task)) as runner:

@@ -72,6 +72,7 @@ def test_a_skill_that_executes_has_a_task_here() -> None:
     assert sorted(TASKS) == EXECUTING
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXECUTING)
 def test_a_skill_is_asked_in_the_order_of_the_contract(
     name: str, config: Callable[..., CollectCfg], monkeypatch: pytest.MonkeyPatch

@@ -210,6 +210,7 @@ def test_a_hook_leads_half_as_fast_as_fingers_that_hold(skill: Open) -> None:
     assert hook.closed_gripper
 
 
+@pytest.mark.slow
 def test_a_hand_that_pinches_the_edge_of_a_lid_turns_with_the_lid(config: Callable[..., CollectCfg]) -> None:
     with EpisodeRunner(config("object=laptop", "skill=open")) as runner:
         skill = runner.plan(0)

@@ -216,6 +216,7 @@ def test_a_drawer_that_could_be_pushed_further_in_is_closed_when_flush(write: Wr
     assert (part.openness.closed, part.openness.open) == (0.0, 0.25)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("generator", "name"), [(microwave, "door"), (drawer, "drawer")])
 def test_the_annotation_of_a_generated_object_is_found_again(generator: Any, name: str, tmp_path: Path) -> None:
     for seed in range(12):

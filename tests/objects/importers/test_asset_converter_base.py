@@ -198,6 +198,7 @@ def test_an_asset_path_is_required():
         MeshConverterCfg()
 
 
+@pytest.mark.slow
 def test_a_usd_is_made_when_its_path_is_first_read(brick: Path, tmp_path: Path):
     pytest.importorskip("pxr", reason="the extra usd is not installed")
     made = MeshConverter(MeshConverterCfg(asset_path=str(brick)))  # as in Isaac Lab's examples

@@ -88,6 +88,7 @@ def test_the_second_time_it_comes_from_the_cache_and_a_changed_file_is_noticed(c
     assert second.articulation.part("door").openness.open == pytest.approx(1.2)
 
 
+@pytest.mark.slow
 def test_a_process_reads_it_once_until_a_file_changes_or_an_annotation_comes(
     cfg: ObjectCfg, urdf: Path, monkeypatch: pytest.MonkeyPatch
 ):

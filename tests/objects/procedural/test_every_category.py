@@ -387,6 +387,7 @@ def test_the_annotator_finds_the_same_from_the_urdf_alone(category: str, seeds: 
             assert np.linalg.norm(heads[0] - heads[1]) < 0.035, (seed, ours.name, heads)
 
 
+@pytest.mark.slow
 def test_every_kind_of_part_and_of_handle_is_there() -> None:
     parts = [part for name in CATEGORIES for seed in range(12) for part in make(name, seed).articulation.parts.values()]
     assert {part.kind for part in parts} == set(PartKind)

@@ -39,6 +39,7 @@ def test_the_opening_behind_the_part_is_hollow(category: str, client: int, cache
         p.removeBody(body, physicsClientId=client)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("category", GENERATORS)
 def test_parameters_stay_in_their_ranges(category: str) -> None:
     for seed in range(200):
@@ -64,6 +65,7 @@ def test_parameters_stay_in_their_ranges(category: str) -> None:
             assert part.handle.type in (HandleType.bar, HandleType.knob)
 
 
+@pytest.mark.slow
 def test_objects_vary() -> None:
     ovens = [microwave.generate(seed) for seed in range(40)]
     assert {oven.parameters["hinge_side"] for oven in ovens} == {"left", "right"}

@@ -11,6 +11,8 @@ from unlatch.robots.description import base_pose
 from unlatch.robots.from_urdf.reach import ReachModel, ReachRegion
 from unlatch.solver.kinematics import Kinematics
 
+pytestmark = pytest.mark.slow
+
 REACH = ReachModel(ReachRegion((0.54, 0.0, 0.34), (0.10, 0.18, 0.12)), Kinematics.from_urdf)
 
 

@@ -52,6 +52,7 @@ def views(world: World) -> list[AttributeView]:
     ]
 
 
+@pytest.mark.slow
 def test_every_attribute_follows_its_distribution_and_reads_back():
     with World(WorldCfg()) as world:
         made = views(world)

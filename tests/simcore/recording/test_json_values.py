@@ -22,6 +22,7 @@ PLAIN = st.recursive(
 OBJECTS = st.dictionaries(st.text(max_size=6).filter(lambda key: key != "sha256"), PLAIN, max_size=4)
 
 
+@pytest.mark.slow
 @pytest.mark.property
 @given(content=OBJECTS)
 def test_plain_values_come_back_to_the_last_bit(content):

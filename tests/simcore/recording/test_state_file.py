@@ -18,6 +18,7 @@ DTYPES = st.sampled_from([np.float64, np.float32, np.float16, np.int64, np.int32
 ARRAYS = DTYPES.flatmap(lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, min_side=0, max_side=4)))
 
 
+@pytest.mark.slow
 @pytest.mark.property
 @pytest.mark.parametrize(("encode", "decode"), [(encode_npz, decode_npz), (encode_state, decode_state)])
 @given(arrays=st.dictionaries(KEYS, ARRAYS, max_size=4))

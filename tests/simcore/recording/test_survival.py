@@ -132,6 +132,7 @@ def test_eight_writers_that_begin_in_the_other_order_make_every_episode_once(tmp
     assert_complete(folder, total)
 
 
+@pytest.mark.slow
 def test_of_two_configurations_that_begin_at_once_one_is_refused(tmp_path):
     for attempt in range(5):
         folder = tmp_path / str(attempt)

@@ -118,6 +118,7 @@ def test_all_triangles_are_drawn_of_a_link_around_the_camera():
     assert pixel_m == pytest.approx(3.0 / pinhole.fx, rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [dense_box, dense_ball, half_ball])
 def test_larger_pixels_need_fewer_triangles(make: Callable[[], ShapeGeometry]):
     counts = [len(make().faces), *(len(simplify_shape(make(), level).faces) for level in LEVELS)]
@@ -125,6 +126,7 @@ def test_larger_pixels_need_fewer_triangles(make: Callable[[], ShapeGeometry]):
     assert 0 < counts[-1] < counts[0] / 10
 
 
+@pytest.mark.slow
 def test_the_panda_has_a_fifth_of_its_triangles_at_pixels_of_four_millimetres(panda_shapes: list[ShapeGeometry]):
     counts = [sum(len(simplify_shape(shape, level).faces) for shape in panda_shapes) for level in (0, 2, 5)]
     full = sum(len(shape.faces) for shape in panda_shapes)
@@ -132,6 +134,7 @@ def test_the_panda_has_a_fifth_of_its_triangles_at_pixels_of_four_millimetres(pa
     assert counts[1] < full / 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [0, 2, 4])
 def test_surfaces_of_the_panda_are_at_most_half_a_pixel_apart(panda_shapes: list[ShapeGeometry], level: int):
     pixel_m = FINEST_PIXEL_M * 2.0**level
@@ -222,6 +225,7 @@ def drawn_triangles(renderer: PygfxRenderer) -> int:
     return sum(len(mesh.geometry.indices.data) for mesh in renderer.stage.poses())
 
 
+@pytest.mark.slow
 def test_a_picture_looks_the_same_and_its_depth_and_links_are_equal(panda_world: Callable[..., World]):
     full, simplified = PygfxRenderer(all_triangles=True), PygfxRenderer()
     expected_world, world = panda_world(full), panda_world(simplified)
@@ -236,6 +240,7 @@ def test_a_picture_looks_the_same_and_its_depth_and_links_are_equal(panda_world:
         assert np.percentile(difference, 99.0) <= 8, distance_m
 
 
+@pytest.mark.slow
 def test_fewer_triangles_are_drawn_from_further_away_and_more_for_a_fine_picture(panda_world: Callable[..., World]):
     renderer = PygfxRenderer()
     world = panda_world(renderer)
@@ -248,6 +253,7 @@ def test_fewer_triangles_are_drawn_from_further_away_and_more_for_a_fine_picture
     assert counts[0] > drawn_triangles(renderer) > counts[1]
 
 
+@pytest.mark.slow
 def test_an_image_does_not_depend_on_where_the_camera_was_before(panda_world: Callable[..., World]):
     def pose_and_render(renderer: PygfxRenderer, world: World, distances_m: list[float]) -> RawImages:
         for distance_m in distances_m:
@@ -261,6 +267,7 @@ def test_an_image_does_not_depend_on_where_the_camera_was_before(panda_world: Ca
     np.testing.assert_array_equal(found.rgb, expected.rgb)
 
 
+@pytest.mark.slow
 def test_transparent_shapes_are_drawn_with_all_triangles(panda_world: Callable[..., World]):
     renderer = PygfxRenderer()
     world = panda_world(renderer)

@@ -31,6 +31,7 @@ def test_structs_are_known_without_another_run_of_the_parser(monkeypatch: pytest
         assert ffi.cast(name, 7)
 
 
+@pytest.mark.slow
 def test_types_are_those_that_cffi_reads_itself(monkeypatch: pytest.MonkeyPatch, unread: None):
     names = (*NAMES, *ARRAYS, *NUMBERS)
     read_by_cffi = [ffi.typeof(name) for name in names]

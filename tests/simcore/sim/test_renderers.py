@@ -169,6 +169,7 @@ def test_a_fine_picture_shows_the_same_scene(world: World):
     assert np.abs(fine - plain).mean() < 12.0
 
 
+@pytest.mark.slow
 def test_a_larger_picture_without_smoothing_that_is_shrunk_shows_what_a_fine_one_does(world: World):
     if not world.renderer.draws_colours:
         pytest.skip(f"renderer={world.renderer.name} draws no colours")

@@ -70,6 +70,7 @@ def test_noise_has_its_standard_deviation_and_correlation_time():
     assert FRAME_S * (sum(correlation) - 0.5) == pytest.approx(0.5, abs=0.06)
 
 
+@pytest.mark.slow
 def test_targets_leave_the_plan_in_free_motion_and_less_while_the_part_is_led():
     cfg = DisturbCfg(free_rad=0.03, follow_rad=0.004)
     off = {phase: [] for phase, _ in STRETCHES}

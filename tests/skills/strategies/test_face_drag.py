@@ -100,6 +100,7 @@ def test_friction_is_the_last_resort(make_object: MakeObject):
     assert not any(name.startswith("drag") for name, _ in with_bar)
 
 
+@pytest.mark.slow
 def test_a_panel_that_only_friction_opens_starts_closed(make_object: MakeObject):
     asset, part = sliding_panel(make_object)
     assert dragged_start(asset, part, HAND, (0.085, 0.102)) == CLOSED

@@ -44,6 +44,7 @@ def candidates(asset: ObjectAsset, meter: WorkMeter | None, *, floor_m: float = 
     )
 
 
+@pytest.mark.slow
 def test_grasps_are_the_same_with_a_limit_that_is_not_reached(can: ObjectAsset):
     meter = WorkMeter(10**9)
     limited = [found.T_world_tool.p for found in candidates(can, meter)]
@@ -87,6 +88,7 @@ def test_a_preferred_grasp_comes_first_at_the_price_of_one(cup: ObjectAsset) -> 
     assert meter.beside <= 30, "grasps of less cost were fitted before it"
 
 
+@pytest.mark.slow
 def test_of_grasps_near_a_preferred_one_the_nearest_comes_first(cup: ObjectAsset) -> None:
     for wanted in first(cup, 24):
         (found,) = first(cup, 1, preferred=wanted.T_world_tool)
@@ -100,6 +102,7 @@ def test_an_avoided_grasp_comes_last(cup: ObjectAsset) -> None:
     assert all(not np.allclose(each.T_world_tool.p, best.T_world_tool.p, atol=1e-6) for each in others)
 
 
+@pytest.mark.slow
 def test_from_the_side_a_cup_is_held_around_its_outside_and_low_enough_for_a_shelf(cup: ObjectAsset) -> None:
     found = first(cup, 8, side=GraspSide.side)
     assert all(each.T_world_tool.R[2, 0] > -0.65 for each in found)

@@ -95,6 +95,7 @@ def test_fingers_open_less_below_an_overhanging_top(make_object: MakeObject, abo
     assert grasp is None or grasp.width_m < BAR_M + 0.03
 
 
+@pytest.mark.slow
 def test_an_edge_opens_until_a_finger_fits_behind_it(make_object: MakeObject):
     start = {}
     for overhang in (0.0, 0.06):
@@ -113,6 +114,7 @@ def test_an_edge_opens_until_a_finger_fits_behind_it(make_object: MakeObject):
     assert start[0.06][0] > start[0.0][0] + 0.02
 
 
+@pytest.mark.slow
 def test_a_handle_that_no_hand_fits_while_closed_starts_ajar(make_object: MakeObject):
     asset, part = Drawer(overhang_m=0.06, above_m=0.03).made(make_object)
     fit = HandFit(asset, part, HAND, approach_m=0.1)
@@ -133,6 +135,7 @@ def test_only_the_part_may_be_between_the_fingers(make_object: MakeObject):
     assert HandFit(asset, part, HAND, approach_m=0.1).grasp(0.0) is None
 
 
+@pytest.mark.slow
 def test_a_part_in_which_no_hand_fits_keeps_its_start(make_object: MakeObject):
     asset, part = Drawer(standoff_m=-0.004).made(make_object)
     assert widened_start((0.0, 0.0), part, HandFit(asset, part, HAND, approach_m=0.1)) == (0.0, 0.0)
@@ -230,6 +233,7 @@ def wheel(make_object: MakeObject, *, spoke_m: float) -> tuple[ObjectAsset, Part
     )
 
 
+@pytest.mark.slow
 def test_a_wheel_is_held_at_a_spoke_beside_the_others(make_object: MakeObject):
     asset, part = wheel(make_object, spoke_m=0.055)
     fit = HandFit(asset, part, HAND, approach_m=0.1)
@@ -244,6 +248,7 @@ def test_a_wheel_is_held_at_a_spoke_beside_the_others(make_object: MakeObject):
         assert 0.018 < abs(height) < 0.055  # beyond the spokes across, half a finger away, and on the upright
 
 
+@pytest.mark.slow
 def test_a_wheel_whose_spokes_are_too_short_for_fingers_is_held_nowhere(make_object: MakeObject):
     asset, part = wheel(make_object, spoke_m=0.025)
     assert HandFit(asset, part, HAND, approach_m=0.1).grasp_shifts((0.0, 0.0)) == [0.0]

@@ -82,6 +82,7 @@ def test_no_spot_lies_off_the_face_or_near_the_hinge(make_object: MakeObject):
         assert 0.1 <= y <= 0.4 - 0.008
 
 
+@pytest.mark.slow
 def test_without_a_fitting_spot_the_annotated_one_is_tried(make_object: MakeObject):
     asset, part = door(make_object, spot_y=0.2, height=0.01)
     assert shifts(asset, part) == []
@@ -90,6 +91,7 @@ def test_without_a_fitting_spot_the_annotated_one_is_tried(make_object: MakeObje
     assert not setting.keypoint_shifts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("category", ["microwave", "box"])
 def test_a_part_that_stands_open_is_pushed_further_from_inside(category: str):
     asset = load_object(ObjectCfg(category, category, instance="3"), rng=np.random.default_rng(0))
@@ -127,6 +129,7 @@ def slatted_door(make_object: MakeObject, gap_m: float, *, upright: bool = True)
     return hinged(make_object, body, leaf, 0.25, handle)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("gap_m", "upright", "even"), [(0.0, True, True), (0.02, True, False), (0.02, False, False)])
 def test_a_hand_that_pushes_between_slats_does_not_slide(
     make_object: MakeObject, gap_m: float, upright: bool, even: bool

@@ -74,6 +74,7 @@ def test_a_thing_at_the_handle_blocks_contact(from_handle, refused):
     is_told(diagnosis, pair)
 
 
+@pytest.mark.slow
 def test_a_thing_before_the_handle_blocks_the_approach(from_handle, refused):
     pair = ("panda_hand", "curtain")
     diagnosis = refused(lambda q, s, *_: pair if s == 0.05 and 0.04 < from_handle(q, 0.05) < 0.09 else None)
@@ -81,6 +82,7 @@ def test_a_thing_before_the_handle_blocks_the_approach(from_handle, refused):
     is_told(diagnosis, pair)
 
 
+@pytest.mark.slow
 def test_a_thing_behind_the_open_door_blocks_the_retreat(from_handle, refused):
     pair = ("panda_link6", "lamp")
     diagnosis = refused(lambda q, s, *_: pair if s > 0.79 and from_handle(q, 0.8) > 0.01 else None)
@@ -88,6 +90,7 @@ def test_a_thing_behind_the_open_door_blocks_the_retreat(from_handle, refused):
     is_told(diagnosis, pair)
 
 
+@pytest.mark.slow
 def test_an_obstacle_in_the_path_of_the_part_is_reported(refused):
     pair = ("panda_link6", "box/body")
     diagnosis = refused(lambda q, s, *_: pair if s > 0.5 else None)

@@ -252,6 +252,7 @@ def test_the_range_of_the_third_side_covers_random_triangles():
         assert largest - 0.1 <= third.max() <= largest + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.property
 def test_nothing_feasible_is_called_a_contradiction():
     rng = np.random.default_rng(11)

@@ -173,6 +173,7 @@ def test_a_plane_out_of_reach_is_reported_in_metres(gantry, explain):
     assert diagnosis.evidence["active_bounds"] == ["z at its upper limit 1.000 m"]
 
 
+@pytest.mark.slow
 def test_one_narrowed_joint_of_an_arm_with_seven_is_the_one_that_is_named(arm, door, open_setting):
     low = replace(arm, q_upper=np.where(np.arange(7) == 3, -2.9, arm.q_upper), symmetric_gripper=False)
     diagnosis, _ = explain_goal(open_setting.constraint_list, low, door(x=0.85), UNKNOWN)

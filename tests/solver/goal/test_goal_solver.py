@@ -146,6 +146,7 @@ def test_a_cost_of_any_weight_counts_and_is_reported(solver, arm, door, open_set
     assert away <= float(((T_free @ tail - scene.keypoints["articulated_object_tail"]) ** 2).sum()) + 1e-9
 
 
+@pytest.mark.slow
 def test_a_range_of_angles_need_not_lie_evenly_about_the_wanted_one(solver, arm, door, row_term):
     x, a = np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0])
     near = row_term(AxisRow(x, a, 0.0, 0.05, 0.0), "near")

@@ -182,6 +182,7 @@ def assert_slides_only_along(line, path, scene, arm, *, at_most):
     return max(slid)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slide", [Slide.edge, Slide.across])
 def test_the_contact_slides_along_its_line_only_and_only_so_far(slide, arm, door, close_setting):
     scene, s_values = door(x=0.85, s=1.2, yaw=0.3), np.linspace(1.2, -0.03, 25)

@@ -158,6 +158,7 @@ def test_a_goal_that_collides_is_passed_over_for_another(arm, request_open, toy_
     assert np.abs(other.keyframes[2].q - free).max() > 0.3
 
 
+@pytest.mark.slow
 def test_a_blocked_way_is_gone_around_and_said(arm, request_open, toy_checker):
     def post(q, s, gripper, allowed):
         p = arm.kinematics.pose(q).p
@@ -171,6 +172,7 @@ def test_a_blocked_way_is_gone_around_and_said(arm, request_open, toy_checker):
     assert "is blocked by panda_hand and post" in result.notices[0]
 
 
+@pytest.mark.slow
 def test_out_of_reach_is_reported_in_the_words_of_the_yaml(arm, door, request_open):
     result = plan(request_open(scene=door(x=2.0)))
     assert not result.found
@@ -181,6 +183,7 @@ def test_out_of_reach_is_reported_in_the_words_of_the_yaml(arm, door, request_op
     assert "found=False" in repr(result)
 
 
+@pytest.mark.slow
 def test_a_contradiction_of_this_object_is_reported(request_open, open_setting, arm):
     extra = {
         "name": "from above",
@@ -234,6 +237,7 @@ def test_a_first_look_reports_how_far_it_came_without_a_worked_out_reason(reques
     assert "stopped_by" not in lost.diagnosis.evidence
 
 
+@pytest.mark.slow
 def test_a_path_that_ends_early_says_where_and_why(arm, door, request_open):
     result = plan(request_open(scene=door(x=0.95), follow_to=-2.5, budget=PlanBudget(goal_waves=1)))
     assert not result.found
@@ -277,6 +281,7 @@ def test_no_way_there_is_motion_blocked(arm, request_open, toy_checker):
     assert "no way around panda_link3 and cage" in result.diagnosis.message
 
 
+@pytest.mark.slow
 def test_a_search_stops_once_its_work_is_spent_and_says_so(arm, request_open, toy_checker):
     def blocked(work):
         checker = toy_checker(
@@ -296,6 +301,7 @@ def test_a_search_stops_once_its_work_is_spent_and_says_so(arm, request_open, to
     assert (again.counts, again.diagnosis) == (short.counts, short.diagnosis)
 
 
+@pytest.mark.slow
 def test_a_larger_budget_is_not_advised_where_it_is_proved_that_no_pose_meets_the_constraints(arm, request_open):
     setting = request_open().setting
     down, up = (

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 THERE = (
     "import sys; from unlatch.solver.planning.timing import load_toppra; toppra = load_toppra(); "
     "print('matplotlib.figure' in sys.modules, 'scipy.interpolate' in sys.modules, 'scipy.sparse' in sys.modules)"

@@ -52,6 +52,7 @@ def post_ahead(arm):
     return lambda q, *_: ("panda_link4", "post") if 0.4 < np.linalg.norm(q - home) < 0.5 and q[1] > -0.7 else None
 
 
+@pytest.mark.slow
 def test_with_variety_0_other_random_numbers_give_the_same_plan(arm, request_open, toy_checker):
     first, second = (plan(request_open(0.0), toy_checker(post_ahead(arm)), seed=seed) for seed in (1, 2))
     assert len(transit_of(first)) > 2
@@ -59,12 +60,14 @@ def test_with_variety_0_other_random_numbers_give_the_same_plan(arm, request_ope
         np.testing.assert_array_equal(a.q, b.q)
 
 
+@pytest.mark.slow
 def test_with_variety_0_the_goal_does_not_depend_on_where_the_arm_starts(arm, request_open):
     elsewhere = arm.q_home + np.array([0.3, 0.2, -0.2, 0.1, 0.2, -0.1, 0.3])
     at_home, away = (plan(replace(request_open(0.0), q_current=q)) for q in (arm.q_home, elsewhere))
     np.testing.assert_array_equal(goal_of(at_home).q, goal_of(away).q)
 
 
+@pytest.mark.slow
 def test_with_variety_0_the_goal_changes_little_in_most_small_moves_of_the_object(request_open, drawer):
     goals = [goal_of(plan(request_open(0.0, drawer(y=0.1 + 0.005 * i)))).q for i in range(7)]
     steps = np.abs(np.diff(goals, axis=0)).max(axis=1)
@@ -72,6 +75,7 @@ def test_with_variety_0_the_goal_changes_little_in_most_small_moves_of_the_objec
     assert np.median(steps) < 0.05
 
 
+@pytest.mark.slow
 def test_with_variety_1_plans_of_one_scene_differ_and_meet_the_constraints(arm, request_open):
     request = request_open(1.0, grasp_room_m=0.04)
     results = [plan(request, seed=seed) for seed in range(6)]
@@ -89,6 +93,7 @@ def test_with_variety_1_plans_of_one_scene_differ_and_meet_the_constraints(arm, 
             assert np.all(segment.q <= arm.q_upper + 1e-9)
 
 
+@pytest.mark.slow
 def test_with_variety_1_a_free_transit_leaves_the_straight_line(request_open, toy_checker):
     q = transit_of(plan(request_open(1.0), toy_checker(lambda *_: None)))
     line = (q[-1] - q[0]) / np.linalg.norm(q[-1] - q[0])
@@ -113,6 +118,7 @@ def test_the_pace_lies_between_the_slowest_and_the_usual_one(variety, slowest):
     assert max(paces) == pytest.approx(1.0, abs=0.01)
 
 
+@pytest.mark.slow
 def test_the_turn_of_the_hand_uses_the_room_of_its_constraints_evenly(arm, drawer, open_setting):
     scene = drawer()
     rows = tuple(term.row(dict(arm.tool_keypoints), scene) for term in open_setting.constraint_list)

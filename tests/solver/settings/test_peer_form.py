@@ -290,6 +290,7 @@ ODD_VALUES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_any_value_in_any_place_loads_or_is_one_line(name):
     def places(tree, path=()):

@@ -447,6 +447,7 @@ def runner(sets: dict[str, DataSet]) -> Iterator[EpisodeRunner]:
         yield opened
 
 
+@pytest.mark.slow
 @pytest.mark.integration
 @pytest.mark.parametrize("name", PHYSICAL_FORGERIES)
 def test_only_a_replay_finds_what_physics_decides(
@@ -463,12 +464,14 @@ def test_only_a_replay_finds_what_physics_decides(
     assert any(problem.startswith(said) for problem in problems), problems
 
 
+@pytest.mark.slow
 @pytest.mark.integration
 def test_a_replay_from_the_configuration_reproduces_an_honest_record(sets: dict[str, DataSet], runner: EpisodeRunner):
     assert sets["opened"].read(0).applied["firings"]
     assert list(replay_problems(runner, sets["opened"].read(0))) == []
 
 
+@pytest.mark.slow
 @pytest.mark.integration
 def test_the_command_replays_and_names_the_array_the_frame_and_both_values(
     sets: dict[str, DataSet], run_command: Callable[..., tuple[int, str, str]], tmp_path: Path

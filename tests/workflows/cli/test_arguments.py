@@ -53,6 +53,7 @@ def test_lists_print_one_line_for_each_entry(what: str, capsys: pytest.CaptureFi
     assert all(len(line.split("  ", 1)) == 2 for line in lines), lines
 
 
+@pytest.mark.slow
 def test_cfg_job_prints_the_composed_yaml(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -48,6 +48,7 @@ def run(*arguments: object) -> int:
     return command_table.main(["annotate", *map(str, arguments)])
 
 
+@pytest.mark.slow
 def test_annotation_and_picture_lie_beside_the_urdf(cwd: Path, capsys: pytest.CaptureFixture[str]):
     put(cwd / "a")
     assert run("a") == 0
@@ -255,6 +256,7 @@ def assert_mutants_are_annotated_or_refused(
     return codes
 
 
+@pytest.mark.slow
 def test_mutated_urdfs_are_annotated_or_refused(cwd: Path, capsys: pytest.CaptureFixture[str]):
     codes = assert_mutants_are_annotated_or_refused(cwd, capsys, first=0, count=8)
     assert sum(codes.values()) == 8

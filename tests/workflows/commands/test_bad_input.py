@@ -39,6 +39,7 @@ def cwd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "message"), table())
 def test_wrong_input_is_one_line(command: str, message: str, cwd: Path, assert_refused: Refused):
     said = assert_refused(*shlex.split(command), text="", folder=cwd)
@@ -113,6 +114,7 @@ def test_a_keypoint_off_the_part_raises_an_error(cwd: Path, monkeypatch: pytest.
     assert_refused(*words, text="articulated_object_head", folder=cwd)
 
 
+@pytest.mark.slow
 def test_another_configuration_in_the_same_folder_raises_an_error_with_the_keys(cwd: Path, assert_refused: Refused):
     DataSet.create_or_resume(cwd / "set", header=header_of(load("open_microwave"))).close()
     words = ["collect", "task=open_microwave", "out=set", "seed=3", "world.solver_iterations=90"]

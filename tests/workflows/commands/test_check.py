@@ -23,6 +23,7 @@ def test_a_robot_inside_its_limits_has_no_problems(tmp_path: Path, capsys: pytes
     assert "0 episodes, all whole, every verdict agrees" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_folder_above_data_sets_names_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     data_set(tmp_path / "sweep" / "a")
     data_set(tmp_path / "sweep" / "b")

@@ -25,6 +25,7 @@ def listed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, tup
     return found
 
 
+@pytest.mark.slow
 def test_every_value_has_its_origin(capsys: pytest.CaptureFixture[str]):
     found = listed(
         capsys,
@@ -45,6 +46,7 @@ def test_every_value_has_its_origin(capsys: pytest.CaptureFixture[str]):
     assert found["skills.0.part"] == ("drawer", "configs/task/open_drawer.yaml")
 
 
+@pytest.mark.slow
 def test_a_users_own_file_is_named_with_its_path(capsys: pytest.CaptureFixture[str]):
     folder = ROOT / "examples" / "configs"
     found = listed(capsys, "open_microwave_gently", "--config-dir", str(folder))
@@ -52,12 +54,14 @@ def test_a_users_own_file_is_named_with_its_path(capsys: pytest.CaptureFixture[s
     assert found["task.regions.0.yaw_deg"][1] == "configs/task/open_microwave.yaml"
 
 
+@pytest.mark.slow
 def test_derived_values_have_their_origin(capsys: pytest.CaptureFixture[str]):
     found = listed(capsys, "object=oven", "skill=open")
     assert found["task.name"] == ("open_oven", "derived")
     assert found["object.category"] == ("oven", "configs/object/oven.yaml")
 
 
+@pytest.mark.slow
 def test_diff_lists_the_keys_in_which_two_tasks_differ(capsys: pytest.CaptureFixture[str]):
     assert main(["open_drawer", "diff=close_drawer"]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -60,6 +60,7 @@ def test_recorded_actions_score_what_was_recorded(here: Path):
     assert not evaluated.header["evaluate"]["end_at_violation"]
 
 
+@pytest.mark.slow
 @pytest.mark.integration
 def test_random_actions_are_never_clean(here: Path, capsys: pytest.CaptureFixture[str]):
     assert evaluate("policy=random", "episodes=3", "task.max_duration_s=4") == 0
@@ -69,6 +70,7 @@ def test_random_actions_are_never_clean(here: Path, capsys: pytest.CaptureFixtur
     assert check_dataset("eval") == []
 
 
+@pytest.mark.slow
 @pytest.mark.integration
 @pytest.mark.parametrize("name", ["stay", "Stayer"])
 def test_a_policy_of_the_users_own_is_found_in_the_current_folder(
@@ -98,6 +100,7 @@ def test_a_policy_of_the_users_own_is_found_in_the_current_folder(
     assert "share mean 0.0 % (95 % interval 0.0 to 79.3 %)" in said
 
 
+@pytest.mark.slow
 @pytest.mark.integration
 def test_a_bug_in_a_policy_ends_the_episode_not_the_run(here: Path):
     (here / "buggy.py").write_text("def act(observation):\n    raise KeyError('wrist')\n")
@@ -239,6 +242,7 @@ def test_an_observation_that_another_object_of_a_folder_lacks_is_named(here: Pat
     assert {record.skills[-1]["part"] for record in DataSet.open("other")} == {"drawer", "door"}
 
 
+@pytest.mark.slow
 @pytest.mark.integration
 def test_a_damaged_object_costs_only_the_episode_that_draws_it(here: Path, monkeypatch: pytest.MonkeyPatch):
     def load_or_raise(cfg: ObjectCfg, *, rng: np.random.Generator, number: int = 0) -> ObjectAsset:
@@ -273,6 +277,7 @@ class Stayer:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.integration
 def test_a_batched_policy_acts_as_one_per_worker_and_a_bug_ends_its_episode_only(
     here: Path, capsys: pytest.CaptureFixture[str]
@@ -287,6 +292,7 @@ def test_a_batched_policy_acts_as_one_per_worker_and_a_bug_ends_its_episode_only
     assert check_dataset("eval") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -312,6 +318,7 @@ def server() -> Iterator[str]:
     process.stdout.close()
 
 
+@pytest.mark.slow
 @pytest.mark.integration
 def test_a_policy_in_another_process_is_asked_over_tcp(here: Path, server: str):
     assert evaluate(f"policy=tcp://127.0.0.1:{server}", "episodes=2", "task.max_duration_s=1") == 0

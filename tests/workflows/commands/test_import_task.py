@@ -35,6 +35,7 @@ def test_a_written_task_can_be_checked(tmp_path: Path, capsys: pytest.CaptureFix
     assert "theirs.yaml exists already. Expected a new file. Add force=true" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_robot_of_the_user_lies_in_a_folder_robot(assert_refused: Callable[..., str], tmp_path: Path) -> None:
     robot = tmp_path / "my_arm.yaml"
     robot.write_text(yaml_text(replace(xarm6(), name="my_arm", urdf=urdf_reference(XARM))), encoding="utf-8")

@@ -48,6 +48,7 @@ def test_the_generator_of_a_new_plugin_makes_objects(here: Path, monkeypatch: py
     assert first.parameters == again.parameters != other.parameters
 
 
+@pytest.mark.slow
 def test_a_new_task_composes(here: Path):
     assert main(["task", "shut_it", "object=microwave", "skill=close", "part=door"]) == 0
     cfg = load("shut_it", config_dirs=["configs"])

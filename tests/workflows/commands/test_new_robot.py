@@ -56,6 +56,7 @@ def test_a_linkage_is_measured_as_it_moves():
     np.testing.assert_allclose(hand.keypoints["tool_head"], arm.keypoints["tool_head"], atol=2e-3)
 
 
+@pytest.mark.slow
 def test_an_arm_without_fingers_is_refused_with_what_is_missing(tmp_path: Path, assert_refused: Callable[..., str]):
     path = distribution_file("pybullet", "pybullet_data/xarm/xarm6_robot.urdf", where="the test")
     text = "has no arm with a gripper that moves. Expected a chain of at least 5 joints"
@@ -75,6 +76,7 @@ def test_a_mistake_is_one_line(arguments: list[str], message: str, tmp_path: Pat
     assert_refused(*arguments, text=message, folder=tmp_path)
 
 
+@pytest.mark.slow
 def test_a_urdf_of_a_distribution_is_named_by_it(tmp_path: Path):
     assert urdf_reference(XARM) == "distribution://pybullet/pybullet_data/xarm/xarm6_with_gripper.urdf"
     assert urdf_reference(tmp_path / "a.urdf") == str(tmp_path / "a.urdf")
@@ -88,6 +90,7 @@ def test_a_stated_model_that_is_not_there_is_named(tmp_path: Path):
         model_path(robot)
 
 
+@pytest.mark.slow
 def test_limits_of_a_robot_without_a_data_sheet_are_its_models():
     robot = RobotCfg(name="mine", arms=xarm6().arms, urdf=urdf_reference(XARM))
     assert list(limit_problems(robot, object_friction=0.8)) == []

@@ -224,6 +224,7 @@ def test_an_object_may_not_name_files_outside_its_folder(write_arm: Callable[...
         read_urdf(write_arm(with_meshes("../meshes", 1)))
 
 
+@pytest.mark.slow
 def test_check_shows_a_robots_hand_frame_and_what_does_not_fit(
     tmp_path: Path, run_command: Callable[..., tuple[int, str, str]]
 ):

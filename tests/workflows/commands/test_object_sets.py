@@ -36,6 +36,7 @@ def config(root: Path, *overrides: str) -> CollectCfg:
     return load("open_microwave", "object.source=partnet_mobility", f"object.root={root}", *overrides)
 
 
+@pytest.mark.slow
 def test_another_place_is_the_same_run_and_another_set_is_not(root: Path, tmp_path: Path):
     before = header_of(config(root))
     shutil.copytree(root, tmp_path / "moved")
@@ -50,6 +51,7 @@ def test_a_generated_object_adds_nothing():
     assert "objects" not in header_of(load("open_microwave"))
 
 
+@pytest.mark.slow
 def test_resuming_with_another_set_is_refused_with_the_ids_that_differ(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, assert_refused: Callable[..., str]
 ):
@@ -82,6 +84,7 @@ def _only(whole: str | None):
     return load_or_raise
 
 
+@pytest.mark.slow
 def test_one_damaged_object_does_not_keep_a_run_from_starting(root: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("unlatch.workflows.episode.asset_checks.load_object", _only("8"))
     check_assets(config(root))
@@ -92,6 +95,7 @@ def test_one_damaged_object_does_not_keep_a_run_from_starting(root: Path, monkey
         check_assets(config(root))
 
 
+@pytest.mark.slow
 def test_visible_damage_of_any_candidate_is_told_before_anything_is_loaded(root: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("unlatch.workflows.episode.asset_checks.load_object", _only("8"))
     (root / "microwave" / "7" / "mobility.urdf").unlink()

@@ -72,6 +72,7 @@ def test_a_recorded_episode_replays_to_the_bit(fixture, request, run, mode):
     assert "largest deviation 0 in" in out
 
 
+@pytest.mark.slow
 @pytest.mark.integration
 def test_every_array_that_the_world_fills_is_replayed(data_set):
     record = data_set.read(0)
@@ -104,6 +105,7 @@ def data_set_of_version_2(data_set: DataSet, tmp_path_factory: pytest.TempPathFa
     return DataSet.open(path)
 
 
+@pytest.mark.slow
 @pytest.mark.integration
 def test_an_episode_of_version_2_is_compared_in_64_bits(data_set, data_set_of_version_2):
     record = data_set_of_version_2.read(1)
@@ -116,6 +118,7 @@ def test_an_episode_of_version_2_is_compared_in_64_bits(data_set, data_set_of_ve
     assert 0.0 < deviation.value < 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.integration
 def test_an_episode_of_version_2_passes_the_check_beside_one_of_version_3(data_set, data_set_of_version_2, tmp_path):
     shutil.copytree(data_set_of_version_2.path, tmp_path / "mixed")
@@ -128,6 +131,7 @@ def test_an_episode_of_version_2_passes_the_check_beside_one_of_version_3(data_s
     assert [outcome.problems for outcome in replay_arrays(mixed, workers=1)] == [(), ()]
 
 
+@pytest.mark.slow
 @pytest.mark.integration
 def test_failed_episodes_replay_too(failures, run):
     assert {failures.read(n).code for n in failures.numbers()} <= {"timeout", "collision"}
@@ -137,6 +141,7 @@ def test_failed_episodes_replay_too(failures, run):
     assert "2 exact" in out
 
 
+@pytest.mark.slow
 @pytest.mark.integration
 def test_a_changed_action_is_detected(data_set):
     record = data_set.read(0)
@@ -172,6 +177,7 @@ def test_a_replay_with_another_object_raises_an_error(data_set):
         runner.replay(record)
 
 
+@pytest.mark.slow
 @pytest.mark.integration
 def test_a_damaged_episode_is_named_and_the_others_are_replayed(data_set, tmp_path, run):
     copy = tmp_path / "copy"
@@ -204,6 +210,7 @@ def test_wrong_input_is_one_line(data_set, assert_refused, arguments, message):
     assert_refused("replay", *words, text=message, folder=data_set.path)
 
 
+@pytest.mark.slow
 def test_differing_versions_are_named(data_set, run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(header, "versions_of", lambda names: dict.fromkeys(names, "0.0.1"))
     code, _, err = run(data_set.path, "episode=0")

@@ -148,6 +148,7 @@ def test_an_object_that_differs_from_the_recorded_one_is_reported(data_set: Data
     assert "its shape may differ" in notices[0]
 
 
+@pytest.mark.slow
 @pytest.mark.integration
 def test_a_page_refers_to_no_other_file_and_texts_cannot_end_its_script(data_set: DataSet, scene: RecordedScene):
     from unlatch.workflows.viewing.viewers.html import to_html
@@ -160,6 +161,7 @@ def test_a_page_refers_to_no_other_file_and_texts_cannot_end_its_script(data_set
     assert len(page) < 5e6
 
 
+@pytest.mark.slow
 @pytest.mark.integration
 def test_the_command_writes_a_page_and_the_data_set_stays_whole(data_set: DataSet, capsys: pytest.CaptureFixture[str]):
     assert command_table.main(["view", str(data_set.path), "episode=2"]) == 0
@@ -240,6 +242,7 @@ def test_a_missing_extra_is_named():
         import_extra("no_such_package_of_ours", extra="rerun")
 
 
+@pytest.mark.slow
 def test_every_visible_link_of_the_robot_has_a_mesh():
     meshes = link_meshes(read_urdf(model_path("franka_panda"), packages=True))
     assert {f"panda_link{index}" for index in range(8)} | {"panda_hand", "panda_leftfinger"} <= meshes.keys()

@@ -14,11 +14,13 @@ def check(*overrides: str) -> None:
     check_assets(cfg)
 
 
+@pytest.mark.slow
 def test_a_sensor_may_be_mounted_on_any_existing_link():
     check("sensors=[front,wrist,imu]")
     check("sensors=[{name: a, type: imu, mount: {body: drawer, link: body}}]")
 
 
+@pytest.mark.slow
 def test_a_region_out_of_reach_is_refused_with_how_far_off_it_is():
     message = (
         r"^task\.regions\[0\]\.center_m=\[2\.5, 0\.0\] puts 'drawer' out of reach of franka_panda\. Move the region "

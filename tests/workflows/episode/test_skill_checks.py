@@ -16,6 +16,7 @@ def check(task: str, *overrides: str) -> None:
     check_assets(cfg)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("task", "known"),
     [("open_microwave", ["abs", "normal", "fraction"]), ("close_microwave", ["zero", "dis_to_init", "fraction"])],
@@ -32,6 +33,7 @@ def test_a_mode_that_the_skill_does_not_have_is_refused(task: str, known: list[s
         assert caught.value.values["available"] == known
 
 
+@pytest.mark.slow
 def test_a_target_may_be_only_a_little_past_the_limits_of_the_joint() -> None:
     check("open_drawer", f"{FOLLOW}={{follow_joint: {{to: 0.2}}}}")
     check("open_drawer", f"{FOLLOW}={{follow_joint: {{to: 100%}}}}")
@@ -43,6 +45,7 @@ def test_a_target_may_be_only_a_little_past_the_limits_of_the_joint() -> None:
             check(task, f"{FOLLOW}={{follow_joint: {{to: {to}}}}}")
 
 
+@pytest.mark.slow
 def test_a_start_opening_beyond_the_part_is_refused() -> None:
     check("open_drawer", "task.openness.0.range=[0.0,0.2]")
     with pytest.raises(ConfigError, match=r"^task\.openness\[0\]\.range=\[0\.0, 0\.3\] exceeds .* at most 0\.25 m"):

@@ -57,6 +57,7 @@ def played(env: UnlatchEnv, record: EpisodeRecord) -> tuple[EpisodeRecord, dict[
     return env.record(), info, over
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "task",
     [
@@ -89,6 +90,7 @@ def test_recorded_actions_give_the_recorded_states_and_verdict(task: str):
     assert check_record(again) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("overrides", "code"),
     [
@@ -111,6 +113,7 @@ def test_failures_are_judged_as_in_collection(overrides: list[str], code: str | 
     assert check_record(again) == []
 
 
+@pytest.mark.slow
 def test_a_layout_without_a_plan_is_not_reached_for_a_policy():
     overrides = ["task.regions.0.center_m=[1.6,0.0]"]
     record = recorded("close_drawer", *overrides)
@@ -121,6 +124,7 @@ def test_a_layout_without_a_plan_is_not_reached_for_a_policy():
     assert (again.success, again.code) == (False, "not_reached")
 
 
+@pytest.mark.slow
 def test_gymnasiums_checks_pass():
     register_environments()
     env = gymnasium.make("unlatch/CloseDrawer-v0")
@@ -134,6 +138,7 @@ def test_every_task_is_registered():
     assert set(ids) <= set(gymnasium.registry)
 
 
+@pytest.mark.slow
 def test_resets_count_episodes_and_a_seed_restarts_the_count():
     env = UnlatchEnv("close_drawer")
     first, info_0 = env.reset(seed=3)
@@ -164,6 +169,7 @@ def test_concurrent_environments_do_not_affect_each_other():
     alone.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["joint_delta", "ee_delta"])
 def test_delta_actions_move_the_arm_by_the_given_change(mode: str):
     env = UnlatchEnv("close_drawer", overrides=[f"action.mode={mode}"])
@@ -185,6 +191,7 @@ def test_delta_actions_move_the_arm_by_the_given_change(mode: str):
         assert np.abs(moved[1:]).max() < 0.02
 
 
+@pytest.mark.slow
 def test_render_gives_a_picture():
     env = UnlatchEnv("close_drawer", render_mode="rgb_array")
     env.reset(seed=0)
@@ -214,6 +221,7 @@ def test_a_wrong_key_is_named_in_the_error(overrides: list[str], message: str):
         UnlatchEnv("close_drawer", overrides=overrides)
 
 
+@pytest.mark.slow
 def test_an_action_of_another_size_is_refused():
     env = UnlatchEnv("close_drawer")
     env.reset(seed=0)
@@ -249,6 +257,7 @@ def test_images_of_the_sensors_are_observed_and_change_nothing_else():
     assert np.array_equal(last[q], record.arrays[q][WorldCfg().frames(INITIAL_S) + 60])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("when", "success"), [("held", True), ("still", False)])
 def test_a_policy_whose_targets_never_stand_still_succeeds_once_the_goal_has_held(when: str, success: bool):
     record = recorded("close_drawer")
@@ -270,6 +279,7 @@ def test_a_policy_whose_targets_never_stand_still_succeeds_once_the_goal_has_hel
     assert check_record(made) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("task", "conventions"),
     [

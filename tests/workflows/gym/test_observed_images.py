@@ -67,6 +67,7 @@ def test_images_are_new_in_every_nth_frame_and_repeated_in_between_and_nothing_e
         assert not np.array_equal(always[4][key], always[5][key]), key
 
 
+@pytest.mark.slow
 @pytest.mark.integration
 @pytest.mark.parametrize("kinds", [["observation.images=[rgb]"], POINTS])
 def test_nothing_is_rendered_between_new_images_and_a_reset_makes_new_ones(

@@ -91,6 +91,7 @@ def test_each_worker_gets_the_action_of_its_own_observation(running: InferencePr
     assert answers == [[2.0, 7.0], [10.0, 9.0]]
 
 
+@pytest.mark.slow
 def test_the_process_counts_batches_and_actions_and_tells_them_at_its_end():
     with open_inference_process(Doubler, SPACES) as running:
         policy = connect(running)
@@ -136,6 +137,7 @@ def run_until_the_process_dies() -> None:
         policy.act({"x": np.array(-3.0)})
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_is_named_with_its_cause():
     with pytest.raises(PolicyServerError, match=r"process of the policy is gone \(killed by SIGKILL\)"):
         run_until_the_process_dies()
@@ -146,6 +148,7 @@ class Broken:
         raise ValueError("no weights")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("policy", "message"),
     [

@@ -115,6 +115,7 @@ def test_what_is_no_policy_is_refused():
         wrap_policy(3, ENV, name="number")
 
 
+@pytest.mark.slow
 @pytest.mark.integration
 def test_batch_false_gives_each_worker_a_batched_policy_of_its_own(counting: Any):
     options = ["policy=counting:Still", "batch=false", "task.max_duration_s=1", "out=eval"]

@@ -15,6 +15,7 @@ from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.recorded_config import config_of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

@@ -78,6 +78,7 @@ def stay(observation: dict[str, np.ndarray]) -> np.ndarray:
     return np.append(observation["robots.franka_panda.left.joint_positions"], 0.04)
 
 
+@pytest.mark.slow
 def test_a_demonstration_with_an_object_that_does_not_fit_fails_and_names_it(root: Path):
     with EpisodeRunner(config(root)) as runner:
         record = runner.run(1)
@@ -115,6 +116,7 @@ def test_a_later_skill_that_does_not_fit_ends_the_episode_of_a_policy(
     assert_error(record, "The second skill does not fit.")
 
 
+@pytest.mark.slow
 def test_an_opening_that_a_later_object_does_not_have_costs_only_its_episode(root: Path):
     cfg = config(root, "skill=open", "task.openness=[{object: object, part: drawer, range: [0.0, 9.0]}]")
     assets = load_assets(cfg, 0, None, np.random.default_rng(0))
@@ -122,6 +124,7 @@ def test_an_opening_that_a_later_object_does_not_have_costs_only_its_episode(roo
         with_derived_task(cfg, assets)
 
 
+@pytest.mark.slow
 def test_a_first_object_that_does_not_fit_is_refused_and_named(root: Path):
     with pytest.raises(ConfigError) as caught:
         check_assets(config(root), number=1)

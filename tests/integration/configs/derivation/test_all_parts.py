@@ -31,6 +31,7 @@ def oven(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_each_part_that_the_skill_fits_is_a_job_and_the_others_have_a_reason(oven: Path):
     words = (f"object={oven}", "skill=open", "part=all", "episodes=2")
     jobs, left_out = jobs_of(*words)
@@ -45,6 +46,7 @@ def test_each_part_that_the_skill_fits_is_a_job_and_the_others_have_a_reason(ove
     assert set(parts) | set(left_out) == set(knobs) | set(not_rotated)
 
 
+@pytest.mark.slow
 def test_an_object_of_the_library_needs_its_instance():
     names = set(
         load_object(
@@ -72,6 +74,7 @@ def test_a_skill_that_fits_no_part_says_why(tmp_path: Path):
         jobs_of("object=drawer", "object.instance=1", "skill=rotate", "part=all")
 
 
+@pytest.mark.slow
 def test_the_jobs_have_data_sets_of_their_own(
     oven: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):

@@ -55,6 +55,7 @@ def test_a_setting_that_is_left_out_is_derived_from_how_things_are():
     assert fill_skill_setting(own, asset, part, robot="franka_panda", arm=ARM, s=0.1) is own
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "seconds"),
     [
@@ -91,6 +92,7 @@ def test_what_a_task_states_is_kept_and_the_rest_is_derived():
     assert (kept.regions[0].yaw_deg, len(kept.regions), kept.language) == (3.0, 1, ["open it"])
 
 
+@pytest.mark.slow
 def test_each_episode_of_a_drawn_object_has_its_own_task():
     cfg = config("object=drawer", "skill=open")
     check_assets(cfg)
@@ -149,6 +151,7 @@ def test_a_skill_that_does_not_fit_is_refused_before_a_run():
         check_assets(config("object=drawer", "skill=rotate"))
 
 
+@pytest.mark.slow
 def test_the_start_that_a_task_states_is_what_its_goal_is_derived_for():
     asset = load_object(ObjectCfg("drawer", "drawer", instance="3"), rng=np.random.default_rng(0))
     goals = []
@@ -178,6 +181,7 @@ def test_an_object_alone_is_previewed_where_it_would_be_opened():
         config("object=toilet")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "acts"),
     [

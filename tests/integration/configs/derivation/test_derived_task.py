@@ -212,12 +212,14 @@ def test_a_path_stands_for_the_object_of_a_task_too(exported: Path, capsys: pyte
     assert content["object"]["root"] == "kitchen/oven.urdf"
 
 
+@pytest.mark.slow
 def test_the_instance_of_a_known_object_has_a_derived_task_too(capsys: pytest.CaptureFixture[str]):
     content = composed(capsys, "object=drawer", "object.instance=3", "skill=close")
     assert content["task"]["name"] == "close_drawer_3_drawer"
     assert content["task"]["goal"][0]["kind"] == "within_closed"
 
 
+@pytest.mark.slow
 def test_objects_of_a_folder_of_many_have_their_task_derived_in_each_episode(
     exported: Path, capsys: pytest.CaptureFixture[str]
 ):
@@ -233,6 +235,7 @@ def test_objects_of_a_folder_of_many_have_their_task_derived_in_each_episode(
     assert content["task"]["derived"] == {"skill": "open", "part": None, "openness": None}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("openness", "share"), [("0.9", 0.9), ("1", 0.96), ("full", 0.96)])
 def test_a_part_is_led_as_far_as_asked(openness: str, share: float, exported: Path, capsys: pytest.CaptureFixture[str]):
     content = composed(capsys, "object=kitchen", "skill=open", f"openness={openness}")
@@ -246,6 +249,7 @@ def test_a_part_is_led_as_far_as_asked(openness: str, share: float, exported: Pa
         assert share * opens.span <= led_to <= opens.span
 
 
+@pytest.mark.slow
 def test_the_objects_of_a_category_are_opened_as_far_as_asked(capsys: pytest.CaptureFixture[str]):
     content = composed(capsys, "object=oven", "skill=open", "openness=0.9")
     assert content["task"]["derived"] == {"skill": "open", "part": None, "openness": 0.9}
@@ -320,6 +324,7 @@ def test_a_skill_acts_on_the_first_part_that_it_is_for(skill: str, part: str | N
     assert part_acted_on("rotate", None, alone).name == "door"
 
 
+@pytest.mark.slow
 def test_a_free_object_has_no_part_for_a_skill_that_moves_one(capsys: pytest.CaptureFixture[str]):
     assert command_table.main(["preview", "object=mug"]) == 2
     assert "so skill=open does not fit it" in capsys.readouterr().err

@@ -165,6 +165,7 @@ def test_other_joints_are_held_closed(boxes_dir: Path, cache_dir: str, edit_urdf
     assert list(asset.friction) == ["joint_0"]
 
 
+@pytest.mark.slow
 def test_the_cache_is_used_until_a_file_changes(
     boxes_dir: Path, cache_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,7 @@ def parameters(seed: int, **keys: Any) -> dict[str, Any]:
     return dict(load_object(cfg, rng=np.random.default_rng(seed)).parameters)
 
 
+@pytest.mark.slow
 def test_a_value_a_list_and_a_range() -> None:
     where = {"doors": 1, "shelves": [0, 2], "width_m": {"min": 0.36, "max": 0.42}, "handle_kind": "bar"}
     found = [parameters(seed, where=where) for seed in range(8)]

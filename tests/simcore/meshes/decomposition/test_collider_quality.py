@@ -59,6 +59,7 @@ def test_links_without_surface_or_colliders_have_no_quality():
     assert collider_quality([box((1, 1, 1))], []) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("gap", "stands_out"), [(0.001, False), (0.05, True)])
 def test_faces_of_parts_that_nearly_meet_inside_a_solid_do_not_stand_out(gap: float, stands_out: bool):
     # the points are 15 mm apart: a gap of 1 mm is one that CoACD leaves, a hand reaches into neither

@@ -80,6 +80,7 @@ def test_a_curved_wall_is_made_of_as_few_plates_as_the_distance_allows():
         assert 0.1 - np.min(np.linalg.norm((patch[:, :2].max(axis=0) + patch[:, :2].min(axis=0)) / 2)) < 0.004
 
 
+@pytest.mark.slow
 def test_plates_get_coarser_only_while_there_are_too_many():
     # plates of 30 degrees stand 3 mm off their arc, of 36 degrees 5 mm, of 60 degrees 13 mm, which is for what would be
     # too many only

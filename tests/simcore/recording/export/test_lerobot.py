@@ -47,6 +47,7 @@ def expected_columns(record: EpisodeRecord) -> dict[str, np.ndarray]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("float_type", FloatType)
 def test_what_was_recorded_is_what_is_read(tmp_path: Path, make_set: MakeSet, float_type: FloatType):
     data_set = make_set([0, 1, 4])

@@ -67,6 +67,7 @@ def psnr_db(a: np.ndarray, b: np.ndarray) -> float:
     return float(10 * np.log10(255.0**2 / np.mean((a.astype(float) - b) ** 2)))
 
 
+@pytest.mark.slow
 def test_streams_are_taken_over_to_the_bit(tmp_path: Path, make_set: MakeSet):
     data_set = make_set([0, 1, 3])
     renders = render(data_set)

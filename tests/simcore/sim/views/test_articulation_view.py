@@ -346,6 +346,7 @@ def test_tendon_damping_slows_its_length(world: World, rig: Rig, put: Put) -> No
     assert dq(view)[0] == pytest.approx(4.0 / 8.0, rel=0.02)
 
 
+@pytest.mark.slow
 def test_tendon_limits_stop_its_length(world: World, rig: Rig, put: Put) -> None:
     view = rig(tendons=coupled())
     put(view, "tendon_limit_stiffnesses", 100.0)

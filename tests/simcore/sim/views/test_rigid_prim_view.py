@@ -167,6 +167,7 @@ def test_contact_offset_leaves_the_bounce(world: World, floor: Body, ball: Rigid
     assert bounce(world, ball) == pytest.approx(0.6, abs=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rest", [0.0, 0.002, 0.02])
 def test_rest_offset_is_the_distance_of_rest(
     floor: Body, ball: RigidPrimView, crate: RigidPrimView, put: Put, run: Run, rest: float

@@ -184,6 +184,7 @@ def test_an_error_of_an_older_version_without_a_note_is_made_again(collect):
     assert codes_of(data) == [None] * 5
 
 
+@pytest.mark.slow
 def test_a_run_that_adds_episodes_of_other_code_says_so(
     collect, set_code, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

@@ -76,6 +76,7 @@ def make_policy_set(folder: Path) -> None:
             data_set.write(record)
 
 
+@pytest.mark.slow
 def test_a_policy_is_counted_by_goal_and_by_clean_and_by_the_stage_it_reached(tmp_path: Path):
     make_policy_set(tmp_path / "policy")
     assert report(tmp_path / "policy", "pictures=0", f"out={tmp_path / 'page.html'}") == OK
@@ -161,6 +162,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_an_episode_that_cannot_be_read_is_named_with_the_reason_and_is_not_counted(
     damage: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -187,6 +189,7 @@ def test_an_episode_that_cannot_be_read_is_named_with_the_reason_and_is_not_coun
     assert reason in text
 
 
+@pytest.mark.slow
 def test_a_page_names_every_episode_that_cannot_be_read_and_the_terminal_the_first_ones(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
@@ -219,6 +222,7 @@ def test_a_page_of_whole_episodes_says_nothing_about_damage(alone: Path):
     assert "Left out" not in text
 
 
+@pytest.mark.slow
 def test_of_a_large_set_only_some_episodes_are_verified_and_the_page_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -272,6 +276,7 @@ def test_a_sweep_is_one_table_and_one_plot(sweep: ReportPage):
     assert plot.count('class="outcome"') == 3
 
 
+@pytest.mark.slow
 def test_the_pace_of_a_sweep_counts_its_sets_without_a_success(tmp_path: Path):
     for name, codes, seconds in (("a", [None] * 6, 10.0), ("b", ["slipped"] * 6, 60.0), ("c", [None], 2.0)):
         make_set(tmp_path / name, codes)
@@ -283,6 +288,7 @@ def test_the_pace_of_a_sweep_counts_its_sets_without_a_success(tmp_path: Path):
     assert "650episodes an hour over all runs" in page.text  # 13 in 72 s
 
 
+@pytest.mark.slow
 def test_one_attempt_without_a_pace_has_no_tile_for_it(tmp_path: Path):
     make_set(tmp_path / "box", ["slipped"])
     assert report(tmp_path / "box", f"out={tmp_path / 'page.html'}", "pictures=0") == OK
@@ -300,6 +306,7 @@ def test_the_command_of_each_row_shows_an_episode_that_exists(sweep: ReportPage)
         assert DataSet.open(path).read(number).code == code
 
 
+@pytest.mark.slow
 def test_the_sets_of_a_sweep_have_charts_that_are_folded_and_the_first_ones_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -321,6 +328,7 @@ def test_counted_values_come_from_the_index_if_it_suffices(tmp_path: Path, monke
     assert [place.x_m for place in counted.places] == pytest.approx([0.5 + 0.01 * number for number in range(8)])
 
 
+@pytest.mark.slow
 def test_successes_are_counted_by_the_side_that_is_down_if_objects_lie(tmp_path: Path):
     info = {"command": ["unlatch", "collect", "task=open_box"]}
     with DataSet.create_or_resume(
@@ -396,6 +404,7 @@ def test_wrong_arguments_are_reported(
     assert_refused("report", *given, text=words, folder=tmp_path)
 
 
+@pytest.mark.slow
 def test_a_set_without_failures_has_no_empty_section_or_chart(tmp_path: Path):
     make_set(tmp_path / "a", [None] * 3)
     assert report(tmp_path / "a", "pictures=0") == OK
