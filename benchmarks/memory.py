@@ -4,8 +4,8 @@
 
 One process makes the episodes one after another, as a worker does, and writes each to a data set. Prints its resident
 memory after every `every` episodes, and the change since the first reading. Exit code 1 if the memory has grown by
-more than 5 % at the end. OMPL is imported first: an episode imports it when something blocks the straight way of its
-arm, which would look like growth, 8 MB at an episode that the seed decides.
+more than 5 % at the end. OMPL is imported before the first reading: otherwise the first episode whose straight path
+is blocked imports it, and its 8 MB look like growth.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def main() -> int:
     overrides = [f"task={cfg.task}", f"seed={cfg.seed}", f"episodes={cfg.episodes}"]
     (job,) = load_configs("collect", CollectCfg, CommandLine(overrides=overrides))
     process = psutil.Process()
-    _ = ompl.geometric
+    _ = ompl.geometric  # imports OMPL
     successes, first, growth = 0, None, 0.0
     with (
         tempfile.TemporaryDirectory() as name,

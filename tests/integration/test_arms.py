@@ -33,7 +33,6 @@ def test_the_nearest_arm_acts_where_none_is_named(y: float, nearest: str):
         assert episode.begin_skill(0).skill.context.arm.name == nearest
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("arm", ["left", pytest.param("right", marks=pytest.mark.slow)])
 def test_a_named_arm_acts(arm: str):
     cfg = config(f"skills.0.arm={arm}")

@@ -68,7 +68,6 @@ def test_the_planner_gets_the_perceived_opening(told_the_truth: EpisodeRecord) -
     assert np.array_equal(record.arrays[key][0], told_the_truth.arrays[key][0])
 
 
-@pytest.mark.slow
 def test_success_is_judged_by_the_true_positions() -> None:
     """Told 15 cm beside the truth, the planner finds a way and the hand closes on nothing."""
     rule = "{view: drawer, attribute: seen_position, distribution: [0.0, 0.0, 0.15]}"

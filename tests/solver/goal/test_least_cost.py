@@ -108,7 +108,6 @@ def test_the_same_problem_gives_the_same_bits_whatever_ran_before(arm):
     assert a.q.tobytes() == b.q.tobytes()
 
 
-@pytest.mark.slow
 def test_no_solution_is_claimed_for_an_infeasible_problem(arm):
     far = (PointRow(np.zeros(3), np.array([2.0, 0.0, 0.5]), 1e-3),)
     assert solve_least_cost(arm, far, q_reference=arm.q_home, nearness=nearness_of(arm)) is None
