@@ -1,6 +1,8 @@
 # demo             Collects 20 verified episodes.
 # test             Runs the test suite.
 # test-all         Runs every test that needs no screen, also the slow and the heavy ones. Takes an hour on two cores.
+# results          Makes the figures of the README again; says how long each step takes. Add ARGS="size=0.1" for a tenth of
+#                  the episodes, or ARGS="list=true" to only list the steps.
 # check            Checks format, lint, types and layers, and runs the test suite.
 # lint             Checks format, lint, types and layers.
 # format           Formats the code.
@@ -17,7 +19,7 @@
 # check-maniskill  Opens an export with ManiSkill, in a separate environment (torch, several GB).
 # release-check    Builds the packages, installs them with every supported Python, and says what remains to do by hand.
 # clean            Removes environments, builds and caches.
-.PHONY: demo test test-all check lint format fuzz mutants docs notebooks pybullet-wheel check-lerobot check-robomimic check-maniskill release-check clean
+.PHONY: demo test test-all results check lint format fuzz mutants docs notebooks pybullet-wheel check-lerobot check-robomimic check-maniskill release-check clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -58,6 +60,9 @@ test: $(STAMP)
 test-all: $(STAMP)
 	$(BIN)/python -m pip install $(PIP_FLAGS) 'torch>=2.4'
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not gui"
+
+results: $(STAMP)
+	$(BIN)/python benchmarks/make_results.py $(ARGS)
 
 check: lint test
 

@@ -1,7 +1,7 @@
 """Trains policies on demonstrations and measures them on unseen objects: the figures of docs/learning.md.
 
-Usage: python benchmarks/learning.py [STUDY...] [seed=778003] [out=data/learning] [cores=2] [cards=1] [only=TEXT]
-       [renderer=tiny] [scale=1] [results=FILE.jsonl]
+Usage: python benchmarks/learning.py [STUDY...] [seed=778003] [seed_is=development] [out=data/learning] [cores=2]
+       [cards=1] [only=TEXT] [renderer=tiny] [scale=1] [results=FILE.jsonl]
 
 A study is a list of trainings, see STUDIES. For each of them, it collects and exports the demonstrations, trains the
 network of examples/learn on them, and evaluates it in 200 episodes of each of its tasks (`points`: 10 of each
@@ -17,6 +17,8 @@ evaluates its policy on those of them that `any_urdf.py` opens, in five episodes
 The study `lerobot` trains ACT and Diffusion Policy of LeRobot in place of that network, and needs the extra `lerobot`.
 If no study is named, all but `lerobot` run.
 
+  seed      of the evaluated episodes. The default is for development: choose between trainings with it. `make results`
+            evaluates once with a seed that nothing else uses, and says `seed_is=fresh`
   cores     processes at a time, by default one for each core
   cards     graphics cards, on which networks train and images are drawn; 0: networks train on the cores
   only      only trainings whose name, such as `tasks/open_drawer`, has this text; several with commas between
@@ -43,6 +45,7 @@ from learning_runs import EXECUTED, LEROBOT, Demos, Training, TrainingRuns, View
 from learning_tables import describe, describe_counts
 from rich.box import MARKDOWN
 from rich.table import Table
+from success_runs import Seed
 
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.simcore.extras import import_extra
@@ -234,6 +237,7 @@ class Cfg:
     """The keys of the benchmark."""
 
     seed: int = 778003
+    seed_is: Seed = Seed.development
     out: str = "data/learning"
     cores: int = os.cpu_count() or 1
     cards: int = 0
@@ -300,7 +304,7 @@ def main(arguments: list[str]) -> int:
     if not chosen:
         known = ", ".join(item.name for item in trainings)
         raise ConfigError(f"only={cfg.only} is in no name of a training. Trainings: {known}.", key="only")
-    runs = TrainingRuns(Path(cfg.out).absolute(), seed=cfg.seed, cores=cfg.cores, cards=cfg.cards)
+    runs = TrainingRuns(Path(cfg.out).absolute(), seed=cfg.seed, seed_is=cfg.seed_is, cores=cfg.cores, cards=cfg.cards)
     problems = runs.run(chosen)
     rows = runs.rows(chosen)
     if cfg.results is not None:

@@ -19,6 +19,9 @@ from pathlib import Path
 from queue import Queue
 from typing import Any
 
+from fingerprint import made_with
+from success_runs import Seed
+
 import unlatch
 from unlatch.simcore.sim.graphics_card import CARD_VARIABLE
 from unlatch.workflows.runs.statistics import RunStatistics
@@ -185,17 +188,19 @@ class Cores:
 class TrainingRuns:
     """Collects, trains and evaluates; keeps everything in a folder and makes only what is missing there."""
 
-    def __init__(self, folder: Path, *, seed: int, cores: int, cards: int) -> None:
+    def __init__(self, folder: Path, *, seed: int, seed_is: Seed, cores: int, cards: int) -> None:
         """Opens the folder.
 
         Args:
             folder: Where data, networks and results go.
             seed: Seed of the evaluated episodes.
+            seed_is: What this seed was used for before.
             cores: Processes at a time.
             cards: Graphics cards; 0: networks train on the cores.
         """
         self.results = folder / "results.jsonl"
         self._folder, self._seed, self._n_cores, self._n_cards = folder, seed, cores, cards
+        self._origin = {"seed_is": seed_is.value, **made_with()}
         self._cores = Cores(cores)
         self._free_cards: Queue[int] = Queue()
         for card in [*range(cards)] * _TRAININGS_PER_CARD:
@@ -375,7 +380,7 @@ class TrainingRuns:
 
         evaluate_s = self._once(name, act)
         row = _make_row(training, task, RunStatistics.of(unlatch.open_dataset(out).summaries()))
-        row |= {"evaluation": name, "seed": self._seed, **trained, "evaluate_s": round(evaluate_s)}
+        row |= {"evaluation": name, "seed": self._seed, **self._origin, **trained, "evaluate_s": round(evaluate_s)}
         with self._lock, self.results.open("a") as file:
             file.write(json.dumps(row) + "\n")
         print(f"{training.name} {task}: goal {row['goal']}, clean {row['clean']} of {row['n']}", flush=True)

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+from fingerprint import age_of
 
 from unlatch.workflows.runs.statistics import wilson_interval
 
@@ -192,18 +195,41 @@ def lerobot_table() -> list[str]:
     return make_table(read_evaluations("lerobot"), {**columns, **more})
 
 
+_STUDIES: dict[str, tuple[Callable[[], list[str]], str]] = {
+    "learning_one_policy": (lambda: tasks_table("one_policy", more=FAILURES), "one_policy"),
+    "learning_images_one_policy": (lambda: tasks_table("images_one_policy", more=FAILURES), "images_one_policy"),
+    "learning_images": (lambda: tasks_table("images", more={**DEMONSTRATIONS, **FAILURES}), "images"),
+    "learning_images_plain": (lambda: tasks_table("images_plain", more={**DEMONSTRATIONS, **FAILURES}), "images_plain"),
+    "learning_points": (lambda: points_table("every_category_dense"), "points"),
+    "learning_every_category": (every_category_table, "points"),
+    "learning_real_hidden": (lambda: real_objects_table("every_category_hidden"), "points"),
+    "learning_real_edges": (lambda: real_objects_table("every_category_edges"), "points"),
+    "learning_demonstrations": (demonstrations_table, "demonstrations"),
+    "learning_chunks": (chunks_table, "chunks"),
+    "learning_corrections": (corrections_table, "corrections"),
+    "learning_lerobot": (lerobot_table, "lerobot"),
+}
+"""Tables of docs/learning.md by name, with the study whose rows they show."""
+
+
+def _with_age(make: Callable[[], list[str]], study: str) -> list[str]:
+    """Returns a table and a line below it that says which physics, and which kind of seed, made it."""
+    return [*make(), "", describe_origin(read_evaluations(study))]
+
+
+def describe_origin(rows: Iterable[Evaluation]) -> str:
+    """Returns in words which physics made some evaluations, and whether their seed was used before."""
+    found = list(rows)
+    commits = sorted({row["commit"] for row in found if "commit" in row})
+    physics = f"the {age_of(found)} physics" + (f", commit {', '.join(commits)}" if commits else "")
+    fresh = all(row.get("seed_is") == "fresh" for row in found)
+    seed = (
+        "nobody had used the seed of the evaluation before" if fresh else "other evaluations had the same seed before"
+    )
+    return f"Made by {physics}; {seed}."
+
+
 TABLES: dict[str, Callable[[], list[str]]] = {
-    "learning_one_policy": lambda: tasks_table("one_policy", more=FAILURES),
-    "learning_images_one_policy": lambda: tasks_table("images_one_policy", more=FAILURES),
-    "learning_images": lambda: tasks_table("images", more={**DEMONSTRATIONS, **FAILURES}),
-    "learning_images_plain": lambda: tasks_table("images_plain", more={**DEMONSTRATIONS, **FAILURES}),
-    "learning_points": lambda: points_table("every_category_dense"),
-    "learning_every_category": every_category_table,
-    "learning_real_hidden": lambda: real_objects_table("every_category_hidden"),
-    "learning_real_edges": lambda: real_objects_table("every_category_edges"),
-    "learning_demonstrations": demonstrations_table,
-    "learning_chunks": chunks_table,
-    "learning_corrections": corrections_table,
-    "learning_lerobot": lerobot_table,
+    name: partial(_with_age, make, study) for name, (make, study) in _STUDIES.items()
 }
 """Tables of docs/learning.md by name."""

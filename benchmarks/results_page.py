@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from statistics import mean
+from typing import Any
 
+import fingerprint
 import learning_tables
 import summary_tables
 from peer_settings import KIND as PEERS
@@ -73,8 +75,22 @@ plan is a failure. The columns:
 - strict: for `close`, which leads a part to the end of its range, successes whose part is in the last tenth of it;
 - range: where the part of a success ends on the way from closed to open (`close`: from open to closed), mean.
 
-`python benchmarks/results_page.py` writes this page from the counts in `benchmarks/results.json`, which the benchmarks
-below add. README and other pages take their tables from the same counts, and a test compares them.
+- physics: `present`, or `older` if a change of behaviour came after the run.
+
+`make results` runs everything again and writes this page from the counts in `benchmarks/results.json`. README and other
+pages take their tables from the same counts, and a test compares them.
+
+## Physics
+
+Every row names the behaviour that made it by a fingerprint: a SHA-256 over the states of 24 episodes, which physics,
+planning, objects and judging decide. They cover tasks, robots, carried objects, knobs, randomization and disturbances.
+`python benchmarks/fingerprint.py` computes it in a minute and names the episodes that a change of code has changed. A
+row is `older` if its fingerprint is not the present one. `benchmarks/fingerprint.json` has the present one of each
+machine that made rows: compilers and processors round differently, and contacts amplify that. All of these machines ran
+the same code, and on each the 24 episodes have the same verdicts.
+
+The seed of the present rows is derived from the fingerprint, so that nobody chooses it and nobody has studied its
+failures.
 """
 
 
@@ -111,9 +127,18 @@ class Row:
         return f"{100 * mean(shares):.0f} %" if shares else ""
 
 
+def read_entries() -> list[dict[str, Any]]:
+    """Returns the entries of the file; of a kind and robot with entries of the present physics, only those."""
+    entries = read_results(RESULTS)
+    renewed = {(entry["kind"], entry["robot"]) for entry in entries if fingerprint.is_present(entry)}
+    return [
+        entry for entry in entries if fingerprint.is_present(entry) or (entry["kind"], entry["robot"]) not in renewed
+    ]
+
+
 def read_rows(seed_is: Seed) -> dict[tuple[str, str], list[Row]]:
     """Returns the lines of the tables by kind and robot, from the entries of one kind of seed."""
-    entries = [entry for entry in read_results(RESULTS) if entry["seed_is"] == seed_is.value]
+    entries = [entry for entry in read_entries() if entry["seed_is"] == seed_is.value]
     found = [
         Result.from_entry(entry, Job(*(entry[key] for key in ("kind", "name", "skill")), "", entry["robot"]))
         for entry in entries
@@ -152,6 +177,7 @@ def table_of(kind: str, *, robots: Sequence[str] = tuple(ROBOTS), brief: bool = 
     fresh, development = read_rows(Seed.fresh), read_rows(Seed.development)
     names = ["robot", "skill", "entries", "fresh seed"]
     names += [] if brief else ["first layout", "without search", "refused", "strict", "range"]
+    names += ["physics"]
     has_development = any((kind, robot) in development for robot in robots)
     names += ["development seed"] * has_development
     lines = [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
@@ -165,6 +191,7 @@ def table_of(kind: str, *, robots: Sequence[str] = tuple(ROBOTS), brief: bool = 
             cells = [ROBOTS[robot], label, str(entries), describe(row)]
             if not brief:
                 cells += ["", "", "", "", ""] if row is None else _details(row)
+            cells += [fingerprint.age_of(result.made_with for result in shown.results)]
             cells += [describe(others.get(label))] * has_development
             lines.append(f"| {' | '.join(cells)} |")
     return lines
@@ -196,7 +223,7 @@ def lowest_entries(kind: str) -> list[str]:
 
 def commands_of(kind: str) -> list[str]:
     """Returns what was run: command, seed, episodes of an entry and commits."""
-    entries = [entry for entry in read_results(RESULTS) if entry["kind"] == kind and entry["n"]]
+    entries = [entry for entry in read_entries() if entry["kind"] == kind and entry["n"]]
     lines = []
     for key, group in groupby(
         sorted(entries, key=lambda e: (e["seed_is"] != "fresh", e["seed"], [*ROBOTS].index(e["robot"]), e["n"])),
@@ -210,14 +237,15 @@ def commands_of(kind: str) -> list[str]:
         whole = " categories=all" if kind.startswith("real") else ""
         whole += f" skills=open openness={WIDE}" if kind.endswith("_wide") else ""
         command = f"python benchmarks/{KINDS[kind][1]}{whole} n={n} seed={seed} seed_is={seed_is}{robots}{search}"
-        lines.append(f"- `{command} results=benchmarks/results.json` (commit {', '.join(commits)})")
+        age = fingerprint.age_of(some)
+        lines.append(f"- `{command} results=benchmarks/results.json` ({age} physics, commit {', '.join(commits)})")
     return lines
 
 
 def make_page() -> str:
     """Returns the page of results."""
     lines = [_HEAD]
-    present = {entry["kind"] for entry in read_results(RESULTS)}
+    present = {entry["kind"] for entry in read_entries()}
     for kind, (title, _, entry) in KINDS.items():
         if kind not in present:
             continue
@@ -226,24 +254,18 @@ def make_page() -> str:
     return "\n".join(lines)
 
 
-def pooled_counts(kind: str) -> tuple[int, int]:
-    """Returns successes and episodes of a kind of runs with a Panda, on the fresh seed."""
+def read_pooled(kind: str) -> summary_tables.Pooled:
+    """Returns the counts of a kind of runs with a Panda, on the fresh seed."""
     rows = read_rows(Seed.fresh)[kind, ROBOT]
-    return sum(row.successes for row in rows), sum(row.n for row in rows)
-
-
-def names_of(kind: str) -> set[str]:
-    """Returns the names of the tasks or objects of a kind of runs with a Panda, on the fresh seed."""
-    return {result.job.name for row in read_rows(Seed.fresh)[kind, ROBOT] for result in row.results}
+    results = [result for row in rows for result in row.results]
+    names = {result.job.name for result in results}
+    age = fingerprint.age_of(result.made_with for result in results)
+    return summary_tables.Pooled(sum(row.successes for row in rows), sum(row.n for row in rows), len(names), age)
 
 
 TABLES: dict[str, Callable[[], list[str]]] = {
     "summary": lambda: summary_tables.summary_table(
-        tasks=pooled_counts("tasks"),
-        n_tasks=len(names_of("tasks")),
-        library=pooled_counts("library"),
-        real=pooled_counts("real"),
-        n_real=len(names_of("real")),
+        tasks=read_pooled("tasks"), library=read_pooled("library"), real=read_pooled("real")
     ),
     "second_engine": summary_tables.second_engine_table,
     "library_all": lambda: table_of("library", brief=True),

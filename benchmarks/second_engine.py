@@ -2,7 +2,7 @@
 
 Usage: python benchmarks/second_engine.py [n=20] [seed=0] [robot=franka_panda] [workers=1]
        [tasks=open_microwave,close_microwave,open_drawer,close_drawer | tasks=library]
-       [skills=open,close,rotate] [only=TEXT] [out=data/bench-second-engine]
+       [skills=open,close,rotate] [only=TEXT] [out=data/bench-second-engine] [results=false]
 
 Makes n episodes of each task with Unlatch, then replays each success in MuJoCo. `tasks=library` takes every category of
 the object library with each of `skills` that fits it. An episode reaches the goal in MuJoCo if the joints end where the
@@ -15,8 +15,8 @@ rule of success asks, and stay there for the settling time. Prints, for each tas
   CPU          CPU time of one replay
 
 Below the table stands each episode that misses the goal, with the rule that it breaks. Data sets stay in the folder.
-The same command again continues an interrupted benchmark. Needs the extra `bench`. docs/second_engine.md explains the
-method.
+The same command again continues an interrupted benchmark. `results=true` keeps the counts for the README. Needs the
+extra `bench`. docs/second_engine.md explains the method.
 
 Exit code 1 if fewer reach the goal than aimed at (97 % of the tasks, 90 % of the library), or if nothing was replayed.
 """
@@ -30,10 +30,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
+from fingerprint import made_with
 from mujoco_replay import Deviation, compare, replay_in_mujoco
 from rich.box import MARKDOWN
 from rich.table import Table
 from success_runs import DOES_NOT_FIT, ROBOT, with_interval
+from summary_tables import keep_other, read_others
 
 import unlatch
 from unlatch.objects.procedural.catalog import GENERATORS
@@ -70,6 +72,8 @@ class SecondEngineCfg:
     """Processes that make episodes; replays run in one process."""
     out: str = "data/bench-second-engine"
     """Folder of the data sets."""
+    results: bool = False
+    """Whether the counts are kept for the README, in place of those of the same tasks."""
 
     def wants(self, name: str) -> bool:
         """Returns whether `only` selects a name."""
@@ -179,6 +183,21 @@ def missed_lines(results: Sequence[Result]) -> list[str]:
     ]
 
 
+def keep_counts(cfg: SecondEngineCfg, arguments: Sequence[str], results: Sequence[Result]) -> None:
+    """Writes the counts into the file of other results."""
+    name = f"object library, {len(results)} entries" if cfg.tasks == LIBRARY else "base tasks"
+    words = [word for word in arguments if not word.startswith(("out=", "workers=", "results="))]
+    counts = {
+        "name": name,
+        "attempts": sum(result.made for result in results),
+        "n": sum(len(result.reached) for result in results),
+        "reached": sum(sum(result.reached) for result in results),
+        "command": " ".join(["python benchmarks/second_engine.py", *words]),
+    }
+    others = [run for run in read_others()["second_engine"] if run["name"].split(",")[0] != name.split(",")[0]]
+    keep_other("second_engine", sorted([*others, counts | made_with()], key=lambda run: run["name"]))
+
+
 def main(arguments: list[str]) -> int:
     """Makes and replays the episodes, and prints the table."""
     cfg = read_pairs(SecondEngineCfg, arguments)
@@ -193,6 +212,8 @@ def main(arguments: list[str]) -> int:
     print_line(f"{cfg.robot}, {len(results)} entries, pooled: {with_interval(reached)} reach the goal in MuJoCo")
     for line in missed_lines(results):
         print_line(line)
+    if cfg.results:
+        keep_counts(cfg, arguments, results)
     aim = AIM_LIBRARY if cfg.tasks == LIBRARY else AIM_TASKS
     return OK if reached and sum(reached) >= aim * len(reached) else _FAILED
 

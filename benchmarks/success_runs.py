@@ -13,6 +13,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from fingerprint import fingerprint_here, is_present, made_with, same_behaviour
+
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
@@ -71,7 +73,8 @@ class RunCfg:
     out: str = "data/bench-any-urdf"
     """Folder of the data sets."""
     results: str | None = None
-    """File of counts. Entries with as many episodes of this seed are read from it; others run and are added."""
+    """File of counts. Entries with as many episodes of this seed and the present physics are read from it; others run
+    and are added."""
 
     def __post_init__(self) -> None:
         if self.openness not in ("", WIDE) and self.results is not None:
@@ -86,6 +89,11 @@ class RunCfg:
                 "that stand. Remove one of them.",
                 key="rests_on",
             )
+
+    @property
+    def folder(self) -> Path:
+        """Folder of the data sets; with a file of results, another one for each physics."""
+        return Path(self.out) if self.results is None else Path(self.out) / fingerprint_here()
 
     def kind(self, name: str, skill: str) -> str:
         """Returns the name of the table for runs of a kind, which is another one for wide openings."""
@@ -150,6 +158,13 @@ class Result:
     """Time of the search for a layout, by episode [ms]; not kept in the file."""
     problem: str = ""
     """Reason if there is no episode."""
+    made_with: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """Version, commit and fingerprint of the code that made it; older entries have a commit only."""
+
+    @property
+    def is_present(self) -> bool:
+        """Returns whether the present physics made it."""
+        return is_present(self.made_with)
 
     def successes(self, *, ajar: bool | None = None) -> list[bool]:
         """Returns the success of every episode; `ajar`: only of those that started ajar, or only of the others."""
@@ -160,14 +175,14 @@ class Result:
         """Returns for every episode whether it is a success with the part in the last tenth of its way at the end."""
         return [self.shares.get(i, 0.0) >= STRICT_SHARE for i in range(self.n)]
 
-    def to_entry(self, cfg: RunCfg, commit: str) -> dict[str, Any]:
+    def to_entry(self, cfg: RunCfg) -> dict[str, Any]:
         """Returns the counts as an entry of a file of results."""
         everything, without = set(range(self.n)), self.without_search
         return {
             **dict(zip(_KEYS, (*self.job.key, cfg.seed), strict=True)),
             "seed_is": cfg.seed_is.value,
             "n": self.n,
-            "commit": commit,
+            **self.made_with,
             "failed": sorted(everything - self.succeeded),
             "ajar": sorted(self.ajar),
             "not_first": sorted(everything - self.first),
@@ -200,6 +215,7 @@ class Result:
             executed=entry["executed"],
             contact_valid=entry["contact_valid"],
             problem=entry["problem"],
+            made_with={key: entry[key] for key in ("version", "commit", "fingerprint") if key in entry},
         )
 
 
@@ -208,7 +224,7 @@ def run(job: Job, cfg: RunCfg) -> Result:
     prefix = "" if job.robot == ROBOT else f"{job.robot}-"
     name = f"{prefix}{job.name.replace('/', '-')}-{job.skill}-{job.keypoints}-s{cfg.seed}"
     name += f"-to-{cfg.openness}" if cfg.openness else ""
-    folder = Path(cfg.out) / (f"{name}-on-{cfg.rests_on}" if cfg.rests_on else name)
+    folder = cfg.folder / (f"{name}-on-{cfg.rests_on}" if cfg.rests_on else name)
     problem = _collect(job, cfg, folder, [f"episodes={cfg.n}"])
     result = Result(job, problem=problem)
     if problem:
@@ -299,18 +315,29 @@ def run_or_read(jobs: Sequence[Job], cfg: RunCfg) -> list[Result]:
 
     def is_there(job: Job) -> bool:
         entry = entries.get(keys[job])
-        measured = entry is not None and (not cfg.search_off or entry["failed_without_search"] is not None)
-        return entry is not None and (DOES_NOT_FIT in entry["problem"] or (entry["n"] >= cfg.n and measured))
+        if entry is None or not same_behaviour(entry, code):
+            return False
+        measured = not cfg.search_off or entry["failed_without_search"] is not None
+        return DOES_NOT_FIT in entry["problem"] or (entry["n"] >= cfg.n and measured)
 
-    git = ["git", "-C", str(RESULTS.parent), "rev-parse", "--short", "HEAD"]
-    commit = subprocess.run(git, capture_output=True, text=True, check=False).stdout
+    code = made_with()
 
     def add(result: Result) -> None:
-        entries[keys[result.job]] = result.to_entry(cfg, commit.strip())
+        result.made_with = code
+        for key in [key for key, entry in entries.items() if _is_replaced(entry, result, cfg)]:
+            del entries[key]
+        entries[keys[result.job]] = result.to_entry(cfg)
         write_results(path, list(entries.values()))
 
     run_all([job for job in jobs if not is_there(job)], cfg, on_result=add)
     return [Result.from_entry(entries[keys[job]], job) for job in jobs]
+
+
+def _is_replaced(entry: Mapping[str, Any], result: Result, cfg: RunCfg) -> bool:
+    """Returns whether an entry is the same as a new one, from an older physics."""
+    job = entry["kind"], entry["robot"], entry["name"], entry["skill"], entry["keypoints"]
+    same = job == result.job.key and entry["seed_is"] == cfg.seed_is.value
+    return same and not same_behaviour(entry, result.made_with)
 
 
 def read_results(path: Path) -> list[dict[str, Any]]:

@@ -1,87 +1,130 @@
 """Tables of the README and of docs/second_engine.md, from the counts of several benchmarks.
 
-`other_results.json` has what `second_engine.py` and `throughput.py` printed, with command and commit.
-`results_page.py` writes the tables into the pages.
+`other_results.json` has what `second_engine.py`, `throughput.py` and `image_cost.py` measured, with version, commit and
+fingerprint. `results_page.py` writes the tables into the pages.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import fingerprint
 from learning_tables import Evaluation, read_evaluations
 
 from unlatch.workflows.runs.statistics import wilson_interval
 
 RESULTS = Path(__file__).with_name("other_results.json")
-Counts = tuple[int, int]
-"""Successes and episodes."""
+
+
+class Pooled(NamedTuple):
+    """The episodes of one kind of runs together."""
+
+    successes: int
+    n: int
+    entries: int
+    """Number of tasks or objects."""
+    age: str
+    """`present` or `older`: the physics that made them."""
+
+
+def read_others() -> dict[str, Any]:
+    """Returns the content of `other_results.json`."""
+    return json.loads(RESULTS.read_text(encoding="utf-8"))
+
+
+def keep_other(name: str, value: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> None:
+    """Writes what a benchmark measured into `other_results.json`, in place of its earlier result."""
+    RESULTS.write_text(json.dumps({**read_others(), name: value}, indent=1) + "\n", encoding="utf-8")
 
 
 def second_engine_table() -> list[str]:
     """Returns how many recorded successes reach the same goal in MuJoCo, one line for each run."""
-    lines = ["| | recorded successes | reach the goal in MuJoCo | 95 % interval | command |", "|---|---|---|---|---|"]
-    for run in _read_others()["second_engine"]:
+    names = "| | recorded successes | reach the goal in MuJoCo | 95 % interval | physics | command |"
+    lines = [names, "|---|---|---|---|---|---|"]
+    for run in read_others()["second_engine"]:
         recorded = f"{run['n']} of {run['attempts']} attempts"
-        cells = [run["name"], recorded, *_describe((run["reached"], run["n"])), f"`{run['command']}`"]
-        lines.append(f"| {' | '.join(cells)} |")
+        cells = [run["name"], recorded, *_describe(run["reached"], run["n"]), fingerprint.age_of([run])]
+        lines.append(f"| {' | '.join(cells)} | `{run['command']}` |")
     return lines
 
 
-def summary_table(*, tasks: Counts, n_tasks: int, library: Counts, real: Counts, n_real: int) -> list[str]:
+def summary_table(*, tasks: Pooled, library: Pooled, real: Pooled) -> list[str]:
     """Returns the table of the README: counts of the Panda on the fresh seed, of policies and of the second engine.
 
     Args:
-        tasks: Successes and episodes of the shipped tasks.
-        n_tasks: Number of these tasks.
-        library: Successes and episodes with the object library.
-        real: The same with PartNet-Mobility objects.
-        n_real: Number of these objects.
+        tasks: Episodes of the shipped tasks.
+        library: Episodes with the object library.
+        real: Episodes with PartNet-Mobility objects.
     """
-    trained = [row for row in read_evaluations("one_policy") if row["training"] == "one_policy/six_tasks"]
-    seeing, seeing_all = read_evaluations("images"), read_evaluations("images_one_policy")
-    others = _read_others()
-    runs, pace = others["second_engine"], others["pace"]
-    replayed = sum(run["reached"] for run in runs), sum(run["n"] for run in runs)
-    page, cameras = "docs/results.md", "[from cameras](docs/learning.md#from-cameras-and-points)"
+    from_states, from_cameras = (_pool(read_evaluations(study)) for study in ("one_policy", "images_one_policy"))
+    others = read_others()
+    runs, pace, images = others["second_engine"], others["pace"], others["images"]
+    replayed = Pooled(sum(run["reached"] for run in runs), sum(run["n"] for run in runs), 0, fingerprint.age_of(runs))
+    page, learning = "docs/results.md", "docs/learning.md"
     rows = [
-        (f"{n_tasks} tasks", *_describe(tasks), "[by task](docs/gallery.md#success-of-all-robots)"),
-        ("open, close or turn generated objects", *_describe(library), f"[details]({page}#object-library)"),
-        (f"open or close {n_real} objects of PartNet-Mobility", *_describe(real), f"[details]({page}#real-objects)"),
-        (
-            f"one policy, {len(trained)} tasks, sees exact states",
-            *_describe(_pool(trained)),
-            "[from states](docs/learning.md#one-policy-for-six-tasks)",
+        _row(f"{tasks.entries} tasks", tasks, "[by task](docs/gallery.md#success-of-all-robots)"),
+        _row("open, close or turn generated objects", library, f"[details]({page}#object-library)"),
+        _row(f"open or close {real.entries} objects of PartNet-Mobility", real, f"[details]({page}#real-objects)"),
+        _row(
+            f"one policy for {from_states.entries} tasks sees exact states",
+            from_states,
+            f"[from states]({learning}#one-policy-for-six-tasks)",
         ),
-        (f"{len(seeing)} policies, one task each, from two cameras", *_describe(_pool(seeing)), cameras),
-        (f"one policy, {len(seeing_all)} tasks, from two cameras", *_describe(_pool(seeing_all)), cameras),
-        (
-            "same actions in MuJoCo: the joint reaches the goal",
-            *_describe(replayed),
-            "[second engine](docs/second_engine.md)",
+        _row(
+            f"one policy for the same {from_cameras.entries} tasks sees two cameras",
+            from_cameras,
+            f"[from cameras]({learning}#from-cameras-and-points)",
         ),
+        _row("same actions in MuJoCo: the joint reaches the goal", replayed, "[second engine](docs/second_engine.md)"),
         (
-            f"speed: `open_microwave` without images, {pace['workers']} workers on 2 cores",
+            f"speed without images: `open_microwave`, {pace['workers']} workers on 2 cores",
             f"{pace['episodes_per_hour']:,} episodes an hour",
             "",
+            fingerprint.age_of([pace]),
             "[speed](docs/sweeps.md#how-large)",
         ),
+        (
+            f"images of 1,000 of them: two cameras of 128x128, {images['rate_hz']} a second, 2 cores, "
+            f"renderer `{images['renderer']}`",
+            f"{images['hours']:.1f} hours more, {images['gigabytes']:.1f} GB",
+            "",
+            fingerprint.age_of([images]),
+            "[renderers](docs/rendering.md)",
+        ),
     ]
-    lines = ["| test | result | 95 % interval | more |", "|---|---|---|---|"]
+    lines = [
+        *_describe_physics(rows),
+        "",
+        "| test | result | 95 % interval | physics | more |",
+        "|---|---|---|---|---|",
+    ]
     return lines + [f"| {' | '.join(row)} |" for row in rows]
 
 
-def _pool(evaluations: list[Evaluation]) -> Counts:
-    return sum(row["clean"] for row in evaluations), sum(row["n"] for row in evaluations)
+def _describe_physics(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Returns the sentences above the table: which version and physics made its rows."""
+    codes = ", ".join(f"`{name}`" for name in sorted(fingerprint.present_fingerprints()))
+    lines = [
+        f"Version {fingerprint.present_version()}, physics {codes}: a [fingerprint](docs/results.md#physics) of what "
+        "24 episodes do on the machine that made the row."
+    ]
+    older = [row for row in rows if row[3] == fingerprint.OLDER]
+    return lines + ["Rows marked *older* come from an earlier physics and are not measured again yet."] * bool(older)
 
 
-def _read_others() -> dict[str, Any]:
-    return json.loads(RESULTS.read_text(encoding="utf-8"))
+def _row(name: str, found: Pooled, more: str) -> tuple[str, ...]:
+    return name, *_describe(found.successes, found.n), found.age, more
 
 
-def _describe(counts: Counts) -> tuple[str, str]:
+def _pool(evaluations: list[Evaluation]) -> Pooled:
+    counts = (sum(row[key] for row in evaluations) for key in ("clean", "n"))
+    return Pooled(*counts, len(evaluations), fingerprint.age_of(evaluations))
+
+
+def _describe(successes: int, n: int) -> tuple[str, str]:
     """Returns `461/462 = 99.8 %` and the Wilson interval, `98.8 to 100.0 %`."""
-    successes, n = counts
     low, high = wilson_interval(successes, n)
     return f"{successes:,}/{n:,} = {100 * successes / n:.1f} %", f"{100 * low:.1f} to {100 * high:.1f} %"

@@ -9,7 +9,7 @@ Prints these figures, and the load of the machine at the start and at the end:
 - the gain of several workers over one, compared with bare Bullet processes that step a robot and a box;
 - the share of a core that the driver takes at about a hundred trivial episodes a second.
 
-`memory.py` measures memory over thousands of episodes.
+`results=true` keeps the pace for the README. `memory.py` measures memory over thousands of episodes.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+from fingerprint import made_with
+from summary_tables import keep_other
 
 from unlatch.robots.franka_panda import urdf_path
 from unlatch.simcore.geometry import Pose
@@ -61,6 +63,8 @@ class ThroughputCfg:
     seed: int = 0
     bare_s: float = 10.0
     """Time that bare processes step [s]."""
+    results: bool = False
+    """Whether the pace is kept for the README."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,10 @@ def main() -> int:
     rate, overhead = _measure_driver(cfg.workers)
     print(f"driver: {100 * overhead:.2f} % of a core at {rate:.0f} trivial episodes per second")
     print(f"load at the end: {_machine_load()}")
+    if cfg.results:
+        command = f"python benchmarks/throughput.py episodes={cfg.episodes} workers={cfg.workers}"
+        pace = {"episodes_per_hour": round(3600 * many), "workers": cfg.workers, "command": command}
+        keep_other("pace", pace | made_with())
     return int(3600 * many < LEAST_PER_HOUR or gain < LEAST_GAIN or overhead > MOST_OVERHEAD)
 
 
