@@ -247,8 +247,8 @@ class TestResume:
                 call()
             assert e.value.version == 1
             assert e.value.message == (
-                f"File '{path}' has format version 1, expected 2 or 3. Make it again with its command, or read it with "
-                "the version of unlatch that wrote it; dataset.json has both."
+                f"File '{path}' has format version 1, expected 2, 3 or 4. Make it again with its command, or read it "
+                "with the version of unlatch that wrote it; dataset.json has both."
             )
 
     def test_an_episode_of_another_format_version_is_refused(self, data_set, make_record):
