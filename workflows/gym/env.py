@@ -25,6 +25,7 @@ from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.judge import PolicyRules
 from unlatch.workflows.episode.observed_scene import acted_parts, observed_scene
 from unlatch.workflows.gym.actions import ActionDecoder
+from unlatch.workflows.gym.bounds import Bounds, column_bounds, observation_bounds
 from unlatch.workflows.gym.config import SuccessWhen
 from unlatch.workflows.gym.observed_images import ObservedImages
 from unlatch.workflows.runs.loading import load_config
@@ -117,7 +118,14 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         self._images: ObservedImages
         self._scene: tuple[Episode, ObservedScene] | None = None
         self.action_space = spaces.Box(*self._decoder.bounds(), dtype=np.float64)
+        self._column_names: dict[str, Sequence[str]] = {}
         self._spaces = self._make_spaces(self._read_first_state())
+        self._clipped = {
+            key
+            for key, box in self._spaces.items()
+            if box.dtype is not None and box.dtype.kind == "f" and (box.bounded_below | box.bounded_above).any()
+        }
+        """Observations that are set to their bounds where simulation goes beyond them."""
         self.observation_space = spaces.Dict(dict(self._spaces))
 
     def _read_first_state(self) -> Mapping[str, Array]:
@@ -127,6 +135,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         self._episode.frames.record_state()
         self._images = ObservedImages(self.episode.scene, self.cfg.observation)
         state = self._observable_values()
+        self._bounds = observation_bounds(self.cfg, self.episode.scene)
         self._episode = None
         return state
 
@@ -168,6 +177,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
             scene=self._observed_scene(),
             views=[self._images.views],
         )
+        self._column_names = {key: column.names for key, column in found.items()}
         images = {item.name: f"sensors.{item.name}.rgb_image" for item in self.cfg.all_sensors().values()}
         return {
             **{key: column.values[0] for key, column in found.items()},
@@ -191,10 +201,16 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
                     key="observation.keys",
                 )
         return {
-            key: _make_space(value)
+            key: _make_space(key, value, self._bounds_of(key, value))
             for key, value in state.items()
             if key.startswith(COLUMNS) or any(fnmatchcase(key, pattern) for pattern in patterns)
         }
+
+    def _bounds_of(self, key: str, value: Array) -> Bounds | None:
+        """Returns the bounds of an observation of floats; None: it can have any value."""
+        if key in self._column_names and value.shape == (len(self._column_names[key]),):
+            return column_bounds(self._column_names[key], self.cfg, self._bounds)
+        return self._bounds.get(key)
 
     @property
     def episode(self) -> Episode:
@@ -303,7 +319,8 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
                     "set object.instance.",
                     key="observation.keys",
                 )
-            observation[key] = np.array(values[key])
+            value = values[key].clip(space.low, space.high) if key in self._clipped else values[key]
+            observation[key] = np.array(value)
         return observation
 
     def _info(self) -> dict[str, Any]:
@@ -321,10 +338,16 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         return info
 
 
-def _make_space(value: Array) -> spaces.Box:
-    if value.dtype == np.uint8:
-        return spaces.Box(0, 255, value.shape, np.uint8)
+def _make_space(key: str, value: Array, bounds: Bounds | None) -> spaces.Box:
+    """Returns the space of an observation of floats with bounds, or of another observation, whose bounds are None."""
+    low, high = (-np.inf, np.inf) if bounds is None else bounds
     if value.dtype.kind in "iu":
-        info = np.iinfo(value.dtype)
-        return spaces.Box(info.min, info.max, value.shape, value.dtype.type)
-    return spaces.Box(-np.inf, np.inf, value.shape, value.dtype.type)
+        low, high = np.iinfo(value.dtype).min, np.iinfo(value.dtype).max
+    elif value.dtype.kind == "b":
+        low, high = False, True
+    elif key.endswith("quat_xyzw"):
+        low, high = -1.0, 1.0
+    elif key == "time":
+        low = 0.0
+    ends = (np.broadcast_to(end, value.shape).astype(value.dtype) for end in (low, high))
+    return spaces.Box(*ends, dtype=value.dtype.type)
