@@ -22,10 +22,13 @@ MARGIN_RAD, MARGIN_M = 0.1, 0.01
 """How far a simulated joint may be beyond its limits, as the stops of Bullet give way. With random actions of every
 mode, all robots and parts of every kind went at most 0.08 rad and 0.006 m beyond them."""
 SPEED_FACTOR = 10.0
-"""Largest speed of a robot's joint as a multiple of its maker's limit. The limit holds for targets: after a jump of the
+"""Largest speed of an arm's joint as a multiple of its maker's limit. The limit holds for targets: after a jump of the
 targets an arm was up to three times as fast, and after a collision eight times."""
+FASTEST = 100.0
+"""Largest speed of any joint [rad/s or m/s]: Bullet cuts off faster ones. Light fingers and knobs come near it when
+something hits them."""
 _POSITIONS = ("joint_positions", "joint_position", "gripper_joint_positions", "gripper_opening")
-_VELOCITIES = ("joint_velocities", "gripper_joint_velocities")
+_VELOCITIES = ("joint_velocities", "joint_velocity", "gripper_joint_velocities")
 _FREED = {
     "encoder_offset": ("joint_positions",),
     **dict.fromkeys(("joint_positions", "lower_dof_limits", "upper_dof_limits"), _POSITIONS),
@@ -87,10 +90,10 @@ def _arm_bounds(arm: ArmCfg, joints: Sequence[JointInfo]) -> dict[str, Bounds]:
     ends = np.array([gripper.positions(0.0), gripper.positions(gripper.max_width_m)])
     return {
         "joint_positions": _widen(low, high, own),
-        "joint_velocities": _either_way(SPEED_FACTOR * np.array(arm.max_velocity)),
+        "joint_velocities": _either_way(np.minimum(SPEED_FACTOR * np.array(arm.max_velocity), FASTEST)),
         "joint_efforts": _either_way(np.array(arm.max_effort)),
         "gripper_joint_positions": _widen(ends.min(axis=0), ends.max(axis=0), fingers),
-        "gripper_joint_velocities": _either_way(SPEED_FACTOR * np.array(gripper.speeds())),
+        "gripper_joint_velocities": _either_way(np.array(FASTEST)),
         # between two pads, each with the margin of a finger
         "gripper_opening": (np.array(-2 * MARGIN_M), np.array(gripper.max_width_m + 2 * MARGIN_M)),
         "gripper_target": (np.array(0.0), np.array(gripper.max_width_m)),
@@ -106,10 +109,15 @@ def _object_bounds(name: str, item: SceneObject, cfg: ObjectCfg) -> dict[str, Bo
         largest = [largest_joint_position(cfg, kinds[j.name]) if j.name in kinds else np.inf for j in joints]
         limits = [(-value, value) for value in largest]
     low, high = _widen([low for low, _ in limits], [high for _, high in limits], joints)
-    found: dict[str, Bounds] = {f"objects.{name}.joint_positions": (low, high)}
+    speeds = _either_way(np.array(FASTEST))
+    found: dict[str, Bounds] = {
+        f"objects.{name}.joint_positions": (low, high),
+        f"objects.{name}.joint_velocities": speeds,
+    }
     for part in parts:
         index = item.joint_index(part.joint)
         found[f"parts.{name}.{part.name}.joint_position"] = low[index], high[index]
+        found[f"parts.{name}.{part.name}.joint_velocity"] = speeds
     return found
 
 

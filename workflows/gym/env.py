@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from copy import deepcopy
 from fnmatch import fnmatchcase
 from functools import partial
 from operator import index
@@ -31,7 +32,7 @@ from unlatch.workflows.episode.judge import PolicyRules
 from unlatch.workflows.episode.observed_scene import acted_parts, observed_scene
 from unlatch.workflows.gym.actions import ActionDecoder
 from unlatch.workflows.gym.bounds import Bounds, column_bounds, observation_bounds
-from unlatch.workflows.gym.config import SuccessWhen
+from unlatch.workflows.gym.config import ObservationCfg, SuccessWhen
 from unlatch.workflows.gym.observed_images import ObservedImages
 from unlatch.workflows.runs.loading import config_as, load_config, task_overrides
 from unlatch.workflows.runs.schema import EnvCfg
@@ -153,7 +154,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         The copy is an environment of its own, in which the next `reset` begins the same episode; call it before `step`.
         """
         kept = ("spec", "action_space", "has_labels", "_np_random", "_np_random_seed", "_run_seed", "_next_episode")
-        state = {name: value for name, value in vars(self).items() if name in kept}
+        state = {name: deepcopy(value) for name, value in vars(self).items() if name in kept}
         return partial(type(self), cfg=self.cfg, render_mode=self.render_mode), (), state
 
     def _read_first_state(self) -> Mapping[str, Array]:
@@ -222,7 +223,8 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
     def _make_spaces(self, state: Mapping[str, Array]) -> dict[str, spaces.Box]:
         patterns = self.cfg.observation.keys
         for pattern in patterns:
-            if not pattern.startswith("sensors.") and not any(fnmatchcase(key, pattern) for key in state):
+            may_miss = pattern in ObservationCfg().keys or pattern.startswith("sensors.")  # a task may have no part
+            if not may_miss and not any(fnmatchcase(key, pattern) for key in state):
                 raise ConfigError(
                     f"observation.keys has '{pattern}', which matches no record key.{close_matches(pattern, state)} "
                     f"Keys: {', '.join(sorted(state))}.",
