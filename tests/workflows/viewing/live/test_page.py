@@ -162,7 +162,7 @@ def test_the_scene_shows_the_last_episode_where_it_was_recorded(
     cfg, record = drawer_episode
     with DataSet.create_or_resume(tmp_path / "set", header=header_of(cfg)) as data_set:
         data_set.write(record)
-    server = start_viser()
+    server = start_viser(port=0)
     try:
         with LiveScene(server) as scene:
             current = CurrentEpisode(scene)
