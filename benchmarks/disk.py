@@ -2,7 +2,7 @@
 
     python benchmarks/disk.py                                  # makes episodes of four tasks
     python benchmarks/disk.py tasks=open_microwave episodes=40 arrays=true
-    python benchmarks/disk.py data=data/mw                     # reads a data set, of version 2 or 3 of the format
+    python benchmarks/disk.py data=data/mw                     # reads a data set, of version 2, 3 or 4 of the format
 
 Prints medians over the episodes in kB (1000 bytes): both files of an episode, and each of them. Beside them stand the
 CPU times of encoding and decoding `state.npz` [ms]. With `arrays=true`, prints by array how much larger `state.npz` is

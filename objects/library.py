@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.objects.annotation import ANNOTATION_FILE
+from unlatch.objects.annotation import ANNOTATION_FILE, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_force_values import record_forces, with_category_forces
 from unlatch.objects.config import ObjectCfg, ObjectSource, check_category
@@ -40,12 +41,16 @@ from unlatch.simcore.cache import CACHE_VARIABLE, content_hash
 from unlatch.simcore.errors import count_noun
 from unlatch.simcore.file_cache import FileCache
 from unlatch.simcore.geometry import turn_to_x
+from unlatch.simcore.registry import DISTRIBUTION
 from unlatch.simcore.scratch import scratch_files
 
 _SHOWN_IDS = 3
 _ASSETS: FileCache[ObjectAsset] = FileCache(8)
 """The objects that this process read last; each takes a few MB."""
 _STANDING = (RestsOn.bottom, RestsOn.any)
+_LARGEST_POSITION = {PartKind.slider: 0.5, PartKind.knob: 13.0}
+"""By kind: the joints of generated parts keep within it, on either side of 0 [m or rad]; others within half a turn. The
+cap of a bottle makes two turns."""
 URDF_FILE = "object.urdf"
 """Name of the URDF in the folder of a generated or converted object."""
 
@@ -96,6 +101,15 @@ def load_instance(cfg: ObjectCfg) -> ObjectAsset:
     environment = [os.environ.get(name) for name in (CACHE_VARIABLE, ROOT_VARIABLE)]
     key = json.dumps([Path.cwd(), environment, asdict(cfg)], default=str, sort_keys=True)
     return _ASSETS.get(key, lambda: _read_instance(cfg), files_of=_files_of)
+
+
+def largest_joint_position(cfg: ObjectCfg, kind: PartKind) -> float:
+    """Returns how far from 0 a joint of this kind may be in any instance of an object [rad or m].
+
+    It is infinite for objects that no generator of Unlatch makes: their instances are not known before they are read.
+    """
+    ours = cfg.source is ObjectSource.procedural and GENERATORS.entry(cfg.category).origin == DISTRIBUTION
+    return _LARGEST_POSITION.get(kind, math.pi) if ours else math.inf
 
 
 def _read_instance(cfg: ObjectCfg) -> ObjectAsset:

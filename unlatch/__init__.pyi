@@ -16,6 +16,7 @@ from .simcore.recording.data_set.data_set import DataSet as DataSet
 from .simcore.recording.data_set.data_set import open_dataset as open_dataset
 from .simcore.recording.data_set.index import EpisodeSummary as EpisodeSummary
 from .simcore.recording.episode import EpisodeRecord as EpisodeRecord
+from .simcore.recording.episode import read_arrays as read_arrays
 from .simcore.recording.export.run import ExportReport as ExportReport
 from .simcore.recording.images.renders import RenderSet as RenderSet
 from .solver.diagnosis.diagnosis import Diagnosis as Diagnosis

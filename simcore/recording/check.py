@@ -29,7 +29,7 @@ from unlatch.simcore.recording.verdict import contradicts_success, recompute_suc
 
 _QUAT_TOLERANCE = 1e-6
 _EARLIER_TYPES = {"float32": "float64"}
-"""Types of arrays in version 2 of the format; accepted in version 3 too: a record is checked without its version."""
+"""Types of arrays in version 2 of the format; later ones may have them: a record is checked without its version."""
 IndexedValues = tuple[bool, str | None, int, PolicyOutcome | None]
 """Success, failure code and seed of an episode, and how far its policy came."""
 

@@ -12,17 +12,19 @@ import numpy as np
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.files import read_bounded
 from unlatch.simcore.recording.codes import FAILURE_CODES
+from unlatch.simcore.recording.data_set.location import absolute_folder
 from unlatch.simcore.recording.json_values import encode_sealed, plain, read_sealed
 from unlatch.simcore.recording.keys import STATE, kind_of
-from unlatch.simcore.recording.state_file import MAX_STATE_BYTES, decode_npz, decode_state
+from unlatch.simcore.recording.state_file import MAX_STATE_BYTES, decode_any_state, decode_npz, decode_state
 
 Array = np.ndarray
 
 EPISODE_FORMAT = "unlatch-episode"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 """Version of the format of data sets and episodes that is written."""
-READ_VERSIONS = (2, FORMAT_VERSION)
-"""Versions that are read. A file `state.npz` of version 2 has the arrays themselves, all floats in double precision."""
+READ_VERSIONS = (2, 3, FORMAT_VERSION)
+"""Versions that are read. A file `state.npz` of version 2 has the arrays themselves, all floats in double precision.
+Version 3 differs from 4 in the names of the members of `state.npz` only."""
 _PLAIN_VERSION = 2
 EPISODE_FILE = "episode.json"
 STATE_FILE = "state.npz"
@@ -183,6 +185,49 @@ def read_episode(folder: Path, *, arrays: bool = True) -> EpisodeRecord:
         decode = decode_npz if content["format_version"] == _PLAIN_VERSION else decode_state
         record.arrays = decode(_read_state_bytes(folder, content["state"]), where=str(folder / STATE_FILE))
     return record
+
+
+def read_arrays(path: str | Path) -> dict[str, Array]:
+    """Reads the arrays of one episode; use it instead of `numpy.load`, as `state.npz` has encoded bytes.
+
+    Args:
+        path: A `state.npz`, or the folder of an episode, which has one. Every version of the format that
+            `open_dataset` reads is read.
+
+    Returns:
+        The arrays by key: T+1 rows of states, T rows of actions. `docs/record_format.md` has shapes, units and frames.
+
+    Raises:
+        FormatVersionError: The episode was written in a format that this version does not read.
+        RecordingError: The path does not exist, or is neither a `state.npz` nor the folder of an episode, or a file is
+            damaged.
+
+    Example:
+        >>> arrays = unlatch.read_arrays("data/demo/episodes/0000000/0000000003/state.npz")
+        >>> arrays["robots.franka_panda.left.joint_positions"].shape  # (T+1, 7) [rad]
+        (128, 7)
+    """
+    found = absolute_folder(path)
+    if (found / EPISODE_FILE).is_file():
+        return read_episode(found).arrays
+    if not found.is_file():
+        raise _path_error(path, f"has no {EPISODE_FILE}" if found.is_dir() else "does not exist")
+    data = read_bounded(found.resolve(), limit=MAX_STATE_BYTES)  # a cache of the Hub has links
+    if not data.startswith(b"PK"):
+        raise _path_error(path, "is not an .npz file")
+    arrays = decode_any_state(data, where=str(path))
+    foreign = next((key for key in arrays if kind_of(key) is None), None)
+    if foreign is not None:
+        raise _path_error(path, f"has the array '{foreign}', which no episode has")
+    return arrays
+
+
+def _path_error(path: str | Path, what: str) -> RecordingError:
+    return RecordingError(
+        f"'{path}' {what}. Expected a {STATE_FILE}, or the folder of an episode, such as "
+        "DATA/episodes/0000000/0000000003. Name one, or read a data set by unlatch.open_dataset(DATA).",
+        path=str(path),
+    )
 
 
 def _read_content(folder: Path) -> tuple[EpisodeRecord, dict[str, Any]]:

@@ -81,7 +81,7 @@ An episode folder is either complete or absent. Units are SI, with radians and s
 world frame has z up, and z = 0 at the top of the table. In JSON files, numbers that are not finite are the
 strings "nan", "inf" and "-inf". No file uses Python's pickle.
 
-Sets and episodes of version 2 are read, checked and replayed too.
+Sets and episodes of versions 2 and 3 are read, checked and replayed too.
 
 ## Arrays in state.npz
 
@@ -95,11 +95,12 @@ Arrays that drive a world, that a world is set to, or by which an episode is jud
 gripper, times, positions of joints, poses of roots, forces and largest speeds. All other floats have 32 bits:
 velocities, efforts, the opening of the gripper, and poses of hands, keypoints and targets. A replay rounds what it
 simulates in the same way, and the result must then be equal. One rule uses rounded values: that of the speed of an arm
-at its home. In records of version 2, all floats have 64 bits. If a set of version 2 is continued, its `dataset.json`
-keeps version 2, and new episodes state version 3.
+at its home. In records of version 2, all floats have 64 bits. If a set of version 2 or 3 is continued, its
+`dataset.json` keeps its version, and new episodes state version 4.
 
-`unlatch.open_dataset(FOLDER)[NUMBER].arrays` has the arrays of an episode by key. This function reads a file with NumPy
-alone:
+`unlatch.open_dataset(FOLDER)[NUMBER].arrays` has the arrays of an episode by key. `unlatch.read_arrays(PATH)` reads
+them from one `state.npz`, or from the folder of an episode. Do not use the members of the file as they are: they have
+encoded bytes, not values. This function reads a file with NumPy alone:
 
 ```python
 import json, math
@@ -108,9 +109,12 @@ import numpy as np
 
 def read_arrays(path):
     with np.load(path) as file:
+        if "layout" not in file:  # version 2
+            return dict(file)
         values, arrays = {{}}, {{}}
         for name in set(file.files) - {{"layout"}}:
             steps = np.ascontiguousarray(file[name].T).view(f"<u{{len(file[name])}}").ravel()
+            name = name.removesuffix("_delta_bytes")
             values[name] = np.cumsum(steps, dtype=steps.dtype).view(name)
         for key, (name, shape) in json.loads(file["layout"].tobytes()).items():
             arrays[key], values[name] = np.split(values[name], [math.prod(shape)])
@@ -118,10 +122,11 @@ def read_arrays(path):
     return arrays
 ```
 
-The file has one member of bytes for each type of value, and `layout`: the type and shape of each array by key, as JSON.
-The values of a type stand one after another, array by array in the order of `layout`, each in column order. Their bits
-are read as unsigned little-endian integers. Each integer is replaced by its difference from the one before, modulo its
-size. The member has all first bytes, then all second bytes, and so on. In version 2, each array is a member of its own.
+The file has one member of bytes for each type of value, such as `float64_delta_bytes`, and `layout`: the type and shape
+of each array by key, as JSON. The values of a type stand one after another, array by array in the order of `layout`,
+each in column order. Their bits are read as unsigned little-endian integers. Each integer is replaced by its difference
+from the one before, modulo its size. The member has all first bytes, then all second bytes, and so on. In version 3,
+a member has the name of its type alone, such as `float64`. In version 2, each array is a member of its own.
 """
 
 

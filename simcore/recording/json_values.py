@@ -117,7 +117,8 @@ def read_sealed(path: Path, *, expected: str, versions: Sequence[int], limit: in
         )
     found = content.get("format_version")
     if found not in versions or isinstance(found, bool):
-        wanted = " or ".join(map(str, versions))
+        *others, last = map(str, versions)
+        wanted = " or ".join(filter(None, (", ".join(others), last)))
         raise FormatVersionError(
             f"File '{path}' has format version {found!r}, expected {wanted}. Make it again with its command, "
             "or read it with the version of unlatch that wrote it; dataset.json has both.",

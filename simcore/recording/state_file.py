@@ -4,6 +4,7 @@
 the caller's key order, and reads it because `numpy.load` allocates any size that a damaged header claims.
 
 `state.npz` of an episode is packed: it has one member of bytes for each type, so that the arrays take half the space.
+Its name says so: `float64_delta_bytes`. In version 3 of the format it was `float64`, which reads as if it had values.
 The values of a type stand one after another: array by array, sorted by key, each in column order. So neighbours are
 mostly one number in two frames that follow each other. Their bits are read as unsigned integers, and each integer is
 replaced by its difference from the one before, modulo its size: the leading bytes are then mostly 0 or 255. All first
@@ -41,6 +42,8 @@ _HEADER = re.compile(
 )
 _LAYOUT = "layout"
 """Name of the member that has type and shape of each array by key, as JSON."""
+_DELTA_BYTES = "_delta_bytes"
+"""What follows the name of the type in the name of a member that has its values."""
 _TYPES = frozenset(np.dtype(code).name for code in "?bBhHiIqQefd")
 _MAX_DIMENSIONS = 8
 _PACKED_LEVEL = 6
@@ -137,7 +140,7 @@ def _decode_array(data: bytes, key: str, where: str) -> Array:
 def _damage_error(where: str, what: str) -> RecordingError:
     return RecordingError(
         f"File '{where}' is damaged or not ours: {what}. Expected arrays as this version writes them. "
-        "Remove the episode's folder and run the same command again to remake it.",
+        "If it belongs to a data set, remove the episode's folder and run the same command again to remake it.",
         path=where,
     )
 
@@ -159,20 +162,36 @@ def encode_state(arrays: Mapping[str, Array]) -> bytes:
             f"This episode has {len(arrays)} arrays, expected at most {MAX_KEYS}. Record fewer keys.",
             n_keys=len(arrays),
         )
-    packed = {name: _pack(np.concatenate(values)) for name, values in blocks.items()}
+    packed = {name + _DELTA_BYTES: _pack(np.concatenate(values)) for name, values in blocks.items()}
     text = json.dumps(layout, separators=(",", ":")).encode()
     return encode_npz({**packed, _LAYOUT: np.frombuffer(text, dtype=np.uint8)}, level=_PACKED_LEVEL)
 
 
 def decode_state(data: bytes, *, where: str) -> dict[str, Array]:
-    """Returns the arrays of `state.npz` by key.
+    """Returns the arrays of `state.npz` by key, of version 3 of the format or later.
+
+    Raises:
+        RecordingError: The file is damaged, foreign or larger than allowed.
+    """
+    return _unpack_members(decode_npz(data, where=where), where)
+
+
+def decode_any_state(data: bytes, *, where: str) -> dict[str, Array]:
+    """Returns the arrays of `state.npz` by key, of any version of the format that is read.
 
     Raises:
         RecordingError: The file is damaged, foreign or larger than allowed.
     """
     members = decode_npz(data, where=where)
+    return _unpack_members(members, where) if _LAYOUT in members else members
+
+
+def _unpack_members(members: dict[str, Array], where: str) -> dict[str, Array]:
+    """Returns the arrays by key from the packed members by name."""
     layout = _read_layout(members.pop(_LAYOUT, None), where)
-    values = {name: _unpack(name, planes, where) for name, planes in members.items()}
+    values = {name.removesuffix(_DELTA_BYTES): _unpack(name, planes, where) for name, planes in members.items()}
+    if len(values) != len(members):
+        raise _damage_error(where, "it has two members of one type")
     used = dict.fromkeys(values, 0)
     arrays = {}
     for key, (name, shape) in layout.items():
@@ -196,8 +215,9 @@ def _pack(values: Array) -> Array:
 
 
 def _unpack(name: str, planes: Array, where: str) -> Array:
-    """Returns the (N,) values of a type from its (bytes of a value, N) planes."""
-    dtype = np.dtype(name if name in _TYPES else "V1").newbyteorder("<")
+    """Returns the (N,) values of a type from its (bytes of a value, N) planes and the name of their member."""
+    found = name.removesuffix(_DELTA_BYTES)
+    dtype = np.dtype(found if found in _TYPES else "V1").newbyteorder("<")
     if dtype.kind == "V" or planes.dtype != np.uint8 or planes.ndim != 2 or len(planes) != dtype.itemsize:
         raise _damage_error(where, f"the member '{name}' of {planes.dtype} and shape {list(planes.shape)}")
     steps = np.ascontiguousarray(planes.T).view(f"<u{dtype.itemsize}").reshape(-1)

@@ -41,6 +41,11 @@ class JointInfo:
     axis: tuple[float, float, float]
     """Direction in the child link's URDF frame."""
 
+    @property
+    def limited(self) -> bool:
+        """Whether it has limits; Bullet reports a lower one above the upper one where there are none."""
+        return self.lower <= self.upper
+
 
 class Body:
     """One body of a world. Bullet reports centre-of-mass frames; they are converted here and nowhere else."""

@@ -13,6 +13,7 @@ FUNCTIONS = (
     "make_env",
     "open_dataset",
     "plan",
+    "read_arrays",
     "render",
     "replay",
 )

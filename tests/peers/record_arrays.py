@@ -12,9 +12,12 @@ import numpy as np
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
     """Returns the arrays of a `state.npz` by key; `docs/record_format.md` has the same function."""
     with np.load(path) as file:
+        if "layout" not in file:  # version 2
+            return dict(file)
         values, arrays = {}, {}
         for name in set(file.files) - {"layout"}:
             steps = np.ascontiguousarray(file[name].T).view(f"<u{len(file[name])}").ravel()
+            name = name.removesuffix("_delta_bytes")
             values[name] = np.cumsum(steps, dtype=steps.dtype).view(name)
         for key, (name, shape) in json.loads(file["layout"].tobytes()).items():
             arrays[key], values[name] = np.split(values[name], [math.prod(shape)])

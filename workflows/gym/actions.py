@@ -7,7 +7,7 @@ import numpy as np
 from unlatch.robots.action import ArmAction
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.robot import Robot
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, count_noun, shorten
 from unlatch.simcore.geometry import matrix_from_axis_angle
 from unlatch.solver.scene import ArmModel
 from unlatch.workflows.episode.planner_models import arm_model
@@ -18,6 +18,8 @@ Array = np.ndarray
 _DAMPING = 0.05
 """Damping of the step towards a hand pose: near a singularity the arm moves more slowly."""
 _IK_STEPS = 5
+_MOST_SHOWN = 120
+"""Most characters of a wrong action in a message."""
 
 
 class ActionDecoder:
@@ -48,11 +50,18 @@ class ActionDecoder:
         Raises:
             ConfigError: The number of values is wrong, or a value is not finite.
         """
-        values = np.asarray(action, dtype=float)
+        values, shape = np.zeros(0), ""
+        try:
+            given = np.asarray(action)
+            shape = f" of shape {list(given.shape)}"
+            values = given.astype(float) if given.dtype.kind in "biufO" else values
+        except (TypeError, ValueError):  # no numbers, or rows of several lengths
+            pass
         if values.shape != (self.size,) or not np.isfinite(values).all():
             raise ConfigError(
                 f"An action of {self.size} finite numbers is expected ({self.cfg.mode.value}, "
-                f"{len(self._arms)} arms), got shape {list(values.shape)}: {values.tolist()}.",
+                f"{count_noun(len(self._arms), 'arm')}), got {type(action).__name__}{shape}: "
+                f"{shorten(' '.join(str(action).split()), _MOST_SHOWN)}.",
                 key="action",
             )
         parts = np.split(np.clip(values, *self.bounds()), np.cumsum(self._sizes)[:-1])

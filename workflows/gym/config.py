@@ -64,7 +64,7 @@ class ObservationCfg:
     )
     """Record keys (docs/record_format.md); `*` matches any text. `keypoints.*` are the keypoints of the parts that are
     acted on; `parts.<object>.<part>.joint_position` and `.joint_velocity` are the joints of these parts. A key that
-    matches nothing is refused, unless it begins with `sensors.`."""
+    matches nothing is refused, unless it is one of these defaults or begins with `sensors.`."""
 
     images: list[str] = field(default_factory=list)
     """Kinds of images that the configured `sensors` make: `rgb`, `depth`, `segmentation`, `instance_id_segmentation`,

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from copy import deepcopy
 from fnmatch import fnmatchcase
+from functools import partial
+from operator import index
 from typing import Any
 
 import numpy as np
 
+from unlatch.configs.schema import EpisodeCfg
 from unlatch.robots.action import ArmAction
-from unlatch.simcore.errors import ConfigError, PluginError, close_matches
+from unlatch.simcore.errors import ConfigError, PluginError, check_range, close_matches
+from unlatch.simcore.recording.data_set.episode_folders import MAX_NUMBER
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.export.columns import IMAGE, ObservationColumns, Part
 from unlatch.simcore.recording.json_values import plain
@@ -25,9 +31,10 @@ from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.judge import PolicyRules
 from unlatch.workflows.episode.observed_scene import acted_parts, observed_scene
 from unlatch.workflows.gym.actions import ActionDecoder
-from unlatch.workflows.gym.config import SuccessWhen
+from unlatch.workflows.gym.bounds import Bounds, column_bounds, observation_bounds
+from unlatch.workflows.gym.config import ObservationCfg, SuccessWhen
 from unlatch.workflows.gym.observed_images import ObservedImages
-from unlatch.workflows.runs.loading import load_config
+from unlatch.workflows.runs.loading import config_as, load_config, task_overrides
 from unlatch.workflows.runs.schema import EnvCfg
 
 try:
@@ -43,6 +50,7 @@ Observation = dict[str, Array]
 
 COLUMNS = "observation."
 """Prefix of the keys of an export's columns."""
+_ARGUMENTS = ("task", "overrides", "config_dir", "render_mode", "cfg")
 RENDER_SIZE = (480, 360)
 """Width and height of `render` [pixels]."""
 
@@ -69,7 +77,8 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         overrides: Sequence[str] = (),
         config_dir: str | None = None,
         render_mode: str | None = None,
-        cfg: EnvCfg | None = None,
+        cfg: EpisodeCfg | None = None,
+        **unknown: object,
     ) -> None:
         """Composes the configuration and opens a world.
 
@@ -79,15 +88,25 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
             config_dir: Folder of YAML files of your own.
             render_mode: None or "rgb_array".
             cfg: A composed configuration; `task`, `overrides` and `config_dir` are then ignored.
+            unknown: Other arguments, such as of `gymnasium.make`; they are refused.
 
         Raises:
-            ConfigError: The configuration is wrong; the message names the key.
+            ConfigError: The configuration or an argument is wrong; the message names the key.
         """
+        for name in unknown:
+            raise ConfigError(
+                f"{name}= is not an argument of an environment.{close_matches(name, _ARGUMENTS)} Expected some of "
+                f"{', '.join(_ARGUMENTS)}. Set a key of the configuration by overrides=['{name}=...'].",
+                key=name,
+            )
         if cfg is None:
             if task is None:
                 raise ConfigError("An environment needs task=NAME; `unlatch list tasks` tells which there are.")
             config_dirs = [config_dir] if config_dir else []
-            cfg = load_config("env", EnvCfg, [f"task={task}", *overrides], config_dirs=config_dirs).cfg
+            cfg = load_config("env", EnvCfg, task_overrides(task, overrides), config_dirs=config_dirs).cfg
+        if not isinstance(cfg, EpisodeCfg):
+            raise ConfigError(f"cfg is of type {type(cfg).__name__}. Expected what unlatch.load returns.", key="cfg")
+        cfg = cfg if isinstance(cfg, EnvCfg) else config_as(EnvCfg, cfg)
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise ConfigError(f"render_mode={render_mode!r} is unknown. Expected None or 'rgb_array'.")
         check_assets(cfg)
@@ -104,21 +123,39 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         self._next_episode = 0
         self._decoder = ActionDecoder(cfg.action, cfg.robot)
         self._columns = ObservationColumns(cfg.observation.as_export(), {"robot": plain(cfg.robot)})
-        self._stack = ExitStack()
-        self._world = self._stack.enter_context(
-            World(
-                cfg.world,
-                visuals=render_mode is not None or cfg.observation.has_images,
-                renderer=RENDERERS.load(cfg.observation.renderer)(),
-            )
-        )
-        self._checker = self._stack.enter_context(BulletCollisionChecker())
         self._episode: Episode | None = None
         self._images: ObservedImages
         self._scene: tuple[Episode, ObservedScene] | None = None
+        self._column_names: dict[str, Sequence[str]] = {}
+        self._closed = False
+        with ExitStack() as stack:  # closes the world if a key of the observation is wrong
+            self._world = stack.enter_context(
+                World(
+                    cfg.world,
+                    visuals=render_mode is not None or cfg.observation.has_images,
+                    renderer=RENDERERS.load(cfg.observation.renderer)(),
+                )
+            )
+            self._checker = stack.enter_context(BulletCollisionChecker())
+            self._spaces = self._make_spaces(self._read_first_state())
+            self._stack = stack.pop_all()
         self.action_space = spaces.Box(*self._decoder.bounds(), dtype=np.float64)
-        self._spaces = self._make_spaces(self._read_first_state())
+        self._clipped = {
+            key
+            for key, box in self._spaces.items()
+            if box.dtype is not None and box.dtype.kind == "f" and (box.bounded_below | box.bounded_above).any()
+        }
+        """Observations that are set to their bounds where simulation goes beyond them."""
         self.observation_space = spaces.Dict(dict(self._spaces))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles and copies the configuration and the count of episodes, not the world.
+
+        The copy is an environment of its own, in which the next `reset` begins the same episode; call it before `step`.
+        """
+        kept = ("spec", "action_space", "has_labels", "_np_random", "_np_random_seed", "_run_seed", "_next_episode")
+        state = {name: deepcopy(value) for name, value in vars(self).items() if name in kept}
+        return partial(type(self), cfg=self.cfg, render_mode=self.render_mode), (), state
 
     def _read_first_state(self) -> Mapping[str, Array]:
         """Returns a state, for the keys and shapes of an observation."""
@@ -127,6 +164,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         self._episode.frames.record_state()
         self._images = ObservedImages(self.episode.scene, self.cfg.observation)
         state = self._observable_values()
+        self._bounds = observation_bounds(self.cfg, self.episode.scene)
         self._episode = None
         return state
 
@@ -168,6 +206,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
             scene=self._observed_scene(),
             views=[self._images.views],
         )
+        self._column_names = {key: column.names for key, column in found.items()}
         images = {item.name: f"sensors.{item.name}.rgb_image" for item in self.cfg.all_sensors().values()}
         return {
             **{key: column.values[0] for key, column in found.items()},
@@ -184,17 +223,24 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
     def _make_spaces(self, state: Mapping[str, Array]) -> dict[str, spaces.Box]:
         patterns = self.cfg.observation.keys
         for pattern in patterns:
-            if not pattern.startswith("sensors.") and not any(fnmatchcase(key, pattern) for key in state):
+            may_miss = pattern in ObservationCfg().keys or pattern.startswith("sensors.")  # a task may have no part
+            if not may_miss and not any(fnmatchcase(key, pattern) for key in state):
                 raise ConfigError(
                     f"observation.keys has '{pattern}', which matches no record key.{close_matches(pattern, state)} "
                     f"Keys: {', '.join(sorted(state))}.",
                     key="observation.keys",
                 )
         return {
-            key: _make_space(value)
+            key: _make_space(key, value, self._bounds_of(key, value))
             for key, value in state.items()
             if key.startswith(COLUMNS) or any(fnmatchcase(key, pattern) for pattern in patterns)
         }
+
+    def _bounds_of(self, key: str, value: Array) -> Bounds | None:
+        """Returns the bounds of an observation of floats; None: it can have any value."""
+        if key in self._column_names and value.shape == (len(self._column_names[key]),):
+            return column_bounds(self._column_names[key], self.cfg, self._bounds)
+        return self._bounds.get(key)
 
     @property
     def episode(self) -> Episode:
@@ -213,13 +259,20 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         """Begins an episode.
 
         Args:
-            seed: Seed of the run from now on; its episodes are counted from 0.
+            seed: Seed of the run from now on, 0 or more; its episodes are counted from 0.
             options: `{"episode": k}` begins episode k.
+
+        Raises:
+            ConfigError: The seed or an option is wrong.
+            ClosedEnvironmentError: The environment is closed.
         """
-        super().reset(seed=seed)
+        self._check_open()
+        number = _read_episode(options)
         if seed is not None:
-            self._run_seed, self._next_episode = int(seed), 0
-        number = int((options or {}).get("episode", self._next_episode))
+            seed = _read_whole_number("seed", seed)
+            self._run_seed, self._next_episode = seed, 0
+        super().reset(seed=seed)
+        number = self._next_episode if number is None else number
         self._next_episode = number + 1
         self._episode = episode = Episode(
             self.cfg,
@@ -239,16 +292,20 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         return self._observation(), {**self._info(), "language": episode.language()}
 
     def step(self, action: Array) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Simulates one record frame.
+        """Simulates one record frame; after the end of an episode, it changes nothing and the reward is 0.
 
         Args:
             action: A value of `action_space`; values outside it are clipped.
 
         Raises:
             ConfigError: It has another shape, or is not finite.
+            ResetNeeded: No episode has begun.
+            ClosedEnvironmentError: The environment is closed.
         """
+        self._check_open()
         episode, judge = self.episode, self.episode.judge
-        if episode.failure is None and not judge.over:
+        runs = episode.failure is None and not judge.over
+        if runs:
             skills = [run.skill for run in judge.current]
             arms = self._decoder.decode(action, episode.scene.robot)
             with self._images.frame():
@@ -259,7 +316,8 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
                 episode.conclude()
         truncated = episode.failure is not None and judge.timed_out
         over = episode.failure is not None or judge.success
-        return self._observation(), float(judge.success), over and not truncated, truncated, self._info()
+        reward = float(runs and judge.success)
+        return self._observation(), reward, over and not truncated, truncated, self._info()
 
     def decode(self, action: Array) -> dict[str, ArmAction]:
         """Returns the targets by arm that an action stands for now."""
@@ -276,14 +334,22 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
 
     def render(self) -> Any:
         """A picture (height, width, 3) uint8 of the scene, under `render_mode="rgb_array"`."""
+        self._check_open()
         if self.render_mode is None:
             return None
         width, height = RENDER_SIZE
         return take_picture(self._world, self.episode.scene.view(), width=width, height=height)
 
     def close(self) -> None:
-        """Closes the world."""
+        """Closes the world; a second call does nothing."""
+        self._closed = True
         self._stack.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise gymnasium.error.ClosedEnvironmentError(
+                f"The environment of task '{self.cfg.task.name}' is closed. Make a new one, or close it later."
+            )
 
     def _observation(self) -> Observation:
         values = self._observable_values()
@@ -303,7 +369,8 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
                     "set object.instance.",
                     key="observation.keys",
                 )
-            observation[key] = np.array(values[key])
+            value = values[key].clip(space.low, space.high) if key in self._clipped else values[key]
+            observation[key] = np.array(value)
         return observation
 
     def _info(self) -> dict[str, Any]:
@@ -321,10 +388,50 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         return info
 
 
-def _make_space(value: Array) -> spaces.Box:
-    if value.dtype == np.uint8:
-        return spaces.Box(0, 255, value.shape, np.uint8)
+def _read_episode(options: Mapping[str, Any] | None) -> int | None:
+    """Returns the number of the episode in the options of a reset; None if they name none.
+
+    Raises:
+        ConfigError: They have another form.
+    """
+    if options is None:
+        return None
+    example = "Expected {'episode': k}, which begins episode k, or None."
+    if not isinstance(options, Mapping):
+        raise ConfigError(f"options={options!r} of reset is of type {type(options).__name__}. {example}", key="options")
+    for key in options:
+        if key != "episode":
+            near = close_matches(str(key), ["episode"])
+            raise ConfigError(f"options of reset has the unknown key {key!r}.{near} {example}", key="options")
+    return _read_whole_number("options['episode']", options["episode"], most=MAX_NUMBER) if options else None
+
+
+def _read_whole_number(key: str, value: Any, *, most: float = math.inf) -> int:
+    """Returns a value of reset as a whole number of 0 to `most`.
+
+    Raises:
+        ConfigError: It is none.
+    """
+    try:
+        number = None if isinstance(value, bool | np.bool_) else index(value)
+    except TypeError:
+        number = None
+    if number is None:
+        raise ConfigError(f"{key}={value!r} of reset is not a whole number. Expected one, 0 or more.", key=key)
+    check_range(key, number, 0, most)
+    return number
+
+
+def _make_space(key: str, value: Array, bounds: Bounds | None) -> spaces.Box:
+    """Returns the space of an observation of floats with bounds, or of another observation, whose bounds are None."""
+    low, high = (-np.inf, np.inf) if bounds is None else bounds
     if value.dtype.kind in "iu":
-        info = np.iinfo(value.dtype)
-        return spaces.Box(info.min, info.max, value.shape, value.dtype.type)
-    return spaces.Box(-np.inf, np.inf, value.shape, value.dtype.type)
+        low, high = np.iinfo(value.dtype).min, np.iinfo(value.dtype).max
+    elif value.dtype.kind == "b":
+        low, high = False, True
+    elif key.endswith("quat_xyzw"):
+        low, high = -1.0, 1.0
+    elif key == "time":
+        low = 0.0
+    ends = (np.broadcast_to(end, value.shape).astype(value.dtype) for end in (low, high))
+    return spaces.Box(*ends, dtype=value.dtype.type)

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unlatch.configs.schema import EpisodeCfg
+from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.gym.config import ActionCfg, ObservationCfg
-from unlatch.workflows.runs.loading import config_as, load_config
+from unlatch.workflows.runs.loading import config_as, load_config, task_overrides
 from unlatch.workflows.runs.schema import EnvCfg
 
 if TYPE_CHECKING:
@@ -51,9 +52,18 @@ def make_env(
     """
     from unlatch.workflows.gym.env import UnlatchEnv
 
+    for key, value, kind in (("observation", observation, ObservationCfg), ("action", action, ActionCfg)):
+        if not isinstance(value, kind | None):
+            raise ConfigError(
+                f"{key}={value!r} is of type {type(value).__name__}. Expected unlatch.{kind.__name__}(...).", key=key
+            )
     if isinstance(task, EpisodeCfg):
+        if overrides or config_dirs:
+            raise ConfigError(
+                f"overrides={list(overrides)} and config_dirs={list(config_dirs)} have no effect on a configuration "
+                "that is composed already. Give them to unlatch.load."
+            )
         cfg = config_as(EnvCfg, task)
     else:
-        first = task if "=" in task else f"task={task}"
-        cfg = load_config("env", EnvCfg, [first, *overrides], config_dirs=config_dirs).cfg
+        cfg = load_config("env", EnvCfg, task_overrides(task, overrides), config_dirs=config_dirs).cfg
     return UnlatchEnv(cfg=config_as(EnvCfg, cfg, observation=observation, action=action), render_mode=render_mode)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -18,6 +18,7 @@ from unlatch.configs.derivation.derived_request import derive_request
 from unlatch.configs.experiment import check_sweep_values
 from unlatch.configs.repeated_keys import refuse_repeated_keys
 from unlatch.configs.schema import EpisodeCfg
+from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.episode.randomization.recorded_randomization import with_recorded
 from unlatch.workflows.runs.schema import CollectCfg
 
@@ -66,14 +67,28 @@ def load(task: str, *overrides: str, seed: int | None = None, config_dirs: Seque
         >>> cfg.robot.name
         'ur5'
     """
-    first = task if "=" in task else f"task={task}"
     last = [] if seed is None else [f"seed={seed}"]
-    given = [first, *overrides, *last]
+    given = task_overrides(task, (*overrides, *last))
     refuse_repeated_keys(given)
     loaded = load_config("collect", CollectCfg, given, config_dirs=config_dirs)
     for notice in loaded.notices:
         logger.info(notice)
     return loaded.cfg
+
+
+def task_overrides(task: str, overrides: Sequence[str]) -> list[str]:
+    """Returns the overrides of a task that is given by name, or by an override such as `object=cabinet.urdf`.
+
+    Raises:
+        ConfigError: The task or an override is no text, or the overrides are one text.
+    """
+    if isinstance(overrides, str) or not isinstance(overrides, Iterable):
+        raise ConfigError(f"overrides={overrides!r} is not a list. Expected one, such as ['robot=ur5'].")
+    for given, example in ((task, "open_drawer"), *((override, "robot=ur5") for override in overrides)):
+        if not isinstance(given, str):
+            what = "The task" if given is task else "An override"
+            raise ConfigError(f"{what} is {given!r}, of type {type(given).__name__}. Expected text: '{example}'.")
+    return [task if "=" in task else f"task={task}", *overrides]
 
 
 def load_config(
@@ -96,7 +111,8 @@ def load_config(
     Raises:
         ConfigError: The configuration is wrong; the message is one line.
     """
-    request = derive_request(primary, schema, Request(list(overrides), [str(path) for path in config_dirs]))
+    folders = [config_dirs] if isinstance(config_dirs, str | Path) else config_dirs
+    request = derive_request(primary, schema, Request(list(overrides), [str(path) for path in folders]))
     composed = compose_config(primary, schema, request)
     plain = to_plain(composed)
     notices: list[str] = []

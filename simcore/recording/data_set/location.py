@@ -28,7 +28,7 @@ def absolute_folder(path: str | Path) -> Path:
     """
     try:
         return Path(path).expanduser().absolute()
-    except (RuntimeError, ValueError) as exc:
+    except (RuntimeError, TypeError, ValueError) as exc:
         raise RecordingError(f"'{path}' is not a path: {exc}. Expected a folder. Change it.", path=str(path)) from exc
 
 

@@ -1,15 +1,17 @@
 """state.npz of an episode: arrays packed into one block of bytes for each type, and unpacked to the last bit."""
 
 import importlib.util
+import io
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import unlatch
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording import state_file
-from unlatch.simcore.recording.state_file import decode_state, encode_npz, encode_state
+from unlatch.simcore.recording.state_file import decode_npz, decode_state, encode_npz, encode_state
 
 ROOT = Path(__file__).parents[3]
 
@@ -45,13 +47,28 @@ def readers():
     spec = importlib.util.spec_from_file_location("record_arrays", ROOT / "tests" / "peers" / "record_arrays.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return {"page": names["read_arrays"], "peers": module.read_arrays}
+    return {"page": names["read_arrays"], "peers": module.read_arrays, "unlatch": unlatch.read_arrays}
 
 
-@pytest.mark.parametrize("reader", ["page", "peers"])
-def test_the_published_reader_gives_the_same_arrays(reader, tmp_path):
+def encode_as_version_3(arrays):
+    members = decode_npz(encode_state(arrays), where="state.npz")
+    return encode_npz({name.removesuffix("_delta_bytes"): member for name, member in members.items()}, level=6)
+
+
+ENCODERS = {2: encode_npz, 3: encode_as_version_3, 4: encode_state}
+
+
+def test_no_member_of_encoded_bytes_has_the_name_of_a_type():
+    with np.load(io.BytesIO(encode_state(smooth_arrays()))) as file:
+        names = {"bool", "float32", "float64", "int64"}
+        assert set(file) == {"layout", *(f"{name}_delta_bytes" for name in names)}
+
+
+@pytest.mark.parametrize("version", ENCODERS)
+@pytest.mark.parametrize("reader", ["page", "peers", "unlatch"])
+def test_the_published_reader_gives_the_same_arrays(reader, version, tmp_path):
     arrays = smooth_arrays()
-    (tmp_path / "state.npz").write_bytes(encode_state(arrays))
+    (tmp_path / "state.npz").write_bytes(ENCODERS[version](arrays))
     found = readers()[reader](tmp_path / "state.npz")
     assert found.keys() == arrays.keys()
     for key, array in arrays.items():
@@ -110,6 +127,8 @@ def packed(layout, **members):
         (packed({"a": ["float32", [6]]}, float32=PLANES), "the member 'float32'"),
         (packed({"a": ["float64", [6]]}, float64=PLANES[:, :, None]), "the member 'float64'"),
         (packed({"a": ["float64", [6]]}, float64=PLANES.astype(float)), "the member 'float64'"),
+        (packed({"a": ["float64", [6]]}, float64=PLANES, float64_delta_bytes=PLANES), "it has two members of one type"),
+        (packed({"a": ["float64", [6]]}, float64_delta_bytes_delta_bytes=PLANES), "the member 'float64_delta_bytes_"),
     ],
 )
 def test_a_file_that_we_would_not_write_is_refused(data, problem):

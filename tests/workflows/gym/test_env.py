@@ -11,8 +11,6 @@ import pytest
 
 gymnasium = pytest.importorskip("gymnasium")
 
-from gymnasium.utils.env_checker import check_env  # noqa: E402
-
 from unlatch.simcore.errors import ConfigError  # noqa: E402
 from unlatch.simcore.recording.check import check_record  # noqa: E402
 from unlatch.simcore.recording.episode import EpisodeRecord  # noqa: E402
@@ -124,14 +122,6 @@ def test_a_layout_without_a_plan_is_not_reached_for_a_policy():
     assert (again.success, again.code) == (False, "not_reached")
 
 
-@pytest.mark.slow
-def test_gymnasiums_checks_pass():
-    register_environments()
-    env = gymnasium.make("unlatch/CloseDrawer-v0")
-    check_env(env.unwrapped, skip_render_check=True)
-    env.close()
-
-
 def test_every_task_is_registered():
     ids = register_environments()
     assert {"unlatch/OpenMicrowave-v0", "unlatch/CloseDrawer-v0"} <= set(ids)
@@ -219,17 +209,6 @@ def test_render_gives_a_picture():
 def test_a_wrong_key_is_named_in_the_error(overrides: list[str], message: str):
     with pytest.raises(ConfigError, match=re.escape(message)):
         UnlatchEnv("close_drawer", overrides=overrides)
-
-
-@pytest.mark.slow
-def test_an_action_of_another_size_is_refused():
-    env = UnlatchEnv("close_drawer")
-    env.reset(seed=0)
-    with pytest.raises(ConfigError, match="8 finite numbers"):
-        env.step(np.zeros(7))
-    with pytest.raises(ConfigError, match="8 finite numbers"):
-        env.step(np.full(8, np.nan))
-    env.close()
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.errors import FormatVersionError, RecordingError
-from unlatch.simcore.recording import DataSet, EpisodeRecord, check_dataset
+from unlatch.simcore.recording import FORMAT_VERSION, DataSet, EpisodeRecord, check_dataset
 
 HEADER = {"config": {"task": {"name": "open_microwave"}, "world": {"physics_hz": 240}}, "seed": 7}
 
@@ -238,7 +238,7 @@ class TestResume:
 
     def test_another_format_version_is_refused(self, data_set):
         path = data_set.path / "dataset.json"
-        path.write_text(path.read_text().replace('"format_version": 3', '"format_version": 1'))
+        path.write_text(path.read_text().replace(f'"format_version": {FORMAT_VERSION}', '"format_version": 1'))
         for call in (
             lambda: DataSet.open(data_set.path),
             lambda: DataSet.create_or_resume(data_set.path, header=HEADER),
@@ -247,14 +247,14 @@ class TestResume:
                 call()
             assert e.value.version == 1
             assert e.value.message == (
-                f"File '{path}' has format version 1, expected 2 or 3. Make it again with its command, or read it with "
-                "the version of unlatch that wrote it; dataset.json has both."
+                f"File '{path}' has format version 1, expected 2, 3 or 4. Make it again with its command, or read it "
+                "with the version of unlatch that wrote it; dataset.json has both."
             )
 
     def test_an_episode_of_another_format_version_is_refused(self, data_set, make_record):
         data_set.write(make_record(0))
         path = data_set.folder_of(0) / "episode.json"
-        path.write_text(path.read_text().replace('"format_version": 3', '"format_version": 0'))
+        path.write_text(path.read_text().replace(f'"format_version": {FORMAT_VERSION}', '"format_version": 0'))
         with pytest.raises(FormatVersionError, match="format version 0"):
             data_set.read(0)
 

@@ -1,0 +1,197 @@
+"""Spaces of environments: the limits of joints and motors, and every observation inside them."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Iterator
+
+import numpy as np
+import pybullet as p
+import pytest
+
+gymnasium = pytest.importorskip("gymnasium")
+
+from gymnasium.utils.env_checker import check_env  # noqa: E402
+
+import unlatch  # noqa: E402
+from unlatch.objects.annotation import PartKind  # noqa: E402
+from unlatch.objects.config import ObjectCfg, ObjectSource  # noqa: E402
+from unlatch.objects.library import largest_joint_position  # noqa: E402
+from unlatch.objects.procedural.catalog import GENERATORS  # noqa: E402
+from unlatch.robots.catalog import ROBOTS  # noqa: E402
+from unlatch.workflows.gym.bounds import FASTEST, MARGIN_M, MARGIN_RAD, SPEED_FACTOR  # noqa: E402
+from unlatch.workflows.gym.env import UnlatchEnv  # noqa: E402
+
+pytestmark = pytest.mark.integration
+ARM = "robots.franka_panda.left"
+SPEEDS = [2.175] * 4 + [2.61] * 3
+EFFORTS = [87.0] * 4 + [12.0] * 3
+
+
+@pytest.fixture(scope="module")
+def env() -> Iterator[UnlatchEnv]:
+    made = unlatch.make_env("close_drawer", "object.instance=3")
+    yield made
+    made.close()
+
+
+def assert_limits(space: gymnasium.spaces.Box, low: object, high: object):
+    assert np.allclose(space.low, low, atol=1e-12)
+    assert np.allclose(space.high, high, atol=1e-12)
+
+
+def test_a_robots_bounds_are_its_limits_with_the_margin_of_simulation(env: UnlatchEnv):
+    space, arm = env.observation_space, env.cfg.robot.arms[0]
+    stops = [(-2.9671, 2.9671), (-1.8326, 1.8326), (-2.9671, 2.9671), (-3.1416, 0.0), (-2.9671, 2.9671)]
+    low, high = np.array([*stops, (-0.0873, 3.8223), (-2.9671, 2.9671)]).T  # of the model
+    assert (low < arm.lower).all()
+    assert (high > arm.upper).all()
+    assert_limits(space[f"{ARM}.joint_positions"], low - MARGIN_RAD, high + MARGIN_RAD)
+    assert_limits(space[f"{ARM}.joint_velocities"], -SPEED_FACTOR * np.array(SPEEDS), SPEED_FACTOR * np.array(SPEEDS))
+    assert_limits(space[f"{ARM}.joint_efforts"], -np.array(EFFORTS), EFFORTS)
+    assert_limits(space[f"{ARM}.gripper_target"], 0.0, 0.08)
+    assert_limits(space[f"{ARM}.gripper_opening"], -2 * MARGIN_M, 0.08 + 2 * MARGIN_M)
+    assert_limits(space[f"{ARM}.gripper_joint_positions"], -MARGIN_M, 0.04 + MARGIN_M)
+    for key in (f"{ARM}.ee_quat_xyzw", f"{ARM}.tcp_quat_xyzw", "objects.drawer.root_quat_xyzw"):
+        assert_limits(space[key], -1.0, 1.0)
+
+
+def test_the_engine_cuts_off_speeds_at_the_bound_of_fingers_and_parts(env: UnlatchEnv):
+    env.reset(seed=0)
+    body = env.episode.scene.objects["drawer"].body
+    (joint, *_) = body.movable_joints
+    client = body.client
+    speeds = []
+    for _ in range(20):
+        p.setJointMotorControl2(body.body_id, joint.index, p.TORQUE_CONTROL, force=1e6, physicsClientId=client)
+        p.stepSimulation(physicsClientId=client)
+        speeds.append(abs(p.getJointState(body.body_id, joint.index, physicsClientId=client)[1]))
+    assert 0.9 * FASTEST < max(speeds) <= FASTEST
+    for key in (f"{ARM}.gripper_joint_velocities", "parts.drawer.drawer.joint_velocity"):
+        assert_limits(env.observation_space[key], -FASTEST, FASTEST)
+
+
+def test_what_has_no_limit_is_unbounded(env: UnlatchEnv):
+    for key in (f"{ARM}.ee_position", "objects.drawer.root_position"):
+        assert not env.observation_space[key].is_bounded("below")
+        assert not env.observation_space[key].is_bounded("above")
+
+
+def test_the_joint_of_an_object_that_is_the_same_in_every_episode_has_its_limits(env: UnlatchEnv):
+    env.reset(seed=1)
+    (joint, *_) = env.episode.scene.objects["drawer"].body.movable_joints
+    assert joint.upper > 0.1
+    space = env.observation_space["parts.drawer.drawer.joint_position"]
+    assert_limits(space, joint.lower - MARGIN_M, joint.upper + MARGIN_M)
+
+
+@pytest.mark.parametrize("category", sorted(GENERATORS.names()))
+def test_joints_of_generated_objects_keep_within_the_bounds_of_their_kind(category: str):
+    generate, cfg = GENERATORS.load(category), ObjectCfg(name="item", category=category)
+    for seed in range(20):
+        made = generate(seed, name=category)
+        for part in made.articulation.parts.values():
+            joint = made.model.joints[part.joint]
+            assert max(-joint.lower, joint.upper) <= largest_joint_position(cfg, part.kind) < np.inf
+
+
+def test_objects_whose_instances_are_not_known_have_no_bounds():
+    drawn = ObjectCfg(name="drawer", category="drawer", source=ObjectSource.partnet_mobility)
+    assert largest_joint_position(drawn, PartKind.slider) == np.inf
+
+
+@pytest.mark.parametrize(
+    ("rule", "freed", "kept"),
+    [
+        ("{view: franka_panda, attribute: encoder_offset, distribution: 0.3}", "joint_positions", "joint_efforts"),
+        (
+            "{view: franka_panda, attribute: max_efforts, operation: scaling, distribution: 2}",
+            "joint_efforts",
+            "gripper_target",
+        ),
+    ],
+)
+def test_values_that_a_randomization_rule_moves_beyond_the_limits_are_unbounded(rule: str, freed: str, kept: str):
+    env = unlatch.make_env("close_drawer", f"randomization.rules=[{rule}]")
+    assert not env.observation_space[f"{ARM}.{freed}"].is_bounded("below")
+    assert env.observation_space[f"{ARM}.{kept}"].is_bounded()
+    observation, _ = env.reset(seed=1)
+    assert env.observation_space.contains(observation)
+    env.close()
+
+
+def test_columns_of_an_export_have_the_bounds_of_the_joints():
+    env = unlatch.make_env(
+        "close_drawer", "observation.columns=true", "observation.state=[joint_position,gripper,tcp_pose]"
+    )
+    state, space = env.observation_space["observation.state"], env.observation_space
+    assert_limits(
+        gymnasium.spaces.Box(state.low[:8], state.high[:8], dtype=state.dtype),
+        [*space[f"{ARM}.joint_positions"].low, *space[f"{ARM}.gripper_opening"].low],
+        [*space[f"{ARM}.joint_positions"].high, *space[f"{ARM}.gripper_opening"].high],
+    )
+    assert np.isinf(state.low[8:]).all()
+    env.close()
+
+
+def test_flags_and_numbers_of_a_record_can_be_observed():
+    env = unlatch.make_env("close_drawer", "observation.keys=['*']")
+    observation, _ = env.reset(seed=0)
+    assert env.observation_space.contains(observation)
+    assert_limits(env.observation_space["validity.collision_valid"], 0, 1)
+    assert_limits(env.observation_space["time"], 0.0, np.inf)
+    env.close()
+
+
+def test_a_value_beyond_the_space_is_observed_as_the_bound(env: UnlatchEnv, monkeypatch: pytest.MonkeyPatch):
+    env.reset(seed=0)
+    values = dict(env._observable_values())
+    key = f"{ARM}.joint_velocities"
+    values[key] = np.array([100.0, -100.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+    monkeypatch.setattr(env, "_observable_values", lambda: values)
+    observation = env._observation()
+    assert observation[key][:3].tolist() == [21.75, -21.75, 1.0]
+    assert env.observation_space.contains(observation)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("robot", "task"),
+    [
+        *((robot, "open_drawer") for robot in ROBOTS.names()),
+        *(
+            ("franka_panda", task)
+            for task in ("open_microwave", "open_box", "press_door_lever", "turn_hand_wheel", "place_can")
+        ),
+        ("dual_panda", "open_pot_held"),
+    ],
+)
+def test_observations_of_random_actions_lie_in_the_space_and_equal_the_simulated_state(robot: str, task: str):
+    rng = np.random.default_rng(0)
+    for mode in ("joint_position", "joint_delta", "ee_delta"):
+        env = unlatch.make_env(task, f"robot={robot}", f"action.mode={mode}", "end_at_violation=false")
+        observation, _ = env.reset(seed=0)
+        assert env.observation_space.contains(observation)
+        for step in range(60):
+            if step % 6 == 0:
+                action = rng.uniform(env.action_space.low, env.action_space.high)
+            observation, *_ = env.step(action)
+            assert env.observation_space.contains(observation)
+            simulated = env._observable_values()
+            assert [key for key in observation if not np.array_equal(observation[key], simulated[key])] == []
+        env.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["CloseDrawer", "PlaceCan", "OpenMicrowave"])
+def test_gymnasiums_checks_pass(task: str):
+    env = gymnasium.make(f"unlatch/{task}-v0", render_mode="rgb_array")
+    check_env(env.unwrapped)
+    env.close()
+
+
+def test_spaces_can_be_pickled_and_copied(env: UnlatchEnv):
+    for space in (env.observation_space, env.action_space):
+        assert pickle.loads(pickle.dumps(space)) == space
+        assert copy.deepcopy(space) == space
