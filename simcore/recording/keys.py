@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -94,6 +94,7 @@ _ARM_ACTION = "actions.<robot>.<arm>"
 _ARM_LABEL = "labels.<robot>.<arm>"
 _LABEL = "Only where executed actions may differ from the plan: the planner's own"
 _ARM_VIEW = "<robot>.<arm>.<object>"
+_SURROUNDINGS = "Object on floor, furniture and other objects"
 _FINGER_LOADS = {
     "max": "Force that a finger of the arm bears, the sum of all its contact forces or the largest sum from one link: "
     "largest in a physics step, on the finger that bears most in it.",
@@ -239,6 +240,15 @@ KEYS: tuple[KeySpec, ...] = (
     *_force_specs(f"{_ARM_VIEW}.fingers_base", "Fingers on the object's body"),
     *_force_specs(f"{_ARM_VIEW}.forbid_collision", "Arm links on any link of the object"),
     *_force_specs("<robot>.environment", "Robot on floor, furniture, other objects and itself"),
+    *(replace(spec, required=False) for spec in _force_specs("<object>.surroundings", _SURROUNDINGS)),
+    KeySpec(
+        "contacts.<object>.surroundings.force_sustained_n",
+        (),
+        "N",
+        "The same: largest force that a pair of links bore or exceeded for longer than 20 ms without a break, up to a "
+        "physics step between the two states. The time may begin earlier.",
+        required=False,
+    ),
     *(
         KeySpec(f"contacts.<robot>.<arm>.fingers.force_{key}_n", (), "N", meaning)
         for key, meaning in _FINGER_LOADS.items()
@@ -292,6 +302,8 @@ SKILL_FIELDS: dict[str, str] = {
     "collision_valid_enabled": "Whether a forbidden contact fails the skill.",
     "process_valid_enabled": "Whether overspeed fails the skill.",
     "contact_force_threshold_n": "Force above which a forbidden contact counts [N].",
+    "scene_force_threshold_n": "Optional; how much more than at rest, before the first skill, an object may bear in its "
+    "view `surroundings` for longer than 20 ms [N]. Without it, any force.",
     "finger_force_limit_n": "Largest force that a finger of the arm may bear for longer than 20 ms [N].",
     "first_violation": "`{view, pair, force_n, physics_step, time_s}` of the first forbidden contact, or null.",
     "success": "Whether the skill succeeded, as it reported at its end.",

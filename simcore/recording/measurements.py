@@ -10,7 +10,7 @@ import numpy as np
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.success_rules import FORBIDDEN_VIEWS, HOLD_PHASE, MAX_JOINT_SPEED
+from unlatch.simcore.recording.success_rules import FORBIDDEN_VIEWS, HOLD_PHASE, MAX_JOINT_SPEED, SuccessRule
 
 Array = np.ndarray
 
@@ -28,19 +28,33 @@ def concurrent_arms(record: EpisodeRecord, skill: Mapping[str, Any]) -> frozense
 
 
 def forbidden_rows(
-    record: EpisodeRecord, rows: slice, threshold_n: float, *, skipped_arms: frozenset[str] = frozenset()
+    record: EpisodeRecord, rows: slice, rule: SuccessRule, *, skipped_arms: frozenset[str] = frozenset()
 ) -> list[tuple[int, str, float]]:
-    """Returns the first contact above a force in each forbidden view: (row, view, force [N]), the earliest first.
+    """Returns the first contact above a rule's forces in each view: (row, view, force [N]), the earliest first.
 
     Views of `skipped_arms` are not searched: they belong to the skills of these arms.
     """
-    found = _first_rows_above(record, "contacts.", ".force_max_n", rows, threshold_n)
+    found = _first_rows_above(record, "contacts.", ".force_max_n", rows, rule.contact_force_threshold_n)
     views = ((row, view, force, view.split(".")) for row, view, force in found)
-    return [
+    of_robot = [
         (row, view, force)
         for row, view, force, words in views
         if words[-1] in FORBIDDEN_VIEWS and not (len(words) == len(_ARM_VIEW) and words[1] in skipped_arms)
     ]
+    return sorted(of_robot + _pressing_rows(record, rows, rule.scene_force_threshold_n))
+
+
+def _pressing_rows(record: EpisodeRecord, rows: slice, threshold_n: float | None) -> list[tuple[int, str, float]]:
+    """Returns where an object first bears more from its surroundings than it did at rest, by more than a threshold."""
+    if threshold_n is None:
+        return []
+    began = (skill for skill in record.skills if skill.get("frame_start") is not None)
+    first = min(read_frame(skill, "frame_start", record.n_actions) for skill in began)
+    found = []
+    for key, values in interval_arrays(record, "contacts.", ".surroundings.force_sustained_n"):
+        view = key.removeprefix("contacts.").removesuffix(".force_sustained_n")
+        found += _first_row_above(view, values, rows, threshold_n + float(values[:first].max(initial=0.0)))
+    return found
 
 
 def overload_rows(
@@ -62,11 +76,14 @@ def _first_rows_above(
     """Returns where each array first exceeds a limit: (row, rest of the key, value), the earliest first."""
     found = []
     for key, values in interval_arrays(record, prefix, suffix):
-        above = np.flatnonzero(values[rows] > limit)
-        if above.size:
-            row = int(above[0]) + rows.start
-            found.append((row, key[len(prefix) : -len(suffix)], float(values[row])))
+        found += _first_row_above(key[len(prefix) : -len(suffix)], values, rows, limit)
     return sorted(found)
+
+
+def _first_row_above(name: str, values: Array, rows: slice, limit: float) -> list[tuple[int, str, float]]:
+    """Returns where an array first exceeds a limit: [(row, name, value)]; empty: nowhere."""
+    above = np.flatnonzero(values[rows] > limit)
+    return [(row, name, float(values[row])) for row in (above[:1] + rows.start).tolist()]
 
 
 def hold_rows(record: EpisodeRecord, skill: Mapping[str, Any], start: int, end: int) -> Array:

@@ -169,8 +169,10 @@ def _first_row_of_next(skill: JudgedSkill, skills: Sequence[JudgedSkill]) -> int
 def _rules_broken_while_running(skill: JudgedSkill, rows: slice) -> Iterator[BrokenRule]:
     record, rule = skill.record, skill.rule
     if rule.collision_valid_enabled:
-        threshold_n, others = rule.contact_force_threshold_n, concurrent_arms(record, skill.entry)
-        for row, view, force_n in forbidden_rows(record, rows, threshold_n, skipped_arms=others)[:1]:
+        others = concurrent_arms(record, skill.entry)
+        for row, view, force_n in forbidden_rows(record, rows, rule, skipped_arms=others)[:1]:
+            is_scene = view.endswith(".surroundings")
+            threshold_n = rule.scene_force_threshold_n if is_scene else rule.contact_force_threshold_n
             evidence = {**skill.label, "view": view, "force_n": force_n, "threshold_n": threshold_n}
             yield BrokenRule(row + 1, "collision", evidence)
     for row, hand, force_n in overload_rows(record, skill.entry, rows, rule.finger_force_limit_n)[:1]:

@@ -18,7 +18,7 @@ from unlatch.robots.robot import Robot
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.collision import ObstacleModel
-from unlatch.simcore.sim.contacts import ContactMonitor, ContactView, FingerLoads
+from unlatch.simcore.sim.contacts import ContactMonitor, ContactView, FingerLoads, SurroundingsView
 from unlatch.simcore.sim.scene import Scene
 from unlatch.simcore.sim.sensors.catalog import SENSORS
 from unlatch.simcore.sim.sensors.config import SensorCfg
@@ -112,6 +112,7 @@ def build_scene(
     )
     views = {arm.name: _make_views(robot_cfg, arm, objects, acted_on, monitor) for arm in robot_cfg.arms}
     loads = {arm.name: monitor.add_loads(_make_loads(robot, arm, world.cfg.physics_hz)) for arm in robot_cfg.arms}
+    _add_surroundings(monitor, objects, world.cfg.physics_hz)
     for view in monitor.views.values():
         scene.add_contact_view(view)
     for each in loads.values():
@@ -162,6 +163,18 @@ def _make_loads(robot: Robot, arm: ArmCfg, physics_hz: int) -> FingerLoads:
     own = frozenset(arm.gripper.finger_links)
     fingers = [group & own for group in robot.body.rigid_groups if group & own]
     return FingerLoads(f"{robot.cfg.name}.{arm.name}.fingers", fingers, physics_hz=physics_hz)
+
+
+def _add_surroundings(monitor: ContactMonitor, objects: Mapping[str, SceneObject], physics_hz: int) -> None:
+    """Adds a view for each object. A contact of a free object with an articulated one is in the view of the first."""
+    free = frozenset(name for name, item in objects.items() if item.free)
+    for name, item in objects.items():
+        skipped = frozenset() if item.free else free
+
+        def elsewhere(_link: str, body: str, _other: str, skipped: frozenset[str] = skipped) -> bool:
+            return body not in skipped
+
+        monitor.add_surroundings(SurroundingsView(f"{name}.surroundings", elsewhere, physics_hz=physics_hz), item.body)
 
 
 def _make_views(
