@@ -302,8 +302,8 @@ SKILL_FIELDS: dict[str, str] = {
     "collision_valid_enabled": "Whether a forbidden contact fails the skill.",
     "process_valid_enabled": "Whether overspeed fails the skill.",
     "contact_force_threshold_n": "Force above which a forbidden contact counts [N].",
-    "scene_force_threshold_n": "Optional; how much more than at rest, before the first skill, an object may bear in its "
-    "view `surroundings` for longer than 20 ms [N]. Without it, any force.",
+    "scene_force_threshold_n": "Optional; how much more than at rest, before the first skill, an object may bear "
+    "in its view `surroundings` for longer than 20 ms [N]. Without it, any force.",
     "finger_force_limit_n": "Largest force that a finger of the arm may bear for longer than 20 ms [N].",
     "first_violation": "`{view, pair, force_n, physics_step, time_s}` of the first forbidden contact, or null.",
     "success": "Whether the skill succeeded, as it reported at its end.",

@@ -53,7 +53,8 @@ def _pressing_rows(record: EpisodeRecord, rows: slice, threshold_n: float | None
     found = []
     for key, values in interval_arrays(record, "contacts.", ".surroundings.force_sustained_n"):
         view = key.removeprefix("contacts.").removesuffix(".force_sustained_n")
-        found += _first_row_above(view, values, rows, threshold_n + float(values[:first].max(initial=0.0)))
+        rest_n = float(values[first - 1]) if first else 0.0
+        found += _first_row_above(view, values, rows, threshold_n + rest_n)
     return found
 
 

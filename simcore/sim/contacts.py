@@ -110,8 +110,8 @@ class SurroundingsView(ContactView):
 
     An object bears its own weight, and one that is set down or dropped bears an impact. So a force is a violation only
     if it is sustained, longer than `SUSTAINED_S` without a break, and exceeds by more than the threshold what the
-    object bore at rest, before the first `watch`. `force_sustained_n` has the largest sustained force up to a step of
-    the frame; its time may begin in an earlier frame.
+    object bore at rest, in the frame before the first `watch`. `force_sustained_n` has the largest sustained force up
+    to a step of the frame; its time may begin in an earlier frame.
     """
 
     def __init__(self, name: str, selects: Callable[[str, str, str], bool], *, physics_hz: float) -> None:
@@ -129,16 +129,16 @@ class SurroundingsView(ContactView):
         """Largest force of a pair in each of the last physics steps [N]."""
         self._sustained_n = 0.0
         """Largest sustained force of this frame [N]."""
-        self._rest_n = 0.0
-        """Largest sustained force before the first `watch` [N]."""
-        self._is_at_rest = True
+        self._rest_n: float | None = None
+        """Sustained force in the last frame before the first `watch` [N]."""
 
     def watch(self, threshold_n: float | None) -> None:
         """Starts to watch for a sustained force that exceeds that at rest by more than a threshold [N]; None stops it.
 
-        What the object bears before the first call is the force at rest.
+        The force at rest is that of the last frame before the first call.
         """
-        self._is_at_rest = False
+        if self._rest_n is None:
+            self._rest_n = float(np.asarray(self.force_sustained_n.get_value()))
         super().watch(None if threshold_n is None else threshold_n + self._rest_n)
 
     def sample(self, forces: dict[Pair, float], *, step: int, time_s: float) -> None:
@@ -148,8 +148,6 @@ class SurroundingsView(ContactView):
         self._last_n.append(force_n)
         sustained_n = min(self._last_n)
         self._sustained_n = max(self._sustained_n, sustained_n)
-        if self._is_at_rest:
-            self._rest_n = max(self._rest_n, sustained_n)
         if self.threshold_n is not None and self.violation is None and sustained_n > self.threshold_n:
             pair = max(forces, key=forces.__getitem__)
             self.violation = Violation(self.name, pair, sustained_n, step, time_s)
@@ -269,8 +267,10 @@ class ContactMonitor:
         self._robot = robot
         self._ignored = frozenset(ignored_self_pairs)
         self.views: dict[str, ContactView] = {}
-        self._surroundings: dict[int, SurroundingsView] = {}
-        """By Bullet's number of the object's body; they are among `views`."""
+        """All views, by name: those of the robot and those of objects."""
+        self._robot_views: list[ContactView] = []
+        self._object_views: dict[int, SurroundingsView] = {}
+        """By Bullet's number of the object's body."""
         self._loads: list[tuple[FingerLoads, list[_LinkSums]]] = []
         """Each with the sums of the contact forces on each of its fingers in this step."""
         self._known_contacts: dict[tuple[int, int, int, int], _Contact] = {}
@@ -278,14 +278,15 @@ class ContactMonitor:
         changes only between frames."""
 
     def add(self, view: ContactView) -> ContactView:
-        """Adds a view; it is sampled from the next physics step on."""
+        """Adds a view of the robot; it is sampled from the next physics step on."""
         self.views[view.name] = view
+        self._robot_views.append(view)
         self._known_contacts.clear()
         return view
 
     def add_surroundings(self, view: SurroundingsView, body: Body) -> SurroundingsView:
         """Adds the view of an object's body; it is sampled from the next physics step on."""
-        self.views[view.name] = self._surroundings[body.body_id] = view
+        self.views[view.name] = self._object_views[body.body_id] = view
         self._known_contacts.clear()
         return view
 
@@ -347,14 +348,14 @@ class ContactMonitor:
             other_body = self._world.name_of(other_id)
             other = self._world.bodies[other_body]
             name_b, label = other.link_names[other_link], other.label(other_link)
-        views = [(n, (name_a, label)) for n, view in self.views.items() if view.selects(name_a, other_body, name_b)]
-        return _Contact(views, forces)
+        views = [view.name for view in self._robot_views if view.selects(name_a, other_body, name_b)]
+        return _Contact([(name, (name_a, label)) for name in views], forces)
 
     def _views_of_objects(self, a: tuple[int, int], b: tuple[int, int]) -> list[tuple[str, Pair]]:
         """Returns the views of a contact of two links, by Bullet's numbers of body and link; none is the robot's."""
         found = []
         for (own_id, own_link), (other_id, other_link) in ((a, b), (b, a)):
-            view = self._surroundings.get(own_id)
+            view = self._object_views.get(own_id)
             if view is None or own_id == other_id:
                 continue
             own, other = (self._world.bodies[self._world.name_of(body_id)] for body_id in (own_id, other_id))
