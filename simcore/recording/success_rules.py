@@ -10,10 +10,14 @@ An episode succeeds in the frame in which
   `MAX_SETTLE_SHARE` of its range;
 - in a demonstration, the targets of all arms have not changed in that time; a policy with `success_when=held` may move.
 
-It fails at once on a force above the skill's threshold in one of the `FORBIDDEN_VIEWS`, a force between an object and
-its surroundings that exceeds that at rest by more than the skill's threshold for longer than 20 ms, a force on a finger
-of the skill's arm that stays above the gripper's limit for longer than 20 ms, a joint faster than `MAX_JOINT_SPEED`, a
-value that is not finite, or when `task.max_duration_s` is over.
+It fails at once on
+
+- a force above the skill's `contact_force_threshold_n` in one of the `FORBIDDEN_VIEWS`, and in the view `other_objects`
+  of a bystander: an object that no skill has named up to then and that touched no other object at rest;
+- a force in one of the `OBJECT_VIEWS` that exceeds that at rest, in the last frame before the first skill, by more than
+  the skill's `scene_force_threshold_n` for longer than 20 ms;
+- a force on a finger of the skill's arm that stays above the gripper's limit for longer than 20 ms;
+- a joint faster than `MAX_JOINT_SPEED`, a value that is not finite, or when `task.max_duration_s` is over.
 
 A policy has two measures of success. `clean` is this rule. `goal` is the part of it that says where the joints are:
 every skill of the chain has begun, each joint has reached the threshold of its skill, and the goal of the task has held
@@ -55,6 +59,10 @@ MAX_SETTLE_SHARE = 0.1
 """The same for parts that move little, as a share of their range."""
 FORBIDDEN_VIEWS = ("fingers_base", "forbid_collision", "environment")
 """Contact views in which a force above the skill's threshold is a collision."""
+OBJECT_VIEWS = ("furniture", "other_objects")
+"""Contact views of an object, without the robot."""
+BYSTANDER_VIEW = "other_objects"
+"""The one of them in which bystanders bear no force above `contact_force_threshold_n`."""
 MAX_AWAY_FROM_HOME = 0.03
 """Largest distance of a joint of an arm from its home that counts as being there [rad or m]."""
 MAX_SPEED_AT_HOME = float(np.float32(0.05))
@@ -91,8 +99,8 @@ class SuccessRule:
     finger_force_limit_n: float
     """Largest force that a finger of the arm may bear for longer than 20 ms [N]."""
     scene_force_threshold_n: float | None = None
-    """How much more than at rest an object may bear from its surroundings for longer than 20 ms [N]; None: any force.
-    Records of versions before this rule have none."""
+    """How much more than at rest an object may bear from furniture and other objects for longer than 20 ms [N]; None:
+    any force, and bystanders may be touched. Records of versions before this rule have none."""
     holds: bool = False
     """Whether the skill holds something while other arms act."""
     goes_home: bool = False

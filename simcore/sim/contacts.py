@@ -69,6 +69,8 @@ class ContactView(Module):
         """Force above which a contact is a violation [N]; None: no contact is."""
         self.violation: Violation | None = None
         """The first force above the threshold since `watch`; it stays until the next `watch`."""
+        self.exceeded_n = math.nan
+        """The force that `violation` exceeds [N]."""
         self.zero_force_points = 0
         """Number of contacts without force since `watch`; they are only reported."""
         self.touching_links: frozenset[str] = frozenset()
@@ -93,7 +95,7 @@ class ContactView(Module):
                 continue
             self._links.add(pair[0])
             if self.threshold_n is not None and self.violation is None and force_n > self.threshold_n:
-                self.violation = Violation(self.name, pair, force_n, step, time_s)
+                self.violation, self.exceeded_n = Violation(self.name, pair, force_n, step, time_s), self.threshold_n
 
     def end_frame(self) -> None:
         """Writes the frame's largest and mean force to the buffers."""
@@ -105,7 +107,7 @@ class ContactView(Module):
         self._links.clear()
 
 
-class SurroundingsView(ContactView):
+class ObjectView(ContactView):
     """Normal force between an object and other bodies, without the robot.
 
     An object bears its own weight, and one that is set down or dropped bears an impact. So a force is a violation only
@@ -115,10 +117,10 @@ class SurroundingsView(ContactView):
     """
 
     def __init__(self, name: str, selects: Callable[[str, str, str], bool], *, physics_hz: float) -> None:
-        """Makes the view of an object.
+        """Makes a view of an object.
 
         Args:
-            name: Full name, `<object>.surroundings`.
+            name: Full name, `<object>.furniture` and so on.
             selects: Whether (object's link, other body, other link) belongs to this view.
             physics_hz: Physics steps in a second [Hz].
         """
@@ -131,14 +133,17 @@ class SurroundingsView(ContactView):
         """Largest sustained force of this frame [N]."""
         self._rest_n: float | None = None
         """Sustained force in the last frame before the first `watch` [N]."""
+        self._touch_n = math.inf
 
-    def watch(self, threshold_n: float | None) -> None:
+    def watch(self, threshold_n: float | None, *, touch_n: float = math.inf) -> None:
         """Starts to watch for a sustained force that exceeds that at rest by more than a threshold [N]; None stops it.
 
-        The force at rest is that of the last frame before the first call.
+        The force at rest is that of the last frame before the first call. If there was none, any force above `touch_n`
+        [N] is a violation, too: nothing may touch the object.
         """
         if self._rest_n is None:
             self._rest_n = float(np.asarray(self.force_sustained_n.get_value()))
+        self._touch_n = touch_n if threshold_n is not None and self._rest_n == 0.0 else math.inf
         super().watch(None if threshold_n is None else threshold_n + self._rest_n)
 
     def sample(self, forces: dict[Pair, float], *, step: int, time_s: float) -> None:
@@ -148,9 +153,12 @@ class SurroundingsView(ContactView):
         self._last_n.append(force_n)
         sustained_n = min(self._last_n)
         self._sustained_n = max(self._sustained_n, sustained_n)
-        if self.threshold_n is not None and self.violation is None and sustained_n > self.threshold_n:
-            pair = max(forces, key=forces.__getitem__)
-            self.violation = Violation(self.name, pair, sustained_n, step, time_s)
+        if self.threshold_n is None or self.violation is not None:
+            return
+        for found_n, limit_n in ((force_n, self._touch_n), (sustained_n, self.threshold_n)):
+            if found_n > limit_n and self.violation is None:
+                pair = max(forces, key=forces.__getitem__)
+                self.violation, self.exceeded_n = Violation(self.name, pair, found_n, step, time_s), limit_n
 
     def end_frame(self) -> None:
         """Writes the frame's forces to the buffers."""
@@ -269,7 +277,7 @@ class ContactMonitor:
         self.views: dict[str, ContactView] = {}
         """All views, by name: those of the robot and those of objects."""
         self._robot_views: list[ContactView] = []
-        self._object_views: dict[int, SurroundingsView] = {}
+        self._object_views: dict[int, list[ObjectView]] = {}
         """By Bullet's number of the object's body."""
         self._loads: list[tuple[FingerLoads, list[_LinkSums]]] = []
         """Each with the sums of the contact forces on each of its fingers in this step."""
@@ -284,9 +292,10 @@ class ContactMonitor:
         self._known_contacts.clear()
         return view
 
-    def add_surroundings(self, view: SurroundingsView, body: Body) -> SurroundingsView:
-        """Adds the view of an object's body; it is sampled from the next physics step on."""
-        self.views[view.name] = self._object_views[body.body_id] = view
+    def add_object_view(self, view: ObjectView, body: Body) -> ObjectView:
+        """Adds a view of an object's body; it is sampled from the next physics step on."""
+        self.views[view.name] = view
+        self._object_views.setdefault(body.body_id, []).append(view)
         self._known_contacts.clear()
         return view
 
@@ -353,14 +362,12 @@ class ContactMonitor:
 
     def _views_of_objects(self, a: tuple[int, int], b: tuple[int, int]) -> list[tuple[str, Pair]]:
         """Returns the views of a contact of two links, by Bullet's numbers of body and link; none is the robot's."""
-        found = []
-        for (own_id, own_link), (other_id, other_link) in ((a, b), (b, a)):
-            view = self._object_views.get(own_id)
-            if view is None or own_id == other_id:
-                continue
+        found: list[tuple[str, Pair]] = []
+        for (own_id, own_link), (other_id, other_link) in ((a, b), (b, a)) if a[0] != b[0] else ():
             own, other = (self._world.bodies[self._world.name_of(body_id)] for body_id in (own_id, other_id))
-            if view.selects(own.link_names[own_link], other.name, other.link_names[other_link]):
-                found.append((view.name, (own.label(own_link), other.label(other_link))))
+            pair = (own.label(own_link), other.label(other_link))
+            links = own.link_names[own_link], other.name, other.link_names[other_link]
+            found += [(view.name, pair) for view in self._object_views.get(own_id, ()) if view.selects(*links)]
         return found
 
     def end_frame(self) -> None:

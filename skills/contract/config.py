@@ -89,8 +89,8 @@ class SkillCfg:
     contact_force_threshold_n: float = 1.0
     """Force above which a forbidden contact counts [N]."""
     scene_force_threshold_n: float | None = 30.0
-    """Force above which things press each other too hard [N]: how much more than at rest a free object may bear from
-    other objects and furniture for longer than 20 ms, and other objects from each other; None: any force."""
+    """How much more than at rest an object may bear from furniture and other objects for longer than 20 ms [N]; None:
+    any force, and objects that no skill names may be touched."""
     language: list[str] = field(default_factory=list)
     """Phrasings of this step; `{object}`, `{part}` and `{side}` are filled in."""
     planner_setting: PlannerSettingCfg = field(default_factory=omitted_setting)

@@ -91,6 +91,15 @@ class SkillRun:
         return self.skill.cfg.objects[0]
 
     @property
+    def named_objects(self) -> set[str]:
+        """The objects that it acts on and that its conditions name."""
+        found = {
+            self.object_name,
+            *(item[key] for item in self.conditions for key in ("object", "of") if item.get(key)),
+        }
+        return found
+
+    @property
     def arm(self) -> str:
         """The arm that acts."""
         return self.skill.context.arm.name
