@@ -103,8 +103,8 @@ _LABEL = "Only where executed actions may differ from the plan: the planner's ow
 _ARM_VIEW = "<robot>.<arm>.<object>"
 _OBJECT_VIEWS = {
     "furniture": "Object on floor, table and plinths",
-    "other_objects": "Object on other objects; what a free and an articulated object bear from each other is in the view "
-    "of the free one",
+    "other_objects": "Object on other objects; what a free and an articulated object bear from each other is in the "
+    "view of the free one",
 }
 _FINGER_LOADS = {
     "max": "Force that a finger of the arm bears, the sum of all its contact forces or the largest sum from one link: "

@@ -93,11 +93,8 @@ class SkillRun:
     @property
     def named_objects(self) -> set[str]:
         """The objects that it acts on and that its conditions name."""
-        found = {
-            self.object_name,
-            *(item[key] for item in self.conditions for key in ("object", "of") if item.get(key)),
-        }
-        return found
+        in_conditions = {str(item[key]) for item in self.conditions for key in ("object", "of") if item.get(key)}
+        return {self.object_name} | in_conditions
 
     @property
     def arm(self) -> str:
