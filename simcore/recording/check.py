@@ -25,7 +25,7 @@ from unlatch.simcore.recording.measurements import (
     start_position,
 )
 from unlatch.simcore.recording.policy_outcome import PolicyOutcome
-from unlatch.simcore.recording.success_rules import SuccessRule
+from unlatch.simcore.recording.success_rules import OBJECT_VIEWS, SuccessRule
 from unlatch.simcore.recording.verdict import contradicts_success, recompute_success
 
 _QUAT_TOLERANCE = 1e-6
@@ -178,8 +178,10 @@ def _missing_keys(record: EpisodeRecord) -> Iterator[str]:
     objects = sorted({n["object"] for spec, n in matches if "object" in n and spec.pattern.startswith("objects.")})
     robots = sorted({robot for robot, _ in arms})
     acted_on = [name for name in objects if any(skill.get("object") == name for skill in record.skills)]
+    objects_are_judged = any("scene_force_threshold_n" in skill for skill in record.skills)
     for spec in KEYS:
-        if not spec.required or "<keypoint>" in spec.pattern:
+        judged = objects_are_judged and spec.pattern.split(".")[-2:-1] in [[view] for view in OBJECT_VIEWS]
+        if not (spec.required or judged) or "<keypoint>" in spec.pattern:
             continue
         if spec.kind != STATE and record.n_actions == 0:
             continue

@@ -242,7 +242,7 @@ class TestSkills:
         assert [(run.moved.s0, run.moved.s, run.attempt) for run in (second, third)] == [(0.0, 0.25, 1), (0.0, 0.25, 2)]
 
     def test_a_skill_alone_watches_every_view_for_its_own_threshold(self):
-        stage = Stage(make_skill())
+        stage = Stage(make_skill(contact_force_threshold_n=1.5))
         stage.begin()
         assert [view.watched for view in stage.views.values()] == [[1.5]] * 3
 
