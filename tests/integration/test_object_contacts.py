@@ -12,6 +12,7 @@ import pytest
 
 import unlatch
 from unlatch.robots.action import ArmAction
+from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.verdict import recompute_success
@@ -19,8 +20,11 @@ from unlatch.skills.contract.command import Phase
 from unlatch.skills.contract.skill import Skill
 from unlatch.solver.scene import ArmModel
 from unlatch.workflows.checks.check_data_set import check_data_set
+from unlatch.workflows.checks.replayed_arrays import replay_problems
 from unlatch.workflows.episode.frame_loop import FrameLoop
 from unlatch.workflows.episode.planner_models import arm_model
+from unlatch.workflows.runs.recorded_config import config_of
+from unlatch.workflows.runs.runner import EpisodeRunner
 
 pytest.importorskip("gymnasium")
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
@@ -134,3 +138,15 @@ def test_an_honest_can_is_pressed_only_by_its_weight_and_the_hand(tmp_path: Path
         "an impact is no sustained force"
     )
     assert not record.arrays["contacts.can.other_objects.force_max_n"].any()
+
+
+def test_a_lower_force_is_found_by_a_replay_and_a_missing_array_at_once(swept: DataSet) -> None:
+    record = swept.read(0)
+    key = "contacts.bystander.other_objects.force_max_n"
+    lower = {**record.arrays, key: np.minimum(record.arrays[key], 0.5)}
+    with EpisodeRunner(config_of(swept)) as runner:
+        (problem,) = replay_problems(runner, replace(record, arrays=lower))
+    assert problem.startswith(f"'{key}' is 0.5 at frame ")
+    assert "by a replay of its actions" in problem
+    without = {name: array for name, array in record.arrays.items() if name != key}
+    assert check_record(replace(record, arrays=without)) == [f"array '{key}' is missing."]
