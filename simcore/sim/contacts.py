@@ -126,9 +126,9 @@ class ObjectView(ContactView):
         """
         super().__init__(name, selects)
         self.force_sustained_n = Buffer(np.zeros(()), tags=["interval"])
-        n = count_sustained_steps(physics_hz)
-        self._last_n: deque[float] = deque([0.0] * n, maxlen=n)
-        """Largest force of a pair in each of the last physics steps [N]."""
+        self._sustained_steps = count_sustained_steps(physics_hz)
+        self._last_n: deque[float] = deque(maxlen=self._sustained_steps)
+        """Largest force of a pair in each of the last physics steps with contact, without a break [N]."""
         self._sustained_n = 0.0
         """Largest sustained force of this frame [N]."""
         self._rest_n: float | None = None
@@ -148,10 +148,14 @@ class ObjectView(ContactView):
 
     def sample(self, forces: dict[Pair, float], *, step: int, time_s: float) -> None:
         """Adds the forces [N] by pair of one physics step."""
-        force_n = max(forces.values(), default=0.0)
+        if not forces:
+            self._frame.append(0.0)
+            self._last_n.clear()
+            return
+        force_n = max(forces.values())
         self._frame.append(force_n)
         self._last_n.append(force_n)
-        sustained_n = min(self._last_n)
+        sustained_n = min(self._last_n) if len(self._last_n) == self._sustained_steps else 0.0
         self._sustained_n = max(self._sustained_n, sustained_n)
         if self.threshold_n is None or self.violation is not None:
             return
