@@ -102,9 +102,9 @@ _ARM_LABEL = "labels.<robot>.<arm>"
 _LABEL = "Only where executed actions may differ from the plan: the planner's own"
 _ARM_VIEW = "<robot>.<arm>.<object>"
 _OBJECT_VIEWS = {
-    "furniture": "Object on floor, table and plinths",
-    "other_objects": "Object on other objects; what a free and an articulated object bear from each other is in the "
-    "view of the free one",
+    "furniture": "Where a skill has `scene_force_threshold_n`, object on floor, table and plinths",
+    "other_objects": "Where a skill has `scene_force_threshold_n`, object on other objects (of an articulated object, "
+    "without free ones: they have it in their own view)",
 }
 _FINGER_LOADS = {
     "max": "Force that a finger of the arm bears, the sum of all its contact forces or the largest sum from one link: "

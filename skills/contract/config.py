@@ -90,7 +90,8 @@ class SkillCfg:
     """Force above which a forbidden contact counts [N]."""
     scene_force_threshold_n: float | None = 30.0
     """How much more than at rest an object may bear from furniture and other objects for longer than 20 ms [N]; None:
-    any force, and objects that no skill names may be touched."""
+    any force, and objects that no skill names may be touched. If all skills have None, these forces are not recorded.
+    """
     language: list[str] = field(default_factory=list)
     """Phrasings of this step; `{object}`, `{part}` and `{side}` are filled in."""
     planner_setting: PlannerSettingCfg = field(default_factory=omitted_setting)

@@ -101,7 +101,7 @@ def test_the_rule_can_be_switched_off(swept: DataSet, tmp_path: Path) -> None:
     record = data_set.read(0)
     assert record.success, record.evidence
     assert "scene_force_threshold_n" not in record.skills[0]
-    assert record.arrays["contacts.bystander.other_objects.force_max_n"].max() > 1.0
+    assert not any(key.startswith("contacts.bystander.") for key in record.arrays), "nothing judges these forces"
     assert check_data_set(data_set) == []
 
 

@@ -44,6 +44,7 @@ def build_scene(
     regions: Sequence[tuple[str, str]] = (),
     sensors: Sequence[SensorCfg] = (),
     seed: int = 0,
+    object_views: bool = True,
 ) -> EpisodeScene:
     """Empties a world and adds table, plinths, robot, objects and sensors.
 
@@ -57,6 +58,7 @@ def build_scene(
         regions: (object, region) of every region whose pose is recorded.
         sensors: The sensors; they are read last, in this order.
         seed: Seed of the episode, for noise of sensors.
+        object_views: Whether objects have contact views of their own: whether a skill judges them.
 
     Raises:
         ConfigError: A sensor is mounted on a body that does not exist.
@@ -113,7 +115,8 @@ def build_scene(
     )
     views = {arm.name: _make_views(robot_cfg, arm, objects, acted_on, monitor) for arm in robot_cfg.arms}
     loads = {arm.name: monitor.add_loads(_make_loads(robot, arm, world.cfg.physics_hz)) for arm in robot_cfg.arms}
-    _add_object_views(monitor, objects, world.cfg.physics_hz)
+    if object_views:
+        _add_object_views(monitor, objects, world.cfg.physics_hz)
     for view in monitor.views.values():
         scene.add_contact_view(view)
     for each in loads.values():
