@@ -39,9 +39,7 @@ def forbidden_rows(
 ) -> list[tuple[int, str, float, float]]:
     """Returns the first contact above a rule's forces in each view: (row, view, force [N], allowed force [N]).
 
-    The earliest is the first.
-
-    Views of `skipped_arms` are not searched: they belong to the skills of these arms.
+    The earliest is the first. Views of `skipped_arms` are not searched: they belong to the skills of these arms.
     """
     allowed_n = rule.contact_force_threshold_n
     found = _first_rows_above(record, "contacts.", ".force_max_n", rows, allowed_n)

@@ -369,7 +369,7 @@ class Judge:
             while_in = "" if phase is Phase.idle else f" while in phase {phase.name}"
             failure = Failure(
                 "collision",
-                f"{hit.pair[0]} pressed {hit.pair[1]} with {hit.force_n:.1f} N (allowed {allowed_n:.3g} N){while_in}",
+                f"{hit.pair[0]} pressed {hit.pair[1]} with {hit.force_n:.1f} N (allowed {allowed_n:.4g} N){while_in}",
                 hit.time_s,
                 {**asdict(hit), "pair": list(hit.pair), "phase": phase.name},
             )
