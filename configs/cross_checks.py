@@ -31,7 +31,7 @@ from unlatch.tasks.task import GoalCfg, OpennessCfg, RegionCfg
 
 _FOLDERS_ABOVE = 3
 """Number of folders above that of an object from which an `obj_info_path` may start."""
-_SAME_IN_STAGE = ("collision_valid", "process_valid", "contact_force_threshold_n")
+_SAME_IN_STAGE = ("collision_valid", "process_valid", "contact_force_threshold_n", "scene_force_threshold_n")
 """Keys that must be equal in a stage: its arms share a robot and its surroundings."""
 
 

@@ -25,6 +25,7 @@ from unlatch.simcore.recording.measurements import (
     start_position,
 )
 from unlatch.simcore.recording.policy_outcome import PolicyOutcome
+from unlatch.simcore.recording.success_rules import OBJECT_VIEWS, SuccessRule
 from unlatch.simcore.recording.verdict import contradicts_success, recompute_success
 
 _QUAT_TOLERANCE = 1e-6
@@ -177,8 +178,10 @@ def _missing_keys(record: EpisodeRecord) -> Iterator[str]:
     objects = sorted({n["object"] for spec, n in matches if "object" in n and spec.pattern.startswith("objects.")})
     robots = sorted({robot for robot, _ in arms})
     acted_on = [name for name in objects if any(skill.get("object") == name for skill in record.skills)]
+    objects_are_judged = any("scene_force_threshold_n" in skill for skill in record.skills)
     for spec in KEYS:
-        if not spec.required or "<keypoint>" in spec.pattern:
+        judged = objects_are_judged and spec.pattern.split(".")[-2:-1] in [[view] for view in OBJECT_VIEWS]
+        if not (spec.required or judged) or "<keypoint>" in spec.pattern:
             continue
         if spec.kind != STATE and record.n_actions == 0:
             continue
@@ -254,8 +257,8 @@ def _skill_problems(record: EpisodeRecord, number: int, skill: dict[str, Any], j
             yield f"{label} has s0={skill['s0']}, the states at frames {start} and 0 are {s[start]} and {s[0]}."
         if "s_end" in skill and skill["s_end"] != float(s[end]):
             yield f"{label} has s_end={skill['s_end']}, the state at frame {end} is {s[end]}."
-    threshold_n = float(skill["contact_force_threshold_n"])
-    hits = forbidden_rows(record, slice(start, end), threshold_n)  # of all arms: concurrent skills share one flag
+    rule = SuccessRule.from_entry(skill, where=label)
+    hits = forbidden_rows(record, slice(start, end), rule)  # of all arms: concurrent skills share one flag
     fast = overspeed_rows(record, slice(start, end))
     for flag, rows in (("collision", hits), ("process", fast)):
         if not skill[f"{flag}_valid_enabled"]:
@@ -266,7 +269,7 @@ def _skill_problems(record: EpisodeRecord, number: int, skill: dict[str, Any], j
             frame = start + 1 + int(np.argmax(recorded != expected))
             yield f"{label} has validity.{flag}_valid={not expected[frame - start - 1]} at frame {frame} of the record."
     violation = skill.get("first_violation")
-    hits = forbidden_rows(record, slice(start, end), threshold_n, skipped_arms=concurrent_arms(record, skill))
+    hits = forbidden_rows(record, slice(start, end), rule, skipped_arms=concurrent_arms(record, skill))
     if skill["collision_valid_enabled"] and (violation is None) != (not hits):
         seen = f"in row {hits[0][0]} of '{hits[0][1]}'" if hits else "nowhere"
         yield f"{label} has first_violation={violation}, its contact forces exceed the threshold {seen}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -69,11 +69,18 @@ def kind_of(key: str) -> str | None:
     return INTERVAL if first == "robots" and key.endswith(_EFFORTS_MEAN) else _KINDS.get(first)
 
 
-def _force_specs(view: str, meaning: str) -> tuple[KeySpec, KeySpec]:
-    largest, mean = f"contacts.{view}.force_max_n", f"contacts.{view}.force_mean_n"
-    return (
-        KeySpec(largest, (), "N", f"{meaning}: largest force of a pair of links in a physics step."),
-        KeySpec(mean, (), "N", f"{meaning}: mean over the physics steps of the largest force of a pair of links."),
+def _force_specs(view: str, meaning: str, *, lasting: bool = False) -> tuple[KeySpec, ...]:
+    """Returns the keys of a contact view; `lasting`: with that of the sustained force."""
+    meanings = {
+        "max": "largest force of a pair of links in a physics step.",
+        "mean": "mean over the physics steps of the largest force of a pair of links.",
+        "sustained": "largest force that was borne or exceeded for longer than 20 ms without a break, up to a physics "
+        "step between the two states. The time may begin earlier.",
+    }
+    return tuple(
+        KeySpec(f"contacts.{view}.force_{key}_n", (), "N", f"{meaning}: {text}")
+        for key, text in meanings.items()
+        if lasting or key != "sustained"
     )
 
 
@@ -94,6 +101,11 @@ _ARM_ACTION = "actions.<robot>.<arm>"
 _ARM_LABEL = "labels.<robot>.<arm>"
 _LABEL = "Only where executed actions may differ from the plan: the planner's own"
 _ARM_VIEW = "<robot>.<arm>.<object>"
+_OBJECT_VIEWS = {
+    "furniture": "Where a skill has `scene_force_threshold_n`, object on floor, table and plinths",
+    "other_objects": "Where a skill has `scene_force_threshold_n`, object on other objects (of an articulated object, "
+    "without free ones: they have it in their own view)",
+}
 _FINGER_LOADS = {
     "max": "Force that a finger of the arm bears, the sum of all its contact forces or the largest sum from one link: "
     "largest in a physics step, on the finger that bears most in it.",
@@ -240,6 +252,11 @@ KEYS: tuple[KeySpec, ...] = (
     *_force_specs(f"{_ARM_VIEW}.forbid_collision", "Arm links on any link of the object"),
     *_force_specs("<robot>.environment", "Robot on floor, furniture, other objects and itself"),
     *(
+        replace(spec, required=False)
+        for view, meaning in _OBJECT_VIEWS.items()
+        for spec in _force_specs(f"<object>.{view}", meaning, lasting=True)
+    ),
+    *(
         KeySpec(f"contacts.<robot>.<arm>.fingers.force_{key}_n", (), "N", meaning)
         for key, meaning in _FINGER_LOADS.items()
     ),
@@ -292,6 +309,8 @@ SKILL_FIELDS: dict[str, str] = {
     "collision_valid_enabled": "Whether a forbidden contact fails the skill.",
     "process_valid_enabled": "Whether overspeed fails the skill.",
     "contact_force_threshold_n": "Force above which a forbidden contact counts [N].",
+    "scene_force_threshold_n": "Optional; how much more than at rest an object may bear from furniture and other "
+    "objects for longer than 20 ms [N]. Without it, any force.",
     "finger_force_limit_n": "Largest force that a finger of the arm may bear for longer than 20 ms [N].",
     "first_violation": "`{view, pair, force_n, physics_step, time_s}` of the first forbidden contact, or null.",
     "success": "Whether the skill succeeded, as it reported at its end.",

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.success_rules import FORBIDDEN_VIEWS, HOLD_PHASE, MAX_JOINT_SPEED
+from unlatch.simcore.recording.success_rules import (
+    BYSTANDER_VIEW,
+    FORBIDDEN_VIEWS,
+    HOLD_PHASE,
+    MAX_JOINT_SPEED,
+    OBJECT_VIEWS,
+    SuccessRule,
+)
 
 Array = np.ndarray
 
@@ -28,19 +35,58 @@ def concurrent_arms(record: EpisodeRecord, skill: Mapping[str, Any]) -> frozense
 
 
 def forbidden_rows(
-    record: EpisodeRecord, rows: slice, threshold_n: float, *, skipped_arms: frozenset[str] = frozenset()
-) -> list[tuple[int, str, float]]:
-    """Returns the first contact above a force in each forbidden view: (row, view, force [N]), the earliest first.
+    record: EpisodeRecord, rows: slice, rule: SuccessRule, *, skipped_arms: frozenset[str] = frozenset()
+) -> list[tuple[int, str, float, float]]:
+    """Returns the first contact above a rule's forces in each view: (row, view, force [N], allowed force [N]).
 
-    Views of `skipped_arms` are not searched: they belong to the skills of these arms.
+    The earliest is the first. Views of `skipped_arms` are not searched: they belong to the skills of these arms.
     """
-    found = _first_rows_above(record, "contacts.", ".force_max_n", rows, threshold_n)
+    allowed_n = rule.contact_force_threshold_n
+    found = _first_rows_above(record, "contacts.", ".force_max_n", rows, allowed_n)
     views = ((row, view, force, view.split(".")) for row, view, force in found)
-    return [
-        (row, view, force)
+    of_robot = [
+        (row, view, force, allowed_n)
         for row, view, force, words in views
         if words[-1] in FORBIDDEN_VIEWS and not (len(words) == len(_ARM_VIEW) and words[1] in skipped_arms)
     ]
+    return sorted(of_robot + list(_forbidden_object_rows(record, rows, rule)))
+
+
+def _forbidden_object_rows(
+    record: EpisodeRecord, rows: slice, rule: SuccessRule
+) -> Iterator[tuple[int, str, float, float]]:
+    """Yields where an object is first pressed too hard, and where a bystander is first touched."""
+    if rule.scene_force_threshold_n is None:
+        return
+    first = min(start for _, start in _begun_skills(record))
+    for word in OBJECT_VIEWS:
+        for key, sustained in interval_arrays(record, "contacts.", f".{word}.force_sustained_n"):
+            name = key.removeprefix("contacts.").removesuffix(".force_sustained_n")
+            rest_n = float(sustained[first - 1]) if first else 0.0
+            limits = [(sustained, rows, rule.scene_force_threshold_n + rest_n)]
+            if word == BYSTANDER_VIEW and rest_n == 0.0:
+                end = _first_named(record, name.removesuffix(f".{word}"))
+                earlier = slice(rows.start, end if rows.stop is None else min(rows.stop, end))
+                limits.append((record.arrays[f"contacts.{name}.force_max_n"], earlier, rule.contact_force_threshold_n))
+            for values, judged, allowed_n in limits:
+                yield from ((*hit, allowed_n) for hit in _first_row_above(name, values, judged, allowed_n))
+
+
+def _begun_skills(record: EpisodeRecord) -> list[tuple[Mapping[str, Any], int]]:
+    """Returns the entries of skills that began, each with the state frame at which it did."""
+    begun = (skill for skill in record.skills if skill.get("frame_start") is not None)
+    return [(skill, read_frame(skill, "frame_start", record.n_actions)) for skill in begun]
+
+
+def _first_named(record: EpisodeRecord, name: str) -> int:
+    """Returns the state frame at which the first skill begins that acts on an object or has a condition on it."""
+    starts = [
+        start
+        for skill, start in _begun_skills(record)
+        if name == skill.get("object")
+        or any(name in (item.get("object"), item.get("of")) for item in skill.get("conditions") or ())
+    ]
+    return min(starts, default=record.n_actions)
 
 
 def overload_rows(
@@ -62,11 +108,14 @@ def _first_rows_above(
     """Returns where each array first exceeds a limit: (row, rest of the key, value), the earliest first."""
     found = []
     for key, values in interval_arrays(record, prefix, suffix):
-        above = np.flatnonzero(values[rows] > limit)
-        if above.size:
-            row = int(above[0]) + rows.start
-            found.append((row, key[len(prefix) : -len(suffix)], float(values[row])))
+        found += _first_row_above(key[len(prefix) : -len(suffix)], values, rows, limit)
     return sorted(found)
+
+
+def _first_row_above(name: str, values: Array, rows: slice, limit: float) -> list[tuple[int, str, float]]:
+    """Returns where an array first exceeds a limit: [(row, name, value)]; empty: nowhere."""
+    above = np.flatnonzero(values[rows] > limit)
+    return [(row, name, float(values[row])) for row in (above[:1] + rows.start).tolist()]
 
 
 def hold_rows(record: EpisodeRecord, skill: Mapping[str, Any], start: int, end: int) -> Array:

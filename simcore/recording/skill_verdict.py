@@ -169,9 +169,9 @@ def _first_row_of_next(skill: JudgedSkill, skills: Sequence[JudgedSkill]) -> int
 def _rules_broken_while_running(skill: JudgedSkill, rows: slice) -> Iterator[BrokenRule]:
     record, rule = skill.record, skill.rule
     if rule.collision_valid_enabled:
-        threshold_n, others = rule.contact_force_threshold_n, concurrent_arms(record, skill.entry)
-        for row, view, force_n in forbidden_rows(record, rows, threshold_n, skipped_arms=others)[:1]:
-            evidence = {**skill.label, "view": view, "force_n": force_n, "threshold_n": threshold_n}
+        others = concurrent_arms(record, skill.entry)
+        for row, view, force_n, allowed_n in forbidden_rows(record, rows, rule, skipped_arms=others)[:1]:
+            evidence = {**skill.label, "view": view, "force_n": force_n, "threshold_n": allowed_n}
             yield BrokenRule(row + 1, "collision", evidence)
     for row, hand, force_n in overload_rows(record, skill.entry, rows, rule.finger_force_limit_n)[:1]:
         evidence = {**skill.label, "hand": hand, "force_n": force_n, "limit_n": rule.finger_force_limit_n}

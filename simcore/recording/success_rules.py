@@ -10,9 +10,14 @@ An episode succeeds in the frame in which
   `MAX_SETTLE_SHARE` of its range;
 - in a demonstration, the targets of all arms have not changed in that time; a policy with `success_when=held` may move.
 
-It fails at once on a force above the skill's threshold in one of the `FORBIDDEN_VIEWS`, a force on a finger of the
-skill's arm that stays above the gripper's limit for longer than 20 ms, a joint faster than `MAX_JOINT_SPEED`, a value
-that is not finite, or when `task.max_duration_s` is over.
+It fails at once on
+
+- a force above the skill's `contact_force_threshold_n` in one of the `FORBIDDEN_VIEWS`, and in the view `other_objects`
+  of a bystander: an object that no skill has named up to then and that touched no other object at rest;
+- a force in one of the `OBJECT_VIEWS` that exceeds that at rest, in the last frame before the first skill, by more than
+  the skill's `scene_force_threshold_n` for longer than 20 ms;
+- a force on a finger of the skill's arm that stays above the gripper's limit for longer than 20 ms;
+- a joint faster than `MAX_JOINT_SPEED`, a value that is not finite, or when `task.max_duration_s` is over.
 
 A policy has two measures of success. `clean` is this rule. `goal` is the part of it that says where the joints are:
 every skill of the chain has begun, each joint has reached the threshold of its skill, and the goal of the task has held
@@ -54,6 +59,10 @@ MAX_SETTLE_SHARE = 0.1
 """The same for parts that move little, as a share of their range."""
 FORBIDDEN_VIEWS = ("fingers_base", "forbid_collision", "environment")
 """Contact views in which a force above the skill's threshold is a collision."""
+OBJECT_VIEWS = ("furniture", "other_objects")
+"""Contact views of an object, without the robot."""
+BYSTANDER_VIEW = "other_objects"
+"""The one of them in which bystanders bear no force above `contact_force_threshold_n`."""
 MAX_AWAY_FROM_HOME = 0.03
 """Largest distance of a joint of an arm from its home that counts as being there [rad or m]."""
 MAX_SPEED_AT_HOME = float(np.float32(0.05))
@@ -62,8 +71,8 @@ have speeds with 32 bits."""
 HOLD_PHASE = 8
 """Value of `skills.phase` while a skill holds something for other arms."""
 
-OPTIONAL_RULES = ("holds", "goes_home")
-"""Fields of a `SuccessRule` that an entry has only where they are true."""
+OPTIONAL_RULES = ("holds", "goes_home", "scene_force_threshold_n")
+"""Fields of a `SuccessRule` that an entry has only where they are set: neither false nor None."""
 
 
 @dataclass(frozen=True)
@@ -89,14 +98,18 @@ class SuccessRule:
     """Force above which a forbidden contact counts [N]."""
     finger_force_limit_n: float
     """Largest force that a finger of the arm may bear for longer than 20 ms [N]."""
+    scene_force_threshold_n: float | None = None
+    """How much more than at rest an object may bear from furniture and other objects for longer than 20 ms [N]; None:
+    any force, and bystanders may be touched. Records of versions before this rule have none."""
     holds: bool = False
     """Whether the skill holds something while other arms act."""
     goes_home: bool = False
     """Whether the joints of the arm must be where they were at the start of the episode, and stand still there."""
 
     def to_entry(self) -> dict[str, Any]:
-        """Returns the rule as keys of an entry of the record's `skills`; `OPTIONAL_RULES` only where they are true."""
-        return {key: value for key, value in asdict(self).items() if key not in OPTIONAL_RULES or value}
+        """Returns the rule as keys of an entry of the record's `skills`; `OPTIONAL_RULES` only where they are set."""
+        is_unset = {key: value is None or value is False for key, value in asdict(self).items()}
+        return {key: value for key, value in asdict(self).items() if not (key in OPTIONAL_RULES and is_unset[key])}
 
     @classmethod
     def from_entry(cls, entry: Mapping[str, Any], *, where: str) -> SuccessRule:
@@ -113,6 +126,8 @@ class SuccessRule:
         check_type(entry, "finger_force_limit_n", int, float, where=where)
         if entry["collision_valid_enabled"]:
             check_type(entry, "contact_force_threshold_n", int, float, where=where)
+        if "scene_force_threshold_n" in entry:
+            check_type(entry, "scene_force_threshold_n", int, float, where=where)
         return cls(
             success_mode=entry.get("success_mode"),
             success_threshold=entry.get("success_threshold"),
@@ -121,6 +136,7 @@ class SuccessRule:
             process_valid_enabled=entry["process_valid_enabled"],
             contact_force_threshold_n=float(entry.get("contact_force_threshold_n", math.inf)),
             finger_force_limit_n=float(entry["finger_force_limit_n"]),
+            scene_force_threshold_n=entry.get("scene_force_threshold_n"),
             holds=entry.get("holds") is True,
             goes_home=entry.get("goes_home") is True,
         )

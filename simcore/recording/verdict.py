@@ -9,11 +9,12 @@ Each broken rule has a state frame. The failure code is that of the earliest bro
 one frame, it is the code that comes first in `FAILURE_CODES`.
 
 - `collision`: a force of `fingers_base`, `forbid_collision` or `environment` above the skill's
-  `contact_force_threshold_n`. `overload`: `fingers.force_sustained_n` of the skill's arm above `finger_force_limit_n`.
-  `overspeed`: a joint above 5 rad/s or 5 m/s. Frame: the state after the row. Each row belongs to the skill that began
-  last, so settling belongs to the last skill; rows before the first skill (the scene comes to rest) are not judged. If
-  arms act at the same time (one `stage`), a row belongs to the last skill of each arm. The contact views of an arm then
-  count for its own skill only.
+  `contact_force_threshold_n`, or one of `other_objects` of a bystander. Also `force_sustained_n` of `furniture` or
+  `other_objects` above that of the row before the first skill by more than `scene_force_threshold_n`. `overload`:
+  `fingers.force_sustained_n` of the skill's arm above `finger_force_limit_n`. `overspeed`: a joint above 5 rad/s or 5
+  m/s. Frame: the state after the row. Each row belongs to the skill that began last, so settling belongs to the last
+  skill; rows before the first skill (the scene comes to rest) are not judged. If arms act at the same time (one
+  `stage`), a row belongs to the last skill of each arm. The contact views of an arm then count for its own skill only.
 - `grasp_missed`, `slipped` (where `finger_contact_required`): the fingers touched the moving part in no row of the
   skill, or in less than 80 % of the rows in which its joint moved. `not_reached`: the joint misses the threshold of the
   skill's mode. Frame: the skill's `frame_end`.

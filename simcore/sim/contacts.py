@@ -6,6 +6,7 @@ Validity depends on force, never on the number of contact points: Bullet lists p
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -22,8 +23,13 @@ Array = np.ndarray
 Pair = tuple[str, str]
 
 SUSTAINED_S = 0.02
-"""A force on a finger is sustained if it lasts for longer than this without a break [s]; our own. Shorter forces are
-impacts: how high they are depends on the solver and on the stiffness of two faces, which nobody has measured."""
+"""A force is sustained if it lasts for longer than this without a break [s]; our own. Shorter forces are impacts: how
+high they are depends on the solver and on the stiffness of two faces, which nobody has measured."""
+
+
+def count_sustained_steps(physics_hz: float) -> int:
+    """Returns the least number of physics steps that take longer than `SUSTAINED_S` together: 5 at 240 Hz."""
+    return math.floor(SUSTAINED_S * physics_hz + 1e-9) + 1
 
 
 @dataclass(frozen=True)
@@ -59,9 +65,12 @@ class ContactView(Module):
         self.force_max_n = Buffer(np.zeros(()), tags=["interval"])
         self.force_mean_n = Buffer(np.zeros(()), tags=["interval"])
         self._frame: list[float] = []
-        self._threshold_n: float | None = None
+        self.threshold_n: float | None = None
+        """Force above which a contact is a violation [N]; None: no contact is."""
         self.violation: Violation | None = None
         """The first force above the threshold since `watch`; it stays until the next `watch`."""
+        self.exceeded_n = math.nan
+        """The force that `violation` exceeds [N]."""
         self.zero_force_points = 0
         """Number of contacts without force since `watch`; they are only reported."""
         self.touching_links: frozenset[str] = frozenset()
@@ -70,7 +79,7 @@ class ContactView(Module):
 
     def watch(self, threshold_n: float | None) -> None:
         """Starts to watch for a force above a threshold [N]; None stops it."""
-        self._threshold_n = threshold_n
+        self.threshold_n = threshold_n
         self.violation = None
         self.zero_force_points = 0
 
@@ -85,8 +94,8 @@ class ContactView(Module):
                 self.zero_force_points += 1
                 continue
             self._links.add(pair[0])
-            if self._threshold_n is not None and self.violation is None and force_n > self._threshold_n:
-                self.violation = Violation(self.name, pair, force_n, step, time_s)
+            if self.threshold_n is not None and self.violation is None and force_n > self.threshold_n:
+                self.violation, self.exceeded_n = Violation(self.name, pair, force_n, step, time_s), self.threshold_n
 
     def end_frame(self) -> None:
         """Writes the frame's largest and mean force to the buffers."""
@@ -96,6 +105,70 @@ class ContactView(Module):
         self._frame.clear()
         self.touching_links = frozenset(self._links)
         self._links.clear()
+
+
+class ObjectView(ContactView):
+    """Normal force between an object and other bodies, without the robot.
+
+    An object bears its own weight, and one that is set down or dropped bears an impact. So a force is a violation only
+    if it is sustained, longer than `SUSTAINED_S` without a break, and exceeds by more than the threshold what the
+    object bore at rest, in the frame before the first `watch`. `force_sustained_n` has the largest sustained force up
+    to a step of the frame; its time may begin in an earlier frame.
+    """
+
+    def __init__(self, name: str, selects: Callable[[str, str, str], bool], *, physics_hz: float) -> None:
+        """Makes a view of an object.
+
+        Args:
+            name: Full name, `<object>.furniture` and so on.
+            selects: Whether (object's link, other body, other link) belongs to this view.
+            physics_hz: Physics steps in a second [Hz].
+        """
+        super().__init__(name, selects)
+        self.force_sustained_n = Buffer(np.zeros(()), tags=["interval"])
+        self._sustained_steps = count_sustained_steps(physics_hz)
+        self._last_n: deque[float] = deque(maxlen=self._sustained_steps)
+        """Largest force of a pair in each of the last physics steps with contact, without a break [N]."""
+        self._sustained_n = 0.0
+        """Largest sustained force of this frame [N]."""
+        self._rest_n: float | None = None
+        """Sustained force in the last frame before the first `watch` [N]."""
+        self._touch_n = math.inf
+
+    def watch(self, threshold_n: float | None, *, touch_n: float = math.inf) -> None:
+        """Starts to watch for a sustained force that exceeds that at rest by more than a threshold [N]; None stops it.
+
+        The force at rest is that of the last frame before the first call. If there was none, any force above `touch_n`
+        [N] is a violation, too: nothing may touch the object.
+        """
+        if self._rest_n is None:
+            self._rest_n = float(np.asarray(self.force_sustained_n.get_value()))
+        self._touch_n = touch_n if threshold_n is not None and self._rest_n == 0.0 else math.inf
+        super().watch(None if threshold_n is None else threshold_n + self._rest_n)
+
+    def sample(self, forces: dict[Pair, float], *, step: int, time_s: float) -> None:
+        """Adds the forces [N] by pair of one physics step."""
+        if not forces:
+            self._frame.append(0.0)
+            self._last_n.clear()
+            return
+        force_n = max(forces.values())
+        self._frame.append(force_n)
+        self._last_n.append(force_n)
+        sustained_n = min(self._last_n) if len(self._last_n) == self._sustained_steps else 0.0
+        self._sustained_n = max(self._sustained_n, sustained_n)
+        if self.threshold_n is None or self.violation is not None:
+            return
+        for found_n, limit_n in ((force_n, self._touch_n), (sustained_n, self.threshold_n)):
+            if found_n > limit_n and self.violation is None:
+                pair = max(forces, key=forces.__getitem__)
+                self.violation, self.exceeded_n = Violation(self.name, pair, found_n, step, time_s), limit_n
+
+    def end_frame(self) -> None:
+        """Writes the frame's forces to the buffers."""
+        super().end_frame()
+        self.force_sustained_n.set_value(self._sustained_n)
+        self._sustained_n = 0.0
 
 
 class FingerLoads(Module):
@@ -126,8 +199,8 @@ class FingerLoads(Module):
         self.name = name
         self.fingers = tuple(fingers)
         """Names of the links of each finger."""
-        self.sustained_steps = math.floor(SUSTAINED_S * physics_hz + 1e-9) + 1
-        """The least number of physics steps that take longer than `SUSTAINED_S` together: 5 at 240 Hz."""
+        self.sustained_steps = count_sustained_steps(physics_hz)
+        """See `count_sustained_steps`."""
         self.force_max_n = Buffer(np.zeros(()), tags=["interval"])
         self.force_mean_n = Buffer(np.zeros(()), tags=["interval"])
         self.force_sustained_n = Buffer(np.zeros(()), tags=["interval"])
@@ -167,10 +240,8 @@ class FingerLoads(Module):
 class _Contact(NamedTuple):
     """What a contact of two links belongs to."""
 
-    pair: Pair
-    """Names of the robot's link and of what it touches."""
-    views: list[str]
-    """Names of its views."""
+    views: list[tuple[str, Pair]]
+    """Names of its views, each with the names of the link that the view is of and of what it touches."""
     forces: list[tuple[list[float], float]]
     """Where its force is added: the sum (x, y, z) of a finger and what it touches [N], and -1 if the finger is the
     second body, else 1."""
@@ -201,13 +272,17 @@ def touching_pairs(world: World, body: Body) -> set[frozenset[str]]:
 
 
 class ContactMonitor:
-    """All contact views and finger loads of one robot: one query a physics step, split by link."""
+    """All contact views and finger loads of one robot and the objects: one query a physics step, split by link."""
 
     def __init__(self, world: World, robot: Body, *, ignored_self_pairs: Collection[frozenset[str]] = ()) -> None:
         self._world = world
         self._robot = robot
         self._ignored = frozenset(ignored_self_pairs)
         self.views: dict[str, ContactView] = {}
+        """All views, by name: those of the robot and those of objects."""
+        self._robot_views: list[ContactView] = []
+        self._object_views: dict[int, list[ObjectView]] = {}
+        """By Bullet's number of the object's body."""
         self._loads: list[tuple[FingerLoads, list[_LinkSums]]] = []
         """Each with the sums of the contact forces on each of its fingers in this step."""
         self._known_contacts: dict[tuple[int, int, int, int], _Contact] = {}
@@ -215,8 +290,16 @@ class ContactMonitor:
         changes only between frames."""
 
     def add(self, view: ContactView) -> ContactView:
-        """Adds a view; it is sampled from the next physics step on."""
+        """Adds a view of the robot; it is sampled from the next physics step on."""
         self.views[view.name] = view
+        self._robot_views.append(view)
+        self._known_contacts.clear()
+        return view
+
+    def add_object_view(self, view: ObjectView, body: Body) -> ObjectView:
+        """Adds a view of an object's body; it is sampled from the next physics step on."""
+        self.views[view.name] = view
+        self._object_views.setdefault(body.body_id, []).append(view)
         self._known_contacts.clear()
         return view
 
@@ -235,9 +318,9 @@ class ContactMonitor:
             contact = self._known_contacts.get(point[1:5])
             if contact is None:
                 contact = self._known_contacts[point[1:5]] = self._describe_contact(*point[1:5])
-            for name in contact.views:
+            for name, pair in contact.views:
                 forces = found.setdefault(name, {})
-                forces[contact.pair] = forces.get(contact.pair, 0.0) + point[9]
+                forces[pair] = forces.get(pair, 0.0) + point[9]
             for total, sign in contact.forces:
                 for force_n, (x, y, z) in ((point[9], point[7]), (point[10], point[11]), (point[12], point[13])):
                     signed_n = sign * force_n
@@ -251,7 +334,7 @@ class ContactMonitor:
             loads.sample([_compute_force(sums) if sums else 0.0 for sums in fingers])
 
     def _describe_contact(self, body_a: int, body_b: int, link_a: int, link_b: int) -> _Contact:
-        """Returns what a contact belongs to; nothing if the robot is neither of the two bodies."""
+        """Returns what a contact belongs to: views of the robot, or those of two other bodies."""
         robot = self._robot
         a, b = (body_a, link_a), (body_b, link_b)
         sides = [
@@ -260,7 +343,7 @@ class ContactMonitor:
             if own[0] == robot.body_id
         ]
         if not sides:
-            return _Contact(("", ""), [], [])
+            return _Contact(self._views_of_objects(a, b), [])
         forces = [
             (sums.setdefault(other, [0.0, 0.0, 0.0]), sign)
             for loads, fingers in self._loads
@@ -272,14 +355,24 @@ class ContactMonitor:
         if len(sides) == 2:
             name_b = label = sides[1][0]
             if frozenset((name_a, name_b)) in self._ignored:
-                return _Contact((name_a, label), [], forces)
+                return _Contact([], forces)
         else:
             other_id, other_link = sides[0][1]
             other_body = self._world.name_of(other_id)
             other = self._world.bodies[other_body]
             name_b, label = other.link_names[other_link], other.label(other_link)
-        views = [n for n, view in self.views.items() if view.selects(name_a, other_body, name_b)]
-        return _Contact((name_a, label), views, forces)
+        views = [view.name for view in self._robot_views if view.selects(name_a, other_body, name_b)]
+        return _Contact([(name, (name_a, label)) for name in views], forces)
+
+    def _views_of_objects(self, a: tuple[int, int], b: tuple[int, int]) -> list[tuple[str, Pair]]:
+        """Returns the views of a contact of two links, by Bullet's numbers of body and link; none is the robot's."""
+        found: list[tuple[str, Pair]] = []
+        for (own_id, own_link), (other_id, other_link) in ((a, b), (b, a)) if a[0] != b[0] else ():
+            own, other = (self._world.bodies[self._world.name_of(body_id)] for body_id in (own_id, other_id))
+            pair = (own.label(own_link), other.label(other_link))
+            links = own.link_names[own_link], other.name, other.link_names[other_link]
+            found += [(view.name, pair) for view in self._object_views.get(own_id, ()) if view.selects(*links)]
+        return found
 
     def end_frame(self) -> None:
         """Closes the record frame in all views and loads."""

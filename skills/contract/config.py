@@ -88,6 +88,10 @@ class SkillCfg:
     """Whether overspeed fails the skill; switching it off is recorded."""
     contact_force_threshold_n: float = 1.0
     """Force above which a forbidden contact counts [N]."""
+    scene_force_threshold_n: float | None = 30.0
+    """How much more than at rest an object may bear from furniture and other objects for longer than 20 ms [N]; None:
+    any force, and objects that no skill names may be touched. If all skills have None, these forces are not recorded.
+    """
     language: list[str] = field(default_factory=list)
     """Phrasings of this step; `{object}`, `{part}` and `{side}` are filled in."""
     planner_setting: PlannerSettingCfg = field(default_factory=omitted_setting)
@@ -101,6 +105,7 @@ class SkillCfg:
 
     def __post_init__(self) -> None:
         check_range(f"skills[{self.name}].contact_force_threshold_n", self.contact_force_threshold_n, 0.0, 1000.0)
+        check_range(f"skills[{self.name}].scene_force_threshold_n", self.scene_force_threshold_n, 0.0, 1000.0)
         names = [self.strategy, *(item.name for item in self.strategies)]
         for name in names:
             if names.count(name) > 1:

@@ -211,6 +211,7 @@ class Skill(ABC):
             process_valid_enabled=cfg.process_valid,
             contact_force_threshold_n=cfg.contact_force_threshold_n,
             finger_force_limit_n=gripper.finger_force_limit_n,
+            scene_force_threshold_n=cfg.scene_force_threshold_n,
         )
 
     @classmethod

@@ -231,6 +231,7 @@ class Episode:
             regions=recorded_regions(cfg, self._assets),
             sensors=list(cfg.all_sensors().values()),
             seed=self.seed,
+            object_views=any(skill.scene_force_threshold_n is not None for skill in cfg.skills),
         )
         room = Room(self.scene, cfg.scenery, self.scenery_seed)
         self.randomization = make_randomization(

@@ -19,8 +19,8 @@ import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.robots.action import Action
-from unlatch.simcore.recording.success_rules import MAX_JOINT_SPEED, MIN_CONTACT_SHARE, MOVING_STEP
-from unlatch.simcore.sim.contacts import SUSTAINED_S, ContactView
+from unlatch.simcore.recording.success_rules import BYSTANDER_VIEW, MAX_JOINT_SPEED, MIN_CONTACT_SHARE, MOVING_STEP
+from unlatch.simcore.sim.contacts import SUSTAINED_S, ContactView, ObjectView
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.command import Phase
 from unlatch.skills.contract.config import stages_of
@@ -133,9 +133,14 @@ class Judge:
             run.continue_from(earlier)
         self.runs.append(run)
         self.current = [*concurrent, run]
+        named = {each for other in self.runs for each in other.named_objects}
         for view in self._judged_views(run):
-            if not concurrent or view.violation is not None or view.name.startswith(f"{self._cfg.robot.name}.{arm}."):
-                view.watch(skill.cfg.contact_force_threshold_n)
+            if isinstance(view, ObjectView):
+                is_bystander = view.name.endswith(BYSTANDER_VIEW) and view.name.partition(".")[0] not in named
+                touch_n = run.rule.contact_force_threshold_n if is_bystander else math.inf
+                view.watch(run.rule.scene_force_threshold_n, touch_n=touch_n)
+            elif not concurrent or view.violation is not None or view.name.startswith(f"{self._cfg.robot.name}.{arm}."):
+                view.watch(run.rule.contact_force_threshold_n)
         return run
 
     def attempts_at(self, chain_index: int) -> list[SkillRun]:
@@ -359,12 +364,12 @@ class Judge:
         if run.rule.collision_valid_enabled and run.collision_valid:
             run.collision_valid = False
             run.broke_rule = True
-            allowed_n = run.rule.contact_force_threshold_n
+            allowed_n = self._scene.monitor.views[hit.view].exceeded_n
             phase = run.skill.phase
             while_in = "" if phase is Phase.idle else f" while in phase {phase.name}"
             failure = Failure(
                 "collision",
-                f"{hit.pair[0]} pressed {hit.pair[1]} with {hit.force_n:.1f} N (allowed {allowed_n:g} N){while_in}",
+                f"{hit.pair[0]} pressed {hit.pair[1]} with {hit.force_n:.1f} N (allowed {allowed_n:.4g} N){while_in}",
                 hit.time_s,
                 {**asdict(hit), "pair": list(hit.pair), "phase": phase.name},
             )

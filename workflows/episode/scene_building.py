@@ -16,9 +16,10 @@ from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
 from unlatch.robots.model import drawn_model_path, model_path
 from unlatch.robots.robot import Robot
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.recording.success_rules import OBJECT_VIEWS
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.collision import ObstacleModel
-from unlatch.simcore.sim.contacts import ContactMonitor, ContactView, FingerLoads
+from unlatch.simcore.sim.contacts import ContactMonitor, ContactView, FingerLoads, ObjectView
 from unlatch.simcore.sim.scene import Scene
 from unlatch.simcore.sim.sensors.catalog import SENSORS
 from unlatch.simcore.sim.sensors.config import SensorCfg
@@ -43,6 +44,7 @@ def build_scene(
     regions: Sequence[tuple[str, str]] = (),
     sensors: Sequence[SensorCfg] = (),
     seed: int = 0,
+    object_views: bool = True,
 ) -> EpisodeScene:
     """Empties a world and adds table, plinths, robot, objects and sensors.
 
@@ -56,6 +58,7 @@ def build_scene(
         regions: (object, region) of every region whose pose is recorded.
         sensors: The sensors; they are read last, in this order.
         seed: Seed of the episode, for noise of sensors.
+        object_views: Whether objects have contact views of their own: whether a skill judges them.
 
     Raises:
         ConfigError: A sensor is mounted on a body that does not exist.
@@ -112,6 +115,8 @@ def build_scene(
     )
     views = {arm.name: _make_views(robot_cfg, arm, objects, acted_on, monitor) for arm in robot_cfg.arms}
     loads = {arm.name: monitor.add_loads(_make_loads(robot, arm, world.cfg.physics_hz)) for arm in robot_cfg.arms}
+    if object_views:
+        _add_object_views(monitor, objects, world.cfg.physics_hz)
     for view in monitor.views.values():
         scene.add_contact_view(view)
     for each in loads.values():
@@ -162,6 +167,22 @@ def _make_loads(robot: Robot, arm: ArmCfg, physics_hz: int) -> FingerLoads:
     own = frozenset(arm.gripper.finger_links)
     fingers = [group & own for group in robot.body.rigid_groups if group & own]
     return FingerLoads(f"{robot.cfg.name}.{arm.name}.fingers", fingers, physics_hz=physics_hz)
+
+
+def _add_object_views(monitor: ContactMonitor, objects: Mapping[str, SceneObject], physics_hz: int) -> None:
+    """Adds the views of each object. A contact of a free object with an articulated one is in that of the first."""
+    free = frozenset(name for name, item in objects.items() if item.free)
+    for name, item in objects.items():
+        others = frozenset(objects) if item.free else frozenset(objects) - free
+
+        def on_furniture(_link: str, body: str, _other: str) -> bool:
+            return body not in objects
+
+        def on_objects(_link: str, body: str, _other: str, others: frozenset[str] = others) -> bool:
+            return body in others
+
+        for word, selects in zip(OBJECT_VIEWS, (on_furniture, on_objects), strict=True):
+            monitor.add_object_view(ObjectView(f"{name}.{word}", selects, physics_hz=physics_hz), item.body)
 
 
 def _make_views(

@@ -91,6 +91,12 @@ class SkillRun:
         return self.skill.cfg.objects[0]
 
     @property
+    def named_objects(self) -> set[str]:
+        """The objects that it acts on and that its conditions name."""
+        in_conditions = {str(item[key]) for item in self.conditions for key in ("object", "of") if item.get(key)}
+        return {self.object_name} | in_conditions
+
+    @property
     def arm(self) -> str:
         """The arm that acts."""
         return self.skill.context.arm.name

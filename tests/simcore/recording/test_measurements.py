@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -24,6 +24,7 @@ from unlatch.simcore.recording.measurements import (
     start_position,
     touching_rows,
 )
+from unlatch.simcore.recording.success_rules import SuccessRule
 
 ALL = slice(0, 3)
 DOOR = "objects.oven.joint_positions"
@@ -54,6 +55,10 @@ class TestConcurrentArms:
         assert concurrent_arms(record, record.skills[0]) == set()
 
 
+def rule(contact_n: float, scene_n: float | None = None) -> SuccessRule:
+    return SuccessRule(None, None, False, True, True, contact_n, 140.0, scene_force_threshold_n=scene_n)
+
+
 class TestForbiddenContacts:
     def test_the_first_contact_of_each_view_is_found_the_earliest_first(self):
         record = make(
@@ -62,20 +67,20 @@ class TestForbiddenContacts:
             contacts__panda__environment__force_max_n=[5.0, 0.0, 0.0],
             contacts__panda__left__oven__fingers_link__force_max_n=[8.0, 8.0, 8.0],
         )
-        assert forbidden_rows(record, ALL, 1.0) == [
-            (0, "panda.environment", 5.0),
-            (1, "panda.left.oven.forbid_collision", 4.0),
-            (2, "panda.left.oven.fingers_base", 3.0),
+        assert forbidden_rows(record, ALL, rule(1.0)) == [
+            (0, "panda.environment", 5.0, 1.0),
+            (1, "panda.left.oven.forbid_collision", 4.0, 1.0),
+            (2, "panda.left.oven.fingers_base", 3.0, 1.0),
         ]
-        assert forbidden_rows(record, ALL, 4.0) == [
-            (0, "panda.environment", 5.0),
-            (2, "panda.left.oven.forbid_collision", 9.0),
+        assert forbidden_rows(record, ALL, rule(4.0)) == [
+            (0, "panda.environment", 5.0, 4.0),
+            (2, "panda.left.oven.forbid_collision", 9.0, 4.0),
         ]
 
     def test_rows_outside_the_range_are_not_searched(self):
         record = make(contacts__panda__environment__force_max_n=[5.0, 2.0, 7.0])
-        assert forbidden_rows(record, slice(1, 3), 3.0) == [(2, "panda.environment", 7.0)]
-        assert forbidden_rows(record, slice(1, 2), 3.0) == []
+        assert forbidden_rows(record, slice(1, 3), rule(3.0)) == [(2, "panda.environment", 7.0, 3.0)]
+        assert forbidden_rows(record, slice(1, 2), rule(3.0)) == []
 
     def test_views_of_skipped_arms_are_not_searched_and_those_of_the_robot_are(self):
         record = make(
@@ -83,8 +88,49 @@ class TestForbiddenContacts:
             contacts__panda__right__oven__forbid_collision__force_max_n=[0.0, 9.0, 0.0],
             contacts__left__left__environment__force_max_n=[0.0, 0.0, 9.0],
         )
-        found = forbidden_rows(record, ALL, 1.0, skipped_arms=frozenset({"left"}))
-        assert found == [(1, "panda.right.oven.forbid_collision", 9.0), (2, "left.left.environment", 9.0)]
+        found = forbidden_rows(record, ALL, rule(1.0), skipped_arms=frozenset({"left"}))
+        assert found == [(1, "panda.right.oven.forbid_collision", 9.0, 1.0), (2, "left.left.environment", 9.0, 1.0)]
+
+
+class TestForcesOnObjects:
+    """A can and a drawer; the first skill begins at state 1, so row 0 says what they bear at rest."""
+
+    SKILLS: ClassVar = [{"object": "drawer", "frame_start": 1}, {"object": "can", "frame_start": 3}]
+
+    @staticmethod
+    def make(skills: list[dict[str, Any]] = SKILLS, **views: list[float]) -> EpisodeRecord:
+        """Returns a record of four actions in which an impact of 900 N is part of every row of a view."""
+        given = {"can__furniture": [0.0] * 4, "can__other_objects": [0.0] * 4, **views}
+        arrays = {f"contacts__{name}__force_sustained_n": values for name, values in given.items()}
+        impacts = {name: [900.0 * (force_n > 0.0) for force_n in values] for name, values in given.items()}
+        arrays |= {f"contacts__{name}__force_max_n": values for name, values in impacts.items()}
+        return make(skills=skills, time=[0.0] * 5, contacts__panda__environment__force_max_n=[0.0] * 4, **arrays)
+
+    def test_an_object_may_bear_the_threshold_more_than_at_rest(self):
+        record = self.make(can__furniture=[3.0, 33.0, 33.5, 40.0])
+        assert forbidden_rows(record, slice(1, None), rule(1.0, 30.0)) == [(2, "can.furniture", 33.5, 33.0)]
+        assert forbidden_rows(record, slice(1, 2), rule(1.0, 30.0)) == []
+
+    def test_without_the_rule_it_may_bear_any_force(self):
+        assert forbidden_rows(self.make(can__other_objects=[0.0, 99.0, 99.0, 99.0]), ALL, rule(1.0)) == []
+
+    def test_a_bystander_may_not_be_touched_until_a_skill_names_it(self):
+        touched = [0.0, 0.0, 4.0, 4.0]
+        found = forbidden_rows(self.make(can__other_objects=touched), slice(1, None), rule(1.0, 30.0))
+        assert found == [(2, "can.other_objects", 900.0, 1.0)]
+        assert forbidden_rows(self.make(can__other_objects=[0.0] * 3 + [4.0]), slice(1, None), rule(1.0, 30.0)) == []
+        for key in ("object", "of"):
+            skills = [{"object": "apple", "frame_start": 1, "conditions": [{"object": "apple", key: "can"}]}]
+            assert forbidden_rows(self.make(skills, can__other_objects=touched), slice(1, None), rule(1.0, 30.0)) == []
+
+    def test_what_lies_in_a_drawer_at_rest_may_be_touched_by_it(self):
+        record = self.make(can__other_objects=[2.0, 2.0, 5.0, 2.0])
+        assert forbidden_rows(record, slice(1, None), rule(1.0, 30.0)) == []
+
+    def test_a_record_without_the_arrays_cannot_be_judged(self):
+        record = make(skills=self.SKILLS, contacts__panda__environment__force_max_n=[0.0] * 3)
+        with pytest.raises(RecordingError, match=r"no array 'contacts\.\*\.furniture\.force_sustained_n'"):
+            forbidden_rows(record, ALL, rule(1.0, 30.0))
 
 
 class TestOverload:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,8 @@ RULE = SuccessRule("abs", 0.7, True, True, False, 1.5, 140.0)
         ("MAX_SETTLE_CHANGE_RAD", 0.02),
         ("MAX_SETTLE_CHANGE_M", 0.005),
         ("FORBIDDEN_VIEWS", ("fingers_base", "forbid_collision", "environment")),
+        ("OBJECT_VIEWS", ("furniture", "other_objects")),
+        ("BYSTANDER_VIEW", "other_objects"),
         ("HOLD_PHASE", 8),
         ("MAX_AWAY_FROM_HOME", 0.03),
         ("MAX_SPEED_AT_HOME", float(np.float32(0.05))),
@@ -57,6 +60,12 @@ class TestEntry:
         entry = rule.to_entry()
         assert (entry["goes_home"], "holds" in entry) == (True, False)
         assert SuccessRule.from_entry(entry, where="entry 0") == rule
+
+    @pytest.mark.parametrize("threshold_n", [0.0, 30.0])
+    def test_a_rule_for_objects_is_a_key_of_the_entry(self, threshold_n: float):
+        rule = replace(RULE, scene_force_threshold_n=threshold_n)
+        assert rule.to_entry() == {**ENTRY, "scene_force_threshold_n": threshold_n}
+        assert SuccessRule.from_entry(rule.to_entry(), where="entry 0") == rule
 
     @pytest.mark.parametrize(("value", "goes"), [(True, True), (False, False), (1, False), ("yes", False)])
     def test_only_true_says_that_a_skill_goes_home(self, value: Any, goes: bool):
@@ -99,6 +108,7 @@ class TestEntry:
             ("process_valid_enabled", "yes", "bool"),
             ("contact_force_threshold_n", "1.5", "a finite number"),
             ("finger_force_limit_n", True, "a finite number"),
+            ("scene_force_threshold_n", None, "a finite number"),
         ],
     )
     def test_a_value_of_another_type_is_refused(self, key: str, value: Any, expected: str):

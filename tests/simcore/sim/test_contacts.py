@@ -10,7 +10,7 @@ import pytest
 
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.contacts import ContactMonitor, ContactView, FingerLoads
+from unlatch.simcore.sim.contacts import ContactMonitor, ContactView, FingerLoads, ObjectView
 from unlatch.simcore.sim.drives import DriveGroup
 from unlatch.simcore.sim.joint_drive import DriveMode, JointDrive
 from unlatch.simcore.sim.world import World, WorldCfg
@@ -70,6 +70,97 @@ def test_a_frame_is_the_largest_and_the_mean_over_its_steps() -> None:
     assert float(view.force_mean_n.get_value()) == 2.0
     view.end_frame()
     assert float(view.force_max_n.get_value()) == 0.0
+
+
+def object_view(rest_n: float = 0.0, *, physics_hz: float = 240.0) -> ObjectView:
+    """Returns the view of an object that has borne a force at rest for one frame; a sustained force takes 5 steps."""
+    view = ObjectView("can.furniture", lambda *_: True, physics_hz=physics_hz)
+    feed(view, *[rest_n] * 8)
+    view.end_frame()
+    return view
+
+
+def feed(view: ObjectView, *steps_n: float) -> None:
+    for step, force_n in enumerate(steps_n):
+        view.sample({("can", "table"): force_n} if force_n else {}, step=step, time_s=0.0)
+
+
+class TestObjectView:
+    def test_a_force_is_sustained_if_it_lasts_for_longer_than_20_ms(self) -> None:
+        view = object_view()
+        feed(view, 9.0, 9.0, 7.0, 9.0)
+        view.end_frame()
+        assert (float(view.force_max_n.get_value()), float(view.force_sustained_n.get_value())) == (9.0, 0.0)
+        feed(view, 8.0, 50.0, 0.0)
+        view.end_frame()
+        values = [float(buffer.get_value()) for buffer in (view.force_max_n, view.force_mean_n, view.force_sustained_n)]
+        assert values == [50.0, 58.0 / 3, 7.0], "the time of the sustained force began in the frame before"
+        view.end_frame()
+        assert float(view.force_sustained_n.get_value()) == 0.0
+
+    def test_an_impact_is_no_violation_and_a_squeeze_is(self) -> None:
+        view = object_view()
+        view.watch(30.0)
+        feed(view, *[500.0] * 4, 0.0, *[30.0] * 8)
+        assert view.violation is None
+        feed(view, *[31.0] * 4)
+        assert view.violation is None
+        feed(view, 40.0)
+        assert view.violation is not None
+        assert (view.violation.force_n, view.violation.pair, view.exceeded_n) == (31.0, ("can", "table"), 30.0)
+
+    def test_what_the_object_bears_at_rest_is_allowed_in_addition(self) -> None:
+        view = object_view(40.0)
+        view.watch(30.0)
+        feed(view, *[70.0] * 8)
+        assert view.violation is None
+        view.end_frame()
+        view.watch(30.0)  # the next skill: the object still is not at rest
+        feed(view, *[71.0] * 8)
+        assert view.violation is not None
+        assert view.exceeded_n == 70.0
+
+    def test_a_touch_is_a_violation_only_where_nothing_touched_the_object_at_rest(self) -> None:
+        for rest_n, touched in ((0.0, True), (0.5, False)):
+            view = object_view(rest_n)
+            view.watch(30.0, touch_n=1.0)
+            feed(view, 1.0)
+            assert view.violation is None
+            feed(view, 1.5)
+            assert (view.violation is not None) is touched
+        view.watch(None, touch_n=1.0)
+        feed(view, *[99.0] * 8)
+        assert view.violation is None, "the rule is switched off"
+
+
+def test_two_boxes_bear_their_weights_and_the_robot_is_in_no_view_of_an_object(world: World) -> None:
+    world.add_box("floor", size_m=(2, 2, 0.1), T_world_box=Pose.from_translation((0, 0, -0.05)))
+    bodies = {
+        name: world.add_box(
+            name, size_m=(0.2, 0.2, 0.2), T_world_box=Pose.from_translation((0, 0, height)), mass_kg=mass_kg
+        )
+        for name, height, mass_kg in (("lower", 0.1, 2.0), ("upper", 0.3, 1.0), ("robot", 0.5, 0.5))
+    }
+    monitor = ContactMonitor(world, bodies["robot"])
+    views = {
+        (name, other): monitor.add_object_view(
+            ObjectView(f"{name}.{other}", lambda _link, body, _l, other=other: body == other, physics_hz=240.0),
+            bodies[name],
+        )
+        for name, other in (("lower", "floor"), ("lower", "upper"), ("upper", "lower"), ("upper", "robot"))
+    }
+    on_robot = monitor.add(ContactView("robot.environment", lambda *_: True))
+    for _ in range(60):
+        for _ in range(8):
+            world.step()
+            monitor.sample()
+        monitor.end_frame()
+    forces = {key: float(view.force_sustained_n.get_value()) for key, view in views.items()}
+    kg = {key: force / 9.81 for key, force in forces.items()}
+    assert kg["lower", "floor"] == pytest.approx(3.5, rel=0.02)
+    assert kg["lower", "upper"] == kg["upper", "lower"] == pytest.approx(1.5, rel=0.02)
+    assert kg["upper", "robot"] == 0.0
+    assert float(on_robot.force_mean_n.get_value()) == pytest.approx(0.5 * 9.81, rel=0.02)
 
 
 def frames_of(steps_n: Sequence[Sequence[float]], *, frame_steps: int, physics_hz: float = 240.0) -> np.ndarray:

@@ -15,7 +15,8 @@ from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode
 
 
 def declared(skill: type[Open | Close | Hold], **setting: object) -> SuccessRule:
-    cfg = SkillCfg(name="x", contact_force_threshold_n=3.0, planner_setting=PlannerSettingCfg(**setting))
+    forces = {"contact_force_threshold_n": 3.0, "scene_force_threshold_n": 25.0}
+    cfg = SkillCfg(name="x", planner_setting=PlannerSettingCfg(**setting), **forces)
     return skill.declare_rule(cfg, GripperCfg(finger_force_limit_n=80.0))
 
 
@@ -28,6 +29,7 @@ def test_the_class_of_a_skill_declares_its_rule():
         process_valid_enabled=True,
         contact_force_threshold_n=3.0,
         finger_force_limit_n=80.0,
+        scene_force_threshold_n=25.0,
     )
     closed = declared(Close, success_threshold=0.1)
     assert (closed.success_mode, closed.finger_contact_required, closed.holds) == ("zero", False, False)

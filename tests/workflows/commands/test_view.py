@@ -114,7 +114,11 @@ def test_a_force_belongs_to_the_frame_at_the_end_of_its_interval(scene: Recorded
     assert force.values_n[0] == 0.0
     np.testing.assert_array_equal(force.values_n[1:], record.arrays[FINGERS.format("drawer")])
     assert force.values_n.max() > 1.0
-    assert len(scene.forces) == 5
+    assert {item.label for item in scene.forces if item.name.startswith("drawer.")} == {
+        "drawer on furniture",
+        "drawer on other objects",
+    }
+    assert len(scene.forces) == 7
     assert all(len(item.values_n) == len(item.positions) == record.n_actions + 1 for item in scene.forces)
 
 

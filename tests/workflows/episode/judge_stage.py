@@ -42,6 +42,7 @@ class FakeView:
     def __init__(self, name: str) -> None:
         self.name = name
         self.violation: Violation | None = None
+        self.exceeded_n = 1.0
         self.zero_force_points = 0
         self.force_max_n = Value()
         self.watched: list[float] = []
@@ -170,9 +171,7 @@ class Stage:
 def make_skill(part: str = "door", *, arm: str = "left", arms: tuple[str, ...] = ("left",), **changes: Any) -> Any:
     rule = replace(RULE, **{key: changes.pop(key) for key in [*changes] if hasattr(RULE, key)})
     skill = SimpleNamespace(
-        cfg=SimpleNamespace(
-            name="open", objects=["oven"], stage=changes.pop("stage", None), arm=arm, contact_force_threshold_n=1.5
-        ),
+        cfg=SimpleNamespace(name="open", objects=["oven"], stage=changes.pop("stage", None), arm=arm),
         part=part,
         context=SimpleNamespace(arm=SimpleNamespace(name=arm), robot=SimpleNamespace(arms=dict.fromkeys(arms))),
         success_rule=rule,

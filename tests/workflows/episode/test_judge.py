@@ -11,6 +11,7 @@ from tests.workflows.episode.judge_stage import (
     SLOW,
     Stage,
     hit,
+    make_pick,
     make_skill,
     open_door,
     two_arms,
@@ -18,6 +19,7 @@ from tests.workflows.episode.judge_stage import (
 from unlatch.robots.action import Action, ArmAction
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.success_rules import MOVING_STEP
+from unlatch.simcore.sim.contacts import ObjectView
 from unlatch.skills.contract.context import FrameSpeeds
 from unlatch.tasks.task import GoalCfg, GoalKind
 from unlatch.workflows.episode.judge import PolicyRules
@@ -242,9 +244,22 @@ class TestSkills:
         assert [(run.moved.s0, run.moved.s, run.attempt) for run in (second, third)] == [(0.0, 0.25, 1), (0.0, 0.25, 2)]
 
     def test_a_skill_alone_watches_every_view_for_its_own_threshold(self):
-        stage = Stage(make_skill())
+        stage = Stage(make_skill(contact_force_threshold_n=1.5))
         stage.begin()
         assert [view.watched for view in stage.views.values()] == [[1.5]] * 3
+
+    def test_what_no_skill_has_named_yet_may_not_be_touched(self):
+        stage = Stage(make_skill(scene_force_threshold_n=30.0), make_pick(scene_force_threshold_n=30.0))
+        view = stage.views["can.other_objects"] = ObjectView("can.other_objects", lambda *_: True, physics_hz=240.0)
+        stage.begin(0)
+        view.sample({("can", "oven/door"): 1.5}, step=7, time_s=0.1)
+        stage.frame()
+        (failure,) = stage.judge._failures
+        assert failure.code == "collision"
+        assert failure.message == "can pressed oven/door with 1.5 N (allowed 1 N) while in phase follow"
+        stage.begin(1)
+        view.sample({("can", "oven/door"): 1.5}, step=8, time_s=0.1)
+        assert view.violation is None, "the pick names the can"
 
     def test_a_second_arm_watches_its_own_views_and_those_that_already_have_a_violation(self):
         stage = Stage(*two_arms(), arms=("left", "right"))

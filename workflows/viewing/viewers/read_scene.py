@@ -12,6 +12,7 @@ from unlatch.robots.description import RobotCfg
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.success_rules import OBJECT_VIEWS
 from unlatch.skills.contract.command import Phase
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.viewing.phase_moments import failure_notes, nothing_to_show
@@ -45,8 +46,11 @@ _CONTACT_VIEWS: dict[str, tuple[str, Rgb, str]] = {
     "fingers": ("a finger, all contacts", (60, 120, 220), "tcp_position"),
     "forbid_collision": ("arm on the object", (215, 35, 35), "ee_position"),
     "environment": ("robot on its surroundings", (150, 60, 200), "ee_position"),
+    "furniture": ("on furniture", (120, 120, 120), "root_position"),
+    "other_objects": ("on other objects", (200, 110, 40), "root_position"),
 }
-"""Label, colour, and point of the arm for the mark, by the last word of a contact view."""
+"""Label, colour, and point of the arm or of the object for the mark, by the last word of a contact view. Views of an
+object have its name before the label."""
 
 
 def read_scene(data_set: DataSet, number: int) -> tuple[RecordedScene, list[str]]:
@@ -137,7 +141,10 @@ def shown_forces(robot: RobotCfg, arrays: Mapping[str, Array]) -> Iterator[Shown
         words = name.split(".")
         label, rgb, point = _CONTACT_VIEWS.get(words[-1], (words[-1].replace("_", " "), (90, 90, 90), "ee_position"))
         arm = words[1] if len(words) > 2 else first_arm
-        places = arrays[f"robots.{robot.name}.{arm}.{point}"]
+        owner = f"robots.{robot.name}.{arm}"
+        if words[-1] in OBJECT_VIEWS:
+            owner, label = f"objects.{words[0]}", f"{words[0]} {label}"
+        places = arrays[f"{owner}.{point}"]
         # a force between two frames belongs to the later one
         yield ShownForce(name, label, rgb, np.concatenate([np.zeros(1), values])[: len(places)], places)
 
