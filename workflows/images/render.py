@@ -15,6 +15,7 @@ from unlatch.configs.overrides import override_key
 from unlatch.configs.schema import EpisodeCfg, Scenery
 from unlatch.objects.semantic_classes import check_classes
 from unlatch.simcore.errors import ConfigError, RecordingError
+from unlatch.simcore.files import report_unwritable
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.images.modality import ImageStream
 from unlatch.simcore.recording.images.renders import RenderSet, render_folder
@@ -123,11 +124,18 @@ class RenderWork:
         return len(self.job.digests) - len(self.missing)
 
     def run(self, *, is_ended: Callable[[], bool] = never_ended) -> Generator[RenderOutcome]:
-        """Renders the missing episodes and yields each outcome; closing the iterator stops, see `Executor`."""
+        """Renders the missing episodes and yields each outcome; closing the iterator stops, see `Executor`.
+
+        Raises:
+            RecordingError: Another process is rendering one of them into this set.
+        """
         limits = WorkerLimits(self.cfg.episode_timeout_s, max_retries=self.cfg.max_retries)
         executor = make_executor(self.cfg.executor, workers=self.cfg.workers, limits=limits)
         with self.render_set:
-            outcomes = executor.run(self.job, self.missing, max_episodes=len(self.missing), is_ended=is_ended)
+            with report_unwritable(self.render_set.path):
+                self.render_set.claim(self.missing, advice="or name other episodes with only=, or another set with name=.")
+            missing = self.render_set.missing(self.missing)  # a run that has just ended may have rendered some
+            outcomes = executor.run(self.job, missing, max_episodes=len(missing), is_ended=is_ended)
             yield from cast("Generator[RenderOutcome]", outcomes)
 
 
