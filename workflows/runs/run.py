@@ -111,7 +111,9 @@ def run_episodes(
         folder, header=header, info=_make_info(cfg, command), worker=writer_name("main")
     ) as data_set:
         with report_unwritable(folder):
-            data_set.claim(numbers, advice="or give each run its own share with shard=1/2, or its own folder with out=.")
+            data_set.claim(
+                numbers, advice="or give each run its own share with shard=1/2, or its own folder with out=."
+            )
         for number, problem in data_set.damaged(numbers).items():
             notify(f"episode {number} is damaged and is made again; kept as {data_set.set_aside(number)}: {problem}")
         missing = data_set.missing(numbers)
