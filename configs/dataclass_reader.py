@@ -71,11 +71,31 @@ def read_dataclass(cls: type[T], raw: Any, *, where: str, notices: list[str] | N
         raise _add_place(exc, where, cls) from exc
 
 
-def wrong_type(where: str, value: Any, expected: str) -> ConfigError:
+def wrong_type(where: str, value: Any, expected: str, *, advice: str = "Change it.") -> ConfigError:
     """Returns the error of a value of the wrong type."""
     return ConfigError(
-        f"{where}={_format_value(value)} has the wrong type. Expected {expected}. Change it.", key=where, value=value
+        f"{where}={_format_value(value)} has the wrong type. Expected {expected}. {advice}", key=where, value=value
     )
+
+
+def type_error_of(where: str, value: Any, hint: Any) -> ConfigError:
+    """Returns the error of a value that does not have a type of a dataclass; a text for a list is shown as a list."""
+    inner = list_item_type(hint)
+    is_plain = inner in _SCALARS or inner in (Any, SensorCfg) or (isinstance(inner, type) and issubclass(inner, Enum))
+    if not is_plain or not isinstance(value, str | int | float):
+        return wrong_type(where, value, describe_type(hint))
+    return wrong_type(where, value, describe_type(hint), advice=f"Write {write_as_list(where, value)}.")
+
+
+def list_item_type(hint: Any) -> Any:
+    """Returns the type of the items of a type that is a list, or a list or None; else None."""
+    hint, _ = split_optional(hint)
+    return get_args(hint)[0] if get_origin(hint) is list else None
+
+
+def write_as_list(key: str, value: Any) -> str:
+    """Returns `key=[a,b]` for a value that was written as `a,b`."""
+    return f"{key}=[{','.join(part.strip() for part in str(value).split(','))}]"
 
 
 def unknown_value(where: str, value: Any, known: list[str]) -> ConfigError:
@@ -113,7 +133,7 @@ def _read_value(hint: Any, value: Any, where: str, notices: list[str] | None) ->
         return read_dataclass(hint, value, where=where, notices=notices)
     if get_origin(hint) is list:
         if not isinstance(value, list):
-            raise wrong_type(where, value, "a list")
+            raise type_error_of(where, value, hint)
         (inner,) = get_args(hint)
         if inner is SkillCfg:
             return [_read_value(inner, item, place, notices) for place, item in flat_entries(value, where)]
