@@ -26,6 +26,9 @@ MISSING = "???"
 
 _SCALARS: dict[Any, Any] = {bool: bool, int: int, float: int | float, str: str | int | float}
 """Types of YAML values that each type accepts; a text may be an id such as 7304, which YAML reads as a number."""
+_MOST_EXACT = 2.0**53
+"""From here on, a float does not hold every whole number."""
+_WITH_EXPONENT = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+")
 _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", Any: "a value"}
 
 
@@ -79,7 +82,12 @@ def wrong_type(where: str, value: Any, expected: str, *, advice: str = "Change i
 
 
 def type_error_of(where: str, value: Any, hint: Any) -> ConfigError:
-    """Returns the error of a value that does not have a type of a dataclass; a text for a list is shown as a list."""
+    """Returns the error of a value that does not have a type of a dataclass.
+
+    It shows how a list is written that was given as a text, and a whole number that was given as `1e3` or `3.0`.
+    """
+    if split_optional(hint)[0] is int and isinstance(value, float) and value.is_integer() and abs(value) < _MOST_EXACT:
+        return wrong_type(where, value, describe_type(hint), advice=f"Write {where}={value:.0f}.")
     inner = list_item_type(hint)
     is_plain = inner in _SCALARS or inner in (Any, SensorCfg) or (isinstance(inner, type) and issubclass(inner, Enum))
     if not is_plain or not isinstance(value, str | int | float):
@@ -185,8 +193,10 @@ def _read_enum(hint: type[Enum], value: Any, where: str) -> Enum:
 
 
 def _read_scalar(hint: Any, value: Any, where: str) -> Any:
+    if hint in (int, float) and isinstance(value, str) and _WITH_EXPONENT.fullmatch(value):
+        value = float(value)  # YAML 1.1 reads `1e3` as a text
     if not isinstance(value, _SCALARS[hint]) or (isinstance(value, bool) and hint is not bool):
-        raise wrong_type(where, value, describe_type(hint))
+        raise type_error_of(where, value, hint)
     if hint is float and not math.isfinite(value):
         raise ConfigError(f"{where}={value} is out of range. Expected a finite number. Change it.", key=where)
     return hint(value)
