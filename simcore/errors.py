@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import math
-import os.path
 from collections.abc import Iterable
 from typing import Any
 
@@ -197,11 +196,18 @@ def _compare(a: str, b: str) -> float:
 
 def _is_one_slip(a: str, b: str) -> bool:
     """Returns whether one letter is wrong, missing or too much, or two neighbours are exchanged."""
-    start = len(os.path.commonprefix([a, b]))
-    end = len(os.path.commonprefix([a[start:][::-1], b[start:][::-1]]))
+    start = _count_common(a, b)
+    end = _count_common(a[start:][::-1], b[start:][::-1])
     rest_a, rest_b = a[start : len(a) - end], b[start : len(b) - end]
     return min(len(a), len(b)) > 1 and (
         max(len(rest_a), len(rest_b)) <= 1 or (len(rest_a) == 2 and rest_a == rest_b[::-1])
+    )
+
+
+def _count_common(a: str, b: str) -> int:
+    """Returns how many letters two texts have in common at their beginnings."""
+    return next(
+        (index for index, (one, other) in enumerate(zip(a, b, strict=False)) if one != other), min(len(a), len(b))
     )
 
 
