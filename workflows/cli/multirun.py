@@ -228,7 +228,7 @@ def _print_jobs(
         folders: Their data sets; one that does not exist was not begun.
         logs: Folder of the files `<name>.log` with the output of the jobs; None: they have no such files.
     """
-    table = Table("job", "exit", "success", "95 % interval", box=SIMPLE, pad_edge=False)
+    table = Table("job", "exit", "success", "95 % interval", box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("data set", overflow="fold")
     for name, code, folder in zip_longest(names, codes, folders):
         if code is None:
