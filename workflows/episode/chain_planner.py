@@ -18,10 +18,10 @@ from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.concurrent_motions import planned_motion
+from unlatch.skills.contract.command_checks import check_commands
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.context import SkillContext
 from unlatch.skills.contract.failure import Failure
-from unlatch.skills.contract.command_checks import check_commands
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.holding import HoldingSkill
 from unlatch.skills.pick import Pick
