@@ -79,8 +79,10 @@ def clean_areas(root: Path, *, prefix: str = "") -> int:
 
 def is_in_use(folder: Path) -> bool:
     """Returns whether the process of an area still runs; false where the system or the file system cannot tell."""
+    lock_path = folder.with_name(folder.name + _LOCK_SUFFIX)
     try:
-        descriptor = os.open(folder.with_name(folder.name + _LOCK_SUFFIX), os.O_RDONLY)
+        # NFS locks only what is open for writing; the file of another user can only be read
+        descriptor = os.open(lock_path, os.O_RDWR if os.access(lock_path, os.W_OK) else os.O_RDONLY)
     except OSError:
         return False
     try:
