@@ -31,7 +31,7 @@ class Worker:
     """The state of one worker."""
 
     label: str
-    """How messages name it, such as `w0 (process 4711)`."""
+    """How messages name it, such as `w0 (pid 4711)`."""
     number: int | None = None
     """Number of its current episode; None during setup and while it is idle."""
     made: int = 0

@@ -96,7 +96,7 @@ def test_a_lost_episode_is_made_again_and_its_worker_is_named(tmp_path: Path, ca
     assert sorted(outcomes) == list(range(6))
     assert outcomes[2] == Outcome(2, True)
     (line,) = caplog.messages
-    said = r"Worker w[01] \(process \d+\) killed by SIGSEGV; episode 2 is made again, retry 1 of 1"
+    said = r"Worker w[01] \(pid \d+\) killed by SIGSEGV; episode 2 is made again, retry 1 of 1"
     assert re.fullmatch(said, line)
 
 
