@@ -21,6 +21,7 @@ from typing import Any
 from results_page import ROBOTS, Row, describe, read_rows
 from success_runs import Result, Seed
 
+from unlatch.configs.config_files import own_option_names
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
@@ -115,13 +116,19 @@ def write_clip(record: EpisodeRecord, path: Path) -> dict[str, Any]:
     }
 
 
+def own_tasks() -> list[tuple[str, str]]:
+    """Returns name and summary of each task that comes with Unlatch, without those of installed plugins."""
+    own = own_option_names("task")
+    return [(name, summary) for name, summary in list_tasks() if name in own]
+
+
 def make_page() -> str:
     """Returns the page.
 
     Raises:
         ConfigError: A task has no clip.
     """
-    shown, tasks, rates = json.loads(SHOWN.read_text(encoding="utf-8")), list_tasks(), read_rates()
+    shown, tasks, rates = json.loads(SHOWN.read_text(encoding="utf-8")), own_tasks(), read_rates()
     for name, _ in tasks:
         if name not in shown or not (CLIPS / f"{name}.webp").is_file():
             raise ConfigError(f"Task '{name}' has no clip. Run: python benchmarks/gallery.py clips=true only={name}")
@@ -187,7 +194,7 @@ def main(arguments: list[str]) -> int:
     """Writes the page, or says whether it differs."""
     cfg = read_pairs(GalleryCfg, arguments)
     if cfg.clips:
-        names = [name for name, _ in list_tasks() if cfg.only in name]
+        names = [name for name, _ in own_tasks() if cfg.only in name]
         if not names:
             raise ConfigError(f"No task has '{cfg.only}' in its name. `unlatch list tasks` lists them.", key="only")
         make_clips(names, Path(cfg.data))

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from skill_matrix import CountedCfg, matrix_table, robot_lines
 from success_runs import TASK, Job, run_or_read
 
-from unlatch.configs.config_files import option_names
+from unlatch.configs.config_files import own_option_names
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded
 from unlatch.workflows.cli.console import OK, print_line, result_console
@@ -37,7 +37,7 @@ class TaskMatrixCfg(CountedCfg):
 def main(arguments: list[str]) -> int:
     """Runs every job and prints the results."""
     cfg = read_pairs(TaskMatrixCfg, arguments)
-    names = [name for name in option_names(TASK) if cfg.wants(name)]
+    names = [name for name in own_option_names(TASK) if cfg.wants(name)]
     jobs = [Job("tasks", name, TASK, name, robot=robot) for robot in cfg.robots.split(",") for name in names]
     results = run_or_read(jobs, cfg)
     result_console().print(matrix_table(results))

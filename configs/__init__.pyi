@@ -9,6 +9,7 @@ from .composition import to_plain as to_plain
 from .config_files import TASKS as TASKS
 from .config_files import config_dir as config_dir
 from .config_files import option_names as option_names
+from .config_files import own_option_names as own_option_names
 from .config_files import yaml_files as yaml_files
 from .cross_checks import check_episode as check_episode
 from .dataclass_reader import prefix_error_keys as prefix_error_keys

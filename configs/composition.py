@@ -115,7 +115,9 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
                     _read_named_sensors(cfg, search_path, key)
     except (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as exc:
         peer = explain_peer_task(request.overrides, request.config_dirs)
-        raise peer or find_misspelt_key(plain, schema) or _explain_missing_skill(plain, explain_error(exc)) from exc
+        raise (
+            peer or find_misspelt_key(plain, schema) or _explain_missing_skill(plain, explain_error(exc, schema))
+        ) from exc
     except (TypeError, ValueError) as exc:  # Hydra's errors for a word as list index, or a key without a name
         raise explain_list_error(plain, exc) from exc
     return cfg

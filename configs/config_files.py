@@ -60,6 +60,12 @@ def option_names(group: str) -> list[str]:
     return sorted({*yaml_files(group), *made})
 
 
+def own_option_names(group: str) -> list[str]:
+    """Returns the sorted options of a group that come with Unlatch, without those of other distributions."""
+    made = ROBOTS.own_names() if group == "robot" else []
+    return sorted({*(path.stem for path in (config_dir() / group).glob("*.yaml")), *made})
+
+
 def camera_names() -> list[str]:
     """Returns the sorted options of the group `sensor` that are cameras, without the other sensors."""
     files = yaml_files("sensor").items()

@@ -26,6 +26,9 @@ MISSING = "???"
 
 _SCALARS: dict[Any, Any] = {bool: bool, int: int, float: int | float, str: str | int | float}
 """Types of YAML values that each type accepts; a text may be an id such as 7304, which YAML reads as a number."""
+_MOST_EXACT = 2.0**53
+"""From here on, a float does not hold every whole number."""
+_WITH_EXPONENT = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+")
 _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", Any: "a value"}
 
 
@@ -71,11 +74,36 @@ def read_dataclass(cls: type[T], raw: Any, *, where: str, notices: list[str] | N
         raise _add_place(exc, where, cls) from exc
 
 
-def wrong_type(where: str, value: Any, expected: str) -> ConfigError:
+def wrong_type(where: str, value: Any, expected: str, *, advice: str = "Change it.") -> ConfigError:
     """Returns the error of a value of the wrong type."""
     return ConfigError(
-        f"{where}={_format_value(value)} has the wrong type. Expected {expected}. Change it.", key=where, value=value
+        f"{where}={_format_value(value)} has the wrong type. Expected {expected}. {advice}", key=where, value=value
     )
+
+
+def type_error_of(where: str, value: Any, hint: Any) -> ConfigError:
+    """Returns the error of a value that does not have a type of a dataclass.
+
+    It shows how a list is written that was given as a text, and a whole number that was given as `1e3` or `3.0`.
+    """
+    if split_optional(hint)[0] is int and isinstance(value, float) and value.is_integer() and abs(value) < _MOST_EXACT:
+        return wrong_type(where, value, describe_type(hint), advice=f"Write {where}={value:.0f}.")
+    inner = list_item_type(hint)
+    is_plain = inner in _SCALARS or inner in (Any, SensorCfg) or (isinstance(inner, type) and issubclass(inner, Enum))
+    if not is_plain or not isinstance(value, str | int | float):
+        return wrong_type(where, value, describe_type(hint))
+    return wrong_type(where, value, describe_type(hint), advice=f"Write {write_as_list(where, value)}.")
+
+
+def list_item_type(hint: Any) -> Any:
+    """Returns the type of the items of a type that is a list, or a list or None; else None."""
+    hint, _ = split_optional(hint)
+    return get_args(hint)[0] if get_origin(hint) is list else None
+
+
+def write_as_list(key: str, value: Any) -> str:
+    """Returns `key=[a,b]` for a value that was written as `a,b`."""
+    return f"{key}=[{','.join(part.strip() for part in str(value).split(','))}]"
 
 
 def unknown_value(where: str, value: Any, known: list[str]) -> ConfigError:
@@ -113,7 +141,7 @@ def _read_value(hint: Any, value: Any, where: str, notices: list[str] | None) ->
         return read_dataclass(hint, value, where=where, notices=notices)
     if get_origin(hint) is list:
         if not isinstance(value, list):
-            raise wrong_type(where, value, "a list")
+            raise type_error_of(where, value, hint)
         (inner,) = get_args(hint)
         if inner is SkillCfg:
             return [_read_value(inner, item, place, notices) for place, item in flat_entries(value, where)]
@@ -165,8 +193,10 @@ def _read_enum(hint: type[Enum], value: Any, where: str) -> Enum:
 
 
 def _read_scalar(hint: Any, value: Any, where: str) -> Any:
+    if hint in (int, float) and isinstance(value, str) and _WITH_EXPONENT.fullmatch(value):
+        value = float(value)  # YAML 1.1 reads `1e3` as a text
     if not isinstance(value, _SCALARS[hint]) or (isinstance(value, bool) and hint is not bool):
-        raise wrong_type(where, value, describe_type(hint))
+        raise type_error_of(where, value, hint)
     if hint is float and not math.isfinite(value):
         raise ConfigError(f"{where}={value} is out of range. Expected a finite number. Change it.", key=where)
     return hint(value)

@@ -20,8 +20,14 @@ from omegaconf.errors import (
 from yaml import MarkedYAMLError
 
 from unlatch.configs.config_files import TASKS, broken_plugin_folders, default_option, group_names, yaml_files
-from unlatch.configs.dataclass_reader import describe_type, unknown_value, wrong_type
-from unlatch.configs.schema import EpisodeCfg
+from unlatch.configs.dataclass_reader import (
+    list_item_type,
+    type_error_of,
+    unknown_value,
+    write_as_list,
+    wrong_type,
+)
+from unlatch.configs.schema import EpisodeCfg, split_optional
 from unlatch.simcore.errors import ConfigError, close_matches, describe_choices, unknown_key
 
 _IN_FILE = re.compile(r"In '([^']+)': ")
@@ -55,8 +61,11 @@ _NO_MEMBER = re.compile(r"Invalid value '(?P<value>[^']*)', expected one of \[(?
 _WORDS = {"Integer": "a whole number", "Float": "a number", "Boolean": "true or false", "String": "a text"}
 
 
-def explain_error(exc: Exception) -> ConfigError:
-    """Returns a `ConfigError` that explains an error of Hydra, OmegaConf or YAML."""
+def explain_error(exc: Exception, schema: type | None = None) -> ConfigError:
+    """Returns a `ConfigError` that explains an error of Hydra, OmegaConf or YAML.
+
+    `schema` is the dataclass of the whole configuration; None: it is not known.
+    """
     text = str(exc)
     found = _IN_FILE.match(text)
     # a file with a group and a name was chosen or written by the user; the others are ours
@@ -69,9 +78,9 @@ def explain_error(exc: Exception) -> ConfigError:
     if isinstance(inner, MarkedYAMLError):
         return _explain_yaml_error(inner)
     if isinstance(inner, OmegaConfBaseException):
-        return _explain_value_error(inner, origin)
+        return _explain_value_error(inner, origin, schema)
     if isinstance(exc, ConfigCompositionException):
-        return _explain_composition_error(text)
+        return _explain_composition_error(text, schema)
     return ConfigError(f"The configuration cannot be composed: {_join_lines(text)}")
 
 
@@ -137,7 +146,7 @@ def _explain_yaml_error(exc: MarkedYAMLError) -> ConfigError:
     return ConfigError(f"YAML error in {place}: {_join_lines(str(exc.problem or exc))}. Correct the file.")
 
 
-def _explain_value_error(exc: OmegaConfBaseException, origin: str) -> ConfigError:
+def _explain_value_error(exc: OmegaConfBaseException, origin: str, schema: type | None) -> ConfigError:
     key = str(exc.full_key or exc.key or "")
     leaf = str(exc.key)
     if origin.startswith(" (in task/") and key == f"task.{leaf}" and leaf in _known_keys(EpisodeCfg):
@@ -162,7 +171,7 @@ def _explain_value_error(exc: OmegaConfBaseException, origin: str) -> ConfigErro
         error = unknown_value(key, found["value"], found["known"].split(", "))
     elif isinstance(exc, ValidationError):
         value = exc.value._value() if isinstance(exc.value, Node) else exc.value
-        error = _add_group_hint(wrong_type(key, value, _expected_type(exc, leaf)), [key], value)
+        error = _add_group_hint(_explain_wrong_type(exc, key, value, schema), [key], value)
     elif isinstance(exc, InterpolationKeyError | InterpolationResolutionError):
         reason = (exc.msg or "").partition("\n")[0]
         error = ConfigError(f"{key} refers to a key that does not exist: {_join_lines(reason)}. Correct the reference.")
@@ -204,7 +213,7 @@ def _add_group_hint(error: ConfigError, names: Sequence[str], value: Any) -> Con
     return ConfigError(error.message.replace("Change it.", how), **error.values)
 
 
-def _explain_composition_error(text: str) -> ConfigError:
+def _explain_composition_error(text: str, schema: type | None) -> ConfigError:
     if found := _NO_GROUP_CHOSEN.search(text):
         names = [line.strip() for line in text.splitlines() if line.startswith("\t")]
         names = [name for name in names if not name.endswith("_schema")]
@@ -215,13 +224,7 @@ def _explain_composition_error(text: str) -> ConfigError:
             available=names,
         )
     if found := _AMBIGUOUS.search(text):
-        is_group = found[1].partition("=")[0] in group_names()
-        return ConfigError(
-            f"'{found[1]}' has several values. "
-            f"{'Name one' if is_group else 'Write [a,b] for a list, quotes for a text with commas'}, "
-            "or add -m to run them one after the other.",
-            override=found[1],
-        )
+        return explain_several_values(found[1], schema)
     if (found := _NOT_OVERRIDDEN.search(text)) and (read := _MISPLACED_GROUP.match(found[1])):
         return ConfigError(
             f"'{read['key']}' was read as a key of '{read['group']}'. Expected '# @package _global_' as the very first "
@@ -233,19 +236,48 @@ def _explain_composition_error(text: str) -> ConfigError:
     return ConfigError(f"The configuration cannot be composed: {_join_lines(text)}")
 
 
+def explain_several_values(override: str, schema: type | None) -> ConfigError:
+    """Returns the error of an override such as `only=1,2` without `-m`; a key of a list is shown as `only=[1,2]`."""
+    key, _, value = override.partition("=")
+    hint, _ = split_optional(_find_type(schema, key))
+    if key in group_names():
+        advice = "Name one"
+    elif list_item_type(hint) is not None:
+        advice = f"{key} is a list: write {write_as_list(key, value)}"
+    elif hint is None:
+        advice = f"For a list write {write_as_list(key, value)}"
+    else:
+        advice = "Give one"
+    if list_item_type(hint) is None:
+        advice += ", or add -m to run them one after the other"
+    if hint is str:
+        advice += "; a text with commas needs quotes"
+    return ConfigError(f"'{override}' has several values. {advice}.", key=key, override=override)
+
+
+def _find_type(schema: type | None, key: str) -> Any:
+    """Returns the type of a key of a dataclass; None if it is not known, as inside of lists."""
+    hint: Any = schema
+    for name in key.split("."):
+        inner, _ = split_optional(hint)
+        if not (isinstance(inner, type) and dataclasses.is_dataclass(inner)):
+            return None
+        hint = get_type_hints(inner).get(name)
+    return hint
+
+
 def _known_keys(object_type: Any) -> list[str]:
     if isinstance(object_type, type) and dataclasses.is_dataclass(object_type):
         return [item.name for item in dataclasses.fields(object_type)]
     return []
 
 
-def _expected_type(exc: ValidationError, key: str) -> str:
-    if isinstance(exc.object_type, type) and dataclasses.is_dataclass(exc.object_type):
-        hint = get_type_hints(exc.object_type).get(key)
-        if hint is not None:
-            return describe_type(hint)
+def _explain_wrong_type(exc: ValidationError, key: str, value: Any, schema: type | None) -> ConfigError:
+    hint = _find_type(schema, key) or _find_type(exc.object_type, str(exc.key))
+    if hint is not None:
+        return type_error_of(key, value, hint)
     found = _CONVERTED.search(exc.msg or "")
-    return _WORDS.get(found[1], "another type") if found else "another type"
+    return wrong_type(key, value, _WORDS.get(found[1], "another type") if found else "another type")
 
 
 def _join_lines(text: str) -> str:

@@ -12,7 +12,7 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from unlatch.configs.config_files import group_names, option_names
-from unlatch.configs.hydra_errors import explain_error
+from unlatch.configs.hydra_errors import explain_error, explain_several_values
 from unlatch.simcore.errors import ConfigError, unknown_key
 
 _KEY = re.compile(r"(?P<prefix>\+{0,2}|~)(?P<key>[^=]*)(?P<rest>(=.*)?)\Z", re.DOTALL)
@@ -40,8 +40,39 @@ _DERIVED_LISTS = frozenset({"images.cameras"})
 """Keys whose lists are derived from other keys if they are not given."""
 _REQUEST_KEYS = ("skill", "part", "openness")
 """Keys of the command line that derive a task from an object, beside those of the configuration."""
-_OTHER_NAMES = {"visuals": "randomization"}
-"""Words that people write in place of a group, and that no close match would find."""
+_OTHER_NAMES = {
+    "count": "episodes",
+    "demos": "episodes",
+    "dir": "out",
+    "env": "task",
+    "environment": "task",
+    "folder": "out",
+    "fps": "world.record_hz",
+    "jobs": "workers",
+    "n": "episodes",
+    "n_demos": "episodes",
+    "n_jobs": "workers",
+    "n_procs": "workers",
+    "num_demos": "episodes",
+    "num_envs": "workers",
+    "num_processes": "workers",
+    "num_trials": "episodes",
+    "out_dir": "out",
+    "output": "out",
+    "output_dir": "out",
+    "path": "out",
+    "processes": "workers",
+    "rate": "world.record_hz",
+    "record_hz": "world.record_hz",
+    "physics_hz": "world.physics_hz",
+    "control_hz": "world.control_hz",
+    "render_fps": "world.record_hz",
+    "save_dir": "out",
+    "scene": "task",
+    "trials": "episodes",
+    "visuals": "randomization",
+}
+"""Words that other tools have for a key or group of ours, and that no close match would find."""
 _OPEN_MAPPINGS = frozenset({"object.where"})
 """Keys whose mappings may have any key."""
 _LANGUAGE = re.compile(r"task\.language|skills\.\d+\.language")
@@ -141,9 +172,11 @@ def find_misspelt_key(overrides: Sequence[str], schema: type) -> ConfigError | N
         match = _KEY.match(text)
         if match and match["rest"] and not match["prefix"]:
             key = re.split(r"[.@/\[]", match["key"])[0]
-            if key in _OTHER_NAMES:
-                advice = f"Write {_OTHER_NAMES[key]}{match['rest']}."
-                return ConfigError(f"{key} is unknown. The group is called {_OTHER_NAMES[key]}. {advice}", key=key)
+            ours = _OTHER_NAMES.get(key, "")
+            if key not in known and ours.partition(".")[0] in known:
+                kind = "group" if ours in group_names() else "key"
+                advice = f"Write {ours}{match['rest']}."
+                return ConfigError(f"{key} is unknown. The {kind} is called {ours}. {advice}", key=key)
             if key not in known:
                 return unknown_key(key, key, [*keys, *_REQUEST_KEYS], listed_by="--cfg job")
     return None
@@ -225,5 +258,5 @@ def apply_list_override(cfg: DictConfig, override: Override) -> None:
             raise ConfigError(f"~{key} does not exist and cannot be removed. Check the key.", key=key)
         return
     if override.value_type not in (ValueType.ELEMENT, None):
-        raise ConfigError(f"{key} is given several values. Add -m to run them one after the other.", key=key)
+        raise explain_several_values(override.input_line or key, None)
     OmegaConf.update(cfg, key, override.value(), merge=True, force_add=True)

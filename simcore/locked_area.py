@@ -77,6 +77,22 @@ def clean_areas(root: Path, *, prefix: str = "") -> int:
     return cleaned + sum(_clean_area(root / name, lock_path) for name, lock_path in locks.items())
 
 
+def is_in_use(folder: Path) -> bool:
+    """Returns whether the process of an area still runs; false where the system or the file system cannot tell."""
+    lock_path = folder.with_name(folder.name + _LOCK_SUFFIX)
+    try:
+        # NFS locks only what is open for writing; the file of another user can only be read
+        descriptor = os.open(lock_path, os.O_RDWR if os.access(lock_path, os.W_OK) else os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        return not try_lock(descriptor)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+
+
 def _clean_area(folder: Path, lock_path: Path) -> bool:
     try:
         descriptor = os.open(lock_path, os.O_RDWR)

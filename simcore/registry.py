@@ -134,6 +134,10 @@ class Catalog:
         """All names, sorted."""
         return list(self.entries())
 
+    def own_names(self) -> list[str]:
+        """The names of the built-in entries, sorted, without those of other distributions."""
+        return sorted(self._builtin)
+
     def entry(self, name: str) -> CatalogEntry:
         """The entry of a name.
 

@@ -32,8 +32,8 @@ def key_page() -> str:
     seen: dict[type, None] = {}
     run = [item for item in vars(schema).values() if isinstance(item, type) and item.__name__.endswith("Cfg")]
     commands = [item for item in run if dataclasses.is_dataclass(item)]
-    choices = [SKILLS.load(name).cfg_type for name in SKILLS.names()]
-    choices += [SENSORS.load(name).cfg_type for name in SENSORS.names()]
+    choices = [SKILLS.load(name).cfg_type for name in SKILLS.own_names()]
+    choices += [SENSORS.load(name).cfg_type for name in SENSORS.own_names()]
     for root in (*commands, *choices, MeshConverterCfg, UrdfConverterCfg):
         _collect_dataclasses(root, seen)
     return "\n".join([HEAD, *(_dataclass_section(cls) for cls in sorted(seen, key=lambda cls: cls.__name__))])

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 import unlatch.skills
-from unlatch.configs.config_files import TASKS, config_dir, option_names
+from unlatch.configs.config_files import TASKS, config_dir, own_option_names
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import RobotCfg
@@ -37,7 +37,7 @@ CATALOGS = {
     "exporters": EXPORTERS,
     "viewers": VIEWERS,
 }
-ENTRIES = [(kind, name) for kind, catalog in CATALOGS.items() for name in catalog.names()]
+ENTRIES = [(kind, name) for kind, catalog in CATALOGS.items() for name in catalog.own_names()]
 
 
 @pytest.mark.parametrize("kind", CATALOGS)
@@ -65,22 +65,22 @@ def test_every_skill_of_the_package_is_in_the_catalog():
             is_skill = isinstance(cls, type) and not hasattr(cls, "__origin__") and issubclass(cls, Skill)
             if is_skill and not inspect.isabstract(cls) and cls.__module__ == info.name:
                 found.add(f"{info.name}:{cls.__name__}")
-    assert found == {entry.target for entry in SKILLS.entries().values() if entry.origin == "unlatch"}
+    assert found == {SKILLS.entry(name).target for name in SKILLS.own_names()}
 
 
-@pytest.mark.parametrize("name", ROBOTS.names())
+@pytest.mark.parametrize("name", ROBOTS.own_names())
 def test_a_robot_is_named_as_in_the_catalog_and_has_its_yaml(name: str):
     robot = ROBOTS.load(name)()
     assert isinstance(robot, RobotCfg)
     assert robot.name == name
-    assert name in option_names("robot")
+    assert name in own_option_names("robot")
 
 
 def test_executors_and_their_yaml_files_agree():
-    assert option_names("executor") == EXECUTORS.names()
+    assert own_option_names("executor") == EXECUTORS.own_names()
 
 
-@pytest.mark.parametrize("name", option_names("task"))
+@pytest.mark.parametrize("name", own_option_names("task"))
 def test_a_task_yaml_is_named_after_its_task_and_has_a_summary(name: str):
     text = (config_dir() / "task" / f"{name}.yaml").read_text(encoding="utf-8")
     content = yaml.safe_load(text)
@@ -91,7 +91,7 @@ def test_a_task_yaml_is_named_after_its_task_and_has_a_summary(name: str):
     assert len(text.splitlines()) <= 45
 
 
-@pytest.mark.parametrize("name", option_names("experiment"))
+@pytest.mark.parametrize("name", own_option_names("experiment"))
 def test_an_experiment_says_what_it_is_below_its_package(name: str):
     lines = (config_dir() / "experiment" / f"{name}.yaml").read_text(encoding="utf-8").splitlines()
     assert lines[0] == "# @package _global_"
@@ -101,6 +101,6 @@ def test_an_experiment_says_what_it_is_below_its_package(name: str):
 
 @pytest.mark.parametrize("group", ["camera", "object", "planner", "randomization", "executor", "robot", "sensor"])
 def test_every_yaml_begins_with_a_line_that_says_what_it_is(group: str):
-    for name in option_names(group):
+    for name in own_option_names(group):
         first = (config_dir() / group / f"{name}.yaml").read_text(encoding="utf-8").splitlines()[0]
         assert first.startswith("# "), name

@@ -130,7 +130,7 @@ def words_of(kind: str) -> set[str]:
         "meaning": lambda: {CONTACT_NAME, *MEANINGS},
         "port": lambda: texts_in(node_graph),
         "record": lambda: {spec.pattern for spec in KEYS},
-        "skill": lambda: set(SKILLS.names()),
+        "skill": lambda: set(SKILLS.own_names()),
         "term": lambda: set(TERMS.names()),
     }[kind]()
 

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 from PIL import Image
 
-from unlatch.configs.config_files import option_names
+from unlatch.configs.config_files import own_option_names
 from unlatch.robots.catalog import ROBOTS
 
 ROOT = Path(__file__).parents[2]
@@ -32,7 +32,7 @@ def cards() -> dict[str, str]:
 
 
 def test_every_shipped_task_has_a_card_with_its_clip_and_its_command(cards: dict[str, str]):
-    assert list(cards) == option_names("task")
+    assert list(cards) == own_option_names("task")
     for name, card in cards.items():
         assert f"(images/gallery/{name}.webp)" in card
         assert f"unlatch collect task={name}\n" in card
@@ -70,7 +70,7 @@ def test_a_changed_count_is_found(gallery: ModuleType, monkeypatch: pytest.Monke
 
 
 def test_a_task_without_a_clip_is_named(gallery: ModuleType, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(gallery, "list_tasks", lambda: [("open_gate", "open a gate")])
+    monkeypatch.setattr(gallery, "own_tasks", lambda: [("open_gate", "open a gate")])
     with pytest.raises(gallery.ConfigError, match=r"'open_gate' has no clip. Run: python .* only=open_gate"):
         gallery.make_page()
 
@@ -82,13 +82,13 @@ def test_clips_of_no_task_are_refused(gallery: ModuleType):
 
 def test_the_readme_counts_the_tasks_and_robots_that_there_are():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert f"[{len(option_names('task'))} tasks](docs/gallery.md)" in text
-    assert f"[{len(ROBOTS.names())} robots](docs/robots.md)" in text
+    assert f"[{len(own_option_names('task'))} tasks](docs/gallery.md)" in text
+    assert f"[{len(ROBOTS.own_names())} robots](docs/robots.md)" in text
 
 
 def test_clips_move_and_are_small():
     clips = sorted((ROOT / "docs" / "images" / "gallery").glob("*.webp"))
-    assert [clip.stem for clip in clips] == option_names("task")
+    assert [clip.stem for clip in clips] == own_option_names("task")
     sizes = {clip.stem: clip.stat().st_size for clip in clips}
     assert {name: size for name, size in sizes.items() if size > MOST_BYTES} == {}
     assert sum(sizes.values()) <= MOST_BYTES_IN_ALL

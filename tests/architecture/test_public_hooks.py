@@ -8,7 +8,7 @@ import pytest
 from unlatch.skills import SKILLS
 
 ROOT = Path(__file__).resolve().parents[2]
-OWN = {name for skill in SKILLS.names() for name in dir(SKILLS.load(skill)) if re.match("_[a-z]", name)}
+OWN = {name for skill in SKILLS.own_names() for name in dir(SKILLS.load(skill)) if re.match("_[a-z]", name)}
 
 
 def private_names(text: str) -> set[str]:

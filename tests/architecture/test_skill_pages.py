@@ -63,7 +63,7 @@ def test_the_keys_of_an_entry_are_those_of_the_schema():
     assert said == {name: default_of(fields[name]) for name in said}
 
 
-@pytest.mark.parametrize("name", SKILLS.names())
+@pytest.mark.parametrize("name", SKILLS.own_names())
 def test_the_settings_of_a_page_are_those_of_the_schema(name: str):
     skill = SKILLS.load(name)
     said = keys(page(name))
@@ -90,7 +90,7 @@ def test_the_settings_of_a_page_are_those_of_the_schema(name: str):
     assert said == {key: default_of(known[key]) for key in said}
 
 
-@pytest.mark.parametrize("name", SKILLS.names())
+@pytest.mark.parametrize("name", SKILLS.own_names())
 def test_phases_codes_and_pictures_of_a_page_exist(name: str):
     text = page(name)
     assert text.startswith(f"# {name}\n")
@@ -107,7 +107,7 @@ def test_phases_codes_and_pictures_of_a_page_exist(name: str):
         assert f"out=docs/images/{picture.name}" in text
 
 
-@pytest.mark.parametrize("name", SKILLS.names())
+@pytest.mark.parametrize("name", SKILLS.own_names())
 def test_a_page_has_a_task_that_uses_the_skill_and_says_how_to_run_it(name: str):
     (block,) = re.findall(r"```yaml\n(.*?)```", page(name), re.DOTALL)
     marker, path = block.splitlines()[:2]

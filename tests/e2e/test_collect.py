@@ -165,6 +165,19 @@ def test_three_shards_that_start_at_once_make_the_whole_set(tmp_path: Path, draw
     assert len(DataSet.open(tmp_path / "shared").summaries()) == 6
 
 
+def test_of_two_equal_commands_at_once_one_is_refused_and_the_other_is_as_if_alone(
+    tmp_path: Path, drawers: dict[int, str]
+):
+    words = [*DRAWERS, "episodes=8", "executor=serial", "out=twice"]
+    runs = [start(words, tmp_path) for _ in range(2)]
+    ended = {run.returncode: err for run in runs for _, err in [run.communicate(timeout=300)]}
+    assert sorted(ended) == [0, 2], ended
+    assert "Another run is making episode 0 of" in ended[2]
+    assert ended[2].count("\n") == 1
+    assert digests(tmp_path / "twice") == drawers
+    assert len(list((tmp_path / "twice" / "runs").glob("*.json"))) == 1
+
+
 def test_workers_that_are_killed_cost_no_episode(tmp_path: Path, drawers: dict[int, str]):
     words = [*DRAWERS, "episodes=8", "workers=2", "executor.max_retries=20", "out=killed"]
     process = start(words, tmp_path)
@@ -248,7 +261,8 @@ def test_ctrl_c_ends_a_sweep_though_every_episode_of_its_job_is_in_flight(
 ):
     sweep = ["collect", "-m", "task=open_microwave,close_drawer", "workers=2", "pictures=0", "episodes=2"]
     code, err = press_ctrl_c([*sweep, f"executor={executor}"], tmp_path, at=at, alone=alone)
-    assert (code, err) == (130, "unlatch: interrupted in job 1 of 2; the same command makes what is missing\n")
+    job = "unlatch: job 1 of 2: task=open_microwave\n"
+    assert (code, err) == (130, f"{job}unlatch: interrupted in job 1 of 2; the same command makes what is missing\n")
     assert [path.name for path in (tmp_path / "data").iterdir()] == ["open_microwave-franka_panda-s0"]
     assert run_here([*sweep, "executor=serial"])[0] == 0
     resumed = tmp_path / "data" / "open_microwave-franka_panda-s0"
@@ -291,10 +305,16 @@ def test_ctrl_c_at_any_moment_ends_with_one_line_and_130(tmp_path: Path, after_s
     assert (process.returncode, err.count("\n")) == (130, 1)
 
 
-def test_a_sweep_makes_one_data_set_for_each_job(tmp_path: Path, run_here: RunHere):
+def test_a_sweep_makes_one_data_set_for_each_job_and_ends_with_a_table(tmp_path: Path, run_here: RunHere):
     arguments = ["collect", "-m", "task=open_microwave,close_drawer", "episodes=1", "executor=serial", "pictures=0"]
-    code, _, err = run_here(arguments)
-    assert (code, err) == (0, "")
+    code, out, err = run_here(arguments)
+    told = ["unlatch: job 1 of 2: task=open_microwave", "unlatch: job 2 of 2: task=close_drawer"]
+    assert (code, err.splitlines()) == (0, told)
+    table = out[out.index(" job ") :]
+    for task in ("open_microwave", "close_drawer"):
+        (row,) = [line.split() for line in table.splitlines() if f"task={task}" in line]
+        assert row[:5] == [f"task={task}", "0", "1/1", "=", "100.0"]
+        assert row[-1] == f"data/{task}-franka_panda-s0"
     names = sorted(path.name for path in (tmp_path / "data").iterdir())
     assert names == ["close_drawer-franka_panda-s0", "open_microwave-franka_panda-s0"]
 

@@ -10,14 +10,14 @@ import pytest
 
 import unlatch
 from unlatch import command_table
-from unlatch.configs.config_files import option_names
+from unlatch.configs.config_files import own_option_names
 from unlatch.simcore.recording.codes import FAILURE_CODES
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(__file__).with_name("build_site.py")
-TASKS = option_names("task")
+TASKS = own_option_names("task")
 
 
 def test_the_site_is_built_in_strict_mode(tmp_path: Path):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.quick_pip import has_setuptools
-from unlatch.configs.config_files import option_names
+from unlatch.configs.config_files import own_option_names
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -111,7 +111,7 @@ def test_the_installed_wheel_runs_among_foreign_packages(wheel: Path, requiremen
     command = tmp_path / "venv" / "bin" / "unlatch"
     listed = run(command, "list", "tasks", cwd=folder)
     assert listed.returncode == 0, listed.stderr
-    assert [line.split()[0] for line in listed.stdout.splitlines()] == option_names("task")
+    assert [line.split()[0] for line in listed.stdout.splitlines()] == own_option_names("task")
     made = run(
         command, "collect", "task=open_microwave", "episodes=2", "workers=2", "pictures=1", "out=../set", cwd=folder
     )

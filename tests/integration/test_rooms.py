@@ -99,7 +99,7 @@ def test_the_states_of_an_episode_do_not_depend_on_the_room() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in RENDERERS.names() if name not in ("egl", "mitsuba")])
+@pytest.mark.parametrize("name", [name for name in RENDERERS.own_names() if name not in ("egl", "mitsuba")])
 def test_renderers_see_the_same_links_and_depths_of_a_room(drawn: DrawnScene, name: str) -> None:
     world = drawn.world
     show(drawn, Scenery.workshop, 0)

@@ -16,7 +16,7 @@ from unlatch.simcore.recording.observed import PointSurface, SurfaceCloud
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.model import rigid_shapes
 
-CATEGORIES = GENERATORS.names()
+CATEGORIES = GENERATORS.own_names()
 SEEDS = range(3)
 
 

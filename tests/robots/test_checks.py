@@ -31,7 +31,7 @@ def set_gripper(**values: Any) -> Callable[[RobotCfg], None]:
     return lambda robot: setattr(robot.arms[0], "gripper", replace(robot.arms[0].gripper, **values))
 
 
-@pytest.mark.parametrize("name", ROBOTS.names())
+@pytest.mark.parametrize("name", ROBOTS.own_names())
 def test_every_robot_of_the_catalog_fits_its_model_and_limits(name: str) -> None:
     check_robot(ROBOTS.load(name)(), object_friction=0.8)
 

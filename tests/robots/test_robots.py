@@ -95,7 +95,7 @@ GRIPPERS["dual_panda"] = GRIPPERS["fr3"] = GRIPPERS["franka_panda"]
 
 def models() -> Iterator[object]:
     """Every robot of the catalog, those of other distributions too; skipped where its model is not to be had."""
-    for name in ROBOTS.names():
+    for name in ROBOTS.own_names():
         marks = []
         try:
             model_path(name)

@@ -74,6 +74,10 @@ def test_close_matches_list_several_and_stay_silent_for_nonsense():
         ("microwave_open", ["open_box", "open_microwave"], ["open_microwave"]),
         ("object", ["object_name_list_long", "objects"], ["objects", "object_name_list_long"]),
         ("collct", ["collect", "doctor", "completion"], ["collect"]),
+        ("mgu", ["mug", "cup"], ["mug"]),
+        ("ur6", ["ur5", "xarm6"], ["ur5"]),
+        ("microw", ["microwave", "bowl"], ["microwave"]),
+        ("open_fridge", ["open_drawer", "open_refrigerator"], ["open_refrigerator"]),
     ],
 )
 def test_the_nearest_names_are_proposed_a_contained_word_counts_as_near(
@@ -81,6 +85,22 @@ def test_the_nearest_names_are_proposed_a_contained_word_counts_as_near(
 ):
     names = " or ".join(f"'{each}'" for each in proposed)
     assert close_matches(name, available) == f" Did you mean {names}?"
+
+
+@pytest.mark.parametrize(
+    ("name", "available"),
+    [
+        ("fps", ["push", "pose", "path"]),
+        ("horizon", ["observation", "randomization"]),
+        ("steps", ["attempts", "sweep", "sensors"]),
+        ("gui", ["goal", "grid"]),
+        ("x", ["y", "xy"]),
+        ("policy_step", ["policy_timeout_s"]),
+        ("", ["open"]),
+    ],
+)
+def test_names_that_nobody_mistakes_for_one_another_are_not_proposed(name: str, available: list[str]) -> None:
+    assert close_matches(name, available) == ""
 
 
 def test_a_close_name_takes_the_place_of_a_list_that_a_command_prints():

@@ -46,6 +46,14 @@ def test_names_are_sorted_over_built_in_entries_and_plugins(catalog, points):
     assert catalog.entry("flip").origin == "other-skills"
 
 
+def test_own_names_leave_out_those_of_plugins(catalog, points):
+    names = catalog.own_names()
+    points.append(entry_point("another", "json:loads"))
+    assert "another" in catalog.names()
+    assert catalog.own_names() == names
+    assert "another" not in names
+
+
 def test_load_returns_what_the_target_names(catalog, points):
     from collections import Counter, OrderedDict
 

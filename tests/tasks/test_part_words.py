@@ -54,7 +54,7 @@ def test_parts_are_named_by_their_places(points: list[list[float]], words: list[
     assert _place_words(np.array(points, dtype=float)) == words
 
 
-@pytest.mark.parametrize("category", GENERATORS.names())
+@pytest.mark.parametrize("category", GENERATORS.own_names())
 def test_parts_of_generated_objects_are_told_apart(category: str, tmp_path: Path):
     for seed in SEEDS:
         asset = load(category, seed, tmp_path)

@@ -13,6 +13,7 @@ from .console import INTERRUPTED as INTERRUPTED
 from .console import OK as OK
 from .console import print_line as print_line
 from .console import print_note as print_note
+from .console import print_row as print_row
 from .console import print_wrapped as print_wrapped
 from .console import relative_path as relative_path
 from .console import result_console as result_console

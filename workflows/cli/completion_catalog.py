@@ -31,7 +31,7 @@ _SCHEMAS: dict[str, type] = {
 """The configuration that each composing command takes."""
 _HELP_KEY = re.compile(r"(?<![\w.])([a-z_]+)=([\w|]*)")
 _HELP_FLAG = re.compile(r"^ +(?:-\w, )?(--[\w-]+)", re.MULTILINE)
-_HELP_WORDS = re.compile(r"usage:unlatch(?:list|completion)([a-z|]+)")
+_HELP_WORDS = re.compile(r"usage:unlatch(?:list|completion)\[?([a-z|]+)")
 """The words that follow the two commands which take one of a few, in their help without blanks."""
 _BOOLEANS = ["true", "false"]
 _DEPTH = 4

@@ -38,6 +38,22 @@ def print_wrapped(text: str) -> None:
     print_line(textwrap.fill(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False))
 
 
+def print_row(name: str, text: str, *, width: int) -> None:
+    """Writes a row of a table with two columns, of which the first has a width; on a terminal, wraps the second one.
+
+    Where names are so long that they leave less than half of the terminal, such as paths, each has a line of its own.
+    """
+    room = terminal_width()
+    line = f"{name:<{width}}  {text}".rstrip()
+    if not room or len(line) <= room:
+        print_line(line)
+    elif width > room // 2:
+        print_line(name)
+        print_wrapped(f"{'':{_CONTINUATION_INDENT}}{text}")
+    else:
+        print_line(textwrap.fill(line, room, subsequent_indent=" " * (width + 2), break_on_hyphens=False))
+
+
 def print_note(text: str) -> None:
     """Writes a line about the run to stderr."""
     sys.stderr.write(text + "\n")

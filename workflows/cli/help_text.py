@@ -11,6 +11,7 @@ _WRITTEN_WIDTH = 120
 """Width of the texts as they are written [columns]."""
 _USAGE_INDENT = 15
 _KEYS_INDENT = 2
+_WIDE_KEY_INDENT = 6
 _KEY = re.compile(r"  \S.*?\s{2,}(?=\S)")
 """The beginning of a line of a table: a key, and at least two blanks."""
 
@@ -23,7 +24,8 @@ def print_help(text: str) -> None:
 def fit_to_width(text: str, width: int) -> str:
     """Returns a help text with lines of at most `width` columns, if its words allow.
 
-    Table lines begin with two blanks and a key; their continuation is indented as far as their words are.
+    Table lines begin with two blanks and a key; their continuation is indented as far as their words are, or a little
+    where the key takes more than half of the width.
     """
     if max(map(len, text.splitlines()), default=0) <= width:
         return text
@@ -44,7 +46,10 @@ def _join_continuations(lines: list[str]) -> list[str]:
 
 
 def _wrap_line(line: str, width: int) -> str:
-    indent = _USAGE_INDENT if line.startswith(("usage:", "       unlatch")) else _text_column(line)
+    column = _text_column(line)
+    indent = _USAGE_INDENT if line.startswith(("usage:", "       unlatch")) else column
+    if column > width // 2:  # behind a long key there is no room for a column of words
+        indent = _WIDE_KEY_INDENT
     wrapped = textwrap.fill(line, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
     return wrapped or line
 

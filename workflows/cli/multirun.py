@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,13 +13,14 @@ from rich.box import SIMPLE
 from rich.table import Table
 
 from unlatch.configs.overrides import override_key
-from unlatch.simcore.errors import ConfigError, close_matches, count_noun
+from unlatch.simcore.errors import ConfigError, SimCoreError, close_matches, count_noun
+from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.command_line import CommandLine
 from unlatch.workflows.cli.composed_configs import load_configs
-from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, print_note, result_console
+from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, print_note, relative_path, result_console
 from unlatch.workflows.cli.debugger import make_debuggable
 from unlatch.workflows.cli.live_page import live_page
-from unlatch.workflows.runs.data_folders import describe_data_set
+from unlatch.workflows.runs.data_folders import count_episodes
 from unlatch.workflows.runs.launchers.catalog import LAUNCHERS, SERIAL
 from unlatch.workflows.runs.launchers.sweep import (
     LOGS,
@@ -60,25 +62,43 @@ def run_jobs(name: str, schema: type[R], line: CommandLine, run: Callable[[R], i
     with live_page([job.cfg for job in jobs], prefix=prefix, sweep=sweep):
         if sweep is not None and launcher.name != SERIAL:
             return launch_jobs(name, jobs, sweep, config_dirs=line.config_dirs)
-        return _run_one_by_one(jobs, run)
+        return _run_one_by_one(jobs, run, names=_name_jobs(jobs, given=line.overrides), prefix=prefix)
 
 
-def _run_one_by_one(jobs: Sequence[LoadedConfig[R]], run: Callable[[R], int]) -> int:
-    """Runs jobs in this process; returns the worst exit code."""
-    worst = OK
-    for number, job in enumerate(jobs, 1):
-        for notice in job.notices:
-            print_note(notice)
-        worst = max(worst, _run_job(job.cfg, run, place=f" in job {number} of {len(jobs)}" if len(jobs) > 1 else ""))
-        if worst == INTERRUPTED:
-            break
-    return worst
+def _name_jobs(jobs: Sequence[LoadedConfig[Any]], *, given: Sequence[str]) -> list[str]:
+    """Returns the overrides of each job that tell it from the others, such as `robot=ur5 seed=1`."""
+    overrides = [job.overrides for job in jobs]
+    varied = varied_indices(overrides, given=given)
+    return [
+        " ".join(words[place] for place in varied) or job.cfg.task.name
+        for job, words in zip(jobs, overrides, strict=True)
+    ]
 
 
-def _run_job(cfg: R, run: Callable[[R], int], *, place: str) -> int:
-    """Runs one job; after Ctrl-C it says how to go on."""
+def _run_one_by_one(
+    jobs: Sequence[LoadedConfig[R]], run: Callable[[R], int], *, names: Sequence[str], prefix: str
+) -> int:
+    """Runs jobs in this process, and prints a table of several; returns the worst exit code."""
+    if len(jobs) == 1:
+        return _run_job(jobs[0], run, place="")
+    codes: list[int] = []
     try:
-        code = run(cfg)
+        for number, (job, name) in enumerate(zip(jobs, names, strict=True), 1):
+            print_note(f"unlatch: job {number} of {len(jobs)}: {name}")
+            codes.append(_run_job(job, run, place=f" in job {number} of {len(jobs)}"))
+            if codes[-1] == INTERRUPTED:
+                break
+    finally:  # also after an error, which is printed below
+        _print_jobs(names, codes, [output_folder(job.cfg, prefix=prefix) for job in jobs])
+    return max(codes)
+
+
+def _run_job(job: LoadedConfig[R], run: Callable[[R], int], *, place: str) -> int:
+    """Runs one job after its notices; after Ctrl-C it says how to go on."""
+    for notice in job.notices:
+        print_note(notice)
+    try:
+        code = run(job.cfg)
     except KeyboardInterrupt:  # while no episode was made
         code = INTERRUPTED
     if code == INTERRUPTED:
@@ -178,7 +198,12 @@ def launch_jobs(command: str, jobs: Sequence[LoadedConfig[Any]], folder: Path, *
         "their output"
     )
     codes = launcher.launch(written, len(todo), cfg.settings, at_once=cfg.jobs_at_once, notify=print_note)
-    _print_jobs(todo, codes, folder)
+    _print_jobs([job.name for job in todo], codes, [folder / job.name for job in todo], logs=folder / LOGS)
+    if failed := sum(code != OK for code in codes):
+        print_note(
+            f"unlatch: {failed} of {len(codes)} jobs failed. Their finished episodes are kept; the same command makes "
+            "the missing ones."
+        )
     return OK if all(code == OK for code in codes) else FAILED
 
 
@@ -192,22 +217,37 @@ def make_sweep_job(command: str, job: LoadedConfig[Any], flags: Sequence[str]) -
     return SweepJob(Path(out).name, (command, *flags, *own, *alone, f"out={out}"))
 
 
-def _print_jobs(jobs: Sequence[SweepJob], codes: Sequence[int], folder: Path) -> None:
-    table = Table("job", "exit", "data set", box=SIMPLE, pad_edge=False)
-    for job, code in zip(jobs, codes, strict=True):
-        place = folder / job.name
-        log = f"{LOGS}/{job.name}.log"
-        content = (
-            describe_data_set(place)
-            if place.is_dir()
-            else f"none; see {log}"
-            if (folder / log).exists()
-            else "not begun"
-        )
-        table.add_row(job.name, str(code), content)
+def _print_jobs(
+    names: Sequence[str], codes: Sequence[int], folders: Sequence[Path], *, logs: Path | None = None
+) -> None:
+    """Prints a table of jobs: what each is, how it ended, its success rate and its data set.
+
+    Args:
+        names: The names of the jobs.
+        codes: Exit codes of those that have ended, in their order.
+        folders: Their data sets; one that does not exist was not begun.
+        logs: Folder of the files `<name>.log` with the output of the jobs; None: they have no such files.
+    """
+    table = Table("job", "exit", "success", "95 % interval", box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("data set", overflow="fold")
+    for name, code, folder in zip_longest(names, codes, folders):
+        if code is None:
+            table.add_row(name, "-", "not run", "", "")
+            continue
+        log = None if logs is None else logs / f"{name}.log"
+        place = relative_path(folder if folder.is_dir() or log is None or not log.exists() else log)
+        table.add_row(name, str(code), *_describe_success(folder), place)
     result_console().print(table)
-    if failed := sum(code != OK for code in codes):
-        print_note(
-            f"unlatch: {failed} of {len(codes)} jobs failed. Their finished episodes are kept; the same command makes "
-            "the missing ones."
-        )
+
+
+def _describe_success(folder: Path) -> tuple[str, str]:
+    """Returns the success rate of a data set, and its interval, as they stand in a table."""
+    if not folder.is_dir():
+        return "no data set", ""
+    try:
+        counts = count_episodes(DataSet.open(folder))
+    except SimCoreError:
+        return "damaged", ""
+    low, high = counts.interval
+    rate = f"{100.0 * counts.successes / max(counts.n, 1):.1f} %"
+    return f"{counts.successes}/{counts.n} = {rate}", f"{100 * low:.1f} to {100 * high:.1f} %"

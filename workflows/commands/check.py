@@ -28,7 +28,7 @@ from unlatch.workflows.cli.command_line import parse_command_line
 from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK, print_line, print_note
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.data_folders import data_sets_below
-from unlatch.workflows.runs.progress import Progress
+from unlatch.workflows.runs.progress import Progress, StepProgress
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.run_times.mixed_code import describe_mixed_code
 from unlatch.workflows.runs.schema import MAX_WORKERS, CollectCfg
@@ -74,7 +74,9 @@ def main(arguments: list[str]) -> int:
     sets = {path: DataSet.open(path) for path in folders}  # a folder that is not a data set is bad input
     bad = sum(_check_yaml(path, cfg.robot) for path in files)
     for path, data_set in sets.items():
-        problems = [*check_data_set(data_set), *_robot_problems(data_set), *_render_problems(data_set)]
+        with StepProgress("episodes") as progress:
+            found = check_data_set(data_set, on_episode=progress.update)
+        problems = [*found, *_robot_problems(data_set), *_render_problems(data_set)]
         if cfg.replay:
             problems += _replay_problems(data_set, cfg.workers)
         for problem in problems:

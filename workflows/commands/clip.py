@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import parse_command_line, split_paths
 from unlatch.workflows.cli.console import OK, print_line, relative_path
+from unlatch.workflows.runs.progress import StepProgress
 from unlatch.workflows.runs.recorded_config import check_episode, config_of
-from unlatch.workflows.viewing.clips.clip import ClipCfg, OnFrame, check_clip_file, write_clip
+from unlatch.workflows.viewing.clips.clip import ClipCfg, check_clip_file, write_clip
 from unlatch.workflows.viewing.episode_files import CLIP
 
 
@@ -44,20 +40,10 @@ def main(arguments: list[str]) -> int:
     out = cfg.out or str(data_set.path / CLIP.format(number=cfg.episode))
     record = data_set.read(cfg.episode)
     started = time.perf_counter()
-    with _progress_bar() as on_frame:
-        made = write_clip(config_of(data_set), record, cfg, out, config_dirs=line.config_dirs, on_frame=on_frame)
+    with StepProgress("pictures") as progress:
+        made = write_clip(config_of(data_set), record, cfg, out, config_dirs=line.config_dirs, on_frame=progress.update)
     print_line(
         f"clip: {relative_path(made.path)} ({made.frames} pictures, {made.length_s:.1f} s, "
         f"{made.path.stat().st_size / 1e6:.1f} MB; renderer {made.renderer}, {time.perf_counter() - started:.1f} s)"
     )
     return OK
-
-
-@contextmanager
-def _progress_bar() -> Iterator[OnFrame]:
-    """Shows a bar on a terminal; yields the function that moves it."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.completed:.0f} of {task.total:.0f} pictures"), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        bar = progress.add_task("pictures", total=None)
-        yield lambda done, total: progress.update(bar, completed=done, total=total)

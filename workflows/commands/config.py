@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from unlatch.configs.composition import Request, compose_config, to_plain
+from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.derivation.derived_request import derive_request
 from unlatch.configs.origins import find_origins, iterate_leaves, origin_of
 from unlatch.simcore.errors import ConfigError
@@ -47,9 +48,14 @@ def main(arguments: list[str]) -> int:
 
 
 def _compose(overrides: list[str], config_dirs: list[str]) -> tuple[dict[str, Any], Request]:
-    """Returns the values by full key in their order, and the request they were composed from."""
+    """Returns the values by full key in their order, and the request they were composed from.
+
+    Raises:
+        ConfigError: A key or a value is wrong, as for `collect`.
+    """
     request = derive_request("collect", CollectCfg, Request(overrides, config_dirs))
     plain = to_plain(compose_config("collect", CollectCfg, request))
+    read_dataclass(CollectCfg, plain, where="")  # raises for a value out of its range
     return dict(iterate_leaves(plain, "", into_lists=True)), request
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.cli.command import command
-from unlatch.workflows.cli.console import FAILED, OK, print_wrapped
+from unlatch.workflows.cli.console import FAILED, OK, print_row, print_wrapped
 from unlatch.workflows.cli.installation import describe_installation
 
 _NAME_WIDTH = 17
@@ -18,7 +18,7 @@ def main(arguments: list[str]) -> int:
     broken = []
     for finding in describe_installation():
         advice = f" -> {finding.advice}" if finding.advice else ""
-        print_wrapped(f"{finding.name:<{_NAME_WIDTH}}  {finding.value}{advice}")
+        print_row(finding.name, f"{finding.value}{advice}", width=_NAME_WIDTH)
         if finding.broken:
             broken.append(finding.name)
     if broken:

@@ -14,6 +14,7 @@ from unlatch.workflows.cli.command_line import split_paths
 from unlatch.workflows.cli.console import OK, print_line, print_note, relative_path
 from unlatch.workflows.hub.config import HubCfg
 from unlatch.workflows.images.export import DEFAULT_FORMAT, HUB_KEYS, export_data_set
+from unlatch.workflows.runs.progress import StepProgress
 
 
 @command
@@ -29,6 +30,7 @@ def main(arguments: list[str]) -> int:
     started = time.perf_counter()
 
     def print_export(report: ExportReport) -> None:
+        progress.end()
         wall = time.perf_counter() - started
         if report.left_out:
             print_note(
@@ -43,7 +45,10 @@ def main(arguments: list[str]) -> int:
         if hub.push:
             print_note(f"unlatch: pushing to {hub.push}")
 
-    report = export_data_set(DataSet.open(path), name, cfg, out, hub=hub, on_exported=print_export)
+    with StepProgress("episodes") as progress:
+        report = export_data_set(
+            DataSet.open(path), name, cfg, out, hub=hub, on_episode=progress.update, on_exported=print_export
+        )
     if report.url:
         print_line(f"pushed: {report.url}")
     return OK

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from textwrap import wrap
 
 import yaml
 
@@ -22,11 +22,9 @@ from unlatch.skills.catalog import SKILLS
 from unlatch.solver.terms.catalog import COSTS, TERMS
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import parse_command_line
-from unlatch.workflows.cli.console import OK, print_line, terminal_width
+from unlatch.workflows.cli.console import OK, print_row
 from unlatch.workflows.runs.data_folders import data_sets_below, describe_data_set
 
-_LEAST_COLUMN = 20
-"""Least width of the column of summaries [characters]."""
 _Row = tuple[str, str]
 """A name and its summary."""
 
@@ -38,22 +36,20 @@ def main(arguments: list[str]) -> int:
         folders = data_sets_below(Path(arguments[1] if len(arguments) == 2 else "data"))
         return _print_rows([(str(path), describe_data_set(path)) for path in folders])
     line = parse_command_line(arguments)
+    if not line.overrides:
+        rows = [(name, item.summary) for name, item in LISTS.items()]
+        return _print_rows([*rows, ("data [FOLDER]", "the data sets below a folder, `data` by default")])
     if len(line.overrides) != 1 or line.overrides[0] not in LISTS:
         got = " ".join(arguments)
         known = ", ".join([*LISTS, "data [FOLDER]"])
         raise ConfigError(f"list '{got}' is unknown.{close_matches(got, [*LISTS, 'data'])} Expected one of: {known}.")
-    return _print_rows(LISTS[line.overrides[0]](line.config_dirs))
+    return _print_rows(LISTS[line.overrides[0]].read(line.config_dirs))
 
 
 def _print_rows(rows: Sequence[_Row]) -> int:
-    """Prints names and summaries in two columns; on a terminal, long summaries are wrapped in their column."""
     width = max((len(name) for name, _ in rows), default=0)
-    room = terminal_width()
     for name, summary in rows:
-        line = f"{name:<{width}}  {summary}".rstrip()
-        wrapped = wrap(line, room, subsequent_indent=" " * (width + 2)) if room > width + _LEAST_COLUMN else [line]
-        for part in wrapped:
-            print_line(part)
+        print_row(name, summary, width=width)
     return OK
 
 
@@ -110,25 +106,45 @@ def _first_comment(path: Path) -> str:
     return ""
 
 
-LISTS: dict[str, Callable[[Sequence[str]], list[_Row]]] = {
-    "tasks": list_tasks,
-    "skills": _list_skills,
-    "robots": list_robots,
-    "objects": _list_objects,
-    "sensors": _list_sensors,
-    "cameras": partial(_list_files, "camera"),
-    "planners": partial(_list_files, "planner"),
-    "randomizations": partial(_list_files, "randomization"),
-    "disturbances": partial(_list_files, "disturb"),
-    "experiments": partial(_list_files, "experiment"),
-    "executors": partial(_list_files, "executor"),
-    "launchers": partial(_list_files, "launcher"),
-    "annotators": lambda _: _list_entries(ANNOTATORS),
-    "renderers": lambda _: [
-        (AUTO, "the one of them that suits the images and this machine"),
-        *_list_entries(RENDERERS),
-    ],
-    "terms": lambda _: _list_entries(TERMS, COSTS),
-    "exporters": lambda _: _list_entries(EXPORTERS),
+@dataclass(frozen=True)
+class _List:
+    """Something that can be listed."""
+
+    summary: str
+    read: Callable[[Sequence[str]], list[_Row]]
+    """Returns the entries, with those of the user's own folders of YAML files."""
+
+
+def _list_of_files(summary: str, group: str) -> _List:
+    return _List(summary, partial(_list_files, group))
+
+
+def _list_of_entries(summary: str, *catalogs: Catalog) -> _List:
+    return _List(summary, lambda _: _list_entries(*catalogs))
+
+
+LISTS = {
+    "tasks": _List("what a robot does: task=NAME", list_tasks),
+    "skills": _List("the steps of a task; with an object, skill=NAME", _list_skills),
+    "robots": _List("arms with their hands: robot=NAME", list_robots),
+    "objects": _List("what is opened, closed, turned or carried: object=NAME", _list_objects),
+    "sensors": _List("cameras and other sensors of a record: sensors=[NAME]", _list_sensors),
+    "cameras": _list_of_files("sets of cameras: camera=NAME", "camera"),
+    "planners": _list_of_files("how much effort planning takes: planner=NAME", "planner"),
+    "randomizations": _list_of_files("what varies between episodes: randomization=NAME", "randomization"),
+    "disturbances": _list_of_files("how far arms leave their plan: disturb=NAME", "disturb"),
+    "experiments": _list_of_files("whole commands as files: experiment=NAME", "experiment"),
+    "executors": _list_of_files("where workers run: executor=NAME", "executor"),
+    "launchers": _list_of_files("where the jobs of a multirun run: launcher=NAME", "launcher"),
+    "annotators": _list_of_entries("labels of images: `unlatch render DATA annotators=[NAME]`", ANNOTATORS),
+    "renderers": _List(
+        "what draws images: renderer=NAME",
+        lambda _: [
+            (AUTO, "the one of them that suits the images and this machine"),
+            *_list_entries(RENDERERS),
+        ],
+    ),
+    "terms": _list_of_entries("constraints and costs of planner settings", TERMS, COSTS),
+    "exporters": _list_of_entries("formats of data sets: `unlatch export DATA format=NAME`", EXPORTERS),
 }
-"""What can be listed: functions of the folders of the user's own YAML files."""
+"""What can be listed, by the word after `unlatch list`."""

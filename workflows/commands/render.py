@@ -13,7 +13,7 @@ from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, p
 from unlatch.workflows.images.render import RenderWork, prepare_render
 from unlatch.workflows.images.render_config import RenderCfg
 from unlatch.workflows.images.render_job import RenderOutcome
-from unlatch.workflows.runs.progress import Interruption, Progress
+from unlatch.workflows.runs.progress import FrameCount, Interruption, Progress
 
 MAX_SHOWN = 20
 """Most episodes that are named one by one."""
@@ -39,7 +39,11 @@ def render_and_report(data_set: DataSet, cfg: RenderCfg, request: Request | None
     with (
         interruption,
         Progress(
-            total=len(work.job.digests), done=work.n_rendered_before, success_word="rendered", interruption=interruption
+            total=len(work.job.digests),
+            done=work.n_rendered_before,
+            success_word="rendered",
+            interruption=interruption,
+            frames=FrameCount(work.frames.total, work.frames.count_done),
         ) as progress,
     ):
         try:

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-
 from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs
@@ -17,6 +15,7 @@ from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import split_some_paths
 from unlatch.workflows.cli.console import OK, print_line, print_note, relative_path
 from unlatch.workflows.runs.data_folders import data_sets_in, short_names
+from unlatch.workflows.runs.progress import StepProgress
 from unlatch.workflows.viewing.episode_files import REPORT
 from unlatch.workflows.viewing.output_file import check_suffix, output_path, write_output
 from unlatch.workflows.viewing.report.content import make_report
@@ -50,8 +49,8 @@ def main(arguments: list[str]) -> int:
     paths, pairs = split_some_paths("report", arguments)
     started = time.perf_counter()
     cfg = read_pairs(ReportCfg, pairs)
-    with Console(stderr=True).status("drawing pictures and clips"):  # shown on a terminal only
-        page, tallies = write_report(paths, cfg)
+    with StepProgress("pictures") as progress:
+        page, tallies = write_report(paths, cfg, progress=progress)
     for item in tallies:
         for line in item.damaged.lines():
             print_note(f"unlatch: {item.name}: {line}")
@@ -65,8 +64,10 @@ def main(arguments: list[str]) -> int:
     return OK
 
 
-def write_report(paths: Sequence[str], cfg: ReportCfg) -> tuple[Path, list[Tally]]:
-    """Writes the page of data sets, or of folders that contain some, and its JSON.
+def write_report(
+    paths: Sequence[str], cfg: ReportCfg, *, progress: StepProgress | None = None
+) -> tuple[Path, list[Tally]]:
+    """Writes the page of data sets, or of folders that contain some, and its JSON; `progress` counts its pictures.
 
     Returns:
         The page's path, beside which the JSON is, and what was counted in each data set.
@@ -84,7 +85,7 @@ def write_report(paths: Sequence[str], cfg: ReportCfg) -> tuple[Path, list[Tally
             f"There is no episode that can be read in {', '.join(map(str, folders[:3]))}. Expected at least one "
             f"attempt.{damage}"
         )
-    report = make_report(tallies, pictures=cfg.pictures, clips=cfg.clips)
+    report = make_report(tallies, pictures=cfg.pictures, clips=cfg.clips, progress=progress)
     page = fill_template(
         "unlatch.workflows.viewing.report",
         "page.html",

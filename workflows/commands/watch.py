@@ -108,7 +108,8 @@ def growth_table(paths: Sequence[str], width: int) -> Table:
     """Returns a table with one row for each data set; in a narrow terminal the times of stages are left out."""
     table = Table(box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
     for title in ("data set", "success (95 %)", "failures", "an hour", "last", "median time"):
-        table.add_column(title)
+        # a name is never cut, as its end tells data sets apart
+        table.add_column(title, overflow="fold", no_wrap=title not in ("data set", "failures"))
     folders = data_sets_in(paths)
     for name, folder in zip(short_names(folders), folders, strict=True):
         data_set = DataSet.open(folder)

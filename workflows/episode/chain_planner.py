@@ -18,10 +18,10 @@ from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.concurrent_motions import planned_motion
+from unlatch.skills.contract.command_checks import check_commands
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.context import SkillContext
 from unlatch.skills.contract.failure import Failure
-from unlatch.skills.contract.motion_checks import check_motions
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.holding import HoldingSkill
 from unlatch.skills.pick import Pick
@@ -244,7 +244,7 @@ class ChainPlanner:
         """Plans a skill and checks its commands; returns whether it has a plan."""
         found = skill.plan(rng)
         if found:
-            check_motions(skill, max_duration_s=self.cfg.task.max_duration_s)
+            check_commands(skill, max_duration_s=self.cfg.task.max_duration_s)
         return found
 
     def _arms_for(self, index: int) -> list[str]:

@@ -69,6 +69,7 @@ def export_data_set(
     out: str,
     *,
     hub: HubCfg | None = None,
+    on_episode: Callable[[int, int], None] | None = None,
     on_exported: Callable[[ExportReport], None] | None = None,
 ) -> ExportReport:
     """Exports a data set with configurations that are read already; see `export`.
@@ -79,6 +80,7 @@ def export_data_set(
         cfg: The options of the format.
         out: The folder or file to write.
         hub: Where the export is pushed to; None: nowhere.
+        on_episode: Called with the number of episodes that have been read and the total number.
         on_exported: Called when the target is complete, before it is pushed.
     """
     hub = hub or HubCfg()
@@ -88,7 +90,7 @@ def export_data_set(
         connection = prepare_push(hub, name)
     episodes = cache(lambda: config_of(data_set))
     source = ExportSource(data_set, cfg, scene_of=lambda record: recorded_scene(episodes(), record))
-    report = run_export(EXPORTERS.load(name)(source, cfg), out)
+    report = run_export(EXPORTERS.load(name)(source, cfg), out, on_episode=on_episode)
     if on_exported is not None:
         on_exported(report)
     if hub.push is None:

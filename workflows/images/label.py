@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from PIL import Image
@@ -17,8 +16,8 @@ from unlatch.configs.composition import Request
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.semantic_classes import SURROUNDINGS, check_classes
 from unlatch.simcore.errors import ConfigError, RecordingError, check_range
-from unlatch.simcore.files import report_unwritable
 from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.export.draft import Draft
 from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame, take_annotated_frame
 from unlatch.simcore.sim.annotators.config import AnnotationCfg
 from unlatch.simcore.sim.annotators.formats.coco_file import CocoFile
@@ -67,8 +66,16 @@ class LabelReport:
     """Numbers of images and of annotations, by camera."""
 
 
-def label(data_set: DataSet, cfg: LabelCfg, request: Request | None = None) -> LabelReport:
+def label(
+    data_set: DataSet,
+    cfg: LabelCfg,
+    request: Request | None = None,
+    *,
+    on_image: Callable[[int, int], None] = lambda done, total: None,
+) -> LabelReport:
     """Writes images and labels of recorded episodes into a new folder.
+
+    `on_image` is called after each image with how many are done, and how many there will be.
 
     Raises:
         SimCoreError: The input is wrong. No folder is created.
@@ -76,8 +83,8 @@ def label(data_set: DataSet, cfg: LabelCfg, request: Request | None = None) -> L
     annotation_cfg = AnnotationCfg(
         semantic_types=cfg.semantic_types, leave_out=cfg.leave_out, camera_rotation_deg=cfg.camera_rotation_deg
     )
-    numbers = [item.number for item in chosen_summaries(data_set, only=cfg.only)]
-    if not numbers:
+    chosen = chosen_summaries(data_set, only=cfg.only)
+    if not chosen:
         raise ConfigError(
             f"There is nothing to label in '{data_set.path}'. Expected a success, or episodes named by only=[0]."
         )
@@ -87,8 +94,10 @@ def label(data_set: DataSet, cfg: LabelCfg, request: Request | None = None) -> L
     out = Path(str(cfg.out)).expanduser().absolute()
     with _open_draft(out) as draft:
         writer = _LabelWriter(draft, [camera.name for camera in settings.cameras], annotation_cfg)
-        for number in numbers:
-            writer.add_episode(data_set, number, seen_cfg, every=cfg.every)
+        total = len(settings.cameras) * sum(len(_frames(item.n_actions, every=cfg.every)) for item in chosen)
+        for item in chosen:
+            for _ in writer.add_episode(data_set, item.number, seen_cfg, every=cfg.every):
+                on_image(writer.n_images, total)
         counts = writer.finish()
     return LabelReport(out, counts)
 
@@ -100,16 +109,21 @@ class _LabelWriter:
         self._folder = folder
         self._cfg = cfg
         self._coco = {name: CocoFile() for name in camera_names}
+        self.n_images = 0
+        """Images written so far."""
 
-    def add_episode(self, data_set: DataSet, number: int, cfg: EpisodeCfg, *, every: int) -> None:
+    def add_episode(self, data_set: DataSet, number: int, cfg: EpisodeCfg, *, every: int) -> Iterator[None]:
+        """Yields after each image."""
         record = data_set.read(number)
         with open_record(cfg, record) as recorded:
             check_classes(self._cfg.leave_out, recorded.world, key="leave_out")
-            frames = range(0, record.n_actions + 1, every)
+            frames = _frames(record.n_actions, every=every)
             for frame in frames:
                 for camera, annotated in _take_frames(recorded, frame, self._cfg):
                     in_middle = frame == frames[len(frames) // 2]
                     self._add_frame(camera, annotated, f"{number:06d}_{frame:06d}", is_example=in_middle)
+                    self.n_images += 1
+                    yield
 
     def _add_frame(self, camera: str, annotated: AnnotatedFrame, name: str, *, is_example: bool) -> None:
         folder = self._folder / camera
@@ -128,24 +142,25 @@ class _LabelWriter:
         return {name: (len(found["images"]), len(found["annotations"])) for name, found in contents.items()}
 
 
+def _frames(n_actions: int, *, every: int) -> range:
+    """Returns the states of an episode of which images are taken."""
+    return range(0, n_actions + 1, every)
+
+
 @contextmanager
 def _open_draft(out: Path) -> Iterator[Path]:
     """Yields a temporary folder that becomes `out` at the end; it is removed after an error.
 
     Raises:
-        RecordingError: The folder exists already, or nothing can be written.
+        RecordingError: The folder exists already, another command is writing it, or nothing can be written.
     """
-    if out.exists():
-        raise RecordingError(
-            f"Folder '{out}' exists already. Expected a folder that does not exist yet. Change out=.", path=str(out)
-        )
-    with report_unwritable(out.parent):
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as scratch:
-            draft = Path(scratch) / out.name
-            draft.mkdir()
-            yield draft
-            draft.rename(out)
+    with Draft(out, key="label", is_file=False) as draft:
+        if out.exists():
+            raise RecordingError(
+                f"Folder '{out}' exists already. Expected a folder that does not exist yet. Change out=.", path=str(out)
+            )
+        yield draft.path
+        draft.commit()
 
 
 def _take_frames(recorded: RecordedWorld, frame: int, cfg: AnnotationCfg) -> Iterator[tuple[str, AnnotatedFrame]]:

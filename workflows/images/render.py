@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+import time
+import uuid
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,7 +17,9 @@ from unlatch.configs.overrides import override_key
 from unlatch.configs.schema import EpisodeCfg, Scenery
 from unlatch.objects.semantic_classes import check_classes
 from unlatch.simcore.errors import ConfigError, RecordingError
+from unlatch.simcore.files import report_unwritable
 from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set.index import EpisodeSummary
 from unlatch.simcore.recording.images.modality import ImageStream
 from unlatch.simcore.recording.images.renders import RenderSet, render_folder
 from unlatch.simcore.recording.json_values import plain
@@ -25,12 +29,14 @@ from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.episode.randomization.episode_randomization import VisualDraw
 from unlatch.workflows.images.render_config import RenderCfg
-from unlatch.workflows.images.render_job import RenderJob, RenderOutcome
+from unlatch.workflows.images.render_job import RenderJob, RenderOutcome, count_unfinished
 from unlatch.workflows.runs.executors.catalog import EXECUTORS, make_executor
 from unlatch.workflows.runs.executors.executor import WorkerLimits, never_ended
 from unlatch.workflows.runs.header import versions_of
 from unlatch.workflows.runs.recorded_config import chosen_summaries, config_of
 from unlatch.workflows.viewing.scene_picture import open_record
+
+_READ_PERIOD_S = 1.0
 
 
 def render(
@@ -99,6 +105,30 @@ def render(
     return work.render_set
 
 
+class RunFrames:
+    """Counts the frames of one run of `RenderWork`, also those of episodes that are not finished."""
+
+    def __init__(self, render_set: RenderSet, run: str, frames: Mapping[int, int]) -> None:
+        """Takes the `run` of the `RenderJob`, and how many frames each missing episode has, by its number."""
+        self.total = sum(frames.values())
+        """Frames of all missing episodes; every camera takes its images in each."""
+        self._render_set, self._run, self._frames = render_set, run, frames
+        self._finished = self._unfinished = 0
+        self._read_at = 0.0
+
+    def finish(self, numbers: Iterable[int]) -> None:
+        """Counts the frames of episodes that are finished."""
+        self._finished += sum(self._frames[number] for number in numbers)
+        self._read_at = 0.0
+
+    def count_done(self) -> int:
+        """Returns how many frames are done; the files of the workers are read about once a second."""
+        if time.monotonic() - self._read_at > _READ_PERIOD_S:
+            self._unfinished = count_unfinished(self._render_set, self._run)
+            self._read_at = time.monotonic()
+        return self._finished + self._unfinished
+
+
 @dataclass(frozen=True)
 class RenderWork:
     """The episodes that are still to be rendered into a render set."""
@@ -107,6 +137,8 @@ class RenderWork:
     """Renders one episode."""
     cfg: RenderCfg
     """Which images are rendered, and by which executor."""
+    frames: RunFrames
+    """Counts the frames of the run."""
     missing: list[int] = field(default_factory=list)
     """Numbers of the episodes that have no images yet."""
     notices: list[str] = field(default_factory=list)
@@ -123,12 +155,24 @@ class RenderWork:
         return len(self.job.digests) - len(self.missing)
 
     def run(self, *, is_ended: Callable[[], bool] = never_ended) -> Generator[RenderOutcome]:
-        """Renders the missing episodes and yields each outcome; closing the iterator stops, see `Executor`."""
+        """Renders the missing episodes and yields each outcome; closing the iterator stops, see `Executor`.
+
+        Raises:
+            RecordingError: Another process is rendering one of them into this set.
+        """
         limits = WorkerLimits(self.cfg.episode_timeout_s, max_retries=self.cfg.max_retries)
         executor = make_executor(self.cfg.executor, workers=self.cfg.workers, limits=limits)
         with self.render_set:
-            outcomes = executor.run(self.job, self.missing, max_episodes=len(self.missing), is_ended=is_ended)
-            yield from cast("Generator[RenderOutcome]", outcomes)
+            with report_unwritable(self.render_set.path):
+                self.render_set.claim(
+                    self.missing, advice="or name other episodes with only=, or another set with name=."
+                )
+            missing = self.render_set.missing(self.missing)  # a run that has just ended may have rendered some
+            self.frames.finish(set(self.missing).difference(missing))
+            outcomes = executor.run(self.job, missing, max_episodes=len(missing), is_ended=is_ended)
+            for outcome in cast("Generator[RenderOutcome]", outcomes):
+                self.frames.finish([outcome.number])
+                yield outcome
 
 
 def prepare_render(data_set: DataSet, cfg: RenderCfg, request: Request | None = None) -> RenderWork:
@@ -145,17 +189,20 @@ def prepare_render(data_set: DataSet, cfg: RenderCfg, request: Request | None = 
     render_folder(data_set.path, cfg.name)  # raises if the name is not valid
     episode_cfg = config_of(data_set)
     settings = read_render_settings(episode_cfg, cfg.cameras, randomization=cfg.randomization, request=request)
-    digests = _chosen_digests(data_set, cfg)
+    chosen = _choose_episodes(data_set, cfg)
     notices: list[str] = []
     renderer = _choose_renderer(cfg, settings, episode_cfg, notices)
     seen_cfg = replace(with_cameras(episode_cfg, settings.cameras), scenery=_scenery_of(cfg, episode_cfg))
-    _check_scene(data_set, next(iter(digests)), seen_cfg, settings, renderer, leave_out=cfg.leave_out)
+    _check_scene(data_set, chosen[0].number, seen_cfg, settings, renderer, leave_out=cfg.leave_out)
     header = header_of(cfg, episode_cfg, settings, renderer)
     render_set = RenderSet.create_or_resume(data_set.path, cfg.name, header)
     draws_room = cfg.scenery is not None
-    job = RenderJob(seen_cfg, data_set, render_set, renderer, settings.randomization, digests, draws_room)
+    digests = {item.number: item.state_sha256 for item in chosen}
+    run = uuid.uuid4().hex
+    job = RenderJob(seen_cfg, data_set, render_set, renderer, settings.randomization, digests, draws_room, run)
     missing = _missing_numbers(job, notices)
-    return RenderWork(job, cfg, missing, notices)
+    frames = {item.number: item.n_actions + 1 for item in chosen if item.number in set(missing)}
+    return RenderWork(job, cfg, RunFrames(render_set, run, frames), missing, notices)
 
 
 def header_of(cfg: RenderCfg, episode_cfg: EpisodeCfg, settings: RenderSettings, renderer: str) -> dict[str, Any]:
@@ -242,10 +289,10 @@ def _scenery_of(cfg: RenderCfg, episode_cfg: EpisodeCfg) -> Scenery:
     return episode_cfg.scenery if cfg.scenery is None else cfg.scenery
 
 
-def _chosen_digests(data_set: DataSet, cfg: RenderCfg) -> dict[int, str]:
-    """Returns the checksums of the arrays of the requested episodes, by number."""
+def _choose_episodes(data_set: DataSet, cfg: RenderCfg) -> list[EpisodeSummary]:
+    """Returns the summaries of the requested episodes that have states."""
     wanted = chosen_summaries(data_set, only=cfg.only, all=cfg.all)
-    found = {item.number: item.state_sha256 for item in wanted if item.n_actions > 0}
+    found = [item for item in wanted if item.n_actions > 0]
     if not found:
         raise ConfigError(
             f"There is nothing to render in '{data_set.path}': none of the requested episodes has "

@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,8 +16,10 @@ import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.files import write_whole_file
 from unlatch.simcore.randomization.config import RandomizationCfg
 from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set.episode_folders import AREAS
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.images.frame_video import FrameVideoWriter
 from unlatch.simcore.recording.images.rendered_episode import CAMERAS_FILE, stream_file
@@ -35,6 +37,9 @@ from unlatch.workflows.images.render_annotations import EpisodeAnnotations
 from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
 from unlatch.workflows.viewing.scene_picture import RecordedWorld, open_record
 
+_FRAMES = "frames"
+"""Beginning of the name of the file in which a worker counts its frames."""
+_COUNT_PERIOD_S = 1.0
 _MAX_PENDING = 2
 """Frames that may wait for their encoding."""
 
@@ -67,6 +72,8 @@ class RenderJob:
     """Checksum of the arrays of every requested episode, by number."""
     draws_room: bool = False
     """Whether the room is drawn anew for this set; otherwise it looks as it does in other pictures of the episode."""
+    run: str = ""
+    """A name of the run, with which its workers count the frames of unfinished episodes; see `count_unfinished`."""
 
     @contextmanager
     def open(self, worker: str) -> Iterator[EpisodeMaker]:
@@ -103,7 +110,8 @@ class RenderJob:
         with open_record(self.cfg, record, checker, visual_draw=draw, scenery_seed=room, world=world) as recorded:
             opened = time.perf_counter()
             images = EpisodeImages(recorded, render_set)
-            images.write(record.number, self.digests[record.number])
+            with _FrameFile(render_set, self.run) as frames:
+                images.write(record.number, self.digests[record.number], on_frame=frames.count)
         timings = {
             "open": 1e3 * (opened - started),
             **images.timings_ms,
@@ -131,15 +139,17 @@ class EpisodeImages:
             if self._annotations is not None:
                 camera.switch_rendering(Rendering.depth, on=True)
 
-    def write(self, number: int, state_sha256: str) -> None:
+    def write(self, number: int, state_sha256: str, *, on_frame: Callable[[], None] = lambda: None) -> None:
         """Writes all images of the episode, with the checksum of the arrays of its record.
+
+        `on_frame` is called after each frame, in which every camera took its images.
 
         Raises:
             RecordingError: They cannot be written.
         """
 
         def fill(folder: Path) -> dict[str, Any]:
-            self._write_frames(folder)
+            self._write_frames(folder, on_frame)
             first = self._cameras[0]
             labels = {name: first.labels(kind) for name, kind in self._kinds.items() if first.labels(kind)}
             n_frames = self._recorded.record.n_actions + 1
@@ -148,7 +158,7 @@ class EpisodeImages:
 
         self._set.write(number, fill)
 
-    def _write_frames(self, folder: Path) -> None:
+    def _write_frames(self, folder: Path, on_frame: Callable[[], None]) -> None:
         tracks: dict[str, list[np.ndarray]] = {}
         with ExitStack() as stack:
             writers = self._open_writers(folder, stack)
@@ -160,6 +170,7 @@ class EpisodeImages:
                     self._write_frame(camera, writers, encoder)
                     for key, value in camera.pose_and_intrinsics().items():
                         tracks.setdefault(f"{camera.cfg.name}.{key}", []).append(value)
+                on_frame()
         arrays = {key: np.stack(rows) for key, rows in tracks.items()}
         (folder / CAMERAS_FILE).write_bytes(encode_npz(arrays))
 
@@ -199,6 +210,39 @@ class EpisodeImages:
         started = time.perf_counter()
         yield
         self.timings_ms[stage] += 1e3 * (time.perf_counter() - started)
+
+
+class _FrameFile:
+    """Counts the frames of the episode that a worker renders, in a file in the worker's area of the render set.
+
+    Use as a context manager, for one episode: the file is gone afterwards.
+    """
+
+    def __init__(self, render_set: RenderSet, run: str) -> None:
+        self._path = render_set.area.folder / f"{_FRAMES}-{run}"
+        self._frames, self._written_at = 0, time.monotonic()
+
+    def count(self) -> None:
+        """Counts one more frame; the file is written about once a second."""
+        self._frames += 1
+        if time.monotonic() - self._written_at > _COUNT_PERIOD_S:
+            write_whole_file(self._path, str(self._frames).encode())
+            self._written_at = time.monotonic()
+
+    def __enter__(self) -> _FrameFile:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._path.unlink(missing_ok=True)
+
+
+def count_unfinished(render_set: RenderSet, run: str) -> int:
+    """Returns how many frames the workers of a run have rendered of the episodes that are not finished."""
+    frames = 0
+    for path in (render_set.path / AREAS).glob(f"*/{_FRAMES}-{run}"):
+        with suppress(FileNotFoundError):  # its episode has just ended
+            frames += int(path.read_text(encoding="ascii"))
+    return frames
 
 
 class _EncoderThread:

@@ -57,12 +57,21 @@ def short_names(folders: Sequence[Path]) -> list[str]:
     return [str(folder) for folder in folders]
 
 
+def count_episodes(data_set: DataSet, corrupt: CorruptEpisodes | None = None) -> RunStatistics:
+    """Counts the episodes of a data set by their index; adds those that cannot be read to `corrupt`.
+
+    Raises:
+        RecordingError: An episode without a line in the index cannot be read, or the data set cannot.
+    """
+    return RunStatistics.of(data_set.each_summary((corrupt or CorruptEpisodes()).add))
+
+
 def describe_data_set(path: Path) -> str:
     """Returns task, robot, seed and success rate of a data set in one line, from its header and its index."""
     corrupt = CorruptEpisodes()
     try:
         data_set = DataSet.open(path)
-        statistics = RunStatistics.of(data_set.each_summary(corrupt.add))
+        statistics = count_episodes(data_set, corrupt)
     except SimCoreError as exc:
         return f"damaged: {exc.message}"
     config = data_set.header.get("config", {})

@@ -1,16 +1,19 @@
-"""Progress of a run: counts, a live display on a terminal, and Ctrl-C."""
+"""Progress of a run or of another long command: counts, a live display on a terminal, and Ctrl-C."""
 
 from __future__ import annotations
 
 import signal
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from types import FrameType
+from typing import TypeVar
 
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -56,14 +59,138 @@ class Interruption:
 
 FIRST_LINE_S = 30.0
 """Time after which the first line is printed where there is no terminal [s]."""
+_BAR_WIDTH = 20
 _LINES_SHARE = 0.1
 """Time between two lines, as a share of the time since the start; at least `FIRST_LINE_S`."""
 
 
-class Progress:
-    """Counts of a run's episodes so far, with a live display if asked for; use as a context manager.
+DisplayT = TypeVar("DisplayT", bound="_Display")
 
-    Where there is no terminal, as in a file or a pipe, the display is a line every 30 s, and less often in long runs.
+
+class _Display(ABC):
+    """A live display on a terminal; elsewhere, as in a file or a pipe, a line every 30 s, and less often in long runs.
+
+    Use as a context manager.
+    """
+
+    def __init__(self, console: Console | None, *, is_shown: bool) -> None:
+        """Starts the clock; None: the console of stderr."""
+        self._started = time.perf_counter()
+        console = console or Console(stderr=True)
+        is_live = is_shown and (console.is_terminal or console.is_jupyter)
+        self._live = Live(self, console=console, refresh_per_second=4, transient=True) if is_live else None
+        self._ended = threading.Event()
+        prints = is_shown and not is_live
+        self._printer = threading.Thread(target=self._print_lines, args=(console,), daemon=True) if prints else None
+
+    @abstractmethod
+    def __rich__(self) -> RenderableType:
+        """Returns what a terminal shows."""
+
+    @abstractmethod
+    def line(self) -> str:
+        """Returns the counts so far as one line."""
+
+    def __enter__(self: DisplayT) -> DisplayT:
+        if self._live is not None:
+            self._live.start()
+        if self._printer is not None:
+            self._printer.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """Ends the display, for what is printed after it; a second call does nothing."""
+        self._ended.set()
+        if self._printer is not None:
+            self._printer.join()
+        if self._live is not None:
+            self._live.stop()
+
+    def _elapsed_s(self) -> float:
+        return time.perf_counter() - self._started
+
+    def _print_lines(self, console: Console) -> None:
+        while not self._ended.wait(max(FIRST_LINE_S, _LINES_SHARE * self._elapsed_s())):
+            console.print(f"unlatch: {self.line()}", markup=False, highlight=False, soft_wrap=True)
+
+
+@dataclass(frozen=True)
+class FrameCount:
+    """How far the episodes of a run are, frame by frame, for runs whose episodes take minutes."""
+
+    total: int
+    """Frames that the run makes."""
+    count_done: Callable[[], int]
+    """Returns how many are done."""
+
+
+class StepProgress(_Display):
+    """How far a command is that makes many things of one kind, such as the pictures of a clip."""
+
+    def __init__(self, noun: str, *, is_shown: bool = True, console: Console | None = None) -> None:
+        """Takes the plural of what is counted, such as `pictures`; without `is_shown`, it only counts."""
+        super().__init__(console, is_shown=is_shown)
+        self._noun = noun
+        self._done, self._total = 0, 0
+        self._first: tuple[int, float] | None = None
+        """How many there were at the first call, and when that was: what comes before does not count for the rate."""
+
+    def begin(self, total: int) -> None:
+        """Notes how many there will be; none is done yet."""
+        self.update(0, total)
+
+    def advance(self) -> None:
+        """Counts one more."""
+        self._done += 1
+
+    def update(self, done: int, total: int) -> None:
+        """Notes how many there are so far, and how many there will be."""
+        self._done, self._total = done, total
+        self._first = self._first or (done, time.perf_counter())
+
+    def _rate(self) -> list[str]:
+        if self._first is None:
+            return []
+        before, since = self._first
+        return _describe_rate(self._done - before, self._total - before, time.perf_counter() - since)
+
+    def line(self) -> str:
+        """Returns the counts so far as one line."""
+        if not self._total:
+            return f"no {self._noun} yet after {self._elapsed_s():.0f} s"
+        done = f"{self._done:,} of {self._total:,} {self._noun} after {self._elapsed_s():.0f} s"
+        return ", ".join([done, *self._rate()])
+
+    def __rich__(self) -> RenderableType:
+        if not self._total:
+            return Text(self.line())
+        grid = Table.grid(padding=(0, 2))
+        grid.add_row(
+            ProgressBar(total=self._total, completed=self._done, width=_BAR_WIDTH),
+            f"{self._done:,}/{self._total:,} {self._noun}",
+            *self._rate(),
+        )
+        return grid
+
+
+def _describe_rate(done: int, total: int, seconds: float) -> list[str]:
+    """Returns the rate and the time left in words; nothing before the first one is done."""
+    if not done:
+        return []
+    per_s = done / max(seconds, 1e-9)
+    rate = f"{per_s:.1f} a second" if per_s >= 1.0 else f"{1.0 / per_s:.1f} s each"
+    return [rate, _describe_left((total - done) / per_s)]
+
+
+def _describe_left(seconds: float) -> str:
+    return f"{timedelta(seconds=round(max(seconds, 0.0)))} left"
+
+
+class Progress(_Display):
+    """Counts of a run's episodes so far, with a live display if asked for; use as a context manager.
 
     It is what a `progress` function is called with after each episode.
     """
@@ -79,6 +206,7 @@ class Progress:
         console: Console | None = None,
         interruption: Interruption | None = None,
         clock: RunClock | None = None,
+        frames: FrameCount | None = None,
     ) -> None:
         """Starts the clock.
 
@@ -91,7 +219,9 @@ class Progress:
             console: Where the display goes; None: stderr.
             interruption: Ends the run on Ctrl-C; the display says so.
             clock: Measures the pace without start-up; None: the pace is that since the start.
+            frames: Counts the frames of all episodes; the display shows their rate, and the time left follows from it.
         """
+        super().__init__(console, is_shown=report is True)
         self.total = total
         """Episodes asked for, those that existed before included."""
         self.before = done
@@ -107,13 +237,7 @@ class Progress:
         """Failures by code."""
         self._call = report if callable(report) else None
         self._clock = clock
-        self._started = time.perf_counter()
-        console = console or Console(stderr=True)
-        display = report is True and (console.is_terminal or console.is_jupyter)
-        self._live = Live(self, console=console, refresh_per_second=4, transient=True) if display else None
-        self._ended = threading.Event()
-        prints = report is True and not display
-        self._printer = threading.Thread(target=self._print_lines, args=(console,), daemon=True) if prints else None
+        self._frames = frames
 
     def update(self, outcome: Outcome) -> None:
         """Counts one episode."""
@@ -138,9 +262,12 @@ class Progress:
 
     @property
     def left_s(self) -> float | None:
-        """Estimated time left [s]; None before the first episode."""
+        """Estimated time left [s]; None before the first episode, or the first frame of a run that counts frames."""
         gained = self.successes if self.successes_only else self.made
         left = max(self.total - self.done, 0)
+        if self._frames is not None:
+            gained = self._frames.count_done()
+            left = max(self._frames.total - gained, 0)
         return left * self._elapsed_s() / gained if gained else None
 
     def __repr__(self) -> str:
@@ -149,10 +276,18 @@ class Progress:
     def __rich__(self) -> Group:
         done = min(self.done, self.total)
         bar = Table.grid(padding=(0, 2))
-        left = "" if self.left_s is None else f"{timedelta(seconds=round(self.left_s))} left"
-        pace = f"{self.per_hour:,.0f}/h" if self.per_hour else ""
-        pace = pace if self.made else f"no episode has ended yet, {self._elapsed_s():.0f} s"
-        bar.add_row(ProgressBar(total=self.total, completed=done, width=30), f"{done}/{self.total}", pace, left)
+        left = "" if self.left_s is None else _describe_left(self.left_s)
+        if self._frames is not None:
+            made = self._frames.count_done()
+            completed = ProgressBar(total=self._frames.total, completed=made, width=_BAR_WIDTH)
+            rate = _describe_rate(made, self._frames.total, self._elapsed_s())[:1]
+            bar.add_row(completed, f"{done}/{self.total}", f"{made:,}/{self._frames.total:,} frames", *rate, left)
+        else:
+            pace = f"{self.per_hour:,.0f}/h" if self.per_hour else ""
+            pace = pace if self.made else f"no episode has ended yet, {self._elapsed_s():.0f} s"
+            bar.add_row(
+                ProgressBar(total=self.total, completed=done, width=_BAR_WIDTH), f"{done}/{self.total}", pace, left
+            )
         share = f" ({100 * self.successes / self.made:.0f} %)" if self.made else ""
         counts = Text.assemble((f"{self.successes} {self.success_word}{share}", "green"))
         for code, count in self.codes.most_common():
@@ -164,33 +299,19 @@ class Progress:
     def line(self) -> str:
         """Returns the counts so far as one line."""
         words = [f"{min(self.done, self.total)}/{self.total} episodes after {self._elapsed_s():.0f} s"]
-        if not self.made:
+        if self._frames is not None:
+            made = self._frames.count_done()
+            words.append(f"{made:,} of {self._frames.total:,} frames")
+            words += _describe_rate(made, self._frames.total, self._elapsed_s())
+        elif not self.made:
             return f"{words[0]}; no episode has ended yet"
-        words.append(f"{self.successes} of {self.made} {self.success_word}")
-        words += [f"{self.per_hour:,.0f} an hour"] if self.per_hour else []
+        if self.made:
+            words.append(f"{self.successes} of {self.made} {self.success_word}")
+        if self._frames is None:
+            words += [f"{self.per_hour:,.0f} an hour"] if self.per_hour else []
+            words += [] if self.left_s is None else [_describe_left(self.left_s)]
         words += [f"{code} {count}" for code, count in self.codes.most_common()]
         return ", ".join(words)
-
-    def __enter__(self) -> Progress:
-        if self._live is not None:
-            self._live.start()
-        if self._printer is not None:
-            self._printer.start()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._ended.set()
-        if self._printer is not None:
-            self._printer.join()
-        if self._live is not None:
-            self._live.stop()
-
-    def _elapsed_s(self) -> float:
-        return time.perf_counter() - self._started
-
-    def _print_lines(self, console: Console) -> None:
-        while not self._ended.wait(max(FIRST_LINE_S, _LINES_SHARE * self._elapsed_s())):
-            console.print(f"unlatch: {self.line()}", markup=False, highlight=False, soft_wrap=True)
 
 
 OnProgress = bool | Callable[[Progress], None] | None

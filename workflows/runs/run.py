@@ -14,6 +14,7 @@ from typing import Any
 
 from unlatch.objects.library import describe_folder
 from unlatch.simcore.errors import count_noun
+from unlatch.simcore.files import report_unwritable
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
@@ -109,6 +110,10 @@ def run_episodes(
     with DataSet.create_or_resume(
         folder, header=header, info=_make_info(cfg, command), worker=writer_name("main")
     ) as data_set:
+        with report_unwritable(folder):
+            data_set.claim(
+                numbers, advice="or give each run its own share with shard=1/2, or its own folder with out=."
+            )
         for number, problem in data_set.damaged(numbers).items():
             notify(f"episode {number} is damaged and is made again; kept as {data_set.set_aside(number)}: {problem}")
         missing = data_set.missing(numbers)

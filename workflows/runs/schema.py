@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -20,6 +22,8 @@ from unlatch.workflows.viewing.live.page_process import DEFAULT_PORT, LOCAL_HOST
 _SHARD = re.compile(r"([0-9]{1,9})/([0-9]{1,9})\Z")
 MAX_WORKERS = 1024
 """Most workers of one run."""
+MAX_EPISODES_OF_RUN = 10_000_000
+"""Most episodes of one run; their numbers take about a gigabyte."""
 
 
 @dataclass
@@ -122,7 +126,7 @@ class RunCfg(EpisodeCfg):
             raise ConfigError(
                 f"shard={shard} cannot be read. Expected a share such as 1/16 to 16/16. Change it.", key="shard"
             )
-        if not self.numbers():
+        if not self._asked():
             raise ConfigError(
                 f"shard={shard} has no episodes. Expected at most as many shards as episodes. Ask for more episodes, "
                 "or for fewer shards.",
@@ -130,8 +134,27 @@ class RunCfg(EpisodeCfg):
             )
 
     def numbers(self) -> list[int]:
-        """Returns the episode numbers asked for, sorted; for a shard, its share."""
-        asked = sorted(set(self.only)) if self.only is not None else list(range(self.most_episodes))
+        """Returns the episode numbers asked for, sorted; for a shard, its share.
+
+        Raises:
+            ConfigError: They are too many for the memory of one run.
+        """
+        asked = self._asked()
+        if len(asked) > MAX_EPISODES_OF_RUN:
+            shares = math.ceil(len(asked) / MAX_EPISODES_OF_RUN)
+            can_share = self.shard is None and self.most_episodes == self.episodes
+            share = (
+                "" if not can_share else f", or share them between runs: shard=1/{shares} to shard={shares}/{shares}"
+            )
+            raise ConfigError(
+                f"This run has up to {len(asked):,} episodes. Expected at most {MAX_EPISODES_OF_RUN:,} in one run. "
+                f"Ask for fewer{share}.",
+                key="episodes",
+            )
+        return list(asked)
+
+    def _asked(self) -> Sequence[int]:
+        asked = range(self.most_episodes) if self.only is None else sorted(set(self.only))
         if self.shard is None:
             return asked
         which, of = (int(word) for word in self.shard.split("/"))

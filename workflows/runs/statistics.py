@@ -254,7 +254,6 @@ class RunStatistics:
 
     def success_text(self) -> str:
         """`18/20 = 90.0 % (95 % interval 69.9 to 97.2 %)`."""
-        return str(SuccessMeasure(self.n, self.successes))
         return share_text(self.successes, self.n)
 
     def first_attempt_text(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,10 +44,25 @@ _FINGERS_MOVE = (Phase.approach, Phase.grasp, Phase.release)
 """Phases in which a caption says how wide the fingers are open: the part does not move yet."""
 
 
-def take_phase_pictures(shown: RecordedWorld, rounds: Sequence[SkillRound], *, smooth: bool = False) -> PhaseSheet:
+def count_phase_pictures(rounds: Sequence[SkillRound]) -> int:
+    """Returns how many pictures `take_phase_pictures` takes."""
+    return sum(len(item.moments) for item in rounds) or 1
+
+
+def take_phase_pictures(
+    shown: RecordedWorld,
+    rounds: Sequence[SkillRound],
+    *,
+    smooth: bool = False,
+    on_picture: Callable[[], None] = lambda: None,
+) -> PhaseSheet:
     """Takes a picture of every moment and collects what the sheet shows; if no arm moved, one of the last state.
 
-    `smooth`: whether edges are smoothed; the pictures are shown at their size, not shrunk to `TILE_PX`.
+    Args:
+        shown: The recorded episode.
+        rounds: Its moments, from `find_rounds`.
+        smooth: Whether edges are smoothed; the pictures are shown at their size, not shrunk to `TILE_PX`.
+        on_picture: Called after each picture.
     """
     record = shown.record
     end = last_finite_frame(record) + 1
@@ -58,7 +73,10 @@ def take_phase_pictures(shown: RecordedWorld, rounds: Sequence[SkillRound], *, s
         title=f"{shown.episode.cfg.task.name}, episode {record.number}, {record.outcome}{when}{instruction}",
         success=record.success,
         notes=failure_notes(record)[1 if rounds else 0 :],  # the title above the failure has the message
-        sections=[_make_section(shown, item, view, smooth=smooth) for item, view in zip(rounds, views, strict=True)]
+        sections=[
+            _make_section(shown, item, view, smooth=smooth, on_picture=on_picture)
+            for item, view in zip(rounds, views, strict=True)
+        ]
         or [_draw_last_state(shown, smooth=smooth)],
         times_s=record.arrays["time"][:end] - record.arrays["time"][0],
         phases=[phase_of(number) for number in record.arrays["skills.phase"][:end].tolist()],
@@ -129,7 +147,14 @@ def _draw_last_state(shown: RecordedWorld, *, smooth: bool) -> Section:
     return Section("no arm moved", [tile])
 
 
-def _make_section(shown: RecordedWorld, skill_round: SkillRound, view: LookAtCamera, *, smooth: bool) -> Section:
+def _make_section(
+    shown: RecordedWorld,
+    skill_round: SkillRound,
+    view: LookAtCamera,
+    *,
+    smooth: bool,
+    on_picture: Callable[[], None],
+) -> Section:
     record = shown.record
     entry = record.skills[skill_round.skill]
     times = record.arrays["time"]
@@ -147,6 +172,7 @@ def _make_section(shown: RecordedWorld, skill_round: SkillRound, view: LookAtCam
                 failed=moment.failed,
             )
         )
+        on_picture()
     return Section(_section_title(shown, skill_round, entry), tiles, failed=skill_round.failed_phase is not None)
 
 

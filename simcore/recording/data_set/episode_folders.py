@@ -7,23 +7,31 @@ Shards of at most a thousand episodes keep every folder small. A writer fills a 
 from __future__ import annotations
 
 import errno
+import json
+import operator
 import os
+import platform
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.files import publish_once, write_durably
-from unlatch.simcore.locked_area import LockedArea
+from unlatch.simcore.file_lock import locked_folder
+from unlatch.simcore.files import publish_once, write_durably, write_whole_file
+from unlatch.simcore.locked_area import LockedArea, is_in_use
 from unlatch.simcore.recording.json_values import encode_sealed
 
 AREAS = ".tmp"
 """Name of the folder of all areas of writers."""
 REPLACED = "replaced"
 """Name of the folder of episodes that are being replaced; absent between two runs."""
+_CLAIM_FILE = "claim.json"
+"""File in the area of a run: which episodes it makes."""
 _MOVE_TRIES = 5
 SHARD_SIZE = 1000
 """Episodes in one shard at most."""
@@ -102,6 +110,37 @@ class EpisodeFolders:
         if not (self.path / name).exists():
             write_durably(draft, encode_sealed(content))
             publish_once(draft, self.path / name)
+
+    def claim(self, numbers: Sequence[int], *, advice: str) -> None:
+        """Claims episodes for this run, until `close` or the end of the process.
+
+        The claim lies in the area of this process, so it ends with the process, however that ends. Runs on several
+        hosts see each other's claims if the file system has locks between hosts.
+
+        Args:
+            numbers: Episode numbers, ascending.
+            advice: What the user can do instead of waiting, for the message.
+
+        Raises:
+            RecordingError: Another run that has not ended has claimed one of them; nothing is claimed.
+            OSError: The set cannot be written.
+        """
+        areas = self.area.folder.parent
+        with locked_folder(areas):
+            for path in areas.glob(f"*/{_CLAIM_FILE}"):
+                other = None if path.parent == self.area.folder else _read_claim(path)
+                if other is None:
+                    continue
+                both = next((number for number in numbers if number in other.numbers), None)
+                if both is not None:
+                    raise RecordingError(
+                        f"Another run is making episode {both} of '{self.path}': {other.owner}. Expected one run for "
+                        f"each episode. Wait until it has ended, {advice}",
+                        path=str(self.path),
+                        number=both,
+                    )
+            claim = {"numbers": _encode_numbers(numbers), "owner": _describe_this_run()}
+            write_whole_file(self.area.folder / _CLAIM_FILE, json.dumps(claim).encode())
 
     def write_folder(self, number: int, fill: Callable[[Path], None]) -> bool:
         """Makes the folder of an episode; `fill` writes all files into the empty folder that it is given.
@@ -212,6 +251,40 @@ class EpisodeFolders:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_area": None}
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """The episodes that a run which has not ended makes."""
+
+    numbers: range | frozenset[int]
+    owner: str
+
+
+def _read_claim(path: Path) -> _Claim | None:
+    """Returns a claim; None if its run has ended."""
+    if not is_in_use(path.parent):
+        return None
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:  # it has just ended
+        return None
+    numbers = content["numbers"]
+    return _Claim(range(*numbers["range"]) if "range" in numbers else frozenset(numbers["list"]), content["owner"])
+
+
+def _encode_numbers(numbers: Sequence[int]) -> dict[str, list[int]]:
+    """Returns ascending numbers as JSON: a run of ten million episodes, or a share of it, is a range."""
+    step = numbers[1] - numbers[0] if len(numbers) > 1 else 1
+    whole = range(numbers[0], numbers[-1] + 1, step) if numbers else range(0)
+    if len(whole) == len(numbers) and all(map(operator.eq, whole, numbers)):
+        return {"range": [whole.start, whole.stop, whole.step]}
+    return {"list": list(numbers)}
+
+
+def _describe_this_run() -> str:
+    """Returns `process 4711 on host, since 2026-01-01 12:00:00`."""
+    return f"process {os.getpid()} on {platform.node()}, since {time.strftime('%Y-%m-%d %H:%M:%S')}"
 
 
 def _move_unless_taken(folder: Path, target: Path) -> bool:

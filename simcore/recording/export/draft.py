@@ -1,4 +1,4 @@
-"""A temporary place beside the target of an export; the finished draft is renamed to the target."""
+"""A temporary place beside the target of an export or of labels; the finished draft is renamed to the target."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KEY_FILE = "export.json"
 
 
 class Draft:
-    """The temporary folder of one export, `.<name>.export` beside the target; a context manager.
+    """The temporary folder of one command, `.<name>.export` beside the target; a context manager.
 
     It contains the draft of the target, and `parts/`, which survives a killed process and is reused by an export with
     the same key. Only one process at a time can use it.
@@ -26,7 +26,7 @@ class Draft:
         """Creates or reopens the folder and locks it; parts with another `key` are removed.
 
         Raises:
-            RecordingError: It cannot be written, or another export uses it.
+            RecordingError: It cannot be written, or another process uses it.
         """
         self._target = target
         self._root = target.with_name(f".{target.name}.export")
@@ -86,7 +86,8 @@ class Draft:
             os.close(descriptor)  # the lock of an export that has just ended and removed its folder
         os.close(descriptor)
         raise RecordingError(
-            f"Another export is writing '{self._target}'. Expected one at a time. Wait for it, or choose another out=.",
+            f"Another command is writing '{self._target}'. Expected one at a time. Wait for it, or choose another "
+            "out=.",
             path=str(self._target),
         )
 

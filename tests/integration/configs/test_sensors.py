@@ -24,7 +24,7 @@ def read(*overrides: str, config_dirs: tuple[Path, ...] = ()) -> CollectCfg:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("robot", ROBOTS.names())
+@pytest.mark.parametrize("robot", ROBOTS.own_names())
 def test_every_yaml_is_a_sensor_of_its_name_on_every_robot(robot: str):
     names = option_names("sensor")
     sensors = read(f"sensors=[{','.join(names)}]", f"robot={robot}").sensors

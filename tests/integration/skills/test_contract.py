@@ -65,7 +65,7 @@ def note_calls(monkeypatch: pytest.MonkeyPatch, owner: type, names: dict[str, st
         monkeypatch.setattr(owner, method, noting(name, getattr(owner, method)))
 
 
-EXECUTING = [name for name in SKILLS.names() if SKILLS.load(name).executes]
+EXECUTING = [name for name in SKILLS.own_names() if SKILLS.load(name).executes]
 
 
 def test_a_skill_that_executes_has_a_task_here() -> None:

@@ -19,8 +19,8 @@ from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.objects.validation import articulation_problems
 from unlatch.simcore.urdf.model import Shape, ShapeKind
 
-CATEGORIES = GENERATORS.names()
-FREE = sorted(name for name, entry in GENERATORS.entries().items() if ".items." in entry.target)
+CATEGORIES = GENERATORS.own_names()
+FREE = [name for name in CATEGORIES if ".items." in GENERATORS.entry(name).target]
 """Categories of things to carry: they have no parts."""
 MOVING = [name for name in CATEGORIES if name not in FREE]
 FEW = range(8)

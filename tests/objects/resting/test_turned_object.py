@@ -89,7 +89,7 @@ def test_an_object_that_stands_has_the_bytes_of_before(category: str, side: Rest
     ("category", "side"),
     [
         *((name, side) for name in ("cabinet", "pot") for side in OTHER_SIDES),
-        *((name, OTHER_SIDES[i % len(OTHER_SIDES)]) for i, name in enumerate(sorted(GENERATORS.names()))),
+        *((name, OTHER_SIDES[i % len(OTHER_SIDES)]) for i, name in enumerate(sorted(GENERATORS.own_names()))),
     ],
 )
 def test_a_generated_object_lies_on_a_side_with_a_valid_annotation(category: str, side: RestsOn) -> None:

@@ -133,6 +133,67 @@ def test_eight_writers_that_begin_in_the_other_order_make_every_episode_once(tmp
 
 
 @pytest.mark.slow
+def claiming_child(folder, numbers):
+    """Starts a process that claims episodes and waits; returns its process id."""
+    reading, writing = os.pipe()
+
+    def claim_and_wait():
+        data_set = DataSet.create_or_resume(folder, header=HEADER, worker="other")
+        data_set.claim(numbers, advice="or go away.")
+        os.write(writing, b"1")
+        time.sleep(60.0)
+
+    pid = fork(claim_and_wait)
+    os.close(writing)
+    assert os.read(reading, 1) == b"1"
+    os.close(reading)
+    return pid
+
+
+def kill(pid):
+    os.kill(pid, signal.SIGKILL)
+    status_of(pid)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "asked", "both"),
+    [
+        (range(10), range(10), 0),
+        (range(1, 10, 2), range(10), 1),
+        ([2, 5, 9], range(5, 10), 5),
+        (range(4, 5), [1, 4], 4),
+    ],
+)
+def test_a_second_run_of_an_episode_is_refused_until_the_first_one_is_killed(tmp_path, numbers, asked, both):
+    pid = claiming_child(tmp_path / "set", list(numbers))
+    with DataSet.create_or_resume(tmp_path / "set", header=HEADER) as data_set:
+        try:
+            message = f"Another run is making episode {both} of .*: process {pid} on .* or go away"
+            with pytest.raises(RecordingError, match=message):
+                data_set.claim(list(asked), advice="or go away.")
+        finally:
+            kill(pid)
+        data_set.claim(list(asked), advice="")
+
+
+@pytest.mark.parametrize(("numbers", "asked"), [(range(0, 10, 2), range(1, 10, 2)), (range(4), [4, 9]), (range(4), [])])
+def test_runs_of_different_episodes_share_a_data_set(tmp_path, numbers, asked):
+    pid = claiming_child(tmp_path / "set", list(numbers))
+    try:
+        with DataSet.create_or_resume(tmp_path / "set", header=HEADER) as data_set:
+            data_set.claim(list(asked), advice="")
+            data_set.claim(list(asked), advice="")
+    finally:
+        kill(pid)
+
+
+def test_a_run_that_has_ended_leaves_no_claim(tmp_path):
+    for _ in range(2):
+        with DataSet.create_or_resume(tmp_path / "set", header=HEADER) as data_set:
+            data_set.claim([0, 1, 2], advice="")
+    assert list((tmp_path / "set" / ".tmp").iterdir()) == []
+
+
 def test_of_two_configurations_that_begin_at_once_one_is_refused(tmp_path):
     for attempt in range(5):
         folder = tmp_path / str(attempt)

@@ -32,7 +32,7 @@ LENSES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture(scope="module", params=RENDERERS.names())
+@pytest.fixture(scope="module", params=RENDERERS.own_names())
 def world(request: pytest.FixtureRequest) -> Iterator[World]:
     try:
         with World(WorldCfg(), visuals=True, renderer=RENDERERS.load(request.param)()) as world:

@@ -49,6 +49,6 @@ def test_the_modes_of_the_table() -> None:
     assert Close.success_modes == (SuccessMode.zero, SuccessMode.dis_to_init, SuccessMode.fraction)
 
 
-@pytest.mark.parametrize("name", [name for name in SKILLS.names() if SKILLS.load(name).success_modes])
+@pytest.mark.parametrize("name", [name for name in SKILLS.own_names() if SKILLS.load(name).success_modes])
 def test_every_skill_can_be_judged_by_a_share_of_the_range(name: str) -> None:
     assert SuccessMode.fraction in SKILLS.load(name).success_modes

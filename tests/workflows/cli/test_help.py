@@ -59,3 +59,17 @@ def test_wrapped_paragraphs_are_joined_first_and_tables_keep_their_column():
         "                `unlatch list` tells it",
         "  seed=0        seed",
     ]
+
+
+@pytest.mark.parametrize("name", [*command_table.COMMANDS, "new-robot"])
+def test_every_help_text_fits_80_columns_as_far_as_its_words_allow(name: str):
+    wide = [line for line in fit_to_width(command_table.read_help(name).rstrip(), 80).splitlines() if len(line) > 80]
+    assert [line for line in wide if len(line.split()) > 1] == []
+
+
+def test_words_behind_a_key_that_takes_more_than_half_of_the_width_go_on_below_it():
+    line = "  one=a|b|c two=d|e|f three=g|h|i   which of the letters is meant by the command"
+    assert fit_to_width(line, 60).splitlines() == [
+        "  one=a|b|c two=d|e|f three=g|h|i   which of the letters is",
+        "      meant by the command",
+    ]

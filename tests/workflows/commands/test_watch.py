@@ -52,6 +52,17 @@ def test_a_terminal_of_80_columns_shows_one_line_for_each_set(tmp_path: Path, ca
     assert unit == "s"
 
 
+def test_long_names_are_shown_whole_on_a_narrow_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    names = [f"open_refrigerator-franka_panda-s{seed}" for seed in (1, 2)]
+    for name in names:
+        DataSet.create_or_resume(tmp_path / name, header={"config": {}}).close()
+    Console(width=80).print(watch.growth_table([str(tmp_path)], 80))
+    out = capsys.readouterr().out
+    first_column = "".join(line.split("  ")[0].strip() for line in out.splitlines())
+    assert all(name in first_column for name in names)
+    assert max(map(len, out.splitlines())) <= 80
+
+
 def test_a_terminal_shows_how_to_end_watch(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):

@@ -16,7 +16,7 @@ from unlatch.workflows.runs.loading import load
 pytestmark = pytest.mark.integration
 
 
-@pytest.mark.parametrize("name", ROBOTS.names())
+@pytest.mark.parametrize("name", ROBOTS.own_names())
 def test_the_base_of_an_arm_is_where_the_engine_has_it(name: str):
     cfg = load("close_drawer", f"robot={name}").robot
     scene = observed_scene(cfg, dict, seed=0)
@@ -28,5 +28,5 @@ def test_the_base_of_an_arm_is_where_the_engine_has_it(name: str):
 
 
 def test_every_skill_that_moves_an_arm_has_a_number():
-    moving = [name for name in SKILLS.names() if SKILLS.entry(name).origin == "unlatch" and name != MOTIONLESS]
+    moving = [name for name in SKILLS.own_names() if name != MOTIONLESS]
     assert sorted(SKILL_KINDS) == sorted(moving)

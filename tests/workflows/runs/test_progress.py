@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from unlatch.workflows.runs.executors.executor import Outcome
-from unlatch.workflows.runs.progress import Progress
+from unlatch.workflows.runs.progress import FrameCount, Progress, StepProgress
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
@@ -56,7 +56,7 @@ def test_without_a_terminal_a_long_run_writes_lines(monkeypatch: pytest.MonkeyPa
         progress.update(Outcome(1, False, "slipped"))
         wait_for(lambda: "unlatch: 2/3 episodes after 0 s, 1 of 2 succeeded" in stream.getvalue())
     *_, last = stream.getvalue().splitlines()
-    assert last.endswith("an hour, slipped 1")
+    assert last.endswith("an hour, 0:00:00 left, slipped 1")
     written = stream.getvalue()
     time.sleep(0.2)
     assert stream.getvalue() == written
@@ -98,3 +98,47 @@ def test_with_successes_only_the_display_counts_successes() -> None:
         progress.update(Outcome(1, True))
         console.print(progress)
     assert "3/5" in stream.getvalue()
+
+
+def test_before_the_first_episode_ends_the_frames_give_rate_and_time_left() -> None:
+    frames = [0]
+    console = Console(file=io.StringIO(), width=80)
+    progress = Progress(total=4, console=console, frames=FrameCount(2000, lambda: frames[0]))
+    assert progress.line() == "0/4 episodes after 0 s, 0 of 2,000 frames"
+    assert progress.left_s is None
+    frames[0] = 500
+    assert progress.left_s is not None
+    for text in (progress.line(), shown(console, progress)):
+        assert "500" in text
+        assert "a second" in text
+        assert "left" in text
+    assert len(shown(console, progress).splitlines()) == 2
+
+
+def test_without_a_terminal_steps_are_counted_in_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unlatch.workflows.runs.progress.FIRST_LINE_S", 0.05)
+    stream = io.StringIO()
+    with StepProgress("pictures", console=Console(file=stream, width=20)) as progress:
+        wait_for(lambda: "unlatch: no pictures yet after 0 s\n" in stream.getvalue())
+        progress.begin(4000)
+        wait_for(lambda: "unlatch: 0 of 4,000 pictures after 0 s\n" in stream.getvalue())
+        progress.advance()
+        wait_for(lambda: "unlatch: 1 of 4,000 pictures after" in stream.getvalue())
+        progress.end()
+        written = stream.getvalue()
+        progress.update(3999, 4000)
+        time.sleep(0.2)
+    assert written.splitlines()[-1].endswith("left")
+    assert stream.getvalue() == written
+
+
+def test_on_a_terminal_steps_are_shown_in_a_line_that_disappears() -> None:
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, width=80)
+    with StepProgress("images", console=console) as progress:
+        progress.update(1, 3)
+        progress.update(2, 3)
+        console.print(progress)
+    assert "2/3 images" in stream.getvalue()
+    assert "a second" in stream.getvalue()
+    assert "\x1b[2K" in stream.getvalue()

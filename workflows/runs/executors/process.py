@@ -78,7 +78,7 @@ class ProcessExecutor(WorkerExecutor[_Worker]):
         with blocking_ctrl_c():
             process.start()
         theirs.close()
-        return _Worker(name, process, ours)
+        return _Worker(name, process, ours, label=f"{name} (pid {process.pid})")
 
     def _wait_for_events(self, workers: Sequence[_Worker]) -> list[_Worker]:
         sources = [source for worker in workers for source in (worker.connection, worker.process.sentinel)]

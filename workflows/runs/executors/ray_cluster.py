@@ -107,7 +107,7 @@ class RayExecutor(WorkerExecutor[_Worker]):
 
     def _start_worker(self, job: Job, name: str) -> _Worker:
         actor = self._ray.remote(num_cpus=1, max_restarts=0)(EpisodeActor).remote(job, name)
-        return _Worker(actor, actor.set_up.remote())
+        return _Worker(actor, actor.set_up.remote(), label=name)
 
     def _wait_for_events(self, workers: Sequence[_Worker]) -> list[_Worker]:
         done, _ = self._ray.wait([worker.answer for worker in workers], num_returns=1, timeout=CHECK_PERIOD_S)

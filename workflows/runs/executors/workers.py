@@ -30,6 +30,8 @@ class WorkerError(SimCoreError):
 class Worker:
     """The state of one worker."""
 
+    label: str
+    """How messages name it, such as `w0 (pid 4711)`."""
     number: int | None = None
     """Number of its current episode; None during setup and while it is idle."""
     made: int = 0
@@ -81,14 +83,24 @@ class EpisodeQueue:
             self.put_back(number)
         return number is not None
 
-    def count_loss(self, number: int, code: str, reason: str) -> Outcome | None:
-        """Counts the loss of an episode; returns its outcome if it is recorded as lost, None if it is retried."""
+    def count_loss(self, number: int, code: str, reason: str, *, worker: str) -> Outcome | None:
+        """Counts the loss of an episode and says so; returns its outcome if it is recorded as lost, None if it is
+        retried.
+
+        Args:
+            number: Episode number.
+            code: Failure code of the episode if it is recorded as lost.
+            reason: How its worker died, or why it was replaced; it begins with `worker`.
+            worker: The worker's label.
+        """
         self._losses[number] += 1
         tries = self._losses[number]
+        died = f"Worker {worker} {reason.removeprefix('worker ')}"
         if tries <= self._max_retries:
-            logger.info("Episode %d is made again (%d of %d): %s", number, tries, self._max_retries, reason)
+            logger.warning("%s; episode %d is made again, retry %d of %d", died, number, tries, self._max_retries)
             self.put_back(number)
             return None
+        logger.warning("%s; episode %d is recorded as `%s`, as max_retries=%d", died, number, code, self._max_retries)
         return self._job.record_loss(number, reason if tries == 1 else f"{reason}, {tries} times", code=code)
 
 
@@ -204,7 +216,10 @@ class WorkerExecutor(ABC, Generic[AnyWorker]):
         """
         reason = self._reason_of_death(worker)
         if worker.number is not None:
-            return queue.count_loss(worker.number, *(worker.exceeded_limit or ("error", reason)))
+            code, reason = worker.exceeded_limit or ("error", reason)
+            return queue.count_loss(worker.number, code, reason, worker=worker.label)
+        died = f"Worker {worker.label} {reason.removeprefix('worker ')}"
+        logger.warning("%s %s; no episode is lost", died, "between two episodes" if worker.ready else "during setup")
         if not worker.ready:
             queue.failed_setups += 1
             if queue.failed_setups == _SETUP_TRIES:

@@ -53,13 +53,20 @@ def frame_numbers(record: EpisodeRecord, *, fps: float, speed: float) -> list[in
     return frames.tolist()
 
 
-def take_frames(shown: RecordedWorld, numbers: Iterable[int], take: Callable[[], Array]) -> Iterator[Array]:
+def take_frames(
+    shown: RecordedWorld,
+    numbers: Iterable[int],
+    take: Callable[[], Array],
+    *,
+    on_picture: Callable[[], None] = lambda: None,
+) -> Iterator[Array]:
     """Yields a picture (height, width, 3) uint8 of each state frame; a red border marks the failure and what follows.
 
     Args:
         shown: The recorded episode.
         numbers: State frames.
         take: Takes a picture of the shown state.
+        on_picture: Called when a picture is taken.
     """
     record = shown.record
     failed_from = record.n_actions + 1 if record.success else failure_frame(record)
@@ -69,6 +76,7 @@ def take_frames(shown: RecordedWorld, numbers: Iterable[int], take: Callable[[],
             shown.show(frame)
             picture = take()
         before = frame
+        on_picture()
         yield _add_border(picture) if frame >= failed_from else picture
 
 

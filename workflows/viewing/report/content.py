@@ -16,6 +16,7 @@ from unlatch.simcore.errors import SimCoreError, count_noun
 from unlatch.simcore.recording.json_values import differences
 from unlatch.simcore.recording.policy_outcome import STAGES
 from unlatch.workflows.runs.corrupt_episodes import MOST_KEPT
+from unlatch.workflows.runs.progress import StepProgress
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.run_times.mixed_code import describe_mixed_code
 from unlatch.workflows.runs.run_times.pace import Pace, is_telling, pace_of
@@ -29,6 +30,7 @@ from unlatch.workflows.viewing.report.examples import (
     EpisodeCurves,
     PictureStrip,
     choose_strips,
+    count_strip_pictures,
     read_curves,
     take_strips,
 )
@@ -193,10 +195,11 @@ class Report:
         }
 
 
-def make_report(tallies: Sequence[Tally], *, pictures: int, clips: int) -> Report:
+def make_report(tallies: Sequence[Tally], *, pictures: int, clips: int, progress: StepProgress | None = None) -> Report:
     """Makes a report with `pictures` strips of each outcome, of which the first `clips` have a clip.
 
     Two data sets are compared. More are a sweep: they are counted together, and each has a row in a table.
+    `progress` counts the pictures.
     """
     groups = [[item] for item in tallies] if len(tallies) == 2 else [list(tallies)]
     names = [item.name for item in tallies] if len(tallies) <= 2 else [f"{len(tallies)} data sets"]
@@ -229,7 +232,13 @@ def make_report(tallies: Sequence[Tally], *, pictures: int, clips: int) -> Repor
     )
     _draw_charts(report, [item.name for item in charted])
     if pictures:
-        _take_pictures(report, tallies, pictures=pictures, clips=clips)
+        _take_pictures(
+            report,
+            tallies,
+            pictures=pictures,
+            clips=clips,
+            progress=progress or StepProgress("pictures", is_shown=False),
+        )
         report.strips.sort(key=lambda strip: -1 if strip.code is None else list(codes).index(strip.code))
     return report
 
@@ -317,9 +326,19 @@ def _draw_charts(report: Report, names: Sequence[str]) -> None:
             report.times.append(charts.distribution(_STAGE_WORDS[stage], columns))
 
 
-def _take_pictures(report: Report, tallies: Sequence[Tally], *, pictures: int, clips: int) -> None:
+def _take_pictures(
+    report: Report,
+    tallies: Sequence[Tally],
+    *,
+    pictures: int,
+    clips: int,
+    progress: StepProgress,
+) -> None:
     chosen = choose_strips(tallies, pictures=pictures)
     with_clip = {(item.name, number) for item, number in chosen[:clips]}
+    progress.begin(
+        sum(count_strip_pictures(item, number, with_clip=(item.name, number) in with_clip) for item, number in chosen)
+    )
     for item in tallies:
         numbers = [number for of, number in chosen if of is item]
         if not numbers:
@@ -331,7 +350,7 @@ def _take_pictures(report: Report, tallies: Sequence[Tally], *, pictures: int, c
             report.notices.append(f"no pictures of {item.name}: {exc.message}")
             continue
         clipped = {number for name, number in with_clip if name == item.name}
-        for found in take_strips(item, cfg, numbers, with_clip=clipped):
+        for found in take_strips(item, cfg, numbers, with_clip=clipped, on_picture=progress.advance):
             if isinstance(found, PictureStrip):
                 report.strips.append(found)
             else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from base64 import b64encode
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -17,9 +17,9 @@ from unlatch.simcore.errors import RecordingError, SimCoreError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.simcore.sim.world import World
-from unlatch.workflows.viewing.clips.page_clip import take_clip
+from unlatch.workflows.viewing.clips.page_clip import count_clip_frames, take_clip
 from unlatch.workflows.viewing.phase_moments import failure_notes, find_rounds, part_openings
-from unlatch.workflows.viewing.phase_pictures import take_phase_pictures
+from unlatch.workflows.viewing.phase_pictures import count_phase_pictures, take_phase_pictures
 from unlatch.workflows.viewing.phase_sheet import OVERSAMPLED, TILE_PX
 from unlatch.workflows.viewing.recorded_moments import last_finite_frame
 from unlatch.workflows.viewing.report.reproduction import view_command
@@ -191,14 +191,32 @@ def _largest_force(record: EpisodeRecord, endings: tuple[str, ...], rows: int) -
     return np.max(found, axis=0) if found else np.zeros(rows)
 
 
+def count_strip_pictures(tally: Tally, number: int, *, with_clip: bool) -> int:
+    """Returns how many pictures are taken for the strip of an episode; 0 if it cannot be read."""
+    try:
+        record = tally.data_set.read(number)
+    except RecordingError:
+        return 0
+    rounds = find_rounds(record) if record.arrays else []
+    return count_phase_pictures(rounds) + (count_clip_frames(record) if with_clip and rounds else 0)
+
+
 def take_strips(
-    tally: Tally, cfg: EpisodeCfg, numbers: Iterable[int], *, with_clip: Collection[int]
+    tally: Tally,
+    cfg: EpisodeCfg,
+    numbers: Iterable[int],
+    *,
+    with_clip: Collection[int],
+    on_picture: Callable[[], None] = lambda: None,
 ) -> Iterator[PictureStrip | str]:
-    """Yields a strip for each episode, or a line with the reason why there is none; some episodes have a clip."""
+    """Yields a strip for each episode, or a line with the reason why there is none; some episodes have a clip.
+
+    `on_picture` is called after each picture.
+    """
     for number in numbers:
         try:
             record = add_laid_out_state(cfg, tally.data_set.read(number))
-            sections, clip = _take_sections(cfg, record, with_clip=number in with_clip)
+            sections, clip = _take_sections(cfg, record, with_clip=number in with_clip, on_picture=on_picture)
         except SimCoreError as exc:  # damaged, or with an object that is not on this machine
             yield f"no pictures of episode {number} of {tally.name}: {exc.message}"
             continue
@@ -217,18 +235,18 @@ def take_strips(
 
 
 def _take_sections(
-    cfg: EpisodeCfg, record: EpisodeRecord, *, with_clip: bool
+    cfg: EpisodeCfg, record: EpisodeRecord, *, with_clip: bool, on_picture: Callable[[], None]
 ) -> tuple[tuple[StripSection, ...], PageClip | None]:
     if not record.arrays:
         with open_scene(cfg, record.number) as scene:
-            return _single_picture(scene.world, scene.view, "the layout", None), None
+            return _single_picture(scene.world, scene.view, "the layout", None, on_picture), None
     rounds = find_rounds(record)
     with open_record(cfg, record) as shown:
         if not rounds:
             shown.show(0)
-            return _single_picture(shown.world, shown.episode.scene.view(), "the start", 0.0), None
-        sheet = take_phase_pictures(shown, rounds, smooth=True)
-        clip = take_clip(shown) if with_clip else None
+            return _single_picture(shown.world, shown.episode.scene.view(), "the start", 0.0, on_picture), None
+        sheet = take_phase_pictures(shown, rounds, smooth=True, on_picture=on_picture)
+        clip = take_clip(shown, on_picture=on_picture) if with_clip else None
     sections = tuple(
         StripSection(
             section.title,
@@ -243,8 +261,12 @@ def _take_sections(
     return sections, PageClip(b64encode(clip.mp4).decode(), clip.frames, clip.speed) if clip else None
 
 
-def _single_picture(world: World, view: LookAtCamera, label: str, time_s: float | None) -> tuple[StripSection, ...]:
-    return (StripSection("no arm moved", False, (StripPicture(_photograph(world, view), label, time_s),)),)
+def _single_picture(
+    world: World, view: LookAtCamera, label: str, time_s: float | None, on_picture: Callable[[], None]
+) -> tuple[StripSection, ...]:
+    picture = StripPicture(_photograph(world, view), label, time_s)
+    on_picture()
+    return (StripSection("no arm moved", False, (picture,)),)
 
 
 def _photograph(world: World, view: LookAtCamera) -> str:

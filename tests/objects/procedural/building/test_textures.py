@@ -28,7 +28,7 @@ from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.model import Link, Shape, ShapeKind
 from unlatch.simcore.urdf.reader import read_urdf
 
-CATEGORIES = GENERATORS.names()
+CATEGORIES = GENERATORS.own_names()
 ALWAYS = {
     "cabinet": {TextureKind.wood},
     "carton": {TextureKind.cardboard},

@@ -64,7 +64,7 @@ def test_what_cannot_be_put_back_either_is_kept_for_the_next_call(target: Path, 
 def test_a_second_export_at_the_same_time_is_refused(target: Path):
     with (
         Draft(target, key="a", is_file=False),
-        pytest.raises(RecordingError, match="Another export is writing"),
+        pytest.raises(RecordingError, match="Another command is writing"),
         Draft(target, key="a", is_file=False),
     ):
         pass

@@ -51,10 +51,10 @@ def shot(world: World, take: Take, T_world_camera: Pose) -> AnnotatedFrame:
 
 @pytest.fixture
 def found(shot: AnnotatedFrame) -> Annotations:
-    return annotate(shot, ANNOTATORS.names())
+    return annotate(shot, ANNOTATORS.own_names())
 
 
-@pytest.mark.parametrize("world", RENDERERS.names(), indirect=True)
+@pytest.mark.parametrize("world", RENDERERS.own_names(), indirect=True)
 def test_annotations_of_a_cube_agree_with_its_geometry(found: Annotations, T_world_camera: Pose):
     depth = entry_depth()
     hit = np.isfinite(depth)
@@ -96,7 +96,7 @@ def test_annotations_of_a_cube_agree_with_its_geometry(found: Annotations, T_wor
 
 def test_every_output_is_what_its_annotator_declares(shot: AnnotatedFrame):
     named: list[str] = []
-    for name in ANNOTATORS.names():
+    for name in ANNOTATORS.own_names():
         annotator = ANNOTATORS.load(name)()
         values = annotator.annotate(shot)
         assert list(values) == [output.name for output in annotator.outputs]

@@ -54,7 +54,7 @@ def test_annotations_of_a_cube_at_the_side_of_a_fisheye_agree_with_its_geometry(
         cfg=AnnotationCfg(),
         keypoints={"cube.a.near": T_world_camera @ nearest, "cube.a.far": T_world_camera @ farthest},
     )
-    found = annotate(shot, ANNOTATORS.names())
+    found = annotate(shot, ANNOTATORS.own_names())
     distance = entry_distance()
     hit = np.isfinite(distance)
     rows, columns = np.flatnonzero(hit.any(axis=1)), np.flatnonzero(hit.any(axis=0))

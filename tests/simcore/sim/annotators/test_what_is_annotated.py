@@ -35,7 +35,7 @@ def plate(world: World, T_world_camera: Pose, *, x: float, width: float) -> Body
     return world.add_box("plate", size_m=(width, 0.4, 0.01), T_world_box=T)
 
 
-@pytest.mark.parametrize("world", RENDERERS.names(), indirect=True)
+@pytest.mark.parametrize("world", RENDERERS.own_names(), indirect=True)
 @pytest.mark.parametrize(("edge_share", "hidden"), [(0.25, 0.25), (0.5, 0.5), (0.8, 0.8)])
 def test_a_plate_hides_the_share_of_the_cube_that_lies_behind_it(
     world: World, take: Take, T_world_camera: Pose, cube: Body, edge_share: float, hidden: float
@@ -51,7 +51,7 @@ def test_a_plate_hides_the_share_of_the_cube_that_lies_behind_it(
     np.testing.assert_allclose(found["boxes_2d_loose"][row], [CX - 22.5, CY - 21.0, CX + 22.5, CY + 21.0], atol=1e-3)
 
 
-@pytest.mark.parametrize("world", RENDERERS.names(), indirect=True)
+@pytest.mark.parametrize("world", RENDERERS.own_names(), indirect=True)
 def test_hidden_things_are_annotated_on_request(world: World, take: Take, T_world_camera: Pose, cube: Body):
     plate(world, T_world_camera, x=0.0, width=0.4)
     assert annotate(take(), ["poses"]).paths == ("/plate",)
@@ -90,7 +90,7 @@ def test_a_thing_that_the_camera_is_in_has_the_whole_image(take: Take, T_world_c
     np.testing.assert_allclose(found["boxes_2d_loose"][0], [-0.5, -0.5, 159.5, 119.5])
 
 
-@pytest.mark.parametrize("world", RENDERERS.names(), indirect=True)
+@pytest.mark.parametrize("world", RENDERERS.own_names(), indirect=True)
 def test_parts_follow_their_joint_and_have_the_labels_of_their_body(take: Take, cupboard: Body, T_world_camera: Pose):
     cupboard.set_joint_positions(["hinge"], [-0.9])
     shot = take(semantic_types=["class", "part"])

@@ -90,18 +90,23 @@ def test_a_worker_that_dies_is_one_lost_episode(workers: int):
     assert [n for n, o in outcomes.items() if o.code and o.code.startswith("error")] == [2]
 
 
-def test_a_lost_episode_is_made_again(tmp_path: Path):
+def test_a_lost_episode_is_made_again_and_its_worker_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     job = NumberJob(dies_at=2, once=str(tmp_path / "died"))
     outcomes = {o.number: o for o in ProcessExecutor(2, WorkerLimits(max_retries=1)).run(job, range(6))}
     assert sorted(outcomes) == list(range(6))
     assert outcomes[2] == Outcome(2, True)
+    (line,) = caplog.messages
+    said = r"Worker w[01] \(pid \d+\) killed by SIGSEGV; episode 2 is made again, retry 1 of 1"
+    assert re.fullmatch(said, line)
 
 
-def test_an_episode_that_kills_every_worker_is_recorded_after_the_retries():
+def test_an_episode_that_kills_every_worker_is_recorded_after_the_retries(caplog: pytest.LogCaptureFixture):
     executor = ProcessExecutor(1, WorkerLimits(max_retries=2))
     outcomes = {o.number: o for o in executor.run(NumberJob(dies_at=0), range(3))}
     assert outcomes[0].code == "error: worker killed by SIGSEGV, 3 times"
     assert outcomes[2].success
+    assert len(caplog.messages) == 3
+    assert caplog.messages[-1].endswith("killed by SIGSEGV; episode 0 is recorded as `error`, as max_retries=2")
 
 
 def test_an_episode_that_hangs_is_a_timeout_and_the_others_go_on():
