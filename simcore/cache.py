@@ -22,6 +22,9 @@ logger = logging.getLogger(__name__)
 CACHE_VARIABLE = "UNLATCH_CACHE_DIR"
 """Environment variable that names the cache directory."""
 
+OWN_MODE = 0o755
+"""Mode of a folder that nobody but its owner may write to."""
+
 MANIFEST_FILE = "manifest.json"
 """Written last: a folder is valid only if its files match its manifest."""
 
@@ -37,6 +40,24 @@ def cache_root(cache_dir: str | None = None) -> Path:
     if chosen:
         return Path(chosen).expanduser().resolve()
     return Path.home() / ".cache" / "unlatch"
+
+
+def make_cache_folder(folder: Path, *, mode: int = 0o777) -> None:
+    """Makes a folder of the cache, and those above it that are missing.
+
+    Nobody else may write to the cache directory itself, whatever the umask: it holds compiled programs, see `is_own`.
+
+    Args:
+        folder: The folder.
+        mode: Its mode, from which the umask takes bits; that of the folders between it and the cache directory, too.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    root = cache_root()
+    for path in (*reversed(folder.parents), folder):
+        if not path.is_dir():
+            path.mkdir(mode if path.is_relative_to(root) and path != root else OWN_MODE, exist_ok=True)
 
 
 def content_hash(files: Mapping[str, bytes]) -> str:
@@ -76,7 +97,7 @@ def replaced_folder(
         AssetError: The cache cannot be written.
     """
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        make_cache_folder(folder.parent)
         temporary = Path(tempfile.mkdtemp(prefix=".writing-", dir=folder.parent))
     except OSError as exc:
         raise _cache_error(folder, exc) from exc

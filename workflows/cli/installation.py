@@ -18,8 +18,10 @@ from packaging.specifiers import SpecifierSet
 from unlatch import __version__
 from unlatch.simcore.cache import CACHE_VARIABLE, cache_root
 from unlatch.simcore.errors import ConfigError, WorldError
+from unlatch.simcore.kept.own_files import foreign_access
 from unlatch.simcore.sim.renderers.auto import picture_renderer, pygfx_is_installed
 from unlatch.solver.codegen import COMPILE_VARIABLE, find_compiler
+from unlatch.solver.program_store import store_folder
 
 PROGRAM = "unlatch"
 """Name of this distribution."""
@@ -109,6 +111,8 @@ def describe_cache() -> Finding:
     except OSError as exc:
         advice = f"{existing} cannot be written ({exc.strerror}): set {CACHE_VARIABLE} to a folder that can"
         return Finding("cache", str(root), advice, broken=True)
+    if (problem := foreign_access(store_folder())) is not None:
+        return Finding("cache", f"{root} (writable)", f"compiled programs there are not used, planning is slower: {problem}")
     free_gb = shutil.disk_usage(existing).free / 1e9
     advice = "" if free_gb >= _LOW_DISK_GB else f"little space: free some, or set {CACHE_VARIABLE} to another disk"
     return Finding("cache", f"{root} (writable, {free_gb:.1f} GB free)", advice)
