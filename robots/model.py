@@ -9,6 +9,7 @@ from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.changed_model import RepairedInertias, changed_model
 from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import AssetError, PluginError
+from unlatch.simcore.extras import install_command
 
 DISTRIBUTION = "distribution://"
 """Beginning of a path that names a file of an installed distribution: `distribution://NAME/PATH`."""
@@ -110,14 +111,13 @@ def distribution_file(distribution: str, path: str, *, where: str) -> Path:
         AssetError: The distribution is not installed, or has no such file.
     """
     extra = EXTRAS.get(distribution)
-    install = f"'unlatch[{extra}]'" if extra else f"'{distribution}'"
+    install = install_command(extra) if extra else f"pip install '{distribution}'"
     try:
         found = metadata.distribution(distribution)
     except metadata.PackageNotFoundError as exc:
         comes = f" It comes with the extra '{extra}'." if extra else ""
         raise AssetError(
-            f"{where} needs package '{distribution}', which is not installed.{comes} "
-            f"Install it: pip install {install}.",
+            f"{where} needs package '{distribution}', which is not installed.{comes} Install it: {install}",
             distribution=distribution,
         ) from exc
     file = Path(str(found.locate_file(PurePosixPath(path))))

@@ -11,6 +11,7 @@ import numpy as np
 
 from unlatch.robots.action import ArmAction
 from unlatch.simcore.errors import ConfigError, PluginError, close_matches
+from unlatch.simcore.extras import install_command
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.export.columns import IMAGE, ObservationColumns, Part
 from unlatch.simcore.recording.json_values import plain
@@ -35,7 +36,7 @@ try:
     from gymnasium import spaces
 except ImportError as exc:
     raise PluginError(
-        "Package 'gymnasium' is not installed. It comes with the extra 'gym'. Install it: pip install 'unlatch[gym]'."
+        f"Package 'gymnasium' is not installed. It comes with the extra 'gym'. Install it: {install_command('gym')}"
     ) from exc
 
 Array = np.ndarray
