@@ -1,7 +1,8 @@
 """Files of the cache that run as code: only those count that nobody but this user can have written.
 
 A program in the cache runs as the user who loads it. So it is used only if it, its folder and the folders up to the
-cache belong to this user (or to root) and nobody else may write to them.
+cache directory belong to this user (or to root) and nobody else may write to them. Others may write to the cache
+directory itself if it is sticky, as `/tmp` is: there, nobody can replace what belongs to this user.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ def foreign_access(path: Path) -> str | None:
             return f"{checked} cannot be read ({exc.strerror}). Make it readable"
         if found.st_uid not in (os.geteuid(), 0):
             return f"{checked} belongs to {_user_name(found.st_uid)}. Remove it"
-        if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        is_sticky_root = checked == root and found.st_mode & stat.S_ISVTX
+        if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not is_sticky_root:
             others = "every user of this computer" if found.st_mode & stat.S_IWOTH else "its group"
             return f"{others} may write to {checked}. Run chmod go-w {shlex.quote(str(checked))}"
     return None

@@ -82,6 +82,16 @@ def test_what_belongs_to_another_user_is_not(program, belongs_to_another, level)
     assert found.startswith(f"{changed} belongs to user ")
 
 
+def test_a_sticky_cache_directory_may_be_shared_but_no_folder_in_it(program, root, belongs_to_another):
+    root.chmod(0o1777)  # as in our container: anybody can add files, nobody can replace those of others
+    assert is_own(program)
+    program.parent.chmod(0o1777)
+    assert not is_own(program)
+    program.parent.chmod(0o755)
+    belongs_to_another(program.parent)
+    assert not is_own(program)
+
+
 def test_a_link_out_of_the_cache_is_not(program, tmp_path):
     (tmp_path / "elsewhere.so").write_bytes(b"code")
     link = program.with_name("link.so")
