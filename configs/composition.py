@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from hydra import compose, initialize_config_dir
@@ -45,6 +44,7 @@ from unlatch.configs.plugin_source import PLUGIN_SCHEME, SCHEMA_SUFFIX, PluginSo
 from unlatch.configs.schema import hydra_schema
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, unknown_name
+from unlatch.simcore.files import user_path
 
 SENSOR_GROUP = "sensor"
 """Group of the YAML files that an entry of `sensors` may name."""
@@ -214,7 +214,7 @@ def _search_path(folders: Sequence[str]) -> list[str]:
     if not folders:
         return []
     check_own_folders(folders)
-    paths = [quote_text(f"file://{Path(folder).expanduser().absolute()}") for folder in folders]
+    paths = [quote_text(f"file://{user_path(folder).absolute()}") for folder in folders]
     return [f"hydra.searchpath=[{','.join(paths)}]"]
 
 

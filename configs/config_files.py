@@ -13,6 +13,7 @@ import yaml
 
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, DuplicateEntryError
+from unlatch.simcore.files import user_path
 from unlatch.simcore.missing_value import MISSING
 from unlatch.simcore.registry import Catalog, installed_entry_points
 
@@ -111,7 +112,7 @@ def yaml_files(group: str, own: Sequence[str] = ()) -> dict[str, Path]:
                 name=name,
             )
     for folder_of_user in own:
-        files.update({path.stem: path for path in (Path(folder_of_user).expanduser() / group).glob("*.yaml")})
+        files.update({path.stem: path for path in (user_path(folder_of_user) / group).glob("*.yaml")})
     return dict(sorted(files.items()))
 
 
@@ -121,7 +122,7 @@ def check_own_folders(folders: Sequence[str]) -> None:
     Raises:
         ConfigError: A file has such a name, or a folder does not exist.
     """
-    for folder in (Path(name).expanduser() for name in folders):
+    for folder in (user_path(name) for name in folders):
         if not folder.is_dir():
             raise ConfigError(
                 f"--config-dir {folder} is not a folder. Expected a folder of YAML files. Check the path."

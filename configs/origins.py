@@ -20,6 +20,7 @@ from unlatch.configs.hydra_errors import explain_error
 from unlatch.configs.overrides import override_key
 from unlatch.configs.plugin_source import SCHEMA_SUFFIX, PluginSource
 from unlatch.robots.catalog import ROBOTS
+from unlatch.simcore.files import user_path
 from unlatch.simcore.registry import DISTRIBUTION
 
 DEFAULT = "default"
@@ -78,7 +79,7 @@ def _stated_keys(loader: ConfigLoader, own: Sequence[str], path: str, package: s
         content = OmegaConf.to_container(source.load_config(path).config, resolve=False)
         name = source.describe_origin(path) if isinstance(source, PluginSource) else _name_file(source.path, path)
     else:  # Hydra does not list folders of the command line as sources
-        files = [Path(folder).expanduser() / f"{path}.yaml" for folder in own]
+        files = [user_path(folder) / f"{path}.yaml" for folder in own]
         file = next((file for file in files if file.is_file()), None)
         if file is None:
             return

@@ -14,6 +14,7 @@ from yaml import YAMLError
 
 from unlatch import configs
 from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.files import user_path
 from unlatch.solver.settings.fitness import find_misfit_motions, find_obstacles
 from unlatch.solver.settings.origin import HANDS, Origin
 from unlatch.solver.settings.peer_form import find_settings
@@ -96,7 +97,7 @@ def read_yaml_tree(path: str | Path) -> Any:
     Raises:
         ConfigError: It is not a readable YAML file.
     """
-    file = Path(path).expanduser()
+    file = user_path(path)
     if not file.is_file():
         raise ConfigError(f"{path} is not a file. Expected a YAML file. Check the path.", path=str(path))
     if file.stat().st_size > _MAX_BYTES:

@@ -10,6 +10,7 @@ from unlatch.robots.changed_model import RepairedInertias, changed_model
 from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import AssetError, PluginError
 from unlatch.simcore.extras import install_command
+from unlatch.simcore.files import user_path
 
 DISTRIBUTION = "distribution://"
 """Beginning of a path that names a file of an installed distribution: `distribution://NAME/PATH`."""
@@ -82,7 +83,7 @@ def stated_path(stated: str, *, where: str) -> Path:
     if stated.startswith(DISTRIBUTION):
         name, _, rest = stated.removeprefix(DISTRIBUTION).partition("/")
         return distribution_file(name, rest, where=where)
-    path = Path(stated).expanduser().absolute()
+    path = user_path(stated).absolute()
     if not path.is_file():
         raise AssetError(
             f"{where}='{stated}' is not a file. Expected the path of a URDF, or {DISTRIBUTION}NAME/PATH for one "

@@ -10,7 +10,30 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.errors import ConfigError, RecordingError
+
+
+def user_path(path: str | Path) -> Path:
+    """Returns a path of a user with `~` and `~name` replaced by the home directory, as a shell does.
+
+    A name after `~` that is of no user stays as it is: it may be a file.
+
+    Raises:
+        ConfigError: `~` stands for the home of a user who has none.
+    """
+    found = Path(os.path.expanduser(path))  # noqa: PTH111 - Path.expanduser raises RuntimeError
+    if found.parts[:1] == ("~",):
+        raise ConfigError(
+            f"'{path}' begins with ~, but this user has no home directory: HOME is not set. Expected a whole path. "
+            "Write it out, or set HOME."
+        )
+    return found
+
+
+def home_folder() -> Path | None:
+    """Returns the home directory of this user; None if there is none: HOME is not set, and no account is known."""
+    found = Path(os.path.expanduser("~"))  # noqa: PTH111 - as above
+    return found if found.is_absolute() and found != Path("/") else None
 
 
 def plain_name(name: str) -> str:

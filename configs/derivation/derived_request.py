@@ -24,6 +24,7 @@ from unlatch.objects.resting.side import RestsOn
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import hand_shapes
 from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.files import user_path
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import part_acted_on
 from unlatch.skills.strategies.ranking import DERIVABLE_SKILLS, derivable_skill
@@ -171,7 +172,7 @@ def is_object_path(value: str | None, config_dirs: Sequence[str]) -> bool:
     """Whether the value of `object=` is the path of a URDF, USD, glTF or folder, not the name of a YAML file."""
     if value is None or value in option_names("object"):
         return False
-    if any((Path(folder).expanduser() / "object" / f"{value}.yaml").is_file() for folder in config_dirs):
+    if any((user_path(folder) / "object" / f"{value}.yaml").is_file() for folder in config_dirs):
         return False
     is_file = value.lower().endswith(".urdf") or needs_urdf(value)
     return is_file or bool(re.search(r"[/\\~]", value)) or Path(value).is_dir()
@@ -187,7 +188,7 @@ def describe_object_path(value: str, part: str | None) -> dict[str, Any]:
     """
     if "${" in value:
         raise ConfigError(f"object='{value}' contains a reference. Expected a plain path. Write it out.", key="object")
-    path = Path(value).expanduser()
+    path = user_path(value)
     category = UNKNOWN_CATEGORY if is_urdf_folder(path) else read_category(find_urdf(path))
     node = {"name": OBJECT_NAME, "category": category, "source": "urdf", "root": value}
     return node if part is None else {**node, "part": part}

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from unlatch.simcore.cache import CACHE_VARIABLE, OWN_MODE, cache_root
-from unlatch.simcore.sim.graphics_card import WORKER_VARIABLE
+from unlatch.simcore.worker_number import speaks_for_all
 
 logger = logging.getLogger(__name__)
 
@@ -76,7 +76,7 @@ _warned: list[str] = []
 
 
 def _warn_once(problem: str) -> None:
-    if not _warned and os.environ.get(WORKER_VARIABLE, "0") == "0":  # one of a run's workers speaks for all
+    if not _warned and speaks_for_all():
         _warned.append(problem)
         logger.warning(
             "A compiled program of the cache is not used, which is slower: %s, or set %s to a folder of your own.",

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from unlatch.configs.overrides import override_key
 from unlatch.simcore.errors import ConfigError, close_matches, count_noun
+from unlatch.simcore.files import user_path
 from unlatch.workflows.cli.command_line import CommandLine
 from unlatch.workflows.cli.composed_configs import load_configs
 from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, print_note, result_console
@@ -140,7 +141,7 @@ def place_outputs(jobs: Sequence[LoadedConfig[Any]], *, given: Sequence[str]) ->
         )
     overrides = [job.overrides for job in jobs]
     varied = varied_indices(overrides, given=given)
-    folder = Path(cfg.sweep_dir or default_folder(overrides[0], varied)).expanduser().absolute()
+    folder = user_path(cfg.sweep_dir or default_folder(overrides[0], varied)).absolute()
     for job in jobs:
         name = job_name(job.overrides, varied, default=job.cfg.task.name)
         job.cfg.out = str(folder / name)
@@ -159,7 +160,7 @@ def launch_jobs(command: str, jobs: Sequence[LoadedConfig[Any]], folder: Path, *
     cfg: LauncherCfg = jobs[0].cfg.launcher
     launcher = LAUNCHERS[cfg.name]
     launcher.check()
-    flags = [word for path in config_dirs for word in ("--config-dir", str(Path(path).expanduser().absolute()))]
+    flags = [word for path in config_dirs for word in ("--config-dir", str(user_path(path).absolute()))]
     todo = [make_sweep_job(command, job, flags) for job in jobs]
     share = cfg.settings.get("n_jobs")
     if share is not None and (type(share) is not int or share == 0):

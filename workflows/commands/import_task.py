@@ -8,7 +8,7 @@ from pathlib import Path
 from unlatch.configs.config_files import yaml_files
 from unlatch.configs.peer_tasks.importer import ImportCfg, ImportedTask, import_tasks, own_robot_file
 from unlatch.simcore.errors import ConfigError, count_noun
-from unlatch.simcore.files import write_whole_file
+from unlatch.simcore.files import user_path, write_whole_file
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import split_some_paths
@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> int:
     (path,) = paths
     cfg = read_pairs(ImportCfg, pairs)
     found = import_tasks(path, cfg)
-    files = {item.name: Path(cfg.out).expanduser() / "task" / f"{item.name}.yaml" for item in found}
+    files = {item.name: user_path(cfg.out) / "task" / f"{item.name}.yaml" for item in found}
     for item in found:
         _check_free(item.name, files[item.name], force=cfg.force)
     for item in found:

@@ -15,6 +15,7 @@ from unlatch.configs.config_files import yaml_files
 from unlatch.configs.derivation.derived_request import describe_object_path, is_object_path
 from unlatch.robots.hand_shape import describe_direction, describe_hand_frame
 from unlatch.simcore.errors import ConfigError, close_matches, describe_choices
+from unlatch.simcore.files import user_path
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.strategies.ranking import derivable_skill
 from unlatch.workflows.assets.new_robot import NewRobotCfg, new_robot
@@ -81,7 +82,7 @@ def _write_task(name: str, cfg: NewTaskCfg) -> int:
     category, lines = _object_lines(cfg.object)
     SKILLS.entry(cfg.skill)
     derivable_skill(cfg.skill)
-    file = Path(cfg.out or "configs").expanduser() / "task" / f"{name}.yaml"
+    file = user_path(cfg.out or "configs") / "task" / f"{name}.yaml"
     if file.exists():
         raise ConfigError(f"{file} exists already. Expected a new file. Choose another name or out=.", key="out")
     text = _fill_task(name, lines, category, cfg.skill, cfg.part)
@@ -119,7 +120,7 @@ def _object_lines(value: str) -> tuple[str, str]:
             "Name one of them, or give the path of a URDF.",
             key="object",
         )
-    node = describe_object_path(str(Path(value).expanduser().absolute()), None)
+    node = describe_object_path(str(user_path(value).absolute()), None)
     category = str(node["category"])
     node["name"] = category if _NAME.match(category) else node["name"]
     return category, "object:\n" + "".join(f"  {key}: {json.dumps(item)}\n" for key, item in node.items())
@@ -139,7 +140,7 @@ def _check_part(name: str, text: str) -> None:
 
 def _write_plugin(name: str, cfg: NewCfg, *, with_object: bool) -> int:
     _check_name_is_free(name, SKILLS.names(), "skill")
-    folder = Path(cfg.out or name).expanduser()
+    folder = user_path(cfg.out or name)
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError(f"{folder} exists already. Expected a new folder. Choose another name or out=.", key="out")
     made_for = ".".join(version("unlatch").split(".")[:2])
@@ -183,7 +184,7 @@ def _write_robot(words: Sequence[str], pairs: Sequence[str]) -> int:
             f"new got '{' '.join(words)}', expected `robot` and a URDF, then key=value. `unlatch new --help` shows it."
         )
     cfg = read_pairs(NewRobotCfg, pairs)
-    made = new_robot(Path(words[1]).expanduser(), cfg)
+    made = new_robot(user_path(words[1]), cfg)
     robot, name = made.robot, made.robot.name
     for arm, share in zip(robot.arms, made.reach_shares, strict=True):
         gripper = arm.gripper

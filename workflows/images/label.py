@@ -17,7 +17,7 @@ from unlatch.configs.composition import Request
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.semantic_classes import SURROUNDINGS, check_classes
 from unlatch.simcore.errors import ConfigError, RecordingError, check_range
-from unlatch.simcore.files import report_unwritable
+from unlatch.simcore.files import report_unwritable, user_path
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame, take_annotated_frame
 from unlatch.simcore.sim.annotators.config import AnnotationCfg
@@ -84,7 +84,7 @@ def label(data_set: DataSet, cfg: LabelCfg, request: Request | None = None) -> L
     episode_cfg = config_of(data_set)
     settings = read_render_settings(episode_cfg, cfg.cameras, request=request)
     seen_cfg = with_cameras(episode_cfg, settings.cameras)
-    out = Path(str(cfg.out)).expanduser().absolute()
+    out = user_path(str(cfg.out)).absolute()
     with _open_draft(out) as draft:
         writer = _LabelWriter(draft, [camera.name for camera in settings.cameras], annotation_cfg)
         for number in numbers:
