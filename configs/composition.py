@@ -35,8 +35,10 @@ from unlatch.configs.overrides import (
     apply_list_override,
     explain_list_error,
     find_misspelt_key,
+    keep_texts,
     parse_override,
     quote_text,
+    quote_where_needed,
     separate_list_overrides,
 )
 from unlatch.configs.peer_tasks.peer_file import explain_peer_task
@@ -86,6 +88,9 @@ class Request:
     given: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Content by group, used in place of a file. That of `task` is a whole task file, which may set other groups."""
 
+    def __post_init__(self) -> None:
+        self.overrides = [quote_where_needed(text) for text in self.overrides]
+
 
 def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
     """Composes one configuration from a primary YAML file, named without suffix, and the dataclass of the whole.
@@ -96,7 +101,7 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
     _store_schema(primary, schema)
     check_unique_names()
     try:
-        plain, in_lists = separate_list_overrides(request.overrides)
+        plain, in_lists = separate_list_overrides(keep_texts(request.overrides, schema))
     except ConfigError as exc:  # the path of a file stands alone
         raise explain_peer_task(request.overrides, request.config_dirs) or exc from exc
     plain = [*_register_given(request.given), *plain]

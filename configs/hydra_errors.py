@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import shlex
 from collections.abc import Sequence
 from typing import Any, get_type_hints
 
@@ -122,13 +123,19 @@ def _explain_unreadable_override(exc: OverrideParseException) -> ConfigError:
     reason = (
         f"its key '{key}' has {', '.join(repr(character) for character in odd)}, which keys cannot have"
         if odd
-        else "its value has unmatched brackets, braces or quotes"
+        else "its value has unmatched brackets, braces or quotes, or a mapping in it has texts that need quotes"
     )
     return ConfigError(
-        f"'{exc.override}' cannot be read: {reason}. Expected key=value, with quotes around values with spaces "
-        "or commas.",
+        f"'{exc.override}' cannot be read: {reason}. Expected key=value; a text with commas, brackets or quotes in it "
+        f"is written as {_quoted_word(key, 'a, b')}.",
         override=exc.override,
     )
+
+
+def _quoted_word(key: str, value: str) -> str:
+    """Returns an override of a text as it is typed in a shell, which takes one pair of the quotes away."""
+    text = value.replace("'", "").replace('"', "")
+    return shlex.quote(f'{key}="{text}"')
 
 
 def _explain_yaml_error(exc: MarkedYAMLError) -> ConfigError:
@@ -215,11 +222,11 @@ def _explain_composition_error(text: str) -> ConfigError:
             available=names,
         )
     if found := _AMBIGUOUS.search(text):
-        is_group = found[1].partition("=")[0] in group_names()
+        key, _, value = found[1].partition("=")
+        forms = f"; a list is written as {shlex.quote(f'{key}=[{value}]')}, a text as {_quoted_word(key, value)}"
         return ConfigError(
-            f"'{found[1]}' has several values. "
-            f"{'Name one' if is_group else 'Write [a,b] for a list, quotes for a text with commas'}, "
-            "or add -m to run them one after the other.",
+            f"'{found[1]}' has several values. Expected one. `unlatch collect -m` and `evaluate -m` run several one "
+            f"after the other{'' if key in group_names() else forms}. Name one.",
             override=found[1],
         )
     if (found := _NOT_OVERRIDDEN.search(text)) and (read := _MISPLACED_GROUP.match(found[1])):

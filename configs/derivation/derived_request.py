@@ -15,6 +15,7 @@ from unlatch.configs.composition import Request, compose_config, to_plain
 from unlatch.configs.config_files import option_names
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.derivation.derived_task import derive_task, derive_task_for_any
+from unlatch.configs.overrides import unquote_text
 from unlatch.objects.annotate.source import UNKNOWN_CATEGORY, find_urdf, read_category
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.importers.made_urdf import needs_urdf
@@ -94,14 +95,8 @@ def _split_choices(overrides: Sequence[str]) -> tuple[dict[str, str], list[str]]
         if match is None:
             rest.append(text)
         else:
-            choices[match["key"]] = _strip_quotes(match["value"])
+            choices[match["key"]] = unquote_text(match["value"])
     return choices, rest
-
-
-def _strip_quotes(value: str) -> str:
-    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
-        return value[1:-1].replace(f"\\{value[0]}", value[0])
-    return value
 
 
 def _read_openness(choices: Mapping[str, str]) -> float | str | None:

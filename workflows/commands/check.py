@@ -94,7 +94,7 @@ def main(arguments: list[str]) -> int:
 
 def _check_task(arguments: list[str]) -> int:
     """Composes a configuration, loads its objects and checks that they fit together; plans nothing."""
-    line = parse_command_line(arguments)
+    line = parse_command_line(arguments, command="check")
     loaded = runs.load_config("collect", CollectCfg, line.overrides, config_dirs=line.config_dirs)
     check_assets(loaded.cfg)
     for notice in loaded.notices:

@@ -37,7 +37,7 @@ def main(arguments: list[str]) -> int:
     if arguments and arguments[0] == "data" and len(arguments) <= 2:
         folders = data_sets_below(Path(arguments[1] if len(arguments) == 2 else "data"))
         return _print_rows([(str(path), describe_data_set(path)) for path in folders])
-    line = parse_command_line(arguments)
+    line = parse_command_line(arguments, command="list")
     if len(line.overrides) != 1 or line.overrides[0] not in LISTS:
         got = " ".join(arguments)
         known = ", ".join([*LISTS, "data [FOLDER]"])

@@ -21,6 +21,7 @@ from unlatch.skills.strategies.ranking import derivable_skill
 from unlatch.workflows.assets.new_robot import NewRobotCfg, new_robot
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
+from unlatch.workflows.cli.command_line import is_pair
 from unlatch.workflows.cli.console import OK, print_line
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.loading import load
@@ -56,7 +57,7 @@ class NewTaskCfg(NewCfg):
 @command
 def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    words = [argument for argument in arguments if "=" not in argument and not argument.startswith("-")]
+    words = [argument for argument in arguments if not is_pair(argument) and not argument.startswith("-")]
     pairs = [argument for argument in arguments if argument not in words]
     if words[:1] == ["robot"]:
         return _write_robot(words, pairs)

@@ -46,9 +46,7 @@ class StudioCfg:
 @command
 def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    line = parse_command_line(arguments)
-    if line.multirun or line.show:
-        raise ConfigError("studio edits one task, and has neither -m nor --cfg. Remove the flag.")
+    line = parse_command_line(arguments, command="studio")
     names = [item.name for item in fields(StudioCfg)]
     own = [text for text in line.overrides if text.partition("=")[0] in names]
     document = find_document([text for text in line.overrides if text not in own], line.config_dirs)
