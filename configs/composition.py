@@ -44,6 +44,7 @@ from unlatch.configs.overrides import (
 from unlatch.configs.peer_tasks.peer_file import explain_peer_task
 from unlatch.configs.plugin_source import PLUGIN_SCHEME, SCHEMA_SUFFIX, PluginSource
 from unlatch.configs.schema import hydra_schema
+from unlatch.configs.yaml_file import YAML_SCHEME, YamlFolder
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, unknown_name
 from unlatch.simcore.files import user_path
@@ -73,7 +74,7 @@ class UnlatchSearchPath(SearchPathPlugin):
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
         """Adds to the search path; Hydra calls it when it starts."""
         for folder in plugin_folders():
-            search_path.append(provider=folder.origin, path=f"file://{folder.path}")
+            search_path.append(provider=folder.origin, path=f"{YAML_SCHEME}://{folder.path}")
         search_path.append(provider="plugins", path=f"{PLUGIN_SCHEME}://")
 
 
@@ -204,6 +205,7 @@ def _store_empty_config() -> None:
     """Registers an empty primary configuration, for composing groups alone."""
     ConfigStore.instance().store(name=_EMPTY_CONFIG, node={})
     Plugins.instance().register(PluginSource)
+    Plugins.instance().register(YamlFolder)
     Plugins.instance().register(UnlatchSearchPath)
 
 
@@ -219,7 +221,7 @@ def _search_path(folders: Sequence[str]) -> list[str]:
     if not folders:
         return []
     check_own_folders(folders)
-    paths = [quote_text(f"file://{user_path(folder).absolute()}") for folder in folders]
+    paths = [quote_text(f"{YAML_SCHEME}://{user_path(folder).absolute()}") for folder in folders]
     return [f"hydra.searchpath=[{','.join(paths)}]"]
 
 

@@ -13,7 +13,7 @@ import yaml
 
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, DuplicateEntryError
-from unlatch.simcore.files import user_path
+from unlatch.simcore.files import read_text, user_path
 from unlatch.simcore.missing_value import MISSING
 from unlatch.simcore.registry import Catalog, installed_entry_points
 
@@ -64,7 +64,7 @@ def option_names(group: str) -> list[str]:
 def camera_names() -> list[str]:
     """Returns the sorted options of the group `sensor` that are cameras, without the other sensors."""
     files = yaml_files("sensor").items()
-    return [name for name, path in files if not _OTHER_SENSOR.search(path.read_text(encoding="utf-8"))]
+    return [name for name, path in files if not _OTHER_SENSOR.search(read_text(path))]
 
 
 def default_option(group: str) -> str | None:

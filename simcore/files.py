@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 import shutil
@@ -28,6 +29,41 @@ def user_path(path: str | Path) -> Path:
             "Write it out, or set HOME."
         )
     return found
+
+
+def read_text(file: Path) -> str:
+    """Returns the text of a file in UTF-8, with or without a byte order mark, or in UTF-16 with one.
+
+    Every line ends with a line feed, whatever it ended with in the file.
+
+    Raises:
+        ConfigError: It has another encoding; the message names the line.
+        OSError: It cannot be read.
+    """
+    return decode_text(file.read_bytes(), name=str(file))
+
+
+def decode_text(data: bytes, *, name: str) -> str:
+    """Returns bytes as a text, see `read_text`; `name` names them in errors.
+
+    Raises:
+        ConfigError: They have another encoding.
+    """
+    encoding = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as exc:
+        line = data.count(b"\n", 0, exc.start) + 1
+        raise ConfigError(
+            f"{name}, line {line}: the byte 0x{data[exc.start]:02x} is no {encoding.removesuffix('-sig').upper()}. "
+            "Expected a text in UTF-8. Save the file in this encoding."
+        ) from exc
+    if "\0" in text:
+        raise ConfigError(
+            f"{name}, line {text.count(chr(10), 0, text.index(chr(0))) + 1}: it has NUL characters, as other encodings "
+            "or damaged files have. Expected a text in UTF-8. Save the file in this encoding."
+        )
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def home_folder() -> Path | None:

@@ -235,7 +235,7 @@ def read_text(path: Path) -> str:
         return ""
     if path.stat().st_size > _MAX_TEXT_BYTES:
         raise AssetError(f"{path}: more than {_MAX_TEXT_BYTES} bytes.", path=str(path))
-    return path.read_text(encoding="utf-8", errors="replace")
+    return path.read_text(encoding="utf-8-sig", errors="replace")
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -18,7 +18,8 @@ from unlatch.workflows.runs.schema import CollectCfg
 
 TEXTS = (
     """
-/data/lr=0.1|~/data|~ann/data|ü|日本/データ|😀|a b|a#b|#1|run[1]|(x)|f(x)|Ann's|a"b|C:\\data|a\\|a:b|x y=z|a{b}|a;b&c|<x>|`x`|!x|+x|--x
+/data/lr=0.1|~/data|~ann/data|ü|日本/データ|😀|a b|a#b|#1|run[1]|(x)|f(x)|Ann's|a"b
+C:\\data|a\\|a:b|x y=z|a{b}|a;b&c|<x>|`x`|!x|+x|--x
 a^b|50%|@x|*.x|1e5|1_000|true|007|-1|0x10|2024-01-01|=|==|a=b=c|$HOME/x|\u00a0x
 """.replace("\n", "|")
     .strip("|")

@@ -213,7 +213,7 @@ def _partnet_scale(path: Path) -> float:
     if path.name != PARTNET_URDF:
         return 1.0
     try:
-        value = json.loads((path.parent / "info.json").read_text(encoding="utf-8")).get("scale")
+        value = json.loads((path.parent / "info.json").read_text(encoding="utf-8-sig")).get("scale")
     except (OSError, ValueError, RecursionError, AttributeError):
         return 1.0
     return float(value) if isinstance(value, (int, float)) and 0.001 <= value <= 100.0 else 1.0

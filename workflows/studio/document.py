@@ -13,7 +13,7 @@ import yaml
 from unlatch.configs.config_files import group_names, option_names, yaml_files
 from unlatch.configs.derivation.derived_request import check_derivable, describe_object_path, is_object_path
 from unlatch.simcore.errors import ConfigError, unknown_name
-from unlatch.simcore.files import user_path, write_whole_file
+from unlatch.simcore.files import read_text, user_path, write_whole_file
 from unlatch.workflows.studio.yaml_edit import KeyPath, parse_key, read_tree, remove_value, set_value, value_at
 
 PACKAGE = "# @package _global_"
@@ -172,11 +172,9 @@ def open_document(path: str | Path) -> TaskDocument:
     try:
         if file.stat().st_size > MAX_BYTES:
             raise ConfigError(f"{file} has more than {MAX_BYTES} bytes. Expected a task file. Name another.")
-        text = file.read_bytes().decode()
+        text = read_text(file)
     except OSError as exc:
         raise ConfigError(f"{file} cannot be read: {exc.strerror}. Check the path.") from exc
-    except UnicodeDecodeError as exc:
-        raise ConfigError(f"{file} is not a text in UTF-8. Expected a task file. Name another.") from exc
     document = TaskDocument(text, file)
     document._saved = text
     return document
