@@ -16,6 +16,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import home_folder, user_path
 from unlatch.workflows.cli.command import run_guarded
 
+ROOT = Path(__file__).resolve().parents[3]
 LATIN_1 = os.fsdecode("tür".encode("latin-1"))
 """A name from a file system or an archive in Latin-1, as Python reads it: one byte of it is no UTF-8."""
 NAMES = ["日本", "a b", "Ann's", "lr=0.1", "#1", "[x]", "ü,ö", "a\nb"]
@@ -80,7 +81,7 @@ def test_a_text_that_is_no_name_of_a_file_stays_a_bug(capsys: pytest.CaptureFixt
 @pytest.mark.parametrize("encoding", ["utf-8:strict", "ascii", "latin-1"])
 def test_a_terminal_of_any_encoding_gets_the_message(encoding: str, tmp_path: Path):
     words = [sys.executable, "-m", "unlatch", "list", f"日本{LATIN_1}"]
-    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": encoding}
     done = subprocess.run(words, env=environment, cwd=tmp_path, capture_output=True, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith(b"unlatch: list ")
@@ -90,7 +91,7 @@ def test_a_terminal_of_any_encoding_gets_the_message(encoding: str, tmp_path: Pa
 def test_a_folder_whose_name_is_not_utf_8_works_and_is_printed_as_it_is(tmp_path: Path):
     urdf = put(tmp_path / LATIN_1)
     words = [sys.executable, "-m", "unlatch", "annotate", str(urdf), "picture=false"]
-    environment = {**os.environ, "PYTHONIOENCODING": "utf-8:strict"}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8:strict"}
     done = subprocess.run(words, env=environment, cwd=tmp_path, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     assert os.fsencode(urdf.with_name("articulation.yaml")) in done.stdout
