@@ -19,7 +19,7 @@ from typing import Any
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.file_lock import locked_folder
 from unlatch.simcore.files import home_folder, user_path
-from unlatch.simcore.worker_number import WORKER_VARIABLE
+from unlatch.simcore.native_output import WORKER_VARIABLE
 
 logger = logging.getLogger(__name__)
 

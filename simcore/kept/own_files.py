@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from unlatch.simcore.cache import CACHE_VARIABLE, OWN_MODE, cache_root
-from unlatch.simcore.worker_number import speaks_for_all
+from unlatch.simcore.native_output import speaks_for_all
 
 logger = logging.getLogger(__name__)
 

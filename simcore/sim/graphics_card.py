@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.worker_number import WORKER_VARIABLE
+from unlatch.simcore.native_output import WORKER_VARIABLE
 
 CARD_VARIABLE = "UNLATCH_CARD"
 """The environment variable with the number of the card that every process draws on."""
