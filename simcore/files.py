@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 import re
+import shlex
 import shutil
 import stat
 from collections.abc import Iterable, Iterator
@@ -29,6 +30,13 @@ def user_path(path: str | Path) -> Path:
             "Write it out, or set HOME."
         )
     return found
+
+
+def path_word(path: str | Path) -> str:
+    """Returns a path as one word of a command in a shell that commands of Unlatch read as a path."""
+    text = str(path)
+    # `lr=0.1` would be a key, and `-x` a flag
+    return shlex.quote(f"./{text}" if text.startswith("-") or "=" in text.partition("/")[0] else text)
 
 
 def read_text(file: Path) -> str:

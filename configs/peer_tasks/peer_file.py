@@ -9,7 +9,7 @@ from typing import Any
 from unlatch.configs.config_files import yaml_files
 from unlatch.configs.setting_file import read_yaml_tree
 from unlatch.simcore.errors import ConfigError, SimCoreError
-from unlatch.simcore.files import user_path
+from unlatch.simcore.files import path_word, user_path
 
 INTERNDATA, GENSIM2 = "InternDataEngine", "GenSim2"
 
@@ -56,7 +56,8 @@ def explain_peer_task(overrides: Sequence[str], config_dirs: Sequence[str]) -> C
         peer = peer_of(read_yaml_tree(file))
         if peer is not None:
             return ConfigError(
-                f"{word} is a task file of {peer}. Expected a task of Unlatch. Convert it first: unlatch import {file}",
+                f"{word} is a task file of {peer}. Expected a task of Unlatch. Convert it first: "
+                f"unlatch import {path_word(file)}",
                 key="task",
             )
         if is_path:

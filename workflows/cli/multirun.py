@@ -13,7 +13,7 @@ from rich.table import Table
 
 from unlatch.configs.overrides import override_key
 from unlatch.simcore.errors import ConfigError, close_matches, count_noun
-from unlatch.simcore.files import user_path
+from unlatch.simcore.files import path_word, user_path
 from unlatch.workflows.cli.command_line import CommandLine
 from unlatch.workflows.cli.composed_configs import load_configs
 from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, print_note, result_console
@@ -175,8 +175,8 @@ def launch_jobs(command: str, jobs: Sequence[LoadedConfig[Any]], folder: Path, *
         todo = [replace(job, arguments=(*job.arguments, f"workers={each}")) for job in todo]
     written = write_jobs(folder, todo)
     print_note(
-        f"{count_noun(len(todo), 'job')} by {cfg.name}; `unlatch watch {folder}` shows them, {folder / LOGS} has "
-        "their output"
+        f"{count_noun(len(todo), 'job')} by {cfg.name}; `unlatch watch {path_word(folder)}` shows them, "
+        f"{folder / LOGS} has their output"
     )
     codes = launcher.launch(written, len(todo), cfg.settings, at_once=cfg.jobs_at_once, notify=print_note)
     _print_jobs(todo, codes, folder)

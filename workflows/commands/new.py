@@ -15,7 +15,7 @@ from unlatch.configs.config_files import yaml_files
 from unlatch.configs.derivation.derived_request import describe_object_path, is_object_path
 from unlatch.robots.hand_shape import describe_direction, describe_hand_frame
 from unlatch.simcore.errors import ConfigError, close_matches, describe_choices
-from unlatch.simcore.files import user_path
+from unlatch.simcore.files import path_word, user_path
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.strategies.ranking import derivable_skill
 from unlatch.workflows.assets.new_robot import NewRobotCfg, new_robot
@@ -92,7 +92,7 @@ def _write_task(name: str, cfg: NewTaskCfg) -> int:
     _write_files({file: text})
     folder = file.parent.parent
     print_line(f"task: {file}")
-    print_line(f"next: unlatch collect task={name} --config-dir {folder} episodes=4 out=data/{name}")
+    print_line(f"next: unlatch collect task={name} --config-dir {path_word(folder)} episodes=4 out=data/{name}")
     return OK
 
 
@@ -173,7 +173,7 @@ def _write_plugin(name: str, cfg: NewCfg, *, with_object: bool) -> int:
         files[package / "configs" / "object" / f"{words['object']}.yaml"] = _fill_template("object", words)
     _write_files(files)
     print_line(f"{'plugin' if with_object else 'skill'}: {folder}, {len(files)} files; what to change is marked CHANGE")
-    print_line(f"next: pip install -e {folder}")
+    print_line(f"next: pip install -e {path_word(folder)}")
     print_line(f"      unlatch collect task={task} episodes=4 out=data/{name}")
     return OK
 
@@ -205,7 +205,9 @@ def _write_robot(words: Sequence[str], pairs: Sequence[str]) -> int:
         print_line(f"held still: {', '.join(made.still[:_MOST_NAMED])}{more}")
     print_line(f"look up in the data sheet: {', '.join(made.remarks)}")
     print_line(f"wrote {made.yaml_file} and {made.picture}; check the picture, then:")
-    print_line(f"  unlatch collect task=open_drawer robot={name} --config-dir {cfg.out} episodes=10 out=data/{name}")
+    print_line(
+        f"  unlatch collect task=open_drawer robot={name} --config-dir {path_word(cfg.out)} episodes=10 out=data/{name}"
+    )
     return OK
 
 
