@@ -6,6 +6,7 @@ This uses Hydra's compose API, not its application runner: it writes nothing, ch
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -121,15 +122,17 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
                     _read_named_sensors(cfg, search_path, key)
     except (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as exc:
         peer = explain_peer_task(request.overrides, request.config_dirs)
-        raise peer or find_misspelt_key(plain, schema) or _explain_missing_skill(plain, explain_error(exc)) from exc
+        raise peer or find_misspelt_key(plain, schema) or _explain_missing_skill(request, explain_error(exc)) from exc
     except (TypeError, ValueError) as exc:  # Hydra's errors for a word as list index, or a key without a name
         raise explain_list_error(plain, exc) from exc
     return cfg
 
 
-def _explain_missing_skill(overrides: Sequence[str], error: ConfigError) -> ConfigError:
+def _explain_missing_skill(request: Request, error: ConfigError) -> ConfigError:
     """Returns the error, or a better one if an object is named without a skill."""
-    named = [text for text in overrides if text.startswith("object=")]
+    given = request.given.get("object", {}).get("root")
+    named = [shlex.quote(f"object={given}")] if given else []
+    named += [text for text in request.overrides if text.startswith("object=")]
     if error.values.get("key") != "task" or not named:
         return error
     return ConfigError(

@@ -13,7 +13,7 @@ import yaml
 
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, DuplicateEntryError
-from unlatch.simcore.files import read_text, user_path
+from unlatch.simcore.files import path_word, read_text, user_path
 from unlatch.simcore.missing_value import MISSING
 from unlatch.simcore.registry import Catalog, installed_entry_points
 
@@ -132,7 +132,7 @@ def check_own_folders(folders: Sequence[str]) -> None:
         if is_group and not any((folder / group).is_dir() for group in groups):
             raise ConfigError(
                 f"--config-dir {folder} is a folder of one group. Expected its parent folder. "
-                f"Use --config-dir {folder.parent}."
+                f"Use --config-dir {path_word(folder.parent)}"
             )
         for group in groups:
             own = sorted((folder / group).glob("*.yaml"))

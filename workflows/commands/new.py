@@ -205,9 +205,8 @@ def _write_robot(words: Sequence[str], pairs: Sequence[str]) -> int:
         print_line(f"held still: {', '.join(made.still[:_MOST_NAMED])}{more}")
     print_line(f"look up in the data sheet: {', '.join(made.remarks)}")
     print_line(f"wrote {made.yaml_file} and {made.picture}; check the picture, then:")
-    print_line(
-        f"  unlatch collect task=open_drawer robot={name} --config-dir {path_word(cfg.out)} episodes=10 out=data/{name}"
-    )
+    where = f"robot={name} --config-dir {path_word(cfg.out)}"
+    print_line(f"  unlatch collect task=open_drawer {where} episodes=10 out=data/{name}")
     return OK
 
 
