@@ -60,10 +60,11 @@ class _Handler(ScenePageHandler):
         """Does one action: `{"action": NAME, ...}`; answers `{}` or `{"error": MESSAGE}`."""
         length = self.headers.get("Content-Length", "")
         kind = self.headers.get("Content-Type", "").partition(";")[0]
-        # a page of another site can send forms, but no JSON
-        if not self.is_allowed() or kind != "application/json":
+        if not self.is_allowed():
+            return
+        if kind != "application/json":  # a page of another site can send forms, but no JSON
             self.close_connection = True
-            self.send_error(HTTPStatus.FORBIDDEN)
+            self.send_error(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Expected an action as application/json")
         elif not length.isdigit() or int(length) > _MAX_BYTES:
             self.close_connection = True
             self.send_error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)

@@ -104,7 +104,7 @@ def test_a_page_of_another_site_can_do_nothing(server):
     assert ask(server, "/action", body=action("run"), Origin=foreign)[0] == 403
     assert ask(server, "/scene/", Origin=foreign)[0] == 403
     form = "application/x-www-form-urlencoded"
-    assert ask(server, "/action", body=action("run"), Content_Type=form)[0] == 403
+    assert ask(server, "/action", body=action("run"), Content_Type=form)[0] == 415
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,9 @@ def test_a_wrong_cookie_is_no_token(server, cookie):
 
 def test_an_action_without_the_token_changes_nothing(server, tmp_path):
     target = tmp_path / "task" / "stolen.yaml"
-    assert ask(server, "/action", body=action("save", path=str(target)), knows=False)[0] == 403
+    status, _, content = ask(server, "/action", body=action("save", path=str(target)), knows=False)
+    assert status == 403
+    assert "Open the whole address" in content
     assert ask(server, "/action?token=a-secret", body=action("save", path=str(target)), knows=False)[0] == 403
     assert not target.exists()
 

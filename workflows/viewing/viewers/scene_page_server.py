@@ -22,7 +22,7 @@ from unlatch.workflows.viewing.viewers.viser_scene import start_viser, stop_vise
 
 SCENE = "/scene"
 """Path below which viser is reached."""
-_NEEDS_TOKEN = "Open the whole address that the command has printed, which ends with ?token=..."
+_NEEDS_TOKEN = "Open the whole address that the command has printed, with the token at its end"
 _OTHER_SITE = "This page opens at the address that the command has printed, not under another name or from another page"
 
 
@@ -66,18 +66,14 @@ class ScenePageHandler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Answers one request."""
         url = urlsplit(f"/{self.path.lstrip('/')}")  # `//name` would be a host
-        if not self._is_from_here():
-            self.send_error(HTTPStatus.FORBIDDEN, _OTHER_SITE)
-        elif self._is_token((query := dict(parse_qsl(url.query))).pop("token", "")):
+        if self._is_from_here() and self._is_token((query := dict(parse_qsl(url.query))).pop("token", "")):
             self.send_response(HTTPStatus.SEE_OTHER)
             # not SameSite=Strict: the address may be opened from a chat or a terminal in the browser
             self.send_header("Set-Cookie", f"{self.server.cookie}={self.server.token}; HttpOnly; SameSite=Lax; Path=/")
             self.send_header("Location", urlunsplit(("", "", url.path, urlencode(query), "")))
             self.send_header("Content-Length", "0")
             self.end_headers()
-        elif not self._has_cookie():
-            self.send_error(HTTPStatus.FORBIDDEN, _NEEDS_TOKEN)
-        else:
+        elif self.is_allowed():
             self.answer_page(url)
 
     def answer_page(self, url: SplitResult) -> None:
@@ -85,8 +81,12 @@ class ScenePageHandler(BaseHTTPRequestHandler):
         raise NotImplementedError
 
     def is_allowed(self) -> bool:
-        """Returns whether a request knows the token and comes from the page itself."""
-        return self._is_from_here() and self._has_cookie()
+        """Returns whether a request knows the token and comes from the page itself; else answers with the reason."""
+        reason = _OTHER_SITE if not self._is_from_here() else "" if self._has_cookie() else _NEEDS_TOKEN
+        if reason:
+            self.close_connection = True  # the body of the request is not read
+            self.send_error(HTTPStatus.FORBIDDEN, reason)
+        return not reason
 
     def log_message(self, format: str, *args: Any) -> None:
         """Logs nothing: a page asks again and again."""
