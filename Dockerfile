@@ -12,7 +12,7 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=build /wheels /wheels
 RUN pip install --no-cache-dir /wheels/*.whl
-# any user may write these two folders, so that `docker run --user` works
+# any user may write these two folders, so that `docker run --user` works; the `1` lets nobody replace files of others
 RUN useradd --create-home --uid 1000 unlatch && mkdir -m 1777 /work /cache
 ENV UNLATCH_CACHE_DIR=/cache MPLCONFIGDIR=/cache/matplotlib
 USER unlatch

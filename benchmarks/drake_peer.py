@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from kpam_problems import angles_of, seeds_of
 
+from unlatch.simcore.extras import install_command
+
 Array = np.ndarray
 
 _LINK = (
@@ -35,7 +37,7 @@ class DrakePeer:
         try:
             import pydrake.all as drake
         except ImportError as exc:
-            raise SystemExit("The peer needs Drake: pip install 'unlatch[bench]', or run with drake=false.") from exc
+            raise SystemExit(f"The peer needs Drake: {install_command('bench')}, or run with drake=false.") from exc
         self.drake = drake
         self.common = common
         plant = drake.MultibodyPlant(0.0)

@@ -97,7 +97,8 @@ failures.
 The rules that derive a grasp were written on the 56 PartNet-Mobility objects below, so their rate does not say how well
 unknown objects work. An outside audit ran version 0.2.0 on 137 objects of the same data set that nobody here has, five
 episodes of each skill with one fixed seed: 1,078 of 1,217 episodes succeeded (88.6 %, 86.7 to 90.2 %). In categories
-that are also among the 56, 858 of 917 succeeded, in others 220 of 300. Most objects either always succeed or always fail.
+that are also among the 56, 858 of 917 succeeded, in others 220 of 300. Most objects either always succeed or always
+fail.
 """
 
 

@@ -6,10 +6,10 @@ This uses Hydra's compose API, not its application runner: it writes nothing, ch
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from hydra import compose, initialize_config_dir
@@ -36,15 +36,19 @@ from unlatch.configs.overrides import (
     apply_list_override,
     explain_list_error,
     find_misspelt_key,
+    keep_texts,
     parse_override,
     quote_text,
+    quote_where_needed,
     separate_list_overrides,
 )
 from unlatch.configs.peer_tasks.peer_file import explain_peer_task
 from unlatch.configs.plugin_source import PLUGIN_SCHEME, SCHEMA_SUFFIX, PluginSource
 from unlatch.configs.schema import hydra_schema
+from unlatch.configs.yaml_file import YAML_SCHEME, YamlFolder
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, unknown_name
+from unlatch.simcore.files import user_path
 
 SENSOR_GROUP = "sensor"
 """Group of the YAML files that an entry of `sensors` may name."""
@@ -71,7 +75,7 @@ class UnlatchSearchPath(SearchPathPlugin):
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
         """Adds to the search path; Hydra calls it when it starts."""
         for folder in plugin_folders():
-            search_path.append(provider=folder.origin, path=f"file://{folder.path}")
+            search_path.append(provider=folder.origin, path=f"{YAML_SCHEME}://{folder.path}")
         search_path.append(provider="plugins", path=f"{PLUGIN_SCHEME}://")
 
 
@@ -86,6 +90,9 @@ class Request:
     given: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Content by group, used in place of a file. That of `task` is a whole task file, which may set other groups."""
 
+    def __post_init__(self) -> None:
+        self.overrides = [quote_where_needed(text) for text in self.overrides]
+
 
 def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
     """Composes one configuration from a primary YAML file, named without suffix, and the dataclass of the whole.
@@ -96,7 +103,7 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
     _store_schema(primary, schema)
     check_unique_names()
     try:
-        plain, in_lists = separate_list_overrides(request.overrides)
+        plain, in_lists = separate_list_overrides(keep_texts(request.overrides, schema))
     except ConfigError as exc:  # the path of a file stands alone
         raise explain_peer_task(request.overrides, request.config_dirs) or exc from exc
     plain = [*_register_given(request.given), *plain]
@@ -116,16 +123,18 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
     except (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as exc:
         peer = explain_peer_task(request.overrides, request.config_dirs)
         raise (
-            peer or find_misspelt_key(plain, schema) or _explain_missing_skill(plain, explain_error(exc, schema))
+            peer or find_misspelt_key(plain, schema) or _explain_missing_skill(request, explain_error(exc, schema))
         ) from exc
     except (TypeError, ValueError) as exc:  # Hydra's errors for a word as list index, or a key without a name
         raise explain_list_error(plain, exc) from exc
     return cfg
 
 
-def _explain_missing_skill(overrides: Sequence[str], error: ConfigError) -> ConfigError:
+def _explain_missing_skill(request: Request, error: ConfigError) -> ConfigError:
     """Returns the error, or a better one if an object is named without a skill."""
-    named = [text for text in overrides if text.startswith("object=")]
+    given = request.given.get("object", {}).get("root")
+    named = [shlex.quote(f"object={given}")] if given else []
+    named += [text for text in request.overrides if text.startswith("object=")]
     if error.values.get("key") != "task" or not named:
         return error
     return ConfigError(
@@ -201,6 +210,7 @@ def _store_empty_config() -> None:
     """Registers an empty primary configuration, for composing groups alone."""
     ConfigStore.instance().store(name=_EMPTY_CONFIG, node={})
     Plugins.instance().register(PluginSource)
+    Plugins.instance().register(YamlFolder)
     Plugins.instance().register(UnlatchSearchPath)
 
 
@@ -216,7 +226,7 @@ def _search_path(folders: Sequence[str]) -> list[str]:
     if not folders:
         return []
     check_own_folders(folders)
-    paths = [quote_text(f"file://{Path(folder).expanduser().absolute()}") for folder in folders]
+    paths = [quote_text(f"{YAML_SCHEME}://{user_path(folder).absolute()}") for folder in folders]
     return [f"hydra.searchpath=[{','.join(paths)}]"]
 
 

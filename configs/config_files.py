@@ -13,6 +13,7 @@ import yaml
 
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, DuplicateEntryError
+from unlatch.simcore.files import path_word, read_text, user_path
 from unlatch.simcore.missing_value import MISSING
 from unlatch.simcore.registry import Catalog, installed_entry_points
 
@@ -69,7 +70,7 @@ def own_option_names(group: str) -> list[str]:
 def camera_names() -> list[str]:
     """Returns the sorted options of the group `sensor` that are cameras, without the other sensors."""
     files = yaml_files("sensor").items()
-    return [name for name, path in files if not _OTHER_SENSOR.search(path.read_text(encoding="utf-8"))]
+    return [name for name, path in files if not _OTHER_SENSOR.search(read_text(path))]
 
 
 def default_option(group: str) -> str | None:
@@ -117,7 +118,7 @@ def yaml_files(group: str, own: Sequence[str] = ()) -> dict[str, Path]:
                 name=name,
             )
     for folder_of_user in own:
-        files.update({path.stem: path for path in (Path(folder_of_user).expanduser() / group).glob("*.yaml")})
+        files.update({path.stem: path for path in (user_path(folder_of_user) / group).glob("*.yaml")})
     return dict(sorted(files.items()))
 
 
@@ -127,7 +128,7 @@ def check_own_folders(folders: Sequence[str]) -> None:
     Raises:
         ConfigError: A file has such a name, or a folder does not exist.
     """
-    for folder in (Path(name).expanduser() for name in folders):
+    for folder in (user_path(name) for name in folders):
         if not folder.is_dir():
             raise ConfigError(
                 f"--config-dir {folder} is not a folder. Expected a folder of YAML files. Check the path."
@@ -137,7 +138,7 @@ def check_own_folders(folders: Sequence[str]) -> None:
         if is_group and not any((folder / group).is_dir() for group in groups):
             raise ConfigError(
                 f"--config-dir {folder} is a folder of one group. Expected its parent folder. "
-                f"Use --config-dir {folder.parent}."
+                f"Use --config-dir {path_word(folder.parent)}"
             )
         for group in groups:
             own = sorted((folder / group).glob("*.yaml"))

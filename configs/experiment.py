@@ -12,7 +12,9 @@ import yaml
 from unlatch.configs.config_files import yaml_files
 from unlatch.configs.dataclass_reader import wrong_type
 from unlatch.configs.overrides import override_key, quote_text
+from unlatch.configs.yaml_file import content_of
 from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.files import read_text
 
 GROUP = "experiment"
 KEY = "sweep"
@@ -52,11 +54,11 @@ def sweep_overrides(overrides: Sequence[str], config_dirs: Sequence[str]) -> lis
 
 def _axes_of_file(path: Path) -> dict[str, list[Any]]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
         content = yaml.safe_load(text)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+    except (OSError, ConfigError, RecursionError, yaml.YAMLError):
         return {}  # the composition reports what is wrong with the file
-    if not text.startswith(_PACKAGE):
+    if not content_of(text).startswith(_PACKAGE):
         raise ConfigError(f"Expected '{_PACKAGE}' as the very first line of {path}. Put it there.", key=GROUP)
     return read_sweep_axes(content.get(KEY) if isinstance(content, Mapping) else None)
 

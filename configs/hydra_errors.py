@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import shlex
 from collections.abc import Sequence
 from typing import Any, get_type_hints
 
@@ -131,13 +132,19 @@ def _explain_unreadable_override(exc: OverrideParseException) -> ConfigError:
     reason = (
         f"its key '{key}' has {', '.join(repr(character) for character in odd)}, which keys cannot have"
         if odd
-        else "its value has unmatched brackets, braces or quotes"
+        else "its value has unmatched brackets, braces or quotes, or a mapping in it has texts that need quotes"
     )
     return ConfigError(
-        f"'{exc.override}' cannot be read: {reason}. Expected key=value, with quotes around values with spaces "
-        "or commas.",
+        f"'{exc.override}' cannot be read: {reason}. Expected key=value; a text with commas, brackets or quotes in it "
+        f"is written as {_quoted_word(key, 'a, b')}.",
         override=exc.override,
     )
+
+
+def _quoted_word(key: str, value: str) -> str:
+    """Returns an override of a text as it is typed in a shell, which takes one pair of the quotes away."""
+    text = value.replace("'", "").replace('"', "")
+    return shlex.quote(f'{key}="{text}"')
 
 
 def _explain_yaml_error(exc: MarkedYAMLError) -> ConfigError:
@@ -240,19 +247,15 @@ def explain_several_values(override: str, schema: type | None) -> ConfigError:
     """Returns the error of an override such as `only=1,2` without `-m`; a key of a list is shown as `only=[1,2]`."""
     key, _, value = override.partition("=")
     hint, _ = split_optional(_find_type(schema, key))
-    if key in group_names():
-        advice = "Name one"
-    elif list_item_type(hint) is not None:
-        advice = f"{key} is a list: write {write_as_list(key, value)}"
-    elif hint is None:
-        advice = f"For a list write {write_as_list(key, value)}"
+    if list_item_type(hint) is not None:
+        advice = f"{key} is a list: write {write_as_list(key, value)}."
     else:
-        advice = "Give one"
-    if list_item_type(hint) is None:
-        advice += ", or add -m to run them one after the other"
-    if hint is str:
-        advice += "; a text with commas needs quotes"
-    return ConfigError(f"'{override}' has several values. {advice}.", key=key, override=override)
+        advice = "Give one. `unlatch collect -m` and `evaluate -m` run several one after the other."
+        if hint is None and key not in group_names():
+            advice += f" For a list write {write_as_list(key, value)}."
+        if hint is str:
+            advice += f" For a text with commas write {_quoted_word(key, value)}."
+    return ConfigError(f"'{override}' has several values. {advice}", key=key, override=override)
 
 
 def _find_type(schema: type | None, key: str) -> Any:

@@ -19,7 +19,9 @@ from unlatch.configs.config_files import config_dir, group_names
 from unlatch.configs.hydra_errors import explain_error
 from unlatch.configs.overrides import override_key
 from unlatch.configs.plugin_source import SCHEMA_SUFFIX, PluginSource
+from unlatch.configs.yaml_file import YAML_SCHEME, load_yaml
 from unlatch.robots.catalog import ROBOTS
+from unlatch.simcore.files import user_path
 from unlatch.simcore.registry import DISTRIBUTION
 
 DEFAULT = "default"
@@ -78,11 +80,11 @@ def _stated_keys(loader: ConfigLoader, own: Sequence[str], path: str, package: s
         content = OmegaConf.to_container(source.load_config(path).config, resolve=False)
         name = source.describe_origin(path) if isinstance(source, PluginSource) else _name_file(source.path, path)
     else:  # Hydra does not list folders of the command line as sources
-        files = [Path(folder).expanduser() / f"{path}.yaml" for folder in own]
+        files = [user_path(folder) / f"{path}.yaml" for folder in own]
         file = next((file for file in files if file.is_file()), None)
         if file is None:
             return
-        content, name = OmegaConf.to_container(OmegaConf.load(file), resolve=False), str(file)
+        content, name = OmegaConf.to_container(load_yaml(file), resolve=False), str(file)
     base = "" if package in ("", "_global_") else package
     for key, _ in iterate_leaves(content, base):
         if key != "defaults":
@@ -101,7 +103,7 @@ def _name_file(folder: str, path: str) -> str:
     """Returns the name of a file: relative to the repository for ours, the full path for others."""
     if path.endswith(SCHEMA_SUFFIX):
         return _DERIVED
-    file = Path(folder.removeprefix("file://")) / f"{path.removesuffix('.yaml')}.yaml"
+    file = Path(folder.removeprefix("file://").removeprefix(f"{YAML_SCHEME}://")) / f"{path.removesuffix('.yaml')}.yaml"
     ours = config_dir().parent
     return str(file.relative_to(ours)) if ours in file.parents else str(file)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
+from typing import Any, get_type_hints
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, ValueType
@@ -13,9 +14,15 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from unlatch.configs.config_files import group_names, option_names
 from unlatch.configs.hydra_errors import explain_error, explain_several_values
+from unlatch.configs.schema import split_optional
 from unlatch.simcore.errors import ConfigError, unknown_key
 
 _KEY = re.compile(r"(?P<prefix>\+{0,2}|~)(?P<key>[^=]*)(?P<rest>(=.*)?)\Z", re.DOTALL)
+_SIMPLE = re.compile(r"=[A-Za-z0-9_./:-]*\Z")
+"""Values that Hydra can read, without trying it."""
+_BRACKETS = {"[": "]", "{": "}", "(": ")"}
+_OPENING = "[{'\""
+"""What a list, a mapping or a text in quotes begins with."""
 _INDEX = re.compile(r"\[(\d+)\]")
 _LISTS = frozenset(
     {
@@ -88,7 +95,7 @@ def expand_sweep(overrides: Sequence[str]) -> list[list[str]]:
         ConfigError: An override cannot be read.
     """
     jobs: list[list[str]] = [[]]
-    for text in overrides:
+    for text in map(quote_where_needed, overrides):
         override = parse_override(text)
         if override.is_sweep_override():
             key = override.get_key_element()
@@ -105,8 +112,68 @@ def override_key(text: str) -> str:
 
 
 def quote_text(text: str) -> str:
-    """Returns a text in the quotes of Hydra's overrides."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    """Returns a text in the quotes of Hydra's overrides: only backslashes before a quote are doubled there."""
+    return "'" + re.sub(r"(\\*)('|\Z)", lambda found: 2 * found[1] + found[2].replace("'", "\\'"), text) + "'"
+
+
+def unquote_text(value: str) -> str:
+    """Returns the text that a value in quotes stands for, see `quote_text`; other values as they are."""
+    if len(value) < 2 or value[0] != value[-1] or value[0] not in "'\"":
+        return value
+    quote = value[0]
+    return re.sub(rf"(\\+)({quote}|\Z)", lambda found: found[1][: len(found[1]) // 2] + found[2], value[1:-1])
+
+
+def quote_where_needed(text: str) -> str:
+    """Returns an override whose value Hydra can read: it quotes a text that it cannot, such as `lr=0.1` or `~/data`.
+
+    The commas between the values of a sweep or of a list stay. Brackets and quotes that are not closed stay as they
+    are: Hydra's error is about them.
+    """
+    match = _KEY.match(text)
+    if match is None or not match["rest"] or _SIMPLE.match(match["rest"]):
+        return text
+    start = text.index("=") + 1
+    return text[:start] + _quote_value(text[start:])
+
+
+def _quote_value(value: str) -> str:
+    if _is_readable(value):
+        return value
+    if (pieces := _split_at_commas(value)) is None:
+        return value
+    if len(pieces) > 1:
+        return ",".join(map(_quote_value, pieces))
+    if value[0] == "[" and value[-1] == "]":
+        return f"[{','.join(map(_quote_value, _split_at_commas(value[1:-1]) or [value[1:-1]]))}]"
+    return value if value[0] in _OPENING else quote_text(value.strip(" \t"))
+
+
+def _is_readable(value: str) -> bool:
+    try:
+        OverridesParser.create().parse_overrides([f"key={value}"])
+    except HydraException:
+        return False
+    return True
+
+
+def _split_at_commas(value: str) -> list[str] | None:
+    """Splits a value at the commas outside of brackets and quotes; None if some of these are not closed."""
+    pieces, open_ones, start = [], "", 0
+    for place, character in enumerate(value):
+        begins = place == start or value[place - 1] in ",[{: "
+        if open_ones[-1:] in ("'", '"'):
+            open_ones = open_ones[:-1] if character == open_ones[-1] and value[place - 1] != "\\" else open_ones
+        elif character in "'\"" and begins:  # elsewhere it is an apostrophe
+            open_ones += character
+        elif character in _BRACKETS:
+            open_ones += _BRACKETS[character]
+        elif character == open_ones[-1:]:
+            open_ones = open_ones[:-1]
+        elif character == "," and not open_ones:
+            pieces.append(value[start:place])
+            start = place + 1
+    return None if open_ones else [*pieces, value[start:]]
 
 
 def parse_override(text: str) -> Override:
@@ -119,6 +186,27 @@ def parse_override(text: str) -> Override:
         return OverridesParser.create().parse_overrides([text])[0]
     except HydraException as exc:
         raise explain_error(exc) from exc
+
+
+def keep_texts(overrides: Sequence[str], schema: type) -> list[str]:
+    """Returns the overrides with quotes around values of keys that hold a text: `out=1e5` is the folder `1e5`."""
+    return [_quote_number(text, schema) for text in overrides]
+
+
+def _quote_number(text: str, schema: type) -> str:
+    key, equals, value = text.partition("=")
+    if not equals or not _holds_text(schema, override_key(text).split(".")):
+        return text
+    return f"{key}={quote_text(value)}" if isinstance(parse_override(text).value(), int | float) else text
+
+
+def _holds_text(schema: Any, parts: Sequence[str]) -> bool:
+    for part in parts:
+        hints = get_type_hints(schema) if is_dataclass(schema) else {}
+        if part not in hints:
+            return False
+        schema, _ = split_optional(hints[part])
+    return schema is str
 
 
 def separate_list_overrides(overrides: Sequence[str]) -> tuple[list[str], list[Override]]:

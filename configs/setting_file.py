@@ -13,7 +13,9 @@ from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
 from unlatch import configs
+from unlatch.configs.yaml_file import load_yaml
 from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.files import user_path
 from unlatch.solver.settings.fitness import find_misfit_motions, find_obstacles
 from unlatch.solver.settings.origin import HANDS, Origin
 from unlatch.solver.settings.peer_form import find_settings
@@ -96,15 +98,13 @@ def read_yaml_tree(path: str | Path) -> Any:
     Raises:
         ConfigError: It is not a readable YAML file.
     """
-    file = Path(path).expanduser()
+    file = user_path(path)
     if not file.is_file():
         raise ConfigError(f"{path} is not a file. Expected a YAML file. Check the path.", path=str(path))
     if file.stat().st_size > _MAX_BYTES:
         raise ConfigError(f"{path} has more than {_MAX_BYTES} bytes, too many for a configuration.", path=str(path))
     try:
-        return OmegaConf.to_container(OmegaConf.load(file), resolve=False)
-    except UnicodeDecodeError as exc:
-        raise ConfigError(f"{path} is not UTF-8 text. Expected a YAML file. Check the path.", path=str(path)) from exc
+        return OmegaConf.to_container(load_yaml(file), resolve=False)
     except (OmegaConfBaseException, YAMLError) as exc:
         message = configs.explain_error(exc).message  # it imports Hydra
         raise ConfigError(message if str(path) in message else f"{path}: {message}", path=str(path)) from exc

@@ -20,7 +20,8 @@ from unlatch.objects.carrying.region import Region
 from unlatch.objects.closing_forces import ClosingForces, read_closing_forces
 from unlatch.objects.fixed_handle import FixedHandle
 from unlatch.objects.mapping_reader import UNIT_TOLERANCE, MappingReader, readonly_vector, rounded, rounded_list
-from unlatch.simcore.errors import AssetError, close_matches
+from unlatch.simcore.errors import AssetError, ConfigError, close_matches
+from unlatch.simcore.files import read_text
 from unlatch.simcore.geometry import Pose
 
 Entry = TypeVar("Entry")
@@ -359,8 +360,10 @@ def read_articulation(path: Path | str) -> Articulation:
             raise AssetError(
                 f"{file}: {size} bytes, at most {MAX_ANNOTATION_BYTES} are read. Is this an annotation?", path=str(file)
             )
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as exc:
+        text = read_text(file)
+    except ConfigError as exc:
+        raise AssetError(exc.message, path=str(file)) from exc
+    except OSError as exc:
         raise AssetError(
             f"{file}: the annotation cannot be read ({exc}). Expected {ANNOTATION_FILE} beside the URDF.",
             path=str(file),

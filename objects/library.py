@@ -40,6 +40,7 @@ from unlatch.objects.validation import check_articulation
 from unlatch.simcore.cache import CACHE_VARIABLE, content_hash
 from unlatch.simcore.errors import count_noun
 from unlatch.simcore.file_cache import FileCache
+from unlatch.simcore.files import user_path
 from unlatch.simcore.geometry import turn_to_x
 from unlatch.simcore.registry import DISTRIBUTION
 from unlatch.simcore.scratch import scratch_files
@@ -216,7 +217,7 @@ def _folder_of_many(cfg: ObjectCfg) -> Path | None:
     """Returns the folder of URDFs that an object is drawn from; None if `root` is another path."""
     if cfg.source is not ObjectSource.urdf or not cfg.root:
         return None
-    path = Path(cfg.root).expanduser()
+    path = user_path(cfg.root)
     return path if is_urdf_folder(path) else None
 
 

@@ -9,6 +9,8 @@ from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.changed_model import RepairedInertias, changed_model
 from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import AssetError, PluginError
+from unlatch.simcore.extras import install_command
+from unlatch.simcore.files import user_path
 
 DISTRIBUTION = "distribution://"
 """Beginning of a path that names a file of an installed distribution: `distribution://NAME/PATH`."""
@@ -81,7 +83,7 @@ def stated_path(stated: str, *, where: str) -> Path:
     if stated.startswith(DISTRIBUTION):
         name, _, rest = stated.removeprefix(DISTRIBUTION).partition("/")
         return distribution_file(name, rest, where=where)
-    path = Path(stated).expanduser().absolute()
+    path = user_path(stated).absolute()
     if not path.is_file():
         raise AssetError(
             f"{where}='{stated}' is not a file. Expected the path of a URDF, or {DISTRIBUTION}NAME/PATH for one "
@@ -110,14 +112,13 @@ def distribution_file(distribution: str, path: str, *, where: str) -> Path:
         AssetError: The distribution is not installed, or has no such file.
     """
     extra = EXTRAS.get(distribution)
-    install = f"'unlatch[{extra}]'" if extra else f"'{distribution}'"
+    install = install_command(extra) if extra else f"pip install '{distribution}'"
     try:
         found = metadata.distribution(distribution)
     except metadata.PackageNotFoundError as exc:
         comes = f" It comes with the extra '{extra}'." if extra else ""
         raise AssetError(
-            f"{where} needs package '{distribution}', which is not installed.{comes} "
-            f"Install it: pip install {install}.",
+            f"{where} needs package '{distribution}', which is not installed.{comes} Install it: {install}",
             distribution=distribution,
         ) from exc
     file = Path(str(found.locate_file(PurePosixPath(path))))

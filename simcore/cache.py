@@ -8,19 +8,26 @@ import json
 import logging
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from unlatch.simcore.errors import AssetError
+from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.file_lock import locked_folder
+from unlatch.simcore.files import home_folder, user_path
+from unlatch.simcore.native_output import WORKER_VARIABLE
 
 logger = logging.getLogger(__name__)
 
 CACHE_VARIABLE = "UNLATCH_CACHE_DIR"
 """Environment variable that names the cache directory."""
+
+OWN_MODE = 0o755
+"""Mode of a folder that nobody but its owner may write to."""
 
 MANIFEST_FILE = "manifest.json"
 """Written last: a folder is valid only if its files match its manifest."""
@@ -32,11 +39,64 @@ _CARRY_TRIES = 20
 
 
 def cache_root(cache_dir: str | None = None) -> Path:
-    """Returns the cache directory: the argument, else `UNLATCH_CACHE_DIR`, else `~/.cache/unlatch`."""
+    """Returns the cache directory: the argument, else `UNLATCH_CACHE_DIR`, else `~/.cache/unlatch`.
+
+    For a user who has no home directory, or one that cannot be written, it is a folder in the system's temporary
+    folder that only this user can open; one line says so.
+
+    Raises:
+        ConfigError: That folder belongs to somebody else.
+        AssetError: It cannot be made.
+    """
     chosen = cache_dir or os.environ.get(CACHE_VARIABLE)
     if chosen:
-        return Path(chosen).expanduser().resolve()
-    return Path.home() / ".cache" / "unlatch"
+        return user_path(chosen).resolve()
+    home = home_folder()
+    if home is None:
+        return _temporary_root("This user has no home directory")
+    root = home / ".cache" / "unlatch"
+    existing = next(folder for folder in (root, *root.parents) if folder.exists())
+    if existing == root or os.access(existing, os.W_OK | os.X_OK):
+        return root
+    return _temporary_root(f"{existing} cannot be written")
+
+
+@lru_cache(maxsize=1)
+def _temporary_root(reason: str) -> Path:
+    """Makes and returns the cache directory of a user without a home; `reason` says why it is needed."""
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    root = Path(tempfile.gettempdir()) / f"unlatch-cache-{user}"
+    try:
+        root.mkdir(0o700, exist_ok=True)
+        found = root.lstat()
+    except OSError as exc:
+        raise _cache_error(root / "any", exc) from exc
+    if found.st_uid != user or not stat.S_ISDIR(found.st_mode):
+        raise ConfigError(
+            f"{reason}, and {root} belongs to somebody else. Expected a folder for the cache. Set {CACHE_VARIABLE} to "
+            "one of your own."
+        )
+    if WORKER_VARIABLE not in os.environ:  # the process that starts workers says it
+        logger.warning("%s: the cache is %s. Set %s to a folder that lasts.", reason, root, CACHE_VARIABLE)
+    return root
+
+
+def make_cache_folder(folder: Path, *, mode: int = 0o777) -> None:
+    """Makes a folder of the cache, and those above it that are missing.
+
+    Nobody else may write to the cache directory itself, whatever the umask: it holds compiled programs, see `is_own`.
+
+    Args:
+        folder: The folder.
+        mode: Its mode, from which the umask takes bits; that of the folders between it and the cache directory, too.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    root = cache_root()
+    for path in (*reversed(folder.parents), folder):
+        if not path.is_dir():
+            path.mkdir(mode if path.is_relative_to(root) and path != root else OWN_MODE, exist_ok=True)
 
 
 def content_hash(files: Mapping[str, bytes]) -> str:
@@ -76,7 +136,7 @@ def replaced_folder(
         AssetError: The cache cannot be written.
     """
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        make_cache_folder(folder.parent)
         temporary = Path(tempfile.mkdtemp(prefix=".writing-", dir=folder.parent))
     except OSError as exc:
         raise _cache_error(folder, exc) from exc

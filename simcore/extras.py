@@ -2,10 +2,50 @@
 
 from __future__ import annotations
 
+import shlex
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, requires
+from pathlib import Path
 from types import ModuleType
 
 from unlatch.simcore.errors import PluginError, SimCoreError
+from unlatch.simcore.registry import DISTRIBUTION
+
+
+def clone_folder() -> Path | None:
+    """Returns the folder of the repository that this code is in; None if it was installed from a package."""
+    folder = Path(__file__).resolve().parents[1]  # the files lie in `simcore/` of the repository
+    return folder if (folder / "pyproject.toml").is_file() and (folder / DISTRIBUTION).is_dir() else None
+
+
+def install_command(extra: str) -> str:
+    """Returns the command that installs what an extra brings, into the environment that Unlatch is in.
+
+    It never names Unlatch itself: pip would look it up in an index, where anybody may have registered that name. In a
+    clone of the repository it names the folder; elsewhere, the packages of the extra.
+    """
+    if (clone := clone_folder()) is not None:
+        return f"pip install -e {shlex.quote(f'{clone}[{extra}]')}"
+    packages = extra_packages(DISTRIBUTION, extra)
+    if not packages:  # files without an installation
+        return f"pip install -e '.[{extra}]' in a clone of the repository"
+    return f"pip install {' '.join(map(shlex.quote, packages))}"
+
+
+def extra_packages(distribution: str, extra: str) -> list[str]:
+    """Returns the packages that an extra of an installed distribution brings on this machine: `pygfx>=0.17,<0.18`."""
+    from packaging.requirements import Requirement  # 0.03 s to import, for messages alone
+
+    try:
+        texts = requires(distribution) or []
+    except PackageNotFoundError:
+        return []
+    found = []
+    for item in map(Requirement, texts):
+        marker, item.marker = item.marker, None
+        if marker is not None and marker.evaluate({"extra": extra}) and not marker.evaluate({"extra": ""}):
+            found.append(str(item))
+    return found
 
 
 def import_extra(
@@ -29,7 +69,7 @@ def import_extra(
         subject = f"{needed_by} needs package '{package}', which" if needed_by else f"Package '{package}'"
         raise error(
             f"{subject} cannot be imported ({exc}). It comes with the extra '{extra}'. "
-            f"Install it: pip install 'unlatch[{extra}]'.",
+            f"Install it: {install_command(extra)}",
             module=module,
             extra=extra,
         ) from exc

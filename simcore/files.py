@@ -2,15 +2,82 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
+import shlex
 import shutil
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.errors import ConfigError, RecordingError
+
+
+def user_path(path: str | Path) -> Path:
+    """Returns a path of a user with `~` and `~name` replaced by the home directory, as a shell does.
+
+    A name after `~` that is of no user stays as it is: it may be a file.
+
+    Raises:
+        ConfigError: `~` stands for the home of a user who has none.
+    """
+    found = Path(os.path.expanduser(path))  # noqa: PTH111 - Path.expanduser raises RuntimeError
+    if found.parts[:1] == ("~",):
+        raise ConfigError(
+            f"'{path}' begins with ~, but this user has no home directory: HOME is not set. Expected a whole path. "
+            "Write it out, or set HOME."
+        )
+    return found
+
+
+def path_word(path: str | Path) -> str:
+    """Returns a path as one word of a command in a shell that commands of Unlatch read as a path."""
+    text = str(path)
+    # `lr=0.1` would be a key, and `-x` a flag
+    return shlex.quote(f"./{text}" if text.startswith("-") or "=" in text.partition("/")[0] else text)
+
+
+def read_text(file: Path) -> str:
+    """Returns the text of a file in UTF-8, with or without a byte order mark, or in UTF-16 with one.
+
+    Every line ends with a line feed, whatever it ended with in the file.
+
+    Raises:
+        ConfigError: It has another encoding; the message names the line.
+        OSError: It cannot be read.
+    """
+    return decode_text(file.read_bytes(), name=str(file))
+
+
+def decode_text(data: bytes, *, name: str) -> str:
+    """Returns bytes as a text, see `read_text`; `name` names them in errors.
+
+    Raises:
+        ConfigError: They have another encoding.
+    """
+    encoding = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as exc:
+        line = data.count(b"\n", 0, exc.start) + 1
+        raise ConfigError(
+            f"{name}, line {line}: the byte 0x{data[exc.start]:02x} is no {encoding.removesuffix('-sig').upper()}. "
+            "Expected a text in UTF-8. Save the file in this encoding."
+        ) from exc
+    if "\0" in text:
+        raise ConfigError(
+            f"{name}, line {text.count(chr(10), 0, text.index(chr(0))) + 1}: it has NUL characters, as other encodings "
+            "or damaged files have. Expected a text in UTF-8. Save the file in this encoding."
+        )
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def home_folder() -> Path | None:
+    """Returns the home directory of this user; None if there is none: HOME is not set, and no account is known."""
+    found = Path(os.path.expanduser("~"))  # noqa: PTH111 - as above
+    return found if found.is_absolute() and found != Path("/") else None
 
 
 def plain_name(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Hides what native libraries write to stdout and stderr."""
+"""What processes write to stdout and stderr: that of native libraries is hidden, and one worker speaks for all."""
 
 from __future__ import annotations
 
@@ -7,6 +7,14 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+WORKER_VARIABLE = "UNLATCH_WORKER"
+"""The environment variable with the number of a worker, from 0; executors set it."""
+
+
+def speaks_for_all() -> bool:
+    """Returns whether this process says what all workers of a run would say: it is the first of them, or none."""
+    return os.environ.get(WORKER_VARIABLE, "0") == "0"
 
 
 @contextmanager

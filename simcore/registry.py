@@ -169,6 +169,14 @@ class Catalog:
         self._check_contract(name, entry, found)
         return found
 
+    def check(self, name: str) -> None:
+        """Imports the plugin and, if `product` is the class of its result, makes one.
+
+        Raises:
+            PluginError: As for `load` and `make`.
+        """
+        self.load(name) if self._product is None else self.make(name)
+
     def make(self, name: str) -> Any:
         """Imports the plugin, a function without arguments, calls it and returns its result.
 
@@ -198,7 +206,7 @@ class Catalog:
         here = installed_version(DISTRIBUTION)
         if here is not None and not SpecifierSet(entry.requires).contains(here, prereleases=True):
             problem = f" was made for {DISTRIBUTION} {entry.requires}, and this is {here}."
-            advice = f"Install a version of {entry.origin} for this one: pip install --upgrade {entry.origin}."
+            advice = f"Install a version of {entry.origin} for this one."
             raise self._make_error(name, f"{problem} {advice}")
 
     def _check_contract(self, name: str, entry: CatalogEntry, found: Any) -> None:

@@ -23,6 +23,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from unlatch.simcore.cache import OWN_MODE, make_cache_folder
+from unlatch.simcore.kept.own_files import close_to_others, is_own
 from unlatch.solver.program_store import StoredFunction, c_code, store_folder
 
 Array = np.ndarray
@@ -129,6 +131,8 @@ def compile_stored(stored: StoredFunction, *, build: bool = True) -> Any:
     library = store_folder() / f"{stored.name}-{key[:32]}.so"
     if not _is_intact(library) and not (build and _build_library(library, compiler[0], stored.function)):
         return None
+    if not is_own(library):  # others may write to its folder
+        return None
     try:
         return ca.external(stored.name, str(library))
     except RuntimeError as exc:  # CasADi's: such as a cache on a file system that runs no programs
@@ -165,6 +169,9 @@ def _checksum_of(library: Path) -> Path:
 
 
 def _is_intact(library: Path) -> bool:
+    """Returns whether the cache holds a whole program that nobody but this user can have written."""
+    if not is_own(library):
+        return False
     try:
         written = _checksum_of(library).read_text(encoding="ascii")
         return hashlib.sha256(library.read_bytes()).hexdigest() == written
@@ -174,8 +181,10 @@ def _is_intact(library: Path) -> bool:
 
 def _build_library(library: Path, compiler: str, function: Any) -> bool:
     """Compiles, tries and stores a program; the checksum is moved into place last."""
+    if not is_own(library.parent):
+        return False
     try:
-        library.parent.mkdir(parents=True, exist_ok=True)
+        make_cache_folder(library.parent, mode=OWN_MODE)
         with tempfile.TemporaryDirectory(prefix=".writing-", dir=library.parent) as folder:
             source, built = Path(folder) / "program.c", Path(folder) / library.name
             source.write_text(c_code(function), encoding="ascii")
@@ -196,6 +205,7 @@ def _build_library(library: Path, compiler: str, function: Any) -> bool:
                 return False
             checksum = Path(folder) / "checksum"
             checksum.write_text(hashlib.sha256(built.read_bytes()).hexdigest(), encoding="ascii")
+            close_to_others(built)
             built.replace(library)
             checksum.replace(_checksum_of(library))
     except (OSError, RuntimeError, subprocess.SubprocessError) as exc:

@@ -19,6 +19,7 @@ import casadi as ca
 
 from unlatch.simcore.cache import cache_root
 from unlatch.simcore.kept.files import read_kept, write_kept
+from unlatch.simcore.kept.own_files import is_own
 from unlatch.solver.kinematics import Kinematics
 
 SUFFIX = ".casadi"
@@ -103,8 +104,11 @@ def _code_identity() -> str:
 
 
 def _read_file(path: Path) -> tuple[str, bytes] | None:
-    """Returns the digest of the C code and the compressed text of a stored function; None if it is not intact."""
-    content = read_kept(path)
+    """Returns the digest of the C code and the compressed text of a stored function; None if it is not intact.
+
+    A function of CasADi may load libraries. So one that somebody else can have written is not read either.
+    """
+    content = read_kept(path) if is_own(path) else None
     return None if content is None else (content[:_DIGEST].decode("ascii"), content[_DIGEST:])
 
 

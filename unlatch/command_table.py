@@ -6,6 +6,7 @@ help text is `workflows/commands/help/make_object.txt`, so that `--help` imports
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -55,6 +56,10 @@ _HELP_FLAGS = ("-h", "--help", "--hydra-help")
 def run_program() -> None:
     """Runs the command of the process's arguments, and ends the process with its exit code."""
     interrupts.end_at_ctrl_c()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a name of a file may have characters that the terminal does not
+            is_utf8 = stream.encoding.lower().replace("-", "") == "utf8"
+            stream.reconfigure(errors="surrogateescape" if is_utf8 else "backslashreplace")
     code = main()
     if code == interrupts.INTERRUPTED:
         interrupts.end_interrupted()

@@ -15,6 +15,7 @@ from unlatch.configs.composition import Request, compose_config, to_plain
 from unlatch.configs.config_files import option_names
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.derivation.derived_task import derive_task, derive_task_for_any
+from unlatch.configs.overrides import unquote_text
 from unlatch.objects.annotate.source import UNKNOWN_CATEGORY, find_urdf, read_category
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.importers.made_urdf import needs_urdf
@@ -24,6 +25,7 @@ from unlatch.objects.resting.side import RestsOn
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import hand_shapes
 from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.files import user_path
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import part_acted_on
 from unlatch.skills.strategies.ranking import DERIVABLE_SKILLS, derivable_skill
@@ -93,14 +95,8 @@ def _split_choices(overrides: Sequence[str]) -> tuple[dict[str, str], list[str]]
         if match is None:
             rest.append(text)
         else:
-            choices[match["key"]] = _strip_quotes(match["value"])
+            choices[match["key"]] = unquote_text(match["value"])
     return choices, rest
-
-
-def _strip_quotes(value: str) -> str:
-    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
-        return value[1:-1].replace(f"\\{value[0]}", value[0])
-    return value
 
 
 def _read_openness(choices: Mapping[str, str]) -> float | str | None:
@@ -171,7 +167,7 @@ def is_object_path(value: str | None, config_dirs: Sequence[str]) -> bool:
     """Whether the value of `object=` is the path of a URDF, USD, glTF or folder, not the name of a YAML file."""
     if value is None or value in option_names("object"):
         return False
-    if any((Path(folder).expanduser() / "object" / f"{value}.yaml").is_file() for folder in config_dirs):
+    if any((user_path(folder) / "object" / f"{value}.yaml").is_file() for folder in config_dirs):
         return False
     is_file = value.lower().endswith(".urdf") or needs_urdf(value)
     return is_file or bool(re.search(r"[/\\~]", value)) or Path(value).is_dir()
@@ -187,7 +183,7 @@ def describe_object_path(value: str, part: str | None) -> dict[str, Any]:
     """
     if "${" in value:
         raise ConfigError(f"object='{value}' contains a reference. Expected a plain path. Write it out.", key="object")
-    path = Path(value).expanduser()
+    path = user_path(value)
     category = UNKNOWN_CATEGORY if is_urdf_folder(path) else read_category(find_urdf(path))
     node = {"name": OBJECT_NAME, "category": category, "source": "urdf", "root": value}
     return node if part is None else {**node, "part": part}

@@ -20,7 +20,7 @@ from unlatch.configs.setting_file import read_yaml_tree
 from unlatch.robots.catalog import ROBOTS, check_robot_name
 from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.files import plain_name
+from unlatch.simcore.files import plain_name, user_path
 
 _PACKAGE = "# @package _global_"
 
@@ -76,7 +76,7 @@ def import_tasks(path: str | Path, cfg: ImportCfg) -> list[ImportedTask]:
         ConfigError: The file is not one of theirs, or a choice of `cfg` is wrong.
         AssetError: The object that `cfg` names is damaged.
     """
-    file = Path(path).expanduser()
+    file = user_path(path)
     tree = read_yaml_tree(file)
     peer = peer_of(tree)
     if peer is None:
@@ -101,7 +101,7 @@ def import_tasks(path: str | Path, cfg: ImportCfg) -> list[ImportedTask]:
 
 def own_robot_file(robot: str | None) -> Path | None:
     """Returns the YAML file of the user's robot that `robot=` names; None: it names none, or one of the catalog."""
-    return Path(robot).expanduser() if robot is not None and robot.endswith((".yaml", ".yml")) else None
+    return user_path(robot) if robot is not None and robot.endswith((".yaml", ".yml")) else None
 
 
 def _read_robot(value: str) -> RobotCfg:

@@ -37,6 +37,7 @@ from unlatch.configs.peer_tasks.values import (
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.files import user_path
 from unlatch.solver.settings.origin import Origin
 from unlatch.tasks.task import TaskCfg
 
@@ -123,7 +124,7 @@ class _TaskReader:
 
     def _roots(self) -> list[Path]:
         """Returns the folders from which paths of the file start."""
-        root = Path(read_text(self.entry.get("asset_root")) or ".").expanduser()
+        root = user_path(read_text(self.entry.get("asset_root")) or ".")
         return [self.file.parent, self.file.parent / root, root, Path()]
 
     def _at(self, *keys: object) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from unlatch.configs.config_files import yaml_files
 from unlatch.configs.setting_file import read_yaml_tree
 from unlatch.simcore.errors import ConfigError, SimCoreError
+from unlatch.simcore.files import path_word, user_path
 
 INTERNDATA, GENSIM2 = "InternDataEngine", "GenSim2"
 
@@ -50,13 +50,14 @@ def explain_peer_task(overrides: Sequence[str], config_dirs: Sequence[str]) -> C
     word = name if bare else f"task={name}"
     is_path = name.endswith(_YAML)
     with suppress(SimCoreError):  # the composition reports what is wrong with a file of ours
-        file = Path(name).expanduser() if is_path else yaml_files("task", config_dirs).get(name)
+        file = user_path(name) if is_path else yaml_files("task", config_dirs).get(name)
         if file is None or not file.is_file():
             return None
         peer = peer_of(read_yaml_tree(file))
         if peer is not None:
             return ConfigError(
-                f"{word} is a task file of {peer}. Expected a task of Unlatch. Convert it first: unlatch import {file}",
+                f"{word} is a task file of {peer}. Expected a task of Unlatch. Convert it first: "
+                f"unlatch import {path_word(file)}",
                 key="task",
             )
         if is_path:

@@ -18,7 +18,7 @@ from unlatch.objects.config import ObjectCfg, ObjectSource
 from unlatch.objects.library import load_object
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.errors import ConfigError, SimCoreError, describe_choices
-from unlatch.simcore.files import plain_name
+from unlatch.simcore.files import plain_name, user_path
 from unlatch.skills.contract.config import part_acted_on
 
 TURNED = "faucet"
@@ -145,7 +145,7 @@ def user_object(name: str, value: str) -> SceneObject:
     if value in GENERATORS.names():
         return SceneObject(name, value)
     if is_object_path(value, ()):
-        node = describe_object_path(str(Path(value).expanduser().absolute()), None)
+        node = describe_object_path(str(user_path(value).absolute()), None)
         return SceneObject(name, str(node["category"]), node)
     raise ConfigError(
         f"object={value} is neither a category of the library nor a path."

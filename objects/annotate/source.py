@@ -15,6 +15,7 @@ from unlatch.objects.annotation import ANNOTATION_FILE, read_articulation
 from unlatch.objects.importers.made_urdf import MODEL_SUFFIXES, has_urdf, needs_urdf, urdf_of
 from unlatch.simcore.cache import content_hash
 from unlatch.simcore.errors import AssetError
+from unlatch.simcore.files import path_word
 from unlatch.simcore.meshes.mesh_dependencies import model_files
 from unlatch.simcore.meshes.mesh_reader import MESH_SUFFIXES
 from unlatch.simcore.urdf.model import UrdfModel
@@ -116,8 +117,8 @@ def find_urdf(path: Path) -> Path:
     if path.is_file():
         if path.suffix.lower() in MESH_SUFFIXES and not needs_urdf(path):
             raise AssetError(
-                f"'{path}' is a mesh without joints. Say which part moves: unlatch annotate {path.name} joint=hinge "
-                "moving=NODE axis=z at=+x",
+                f"'{path}' is a mesh without joints. Say which part moves: "
+                f"unlatch annotate {path_word(path)} joint=hinge moving=NODE axis=z at=+x",
                 path=str(path),
             )
         if path.suffix.lower() != ".urdf" and not needs_urdf(path):
@@ -235,7 +236,7 @@ def read_text(path: Path) -> str:
         return ""
     if path.stat().st_size > _MAX_TEXT_BYTES:
         raise AssetError(f"{path}: more than {_MAX_TEXT_BYTES} bytes.", path=str(path))
-    return path.read_text(encoding="utf-8", errors="replace")
+    return path.read_text(encoding="utf-8-sig", errors="replace")
 
 
 def read_json(path: Path) -> dict[str, Any]:

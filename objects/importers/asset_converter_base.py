@@ -18,6 +18,7 @@ from unlatch.objects.importers.usd.openusd import import_openusd
 from unlatch.objects.importers.usd.writer import write_usd
 from unlatch.simcore.cache import MANIFEST_FILE, intact_hash, json_hash, replaced_folder, write_manifest
 from unlatch.simcore.errors import AssetError, ConfigError
+from unlatch.simcore.files import user_path
 from unlatch.simcore.registry import installed_version
 
 MISSING = "???"
@@ -73,7 +74,7 @@ class AssetConverterBaseCfg:
                 key="usd_file_name",
             )
         if self.usd_dir is not None and self.out_dir is not None:
-            usd, out = (Path(folder).expanduser().resolve() for folder in (self.usd_dir, self.out_dir))
+            usd, out = (user_path(folder).resolve() for folder in (self.usd_dir, self.out_dir))
             if usd != out and (usd.is_relative_to(out) or out.is_relative_to(usd)):
                 raise ConfigError(
                     f"usd_dir='{self.usd_dir}' and out_dir='{self.out_dir}' lie one inside the other. "
@@ -115,7 +116,7 @@ class AssetConverterBase(ABC, Generic[CfgT]):
         """
         # configurations are plain dataclasses: values set after their creation are checked here
         self.cfg = replace(cfg)
-        self._asset = Path(cfg.asset_path).expanduser().absolute()
+        self._asset = user_path(cfg.asset_path).absolute()
         if not self._asset.is_file():
             raise MissingAssetError(
                 f"The asset '{cfg.asset_path}' does not exist or is not a file. Set asset_path to the file to convert.",
@@ -206,8 +207,8 @@ class AssetConverterBase(ABC, Generic[CfgT]):
             stamp = time.strftime("%Y%m%d_%H%M%S")
             out = Path(tempfile.mkdtemp(prefix=f"unlatch-usd_{stamp}_")) / self._asset.stem
             return out, out
-        out = Path(chosen).expanduser().resolve()
-        usd = Path(self.cfg.usd_dir).expanduser().resolve() if self.cfg.usd_dir else out
+        out = user_path(chosen).resolve()
+        usd = user_path(self.cfg.usd_dir).resolve() if self.cfg.usd_dir else out
         for key, folder in (("out_dir", out), ("usd_dir", usd)):
             if self._asset.is_relative_to(folder):
                 raise ConfigError(

@@ -84,7 +84,7 @@ def read_physics(urdf_path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError) as exc:
         raise AssetError(f"{path}: no readable JSON ({exc}). Convert the asset again.", path=str(path)) from exc
     if not isinstance(data, dict):

@@ -25,7 +25,7 @@ from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverte
 from unlatch.objects.importers.urdf_folder import is_urdf_folder, urdf_instances, urdf_state
 from unlatch.simcore.cache import cache_root, cached_folder, json_hash
 from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
-from unlatch.simcore.files import plain_name
+from unlatch.simcore.files import plain_name, user_path
 from unlatch.simcore.geometry import turn_to_x
 from unlatch.simcore.urdf.reader import read_urdf
 
@@ -92,7 +92,7 @@ def urdf_object_set(cfg: ObjectCfg, *, among: Sequence[str] = ()) -> dict[str, A
         AssetError: There is no such URDF, or it is damaged.
     """
     if among:
-        urdfs = urdf_instances(Path(cfg.root or "").expanduser())
+        urdfs = urdf_instances(user_path(cfg.root or ""))
         instances = {name: urdf_state(urdfs[name])[:16] for name in among}
         return {"converter": VERSION, "coacd": version("coacd"), "instances": instances}
     source = _find_source(cfg)
@@ -108,7 +108,7 @@ def _find_source(cfg: ObjectCfg) -> SourceObject:
             "object=PATH.",
             key="object.root",
         )
-    path = Path(cfg.root).expanduser()
+    path = user_path(cfg.root)
     if is_urdf_folder(path):
         return _source_in_folder(path, cfg)
     source = read_source(path, category=cfg.category, packages=True, cache_dir=cfg.cache_dir)

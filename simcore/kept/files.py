@@ -9,6 +9,9 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from unlatch.simcore.cache import OWN_MODE, make_cache_folder
+from unlatch.simcore.kept.own_files import close_to_others
+
 logger = logging.getLogger(__name__)
 
 _DIGEST = 32
@@ -31,13 +34,14 @@ def read_kept(path: Path) -> bytes | None:
 def write_kept(path: Path, content: bytes, *, most: int) -> None:
     """Writes a file whole or not at all, and keeps at most `most` files of its suffix in its folder.
 
-    A cache that cannot be written costs nothing but time.
+    Nobody else may write to it. A cache that cannot be written costs nothing but time.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_cache_folder(path.parent, mode=OWN_MODE)
         with tempfile.TemporaryDirectory(prefix=".writing-", dir=path.parent) as folder:
             draft = Path(folder) / path.name
             draft.write_bytes(hashlib.sha256(content).digest() + content)
+            close_to_others(draft)
             draft.replace(path)
         _remove_oldest(path.parent, path.suffix, most)
     except OSError as exc:

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.native_output import WORKER_VARIABLE
 
 CARD_VARIABLE = "UNLATCH_CARD"
 """The environment variable with the number of the card that every process draws on."""
-WORKER_VARIABLE = "UNLATCH_WORKER"
-"""The environment variable with the number of a worker, from 0; executors set it."""
 _BACKENDS = ("Vulkan", "Metal", "D3D12")
 _RANKS = {"DiscreteGPU": 0, "IntegratedGPU": 1, "CPU": 3}
 """Kinds of cards, the fastest first; the rank of others is 2."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from unlatch.simcore.errors import AssetError
+from unlatch.simcore.files import home_folder
 from unlatch.simcore.urdf.xml import parse_xml
 
 PACKAGE_PREFIX = "package://"
@@ -86,7 +87,7 @@ def package_path(urdf: Path, name: str, *, where: str) -> tuple[Path, str]:
 
 def is_shared_folder(folder: Path) -> bool:
     """Returns whether a folder is never that of one asset: the user's home, its parents, the uppermost folders."""
-    home = Path.home().resolve()
+    home = (home_folder() or Path("/")).resolve()
     return folder == home or folder in home.parents or len(folder.parts) <= 2
 
 

@@ -10,6 +10,7 @@ OUTSIDE = (
     "README.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
+    "SECURITY.md",
     "THIRD_PARTY.md",
     "examples/README.md",
     "examples/notebooks/README.md",

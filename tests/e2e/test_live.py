@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urljoin, urlsplit
 
 import psutil
 import pytest
@@ -53,6 +54,11 @@ def started(arguments: list[str], folder: Path) -> Iterator[subprocess.Popen[str
         process.communicate()
 
 
+def processes_below(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    found: list[psutil.Process] = psutil.Process(process.pid).children(recursive=True)
+    return found
+
+
 def wait_for(look: Callable[[], T | None], process: subprocess.Popen[str]) -> T:
     """Returns what `look` finds; fails if the command ends before."""
     until = time.monotonic() + LIMIT_S
@@ -69,8 +75,16 @@ def url_in(folder: Path) -> str | None:
     return None if found is None else found[1]
 
 
+def read(url: str, path: str = "", *, timeout: float = 60.0) -> str:
+    """Returns what a browser gets that opens the printed address and then a path of the page."""
+    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    browser.open(url, timeout=timeout).close()
+    text: str = browser.open(urljoin(url, f"/{path}"), timeout=timeout).read().decode()
+    return text
+
+
 def read_state(url: str) -> dict[str, Any]:
-    state: dict[str, Any] = json.loads(urllib.request.urlopen(f"{url}state.json", timeout=60).read())
+    state: dict[str, Any] = json.loads(read(url, "state.json"))
     return state
 
 
@@ -105,11 +119,16 @@ def test_a_run_is_seen_while_it_runs_and_its_data_are_those_of_a_run_without_a_p
     with started([*common, "out=seen", "live=true", "live_port=0"], tmp_path) as process:
         url = wait_for(lambda: url_in(tmp_path), process)
         assert url.startswith("http://127.0.0.1:")
-        page = urllib.request.urlopen(url, timeout=60).read().decode()
-        assert "<h1>open_drawer</h1>" in page
-        assert len(urllib.request.urlopen(f"{url}scene/", timeout=60).read()) > 1e5  # viser's page
+        assert "<h1>open_drawer</h1>" in read(url)
+        assert len(read(url, "scene/")) > 1e5  # viser's page
         with pytest.raises(urllib.error.HTTPError, match="404"):
-            urllib.request.urlopen(f"{url}scene.txt", timeout=60)
+            read(url, "scene.txt")
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(urljoin(url, "/state.json"), timeout=60)
+        token = url.partition("?token=")[2]
+        everybody_sees = [word for child in processes_below(process) for word in child.cmdline()]
+        assert token
+        assert not any(token in word for word in everybody_sees)
 
         def running() -> dict[str, Any] | None:
             state = read_state(url)
@@ -126,7 +145,7 @@ def test_a_run_is_seen_while_it_runs_and_its_data_are_those_of_a_run_without_a_p
         process.communicate(timeout=LIMIT_S)
         assert process.returncode == 0
         with pytest.raises(urllib.error.URLError):
-            urllib.request.urlopen(url, timeout=10)
+            read(url, timeout=10)
     with started([*common, "out=unseen"], tmp_path) as process:
         process.communicate(timeout=LIMIT_S)
         assert process.returncode == 0
@@ -148,12 +167,8 @@ def test_a_page_that_dies_and_a_taken_port_do_not_end_a_run(tmp_path: Path):
         ]
         with started(arguments, tmp_path) as process:
             url = wait_for(lambda: url_in(tmp_path), process)
-            assert not url.endswith(f":{port}/")
-            (page,) = [
-                child
-                for child in psutil.Process(process.pid).children()
-                if any("page_main" in w for w in child.cmdline())
-            ]
+            assert urlsplit(url).port != port
+            (page,) = [child for child in processes_below(process) if any("page_main" in w for w in child.cmdline())]
             page.kill()
             process.communicate(timeout=LIMIT_S)
     err = (tmp_path / "err.txt").read_text()

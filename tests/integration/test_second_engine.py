@@ -1,5 +1,6 @@
 """A recorded opening in a second engine: `benchmarks/mujoco_replay.py`."""
 
+import re
 import sys
 from dataclasses import replace
 from importlib import import_module
@@ -14,6 +15,7 @@ import unlatch
 from unlatch.robots.description import base_pose
 from unlatch.robots.model import model_path
 from unlatch.simcore.errors import PluginError
+from unlatch.simcore.extras import install_command
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.tasks.layout import Layout
 from unlatch.workflows.runs.recorded_config import config_of
@@ -107,5 +109,5 @@ def test_a_benchmark_that_replays_nothing_fails(monkeypatch, engine, capsys):
 def test_a_missing_mujoco_names_the_extra(engine, monkeypatch):
     robot = unlatch.load("open_microwave").robot
     monkeypatch.setitem(sys.modules, "mujoco", None)
-    with pytest.raises(PluginError, match=r"pip install 'unlatch\[bench\]'"):
+    with pytest.raises(PluginError, match=re.escape(install_command("bench"))):
         engine.build_mujoco_scene(robot, {}, Layout({}, {}))

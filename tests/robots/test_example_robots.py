@@ -17,6 +17,7 @@ from unlatch.robots.robotiq_2f85 import HAND_LINK, pad_opening_m
 from unlatch.robots.ur5 import ur5
 from unlatch.robots.ur5e import ur5e
 from unlatch.simcore.errors import AssetError
+from unlatch.simcore.extras import install_command
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.model import UrdfModel
@@ -53,7 +54,7 @@ def test_an_error_names_a_missing_extra(name: str, package: str, monkeypatch: py
         model_path(name)
     assert str(caught.value) == (
         f"robot '{name}' needs package '{package}', which is not installed. It comes with the extra 'robots'. "
-        "Install it: pip install 'unlatch[robots]'."
+        f"Install it: {install_command('robots')}"
     )
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from unlatch.simcore import cache
 from unlatch.simcore.cache import CACHE_VARIABLE, cache_root, content_hash, intact_hash, replaced_folder, write_manifest
-from unlatch.simcore.errors import AssetError
+from unlatch.simcore.errors import AssetError, SimCoreError
 
 
 def test_the_argument_wins_over_the_variable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -129,3 +131,54 @@ def test_a_missing_source_is_an_error_that_names_it_not_the_cache(tmp_path: Path
         f"{source} is missing. {tmp_path / 'cache' / 'x'} is made from it. "
         "If it belongs to a Python package, install that again."
     )
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    """The system's temporary folder; the cache is named by no variable."""
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.delenv("UNLATCH_CACHE_DIR", raising=False)
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(folder))
+    cache._temporary_root.cache_clear()
+    yield folder
+    cache._temporary_root.cache_clear()
+
+
+def has_no_home(monkeypatch, tmp_path):
+    monkeypatch.setattr(cache, "home_folder", lambda: None)
+    return "This user has no home directory"
+
+
+def has_a_home_that_cannot_be_written(monkeypatch, tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setattr(cache, "home_folder", lambda: home)
+    monkeypatch.setattr("os.access", lambda path, mode: path != home)
+    return f"{home} cannot be written"
+
+
+@pytest.mark.parametrize("user", [has_no_home, has_a_home_that_cannot_be_written])
+def test_without_a_home_the_cache_is_a_private_temporary_folder_and_one_line_says_so(
+    user, temporary, tmp_path, monkeypatch, caplog
+):
+    reason = user(monkeypatch, tmp_path)
+    root = cache_root()
+    assert cache_root() == root == temporary / f"unlatch-cache-{os.getuid()}"
+    assert root.stat().st_mode & 0o077 == 0
+    assert caplog.messages == [f"{reason}: the cache is {root}. Set UNLATCH_CACHE_DIR to a folder that lasts."]
+
+
+@pytest.mark.parametrize("what", ["a link", "a file"])
+def test_a_temporary_folder_that_somebody_else_put_there_is_refused(what, temporary, tmp_path, monkeypatch):
+    has_no_home(monkeypatch, tmp_path)
+    place = temporary / f"unlatch-cache-{os.getuid()}"
+    if what == "a link":
+        (tmp_path / "elsewhere").mkdir()
+        place.symlink_to(tmp_path / "elsewhere")
+    else:
+        place.write_text("")
+    with pytest.raises(SimCoreError, match="UNLATCH_CACHE_DIR to"):
+        cache_root()
+    monkeypatch.setenv("UNLATCH_CACHE_DIR", str(tmp_path / "own"))
+    assert cache_root() == tmp_path / "own"

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.files import read_bounded, write_durably
+from unlatch.simcore.files import path_word, read_bounded, write_durably
 
 
 def test_a_written_file_is_read_back(tmp_path):
@@ -52,3 +52,18 @@ def test_a_link_is_refused(tmp_path):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(RecordingError, match=r"File '.*nothing' is missing"):
         read_bounded(tmp_path / "nothing", limit=1000)
+
+
+@pytest.mark.parametrize(
+    ("path", "word"),
+    [
+        ("data/a", "data/a"),
+        ("my data", "'my data'"),
+        ("lr=0.1", "./lr=0.1"),
+        ("/data/lr=0.1", "/data/lr=0.1"),
+        ("-x", "./-x"),
+        ("Ann's", "'Ann'\"'\"'s'"),
+    ],
+)
+def test_a_path_in_a_printed_command_is_one_word_that_is_no_key_and_no_flag(path: str, word: str):
+    assert path_word(path) == word

@@ -179,3 +179,23 @@ def test_processes_that_compile_the_same_at_once_all_get_it(tmp_path):
     ]
     answers = [process.communicate(timeout=120)[0].strip() for process in running]
     assert answers == ["True 0.841471"] * 4
+
+
+@needs_compiler
+def test_a_program_that_others_can_have_written_is_compiled_anew(cache):
+    assert compiled() is not None
+    (library,) = cache.glob("*.so")
+    before = library.stat().st_ino
+    library.chmod(0o777)
+    assert is_machine_code(compiled())
+    (library,) = cache.glob("*.so")
+    assert library.stat().st_ino != before
+    assert stat.S_IMODE(library.stat().st_mode) & 0o022 == 0
+
+
+@needs_compiler
+@pytest.mark.parametrize("level", ["folder", "cache directory"])
+def test_no_program_is_loaded_from_a_folder_that_others_may_write(cache, level):
+    assert compiled() is not None
+    (cache if level == "folder" else cache.parent).chmod(0o777)
+    assert compiled() is None

@@ -120,3 +120,19 @@ def test_rows_of_foreign_terms_have_no_key(panda):
     kind = RowKind("height", "m", 1, lambda R, p, numbers: p[2] - numbers[0])
     assert program_key(panda, ParameterLayout(RowCounts(1, 0, 0, 0, (kind,)), 7)) is None
     assert program_key(panda, ParameterLayout(RowCounts(1, 0, 0, 0), 7)) is not None
+
+
+def test_a_function_that_others_can_have_written_is_built_and_written_again(store):
+    StoredFunction("double", build, key=KEY).function  # noqa: B018
+    (path,) = store.glob("*.casadi")
+    path.chmod(0o666)
+    assert StoredFunction("double", build, key=KEY)._stored is None
+    StoredFunction("double", build, key=KEY).function  # noqa: B018 - written anew
+    assert StoredFunction("double", never, key=KEY).function([1.0, 3.0])[1] == 6.0
+
+
+def test_nothing_is_read_from_a_folder_that_others_may_write(store):
+    StoredFunction("double", build, key=KEY).function  # noqa: B018
+    store.chmod(0o777)
+    assert StoredFunction("double", build, key=KEY)._stored is None
+    assert StoredFunction("double", build, key=KEY).function([1.0, 3.0])[1] == 6.0

@@ -21,6 +21,7 @@ from unlatch.objects.importers.property_groups import MassPropertiesCfg
 from unlatch.objects.importers.urdf_converter import DriveType, InertiaFallback, UrdfConverter, UrdfConverterCfg
 from unlatch.objects.importers.usd.stage import USD_SUFFIXES
 from unlatch.simcore.errors import AssetError, ConfigError, SimCoreError, check_range
+from unlatch.simcore.files import user_path
 from unlatch.simcore.meshes.decomposition.collision_approximation import CollisionApproximation
 from unlatch.simcore.meshes.mesh_reader import MESH_SUFFIXES
 from unlatch.simcore.urdf.package_paths import PACKAGE_FILE
@@ -90,7 +91,7 @@ class ConvertJob:
     @property
     def target(self) -> Path:
         """Folder of the result."""
-        return Path(self.cfg.out).expanduser().absolute() / self.name
+        return user_path(self.cfg.out).absolute() / self.name
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def find_assets(path: Path) -> dict[str, Path]:
     Raises:
         AssetError: There is no such path, or nothing to convert.
     """
-    path = path.expanduser()
+    path = user_path(path)
     if path.is_file():
         if path.suffix.lower() not in _SUFFIXES:
             raise AssetError(
@@ -212,7 +213,7 @@ def _partnet_scale(path: Path) -> float:
     if path.name != PARTNET_URDF:
         return 1.0
     try:
-        value = json.loads((path.parent / "info.json").read_text(encoding="utf-8")).get("scale")
+        value = json.loads((path.parent / "info.json").read_text(encoding="utf-8-sig")).get("scale")
     except (OSError, ValueError, RecursionError, AttributeError):
         return 1.0
     return float(value) if isinstance(value, (int, float)) and 0.001 <= value <= 100.0 else 1.0

@@ -15,6 +15,7 @@ from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.textured_urdf import textured_files
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.errors import AssetError, ConfigError, check_range, unknown_name
+from unlatch.simcore.files import user_path
 from unlatch.workflows.viewing.object_picture import object_sheet
 from unlatch.workflows.viewing.picture import write_picture
 
@@ -87,7 +88,7 @@ def make_objects(category: str, cfg: MakeObjectCfg) -> tuple[list[MadeObject], P
     """
     categories = _find_categories(category)
     several = len(categories) > 1 or cfg.count > 1
-    out = Path(cfg.out or ("objects" if several else f"{category}_{cfg.seed}")).expanduser()
+    out = user_path(cfg.out or ("objects" if several else f"{category}_{cfg.seed}"))
     if cfg.usd:
         import_openusd()  # raises now, before anything is written
     items: list[MadeObject] = []

@@ -23,7 +23,7 @@ from unlatch.robots.from_urdf.robot_from_urdf import robot_from_urdf
 from unlatch.robots.model import DISTRIBUTION, model_path
 from unlatch.robots.robot import Arm, Robot
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.files import write_whole_file
+from unlatch.simcore.files import user_path, write_whole_file
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.visuals.pictures import framing_camera, take_picture
 from unlatch.simcore.sim.world import World, WorldCfg
@@ -114,7 +114,7 @@ def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
     """
     model = read_urdf(urdf, meshes_anywhere=True)
     name = cfg.name or re.sub(r"[^A-Za-z0-9_]", "_", model.name) or urdf.stem
-    folder = Path(cfg.out).expanduser() / "robot"
+    folder = user_path(cfg.out) / "robot"
     yaml_file, picture = folder / f"{name}.yaml", folder / f"{name}.png"
     for file in (yaml_file, picture, *([folder / f"{name}.urdf"] if cfg.gripper is not None else [])):
         if file.exists() and not cfg.force:

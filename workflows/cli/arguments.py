@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
 
 import yaml
 
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.repeated_keys import refuse_repeated_keys
+from unlatch.configs.schema import split_optional
 from unlatch.simcore.errors import ConfigError, close_matches, unknown_key
 
 T = TypeVar("T")
@@ -23,19 +24,35 @@ def read_pairs(schema: type[T], arguments: Sequence[str], *, others: Sequence[st
     """
     refuse_repeated_keys(arguments)
     values: dict[str, Any] = {}
+    hints = get_type_hints(schema)
     for argument in arguments:
         key, equals, text = argument.partition("=")
         if not equals or key.startswith("-"):
             raise ConfigError(f"'{argument}' cannot be read. Expected key=value.", argument=argument)
         if key in others:
             continue
-        try:
-            values[key] = yaml.safe_load(text)
-        except yaml.YAMLError as exc:
-            raise ConfigError(f"'{argument}' cannot be read: {' '.join(str(exc).split())}.", argument=argument) from exc
+        values[key] = text if _is_plain_text(hints.get(key), text) else _read_yaml(argument, text)
     if others:
         _check_keys(schema, list(values), others)
     return read_dataclass(schema, values, where="")
+
+
+def _is_plain_text(hint: Any, text: str) -> bool:
+    """Returns whether the value of a key is the text itself: a folder may be called `1e5`, `a #b` or `[x]`."""
+    is_quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
+    return split_optional(hint)[0] is str and not is_quoted and text not in ("", "~", "null")
+
+
+def _read_yaml(argument: str, text: str) -> Any:
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError) as exc:  # ValueError: a date that does not exist
+        problem = " ".join(str(getattr(exc, "problem", None) or exc).split())
+        raise ConfigError(
+            f"'{argument}' cannot be read: {problem}. Expected a value as in YAML. Put a text with special characters "
+            "into quotes, or correct it.",
+            argument=argument,
+        ) from exc
 
 
 def _check_keys(schema: type, keys: Sequence[str], others: Sequence[str]) -> None:

@@ -22,7 +22,7 @@ def read_camera_arguments(command: str, arguments: Sequence[str], schema: type[T
     Raises:
         SimCoreError: The arguments are wrong, or the folder is not a data set.
     """
-    line = parse_command_line(arguments)
+    line = parse_command_line(arguments, command=command)
     (path,), pairs = split_paths(command, line.overrides, count=1)
     inside = [pair for pair in pairs if pair.split("=")[0].startswith(("cameras.", "cameras["))]
     cfg = read_pairs(schema, [pair for pair in pairs if pair not in inside])

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import traceback
 from collections.abc import Callable, Sequence
 
 from unlatch.simcore import interrupts
-from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.errors import ConfigError, SimCoreError
 from unlatch.workflows.cli.console import BAD_INPUT, FAILED, INTERRUPTED, OK, print_note
 
+_FOREIGN_BYTE = re.compile("[\udc80-\udcff]")
 DEBUG = "--debug"
 """Flag of every command: whole tracebacks are printed."""
 
@@ -39,6 +41,11 @@ def run_guarded(function: Callable[[], int], *, debug: bool = False) -> int:
     except Exception as exc:
         if interrupts.was_pressed() and not debug:  # a library made it of the KeyboardInterrupt
             return _end_interrupted()
+        if isinstance(exc, UnicodeEncodeError) and (name := _unreadable_name(exc)):
+            exc = ConfigError(
+                f"'{name}' has bytes that are no UTF-8, as file names of other systems have. Expected a name in UTF-8. "
+                "Rename the file or folder."
+            ).with_traceback(exc.__traceback__)
         if isinstance(exc, SimCoreError):
             return _print_error(exc, debug=debug)
         frames = [] if debug else _user_frames(exc)
@@ -46,6 +53,16 @@ def run_guarded(function: Callable[[], int], *, debug: bool = False) -> int:
             raise
         print_note("\n".join([f"unlatch: {type(exc).__name__}: {exc}", *frames, f"{DEBUG} prints the whole traceback"]))
         return FAILED
+
+
+def _unreadable_name(exc: UnicodeEncodeError) -> str:
+    """Returns the name of a file that could not be written into a text; empty if the error is about another text.
+
+    Python reads bytes of names that are no UTF-8 as the characters U+DC80 to U+DCFF.
+    """
+    found = [*(word.partition("=")[2] or word for word in sys.argv), *re.split(r"[\s\"'<>|,&;\0]+", exc.object)]
+    words = [word for word in found if _FOREIGN_BYTE.search(word)] if _FOREIGN_BYTE.search(exc.object) else []
+    return words[0].encode(errors="surrogateescape").decode(errors="backslashreplace") if words else ""
 
 
 def _end_interrupted() -> int:

@@ -5,21 +5,41 @@ It imports no module of the configuration, so that commands that need none start
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from unlatch.command_table import read_help
 from unlatch.configs.repeated_keys import refuse_repeated_keys
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, close_matches
 
-_WITH_VALUE = {"--cfg": "cfg", "-c": "cfg", "--config-dir": "config_dir", "-cd": "config_dir"}
-_PDB = "--pdb"
-_SWITCHES = {
-    "--resolve": "resolve",
-    "-r": "resolve",
-    "-m": "multirun",
-    "--multirun": "multirun",
-    _PDB: "pdb",
+_LONG = {"-c": "--cfg", "-cd": "--config-dir", "-r": "--resolve", "-m": "--multirun"}
+"""Long forms of short flags."""
+_FLAGS = {
+    "--cfg": "--cfg job",
+    "--resolve": "--resolve",
+    "--multirun": "-m",
+    "--config-dir": "--config-dir DIR",
+    "--debug": "--debug",
+    "--pdb": "--pdb",
 }
+"""How messages name each flag; a command has those that its help text names, and `--debug`."""
+_SWITCHES = ("--resolve", "--multirun", "--pdb")
+_FLAGS_OF_HYDRA = {
+    ("--config-name", "-cn"): "A task is chosen with task=NAME.",
+    ("--config-path", "-cp"): "A folder of your own YAML files is given with --config-dir DIR.",
+    ("--info", "-i"): "The configuration is printed with --cfg job.",
+    ("--package", "-p"): "A part of the configuration is printed by `unlatch config TASK`.",
+    ("--run",): "Without -m, a command does a single run.",
+    ("--experimental-rerun",): "`unlatch replay DATA` repeats recorded episodes.",
+    ("--shell-completion", "-sc"): "`unlatch completion bash` prints the script that completes words.",
+}
+"""Flags of programs made with Hydra that Unlatch does not have, and what it has."""
+_TABLE_KEY = re.compile(r"(?:^ {2,}|; )([a-z][a-z_]*)=", re.MULTILINE)
+"""A key in the table of a help text."""
+_PAIR = re.compile(r"[+~]{0,2}[A-Za-z_][\w.@\[\]-]*=")
+"""The beginning of `key=value`; `./lr=0.1` and `data/lr=0.1` are paths."""
 
 _ONE_VALUE = "Remove one; `unlatch collect -m` and `evaluate -m` take several, as in task=a,b."
 
@@ -42,58 +62,73 @@ class CommandLine:
     """Whether the debugger is opened where an episode, or its planning, raises an exception."""
 
 
-def parse_command_line(arguments: Sequence[str], *, has_debugger: bool = False) -> CommandLine:
+def parse_command_line(arguments: Sequence[str], *, command: str = "collect") -> CommandLine:
     """Parses the arguments of a command that composes a configuration.
 
     Args:
         arguments: The words after the name of the command.
-        has_debugger: Whether the command knows the flag `--pdb`.
+        command: The name of the command; it has the flags that its help text names.
 
     Raises:
         ConfigError: A flag is unknown or lacks its value, or a key is given twice.
     """
     found = CommandLine()
     rest = list(arguments)
+    named = read_help(command) if any(argument.startswith("-") for argument in arguments) else ""
+    there = {*named.replace(",", " ").split(), "--debug"}
     while rest:
         argument = rest.pop(0)
         if not argument.startswith("-"):
             found.overrides.append(argument)
             continue
         name, equals, value = argument.partition("=")
-        if name in _SWITCHES and not equals and (has_debugger or name != _PDB):
-            setattr(found, _SWITCHES[name], True)
-        elif name in _WITH_VALUE:
-            if not equals:
-                if not rest:
-                    raise ConfigError(f"Flag {name} lacks its value. Give it after a space.", flag=name)
-                value = rest.pop(0)
-            if _WITH_VALUE[name] == "config_dir":
-                found.config_dirs.append(value)
-            elif value in ("job", "all"):
-                found.show = True
-            else:
-                raise ConfigError(f"Flag {name} is given '{value}'. Expected job. Write --cfg job.", flag=name)
-        else:
-            known = "--cfg job, --resolve, -m, --config-dir DIR, --debug" + (f", {_PDB}" if has_debugger else "")
+        flag = _LONG.get(name, name)
+        if flag not in _FLAGS or flag not in there or (equals and flag in _SWITCHES):
+            own = [text for known, text in _FLAGS.items() if known in there]
             raise ConfigError(
-                f"Unknown flag '{argument}'. Expected key=value, {known} or --help.{_describe_key([argument, *rest])}",
+                f"Unknown flag '{argument}'. Expected {', '.join(['key=value', *own])} or --help."
+                f"{_describe_flag([argument, *rest], command)}",
                 flag=argument,
             )
+        if flag in _SWITCHES:
+            setattr(found, flag.lstrip("-"), True)
+            continue
+        if not equals:
+            if not rest:
+                raise ConfigError(f"Flag {name} lacks its value. Expected {_FLAGS[flag]}. Add it.", flag=name)
+            value = rest.pop(0)
+        if flag == "--config-dir":
+            found.config_dirs.append(value)
+        elif value in ("job", "all"):
+            found.show = True
+        else:
+            raise ConfigError(f"Flag {name} is given '{value}'. Expected job. Write --cfg job.", flag=name)
     refuse_repeated_keys(found.overrides, advice=_ONE_VALUE)
     return found
 
 
-def _describe_key(words: Sequence[str]) -> str:
-    """Returns how a flag with a value is written as a key: `--episodes 4` as `episodes=4`. Empty for a flag alone.
+def _describe_flag(words: Sequence[str], command: str) -> str:
+    """Returns what to write in place of an unknown flag: `episodes=4` for `--episodes 4`. Empty if nothing is like it.
 
     Args:
         words: The flag, and the arguments that follow it.
+        command: The name of the command.
     """
     name, equals, value = words[0].partition("=")
-    if not equals and len(words) > 1 and "=" not in words[1] and not words[1].startswith("-"):
+    for flags, advice in _FLAGS_OF_HYDRA.items():
+        if name in flags:
+            return f" {advice}"
+    if not equals and len(words) > 1 and not is_pair(words[1]) and not words[1].startswith("-"):
         value = words[1]
-    key = name.lstrip("-").replace("-", "_")
-    return f" Write {key}={value}, without dashes." if value and key.isidentifier() else ""
+    key, known = name.lstrip("-").replace("-", "_"), _TABLE_KEY.findall(read_help(command))
+    if value and key in known:
+        return f" Write {key}={value}, without dashes."
+    return close_matches(key, known) if value and name not in _FLAGS else ""
+
+
+def is_pair(word: str) -> bool:
+    """Returns whether an argument is `key=value`, and not a path that has `=` in a name."""
+    return _PAIR.match(word) is not None
 
 
 def split_paths(command: str, arguments: Sequence[str], *, count: int) -> tuple[list[str], list[str]]:
@@ -105,8 +140,8 @@ def split_paths(command: str, arguments: Sequence[str], *, count: int) -> tuple[
     paths, pairs = split_some_paths(command, arguments, least=0)
     if len(paths) != count:
         raise ConfigError(
-            f"{command} got {len(paths)} folders ({' '.join(paths) or 'none'}), expected {count}, then key=value. "
-            f"`unlatch {command} --help` shows it."
+            f"{command} got {len(paths)} folders ({' '.join(paths) or 'none'}), expected {count}, then key=value."
+            f"{_path_among(pairs)} `unlatch {command} --help` shows it."
         )
     return paths, pairs
 
@@ -120,13 +155,19 @@ def split_some_paths(command: str, arguments: Sequence[str], *, least: int = 1) 
     flags = [argument for argument in arguments if argument.startswith("-")]
     if flags:
         words = arguments[list(arguments).index(flags[0]) :]
-        text = f"Unknown flag '{flags[0]}'. Expected key=value or --help.{_describe_key(words)}"
+        text = f"Unknown flag '{flags[0]}'. Expected key=value or --help.{_describe_flag(words, command)}"
         raise ConfigError(text, flag=flags[0])
-    paths = [argument for argument in arguments if "=" not in argument]
-    pairs = [argument for argument in arguments if "=" in argument]
+    paths = [argument for argument in arguments if not is_pair(argument)]
+    pairs = [argument for argument in arguments if is_pair(argument)]
     if len(paths) < least:
         raise ConfigError(
             f"{command} got {len(paths)} folders ({' '.join(paths) or 'none'}), expected at least {least}, then "
-            f"key=value. `unlatch {command} --help` shows it."
+            f"key=value.{_path_among(pairs)} `unlatch {command} --help` shows it."
         )
     return paths, pairs
+
+
+def _path_among(pairs: Sequence[str]) -> str:
+    """Returns how to write a path that was read as `key=value`; empty if there is none."""
+    found = next((pair for pair in pairs if Path(pair).exists()), None)
+    return f" Write ./{found} for the path." if found else ""

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from unlatch.simcore.cache import cache_root
+from unlatch.simcore.cache import cache_root, make_cache_folder
 
 CACHE_FILE = "completion.json"
 """Name of the file in the cache folder."""
@@ -26,7 +26,7 @@ def load_catalog() -> dict[str, Any]:
     catalog = make_catalog()
     catalog["sources"] = _modification_times(catalog["sources"])
     with suppress(OSError):  # without the file, the next answer is slower and the same
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_cache_folder(file.parent)
         temporary = file.with_suffix(".writing")
         temporary.write_text(json.dumps(catalog), encoding="utf-8")
         temporary.replace(file)

@@ -7,6 +7,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from unlatch.simcore.files import user_path
+
 SHELLS = ("bash", "zsh", "fish")
 """Shells with a script."""
 _FILE_KEYS = ("object",)
@@ -58,7 +60,7 @@ def _own_folders(words: Sequence[str]) -> list[Path]:
     """Returns the folders that `--config-dir` names."""
     follow = [value for flag, value in pairwise(words) if flag in ("--config-dir", "-cd")]
     joined = [word.partition("=")[2] for word in words if word.startswith("--config-dir=")]
-    return [Path(folder).expanduser() for folder in (*follow, *joined)]
+    return [user_path(folder) for folder in (*follow, *joined)]
 
 
 def _own_names(folders: Sequence[Path], group: str) -> list[str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 
@@ -18,8 +18,13 @@ from packaging.specifiers import SpecifierSet
 from unlatch import __version__
 from unlatch.simcore.cache import CACHE_VARIABLE, cache_root
 from unlatch.simcore.errors import ConfigError, WorldError
+from unlatch.simcore.extras import clone_folder, extra_packages, install_command
+from unlatch.simcore.kept.own_files import foreign_access
 from unlatch.simcore.sim.renderers.auto import picture_renderer, pygfx_is_installed
 from unlatch.solver.codegen import COMPILE_VARIABLE, find_compiler
+from unlatch.solver.program_store import store_folder
+from unlatch.workflows.cli.finding import Finding
+from unlatch.workflows.cli.plugin_checks import describe_plugins
 
 PROGRAM = "unlatch"
 """Name of this distribution."""
@@ -27,18 +32,6 @@ _LEAST_PYTHON = {"lerobot": (3, 12)}
 """Extras of which no version runs with the oldest Python that is supported."""
 _LOW_DISK_GB = 2.0
 """Free space below which `unlatch doctor` gives advice [GB]; a data set of 1,000 episodes takes about as much."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One fact about the installation."""
-
-    name: str
-    value: str
-    advice: str = ""
-    """What to do in one line; empty if nothing is needed."""
-    broken: bool = False
-    """Whether commands that every user needs fail."""
 
 
 def describe_installation() -> Iterator[Finding]:
@@ -50,6 +43,7 @@ def describe_installation() -> Iterator[Finding]:
     yield describe_cache()
     yield describe_compiler()
     yield describe_renderer()
+    yield from describe_plugins()
 
 
 def describe_packages(name: str = PROGRAM) -> Iterator[Finding]:
@@ -62,7 +56,8 @@ def describe_packages(name: str = PROGRAM) -> Iterator[Finding]:
         yield Finding(
             "packages",
             "unknown",
-            f"{name} is not installed, its folder is on the path only: pip install .",
+            f"{name} is not installed, its folder is on the path only: pip install -e "
+            f"{shlex.quote(str(clone_folder() or 'FOLDER'))}",
             broken=True,
         )
         return
@@ -109,6 +104,9 @@ def describe_cache() -> Finding:
     except OSError as exc:
         advice = f"{existing} cannot be written ({exc.strerror}): set {CACHE_VARIABLE} to a folder that can"
         return Finding("cache", str(root), advice, broken=True)
+    if (problem := foreign_access(store_folder())) is not None:
+        advice = f"compiled programs there are not used, planning is slower: {problem}"
+        return Finding("cache", f"{root} (writable)", advice)
     free_gb = shutil.disk_usage(existing).free / 1e9
     advice = "" if free_gb >= _LOW_DISK_GB else f"little space: free some, or set {CACHE_VARIABLE} to another disk"
     return Finding("cache", f"{root} (writable, {free_gb:.1f} GB free)", advice)
@@ -140,7 +138,7 @@ def describe_renderer() -> Finding:
 
 def _renderer_advice() -> str:
     if not pygfx_is_installed():
-        return f"for better pictures: pip install '{PROGRAM}[render]'"
+        return f"for better pictures: {install_command('render')}"
     from unlatch.simcore.sim.renderers.pygfx import open_device
 
     try:
@@ -175,7 +173,8 @@ def _describe_extra(name: str, extra: str, required: list[Requirement]) -> Findi
         return Finding(
             label, state, "needs Python {}.{} or later, in an environment of its own: docs/start.md".format(*least)
         )
-    return Finding(label, state, f"pip install '{name}[{extra}]'")
+    packages = " ".join(map(shlex.quote, extra_packages(name, extra)))
+    return Finding(label, state, install_command(extra) if name == PROGRAM else f"pip install {packages}")
 
 
 def _problem_of(requirement: Requirement) -> str:

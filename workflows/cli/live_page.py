@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.files import path_word
 from unlatch.workflows.cli.console import print_note, relative_path
 from unlatch.workflows.runs.run import output_folder
 from unlatch.workflows.runs.schema import RunCfg
@@ -54,5 +55,5 @@ def live_page(cfgs: Sequence[RunCfg], *, prefix: str, sweep: Path | None) -> Ite
             yield
         finally:
             if (reason := page.death()) is not None:
-                again = " ".join(relative_path(folder) for folder in folders[:3])
+                again = " ".join(path_word(relative_path(folder)) for folder in folders[:3])
                 print_note(f"unlatch: the page ended before the run: {reason}; `unlatch watch {again}` shows it again")

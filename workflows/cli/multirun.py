@@ -14,6 +14,7 @@ from rich.table import Table
 
 from unlatch.configs.overrides import override_key
 from unlatch.simcore.errors import ConfigError, SimCoreError, close_matches, count_noun
+from unlatch.simcore.files import path_word, user_path
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.command_line import CommandLine
 from unlatch.workflows.cli.composed_configs import load_configs
@@ -160,7 +161,7 @@ def place_outputs(jobs: Sequence[LoadedConfig[Any]], *, given: Sequence[str]) ->
         )
     overrides = [job.overrides for job in jobs]
     varied = varied_indices(overrides, given=given)
-    folder = Path(cfg.sweep_dir or default_folder(overrides[0], varied)).expanduser().absolute()
+    folder = user_path(cfg.sweep_dir or default_folder(overrides[0], varied)).absolute()
     for job in jobs:
         name = job_name(job.overrides, varied, default=job.cfg.task.name)
         job.cfg.out = str(folder / name)
@@ -179,7 +180,7 @@ def launch_jobs(command: str, jobs: Sequence[LoadedConfig[Any]], folder: Path, *
     cfg: LauncherCfg = jobs[0].cfg.launcher
     launcher = LAUNCHERS[cfg.name]
     launcher.check()
-    flags = [word for path in config_dirs for word in ("--config-dir", str(Path(path).expanduser().absolute()))]
+    flags = [word for path in config_dirs for word in ("--config-dir", str(user_path(path).absolute()))]
     todo = [make_sweep_job(command, job, flags) for job in jobs]
     share = cfg.settings.get("n_jobs")
     if share is not None and (type(share) is not int or share == 0):
@@ -194,8 +195,8 @@ def launch_jobs(command: str, jobs: Sequence[LoadedConfig[Any]], folder: Path, *
         todo = [replace(job, arguments=(*job.arguments, f"workers={each}")) for job in todo]
     written = write_jobs(folder, todo)
     print_note(
-        f"{count_noun(len(todo), 'job')} by {cfg.name}; `unlatch watch {folder}` shows them, {folder / LOGS} has "
-        "their output"
+        f"{count_noun(len(todo), 'job')} by {cfg.name}; `unlatch watch {path_word(folder)}` shows them, "
+        f"{folder / LOGS} has their output"
     )
     codes = launcher.launch(written, len(todo), cfg.settings, at_once=cfg.jobs_at_once, notify=print_note)
     _print_jobs([job.name for job in todo], codes, [folder / job.name for job in todo], logs=folder / LOGS)

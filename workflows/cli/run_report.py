@@ -8,6 +8,7 @@ from typing import Any
 from rich.box import SIMPLE
 from rich.table import Table
 
+from unlatch.simcore.files import path_word
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, print_note, relative_path, result_console
 from unlatch.workflows.cli.debugger import open_debugger
@@ -130,7 +131,7 @@ def _describe_first(code: str, data_set: DataSet, statistics: RunStatistics, *, 
         yield from (str(record.evidence.get("traceback", "")).splitlines() if debug else frames_to_show(record))
     has_moved = any(skill["frame_end"] > skill["frame_start"] for skill in record.skills)
     planned = plan_command(data_set, number) if code in _WITHOUT_PLAN and not has_moved else None
-    yield f"look: {planned or f'unlatch phases {relative_path(data_set.path)} episode={number}'}"
+    yield f"look: {planned or f'unlatch phases {path_word(relative_path(data_set.path))} episode={number}'}"
 
 
 def exit_code(statistics: RunStatistics) -> int:

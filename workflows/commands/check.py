@@ -15,6 +15,7 @@ from unlatch.robots.checks import limit_problems, model_problems
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import describe_hand_frame
 from unlatch.simcore.errors import ConfigError, RecordingError, SimCoreError, check_range, count_noun
+from unlatch.simcore.files import path_word
 from unlatch.simcore.recording.check import Problem
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.location import DATASET_FILE
@@ -96,7 +97,7 @@ def main(arguments: list[str]) -> int:
 
 def _check_task(arguments: list[str]) -> int:
     """Composes a configuration, loads its objects and checks that they fit together; plans nothing."""
-    line = parse_command_line(arguments)
+    line = parse_command_line(arguments, command="check")
     loaded = runs.load_config("collect", CollectCfg, line.overrides, config_dirs=line.config_dirs)
     check_assets(loaded.cfg)
     for notice in loaded.notices:
@@ -142,7 +143,7 @@ def _check_settings(path: str, robot: str) -> int:
     """Prints how the planner settings of a YAML file are read; returns how many cannot be read, or not be run."""
     peer = peer_of(read_yaml_tree(path))
     if peer is not None:
-        print_note(f"note: {path} is a whole task of {peer}. To turn it into a task: unlatch import {path}")
+        print_note(f"note: {path} is a whole task of {peer}. To turn it into a task: unlatch import {path_word(path)}")
     described: RobotCfg = ROBOTS.load(robot)()
     reads = read_setting_file(path, tool=described.arms[0].keypoints)
     for read in reads:

@@ -33,7 +33,7 @@ class ClipCommandCfg(ClipCfg):
 @command
 def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    line = parse_command_line(arguments)
+    line = parse_command_line(arguments, command="clip")
     (path,), pairs = split_paths("clip", line.overrides, count=1)
     data_set, cfg = DataSet.open(path), read_pairs(ClipCommandCfg, pairs)
     check_episode(data_set, cfg.episode)

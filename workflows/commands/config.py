@@ -23,7 +23,7 @@ _MAX_LINE_LENGTH = 70
 @command
 def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    line = parse_command_line(arguments)
+    line = parse_command_line(arguments, command="config")
     names = [text for text in line.overrides if "=" not in text]
     other = [text.removeprefix("diff=") for text in line.overrides if text.startswith("diff=")]
     rest = [text for text in line.overrides if text not in names and not text.startswith("diff=")]

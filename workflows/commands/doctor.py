@@ -22,7 +22,7 @@ def main(arguments: list[str]) -> int:
         if finding.broken:
             broken.append(finding.name)
     if broken:
-        print_wrapped(f"{len(broken)} to repair before Unlatch can run: {', '.join(broken)}")
+        print_wrapped(f"{len(broken)} to repair: {', '.join(broken)}")
         return FAILED
     print_wrapped("Everything that Unlatch needs is there. Extras are optional.")
     return OK

@@ -16,7 +16,7 @@ from unlatch.workflows.runs.schema import EvaluateCfg
 @run_command
 def main(arguments: list[str], debug: bool) -> int:
     """Runs the command; returns its exit code."""
-    line = parse_command_line(arguments, has_debugger=True)
+    line = parse_command_line(arguments, command="evaluate")
     words = ("unlatch", "evaluate", *arguments)
 
     def run(cfg: EvaluateCfg) -> int:

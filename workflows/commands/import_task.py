@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 from unlatch.configs.config_files import yaml_files
 from unlatch.configs.peer_tasks.importer import ImportCfg, ImportedTask, import_tasks, own_robot_file
 from unlatch.simcore.errors import ConfigError, count_noun
-from unlatch.simcore.files import write_whole_file
+from unlatch.simcore.files import path_word, user_path, write_whole_file
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import split_some_paths
@@ -26,7 +25,7 @@ def main(arguments: list[str]) -> int:
     (path,) = paths
     cfg = read_pairs(ImportCfg, pairs)
     found = import_tasks(path, cfg)
-    files = {item.name: Path(cfg.out).expanduser() / "task" / f"{item.name}.yaml" for item in found}
+    files = {item.name: user_path(cfg.out) / "task" / f"{item.name}.yaml" for item in found}
     for item in found:
         _check_free(item.name, files[item.name], force=cfg.force)
     for item in found:
@@ -56,7 +55,7 @@ def _write(item: ImportedTask, file: Path, cfg: ImportCfg) -> None:
     robot = own_robot_file(cfg.robot)
     of_robot = [] if robot is None else [relative_path(robot.absolute().parent.parent)]
     folders = dict.fromkeys([str(file.parent.parent), *of_robot])
-    where = " ".join(f"--config-dir {shlex.quote(folder)}" for folder in folders)
+    where = " ".join(f"--config-dir {path_word(folder)}" for folder in folders)
     left = sum(not line.is_read for line in item.lines)
     print_line(f"task: {file}, {count_noun(len(item.lines) - left, 'value')} read, {left} without a counterpart")
     print_line(f"next: unlatch check task={item.name} {where}")

@@ -12,6 +12,7 @@ import yaml
 from unlatch.configs.config_files import TASKS, yaml_files
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.files import read_text
 from unlatch.simcore.recording.export.catalog import EXPORTERS
 from unlatch.simcore.registry import Catalog
 from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
@@ -35,7 +36,7 @@ def main(arguments: list[str]) -> int:
     if arguments and arguments[0] == "data" and len(arguments) <= 2:
         folders = data_sets_below(Path(arguments[1] if len(arguments) == 2 else "data"))
         return _print_rows([(str(path), describe_data_set(path)) for path in folders])
-    line = parse_command_line(arguments)
+    line = parse_command_line(arguments, command="list")
     if not line.overrides:
         rows = [(name, item.summary) for name, item in LISTS.items()]
         return _print_rows([*rows, ("data [FOLDER]", "the data sets below a folder, `data` by default")])
@@ -57,9 +58,20 @@ def list_tasks(config_dirs: Sequence[str] = ()) -> list[_Row]:
     """Returns name and summary of each task; summaries are read from the YAML files without composing them."""
     rows = _list_entries(TASKS)
     for path in yaml_files("task", config_dirs).values():
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        rows.append((path.stem, str(content.get("task", {}).get("summary", ""))))
+        rows.append((path.stem, _summary_of(path)))
     return sorted(rows)
+
+
+def _summary_of(path: Path) -> str:
+    """Returns the summary that a task file states; for one that cannot be read, why."""
+    try:
+        content = yaml.safe_load(read_text(path))
+    except ConfigError as exc:
+        return exc.message
+    except (yaml.YAMLError, OSError, RecursionError) as exc:
+        return f"{path} cannot be read: {' '.join(str(exc).split())}"
+    task = content.get("task") if isinstance(content, dict) else None
+    return str(task.get("summary", "")) if isinstance(task, dict) else ""
 
 
 def list_robots(config_dirs: Sequence[str] = ()) -> list[_Row]:
@@ -100,7 +112,7 @@ def _list_entries(*catalogs: Catalog) -> list[_Row]:
 
 
 def _first_comment(path: Path) -> str:
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in read_text(path).splitlines():
         if line.startswith("# ") and "@package" not in line:
             return line[2:]
     return ""

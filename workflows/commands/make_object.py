@@ -6,13 +6,14 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.assets.make_object import USD_FOLDER, MakeObjectCfg, make_objects
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
+from unlatch.workflows.cli.command_line import is_pair
 from unlatch.workflows.cli.console import OK, print_line, relative_path
 
 
 @command
 def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    names = [argument for argument in arguments if "=" not in argument and not argument.startswith("-")]
+    names = [argument for argument in arguments if not is_pair(argument) and not argument.startswith("-")]
     if len(names) != 1:
         raise ConfigError(
             f"make-object got {len(names)} categories ({' '.join(names) or 'none'}), expected 1, then key=value. "

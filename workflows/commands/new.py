@@ -15,11 +15,13 @@ from unlatch.configs.config_files import yaml_files
 from unlatch.configs.derivation.derived_request import describe_object_path, is_object_path
 from unlatch.robots.hand_shape import describe_direction, describe_hand_frame
 from unlatch.simcore.errors import ConfigError, close_matches, describe_choices
+from unlatch.simcore.files import path_word, user_path
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.strategies.ranking import derivable_skill
 from unlatch.workflows.assets.new_robot import NewRobotCfg, new_robot
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
+from unlatch.workflows.cli.command_line import is_pair
 from unlatch.workflows.cli.console import OK, print_line
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.loading import load
@@ -55,7 +57,7 @@ class NewTaskCfg(NewCfg):
 @command
 def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    words = [argument for argument in arguments if "=" not in argument and not argument.startswith("-")]
+    words = [argument for argument in arguments if not is_pair(argument) and not argument.startswith("-")]
     pairs = [argument for argument in arguments if argument not in words]
     if words[:1] == ["robot"]:
         return _write_robot(words, pairs)
@@ -81,7 +83,7 @@ def _write_task(name: str, cfg: NewTaskCfg) -> int:
     category, lines = _object_lines(cfg.object)
     SKILLS.entry(cfg.skill)
     derivable_skill(cfg.skill)
-    file = Path(cfg.out or "configs").expanduser() / "task" / f"{name}.yaml"
+    file = user_path(cfg.out or "configs") / "task" / f"{name}.yaml"
     if file.exists():
         raise ConfigError(f"{file} exists already. Expected a new file. Choose another name or out=.", key="out")
     text = _fill_task(name, lines, category, cfg.skill, cfg.part)
@@ -90,7 +92,7 @@ def _write_task(name: str, cfg: NewTaskCfg) -> int:
     _write_files({file: text})
     folder = file.parent.parent
     print_line(f"task: {file}")
-    print_line(f"next: unlatch collect task={name} --config-dir {folder} episodes=4 out=data/{name}")
+    print_line(f"next: unlatch collect task={name} --config-dir {path_word(folder)} episodes=4 out=data/{name}")
     return OK
 
 
@@ -119,7 +121,7 @@ def _object_lines(value: str) -> tuple[str, str]:
             "Name one of them, or give the path of a URDF.",
             key="object",
         )
-    node = describe_object_path(str(Path(value).expanduser().absolute()), None)
+    node = describe_object_path(str(user_path(value).absolute()), None)
     category = str(node["category"])
     node["name"] = category if _NAME.match(category) else node["name"]
     return category, "object:\n" + "".join(f"  {key}: {json.dumps(item)}\n" for key, item in node.items())
@@ -139,7 +141,7 @@ def _check_part(name: str, text: str) -> None:
 
 def _write_plugin(name: str, cfg: NewCfg, *, with_object: bool) -> int:
     _check_name_is_free(name, SKILLS.names(), "skill")
-    folder = Path(cfg.out or name).expanduser()
+    folder = user_path(cfg.out or name)
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError(f"{folder} exists already. Expected a new folder. Choose another name or out=.", key="out")
     made_for = ".".join(version("unlatch").split(".")[:2])
@@ -171,7 +173,7 @@ def _write_plugin(name: str, cfg: NewCfg, *, with_object: bool) -> int:
         files[package / "configs" / "object" / f"{words['object']}.yaml"] = _fill_template("object", words)
     _write_files(files)
     print_line(f"{'plugin' if with_object else 'skill'}: {folder}, {len(files)} files; what to change is marked CHANGE")
-    print_line(f"next: pip install -e {folder}")
+    print_line(f"next: pip install -e {path_word(folder)}")
     print_line(f"      unlatch collect task={task} episodes=4 out=data/{name}")
     return OK
 
@@ -183,7 +185,7 @@ def _write_robot(words: Sequence[str], pairs: Sequence[str]) -> int:
             f"new got '{' '.join(words)}', expected `robot` and a URDF, then key=value. `unlatch new --help` shows it."
         )
     cfg = read_pairs(NewRobotCfg, pairs)
-    made = new_robot(Path(words[1]).expanduser(), cfg)
+    made = new_robot(user_path(words[1]), cfg)
     robot, name = made.robot, made.robot.name
     for arm, share in zip(robot.arms, made.reach_shares, strict=True):
         gripper = arm.gripper
@@ -203,7 +205,8 @@ def _write_robot(words: Sequence[str], pairs: Sequence[str]) -> int:
         print_line(f"held still: {', '.join(made.still[:_MOST_NAMED])}{more}")
     print_line(f"look up in the data sheet: {', '.join(made.remarks)}")
     print_line(f"wrote {made.yaml_file} and {made.picture}; check the picture, then:")
-    print_line(f"  unlatch collect task=open_drawer robot={name} --config-dir {cfg.out} episodes=10 out=data/{name}")
+    where = f"robot={name} --config-dir {path_word(cfg.out)}"
+    print_line(f"  unlatch collect task=open_drawer {where} episodes=10 out=data/{name}")
     return OK
 
 

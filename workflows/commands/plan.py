@@ -37,7 +37,7 @@ _AXIS_M = 0.05
 @command
 def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    line = parse_command_line(arguments, has_debugger=True)
+    line = parse_command_line(arguments, command="plan")
     with debugging(active=line.pdb):
         return max((plan_and_report(cfg) for cfg in configs_to_run("plan", PlanCfg, line)), default=OK)
 

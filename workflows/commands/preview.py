@@ -24,7 +24,7 @@ _REGION = (40, 90, 220)
 @command
 def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    line = parse_command_line(arguments)
+    line = parse_command_line(arguments, command="preview")
     for cfg in configs_to_run("preview", PreviewCfg, line):
         draw_preview(cfg)
     return OK

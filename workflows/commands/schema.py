@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 from unlatch.configs.json_schema import task_schema
 from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.files import user_path
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import split_paths
 from unlatch.workflows.cli.console import OK, print_line
@@ -23,7 +23,7 @@ def main(arguments: list[str]) -> int:
     if not out:
         print_line(text)
         return OK
-    path = Path(out[0]).expanduser()
+    path = user_path(out[0])
     try:
         path.write_text(f"{text}\n", encoding="utf-8")
     except OSError as exc:

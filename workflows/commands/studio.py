@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import secrets
 import sys
-import webbrowser
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, fields
 
 from unlatch.simcore.errors import ConfigError, check_range
@@ -13,10 +14,11 @@ from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import parse_command_line
 from unlatch.workflows.cli.console import OK, print_line
 from unlatch.workflows.studio.document import TaskDocument, new_document, open_document
-from unlatch.workflows.studio.server import StudioServer, is_local, new_token
+from unlatch.workflows.studio.server import StudioServer
 from unlatch.workflows.studio.session import PLAN, REACH, SCENE, StudioSession
 from unlatch.workflows.studio.worker import WorkerProcess
-from unlatch.workflows.viewing.live.page_process import LOCAL_HOST, MAX_PORT, listen_at, name_in_browser
+from unlatch.workflows.viewing.live.page_process import LOCAL_HOST, MAX_PORT, listen_at, page_url
+from unlatch.workflows.viewing.viewers.browser import opened_in_browser
 
 DEFAULT_PORT = 8070
 """Port of the page if none is given."""
@@ -28,7 +30,7 @@ class StudioCfg:
     """Options of `unlatch studio`."""
 
     host: str = LOCAL_HOST
-    """Address at which the page is served; with any other, a browser needs the token that is printed."""
+    """Address at which the page is served; `0.0.0.0`: other computers can open it, too."""
     port: int = DEFAULT_PORT
     """Port of the page; if it is taken, the next free one."""
     browser: bool = False
@@ -44,9 +46,7 @@ class StudioCfg:
 @command
 def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    line = parse_command_line(arguments)
-    if line.multirun or line.show:
-        raise ConfigError("studio edits one task, and has neither -m nor --cfg. Remove the flag.")
+    line = parse_command_line(arguments, command="studio")
     names = [item.name for item in fields(StudioCfg)]
     own = [text for text in line.overrides if text.partition("=")[0] in names]
     document = find_document([text for text in line.overrides if text not in own], line.config_dirs)
@@ -80,17 +80,16 @@ def serve_studio(document: TaskDocument, cfg: StudioCfg, *, config_dirs: Sequenc
     """
     listening = listen_at(cfg.host, cfg.port)
     port = listening.getsockname()[1]
-    token = None if is_local(cfg.host) else new_token()
+    token = secrets.token_urlsafe()
     runners = {kind: WorkerProcess() for kind in (SCENE, PLAN, REACH)}
     session = StudioSession(document, runners, config_dirs=tuple(config_dirs), episode=cfg.episode)
     server = StudioServer(listening, session, token=token)
-    url = f"http://{name_in_browser(cfg.host)}:{port}/{'' if token is None else f'?token={token}'}"
+    url = page_url(cfg.host, port, token)
     print_line(f"studio: {url} (Ctrl-C ends it)")
     sys.stdout.flush()  # it is read through a pipe, too
-    if cfg.browser:
-        webbrowser.open(url)
     try:
-        server.serve_forever()
+        with opened_in_browser(url) if cfg.browser else nullcontext():
+            server.serve_forever()
     except KeyboardInterrupt:
         pass
     finally:

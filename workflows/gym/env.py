@@ -16,6 +16,7 @@ import numpy as np
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.robots.action import ArmAction
 from unlatch.simcore.errors import ConfigError, PluginError, check_range, close_matches
+from unlatch.simcore.extras import install_command
 from unlatch.simcore.recording.data_set.episode_folders import MAX_NUMBER
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.export.columns import IMAGE, ObservationColumns, Part
@@ -42,7 +43,7 @@ try:
     from gymnasium import spaces
 except ImportError as exc:
     raise PluginError(
-        "Package 'gymnasium' is not installed. It comes with the extra 'gym'. Install it: pip install 'unlatch[gym]'."
+        f"Package 'gymnasium' is not installed. It comes with the extra 'gym'. Install it: {install_command('gym')}"
     ) from exc
 
 Array = np.ndarray

@@ -16,6 +16,7 @@ from unlatch.configs.composition import Request
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.semantic_classes import SURROUNDINGS, check_classes
 from unlatch.simcore.errors import ConfigError, RecordingError, check_range
+from unlatch.simcore.files import user_path
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.export.draft import Draft
 from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame, take_annotated_frame
@@ -91,7 +92,7 @@ def label(
     episode_cfg = config_of(data_set)
     settings = read_render_settings(episode_cfg, cfg.cameras, request=request)
     seen_cfg = with_cameras(episode_cfg, settings.cameras)
-    out = Path(str(cfg.out)).expanduser().absolute()
+    out = user_path(str(cfg.out)).absolute()
     with _open_draft(out) as draft:
         writer = _LabelWriter(draft, [camera.name for camera in settings.cameras], annotation_cfg)
         total = len(settings.cameras) * sum(len(_frames(item.n_actions, every=cfg.every)) for item in chosen)

@@ -7,11 +7,13 @@ next batch, so nobody waits for a batch to fill.
 
 from __future__ import annotations
 
+import hmac
+import secrets
 import signal
 import socket
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
@@ -73,7 +75,7 @@ class InferenceProcess:
     """The running process."""
 
     address: str
-    """`tcp://host:port`, the policy of the workers."""
+    """`tcp://token@host:port`, the policy of the workers."""
     statistics: InferenceStatistics | None = None
     """How it was asked; None before it has ended, and if it died."""
 
@@ -168,8 +170,9 @@ def _run_process(control: Connection, packed: bytes) -> None:
         control.send((ConfigError(what, key="policy"), traceback.format_exc()))
         return
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        control.send(f"tcp://127.0.0.1:{listener.getsockname()[1]}")
-        server = BatchServer(target, listener)
+        token = secrets.token_urlsafe()  # every user of this computer reaches the port
+        control.send(f"tcp://{token}@127.0.0.1:{listener.getsockname()[1]}")
+        server = BatchServer(target, listener, token)
         with suppress(EOFError, OSError):
             server.serve(control)
             control.recv()
@@ -182,7 +185,7 @@ def _run_process(control: Connection, packed: bytes) -> None:
 class _Client:
     connection: socket.socket
     slot: int
-    """Lowest number that no other connected worker has."""
+    """Lowest number that no other connected worker has; negative before it has sent the token."""
 
 
 @dataclass
@@ -193,6 +196,8 @@ class BatchServer:
     """The policy: `act_batch(observations, slots)`, optionally `reset(slot, observation, info)` and `close()`."""
     listener: socket.socket
     """Where workers connect."""
+    token: str
+    """What the first message of a worker must hold."""
     statistics: InferenceStatistics = field(default_factory=InferenceStatistics)
     """How the policy was asked so far."""
     _clients: list[_Client] = field(default_factory=list)
@@ -224,15 +229,26 @@ class BatchServer:
         connection, _ = self.listener.accept()
         connection.settimeout(_MESSAGE_S)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        taken = {client.slot for client in self._clients}
-        slot = next(number for number in range(len(taken) + 1) if number not in taken)
-        self._clients.append(_Client(connection, slot))
+        self._clients.append(_Client(connection, -1))
+
+    def _admit(self, client: _Client, header: Mapping[str, Any]) -> bool:
+        """Gives a client its slot if its first message holds the token; returns whether it has one."""
+        if client.slot >= 0:
+            return True
+        if not hmac.compare_digest(str(header.get("token", "")).encode(errors="replace"), self.token.encode()):
+            return False
+        taken = {other.slot for other in self._clients}
+        client.slot = next(number for number in range(len(taken) + 1) if number not in taken)
+        return True
 
     def _receive(self, client: _Client) -> Iterator[tuple[_Client, dict[str, Array]]]:
         """Reads one message; answers it unless it asks for an action, which it yields as a request."""
         try:
             header, arrays = receive_message(client.connection)
         except (OSError, SimCoreError):  # the worker has ended or died
+            self._drop(client)
+            return
+        if not self._admit(client, header):
             self._drop(client)
             return
         if header.get("type") == "act":

@@ -103,13 +103,14 @@ class TcpPolicy:
         """Connects and sends task, robot and action bounds.
 
         Args:
-            address: `host:port`.
+            address: `host:port`, or `token@host:port` for the process of a batched policy.
             env: The environment.
             timeout_s: How long one answer may take [s].
 
         Raises:
             ConfigError: The address cannot be read, or no server answers.
         """
+        token, _, address = address.rpartition("@")  # no message shows the token
         host, _, port = address.rpartition(":")
         if not host or not port.isdigit():
             raise ConfigError(f"policy='tcp://{address}' cannot be read. Expected tcp://host:port.", key="policy")
@@ -132,6 +133,8 @@ class TcpPolicy:
             "action_mode": env.cfg.action.mode.value,
             "frame_hz": env.cfg.world.record_hz,
         }
+        if token:
+            hello["token"] = token
         self._request(
             hello, {"action_low": env.action_space.low, "action_high": env.action_space.high}, expected="ready"
         )

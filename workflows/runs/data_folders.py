@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unlatch.simcore.errors import ConfigError, SimCoreError
+from unlatch.simcore.files import user_path
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.location import DATASET_FILE
 from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
@@ -19,7 +20,7 @@ def data_sets_below(folder: Path) -> list[Path]:
     Raises:
         ConfigError: The folder does not exist, or has no data set below it.
     """
-    folder = folder.expanduser()
+    folder = user_path(folder)
     if not folder.is_dir():
         raise ConfigError(
             f"Folder '{folder}' does not exist. Expected a folder with data sets below it. Name another one."

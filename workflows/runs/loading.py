@@ -19,6 +19,7 @@ from unlatch.configs.experiment import check_sweep_values
 from unlatch.configs.repeated_keys import refuse_repeated_keys
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.files import user_path
 from unlatch.workflows.episode.randomization.recorded_randomization import with_recorded
 from unlatch.workflows.runs.schema import CollectCfg
 
@@ -124,7 +125,7 @@ def load_config(
     cfg.randomization = with_recorded(cfg.randomization)
     for item in (cfg.object, *cfg.objects):
         if item.root is not None:
-            item.root = str(Path(item.root).expanduser().absolute())
+            item.root = str(user_path(item.root).absolute())
     find_info_files(cfg)
     return LoadedConfig(cfg, OmegaConf.create(plain) if resolve else composed, notices, list(overrides))
 

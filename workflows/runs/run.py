@@ -14,7 +14,7 @@ from typing import Any
 
 from unlatch.objects.library import describe_folder
 from unlatch.simcore.errors import count_noun
-from unlatch.simcore.files import report_unwritable
+from unlatch.simcore.files import report_unwritable, user_path
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
@@ -236,14 +236,12 @@ def has_picture(cfg: RunCfg) -> bool:
 def output_folder(cfg: RunCfg, *, prefix: str = "") -> Path:
     """Returns the folder of a run's data set, absolute; the default name begins with `prefix`."""
     name = cfg.out if cfg.out is not None else f"data/{prefix}{cfg.task.name}-{cfg.robot.name}-s{cfg.seed}"
-    return Path(name).expanduser().absolute()
+    return user_path(name).absolute()
 
 
 def _make_info(cfg: RunCfg, command: Sequence[str]) -> dict[str, Any]:
     """Returns what is noted in a new data set and may differ when it is resumed."""
-    roots = {
-        name: str(Path(item.root).expanduser().absolute()) for name, item in cfg.all_objects().items() if item.root
-    }
+    roots = {name: str(user_path(item.root).absolute()) for name, item in cfg.all_objects().items() if item.root}
     return {
         **({"command": list(command)} if command else {}),
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),

@@ -13,7 +13,7 @@ import yaml
 from unlatch.configs.config_files import group_names, option_names, yaml_files
 from unlatch.configs.derivation.derived_request import check_derivable, describe_object_path, is_object_path
 from unlatch.simcore.errors import ConfigError, unknown_name
-from unlatch.simcore.files import write_whole_file
+from unlatch.simcore.files import read_text, user_path, write_whole_file
 from unlatch.workflows.studio.yaml_edit import KeyPath, parse_key, read_tree, remove_value, set_value, value_at
 
 PACKAGE = "# @package _global_"
@@ -133,7 +133,7 @@ class TaskDocument:
             ConfigError: The path is not one where commands find a task, the file belongs to somebody else, or it cannot
                 be written.
         """
-        file = Path(path).expanduser().absolute()
+        file = user_path(path).absolute()
         if file.suffix != _SUFFIX or not _NAME.match(file.stem) or file.parent.name != "task":
             raise ConfigError(
                 f"'{path}' is not where commands find a task. Expected FOLDER/task/NAME.yaml with letters, digits, '_' "
@@ -166,17 +166,15 @@ def open_document(path: str | Path) -> TaskDocument:
         ConfigError: It is no `.yaml` or `.yml`, or cannot be read. A mistake in its content is found later, so that it
             can be corrected.
     """
-    file = Path(path).expanduser().absolute()
+    file = user_path(path).absolute()
     if file.suffix not in (_SUFFIX, ".yml"):  # the page shows what it opens, perhaps at another computer
         raise ConfigError(f"{file} is no task file. Expected the path of a file .yaml or .yml. Name another.")
     try:
         if file.stat().st_size > MAX_BYTES:
             raise ConfigError(f"{file} has more than {MAX_BYTES} bytes. Expected a task file. Name another.")
-        text = file.read_bytes().decode()
+        text = read_text(file)
     except OSError as exc:
         raise ConfigError(f"{file} cannot be read: {exc.strerror}. Check the path.") from exc
-    except UnicodeDecodeError as exc:
-        raise ConfigError(f"{file} is not a text in UTF-8. Expected a task file. Name another.") from exc
     document = TaskDocument(text, file)
     document._saved = text
     return document
@@ -203,7 +201,7 @@ def new_document(overrides: Sequence[str], *, config_dirs: Sequence[str] = ()) -
     own: dict[str, Any] = {}
     for group, option in {**({"object": chosen["object"]} if "object" in chosen else {}), **groups}.items():
         if group == "object" and is_object_path(str(option), config_dirs):
-            own["object"] = describe_object_path(str(Path(str(option)).expanduser().absolute()), chosen.get("part"))
+            own["object"] = describe_object_path(str(user_path(str(option)).absolute()), chosen.get("part"))
             continue
         _check_option(group, str(option), config_dirs)
         defaults.append({f"override /{group}": option})  # type: ignore[arg-type]

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import hmac
-import ipaddress
 import json
-import secrets
 import socket
 from http import HTTPStatus
-from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import SplitResult, parse_qs
 
 from unlatch.simcore.errors import SimCoreError
 from unlatch.workflows.studio.drawing.scene_view import SceneView
@@ -17,42 +13,25 @@ from unlatch.workflows.studio.session import StudioSession
 from unlatch.workflows.viewing.template import fill_template
 from unlatch.workflows.viewing.viewers.scene_page_server import SCENE, ScenePageHandler, ScenePageServer
 
-_COOKIE = "unlatch_studio"
 _WAIT_S = 20.0
 """Longest time in which a request for a newer state waits for it [s]."""
 _MAX_BYTES = 2 << 20
 """Largest body of a request."""
-_LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
-
-
-def is_local(host: str) -> bool:
-    """Whether only this computer reaches an address."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def new_token() -> str:
-    """Returns a token that nobody can guess."""
-    return secrets.token_urlsafe(24)
 
 
 class StudioServer(ScenePageServer):
     """Serves a session."""
 
-    def __init__(self, listening: socket.socket, session: StudioSession, *, token: str | None) -> None:
+    def __init__(self, listening: socket.socket, session: StudioSession, *, token: str) -> None:
         """Starts viser and the thread of the scene.
 
         Args:
             listening: The socket.
             session: What is served.
-            token: What a browser must know; None: requests come from this computer only.
+            token: What a browser must know.
         """
-        super().__init__(listening, _Handler)
-        self.session, self.token = session, token
+        super().__init__(listening, _Handler, token=token)
+        self.session = session
         self.view = SceneView(self.scene, session)
         self.html = fill_template("unlatch.workflows.studio", "page.html", scene=f"{SCENE}/").encode()
         self.view.start()
@@ -66,20 +45,9 @@ class StudioServer(ScenePageServer):
 class _Handler(ScenePageHandler):
     server: StudioServer
 
-    def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
-        """Answers one request."""
-        url = urlsplit(self.path)
-        if not self._is_from_here():
-            self.send_error(HTTPStatus.FORBIDDEN, "This page is reached at the printed address only")
-        elif self._gives_token(url.query):
-            self.send_response(HTTPStatus.SEE_OTHER)
-            self.send_header("Set-Cookie", f"{_COOKIE}={self.server.token}; HttpOnly; SameSite=Strict; Path=/")
-            self.send_header("Location", "/")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-        elif not self._has_token():
-            self.send_error(HTTPStatus.FORBIDDEN, "Open the whole address that was printed, with its token")
-        elif url.path == "/":
+    def answer_page(self, url: SplitResult) -> None:
+        """See `ScenePageHandler`."""
+        if url.path == "/":
             self.answer(self.server.html, "text/html; charset=utf-8")
         elif url.path == "/state.json":
             self.answer(self._wait_for_state(url.query), "application/json")
@@ -92,10 +60,11 @@ class _Handler(ScenePageHandler):
         """Does one action: `{"action": NAME, ...}`; answers `{}` or `{"error": MESSAGE}`."""
         length = self.headers.get("Content-Length", "")
         kind = self.headers.get("Content-Type", "").partition(";")[0]
-        # a page of another site can send forms, but no JSON
-        if not self._is_from_here() or not self._has_token() or kind != "application/json":
+        if not self.is_allowed():
+            return
+        if kind != "application/json":  # a page of another site can send forms, but no JSON
             self.close_connection = True
-            self.send_error(HTTPStatus.FORBIDDEN)
+            self.send_error(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Expected an action as application/json")
         elif not length.isdigit() or int(length) > _MAX_BYTES:
             self.close_connection = True
             self.send_error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
@@ -127,24 +96,3 @@ class _Handler(ScenePageHandler):
             state = session.to_dict()
         view = self.server.view
         return json.dumps({**state, "scene_problem": view.problem, "scene_is_drawn": view.is_drawn}).encode()
-
-    def _is_from_here(self) -> bool:
-        """Whether the browser asked for this page by its own address, and not from a page of another site."""
-        host = self.headers.get("Host", "")
-        origin = self.headers.get("Origin")
-        if origin is not None and urlsplit(origin).netloc != host:
-            return False
-        return self.server.token is not None or host.rpartition(":")[0] in _LOCAL_NAMES or host in _LOCAL_NAMES
-
-    def _gives_token(self, query: str) -> bool:
-        given = parse_qs(query).get("token", [""])[0]
-        return self.server.token is not None and hmac.compare_digest(given.encode(), self.server.token.encode())
-
-    def _has_token(self) -> bool:
-        if self.server.token is None:
-            return True
-        try:
-            cookie = SimpleCookie(self.headers.get("Cookie", "")).get(_COOKIE)
-        except CookieError:
-            return False
-        return cookie is not None and hmac.compare_digest(cookie.value.encode(), self.server.token.encode())

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import time
+import secrets
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import SplitResult
 
 import numpy as np
 
@@ -14,8 +15,9 @@ from unlatch.objects.annotation import Articulation, Part
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.workflows.viewing.annotation_picture import KEYPOINT_COLOURS
+from unlatch.workflows.viewing.live.page_process import LOCAL_HOST, listen_at, page_url
 from unlatch.workflows.viewing.viewers.link_meshes import link_meshes
-from unlatch.workflows.viewing.viewers.viser_scene import start_viser, stop_viser
+from unlatch.workflows.viewing.viewers.scene_page_server import ScenePageHandler, ScenePageServer
 
 Array = np.ndarray
 
@@ -111,20 +113,23 @@ class AnnotationEditor:
         return self.loaded.model.link_pose(links[frame], self._closed) if frame in links else Pose.identity()
 
 
+class _Handler(ScenePageHandler):
+    def answer_page(self, url: SplitResult) -> None:
+        """See `ScenePageHandler`: the page is the one of viser."""
+        self.answer_with_scene(prefix="")
+
+
 def serve_editor(loaded: AnnotatedUrdf, *, port: int, on_ready: Callable[[str], None]) -> None:
     """Serves the page until Ctrl-C is pressed; `on_ready` is called with its address.
 
     Raises:
-        AssetError: The port is not available.
+        ConfigError: The port is not allowed.
     """
+    token, listening = secrets.token_urlsafe(), listen_at(LOCAL_HOST, port)
+    server = ScenePageServer(listening, _Handler, token=token)
     try:
-        server = start_viser(port=port)
-    except OSError as exc:
-        raise AssetError(f"port={port} is not available ({exc.strerror or exc}). Choose another.", port=port) from exc
-    try:
-        AnnotationEditor(server, loaded)
-        on_ready(f"http://127.0.0.1:{server.get_port()}")
-        while True:
-            time.sleep(0.5)
+        AnnotationEditor(server.scene, loaded)
+        on_ready(page_url(LOCAL_HOST, listening.getsockname()[1], token))
+        server.serve_forever()
     finally:
-        stop_viser(server)
+        server.server_close()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.files import report_unwritable, write_whole_file
+from unlatch.simcore.files import report_unwritable, user_path, write_whole_file
 
 
 def check_suffix(out: str | None, *suffixes: str, formats: Sequence[str] = ()) -> None:
@@ -36,7 +36,7 @@ def output_path(out: str | None, default: Path) -> Path:
     Raises:
         ConfigError: It is a folder, or this user cannot write there.
     """
-    path = (default if out is None else Path(out).expanduser()).absolute()
+    path = (default if out is None else user_path(out)).absolute()
     if path.is_dir():
         raise ConfigError(f"out={path} is a folder. Expected a file, such as {path / default.name}.", key="out")
     there = path if path.exists() else next(place for place in path.parents if place.exists())

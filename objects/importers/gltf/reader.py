@@ -12,6 +12,7 @@ from unlatch.objects.importers.gltf.gltf_file import AGI, KHR, GltfFile
 from unlatch.objects.importers.gltf.joints import GltfJoint, body_of, find_bodies, find_joints
 from unlatch.objects.importers.link_inertia import solid_inertial
 from unlatch.objects.importers.mesh_files import MeshFiles
+from unlatch.simcore.files import path_word
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.convex_hull import mesh_hull
 from unlatch.simcore.meshes.mesh_pieces import MeshPiece
@@ -51,7 +52,7 @@ def write_urdf(path: Path, folder: Path, name: str) -> list[str]:
         raise file.error(
             "the file",
             f"has no joint that moves ({AGI} and {KHR} are read). Say which part moves: unlatch annotate "
-            f"{path.name} joint=hinge moving=NODE axis=z at=+x",
+            f"{path_word(path)} joint=hinge moving=NODE axis=z at=+x",
         )
     pieces: dict[str, list[MeshPiece]] = {}
     for node, found in file.read_pieces().items():

@@ -10,6 +10,7 @@ from pathlib import Path
 from unlatch.objects.annotate.source import PARTNET_URDF, read_json
 from unlatch.objects.importers.partnet.categories import CATEGORIES, PartnetCategory
 from unlatch.simcore.errors import AssetError, ConfigError, close_matches, unknown_name
+from unlatch.simcore.files import user_path
 
 ROOT_VARIABLE = "UNLATCH_PARTNET_DIR"
 """Environment variable that names the folder of the data set."""
@@ -42,7 +43,7 @@ def partnet_root(root: str | None) -> Path:
     both = f"Set object.root=FOLDER or the environment variable {ROOT_VARIABLE}"
     if not chosen:
         raise ConfigError(f"No folder of PartNet-Mobility objects is given. {both}.", key="object.root")
-    path = Path(chosen).expanduser()
+    path = user_path(chosen)
     if not path.is_dir():
         raise AssetError(f"The folder of PartNet-Mobility objects '{chosen}' does not exist. {both}.", path=str(path))
     return path.resolve()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.files import unwritable_error
+from unlatch.simcore.files import unwritable_error, user_path
 from unlatch.simcore.recording.data_set.episode_folders import AREAS
 from unlatch.simcore.recording.json_values import differences
 
@@ -27,7 +27,7 @@ def absolute_folder(path: str | Path) -> Path:
         RecordingError: It is not a path.
     """
     try:
-        return Path(path).expanduser().absolute()
+        return user_path(path).absolute()
     except (RuntimeError, TypeError, ValueError) as exc:
         raise RecordingError(f"'{path}' is not a path: {exc}. Expected a folder. Change it.", path=str(path)) from exc
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.files import path_word
 from unlatch.simcore.geometry import Pinhole
 from unlatch.simcore.recording.export.images import choose_cameras
 from unlatch.simcore.recording.images.modality import DEPTH, DISTANCE, LINKS
@@ -59,7 +60,8 @@ class ViewSource:
             raise RecordingError(
                 f"Render set '{self._renders.path}' has only {', '.join(there)}. Expected {' or '.join(wanted)}, and "
                 f"{LINKS}, for the points of camera '{camera}'. Render them: unlatch render "
-                f"{self._renders.path.parents[1]} name=NAME modalities=[{wanted[0]},{LINKS}], and give render=NAME.",
+                f"{path_word(self._renders.path.parents[1])} name=NAME "
+                f"modalities=[{wanted[0]},{LINKS}], and give render=NAME.",
                 camera=camera,
             )
         return found[0]

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from unlatch.simcore.errors import RecordingError, close_matches
+from unlatch.simcore.files import path_word
 from unlatch.simcore.recording.data_set.index import EpisodeSummary
 from unlatch.simcore.recording.images.modality import RGB
 from unlatch.simcore.recording.images.renders import RenderSet
@@ -60,7 +61,8 @@ class ImageSource:
         if RGB not in renders.modalities:
             raise RecordingError(
                 f"Render set '{renders.path}' has no '{RGB}', only {', '.join(renders.modalities)}. Colour images are "
-                f"exported. Render them: unlatch render DATA name=NAME modalities=[{RGB}]",
+                f"exported. Render them: unlatch render {path_word(renders.path.parents[1])} name=NAME "
+                f"modalities=[{RGB}]",
             )
         chosen = choose_cameras(renders, cameras, key="cameras")
         self.sizes: Mapping[str, ImageSize] = {
@@ -100,7 +102,7 @@ def check_rendered(renders: RenderSet, summaries: Sequence[EpisodeSummary]) -> N
     if missing:
         raise RecordingError(
             f"{len(missing)} of {len(summaries)} episodes are not in render set '{renders.path}', the first "
-            f"{missing[0]}. Render them: unlatch render {renders.path.parents[1]} name={renders.name} "
+            f"{missing[0]}. Render them: unlatch render {path_word(renders.path.parents[1])} name={renders.name} "
             "with the same cameras; or leave them out by only=[...].",
             number=missing[0],
         )

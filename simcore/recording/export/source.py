@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from unlatch.simcore.errors import ConfigError, RecordingError
+from unlatch.simcore.files import path_word
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.export.camera_views import ViewSource
 from unlatch.simcore.recording.export.config import ExportCfg
@@ -87,7 +88,7 @@ class ExportSource:
         elif cfg.has_camera_points:
             raise ConfigError(
                 f"point_cloud_source={cfg.point_cloud_source.name} has no images: render=null. Expected a render set "
-                f"with depth and the visible links. Make one: unlatch render {data_set.path} name=NAME "
+                f"with depth and the visible links. Make one: unlatch render {path_word(data_set.path)} name=NAME "
                 f"modalities=[{DEPTH},{LINKS}], and give render=NAME.",
                 key="render",
             )

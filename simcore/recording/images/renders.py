@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.files import report_unwritable, sync_path, write_durably
+from unlatch.simcore.files import path_word, report_unwritable, sync_path, write_durably
 from unlatch.simcore.locked_area import clean_areas
 from unlatch.simcore.recording.data_set.episode_folders import AREAS, EpisodeFolders
 from unlatch.simcore.recording.data_set.location import check_same_header
@@ -85,7 +85,7 @@ class RenderSet(EpisodeFolders):
             there = ", ".join(render_names(Path(data_set))) or "none"
             raise RecordingError(
                 f"'{data_set}' has no render set '{name}'. It has: {there}. Name one of them, or make it: "
-                f"unlatch render {data_set} name={name}",
+                f"unlatch render {path_word(data_set)} name={name}",
                 path=str(folder),
             )
         file = folder / RENDER_FILE
@@ -130,7 +130,7 @@ class RenderSet(EpisodeFolders):
         if not folder.is_dir():
             raise RecordingError(
                 f"Episode {number} is not in render set '{self.path}', which has {len(self.numbers())}. Render it: "
-                f"unlatch render {self.path.parents[1]} name={self.name} only=[{number}]",
+                f"unlatch render {path_word(self.path.parents[1])} name={self.name} only=[{number}]",
                 number=number,
             )
         return RenderedEpisode(folder, self.streams, self.cameras)

@@ -13,7 +13,6 @@ import numpy as np
 from unlatch.simcore.errors import ConfigError, WorldError
 from unlatch.simcore.extras import import_extra
 from unlatch.simcore.geometry import Pinhole, Pose
-from unlatch.simcore.kept.headers import keeping_parsed_headers
 from unlatch.simcore.lru_cache import LRUCache
 from unlatch.simcore.native_output import hide_native_output
 from unlatch.simcore.sim.graphics_card import CARD_VARIABLE, find_adapter
@@ -348,11 +347,6 @@ def open_device() -> Any:
         ConfigError: `UNLATCH_CARD` is not the number of a graphics card.
         WorldError: There is no Vulkan driver, nor Metal or Direct3D.
     """
-    with keeping_parsed_headers():
-        return _find_device()
-
-
-def _find_device() -> Any:
     _read_struct_types()
     try:
         with hide_native_output():  # drivers complain about displays that they do not need

@@ -70,7 +70,10 @@ def test_records_are_rendered_by_the_cameras_of_the_recording_by_default():
         ("planner.serches=1", r"planner\.serches is unknown\. Did you mean 'searches'"),
         ("experiment=smok", r"Unknown experiment 'smok'\. Did you mean 'smoke'"),
         ("camera=[front,wrist]", r"camera=\[front,wrist\] chooses several files\. Expected one of front, front_wrist"),
-        ("camera=front,wrist", r"'camera=front,wrist' has several values\. Name one, or add -m"),
+        (
+            "camera=front,wrist",
+            r"'camera=front,wrist' has several values\. Expected one\. `unlatch collect -m` .* Name one\.",
+        ),
         ("+sweep.seed=[1,2]", r"sweep\.seed has no effect: the file of the chosen experiment does not state it"),
         (
             "experiment=difficulty",

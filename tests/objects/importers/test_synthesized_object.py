@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import types
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from unlatch.objects.importers import synthesized_object
 from unlatch.objects.library import describe_object_set, load_object
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.errors import AssetError, ConfigError
+from unlatch.simcore.extras import install_command
 
 Make = Callable[..., ObjectCfg]
 
@@ -63,7 +65,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_the_extra_the_error_names_it(make: Make, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "scene_synthesizer", None)
-    with pytest.raises(AssetError, match=r"'scene_synthesizer', .* pip install 'unlatch\[synthesizer\]'"):
+    with pytest.raises(AssetError, match=r"'scene_synthesizer', .* " + re.escape(install_command("synthesizer"))):
         load_object(make(), rng=np.random.default_rng(0))
 
 

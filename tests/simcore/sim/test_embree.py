@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from PIL import Image
 
 from unlatch.simcore.errors import AssetError, WorldError
+from unlatch.simcore.extras import install_command
 from unlatch.simcore.geometry import Pinhole, Pose
 from unlatch.simcore.meshes.mesh_reader import read_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, creased_normals
@@ -149,7 +151,7 @@ def test_the_same_request_gives_identical_images(world: World) -> None:
 def test_a_missing_package_is_an_error_that_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "embreex", None)
     with (
-        pytest.raises(WorldError, match=r"pip install 'unlatch\[raycast\]'"),
+        pytest.raises(WorldError, match=re.escape(install_command("raycast"))),
         World(WorldCfg(), visuals=True, renderer=embree.EmbreeRenderer()),
     ):
         pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -19,6 +20,7 @@ from unlatch.workflows.cli.installation import (
     describe_packages,
     describe_renderer,
 )
+from unlatch.workflows.cli.plugin_checks import CATALOGS, describe_plugins
 from unlatch.workflows.commands.doctor import main
 
 
@@ -67,7 +69,7 @@ def test_extras_come_from_the_metadata_and_are_never_broken(installed: Callable[
         'Requires-Dist: not-there-either; python_version < "3" and extra == "quick"',
     )
     assert found["extra quick"].value == f"numpy {version('numpy')}"
-    assert found["extra far"] == Finding("extra far", "not installed", "pip install 'invented-robot[far]'")
+    assert found["extra far"] == Finding("extra far", "not installed", "pip install not-there-at-all")
     assert found["packages"].value == ""
 
 
@@ -145,3 +147,92 @@ def test_a_graphics_card_that_is_not_there_is_broken(monkeypatch: pytest.MonkeyP
     found = describe_renderer()
     assert found.broken
     assert "UNLATCH_CARD='9'" in found.advice
+
+
+def test_no_advice_installs_unlatch_by_its_name():
+    advice = [finding.advice for finding in describe_packages()]
+    assert any(text.startswith("pip install -e ") for text in advice)
+    assert not [text for text in advice if "'unlatch" in text or text.endswith(" unlatch")]
+
+
+@pytest.fixture
+def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Finding]]:
+    """Installs a distribution with entry points and modules; returns what is found of plugins, by name."""
+
+    def install(entry_points: str, name: str = "press", **modules: str) -> dict[str, Finding]:
+        folder = tmp_path / f"{name}-1.0.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.4\nName: {name}\nVersion: 1.0\n")
+        (folder / "entry_points.txt").write_text(entry_points)
+        for module, text in modules.items():
+            (tmp_path / f"{module}.py").write_text(text)
+            monkeypatch.delitem(sys.modules, module, raising=False)
+        monkeypatch.syspath_prepend(tmp_path)
+        for catalog in CATALOGS.values():
+            monkeypatch.setattr(catalog, "_all", None)
+        return {item.name: item for item in describe_plugins()}
+
+    return install
+
+
+def test_a_plugin_that_loads_is_named_with_its_distribution(plugins: Callable[..., dict[str, Finding]]):
+    text = "from unlatch.skills.open import Open\nclass Press(Open): pass\n"
+    found = plugins("[unlatch.skills]\npress = doctor_press:Press\n", doctor_press=text)
+    assert found["skill press"] == Finding("skill press", "press 1.0: unlatch.skills press = doctor_press:Press")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem", "line"),
+    [
+        ("x = 1\nimport not_there_at_all\n", "ModuleNotFoundError: No module named 'not_there_at_all'", 2),
+        ("def f():\n    return 1 / 0\n\nf()\n", "ZeroDivisionError: division by zero", 2),
+        ("\n\nclass Press(:\n", "SyntaxError: invalid syntax", 3),
+        ("import sys\nsys.exit('no licence')\n", "it ends Python when it is imported: SystemExit('no licence')", 2),
+        ("import json\njson.loads('x')\n", "JSONDecodeError", 2),
+        ("raise RuntimeError('a\\nb')\n", "RuntimeError: a b", 1),
+    ],
+    ids=["import", "call", "syntax", "exit", "in a library", "two lines"],
+)
+def test_a_plugin_that_cannot_be_imported_is_named_with_file_and_line(
+    plugins: Callable[..., dict[str, Finding]], tmp_path: Path, text: str, problem: str, line: int
+):
+    broken = plugins("[unlatch.skills]\npress = doctor_press:Press\n", doctor_press=text)["skill press"]
+    assert broken.broken
+    assert broken.value == "press 1.0: unlatch.skills press = doctor_press:Press"
+    assert problem in broken.advice
+    assert f"{tmp_path / 'doctor_press.py'}, line {line}" in broken.advice
+
+
+@pytest.mark.parametrize(
+    ("entry", "text", "problem"),
+    [
+        ("[unlatch.skills]\npress = doctor_none:Press", "", "No module named 'doctor_none'"),
+        ("[unlatch.skills]\npress = doctor_press:Pres", "Press = 1", "no attribute 'Pres'"),
+        ("[unlatch.skills]\npress = doctor_press:Press", "Press = 1", "Expected a subclass of unlatch.skills."),
+        ("[unlatch.tasks]\npress = doctor_press:make", "def make(): return 3", "Expected a Mapping"),
+        ("[unlatch.robots]\npress = doctor_press:make", "def make():\n    raise KeyError('x')", "KeyError"),
+        ("[unlatch.skill]\npress = doctor_press:Press", "", "no group 'unlatch.skill'. Did you mean 'unlatch.skills'?"),
+        ("[unlatch.configs]\npress = doctor_none", "", "there is no package 'doctor_none' with its YAML files"),
+        ("[unlatch.skills]\nopen = doctor_press:Press", "", "'open' is registered twice"),
+    ],
+)
+def test_other_mistakes_of_a_plugin_are_named(
+    plugins: Callable[..., dict[str, Finding]], entry: str, text: str, problem: str
+):
+    (broken,) = [item for item in plugins(f"{entry}\n", doctor_press=text).values() if item.broken]
+    assert problem in broken.advice
+
+
+def test_one_broken_plugin_hides_no_other_and_makes_the_exit_code_1(
+    plugins: Callable[..., dict[str, Finding]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    entries = "[unlatch.skills]\nbad = doctor_none:Press\n[unlatch.viewers]\ngood = doctor_press:to_good\n"
+    found = plugins(entries, doctor_press="def to_good(scene): return b''\n")
+    assert [item.broken for item in found.values()] == [True, False]
+    monkeypatch.setattr("unlatch.workflows.commands.doctor.describe_installation", lambda: iter(found.values()))
+    assert main([]) == 1
+    assert "1 to repair: skill bad" in capsys.readouterr().out
+
+
+def test_without_plugins_one_line_says_so():
+    assert [item.broken for item in describe_plugins()].count(True) == 0

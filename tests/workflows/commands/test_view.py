@@ -17,7 +17,7 @@ from unlatch.objects.procedural.building.textured_urdf import write_textured_urd
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.model import model_path
 from unlatch.simcore.errors import AssetError, PluginError
-from unlatch.simcore.extras import import_extra
+from unlatch.simcore.extras import import_extra, install_command
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.textured_surface import linear_light
 from unlatch.simcore.recording.data_set.data_set import DataSet
@@ -241,7 +241,7 @@ def test_a_place_that_cannot_be_written_is_one_line(
 
 def test_a_missing_extra_is_named():
     with pytest.raises(
-        PluginError, match=r"comes with the extra 'rerun'. Install it: pip install 'unlatch\[rerun\]'\."
+        PluginError, match="comes with the extra 'rerun'. Install it: " + re.escape(install_command("rerun"))
     ):
         import_extra("no_such_package_of_ours", extra="rerun")
 

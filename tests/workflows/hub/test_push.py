@@ -15,6 +15,7 @@ from PIL import Image
 
 import unlatch
 from tests.workflows.hub.hub_server import TOKEN, Hub, Repo, serve_hub
+from unlatch.simcore.extras import install_command
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.export.lerobot.reader import LeRobotSet
@@ -234,5 +235,5 @@ def test_without_huggingface_hub_the_error_names_the_extra(
     two_attempts: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch, assert_refused: Callable[..., str]
 ):
     monkeypatch.setitem(__import__("sys").modules, "huggingface_hub", None)
-    text = "pip install 'unlatch[hub]'"
+    text = install_command("hub")
     assert_refused("export", two_attempts, "out=x", "push=ann/x", text=text, folder=Path.cwd())

@@ -130,6 +130,19 @@ def test_a_worker_that_dies_frees_its_slot(running: InferenceProcess):
     assert stays.act({"x": np.array(1.0)}).tolist() == [2.0, 1.0]
 
 
+@pytest.mark.parametrize("token", ["", "wrong@"])
+def test_a_stranger_of_this_computer_is_answered_nothing_and_gets_no_slot(running: InferenceProcess, token: str):
+    place = running.address.rpartition("@")[2]
+    with pytest.raises(PolicyServerError, match=rf"^Policy server {place} is gone"):
+        TcpPolicy(f"{token}{place}", ENV, timeout_s=30.0)
+    with socket.create_connection(("127.0.0.1", int(place.rpartition(":")[2])), timeout=30.0) as stranger:
+        send_message(stranger, {"type": "act"}, {"x": np.array(1.0)})
+        assert stranger.recv(1) == b""
+    policy = connect(running)
+    begin(policy, 5)
+    assert policy.act({"x": np.array(1.0)}).tolist() == [2.0, 5.0]
+
+
 def run_until_the_process_dies() -> None:
     with open_inference_process(Doubler, SPACES) as running:
         policy = connect(running)

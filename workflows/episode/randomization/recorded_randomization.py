@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from unlatch.simcore.errors import ConfigError, RecordingError
+from unlatch.simcore.files import user_path
 from unlatch.simcore.randomization.config import RandomizationCfg
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EPISODE_FILE, read_episode
@@ -60,7 +60,7 @@ def explain_misfit(cfg: RandomizationCfg, instances: Mapping[str, str]) -> Itera
 
 
 def _read_applied(source: str) -> dict[str, Any]:
-    folder = Path(source).expanduser()
+    folder = user_path(source)
     if (folder / EPISODE_FILE).is_file():
         return read_episode(folder, arrays=False).applied
     path, _, number = source.rpartition(":")
@@ -69,4 +69,4 @@ def _read_applied(source: str) -> dict[str, Any]:
             f"{KEY}='{source}' is not an episode. Expected DATA:NUMBER, or the folder of an episode. Change it.",
             key=KEY,
         )
-    return DataSet.open(Path(path).expanduser()).read(int(number), arrays=False).applied
+    return DataSet.open(user_path(path)).read(int(number), arrays=False).applied

@@ -26,7 +26,7 @@ from loky.backend.process import LokyProcess
 from loky.backend.resource_tracker import ensure_running
 
 from unlatch.simcore.errors import SimCoreError
-from unlatch.simcore.sim.graphics_card import WORKER_VARIABLE
+from unlatch.simcore.native_output import WORKER_VARIABLE
 from unlatch.workflows.runs.executors.executor import Job, Outcome, WorkerLimits
 from unlatch.workflows.runs.executors.workers import Worker, WorkerError, WorkerExecutor
 

@@ -17,7 +17,7 @@ import psutil
 
 from unlatch.simcore.errors import SimCoreError
 from unlatch.simcore.extras import import_extra
-from unlatch.simcore.sim.graphics_card import WORKER_VARIABLE
+from unlatch.simcore.native_output import WORKER_VARIABLE
 from unlatch.workflows.runs.executors.executor import Job, Outcome, WorkerLimits, never_ended
 from unlatch.workflows.runs.executors.workers import Worker, WorkerError, WorkerExecutor
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unlatch.configs.overrides import override_key
+from unlatch.configs.overrides import override_key, unquote_text
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import write_whole_file
 
@@ -51,6 +51,7 @@ def job_name(overrides: Sequence[str], varied: Sequence[int], *, default: str) -
     words = []
     for place in varied:
         key, _, value = overrides[place].partition("=")
+        value = unquote_text(value)
         explains_itself = value[:1].isalpha() and "." not in key
         words.append(value if explains_itself else f"{key.lstrip('+~').split('.')[-1]}{value}")
     return _UNSAFE.sub("_", "-".join(words)) or default

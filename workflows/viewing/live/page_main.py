@@ -17,9 +17,10 @@ _NICENESS = 10
 
 
 def serve(descriptor: int, paths: Sequence[str], title: str) -> None:
-    """Serves the page on an open socket until stdin is closed: then the parent has ended."""
+    """Serves the page on an open socket until stdin, whose first line is the token, is closed by the parent's end."""
     os.nice(_NICENESS)
-    server = PageServer(socket.socket(fileno=descriptor), [Path(path) for path in paths], title=title)
+    token = sys.stdin.buffer.readline().decode("ascii").strip()
+    server = PageServer(socket.socket(fileno=descriptor), [Path(path) for path in paths], title=title, token=token)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     server.serve_forever()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import secrets
 import socket
 import subprocess
 import sys
@@ -54,8 +55,9 @@ class PageProcess:
         self._socket = listen_at(host, port, host_key=host_key, port_key=port_key)
         self.port: int = self._socket.getsockname()[1]
         """The port at which it listens."""
-        self.url = f"http://{name_in_browser(host)}:{self.port}/"
-        """The address of the page."""
+        self._token = secrets.token_urlsafe()
+        self.url = page_url(host, self.port, self._token)
+        """The address of the page, with its token."""
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] | None = None
 
@@ -71,6 +73,11 @@ class PageProcess:
                 pass_fds=(self._socket.fileno(),),
                 start_new_session=True,  # Ctrl-C in the terminal is for the run
             )
+        if self._process.stdin is not None:
+            with suppress(OSError):  # it has died already; `death` says why
+                # not as an argument: every user of this computer can list those
+                self._process.stdin.write(f"{self._token}\n".encode())
+                self._process.stdin.flush()
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -137,8 +144,7 @@ def listen_at(host: str, port: int, *, host_key: str = "host", port_key: str = "
     raise ConfigError(f"{port_key}={port}: no port is free. Choose another.", key=port_key)
 
 
-def name_in_browser(host: str) -> str:
-    """Returns the name under which a browser reaches an address."""
-    if host in ("", "0.0.0.0", "::"):
-        return socket.gethostname()
-    return f"[{host}]" if ":" in host else host
+def page_url(host: str, port: int, token: str) -> str:
+    """Returns the address that a browser opens first to reach a page that is served at `host`."""
+    name = socket.gethostname() if host in ("", "0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+    return f"http://{name}:{port}/?token={token}"

@@ -9,7 +9,7 @@ import time
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult
 
 from unlatch.simcore.errors import SimCoreError
 from unlatch.workflows.viewing.live.content import PageContent
@@ -95,14 +95,13 @@ class LivePage:
 class _Handler(ScenePageHandler):
     server: PageServer
 
-    def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
-        """Answers one request."""
-        path = urlsplit(self.path).path
-        if path == "/":
+    def answer_page(self, url: SplitResult) -> None:
+        """See `ScenePageHandler`."""
+        if url.path == "/":
             self.answer(self.server.html, "text/html; charset=utf-8")
-        elif path == "/state.json":
+        elif url.path == "/state.json":
             self.answer(self.server.page.to_json(), "application/json")
-        elif self.is_for_scene(path):
+        elif self.is_for_scene(url.path):
             self.answer_with_scene()
         else:
             self.send_error(HTTPStatus.NOT_FOUND)
@@ -111,9 +110,9 @@ class _Handler(ScenePageHandler):
 class PageServer(ScenePageServer):
     """Serves the page of data sets."""
 
-    def __init__(self, listening: socket.socket, paths: list[Path], *, title: str) -> None:
+    def __init__(self, listening: socket.socket, paths: list[Path], *, title: str, token: str) -> None:
         """Starts viser and the threads of the page."""
-        super().__init__(listening, _Handler)
+        super().__init__(listening, _Handler, token=token)
         self.scene.gui.configure_theme(show_logo=False, show_share_button=False)
         self.page = LivePage(paths, self.scene)
         self.html = fill_template(

@@ -8,6 +8,7 @@ from typing import Any
 
 from unlatch.configs.overrides import expand_sweep, override_key
 from unlatch.configs.schema import EpisodeCfg
+from unlatch.simcore.files import path_word
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.runs.schema import CollectCfg, RunCfg
 
@@ -21,7 +22,7 @@ _RUN_KEYS = {item.name for cfg in (RunCfg, CollectCfg) for item in fields(cfg)} 
 
 def commands_of(data_set: DataSet) -> dict[str, str]:
     """Returns the commands about one episode of a data set, by their purpose; `NUMBER` stands for the episode."""
-    path = shlex.quote(str(data_set.path))
+    path = path_word(data_set.path)
     commands = {}
     again = collect_command(data_set, f"only=[{NUMBER}]", "out=data/again")
     if again is not None:
@@ -35,12 +36,12 @@ def commands_of(data_set: DataSet) -> dict[str, str]:
 
 def view_command(data_set: DataSet, number: int | str) -> str:
     """Returns the command that writes an episode as a page in which the camera can be moved."""
-    return f"unlatch view {shlex.quote(str(data_set.path))} episode={number}"
+    return f"unlatch view {path_word(data_set.path)} episode={number}"
 
 
 def report_command(data_set: DataSet) -> str:
     """Returns the command that writes the report of one data set alone."""
-    return f"unlatch report {shlex.quote(str(data_set.path))}"
+    return f"unlatch report {path_word(data_set.path)}"
 
 
 def plan_command(data_set: DataSet, number: int) -> str | None:

@@ -38,7 +38,7 @@ Update = Callable[[int], None]
 def to_html(scene: RecordedScene) -> bytes:
     """Returns the page, which refers to no other file or address."""
     # only a server can record the scene; nobody connects to it, and the system chooses a free port
-    server = start_viser(port=0)
+    server = start_viser()
     try:
         updates = _add_scene(server, scene)
         recording = server.get_scene_serializer()

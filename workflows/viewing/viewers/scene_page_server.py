@@ -1,18 +1,29 @@
-"""An HTTP server of one page and the scene of viser, which the page shows, on one port."""
+"""An HTTP server of one page and the scene of viser, which the page shows, on one port, for whoever has its token.
+
+Every user of a computer reaches its ports, also those at 127.0.0.1. So each page has a token that nobody can guess. The
+address that is printed holds it; the browser keeps it as a cookie and sends it with every further request.
+"""
 
 from __future__ import annotations
 
+import hmac
+import ipaddress
+import secrets
 import socket
 from contextlib import suppress
 from http import HTTPStatus
+from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit, urlunsplit
 
 from unlatch.workflows.viewing.viewers.viser_proxy import forward_to_viser
 from unlatch.workflows.viewing.viewers.viser_scene import start_viser, stop_viser
 
 SCENE = "/scene"
 """Path below which viser is reached."""
+_NEEDS_TOKEN = "Open the whole address that the command has printed, with the token at its end"
+_OTHER_SITE = "This page opens at the address that the command has printed, not under another name or from another page"
 
 
 class ScenePageServer(ThreadingHTTPServer):
@@ -20,12 +31,18 @@ class ScenePageServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, listening: socket.socket, handler: type[ScenePageHandler]) -> None:
-        """Starts viser on a port of its own; `handler` answers each request."""
-        self.scene = start_viser(port=0)
-        super().__init__(listening.getsockname()[:2], handler, bind_and_activate=False)
+    def __init__(self, listening: socket.socket, handler: type[ScenePageHandler], *, token: str) -> None:
+        """Starts viser on a port of its own; `handler` answers each request that knows the token."""
+        self.viser_secret = secrets.token_urlsafe()
+        self.scene = start_viser(secret=self.viser_secret)
+        host, port = listening.getsockname()[:2]
+        super().__init__((host, port), handler, bind_and_activate=False)
         self.socket.close()
         self.socket = listening
+        self.token = token
+        self.is_local = is_local(host)
+        self.cookie = f"unlatch_{port}"
+        """Name of the cookie with the token: a browser sends cookies to every port of a computer."""
 
     def server_close(self) -> None:
         """Ends the server and viser."""
@@ -37,10 +54,39 @@ class ScenePageServer(ThreadingHTTPServer):
 
 
 class ScenePageHandler(BaseHTTPRequestHandler):
-    """Has the answers that all pages with a scene give."""
+    """Refuses requests without the token; a subclass answers the others."""
 
     protocol_version = "HTTP/1.1"
+    error_message_format = (
+        '<!doctype html><meta charset="utf-8"><title>Unlatch</title>'
+        '<body style="font-family: sans-serif; margin: 3em"><h1>%(code)d</h1><p>%(message)s.</p></body>\n'
+    )
     server: ScenePageServer
+
+    def do_GET(self) -> None:
+        """Answers one request."""
+        url = urlsplit(f"/{self.path.lstrip('/')}")  # `//name` would be a host
+        if self._is_from_here() and self._is_token((query := dict(parse_qsl(url.query))).pop("token", "")):
+            self.send_response(HTTPStatus.SEE_OTHER)
+            # not SameSite=Strict: the address may be opened from a chat or a terminal in the browser
+            self.send_header("Set-Cookie", f"{self.server.cookie}={self.server.token}; HttpOnly; SameSite=Lax; Path=/")
+            self.send_header("Location", urlunsplit(("", "", url.path, urlencode(query), "")))
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+        elif self.is_allowed():
+            self.answer_page(url)
+
+    def answer_page(self, url: SplitResult) -> None:
+        """Answers one request that may be answered."""
+        raise NotImplementedError
+
+    def is_allowed(self) -> bool:
+        """Returns whether a request knows the token and comes from the page itself; else answers with the reason."""
+        reason = _OTHER_SITE if not self._is_from_here() else "" if self._has_cookie() else _NEEDS_TOKEN
+        if reason:
+            self.close_connection = True  # the body of the request is not read
+            self.send_error(HTTPStatus.FORBIDDEN, reason)
+        return not reason
 
     def log_message(self, format: str, *args: Any) -> None:
         """Logs nothing: a page asks again and again."""
@@ -49,9 +95,10 @@ class ScenePageHandler(BaseHTTPRequestHandler):
         """Returns whether a path is one of viser."""
         return path.startswith(f"{SCENE}/") or path == SCENE
 
-    def answer_with_scene(self) -> None:
-        """Passes the request on to viser."""
-        forward_to_viser(self, self.server.scene.get_port(), prefix=SCENE)
+    def answer_with_scene(self, *, prefix: str = SCENE) -> None:
+        """Passes the request on to viser; `prefix` is the beginning of the path, which viser does not see."""
+        server = self.server
+        forward_to_viser(self, server.scene.get_port(), prefix=prefix, secret=server.viser_secret)
 
     def answer(self, content: bytes, kind: str) -> None:
         """Sends content of a media type, which no browser may keep."""
@@ -62,3 +109,52 @@ class ScenePageHandler(BaseHTTPRequestHandler):
         self.end_headers()
         with suppress(ConnectionError):  # the reader is gone
             self.wfile.write(content)
+
+    def end_headers(self) -> None:
+        """Keeps the token, which may be in the address, from other sites, and the page out of their frames."""
+        self.send_header("Referrer-Policy", "no-referrer")
+        self.send_header("X-Frame-Options", "SAMEORIGIN")
+        super().end_headers()
+
+    def _is_from_here(self) -> bool:
+        """Whether the browser asked for this page by its own address, and not from a page of another site.
+
+        `Host` guards against a foreign name that leads to this computer (DNS rebinding), `Origin` against requests and
+        web sockets of other sites, `Sec-Fetch-Site` against those that browsers send without an origin.
+        """
+        host, origin = self.headers.get("Host", ""), self.headers.get("Origin")
+        if origin is not None and urlsplit(origin).netloc != host:
+            return False
+        if self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin") and (
+            self.headers.get("Sec-Fetch-Dest") != "document"  # a link was followed
+        ):
+            return False
+        return not self.server.is_local or is_local(_host_name(host))
+
+    def _is_token(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode(errors="replace"), self.server.token.encode())
+
+    def _has_cookie(self) -> bool:
+        try:
+            cookie = SimpleCookie(self.headers.get("Cookie", "")).get(self.server.cookie)
+        except CookieError:
+            return False
+        return cookie is not None and self._is_token(cookie.value)
+
+
+def is_local(host: str) -> bool:
+    """Returns whether only this computer reaches an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _host_name(host: str) -> str:
+    """Returns the name in a header `Host`, without the port; empty if it cannot be read."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""

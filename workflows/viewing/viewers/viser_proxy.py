@@ -9,20 +9,25 @@ from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 
+from unlatch.workflows.viewing.viewers.viser_scene import SECRET_HEADER
+
 _CHUNK_BYTES = 1 << 16
+_NOT_FORWARDED = ("host", "cookie", SECRET_HEADER.lower())
 
 
-def forward_to_viser(handler: BaseHTTPRequestHandler, port: int, *, prefix: str) -> None:
+def forward_to_viser(handler: BaseHTTPRequestHandler, port: int, *, prefix: str, secret: str) -> None:
     """Passes a request, and the web socket that it may open, on to viser.
 
     Args:
         handler: The request.
         port: Port of viser on this computer.
         prefix: Beginning of the path, which viser does not see.
+        secret: What viser must be told, see `start_viser`.
     """
     handler.close_connection = True
     path = handler.path.removeprefix(prefix) or "/"
-    headers = [(key, value) for key, value in handler.headers.items() if key.lower() != "host"]
+    headers = [(key, value) for key, value in handler.headers.items() if key.lower() not in _NOT_FORWARDED]
+    headers.append((SECRET_HEADER, secret))
     upgrades = "upgrade" in (value.lower() for key, value in headers if key.lower() == "connection")
     if not upgrades and "upgrade" not in handler.headers.get("Connection", "").lower():
         headers = [(key, value) for key, value in headers if key.lower() != "connection"]

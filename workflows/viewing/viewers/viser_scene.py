@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import hmac
 import io
 import math
-from collections.abc import Iterable
-from contextlib import redirect_stdout
+import secrets
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from http import HTTPStatus
 from typing import Any
 
 import numpy as np
 from PIL import Image
 
+from unlatch.simcore.errors import PluginError
 from unlatch.simcore.lazy_imports import trimesh, viser
 from unlatch.simcore.meshes.textured_surface import linear_light
 from unlatch.workflows.viewing.viewers.link_meshes import ColouredMesh, Texture
@@ -22,16 +27,58 @@ LABEL_ANCHORS = ("bottom-right", "top-left", "bottom-left", "top-right")
 """Anchors of labels, in turn: keypoints come in pairs that are close to each other."""
 FOV_RAD = math.radians(42.0)
 """Vertical field of view of a page that is opened [rad]."""
+SECRET_HEADER = "X-Unlatch-Secret"
+"""Header of the requests that viser answers."""
+_STARTING = threading.Lock()
 
 
-def start_viser(*, port: int) -> Any:
-    """Starts a `viser.ViserServer` for this computer; with `port=0` the system chooses a free port.
+def start_viser(*, secret: str | None = None) -> Any:
+    """Starts a `viser.ViserServer` at a free port of this computer.
+
+    Other users of this computer reach the port, too. So viser answers only requests, also for its web socket, whose
+    header `SECRET_HEADER` is `secret`; None: it answers none.
 
     Raises:
-        OSError: The port is not available.
+        PluginError: This version of viser starts its server in an unknown manner, and would answer everybody.
     """
-    with redirect_stdout(io.StringIO()):  # viser prints a banner even with verbose=False
-        return viser.ViserServer(host="127.0.0.1", port=port, verbose=False)
+    with _requiring(secret or secrets.token_urlsafe()) as started:
+        with redirect_stdout(io.StringIO()):  # viser prints a banner even with verbose=False
+            server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
+        if not started:
+            stop_viser(server)
+            raise PluginError(
+                f"viser {viser.__version__} would show the scene to every user of this computer. Expected a version "
+                "that serves with websockets.asyncio, such as 1.1.1. Install it: pip install 'viser==1.1.1'."
+            )
+    return server
+
+
+@contextmanager
+def _requiring(secret: str) -> Iterator[list[str]]:
+    """Makes the servers that `websockets` starts meanwhile refuse requests without the secret.
+
+    viser has no setting for this. Yields a list that has one item for each server that was started.
+    """
+    from websockets.asyncio import server as websockets_server
+
+    serve, started = websockets_server.serve, []
+
+    def serve_with_secret(*args: Any, process_request: Any, **settings: Any) -> Any:
+        def check_request(connection: Any, request: Any) -> Any:
+            given = request.headers.get_all(SECRET_HEADER)
+            if len(given) != 1 or not hmac.compare_digest(given[0].encode(errors="replace"), secret.encode()):
+                return connection.respond(HTTPStatus.FORBIDDEN, "This is reached through the page of Unlatch only.\n")
+            return process_request(connection, request)
+
+        started.append("viser")
+        return serve(*args, process_request=check_request, **settings)
+
+    with _STARTING:
+        websockets_server.serve = serve_with_secret  # type: ignore[assignment, misc]
+        try:
+            yield started
+        finally:
+            websockets_server.serve = serve  # type: ignore[misc]
 
 
 def stop_viser(server: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from unlatch.objects.importers.made_urdf import MadeUrdf, urdf_of
 from unlatch.objects.library import load_object
 from unlatch.simcore import extras
 from unlatch.simcore.errors import AssetError
+from unlatch.simcore.extras import install_command
 from unlatch.simcore.meshes.shape_surface import shape_cloud
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.urdf.model import ShapeKind, UrdfModel
@@ -488,7 +490,7 @@ def test_without_openusd_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.
         raise ImportError(f"No module named '{name}'")
 
     monkeypatch.setattr(extras, "import_module", missing)
-    with pytest.raises(AssetError, match=r"A USD object needs package 'pxr'.*pip install 'unlatch\[usd\]'"):
+    with pytest.raises(AssetError, match=r"A USD object needs package 'pxr'.*" + re.escape(install_command("usd"))):
         urdf_of(path)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from unlatch.objects.procedural.building.textured_urdf import textured_files
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore import extras
 from unlatch.simcore.errors import AssetError
+from unlatch.simcore.extras import install_command
 from unlatch.simcore.meshes.textured_surface import linear_light
 from unlatch.simcore.urdf.reader import read_urdf
 
@@ -385,6 +387,6 @@ def test_a_missing_package_names_the_extra_before_any_work(
         return real(name)
 
     monkeypatch.setattr(extras, "import_module", refuse)
-    with pytest.raises(AssetError, match=r"pip install 'unlatch\[usd\]'"):
+    with pytest.raises(AssetError, match=re.escape(install_command("usd"))):
         convert_urdf(cabinet, usd_dir=str(tmp_path / "none"))
     assert not (tmp_path / "none").exists()

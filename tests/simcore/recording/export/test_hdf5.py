@@ -1,6 +1,7 @@
 """HDF5 of robomimic and of ManiSkill: the numbers of the record, under the names that their readers look for."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.errors import ConfigError, PluginError, RecordingError
+from unlatch.simcore.extras import install_command
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording import DataSet, EpisodeRecord
 from unlatch.simcore.recording.export.config import ActionKind, DeltaFrom, ExportCfg, StateKind
@@ -97,6 +99,6 @@ def test_wrong_targets_and_options_are_reported(tmp_path: Path, make_set: MakeSe
     with pytest.raises(ConfigError, match="valid_every=1 is out of range"):
         RobomimicCfg(valid_every=1)
     monkeypatch.setitem(__import__("sys").modules, "h5py", None)
-    with pytest.raises(PluginError, match=r"pip install 'unlatch\[hdf5\]'"):
+    with pytest.raises(PluginError, match=re.escape(install_command("hdf5"))):
         RobomimicExporter(source, cfg)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "there.hdf5"]

@@ -1,14 +1,16 @@
 """Ray is an extra."""
 
+import re
 import sys
 
 import pytest
 
 from unlatch.simcore.errors import PluginError
+from unlatch.simcore.extras import install_command
 from unlatch.workflows.runs.executors.catalog import EXECUTORS
 
 
 def test_a_missing_ray_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(PluginError, match=r"unlatch\[ray\]"):
+    with pytest.raises(PluginError, match=re.escape(install_command("ray"))):
         EXECUTORS.load("ray")()

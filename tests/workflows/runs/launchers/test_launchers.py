@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 from unlatch import command_table
 from unlatch.configs.config_files import config_dir
 from unlatch.simcore.errors import ConfigError, PluginError
+from unlatch.simcore.extras import install_command
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK
 from unlatch.workflows.runs.launchers.catalog import LAUNCHERS, SERIAL
@@ -155,7 +157,7 @@ def test_without_slurm_the_missing_program_is_named(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize("name", sorted(LAUNCHERS))
 def test_a_missing_plugin_is_named_with_its_extra(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, LAUNCHERS[name].module, None)
-    with pytest.raises(PluginError, match=rf"unlatch\[{LAUNCHERS[name].extra}\]"):
+    with pytest.raises(PluginError, match=re.escape(install_command(LAUNCHERS[name].extra))):
         LAUNCHERS[name].launch(tmp_path, 1, {}, at_once=None)
 
 
