@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fingerprint import age_of
 from results_page import ROBOTS, Row, describe, read_rows
 from success_runs import Result, Seed
 
@@ -184,6 +185,8 @@ def table_of_rates(tasks: list[tuple[str, str]], rates: Rates) -> list[str]:
         f"| task | {' | '.join(ROBOTS[robot] for robot in robots)} |",
         "|---" * (len(robots) + 1) + "|",
     ]
+    ages = [age_of(result.made_with for (_, of), result in rates.items() if of == robot) for robot in robots]
+    lines.append(f"| [physics](results.md#physics) | {' | '.join(ages)} |")
     for name, _ in tasks:
         found = [rates.get((name, robot)) for robot in robots]
         lines.append(f"| `{name}` | {' | '.join(describe(Row(name, (r,))) if r else 'not measured' for r in found)} |")

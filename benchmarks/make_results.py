@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+import gallery
 import results_page
 from fingerprint import PATH, fingerprint_here, present_fingerprints, present_seed
 from rich.box import MARKDOWN
@@ -181,6 +182,7 @@ def main(arguments: list[str]) -> int:
         problems |= {step.name: problem} if problem else {}
         print_line(f"{step.name}: {problem or f'done in {(time.monotonic() - began) / 60:.1f} min'}")
     results_page.main([])
+    gallery.main([])
     for name, problem in problems.items():
         print_line(f"{name}: {problem}")
     return _FAILED if problems else OK

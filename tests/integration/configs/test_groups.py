@@ -72,7 +72,7 @@ def test_records_are_rendered_by_the_cameras_of_the_recording_by_default():
         ("camera=[front,wrist]", r"camera=\[front,wrist\] chooses several files\. Expected one of front, front_wrist"),
         (
             "camera=front,wrist",
-            r"'camera=front,wrist' has several values\. Expected one\. `unlatch collect -m` .* Name one\.",
+            r"'camera=front,wrist' has several values\. Give one\. `unlatch collect -m` and `evaluate -m` run several",
         ),
         ("+sweep.seed=[1,2]", r"sweep\.seed has no effect: the file of the chosen experiment does not state it"),
         (

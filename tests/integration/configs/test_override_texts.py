@@ -97,7 +97,6 @@ def test_numbers_stay_numbers_where_the_key_holds_one():
 
 
 def test_the_advice_for_several_values_can_be_followed():
-    with pytest.raises(ConfigError, match=r"""a text as 'task\.summary="a,b"'""") as caught:
+    with pytest.raises(ConfigError, match=r"""For a text with commas write 'task\.summary="a,b"'\."""):
         load("open_drawer", "task.summary=a,b")
-    assert "'task.summary=[a,b]'" in caught.value.message
     assert load("open_drawer", 'task.summary="a,b"').task.summary == "a,b"
