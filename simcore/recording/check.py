@@ -14,9 +14,10 @@ from unlatch.simcore.recording.criteria import Criteria
 from unlatch.simcore.recording.data_set import index
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.episode_folders import numbers_in
-from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord
+from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord, content_problems
+from unlatch.simcore.recording.fields import EPISODE_FIELDS
 from unlatch.simcore.recording.goal_verdict import recompute_goal_frame
-from unlatch.simcore.recording.keys import INTERVAL, KEYS, STATE, KeySpec, kind_of, match_key
+from unlatch.simcore.recording.keys import KEYS, STATE, ArrayNames, KeySpec, kind_of, match_key
 from unlatch.simcore.recording.measurements import (
     concurrent_arms,
     first_attempt,
@@ -25,9 +26,14 @@ from unlatch.simcore.recording.measurements import (
     start_position,
 )
 from unlatch.simcore.recording.policy_outcome import PolicyOutcome
+from unlatch.simcore.recording.structure import kind_problems
 from unlatch.simcore.recording.verdict import contradicts_success, recompute_success
 
 _QUAT_TOLERANCE = 1e-6
+_MISSHAPEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What code raises that reads a value of another form than it expects."""
+_NOT_FINITE_CODES = ("diverged", "error")
+"""Codes of records that may hold values that are not finite."""
 _EARLIER_TYPES = {"float32": "float64"}
 """Types of arrays in version 2 of the format; accepted in version 3 too: a record is checked without its version."""
 IndexedValues = tuple[bool, str | None, int, PolicyOutcome | None]
@@ -74,8 +80,9 @@ def check_dataset(
         except RecordingError as exc:
             problems.append(Problem(number, str(exc)))
         else:
-            records[number] = _indexed_values(record)
-            problems += [Problem(number, message) for message in check_record(record, derive)]
+            found = [*content_problems(data_set.folder_of(number), record), *check_record(record, derive)]
+            problems += [Problem(number, message) for message in found]
+            records |= {} if found else {number: (record.success, record.code, record.seed, PolicyOutcome.of(record))}
         if on_episode is not None:
             on_episode(done, len(numbers))
     problems += _index_problems(data_set, records)
@@ -83,21 +90,31 @@ def check_dataset(
 
 
 def check_record(record: EpisodeRecord, derive: Callable[[EpisodeRecord], Criteria] | None = None) -> list[str]:
-    """Returns all problems of one record; see `check_dataset` for `derive`."""
-    messages = list(_entry_problems(record)) or [*_array_problems(record), *_missing_keys(record)]
+    """Returns all problems of one record, whatever it holds; see `check_dataset` for `derive`.
+
+    The form of every value is checked first, so that the rules after it can rely on it. A rule may still find values
+    that do not fit together. That is a problem of this record, and no other record is concerned.
+    """
+    messages = list(_form_problems(record, complete=derive is not None)) or [
+        *_array_problems(record),
+        *(_missing_keys(record) if derive is None else _unbegun_problems(record)),
+    ]
     if messages:
-        return messages  # arrays of the wrong shape are reported once; a verdict from them has no meaning
-    criteria = None if derive is None else derive(record)
-    if criteria is not None:
-        messages = [*criteria.problems, *criteria.differences(record)]
-        record = criteria.apply_to(record)
-    return [*messages, *_verdict_problems(record, criteria)]
+        return messages  # values of the wrong form are reported once; a verdict from them has no meaning
+    try:
+        criteria = None if derive is None else derive(record)
+        if criteria is not None:
+            messages = [*criteria.problems, *criteria.differences(record)]
+            record = criteria.apply_to(record)
+        return [*messages, *_verdict_problems(record, criteria)]
+    except _MISSHAPEN as exc:
+        return messages or [f"it cannot be checked: {type(exc).__name__}: {exc}. Values in it do not fit together."]
 
 
-def _entry_problems(record: EpisodeRecord) -> Iterator[str]:
-    for place, entry in enumerate(record.skills):
-        if not isinstance(entry, dict):
-            yield f"skills[{place}] is {entry!r}, expected a map."
+def _form_problems(record: EpisodeRecord, *, complete: bool) -> Iterator[str]:
+    fields = {key: field for key, field in EPISODE_FIELDS.items() if hasattr(record, key)}
+    finite = record.code not in _NOT_FINITE_CODES
+    yield from kind_problems(record.to_json(), fields, "", finite=finite, complete=complete)
 
 
 def _foreign_entries(data_set: DataSet) -> Iterator[str]:
@@ -136,7 +153,7 @@ def _array_problems(record: EpisodeRecord) -> Iterator[str]:
             continue
         if spec.shape is not None:
             yield from _row_problems(key, array, spec, names, sizes)
-        if array.dtype.kind == "f" and record.code not in ("diverged", "error") and not np.isfinite(array).all():
+        if array.dtype.kind == "f" and record.code not in _NOT_FINITE_CODES and not np.isfinite(array).all():
             yield f"'{key}' holds values that are not finite, which only a record of code diverged or error may have."
         elif "quat_xyzw" in key and len(array):
             error = float(np.abs(np.linalg.norm(array, axis=-1) - 1.0).max())
@@ -166,42 +183,54 @@ def _row_problems(
             yield f"'{key}' has rows of shape {list(row)}, expected {list(wanted)}."
 
 
+def _unbegun_problems(record: EpisodeRecord) -> Iterator[str]:
+    if not record.arrays and record.code not in ("invalid_layout", "plan_infeasible", "error"):
+        yield f"it has no arrays, but only an attempt that never began has none (code {record.code!r})."
+
+
 def _missing_keys(record: EpisodeRecord) -> Iterator[str]:
     """Yields the keys that are missing for the robots, arms and objects in the record."""
+    yield from _unbegun_problems(record)
     if not record.arrays:
-        if record.code not in ("invalid_layout", "plan_infeasible", "error"):
-            yield f"it has no arrays, but only an attempt that never began has none (code {record.code!r})."
         return
     matches = [match for key in record.arrays if (match := match_key(key)) is not None]
     arms = sorted({(n["robot"], n["arm"]) for _, n in matches if "robot" in n and "arm" in n and "object" not in n})
     objects = sorted({n["object"] for spec, n in matches if "object" in n and spec.pattern.startswith("objects.")})
     robots = sorted({robot for robot, _ in arms})
     acted_on = [name for name in objects if any(skill.get("object") == name for skill in record.skills)]
+    names: ArrayNames = {
+        "": [{}],
+        "robot": [{"robot": robot} for robot in robots],
+        "robot arm": [{"robot": robot, "arm": arm} for robot, arm in arms],
+        "object": [{"object": name} for name in objects],
+        # arms have contact views only for the objects that a skill acts on
+        "robot arm object": [{"robot": robot, "arm": arm, "object": name} for robot, arm in arms for name in acted_on],
+        "body": [{"body": name} for name in (*robots, *objects)],
+    }
     for spec in KEYS:
-        if not spec.required or "<keypoint>" in spec.pattern:
-            continue
-        if spec.kind != STATE and record.n_actions == 0:
-            continue
-        names = {
-            "<robot>.<arm>": [f"{robot}.{arm}" for robot, arm in arms],
-            "<robot>": robots,
-            # arms have contact views only for the objects that a skill acts on
-            "<object>": acted_on if spec.kind == INTERVAL and "<arm>" in spec.pattern else objects,
-            "<body>": [*robots, *objects],
-        }
-        for key in _fill_pattern(spec.pattern, names):
-            if key not in record.arrays:
-                yield f"array '{key}' is missing."
+        if spec.kind == STATE or record.n_actions:
+            for key, _ in spec.keys(names):
+                if key not in record.arrays:
+                    yield f"array '{key}' is missing."
 
 
-def _fill_pattern(pattern: str, names: dict[str, list[str]]) -> list[str]:
-    """Returns the keys of a pattern, with every name in place of each placeholder."""
-    keys = [pattern]
-    for placeholder, values in names.items():
-        if placeholder in pattern:
-            keys = [key.replace(placeholder, value) for key in keys for value in values]
-            pattern = pattern.replace(placeholder, "")
-    return keys
+def unexpected_arrays(record: EpisodeRecord, names: ArrayNames) -> Iterator[str]:
+    """Yields arrays that a record lacks or must not have, and rows of other sizes, by the names of its episode."""
+    expected = {
+        key: (spec, found) for spec in KEYS if spec.kind == STATE or record.n_actions for key, found in spec.keys(names)
+    }
+    has_added = any(spec.is_added and key in record.arrays for key, (spec, _) in expected.items())
+    for key in sorted(record.arrays.keys() - expected.keys()):
+        yield f"array '{key}' is in the record, expected no such array by the configuration."
+    for key, (spec, found) in expected.items():
+        array = record.arrays.get(key)
+        if array is None:
+            if has_added or not spec.is_added:
+                yield f"array '{key}' is missing, expected by the configuration."
+        elif spec.shape is not None:
+            wanted = [found.get(size, size) if isinstance(size, str) else size for size in spec.shape]
+            if list(array.shape[1:]) != wanted:
+                yield f"'{key}' has rows of shape {list(array.shape[1:])}, expected {wanted} by the configuration."
 
 
 def _verdict_problems(record: EpisodeRecord, criteria: Criteria | None) -> Iterator[str]:
@@ -270,14 +299,6 @@ def _skill_problems(record: EpisodeRecord, number: int, skill: dict[str, Any], j
     if skill["collision_valid_enabled"] and (violation is None) != (not hits):
         seen = f"in row {hits[0][0]} of '{hits[0][1]}'" if hits else "nowhere"
         yield f"{label} has first_violation={violation}, its contact forces exceed the threshold {seen}."
-
-
-def _indexed_values(record: EpisodeRecord) -> IndexedValues:
-    try:
-        outcome = PolicyOutcome.of(record)
-    except RecordingError:  # `check_record` says what is wrong with it
-        outcome = None
-    return record.success, record.code, record.seed, outcome
 
 
 def _index_problems(data_set: DataSet, records: dict[int, IndexedValues]) -> Iterator[Problem]:

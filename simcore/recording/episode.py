@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,11 @@ import numpy as np
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.files import read_bounded
 from unlatch.simcore.recording.codes import FAILURE_CODES
+from unlatch.simcore.recording.fields import EPISODE_FIELDS
 from unlatch.simcore.recording.json_values import encode_sealed, plain, read_sealed
 from unlatch.simcore.recording.keys import STATE, kind_of
 from unlatch.simcore.recording.state_file import MAX_STATE_BYTES, decode_npz, decode_state
+from unlatch.simcore.recording.structure import kind_problems
 
 Array = np.ndarray
 
@@ -70,9 +73,9 @@ class EpisodeRecord:
     applied: dict[str, Any] = field(default_factory=dict)
     """Randomization values applied, at reset and at each firing."""
     skills: list[dict[str, Any]] = field(default_factory=list)
-    """One map per skill of the chain; its keys are in `keys.SKILL_FIELDS`."""
+    """One map per skill of the chain; its keys are in `fields.SKILL_FIELDS`."""
     goal: dict[str, Any] = field(default_factory=dict)
-    """`{"conditions": [...]}`: conditions that must hold at the end; their keys are in `keys.GOAL_FIELDS`."""
+    """`{"conditions": [...]}`: conditions that must hold at the end; their keys are in `fields.GOAL_FIELDS`."""
     settle: dict[str, Any] | None = None
     """`{"frame_start", "frame_end", "max_change"}`, or None if the episode ended before settling."""
     events: list[dict[str, Any]] = field(default_factory=list)
@@ -183,6 +186,21 @@ def read_episode(folder: Path, *, arrays: bool = True) -> EpisodeRecord:
         decode = decode_npz if content["format_version"] == _PLAIN_VERSION else decode_state
         record.arrays = decode(_read_state_bytes(folder, content["state"]), where=str(folder / STATE_FILE))
     return record
+
+
+def content_problems(folder: Path, record: EpisodeRecord) -> Iterator[str]:
+    """Yields what `episode.json` in a folder states that `read_episode` does not return, where it is wrong.
+
+    Raises:
+        FormatVersionError, RecordingError: See `read_episode`.
+    """
+    head = {key: value for key, value in _read_content(folder)[1].items() if key not in _FIELDS}
+    fields = {key: EPISODE_FIELDS[key] for key in ("format", "format_version", "state")}
+    yield from kind_problems(head, fields, "", complete=True)
+    about = {"bytes": (folder / STATE_FILE).stat().st_size, "n_actions": record.n_actions}
+    for key, value in about.items():
+        if head["state"].get(key) != value:
+            yield f"state.{key} is {head['state'].get(key)!r} in the record, its arrays have {value}."
 
 
 def _read_content(folder: Path) -> tuple[EpisodeRecord, dict[str, Any]]:

@@ -11,44 +11,29 @@ from pathlib import Path
 
 from unlatch.simcore.recording.codes import FAILURE_CODES
 from unlatch.simcore.recording.episode import FORMAT_VERSION
-from unlatch.simcore.recording.keys import (
-    ACTION,
+from unlatch.simcore.recording.fields import (
+    APPLIED_FIELDS,
+    EPISODE_FIELDS,
+    EVENT_FIELDS,
     GOAL_FIELDS,
     GOAL_RESULT_FIELDS,
-    INTERVAL,
-    KEYS,
+    INSTANCE_FIELDS,
+    LAYOUT_FIELDS,
+    PLACE_FIELDS,
+    PLAN_FIELDS,
+    PREPLAN_FIELDS,
+    REFUSAL_FIELDS,
+    RULE_FIELDS,
     SETTLE_FIELDS,
     SKILL_FIELDS,
-    STATE,
-    KeySpec,
+    VIOLATION_FIELDS,
 )
+from unlatch.simcore.recording.keys import ACTION, INTERVAL, KEYS, STATE, KeySpec
+from unlatch.simcore.recording.structure import Table, describe_kind
 
-_EPISODE_FIELDS = {
-    "format, format_version": "`unlatch-episode` and the version of this page.",
-    "number, seed": "Episode number, from 0, and the seed of all its random streams.",
-    "success, code, evidence": "The verdict: `success` is true or false. If false, `code` is a failure code, and "
-    "`evidence` has the numbers behind it. That of an `error` has the `traceback`, and in `made_with` the code that "
-    "made it. `packages`: by name of the top-level module, of Unlatch, the plugins and the policy, the `version` and "
-    "the `sha256` of all Python files together. `files`: the SHA-256 of other files in the traceback, by path; empty "
-    "if the file was changed during the run.",
-    "language": "Phrasings of the instruction. The first was drawn for this episode, from its stream `language`.",
-    "assets": "Hash of the content of every asset (robot or object), by name.",
-    "layout": "Values that the reset applied: poses, joint openness, start joints, drawn object parameters. If the "
-    "chain begins with `artpreplan`, also `preplan`: the layouts tried, the chosen one, its distance to the joint "
-    "limits [rad], and for each failed layout the index of the skill (-1: the layout itself), its code and message.",
-    "applied": "Randomization; empty if nothing varied. `views` and `rules` as configured. `firings`: lists of the "
-    "step (0: the reset, then one per control step), the index of the rule in `rules`, and the values that it wrote. "
-    "`sensors` and `visuals`, if there are such rules: the `rules` and `firings` that draw from the stream of "
-    "that name.",
-    "skills": "One entry per skill, see below.",
-    "goal": "`conditions`: the list of conditions at the end, see below.",
-    "settle": "The time at the end in which the scene must stand still, see below; null if the episode ended earlier.",
-    "events": "Other events, in order of time.",
-    "timings_ms": "Wall time of preplan, plan, reset, execute and write [ms]. If you make the same episode again, "
-    "only these times differ, and those of the planner (`plan.timings_ms` of each entry of `skills`).",
-    "sha256": "Checksum of all other keys. Readers refuse a file that was changed.",
-    "state": "File name, SHA-256, size and number of actions of `state.npz`.",
-}
+_EPISODE_TITLE = """## episode.json
+
+Where a record may lack a key, its meaning begins with `Optional` or `Only`. A record has no other keys than these."""
 
 _GOAL_RESULT_TITLE = """### Further keys of `goal`
 
@@ -182,18 +167,28 @@ def record_format_page() -> str:
     ):
         parts.append(f"### {title}\n\n" + _key_table([spec for spec in KEYS if spec.kind == kind]))
     for title, fields in (
-        ("## episode.json", _EPISODE_FIELDS),
+        (_EPISODE_TITLE, EPISODE_FIELDS),
+        ("### `layout`", LAYOUT_FIELDS),
+        ("### Each object of `layout.instances`", INSTANCE_FIELDS),
+        ("### Each object of `layout.objects`", PLACE_FIELDS),
+        ("### `layout.preplan`", PREPLAN_FIELDS),
+        ("### `applied`", APPLIED_FIELDS),
+        ("### Each entry of `rules` in `applied`", RULE_FIELDS),
         ("### Each entry of `skills`", SKILL_FIELDS),
+        ("### `plan` of an entry of `skills`", PLAN_FIELDS),
+        ("### Each entry of `refused` of an entry of `skills`", REFUSAL_FIELDS),
+        ("### `first_violation` of an entry of `skills`", VIOLATION_FIELDS),
         ("### Each entry of `goal.conditions`", GOAL_FIELDS),
         (_GOAL_RESULT_TITLE, GOAL_RESULT_FIELDS),
         ("### `settle`", SETTLE_FIELDS),
+        ("### Each entry of `events`", EVENT_FIELDS),
     ):
-        parts.append(f"{title}\n\n{_meaning_table(fields, 'Key')}")
+        parts.append(f"{title}\n\n{_field_table(fields)}")
     parts.append(
         "## Failure codes\n\nIf an attempt violates several conditions, the code is that of the first violation. "
         "If two happen in one frame, the code is the one that comes first in this table.\n"
     )
-    parts.append(_meaning_table(FAILURE_CODES, "Code"))
+    parts.append(_table(("Code", "Meaning"), [(f"`{code}`", meaning) for code, meaning in FAILURE_CODES.items()]))
     parts.append(_PROOF)
     return "\n".join(parts)
 
@@ -207,9 +202,9 @@ def _key_table(specs: list[KeySpec]) -> str:
     return _table(("Key", "Row shape", "Type", "Unit", "Meaning"), rows)
 
 
-def _meaning_table(meanings: dict[str, str], title: str) -> str:
-    quoted = {", ".join(f"`{word}`" for word in key.split(", ")): meaning for key, meaning in meanings.items()}
-    return _table((title, "Meaning"), quoted.items())
+def _field_table(fields: Table) -> str:
+    rows = [(f"`{key}`", describe_kind(field.kind), field.meaning) for key, field in fields.items()]
+    return _table(("Key", "Type", "Meaning"), rows)
 
 
 def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -63,9 +63,8 @@ def identity_problems(
     yield from _differing("skills.index", arrays["skills.index"], current, why="frame_start of the skills")
     for arm in cfg.robot.arms:
         yield from _arm_problems(cfg, arm, record)
-        if "q_home" in layout:  # else a rule has moved the arms
-            key = f"robots.{cfg.robot.name}.{arm.name}.joint_positions"
-            yield from _differing(key, arrays[key][:1], [layout["q_home"][arm.name]], why="the layout")
+        key = f"robots.{cfg.robot.name}.{arm.name}.joint_positions"
+        yield from _differing(key, arrays[key][:1], [record.layout["q_home"][arm.name]], why="the layout")
     for name, asset in assets.items():
         yield from _object_problems(cfg, name, asset, layout["objects"][name], record)
     yield from _range_problems(record)

@@ -9,7 +9,7 @@ import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.simcore.recording.criteria import CompleteMap, Criteria
+from unlatch.simcore.recording.criteria import POSSIBLE, RECORDED, TOLERANCE, Criteria
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.tasks.layout import sample_layout
@@ -39,13 +39,16 @@ class ExpectedLayout:
         self._cfg, self._assets, self._record, self._rng = cfg, assets, record, rng
 
     def statement(self) -> dict[str, Any]:
-        """Returns the poses, openings and start joints that the record must state.
+        """Returns the poses, openings and start joints that the record must state, and whether it reports a search.
 
         If the search chose no layout, the record has one of those that it tried: that one.
         """
         first = self._cfg.skills[0] if self._cfg.skills else None
         if not isinstance(first, ArtPreplanCfg):
             return self._draw()
+        return {"preplan": RECORDED, **self._draw_searched(first)}
+
+    def _draw_searched(self, first: ArtPreplanCfg) -> dict[str, Any]:
         report = self._record.layout.get("preplan")
         report = report if isinstance(report, Mapping) else {}
         tried, chosen = report.get("tried"), report.get("chosen")
@@ -77,8 +80,9 @@ class ExpectedLayout:
         homes = [(arm.name, arm.home, arm.home_std) for arm in self._cfg.robot.arms]
         drawn = sample_layout(self._cfg.task, self._assets, homes, self._rng).to_dict()
         if randomizes(self._cfg, self._cfg.robot.name, _START_JOINTS):
-            del drawn["q_home"]  # a rule has replaced the drawn joints
-        return {key: CompleteMap(value) for key, value in drawn.items()}
+            drawn["q_home"] = dict.fromkeys(drawn["q_home"], RECORDED)  # a rule has replaced the drawn joints
+        return drawn
 
     def _is_recorded(self, drawn: Mapping[str, Any]) -> bool:
-        return not list(Criteria({"layout": drawn}).differences(self._record))
+        layout = {"instances": POSSIBLE, "preplan": POSSIBLE, **drawn}
+        return not list(Criteria({"layout": layout}, tolerance=TOLERANCE).differences(self._record))

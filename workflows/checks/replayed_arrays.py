@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from loky import cpu_count
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import SimCoreError
-from unlatch.simcore.recording.criteria import CompleteMap, Criteria
+from unlatch.simcore.recording.criteria import Criteria
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.runs.executors.catalog import EXECUTORS
 from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
-from unlatch.workflows.runs.header import differing_versions
+from unlatch.workflows.runs.header import describe_machine
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.replay import ReplayOutcome, deviations
 from unlatch.workflows.runs.runner import EpisodeRunner
@@ -87,7 +85,7 @@ def replay_problems(runner: EpisodeRunner, record: EpisodeRecord) -> Iterator[st
     if not record.arrays:
         return
     arrays, applied = runner.replay_redrawn(record)
-    yield from Criteria({"applied": CompleteMap(applied)}).differences(record)
+    yield from Criteria({"applied": applied}).differences(record)
     for item in sorted(deviations(arrays, record.arrays), key=lambda item: (item.first_frame, item.key)):
         other = record.arrays.get(item.key)
         if other is None or other.shape != arrays[item.key].shape:
@@ -98,15 +96,3 @@ def replay_problems(runner: EpisodeRunner, record: EpisodeRecord) -> Iterator[st
             f"'{item.key}' is {item.recorded:.9g} at frame {item.first_frame}, expected {item.replayed:.9g} by a "
             "replay of its actions."
         )
-
-
-def describe_machine(data_set: DataSet) -> str:
-    """Returns the versions and the host that differ from those of a data set, for the end of a message.
-
-    Derived numbers and replays may then differ without a forgery. Empty if nothing is known to differ.
-    """
-    found = [f"{name} {then}, here {now}" for name, (then, now) in differing_versions(data_set).items()]
-    host: Any = data_set.info.get("host")
-    if host is not None and host != platform.node():
-        found.append(f"host {host}, here {platform.node()}")
-    return f" The data set was made with {'; '.join(found)}." if found else ""

@@ -21,13 +21,14 @@ from unlatch.simcore.recording.data_set.location import DATASET_FILE
 from unlatch.simcore.recording.images.renders import RenderSet, render_names
 from unlatch.workflows import runs
 from unlatch.workflows.checks.check_data_set import check_data_set
-from unlatch.workflows.checks.replayed_arrays import describe_machine, replay_arrays
+from unlatch.workflows.checks.replayed_arrays import replay_arrays
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import parse_command_line
 from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK, print_line, print_note
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.data_folders import data_sets_below
+from unlatch.workflows.runs.header import describe_machine
 from unlatch.workflows.runs.progress import Progress
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.run_times.mixed_code import describe_mixed_code
