@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from unlatch.simcore.recording.data_set import index
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.episode_folders import numbers_in
 from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord, content_problems
-from unlatch.simcore.recording.fields import EPISODE_FIELDS
+from unlatch.simcore.recording.fields import EPISODE_FIELDS, EVIDENCE_FIELDS
 from unlatch.simcore.recording.goal_verdict import recompute_goal_frame
 from unlatch.simcore.recording.keys import KEYS, STATE, ArrayNames, KeySpec, kind_of, match_key
 from unlatch.simcore.recording.measurements import (
@@ -27,10 +28,11 @@ from unlatch.simcore.recording.measurements import (
 )
 from unlatch.simcore.recording.policy_outcome import PolicyOutcome
 from unlatch.simcore.recording.structure import kind_problems
-from unlatch.simcore.recording.verdict import contradicts_success, recompute_success
+from unlatch.simcore.recording.verdict import ABORT_CODES, Verdict, contradicts_success, recompute_success
 
 _QUAT_TOLERANCE = 1e-6
-_MISSHAPEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+_TIME_TOLERANCE_S = 1e-8
+MISSHAPEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What code raises that reads a value of another form than it expects."""
 _NOT_FINITE_CODES = ("diverged", "error")
 """Codes of records that may hold values that are not finite."""
@@ -107,7 +109,7 @@ def check_record(record: EpisodeRecord, derive: Callable[[EpisodeRecord], Criter
             messages = [*criteria.problems, *criteria.differences(record)]
             record = criteria.apply_to(record)
         return [*messages, *_verdict_problems(record, criteria)]
-    except _MISSHAPEN as exc:
+    except MISSHAPEN as exc:
         return messages or [f"it cannot be checked: {type(exc).__name__}: {exc}. Values in it do not fit together."]
 
 
@@ -248,7 +250,10 @@ def _verdict_problems(record: EpisodeRecord, criteria: Criteria | None) -> Itera
         yield f"code is {record.code!r} in the record, recomputed {verdict.code!r} ({verdict.evidence})."
     if criteria is not None and contradicts_success(record, criteria):
         yield f"it was stopped with code {record.code!r}, but every rule of success holds at its end."
+    yield from _evidence_problems(record, verdict)
     yield from _goal_problems(record)
+    if record.arrays:
+        yield from _flag_problems(record)
     for number, (skill, judged) in enumerate(zip(record.skills, verdict.skills, strict=True)):
         yield from _skill_problems(record, number, skill, judged)
 
@@ -284,21 +289,85 @@ def _skill_problems(record: EpisodeRecord, number: int, skill: dict[str, Any], j
         if "s_end" in skill and skill["s_end"] != float(s[end]):
             yield f"{label} has s_end={skill['s_end']}, the state at frame {end} is {s[end]}."
     threshold_n = float(skill["contact_force_threshold_n"])
-    hits = forbidden_rows(record, slice(start, end), threshold_n)  # of all arms: concurrent skills share one flag
-    fast = overspeed_rows(record, slice(start, end))
-    for flag, rows in (("collision", hits), ("process", fast)):
-        if not skill[f"{flag}_valid_enabled"]:
-            continue
-        recorded = record.arrays[f"validity.{flag}_valid"][start + 1 : end + 1]
-        expected = np.arange(start, end) < min((row for row, *_ in rows), default=end)
-        if (recorded != expected).any():
-            frame = start + 1 + int(np.argmax(recorded != expected))
-            yield f"{label} has validity.{flag}_valid={not expected[frame - start - 1]} at frame {frame} of the record."
-    violation = skill.get("first_violation")
     hits = forbidden_rows(record, slice(start, end), threshold_n, skipped_arms=concurrent_arms(record, skill))
-    if skill["collision_valid_enabled"] and (violation is None) != (not hits):
+    yield from _violation_problems(record, skill.get("first_violation"), hits, threshold_n, label)
+
+
+def _violation_problems(
+    record: EpisodeRecord,
+    violation: Mapping[str, Any] | None,
+    hits: Sequence[tuple[int, str, float]],
+    threshold_n: float,
+    label: str,
+) -> Iterator[str]:
+    """Yields where the first forbidden contact of a skill is not the first one in the forces of its rows."""
+    if (violation is None) != (not hits):
         seen = f"in row {hits[0][0]} of '{hits[0][1]}'" if hits else "nowhere"
         yield f"{label} has first_violation={violation}, its contact forces exceed the threshold {seen}."
+    elif violation is not None:
+        row = hits[0][0]
+        largest = {view: force_n for at, view, force_n in hits if at == row}
+        if violation.get("view") not in largest:
+            expected = " or ".join(map(repr, sorted(largest)))
+            yield f"{label} has first_violation.view={violation.get('view')!r}, expected {expected} in row {row}."
+        elif not threshold_n < violation.get("force_n", math.inf) <= largest[violation["view"]]:
+            yield (
+                f"{label} has first_violation.force_n={violation.get('force_n')}, expected above {threshold_n:g} and "
+                f"at most {largest[violation['view']]:.9g}, as in row {row} of its view."
+            )
+        began, ended = record.arrays["time"][row : row + 2]
+        if not began < violation.get("time_s", math.inf) <= ended + _TIME_TOLERANCE_S:
+            yield (
+                f"{label} has first_violation.time_s={violation.get('time_s')}, expected above {began:.9g} and at most "
+                f"{ended:.9g}, the time of row {row}."
+            )
+        if len(violation.get("pair", [])) != 2:
+            yield f"{label} has first_violation.pair={violation.get('pair')}, expected two names."
+
+
+def _flag_problems(record: EpisodeRecord) -> Iterator[str]:
+    """Yields where a flag of `validity` is not what forces and speeds say of the skills that run."""
+    begun = [(number, skill) for number, skill in enumerate(record.skills) if skill.get("frame_start") is not None]
+    expected = {flag: np.ones(record.n_actions + 1, dtype=bool) for flag in ("collision", "process")}
+    for place, (_, skill) in enumerate(begun):
+        others = concurrent_arms(record, skill)
+        later = (each for _, each in begun[place + 1 :] if not (others and each.get("arm") in others))
+        start, end = skill["frame_start"], next((each["frame_start"] for each in later), record.n_actions)
+        threshold_n = float(skill["contact_force_threshold_n"])
+        hits = forbidden_rows(record, slice(start, end), threshold_n)  # of all arms: concurrent skills share one flag
+        for flag, rows in (("collision", hits), ("process", overspeed_rows(record, slice(start, end)))):
+            if skill[f"{flag}_valid_enabled"] and rows:
+                expected[flag][rows[0][0] + 1 : end + 1] = False
+    for flag, values in expected.items():
+        recorded = record.arrays[f"validity.{flag}_valid"]
+        differing = np.flatnonzero(recorded != values)
+        if differing.size:
+            frame = int(differing[0])
+            number, name = next(
+                ((number, each.get("name")) for number, each in reversed(begun) if each["frame_start"] < frame),
+                (None, None),
+            )
+            label = "it" if number is None else f"skill {number} ({name})"
+            yield f"{label} has validity.{flag}_valid={recorded[frame]} at frame {frame} of the record."
+
+
+def _evidence_problems(record: EpisodeRecord, verdict: Verdict) -> Iterator[str]:
+    """Yields where the evidence of a verdict contradicts the verdict or its own time."""
+    if record.success and record.evidence:
+        yield f"evidence has the keys {', '.join(record.evidence)}, expected none for a success."
+    if record.success or not record.arrays or record.code == "error":
+        return
+    common = {key: value for key, value in record.evidence.items() if key in EVIDENCE_FIELDS}
+    problems = list(kind_problems(common, EVIDENCE_FIELDS, "evidence", complete=True))
+    if problems:
+        yield from problems
+        return
+    frame, time_s = record.evidence["frame"], record.evidence["time_s"]
+    expected = min(int(np.searchsorted(record.arrays["time"], time_s - _TIME_TOLERANCE_S)), record.n_actions)
+    if frame != expected:
+        yield f"evidence.frame is {frame} in the record, expected {expected} from evidence.time_s={time_s}."
+    elif record.code not in ABORT_CODES and verdict.code == record.code and frame != verdict.evidence["frame"]:
+        yield f"evidence.frame is {frame} in the record, recomputed {verdict.evidence['frame']} ({verdict.evidence})."
 
 
 def _index_problems(data_set: DataSet, records: dict[int, IndexedValues]) -> Iterator[Problem]:

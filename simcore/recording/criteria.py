@@ -61,17 +61,21 @@ class Criteria:
     own_conditions: tuple[int, ...] = ()
     """Indices of the entries of `skills` whose class has a condition of its own, which only its code can judge."""
 
-    def differences(self, record: EpisodeRecord) -> Iterator[str]:
-        """Yields each statement of a record that differs: its key, the value in the record, and the expected one."""
+    def differences(self, record: EpisodeRecord, *, by: str = "the configuration") -> Iterator[str]:
+        """Yields each statement of a record that differs: its key, the value in the record, and the expected one.
+
+        `by` says in messages what determines the expected values.
+        """
         for key, expected in self.statements.items():
-            yield from _differences(key, expected, getattr(record, key), self.tolerance)
+            for where, got, wanted in _differences(key, expected, getattr(record, key), self.tolerance):
+                yield f"{where} is {_show(got)} in the record, expected {_show(wanted)} by {by}."
 
     def apply_to(self, record: EpisodeRecord) -> EpisodeRecord:
         """Returns the record with the derived statements in place of its own."""
         return replace(record, **{key: _merge(value, getattr(record, key)) for key, value in self.statements.items()})
 
 
-def _differences(where: str, expected: Any, got: Any, tolerance: float) -> Iterator[str]:
+def _differences(where: str, expected: Any, got: Any, tolerance: float) -> Iterator[tuple[str, Any, Any]]:
     if isinstance(expected, Mapping) and isinstance(got, Mapping):
         for key in [*expected, *sorted(got.keys() - expected.keys())]:
             yield from _differences(f"{where}.{key}", expected.get(key, ABSENT), got.get(key, ABSENT), tolerance)
@@ -79,7 +83,7 @@ def _differences(where: str, expected: Any, got: Any, tolerance: float) -> Itera
         for index, value in enumerate(expected):
             yield from _differences(f"{where}[{index}]", value, got[index], tolerance)
     elif not _is_equal(expected, got, tolerance):
-        yield f"{where} is {_show(got)} in the record, expected {_show(expected)} by the configuration."
+        yield where, got, expected
 
 
 def _is_equal(expected: Any, got: Any, tolerance: float) -> bool:

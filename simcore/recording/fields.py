@@ -78,7 +78,16 @@ _REFUSED_LAYOUT_FIELDS: Table = {
     "message": Field(str, "The same in words.", PLANNER),
 }
 
-PREPLAN_FIELDS: Table = {
+PRE_TURN_FIELDS: Table = {
+    "strategy": Field(str, "Name of the strategy.", PLANNER),
+    "s_from": Field(float, "Position of the part's joint at its beginning [rad].", PLANNER),
+    "s_to": Field(float, "Position of the part's joint at its end [rad].", PLANNER),
+    "tries": Field(int, "Number of angles that were tried.", PLANNER),
+    "margin_rad": Field(float, "Smallest distance of a joint to its limit [rad].", PLANNER),
+    "slip": Field((str, None), "How the hand may slip on the part.", PLANNER),
+}
+
+PLAN_FIELDS: Table = {
     "tried": Field(int, "Number of layouts that were tried.", PLANNER),
     "chosen": Field((int, None), "Number of the chosen layout; null: none was.", PLANNER),
     "margin_rad": Field((float, None), "Its distance to the joint limits [rad].", PLANNER),
@@ -151,6 +160,15 @@ _SOLUTION_FIELDS: Table = {
     "active_bounds": Field([str], "Joint limits at which it lies.", PLANNER),
 }
 
+_TURN_FIELDS: Table = {
+    "strategy": Field(str, "Name of the strategy.", PLANNER),
+    "s_from": Field(float, "Position of the part's joint at its beginning [rad].", PLANNER),
+    "s_to": Field(float, "Position of the part's joint at its end [rad].", PLANNER),
+    "tries": Field(int, "Number of angles that were tried.", PLANNER),
+    "margin_rad": Field(float, "Smallest distance of a joint to its limit [rad].", PLANNER),
+    "slip": Field((str, None), "How the hand may slip on the part.", PLANNER),
+}
+
 PLAN_FIELDS: Table = {
     "found": Field(bool, "Whether there is a plan.", PLANNER),
     "contact_pose_index": Field(int, "Index of the keyframe of the contact; -1: there is none.", PLANNER),
@@ -176,6 +194,13 @@ PLAN_FIELDS: Table = {
     "notices": Field([str], "Messages for the user.", PLANNER),
     "margin_rad": Field(float, "Smallest distance of a joint to its limit while the part is led [rad].", PLANNER),
     "slip": Field((str, None), "How the hand may slip on the part; null: it may not.", PLANNER),
+    "turns": Field(
+        [_TURN_FIELDS],
+        "Only of a part that is turned in several turns: `strategy`, `s_from` and `s_to` [rad], `tries`, `margin_rad` "
+        "and `slip` of each.",
+        PLANNER,
+        optional=True,
+    ),
 }
 """Keys of `plan` of each entry of `skills` in `episode.json`."""
 
@@ -429,6 +454,13 @@ SETTLE_FIELDS: Table = {
     ),
 }
 """Keys of `settle` in `episode.json`."""
+
+EVIDENCE_FIELDS: Table = {
+    "message": Field(str, "What happened, in words.", PLANNER),
+    "time_s": Field(float, "Simulated time of the failure [s].", RECORD),
+    "frame": Field(int, "Number of the first state at or after that time, or of the last state.", RECORD),
+}
+"""Keys of `evidence` in `episode.json` that every failure with arrays has, but `error`. Others depend on the code."""
 
 EPISODE_FIELDS: Table = {
     "format": Field(str, "`unlatch-episode`."),

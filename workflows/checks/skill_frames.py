@@ -92,7 +92,8 @@ def _command_problems(
         commands, phases = status.commands[acting], status.phases[acting]
         label = f"of skills[{entry['index']}]"
         if acting.size and takeover is None and acting[0] != start + 1:
-            yield f"'{status.key}.command_index' is {status.commands[start + 1]} at frame {start + 1}, the first {label}."
+            found = status.commands[start + 1]
+            yield f"'{status.key}.command_index' is {found} at frame {start + 1}, the first {label}."
         broken = np.flatnonzero((np.diff(acting) != 1) | (np.diff(commands) < 0))
         if broken.size:
             frame = int(acting[broken[0] + 1])
