@@ -78,16 +78,7 @@ _REFUSED_LAYOUT_FIELDS: Table = {
     "message": Field(str, "The same in words.", PLANNER),
 }
 
-PRE_TURN_FIELDS: Table = {
-    "strategy": Field(str, "Name of the strategy.", PLANNER),
-    "s_from": Field(float, "Position of the part's joint at its beginning [rad].", PLANNER),
-    "s_to": Field(float, "Position of the part's joint at its end [rad].", PLANNER),
-    "tries": Field(int, "Number of angles that were tried.", PLANNER),
-    "margin_rad": Field(float, "Smallest distance of a joint to its limit [rad].", PLANNER),
-    "slip": Field((str, None), "How the hand may slip on the part.", PLANNER),
-}
-
-PLAN_FIELDS: Table = {
+PREPLAN_FIELDS: Table = {
     "tried": Field(int, "Number of layouts that were tried.", PLANNER),
     "chosen": Field((int, None), "Number of the chosen layout; null: none was.", PLANNER),
     "margin_rad": Field((float, None), "Its distance to the joint limits [rad].", PLANNER),
