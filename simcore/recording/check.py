@@ -250,7 +250,8 @@ def _verdict_problems(record: EpisodeRecord, criteria: Criteria | None) -> Itera
         yield f"code is {record.code!r} in the record, recomputed {verdict.code!r} ({verdict.evidence})."
     if criteria is not None and contradicts_success(record, criteria):
         yield f"it was stopped with code {record.code!r}, but every rule of success holds at its end."
-    yield from _evidence_problems(record, verdict)
+    if criteria is not None:
+        yield from _evidence_problems(record, verdict)
     yield from _goal_problems(record)
     if record.arrays:
         yield from _flag_problems(record)

@@ -128,15 +128,16 @@ class CriteriaSource:
         statements["layout"] = {"instances": instances, **placed}
         statements["language"] = _language(cfg, assets, statements["seed"])
         statements["applied"] = _applied(cfg)
-        entries = [{} for _ in record.skills] if problems else skills.entries()
-        goal = ExpectedGoal(cfg, assets, record, [entry for entry in entries if entry])
+        entries = [] if problems else skills.entries()
+        goal = ExpectedGoal(cfg, assets, record, entries)
         rules = self._evaluation or {"success_when": "still", "end_at_violation": True}
-        statements |= {"skills": entries, "goal": goal.statement(goes_on=not rules.get("end_at_violation", True))}
+        statements |= {"skills": RECORDED if problems else entries}
+        statements |= {"goal": goal.statement(goes_on=not rules.get("end_at_violation", True))}
         settle = goal.settle()
         if record.success:
             statements["settle"] = settle
         elif record.settle is not None:  # a scene that did not settle may have ended before the time was over
-            statements["settle"] = {key: value for key, value in settle.items() if key != "frame_start"}
+            statements["settle"] = {**settle, "frame_start": RECORDED}
         return Criteria(
             success_settle=settle,
             statements=statements,

@@ -195,7 +195,8 @@ class TestVerdict:
 
     def test_a_wrong_code_is_found(self, make_record):
         record = make_record(success=False, code="not_reached")
-        record.skills[0].update(success=False, first_violation={"view": "panda.environment"})
+        violation = {"view": "panda.environment", "pair": ["hand", "table/"], "force_n": 3.0, "time_s": 0.2}
+        record.skills[0].update(success=False, first_violation=violation)
         record.arrays["contacts.panda.environment.force_max_n"][5] = 3.0
         record.arrays["validity.collision_valid"][6:] = False
         found = check_record(record)
@@ -227,7 +228,7 @@ class TestVerdict:
 
     def test_an_entry_of_skills_that_is_no_map_is_a_problem(self, record):
         record.skills.append(None)
-        assert check_record(record) == ["skills[1] is None, expected a map."]
+        assert check_record(record) == ["skills[1] is None, expected map."]
 
     def test_an_attempt_that_was_broken_off_is_consistent(self, make_record):
         record = make_record(success=False, code="plan_infeasible", settle=None)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.recording import EpisodeRecord
-from unlatch.simcore.recording.criteria import Criteria
+from unlatch.simcore.recording.criteria import RECORDED, Criteria
 from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.workflows.checks import expected_layout
 from unlatch.workflows.checks.expected_layout import ExpectedLayout
@@ -74,7 +74,10 @@ class TestStatement:
         assert len(seen) == 1
 
     def test_start_joints_that_a_rule_changes_are_free(self, seen: list[tuple[Any, ...]]):
-        assert make(skills=(OPEN,), moves_arms=True).statement() == {"objects": {"oven": {"x": 1.0}}}
+        assert make(skills=(OPEN,), moves_arms=True).statement() == {
+            "objects": {"oven": {"x": 1.0}},
+            "q_home": {"left": RECORDED},
+        }
         assert len(seen) == 1
 
     @pytest.mark.parametrize(

@@ -1,0 +1,252 @@
+"""Random forgeries of honest records: `unlatch check` finds each one, alone or with a replay.
+
+A value of `episode.json` or of an array is changed, removed, added, moved or taken from another episode, and all
+checksums are renewed. UNLATCH_FUZZ=2000 makes so many forgeries; without it, a few.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord, encode_episode
+from unlatch.simcore.recording.fields import EPISODE_FIELDS
+from unlatch.simcore.recording.state_file import encode_state
+from unlatch.simcore.recording.structure import CLOCK, PLANNER, sources
+from unlatch.workflows.checks.check_data_set import check_data_set
+from unlatch.workflows.checks.replayed_arrays import ReplayArraysJob
+from unlatch.workflows.commands.collect import main as collect_main
+from unlatch.workflows.commands.evaluate import main as evaluate_main
+from unlatch.workflows.runs.recorded_config import config_of
+
+pytest.importorskip("gymnasium")
+
+pytestmark = [pytest.mark.slow, pytest.mark.integration]
+
+COUNT = int(os.environ.get("UNLATCH_FUZZ", "40"))
+Array = np.ndarray
+Rng = np.random.Generator
+Forged = tuple[EpisodeRecord, str]
+"""A forged record, and the place of the forgery: `skills[0].s_end` or the key of an array."""
+
+SETS = {
+    "opened": ["task=open_microwave", "randomization=light", "seed=7"],
+    "closed": ["object=refrigerator", "skill=close", "seed=2"],
+    "evaluated": ["task=close_drawer", "policy=random", "task.max_duration_s=2"],
+    "placed": ["task=place_can"],
+    "nudged": ["task=close_drawer", "disturb=strong", "disturb.nudge_probability=1", "replan=2"],
+    "two_arms": ["task=open_pot_held"],
+}
+"""Arguments of two episodes each."""
+
+NOT_FOUND: dict[str, str] = {
+    **{
+        re.escape(place).replace(r"\[\]", r"\[\d+\]"): "`unlatch check` says itself that it does not compare it"
+        for place, source in sources(EPISODE_FIELDS)
+        if source in (CLOCK, PLANNER)
+    },
+    r"evidence\.(message|phase)": "words, and what the planner did at that moment",
+}
+"""Places (regular expressions of their beginnings) at which a forgery need not be found, and why."""
+
+ODD = [None, True, False, -1, 0, 7, 1 << 62, 1 << 70, 0.5, "x", "nan", [], {}, [1, 2], {"a": 1}]
+NEW_KEYS = ["not_a_key", "link", "holds", "goes_home", "arm", "attempt", "code", "problem", "event", "max_changes"]
+
+
+class Honest(NamedTuple):
+    """The records of one data set."""
+
+    data_set: DataSet
+    records: list[EpisodeRecord]
+
+
+def places(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yields the path of every value of a JSON tree."""
+    for key, value in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
+        yield (*path, key)
+        yield from places(value, (*path, key))
+
+
+def follow(node: Any, path: tuple[Any, ...]) -> Any:
+    for key in path:
+        node = node[key]
+    return node
+
+
+def describe(path: tuple[Any, ...]) -> str:
+    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path).lstrip(".")
+
+
+def choose(rng: Rng, items: Any) -> Any:
+    items = list(items)
+    return items[int(rng.integers(len(items)))]
+
+
+def nudged(value: Any, rng: Rng) -> Any:
+    """Returns a value of the same type that is a little different."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + choose(rng, [-1, 1, 1000, 1 << 31])
+    if isinstance(value, float):
+        return choose(rng, [float(np.nextafter(value, 9e9)), value + 1e-6, value * 1.01 + 1e-3, -value - 1.0])
+    return f"{value}x" if isinstance(value, str) else choose(rng, ODD)
+
+
+def forge_json(honest: EpisodeRecord, other: EpisodeRecord, rng: Rng) -> Forged:
+    """Returns a copy of a record with a forgery in `episode.json`."""
+    tree = copy.deepcopy(honest.to_json())
+    first = choose(rng, [key for key in tree if key != "number"])  # each key of the file as often as any other
+    path = choose(rng, [(first,), *(((first, *rest)) for rest in places(tree[first]))])
+    parent, key = follow(tree, path[:-1]), path[-1]
+    kind = choose(rng, ["nudge", "nudge", "nudge", "delete", "add", "type", "other", "swap"])
+    if kind == "delete" and len(path) > 1:
+        del parent[key]
+    elif kind == "add" and isinstance(parent[key], dict):
+        new = choose(rng, [name for name in NEW_KEYS if name not in parent[key]])
+        parent[key][new] = choose(rng, ODD)
+        path = (*path, new)
+    elif kind == "add" and isinstance(parent[key], list):
+        parent[key].append(copy.deepcopy(choose(rng, parent[key] or ODD)))
+    elif kind == "type":
+        parent[key] = choose(rng, ODD)
+    elif kind == "other":
+        try:
+            parent[key] = copy.deepcopy(follow(other.to_json(), path))
+        except (KeyError, IndexError, TypeError):
+            parent[key] = nudged(parent[key], rng)
+    elif kind == "swap" and isinstance(parent, list) and len(parent) > 1:
+        place = choose(rng, range(len(parent)))
+        parent[key], parent[place] = parent[place], parent[key]
+    else:
+        parent[key] = nudged(parent[key], rng)
+    return EpisodeRecordOf(tree, honest.arrays), describe(path)
+
+
+def EpisodeRecordOf(tree: dict[str, Any], arrays: dict[str, Array]) -> EpisodeRecord:  # noqa: N802
+    """Returns a record of any values, also of those that a record refuses."""
+    record = EpisodeRecord(0, 0, True, arrays=dict(arrays))
+    for key, value in tree.items():
+        setattr(record, key, value)
+    return record
+
+
+def forge_array(honest: EpisodeRecord, other: EpisodeRecord, rng: Rng) -> Forged:
+    """Returns a copy of a record with a forgery in an array."""
+    record = copy.deepcopy(honest)
+    key = choose(rng, sorted(record.arrays))
+    array = record.arrays[key]
+    kind = choose(rng, ["nudge", "nudge", "rows", "other", "scale", "delete", "add", "type", "column", "rename"])
+    if kind == "delete":
+        del record.arrays[key]
+    elif kind == "add":
+        new = choose(rng, ["actions.push", "sensors.x.y", f"{key}x", key.replace("left", "up"), "labels.a.b.valid"])
+        record.arrays[new] = array.copy()
+        key = new
+    elif kind == "rename":
+        record.arrays[f"{key}_n"] = record.arrays.pop(key)
+    elif kind == "type":
+        record.arrays[key] = array.astype(choose(rng, [np.int64, np.bool_, np.float32]))
+    elif kind == "other" and key in other.arrays:
+        record.arrays[key] = other.arrays[key][: len(array)]
+    elif kind == "rows" and len(array) > 1:
+        a, b = rng.choice(len(array), 2, replace=False)
+        array[[a, b]] = array[[b, a]]
+    elif kind == "column" and array.ndim > 1 and array.shape[1] > 1:
+        record.arrays[key] = array[:, ::-1].copy()
+    elif kind == "scale" and array.dtype.kind == "f":
+        array *= array.dtype.type(choose(rng, [0.5, 1.0 + 1e-6, 0.0]))
+    elif array.size:
+        place = tuple(int(rng.integers(size)) for size in array.shape)
+        if array.dtype.kind == "f":
+            array[place] += array.dtype.type(choose(rng, [1e-9, 1e-4, 0.1, -3.0, np.nan]))
+        else:
+            array[place] = not array[place] if array.dtype.kind == "b" else array[place] + choose(rng, [-1, 1, 5])
+    return record, key
+
+
+def is_same(a: Any, b: Any) -> bool:
+    """Returns whether two JSON trees hold the same values; 1 and 1.0 are the same, 1 and true are not."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(is_same(value, b[key]) for key, value in a.items())
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(is_same, a, b))
+    return isinstance(a, bool) == isinstance(b, bool) and bool(a == b)
+
+
+def is_same_record(a: EpisodeRecord, b: EpisodeRecord) -> bool:
+    """Returns whether two records hold the same values."""
+    return (
+        is_same(a.to_json(), b.to_json())
+        and a.arrays.keys() == b.arrays.keys()
+        and all(np.array_equal(array, b.arrays[key], equal_nan=True) for key, array in a.arrays.items())
+    )
+
+
+def make_forgery(honest: dict[str, Honest], number: int) -> tuple[str, EpisodeRecord, str]:
+    """Returns the name of a data set, a forged record of it, and the place of the forgery."""
+    rng = np.random.default_rng([31, number])
+    name = choose(rng, honest)
+    record, other = honest[name].records
+    while True:
+        forge = choose(rng, [forge_json, forge_array])
+        forged, place = forge(record, other, rng)
+        if not is_same_record(forged, record):
+            return name, forged, place
+
+
+def write_forged(data_set: DataSet, record: EpisodeRecord, folder: Path) -> DataSet:
+    """Writes a record of any values as episode 0 of a data set, with valid checksums and without an index."""
+    with DataSet.create_or_resume(folder, header=data_set.header, info=data_set.info) as forged:
+        state = encode_state(record.arrays)
+        where = forged.folder_of(0)
+        where.mkdir(parents=True)
+        (where / STATE_FILE).write_bytes(state)
+        (where / EPISODE_FILE).write_bytes(encode_episode(record, state))
+        return forged
+
+
+def find_problems(data_set: DataSet, replay: Callable[[DataSet], list[str]]) -> list[str]:
+    """Returns what `check` says of a data set; if that is nothing, what `check replay=true` says."""
+    return [str(problem) for problem in check_data_set(data_set)] or replay(data_set)
+
+
+@pytest.fixture(scope="session")
+def honest(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Honest]:
+    folder, found = tmp_path_factory.mktemp("honest"), {}
+    for name, arguments in SETS.items():
+        main = evaluate_main if name == "evaluated" else collect_main
+        assert main([*arguments, "episodes=2", "executor=serial", "pictures=0", f"out={folder / name}"]) == 0
+        data_set = DataSet.open(folder / name)
+        found[name] = Honest(data_set, [data_set.read(number) for number in range(2)])
+        assert find_problems(data_set, replay_serially) == []
+    return found
+
+
+def replay_serially(data_set: DataSet) -> list[str]:
+    """Returns what the replays of a data set do not reproduce."""
+    with ReplayArraysJob(config_of(data_set), data_set, "").open("fuzz") as replay:
+        return [problem for number in data_set.numbers() for problem in replay(number).problems]
+
+
+@cache
+def reason(place: str) -> str | None:
+    """Returns why a forgery at a place need not be found; None: it must be."""
+    return next((why for pattern, why in NOT_FOUND.items() if re.match(pattern, place)), None)
+
+
+@pytest.mark.parametrize("number", range(COUNT))
+def test_a_random_forgery_is_found(honest: dict[str, Honest], number: int, tmp_path: Path):
+    name, record, place = make_forgery(honest, number)
+    forged = write_forged(honest[name].data_set, record, tmp_path / "set")
+    problems = find_problems(forged, replay_serially)
+    assert problems or reason(place) is not None, f"a forgery of '{name}' at {place} is not found (number {number})"
