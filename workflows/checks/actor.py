@@ -40,6 +40,12 @@ def find_actor(cfg: EpisodeCfg, record: EpisodeRecord, *, is_evaluation: bool) -
     return Actor.planner if is_unlabelled or (commands >= 0).any() else Actor.both
 
 
+def takeover_frame(record: EpisodeRecord) -> int:
+    """Returns the state frame at which the planner takes over from a policy; T + 1 if it does not."""
+    frames = (event["frame"] for event in record.events if event["event"] == TAKEOVER)
+    return next(frames, record.n_actions + 1)
+
+
 def may_push(cfg: EpisodeCfg, actor: Actor) -> bool:
     """Returns whether parts may be pushed from outside in an episode."""
     return actor is Actor.planner and cfg.disturb.nudge_probability > 0.0

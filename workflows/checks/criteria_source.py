@@ -144,7 +144,7 @@ class CriteriaSource:
             problems=(
                 *problems,
                 *skills.problems,
-                *identity_problems(cfg, assets, placed, record),
+                *identity_problems(cfg, assets, placed, record, actor),
                 *([] if problems else frame_problems(cfg, record, actor)),
             ),
             tolerance=self._tolerance,

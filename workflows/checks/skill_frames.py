@@ -10,7 +10,7 @@ import numpy as np
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.contract.command import Phase
-from unlatch.workflows.checks.actor import TAKEOVER, Actor
+from unlatch.workflows.checks.actor import TAKEOVER, Actor, takeover_frame
 
 Array = np.ndarray
 
@@ -51,7 +51,7 @@ def frame_problems(cfg: EpisodeCfg, record: EpisodeRecord, actor: Actor) -> Iter
         return  # they may end in the middle of a frame
     arms = [arm.name for arm in cfg.robot.arms]
     skills = [{**entry, "arm": entry.get("arm", arms[0]), "index": n} for n, entry in enumerate(record.skills)]
-    takeover = next((event["frame"] for event in record.events if event["event"] == TAKEOVER), None)
+    takeover = takeover_frame(record)
     statuses = {
         arm: _Status(key, record.arrays[f"{key}.phase"], record.arrays[f"{key}.command_index"])
         for arm, key in ((arm, f"skills.{arm}" if len(arms) > 1 else "skills") for arm in arms)
@@ -59,7 +59,7 @@ def frame_problems(cfg: EpisodeCfg, record: EpisodeRecord, actor: Actor) -> Iter
     settle_start = max((entry["frame_end"] for entry in skills), default=record.n_actions)
     for arm, status in statuses.items():
         own = [entry for entry in skills if entry["arm"] == arm]
-        if actor is Actor.policy or (actor is Actor.both and takeover is None):
+        if actor is Actor.policy or (actor is Actor.both and takeover > record.n_actions):
             yield from _policy_problems(own, skills, status, record.n_actions)
         else:
             yield from _command_problems(own, status, record.n_actions, takeover)
@@ -69,9 +69,7 @@ def frame_problems(cfg: EpisodeCfg, record: EpisodeRecord, actor: Actor) -> Iter
         yield from _settle_problems(skills, statuses, record, settle_start)
 
 
-def _command_problems(
-    skills: list[dict[str, Any]], status: _Status, n_actions: int, takeover: int | None
-) -> Iterator[str]:
+def _command_problems(skills: list[dict[str, Any]], status: _Status, n_actions: int, takeover: int) -> Iterator[str]:
     """Yields where the skills of an arm do not begin and end as its commands do."""
     begun = skills[0]["frame_start"] if skills else n_actions
     early = np.flatnonzero((status.commands[: begun + 1] != -1) | (status.phases[: begun + 1] != Phase.idle.value))
@@ -82,7 +80,7 @@ def _command_problems(
         last = n_actions if following is None else following["frame_start"]
         acting = start + 1 + np.flatnonzero(status.acts[start + 1 : last + 1])
         expected = int(acting[-1]) if acting.size else start
-        if takeover is not None and start <= takeover < last and end in range(max(takeover, expected), last + 1):
+        if start <= takeover < last and end in range(max(takeover, expected), last + 1):
             expected = end  # the arm brakes before its skill ends
         if end != expected:
             yield (
@@ -91,7 +89,7 @@ def _command_problems(
             )
         commands, phases = status.commands[acting], status.phases[acting]
         label = f"of skills[{entry['index']}]"
-        if acting.size and takeover is None and acting[0] != start + 1:
+        if acting.size and acting[0] != start + 1 and not start <= takeover < last:
             found = status.commands[start + 1]
             yield f"'{status.key}.command_index' is {found} at frame {start + 1}, the first {label}."
         broken = np.flatnonzero((np.diff(acting) != 1) | (np.diff(commands) < 0))

@@ -85,7 +85,12 @@ class TestStatement:
 
     def test_no_further_joint_may_be_stated(self):
         statements = {"goal": make().statement(goes_on=True)}
-        goal = {**statements["goal"], "reached": True, "reached_frame": 9, "max_changes": {"oven.1": 0.02, "oven.0": 9.0}}
+        goal = {
+            **statements["goal"],
+            "reached": True,
+            "reached_frame": 9,
+            "max_changes": {"oven.1": 0.02, "oven.0": 9.0},
+        }
         record = EpisodeRecord(number=0, seed=0, success=True, goal=goal)
         assert list(Criteria(statements).differences(record)) == [
             "goal.max_changes.oven.0 is 9.0 in the record, expected nothing by the configuration."
