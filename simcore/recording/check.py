@@ -27,7 +27,7 @@ from unlatch.simcore.recording.measurements import (
     start_position,
 )
 from unlatch.simcore.recording.policy_outcome import PolicyOutcome
-from unlatch.simcore.recording.structure import kind_problems
+from unlatch.simcore.recording.structure import CLOCK, PLANNER, SIMULATION, kind_problems, sources
 from unlatch.simcore.recording.verdict import ABORT_CODES, Verdict, contradicts_success, recompute_success
 
 _QUAT_TOLERANCE = 1e-6
@@ -40,6 +40,14 @@ _EARLIER_TYPES = {"float32": "float64"}
 """Types of arrays in version 2 of the format; accepted in version 3 too: a record is checked without its version."""
 IndexedValues = tuple[bool, str | None, int, PolicyOutcome | None]
 """Success, failure code and seed of an episode, and how far its policy came."""
+
+
+_REASONS = {
+    PLANNER: "the planner or a policy alone decides",
+    CLOCK: "wall times",
+    SIMULATION: "the simulation decides; replay=true compares it",
+}
+"""Why a check does not compare a value, by what determines the value."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +97,22 @@ def check_dataset(
             on_episode(done, len(numbers))
     problems += _index_problems(data_set, records)
     return problems
+
+
+def not_compared(*, replay: bool) -> dict[str, list[str]]:
+    """Returns what a check does not compare, by the reason: keys of `episode.json`, and arrays by their first word.
+
+    Their form is checked all the same, and some of them are compared with each other.
+
+    Args:
+        replay: Whether the episodes are replayed.
+    """
+    places = [*sources(EPISODE_FIELDS), *((f"{spec.pattern.partition('.')[0]}.*", spec.source) for spec in KEYS)]
+    found: dict[str, list[str]] = {}
+    for source, reason in _REASONS.items():
+        if not (replay and source == SIMULATION):
+            found[reason] = list(dict.fromkeys(place for place, determined in places if determined == source))
+    return found
 
 
 def check_record(record: EpisodeRecord, derive: Callable[[EpisodeRecord], Criteria] | None = None) -> list[str]:
@@ -329,7 +353,9 @@ def _violation_problems(
 def _flag_problems(record: EpisodeRecord) -> Iterator[str]:
     """Yields where a flag of `validity` is not what forces and speeds say of the skills that run."""
     begun = [(number, skill) for number, skill in enumerate(record.skills) if skill.get("frame_start") is not None]
-    expected = {flag: np.ones(record.n_actions + 1, dtype=bool) for flag in ("collision", "process")}
+    expected: dict[str, np.ndarray] = {
+        flag: np.ones(record.n_actions + 1, dtype=bool) for flag in ("collision", "process")
+    }
     for place, (_, skill) in enumerate(begun):
         others = concurrent_arms(record, skill)
         later = (each for _, each in begun[place + 1 :] if not (others and each.get("arm") in others))

@@ -466,7 +466,7 @@ EPISODE_FIELDS: Table = {
         "`traceback`, and in `made_with` the code that made it. `packages`: by name of the top-level module, of "
         "Unlatch, the plugins and the policy, the `version` and the `sha256` of all Python files together. `files`: "
         "the SHA-256 of other files in the traceback, by path; empty if the file was changed during the run.",
-        RECORD,
+        PLANNER,
     ),
     "language": Field(
         [str], "Phrasings of the instruction. The first was drawn for this episode, from its stream `language`."

@@ -29,8 +29,8 @@ _KINDS = {
 }
 """Kind of a key by its first word."""
 _SOURCES = {
-    **dict.fromkeys(("actions", "labels", "skills"), PLANNER),
-    **dict.fromkeys(("keypoints", "time", "validity"), RECORD),
+    **dict.fromkeys(("actions", "labels"), PLANNER),
+    **dict.fromkeys(("keypoints", "skills", "time", "validity"), RECORD),
 }
 """What determines the values of a key, by its first word."""
 _EFFORTS_MEAN = ".joint_efforts_mean"

@@ -44,7 +44,8 @@ def identity_problems(
 ) -> Iterator[str]:
     """Yields the arrays that contradict others: each with its first such frame, the recorded and the expected value.
 
-    - `time` counts frames of `world.record_hz`, and a violation has the time of its physics step; `skills.index` counts the entries of `skills` that have begun.
+    - `time` counts frames of `world.record_hz`; `skills.index` counts the entries of `skills` that have begun. A first
+      violation has the time of its physics step.
     - The poses of ee and tcp, and those of the targets, follow from the joints of the arm; the opening of the gripper
       from its joints. The gripper's target of a state is that of the action before it.
     - Labels are the executed targets where the planner moves an arm without a disturbance.

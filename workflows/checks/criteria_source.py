@@ -17,7 +17,7 @@ from unlatch.simcore.recording.check import unexpected_arrays
 from unlatch.simcore.recording.criteria import ABSENT, POSSIBLE, RECORDED, TOLERANCE, Criteria, undetermined
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.fields import APPLIED_FIELDS
+from unlatch.simcore.recording.fields import APPLIED_FIELDS, TIMING_FIELDS
 from unlatch.simcore.rng import EpisodeStreams, episode_seed
 from unlatch.tasks.language import phrasing_draws, task_language
 from unlatch.workflows.checks.actor import find_actor
@@ -128,6 +128,8 @@ class CriteriaSource:
         statements["layout"] = {"instances": instances, **placed}
         statements["language"] = _language(cfg, assets, statements["seed"])
         statements["applied"] = _applied(cfg)
+        searches = RECORDED if "preplan" in placed else ABSENT
+        statements["timings_ms"] = {**dict.fromkeys(TIMING_FIELDS, RECORDED), "preplan": searches}
         entries = [] if problems else skills.entries()
         goal = ExpectedGoal(cfg, assets, record, entries)
         rules = self._evaluation or {"success_when": "still", "end_at_violation": True}

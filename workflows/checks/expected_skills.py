@@ -15,6 +15,7 @@ from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.robots.description import ArmCfg
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.recording.codes import FAILURE_CODES, NO_FAILURES
 from unlatch.simcore.recording.criteria import ABSENT, RECORDED, undetermined
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.fields import SKILL_FIELDS
@@ -177,8 +178,12 @@ class ExpectedSkills:
         found["entry"] = place if several or repeats else ABSENT
         found["attempt"] = self._places[:index].count(place) if repeats else ABSENT
         found["broken_off"] = RECORDED if several or repeats else ABSENT
-        if not repeats:
+        code = self._record.skills[index].get("code")
+        if not repeats or code is None:
             found |= {"code": ABSENT, "message": ABSENT}
+        elif code not in (*FAILURE_CODES, *NO_FAILURES):
+            known = ", ".join((*FAILURE_CODES, *NO_FAILURES))
+            self.problems.append(f"skills[{index}].code is {code!r} in the record, expected one of {known}.")
         if self._record.success:
             found["success"] = not self._is_repeated(index, place)
             if several or repeats:

@@ -12,7 +12,7 @@ from loky import cpu_count
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import SimCoreError
 from unlatch.simcore.recording.check import MISSHAPEN
-from unlatch.simcore.recording.criteria import POSSIBLE, Criteria
+from unlatch.simcore.recording.criteria import POSSIBLE, RECORDED, Criteria
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.fields import SKILL_FIELDS
@@ -135,5 +135,5 @@ def _replayed_statements(episode: Episode, record: EpisodeRecord) -> dict[str, A
     failure = episode.judge.failure
     if failure is not None and failure.code == record.code and record.code in _JUDGED_CODES:
         evidence = failure.to_evidence(episode.cfg.world, last_frame=record.n_actions)
-        statements["evidence"] = {key: POSSIBLE if key in _IN_WORDS else value for key, value in evidence.items()}
+        statements["evidence"] = {key: RECORDED if key in _IN_WORDS else value for key, value in evidence.items()}
     return statements

@@ -148,7 +148,7 @@ def _settle_problems(
     skills: list[dict[str, Any]], statuses: dict[str, _Status], record: EpisodeRecord, start: int
 ) -> Iterator[str]:
     """Yields where the phase `settle` is not that of the frames after the last skill, and where `settle` is not."""
-    settles = np.zeros(record.n_actions + 1, dtype=bool)
+    settles: Array = np.zeros(record.n_actions + 1, dtype=bool)
     for status in statuses.values():
         settles |= status.phases == Phase.settle.value
     wrong = np.flatnonzero(settles != (np.arange(len(settles)) > start)) if skills else np.flatnonzero(settles)

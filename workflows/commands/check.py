@@ -15,7 +15,7 @@ from unlatch.robots.checks import limit_problems, model_problems
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import describe_hand_frame
 from unlatch.simcore.errors import ConfigError, RecordingError, SimCoreError, check_range, count_noun
-from unlatch.simcore.recording.check import Problem
+from unlatch.simcore.recording.check import Problem, not_compared
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.location import DATASET_FILE
 from unlatch.simcore.recording.images.renders import RenderSet, render_names
@@ -90,6 +90,8 @@ def main(arguments: list[str]) -> int:
         if not problems:
             replayed = ", every replay is exact" if cfg.replay else ""
             print_line(f"{path}: {count_noun(len(data_set), 'episode')}, all whole, every verdict agrees{replayed}")
+    for reason, places in not_compared(replay=cfg.replay).items() if sets else ():
+        print_line(f"not compared ({reason}): {', '.join(places)}")
     return FAILED if bad else OK
 
 
