@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.errors import RecordingError, SimCoreError
 from unlatch.simcore.recording.criteria import Criteria
 from unlatch.simcore.recording.data_set import index
 from unlatch.simcore.recording.data_set.data_set import DataSet
@@ -32,8 +32,8 @@ from unlatch.simcore.recording.verdict import ABORT_CODES, Verdict, contradicts_
 
 _QUAT_TOLERANCE = 1e-6
 _TIME_TOLERANCE_S = 1e-8
-MISSHAPEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What code raises that reads a value of another form than it expects."""
+MISFITS = (SimCoreError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What code raises that reads a record whose values do not fit together."""
 _NOT_FINITE_CODES = ("diverged", "error")
 """Codes of records that may hold values that are not finite."""
 _EARLIER_TYPES = {"float32": "float64"}
@@ -133,8 +133,9 @@ def check_record(record: EpisodeRecord, derive: Callable[[EpisodeRecord], Criter
             messages = [*criteria.problems, *criteria.differences(record)]
             record = criteria.apply_to(record)
         return [*messages, *_verdict_problems(record, criteria)]
-    except MISSHAPEN as exc:
-        return messages or [f"it cannot be checked: {type(exc).__name__}: {exc}. Values in it do not fit together."]
+    except MISFITS as exc:
+        reason = exc.message if isinstance(exc, SimCoreError) else f"{type(exc).__name__}: {exc}."
+        return messages or [f"it cannot be checked, because its values do not fit together: {reason}"]
 
 
 def _form_problems(record: EpisodeRecord, *, complete: bool) -> Iterator[str]:

@@ -11,7 +11,7 @@ from loky import cpu_count
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import SimCoreError
-from unlatch.simcore.recording.check import MISSHAPEN
+from unlatch.simcore.recording.check import MISFITS
 from unlatch.simcore.recording.criteria import POSSIBLE, RECORDED, Criteria
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
@@ -78,7 +78,7 @@ class ReplayArraysJob:
                     return ReplayOutcome(number, False, "damaged")
                 try:
                     problems = list(replay_problems(runner, record, policy))
-                except (SimCoreError, *MISSHAPEN) as exc:
+                except MISFITS as exc:
                     problems = [f"it cannot be replayed: {type(exc).__name__}: {exc}"]
                 if problems:
                     problems[0] += self.machine
