@@ -115,6 +115,7 @@ def not_compared(*, replay: bool) -> dict[str, list[str]]:
     return found
 
 
+@np.errstate(all="ignore")  # values that no simulation gives are problems, not warnings
 def check_record(record: EpisodeRecord, derive: Callable[[EpisodeRecord], Criteria] | None = None) -> list[str]:
     """Returns all problems of one record, whatever it holds; see `check_dataset` for `derive`.
 

@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from unlatch.simcore.recording.check import not_compared
 from unlatch.simcore.recording.codes import FAILURE_CODES
 from unlatch.simcore.recording.episode import FORMAT_VERSION
 from unlatch.simcore.recording.fields import (
@@ -124,21 +126,43 @@ statement that differs, with its key, the recorded and the expected value:
   the force of the grip;
 - the conditions of the goal, the time and the tolerances of settling, and the time limit.
 
+Integers, texts and numbers must be equal. Only where the data set was made on another machine or with other versions,
+numbers may differ by 1e-9, because their last digits do.
+
+A record has the keys and arrays of this page and no others. Which of the optional ones it has follows from the
+configuration: `actions.push` is only in records of a set in which parts are nudged. A key or array too many is a
+problem, and so is one that is missing, a value of another type, and rows of another size.
+
 It computes every verdict again from the derived values and the recorded states, with other code than the
-judge of an episode. It also compares arrays with each other where no physics is
-needed: time with the rate of frames, poses of hands, targets and keypoints with the joints, the first state with the
-layout, the largest speeds and forces of a row with other values of that row.
+judge of an episode. It also compares values with each other where no physics is needed:
+
+- time with the rate of frames, poses of hands, targets and keypoints with the joints, the first state with the layout,
+  the largest speeds and forces of a row with other values of that row;
+- the labels of the planner with the actions where nothing disturbs the arm;
+- `frame_start` and `frame_end` of skills, the time of settling and the events of a takeover with what each arm did in
+  each frame (`skills.phase`, `skills.command_index`);
+- `validity`, the first violation of a skill, and the frame and time of a failure with the forces, speeds and times.
 
 **`unlatch check DATA replay=true`** also simulates every episode again. Layout and randomization are drawn anew, and
-only the actions are those of the record. Every array of the world must be the same, in the type of the record. On
-another machine, or with other versions, a replay may differ; the messages then name what is different.
+only the actions are those of the record. A judge follows the simulation and begins and ends each skill at the recorded
+frames. Every array of the world and of the judge must be the same, in the type of the record, and so must the
+randomization, first violations, contacts without force, and the evidence of a collision, an overload, an overspeed or a
+timeout. On another machine, or with other versions, a replay may differ; the messages then name what is different.
 
-Some things are read from the record, because only the planner or the policy decides them: the actions; when a skill
-began and ended, in which strategy and, after a search for a layout, with which arm; which of the drawn layouts a
-search chose. If an object or a skill is not installed, its episodes are a problem of their own, and they are judged
-by what they state themselves. Conditions `inside` and `on` of older records have no `outline`: if no condition of a
-record has one, all are judged by `bounds`.
+Each record is checked on its own. Whatever is wrong with one is a problem of that record, with its number, and the
+others are checked all the same.
 
+Some things are read from the record, because only the planner or the policy decides them: the actions; in which
+strategy a skill was carried out and, after a search for a layout, with which arm; which of the drawn layouts a
+search chose; whether a policy acted before the planner. If an object or a skill is not installed, its episodes are a
+problem of their own, and they are judged by what they state themselves. Conditions `inside` and `on` of older records
+have no `outline`: if no condition of a record has one, all are judged by `bounds`.
+
+### What it does not compare
+
+`unlatch check` ends with this list. The types of these values are checked all the same.
+
+{{LISTS}}
 ### What it cannot prove
 
 - It takes `dataset.json` as true. Whoever changes the configuration and makes records that fit it has made another data
@@ -146,6 +170,7 @@ record has one, all are judged by `bounds`.
   data set that nobody can exchange, publish the SHA-256 of its files elsewhere.
 - Without `replay=true`, measured arrays can be changed so that they fit each other: forces, efforts, speeds, or the
   position of a part together with its keypoints. The values that a randomization wrote are not drawn again then.
+- When one command of a skill follows another, if `skills.phase` and `skills.command_index` fit each other.
 - Who made the actions: a record whose actions reach the goal by the rules is a success, whatever its plan, its labels
   and its header say of their origin.
 - That no episode was left out: which numbers were asked for is not recorded.
@@ -153,7 +178,6 @@ record has one, all are judged by `bounds`.
   are only refused where every rule of success holds at the end; `motion_blocked` is always believed.
 - Whether a plugin's own `unmet_condition` was met: a recorded `not_reached` of such a skill is believed where no other
   rule is broken.
-- Plans, refused strategies, messages, evidence, first violations, events and times are not compared.
 """
 
 
@@ -189,8 +213,18 @@ def record_format_page() -> str:
         "If two happen in one frame, the code is the one that comes first in this table.\n"
     )
     parts.append(_table(("Code", "Meaning"), [(f"`{code}`", meaning) for code, meaning in FAILURE_CODES.items()]))
-    parts.append(_PROOF)
+    parts.append(_PROOF.replace("{{LISTS}}", _describe_not_compared()))
     return "\n".join(parts)
+
+
+def _describe_not_compared() -> str:
+    lines = []
+    for reason, places in not_compared(replay=False).items():
+        words = textwrap.wrap(
+            f"- {reason}: {', '.join(f'`{place}`' for place in places)};", 118, subsequent_indent="  "
+        )
+        lines += words
+    return "\n".join(lines).removesuffix(";") + ".\n"
 
 
 def _key_table(specs: list[KeySpec]) -> str:

@@ -13,15 +13,16 @@ from unlatch.simcore.recording.state_file import encode_state
 
 
 @pytest.fixture
-def write_forged(tmp_path: Path) -> Callable[[DataSet, EpisodeRecord], DataSet]:
-    """Writes a record of any values, alone, into a data set with the header of another one, and without an index."""
+def write_forged(tmp_path: Path) -> Callable[..., DataSet]:
+    """Writes records of any values, alone, into a data set with the header of another one, and without an index."""
 
-    def write(honest: DataSet, record: EpisodeRecord) -> DataSet:
+    def write(honest: DataSet, *records: EpisodeRecord) -> DataSet:
         with DataSet.create_or_resume(tmp_path / "set", header=honest.header, info=honest.info) as forged:
-            folder, state = forged.folder_of(record.number), encode_state(record.arrays)
-            folder.mkdir(parents=True)
-            (folder / STATE_FILE).write_bytes(state)
-            (folder / EPISODE_FILE).write_bytes(encode_episode(record, state))
+            for record in records:
+                folder, state = forged.folder_of(record.number), encode_state(record.arrays)
+                folder.mkdir(parents=True)
+                (folder / STATE_FILE).write_bytes(state)
+                (folder / EPISODE_FILE).write_bytes(encode_episode(record, state))
             return forged
 
     return write

@@ -54,9 +54,7 @@ def sets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, DataSet]:
 
 
 @pytest.fixture
-def find_problems(
-    sets: dict[str, DataSet], write_forged: Callable[[DataSet, EpisodeRecord], DataSet]
-) -> Callable[[str, Forge], list[str]]:
+def find_problems(sets: dict[str, DataSet], write_forged: Callable[..., DataSet]) -> Callable[[str, Forge], list[str]]:
     """Forges episode 0 of a set, writes it with checksums of its own, and checks it."""
 
     def find(name: str, forge: Forge) -> list[str]:
@@ -587,6 +585,81 @@ def test_check_names_a_forgery(find_problems: Callable[[str, Forge], list[str]],
     problems = find_problems(forgery.of, forgery.forge)
     wanted = f"Episode 0: {forgery.said}"
     assert any(problem.startswith(wanted) for problem in problems), problems
+
+
+def empty_arrays(record: EpisodeRecord) -> None:
+    record.arrays = {key: array[:0] for key, array in record.arrays.items()}
+
+
+def flatten_arrays(record: EpisodeRecord) -> None:
+    record.arrays = {key: array.reshape(-1) for key, array in record.arrays.items()}
+
+
+def fill_arrays(value: float) -> Forge:
+    """Writes one value into all arrays of floats."""
+
+    def forge(record: EpisodeRecord) -> None:
+        for key, array in record.arrays.items():
+            if array.dtype.kind == "f":
+                record.arrays[key] = np.full_like(array, value)
+
+    return forge
+
+
+MISFITS = {
+    "arrays of another robot": rename_robot,
+    "no arrays": lambda record: record.arrays.clear(),
+    "no rows": empty_arrays,
+    "rows without a shape": flatten_arrays,
+    "values that are not finite": fill_arrays(np.nan),
+    "huge values": fill_arrays(1e38),
+    "no skills": put("skills", []),
+    "a skill of another type": put("skills", [None]),
+    "a skill without keys": put("skills", [{}]),
+    "no layout": put("layout", {}),
+    "no goal": put("goal", {}),
+    "a settling beyond the end": put("settle.frame_start", 1 << 40),
+    "a skill that ends before it begins": put("skills.0.frame_end", -1),
+    "a skill on an object that is not there": put("skills.0.object", "oven"),
+    "a joint that is not there": put("skills.0.joint_index", 99),
+    "a place in the chain that is not there": put("skills.0.entry", 99),
+    "a success with a code": put("code", "slipped"),
+    "an unknown code": both(put("success", False), put("code", "bored")),
+    "a number beyond all floats": put("skills.0.s_end", 10**400),
+    "names that are no names": lambda record: record.arrays.update({"robots.a.b.joint_positions": np.zeros(3)}),
+}
+"""Records that cannot be judged at all."""
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("name", MISFITS)
+def test_a_record_that_cannot_be_judged_is_a_problem_of_its_own_and_the_others_are_checked(
+    sets: dict[str, DataSet], write_forged: Callable[..., DataSet], name: str
+):
+    bad = deepcopy(sets["opened"].read(0))
+    MISFITS[name](bad)
+    other = replace(deepcopy(sets["opened"].read(0)), number=1, seed=1)
+    found = check_data_set(write_forged(sets["opened"], bad, other))
+    assert {problem.number for problem in found} == {0, 1}
+    assert "Episode 1: seed is 1 in the record, expected" in " ".join(map(str, found))
+
+
+@pytest.mark.slow
+@pytest.mark.integration
+def test_a_record_that_cannot_be_replayed_does_not_end_the_command(
+    sets: dict[str, DataSet], write_forged: Callable[..., DataSet], run_command: Callable[..., tuple[int, str, str]]
+):
+    honest, bad = sets["opened"].read(0), replace(deepcopy(sets["opened"].read(0)), number=1)
+    rename_robot(bad)
+    folder = write_forged(sets["opened"], honest, bad).path
+    code, out, _ = run_command("check", folder, "replay=true", "workers=1")
+    said = out.splitlines()
+    assert code == 1
+    assert any(line.startswith(f"{folder}: Episode 1: it cannot be replayed: KeyError: 'actions.") for line in said)
+    assert not any("Episode 0" in line for line in said)
+    assert [line for line in said if line.startswith("not compared (wall times): ")] == [
+        "not compared (wall times): timings_ms"
+    ]
 
 
 @pytest.mark.integration
