@@ -16,7 +16,8 @@ from unlatch.simcore.recording.data_set import index
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.episode_folders import numbers_in
 from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord, content_problems
-from unlatch.simcore.recording.fields import EPISODE_FIELDS, EVIDENCE_FIELDS
+from unlatch.simcore.recording.episode_json.fields import EPISODE_FIELDS, EVIDENCE_FIELDS
+from unlatch.simcore.recording.episode_json.structure import CLOCK, PLANNER, SIMULATION, kind_problems, sources
 from unlatch.simcore.recording.goal_verdict import recompute_goal_frame
 from unlatch.simcore.recording.keys import KEYS, STATE, ArrayNames, KeySpec, kind_of, match_key
 from unlatch.simcore.recording.measurements import (
@@ -27,7 +28,6 @@ from unlatch.simcore.recording.measurements import (
     start_position,
 )
 from unlatch.simcore.recording.policy_outcome import PolicyOutcome
-from unlatch.simcore.recording.structure import CLOCK, PLANNER, SIMULATION, kind_problems, sources
 from unlatch.simcore.recording.verdict import ABORT_CODES, Verdict, contradicts_success, recompute_success
 
 _QUAT_TOLERANCE = 1e-6

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.episode_json.structure import CONFIGURATION, Table
 from unlatch.simcore.recording.json_values import plain
-from unlatch.simcore.recording.structure import CONFIGURATION, Table
 
 TOLERANCE = 1e-9
 """Largest difference of a derived number of a data set that another machine made, absolute or relative: there, its last

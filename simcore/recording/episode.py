@@ -13,11 +13,11 @@ import numpy as np
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.files import read_bounded
 from unlatch.simcore.recording.codes import FAILURE_CODES
-from unlatch.simcore.recording.fields import EPISODE_FIELDS
+from unlatch.simcore.recording.episode_json.fields import EPISODE_FIELDS
+from unlatch.simcore.recording.episode_json.structure import kind_problems
 from unlatch.simcore.recording.json_values import encode_sealed, plain, read_sealed
 from unlatch.simcore.recording.keys import STATE, kind_of
 from unlatch.simcore.recording.state_file import MAX_STATE_BYTES, decode_npz, decode_state
-from unlatch.simcore.recording.structure import kind_problems
 
 Array = np.ndarray
 
@@ -73,9 +73,9 @@ class EpisodeRecord:
     applied: dict[str, Any] = field(default_factory=dict)
     """Randomization values applied, at reset and at each firing."""
     skills: list[dict[str, Any]] = field(default_factory=list)
-    """One map per skill of the chain; its keys are in `fields.SKILL_FIELDS`."""
+    """One map per skill of the chain; its keys are in `episode_json.fields.SKILL_FIELDS`."""
     goal: dict[str, Any] = field(default_factory=dict)
-    """`{"conditions": [...]}`: conditions that must hold at the end; their keys are in `fields.GOAL_FIELDS`."""
+    """`{"conditions": [...]}`: conditions at the end; their keys are in `episode_json.fields.GOAL_FIELDS`."""
     settle: dict[str, Any] | None = None
     """`{"frame_start", "frame_end", "max_change"}`, or None if the episode ended before settling."""
     events: list[dict[str, Any]] = field(default_factory=list)

@@ -13,7 +13,7 @@ from pathlib import Path
 from unlatch.simcore.recording.check import not_compared
 from unlatch.simcore.recording.codes import FAILURE_CODES
 from unlatch.simcore.recording.episode import FORMAT_VERSION
-from unlatch.simcore.recording.fields import (
+from unlatch.simcore.recording.episode_json.fields import (
     APPLIED_FIELDS,
     EPISODE_FIELDS,
     EVENT_FIELDS,
@@ -30,8 +30,8 @@ from unlatch.simcore.recording.fields import (
     SKILL_FIELDS,
     VIOLATION_FIELDS,
 )
+from unlatch.simcore.recording.episode_json.structure import Table, describe_kind
 from unlatch.simcore.recording.keys import ACTION, INTERVAL, KEYS, STATE, KeySpec
-from unlatch.simcore.recording.structure import Table, describe_kind
 
 _EPISODE_TITLE = """## episode.json
 

@@ -17,7 +17,7 @@ from unlatch.simcore.recording.check import unexpected_arrays
 from unlatch.simcore.recording.criteria import ABSENT, POSSIBLE, RECORDED, TOLERANCE, Criteria, undetermined
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.fields import APPLIED_FIELDS, TIMING_FIELDS
+from unlatch.simcore.recording.episode_json.fields import APPLIED_FIELDS, TIMING_FIELDS
 from unlatch.simcore.rng import EpisodeStreams, episode_seed
 from unlatch.tasks.language import phrasing_draws, task_language
 from unlatch.workflows.checks.actor import find_actor

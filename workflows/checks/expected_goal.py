@@ -9,7 +9,7 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.recording.criteria import undetermined
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.fields import GOAL_RESULT_FIELDS
+from unlatch.simcore.recording.episode_json.fields import GOAL_RESULT_FIELDS
 from unlatch.simcore.recording.observed.object_geometry import movable_joints
 from unlatch.simcore.recording.success_rules import MAX_SETTLE_CHANGE_M, MAX_SETTLE_CHANGE_RAD, MAX_SETTLE_SHARE
 from unlatch.skills.holding import moves_part

@@ -18,7 +18,7 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.codes import FAILURE_CODES, NO_FAILURES
 from unlatch.simcore.recording.criteria import ABSENT, RECORDED, undetermined
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.fields import SKILL_FIELDS
+from unlatch.simcore.recording.episode_json.fields import SKILL_FIELDS
 from unlatch.simcore.recording.measurements import joint_positions, read_frame
 from unlatch.simcore.recording.observed.object_geometry import movable_joints
 from unlatch.simcore.recording.success_rules import INITIAL_S, OPTIONAL_RULES

@@ -15,7 +15,7 @@ from unlatch.simcore.recording.check import MISFITS
 from unlatch.simcore.recording.criteria import POSSIBLE, RECORDED, Criteria
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.fields import SKILL_FIELDS
+from unlatch.simcore.recording.episode_json.fields import SKILL_FIELDS
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.judge import PolicyRules
 from unlatch.workflows.runs.executors.catalog import EXECUTORS

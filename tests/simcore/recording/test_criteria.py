@@ -11,7 +11,7 @@ import pytest
 from unlatch.simcore.recording import EpisodeRecord, recompute_success
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.criteria import ABSENT, POSSIBLE, RECORDED, Criteria
-from unlatch.simcore.recording.fields import SKILL_FIELDS
+from unlatch.simcore.recording.episode_json.fields import SKILL_FIELDS
 
 Make = Callable[..., EpisodeRecord]
 TARGETS = "actions.panda.left.joint_targets"

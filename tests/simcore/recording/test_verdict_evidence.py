@@ -11,7 +11,7 @@ import pytest
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording import EpisodeRecord, recompute_success
 from unlatch.simcore.recording.criteria import POSSIBLE, Criteria
-from unlatch.simcore.recording.fields import SKILL_FIELDS
+from unlatch.simcore.recording.episode_json.fields import SKILL_FIELDS
 from unlatch.simcore.recording.verdict import Verdict, contradicts_success
 
 Make = Callable[..., EpisodeRecord]

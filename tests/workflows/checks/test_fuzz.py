@@ -18,8 +18,8 @@ import pytest
 
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.fields import EPISODE_FIELDS
-from unlatch.simcore.recording.structure import CLOCK, PLANNER, sources
+from unlatch.simcore.recording.episode_json.fields import EPISODE_FIELDS
+from unlatch.simcore.recording.episode_json.structure import CLOCK, PLANNER, sources
 from unlatch.workflows.checks.check_data_set import check_data_set
 from unlatch.workflows.checks.replayed_arrays import ReplayArraysJob
 from unlatch.workflows.commands.collect import main as collect_main

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from unlatch.simcore.recording.structure import CLOCK, PLANNER, RECORD, SIMULATION, Field, Table
+from unlatch.simcore.recording.episode_json.structure import CLOCK, PLANNER, RECORD, SIMULATION, Field, Table
 
 RULE_FIELDS: Table = {
     "view": Field(str, "Name of the view that the rule writes."),
