@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from unlatch.simcore.recording.criteria import Criteria
 from unlatch.simcore.recording.data_set import index
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.episode_folders import numbers_in
+from unlatch.simcore.recording.data_set.index import EpisodeSummary
 from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord, content_problems
 from unlatch.simcore.recording.episode_json.fields import EPISODE_FIELDS, EVIDENCE_FIELDS
 from unlatch.simcore.recording.episode_json.structure import CLOCK, PLANNER, SIMULATION, kind_problems, sources
@@ -27,7 +28,6 @@ from unlatch.simcore.recording.measurements import (
     overspeed_rows,
     start_position,
 )
-from unlatch.simcore.recording.policy_outcome import PolicyOutcome
 from unlatch.simcore.recording.verdict import ABORT_CODES, Verdict, contradicts_success, recompute_success
 
 _QUAT_TOLERANCE = 1e-6
@@ -38,8 +38,6 @@ _NOT_FINITE_CODES = ("diverged", "error")
 """Codes of records that may hold values that are not finite."""
 _EARLIER_TYPES = {"float32": "float64"}
 """Types of arrays in version 2 of the format; accepted in version 3 too: a record is checked without its version."""
-IndexedValues = tuple[bool, str | None, int, PolicyOutcome | None]
-"""Success, failure code and seed of an episode, and how far its policy came."""
 
 
 _REASONS = {
@@ -83,7 +81,7 @@ def check_dataset(
         return [Problem(None, str(exc))]
     problems = [Problem(None, message) for message in _foreign_entries(data_set)]
     numbers = data_set.numbers()
-    records: dict[int, IndexedValues] = {}
+    summaries: dict[int, EpisodeSummary] = {}
     for done, number in enumerate(numbers, start=1):
         try:
             record = data_set.read(number)
@@ -92,10 +90,12 @@ def check_dataset(
         else:
             found = [*content_problems(data_set.folder_of(number), record), *check_record(record, derive)]
             problems += [Problem(number, message) for message in found]
-            records |= {} if found else {number: (record.success, record.code, record.seed, PolicyOutcome.of(record))}
+            if not found:
+                state = (data_set.folder_of(number) / STATE_FILE).read_bytes()
+                summaries[number] = replace(EpisodeSummary.of(record, state), timings_ms={})
         if on_episode is not None:
             on_episode(done, len(numbers))
-    problems += _index_problems(data_set, records)
+    problems += _index_problems(data_set, summaries)
     return problems
 
 
@@ -306,6 +306,8 @@ def _skill_problems(record: EpisodeRecord, number: int, skill: dict[str, Any], j
     label, recorded_success = f"skill {number} ({skill.get('name')})", skill.get("success")
     if judged is not None and recorded_success is not None and recorded_success != judged:
         yield f"{label} has success={recorded_success} in the record, recomputed {judged}."
+    if skill.get("broken_off") and recorded_success:
+        yield f"{label} has success=True in the record, but it was broken off."
     if skill.get("frame_start") is None:
         return
     start, end = skill["frame_start"], skill["frame_end"]
@@ -399,8 +401,12 @@ def _evidence_problems(record: EpisodeRecord, verdict: Verdict) -> Iterator[str]
         yield f"evidence.frame is {frame} in the record, recomputed {verdict.evidence['frame']} ({verdict.evidence})."
 
 
-def _index_problems(data_set: DataSet, records: dict[int, IndexedValues]) -> Iterator[Problem]:
+def _index_problems(data_set: DataSet, summaries: Mapping[int, EpisodeSummary]) -> Iterator[Problem]:
+    """Yields lines of an index that do not state what their records do. Times, and what older lines lack, are free."""
     for line in index.read_lines(data_set.path):
-        known = records.get(line.number)
-        if known is not None and known != (line.success, line.code, line.seed, line.policy):
+        known = summaries.get(line.number)
+        if known is None:
+            continue
+        share = known.range_share if line.range_share is None else line.range_share
+        if replace(line, timings_ms={}, range_share=share) != known:
             yield Problem(line.number, "its line in the index contradicts its folder. Rebuild the index.")

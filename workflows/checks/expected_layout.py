@@ -9,6 +9,7 @@ import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.simcore.recording.codes import FAILURE_CODES
 from unlatch.simcore.recording.criteria import POSSIBLE, RECORDED, TOLERANCE, Criteria
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.artpreplan import ArtPreplanCfg
@@ -72,6 +73,27 @@ class ExpectedLayout:
             yield f"layout.preplan.chosen is {chosen!r}, expected one of the {tried} layouts that were tried."
         elif chosen is None and (self._record.skills or self._record.success):
             yield "layout.preplan.chosen is None, but skills began."
+        else:
+            yield from self._refusal_problems(report)
+
+    def _refusal_problems(self, report: Mapping[str, Any]) -> Iterator[str]:
+        """Yields where the refused layouts of a report contradict its counts, or the chain."""
+        names = {-1: "layout", **{index: entry.name for index, entry in enumerate(self._cfg.skills)}}
+        counts: dict[str, int] = {}
+        left = set(range(report["tried"])) - {report["chosen"]}
+        for place, item in enumerate(report["failures"]):
+            where = f"layout.preplan.failures[{place}]"
+            if names.get(item["skill"]) != item["name"]:
+                yield f"{where} is of skill {item['skill']} ({item['name']}), which the chain does not have."
+            if item["code"] not in FAILURE_CODES:
+                yield f"{where}.code is {item['code']!r} in the record, expected one of {', '.join(FAILURE_CODES)}."
+            if item["candidate"] not in left:
+                yield f"{where}.candidate is {item['candidate']} in the record, expected another layout that was tried."
+            left.discard(item["candidate"])
+            label = "layout" if item["skill"] < 0 else f"{item['skill']} {item['name']}"
+            counts[f"{label}: {item['code']}"] = counts.get(f"{label}: {item['code']}", 0) + 1
+        if counts != report["counts"]:
+            yield f"layout.preplan.counts is {report['counts']} in the record, expected {counts} by its failures."
 
     def _place(self, chosen: Any, most: int) -> int:
         return chosen if isinstance(chosen, int) and chosen in range(most) else 0

@@ -8,12 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
+from unlatch.simcore.recording.codes import PART_MOVED
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.contract.command import Phase
 from unlatch.workflows.checks.actor import TAKEOVER, Actor, takeover_frame
 
 Array = np.ndarray
 
+_WITHOUT_PLAN = ("plan_infeasible", "path_infeasible")
+"""Codes of skills that have no plan, and so never move."""
+_OF_SKILLS = (*_WITHOUT_PLAN, "motion_blocked", "grasp_missed", "slipped")
+"""Codes of failures that a skill finds while it runs, or at its end."""
 _OUTCOMES = ("grasp_kept", "grasp_released")
 """Events that say after a takeover whether the hand went on with its grasp."""
 
@@ -67,6 +72,7 @@ def frame_problems(cfg: EpisodeCfg, record: EpisodeRecord, actor: Actor) -> Iter
         yield from _current_problems(skills, statuses, record)
     if actor is Actor.planner:
         yield from _settle_problems(skills, statuses, record, settle_start)
+    yield from _code_problems(skills, record, settle_start)
 
 
 def _command_problems(skills: list[dict[str, Any]], status: _Status, n_actions: int, takeover: int) -> Iterator[str]:
@@ -87,6 +93,8 @@ def _command_problems(skills: list[dict[str, Any]], status: _Status, n_actions: 
                 f"skills[{entry['index']}].frame_end is {end} in the record, expected {expected} from "
                 f"'{status.key}.command_index'."
             )
+        if entry.get("code") == PART_MOVED and end == start:
+            yield f"skills[{entry['index']}] was broken off at frame {start}, at which it began."
         commands, phases = status.commands[acting], status.phases[acting]
         label = f"of skills[{entry['index']}]"
         if acting.size and acting[0] != start + 1 and not start <= takeover < last:
@@ -160,6 +168,16 @@ def _settle_problems(
         yield f"settle is None in the record, but the scene settles from frame {start} on."
     if record.settle is not None and not record.success and record.settle["frame_start"] != start:
         yield f"settle.frame_start is {record.settle['frame_start']} in the record, expected {start}."
+
+
+def _code_problems(skills: list[dict[str, Any]], record: EpisodeRecord, start: int) -> Iterator[str]:
+    """Yields failure codes that no skill can have had, by when the skills began and ended."""
+    if record.code == "invalid_layout" and skills:
+        yield "code is 'invalid_layout' in the record, but skills began."
+    elif record.code in _WITHOUT_PLAN and all(entry["frame_start"] != record.n_actions for entry in skills):
+        yield f"code is {record.code!r} in the record, but each skill had a plan: none began in the last frame."
+    elif record.code in _OF_SKILLS and skills and record.n_actions > start:
+        yield f"code is {record.code!r} in the record, but the last skill ended before the episode, at frame {start}."
 
 
 def _event_problems(record: EpisodeRecord, actor: Actor) -> Iterator[str]:
