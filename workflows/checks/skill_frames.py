@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,7 +82,7 @@ def _command_problems(skills: list[dict[str, Any]], status: _Status, n_actions: 
     early = np.flatnonzero((status.commands[: begun + 1] != -1) | (status.phases[: begun + 1] != Phase.idle.value))
     if early.size:
         yield f"'{status.key}.phase' or '.command_index' is not idle at frame {early[0]}, before its first skill."
-    for entry, following in zip(skills, [*skills[1:], None], strict=True):
+    for entry, following in zip_longest(skills, skills[1:]):
         start, end = entry["frame_start"], entry["frame_end"]
         last = n_actions if following is None else following["frame_start"]
         acting = start + 1 + np.flatnonzero(status.acts[start + 1 : last + 1])
@@ -121,7 +122,7 @@ def _policy_problems(
     busy = np.flatnonzero((status.commands != -1) | (status.phases != Phase.idle.value))
     if busy.size:
         yield f"'{status.key}.phase' or '.command_index' is not idle at frame {busy[0]}, but a policy moves the arm."
-    for entry, following in zip(own, [*own[1:], None], strict=True):
+    for entry, following in zip_longest(own, own[1:]):
         starts = [other["frame_start"] for other in skills if other.get("stage") != entry.get("stage")]
         later = [start for start in starts if start >= entry["frame_start"]] if following is None else []
         end = min(later, default=n_actions) if following is None else following["frame_start"]

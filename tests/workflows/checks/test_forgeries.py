@@ -37,9 +37,11 @@ SETS = {
     "placed": ["task=place_can"],
     "nudged": ["task=close_drawer", "disturb=strong", "disturb.nudge_probability=1", "replan=1"],
     "two_arms": ["task=open_pot_held"],
+    "one_of_two_arms": ["task=open_drawer", "robot=baxter"],
 }
 """Arguments of one episode each: a stated setting; a derived one, after a search for a layout; a policy; a can
-that is carried; a drawer that is pushed before the hand is there, so that the skill is planned anew; two arms."""
+that is carried; a drawer that is pushed before the hand is there, so that the skill is planned anew; two arms;
+two arms of which one has nothing to do."""
 
 
 @pytest.fixture(scope="session")
