@@ -125,6 +125,8 @@ def _label_problems(cfg: EpisodeCfg, arm: ArmCfg, record: EpisodeRecord, actor: 
     valid = arrays.get(f"{labels}.valid")
     if valid is None:
         return
+    begun = min((entry["frame_start"] for entry in record.skills), default=0)
+    yield from _differing(f"{labels}.valid", valid[:begun], np.ones(begun), why="the frames before the first skill")
     planned = np.arange(len(valid)) >= (0 if actor is Actor.planner else takeover_frame(record))
     undisturbed = ~valid if cfg.disturb.moves_targets else planned | ~valid
     for name, rows in (("gripper_target", planned | ~valid), ("joint_targets", undisturbed)):

@@ -78,6 +78,9 @@ def frame_problems(cfg: EpisodeCfg, record: EpisodeRecord, actor: Actor) -> Iter
 
 def _command_problems(skills: list[dict[str, Any]], status: _Status, n_actions: int, takeover: int) -> Iterator[str]:
     """Yields where the skills of an arm do not begin and end as its commands do."""
+    unknown = np.flatnonzero(~np.isin(status.phases, [phase.value for phase in Phase]) | (status.commands < -1))
+    if unknown.size:
+        yield f"'{status.key}.phase' or '.command_index' has a value at frame {unknown[0]} that no skill gives."
     begun = skills[0]["frame_start"] if skills else n_actions
     early = np.flatnonzero((status.commands[: begun + 1] != -1) | (status.phases[: begun + 1] != Phase.idle.value))
     if early.size:
@@ -123,9 +126,8 @@ def _policy_problems(
     if busy.size:
         yield f"'{status.key}.phase' or '.command_index' is not idle at frame {busy[0]}, but a policy moves the arm."
     for entry, following in zip_longest(own, own[1:]):
-        starts = [other["frame_start"] for other in skills if other.get("stage") != entry.get("stage")]
-        later = [start for start in starts if start >= entry["frame_start"]] if following is None else []
-        end = min(later, default=n_actions) if following is None else following["frame_start"]
+        later = [other for other in skills[entry["index"] + 1 :] if other.get("stage") != entry.get("stage")]
+        end = (following or next(iter(later), {"frame_start": n_actions}))["frame_start"]
         if entry["frame_end"] != end:
             yield f"skills[{entry['index']}].frame_end is {entry['frame_end']} in the record, expected {end}."
 

@@ -18,7 +18,7 @@ import pytest
 
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.episode_json.fields import EPISODE_FIELDS
+from unlatch.simcore.recording.episode_json.fields import EPISODE_FIELDS, PLAN_FIELDS
 from unlatch.simcore.recording.episode_json.structure import CLOCK, PLANNER, sources
 from unlatch.workflows.checks.check_data_set import check_data_set
 from unlatch.workflows.checks.replayed_arrays import ReplayArraysJob
@@ -30,7 +30,7 @@ pytest.importorskip("gymnasium")
 
 pytestmark = [pytest.mark.slow, pytest.mark.integration]
 
-COUNT = int(os.environ.get("UNLATCH_FUZZ", "40"))
+COUNT = int(os.environ.get("UNLATCH_FUZZ", "20"))
 Array = np.ndarray
 Rng = np.random.Generator
 Forged = tuple[EpisodeRecord, str, bool]
@@ -47,6 +47,8 @@ SETS = {
 }
 """Arguments of two episodes each."""
 
+TABLE_KEYS = set(re.findall(r"\w+", " ".join(place for place, _ in sources(EPISODE_FIELDS)))) | PLAN_FIELDS.keys()
+"""Keys that a map has by its table, unlike the names of objects or joints."""
 NOT_FOUND: dict[str, str] = {
     **{
         re.escape(place).replace(r"\[\]", r"\[\d+\]"): "`unlatch check` says itself that it does not compare it"
@@ -54,6 +56,10 @@ NOT_FOUND: dict[str, str] = {
         if source in (CLOCK, PLANNER)
     },
     r"evidence\.(message|phase)": "words, and what the planner did at that moment",
+    r"actions\..*\.joint_targets": "a motor at its limit moves an arm alike to targets that differ by a nanoradian",
+    r"labels\..*\.valid": "no header says in which frames of a policy the planner was asked for labels",
+    r"skills\.(\w+\.)?phase": "what a hand does on its way back after an attempt, and when a command follows another",
+    r"skills\.(\w+\.)?command_index": "when a command of a skill follows another",
 }
 """Places (regular expressions of their beginnings) at which a forgery need not be found, and why."""
 
@@ -111,7 +117,7 @@ def forge_json(honest: EpisodeRecord, other: EpisodeRecord, rng: Rng) -> Forged:
     before = type(parent[key])
     if kind == "delete" and len(path) > 1:
         del parent[key]
-        return record_of(tree, honest.arrays), describe(path), isinstance(parent, list)
+        return record_of(tree, honest.arrays), describe(path), key not in TABLE_KEYS
     elif kind == "add" and isinstance(parent[key], dict):
         new = choose(rng, [name for name in NEW_KEYS if name not in parent[key]])
         parent[key][new] = choose(rng, ODD)
