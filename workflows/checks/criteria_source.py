@@ -128,8 +128,9 @@ class CriteriaSource:
         statements["layout"] = {"instances": instances, **placed}
         statements["language"] = _language(cfg, assets, statements["seed"])
         statements["applied"] = _applied(cfg)
-        searches = RECORDED if "preplan" in placed else ABSENT
-        statements["timings_ms"] = {**dict.fromkeys(TIMING_FIELDS, RECORDED), "preplan": searches}
+        of_search = {"preplan": RECORDED if "preplan" in placed else ABSENT}
+        # a record that is checked before it is written has no time of writing
+        statements["timings_ms"] = {**dict.fromkeys(TIMING_FIELDS, RECORDED), **of_search, "write": POSSIBLE}
         entries = [] if problems else skills.entries()
         goal = ExpectedGoal(cfg, assets, record, entries)
         rules = self._evaluation or {"success_when": "still", "end_at_violation": True}
