@@ -174,8 +174,9 @@ have no `outline`: if no condition of a record has one, all are judged by `bound
 - Who made the actions: a record whose actions reach the goal by the rules is a success, whatever its plan, its labels
   and its header say of their origin.
 - That no episode was left out: which numbers were asked for is not recorded.
-- Why an attempt was stopped, if arrays do not show it. The codes of planning, `grasp_missed`, `slipped` and `error`
-  are only refused where every rule of success holds at the end; `motion_blocked` is always believed.
+- Why an attempt was stopped, if arrays do not show it. The codes of planning, `motion_blocked`, `grasp_missed` and
+  `slipped` are refused where no skill runs or begins at the end, and all but `motion_blocked`, and `error`, where every
+  rule of success holds there.
 - Whether a plugin's own `unmet_condition` was met: a recorded `not_reached` of such a skill is believed where no other
   rule is broken.
 """

@@ -95,9 +95,10 @@ class TestFiles:
         path.symlink_to("/dev/zero")
         assert "cannot be read" in messages(data_set)[0]
 
-    def test_an_index_that_contradicts_a_folder_is_named(self, data_set):
+    @pytest.mark.parametrize(("said", "wrong"), [('"seed": 1000', '"seed": 5'), ('"n_actions": 20', '"n_actions": 21')])
+    def test_an_index_that_contradicts_a_folder_is_named(self, data_set, said, wrong):
         path = data_set.path / "index" / "main.jsonl"
-        path.write_text(path.read_text().replace('"seed": 1000', '"seed": 5'))
+        path.write_text(path.read_text().replace(said, wrong))
         assert messages(data_set) == ["Episode 0: its line in the index contradicts its folder. Rebuild the index."]
 
     def test_pictures_and_reports_in_the_folder_are_accepted(self, data_set):

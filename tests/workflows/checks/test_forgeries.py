@@ -569,6 +569,23 @@ FORGERIES = {
         put("layout.objects.microwave.rotation", [[1.0]]),
         "layout.objects.microwave.rotation is [[1.0]] in the record, expected [[",
     ),
+    "an arm that was blocked while the scene settled": Forgery(
+        "opened",
+        claim("motion_blocked"),
+        "code is 'motion_blocked' in the record, but the last skill ended before the episode, at frame ",
+    ),
+    "a skill without a plan that ran": Forgery(
+        "opened", claim("path_infeasible"), "code is 'path_infeasible' in the record, but each skill had a plan"
+    ),
+    "an invalid layout in which a skill ran": Forgery(
+        "opened", claim("invalid_layout"), "code is 'invalid_layout' in the record, but skills began"
+    ),
+    "refused layouts that were not tried": Forgery(
+        "closed", put("layout.preplan.counts", {"layout: invalid_layout": 2}), "layout.preplan.counts is {'layout: "
+    ),
+    "a success of an attempt that was broken off": Forgery(
+        "nudged", put("skills.0.success", True), "skills[0].success is True in the record, expected False by the"
+    ),
     "a policy judged as a demonstration": Forgery(
         "evaluated", lambda record: record.goal.pop("hold_frames"), "goal.hold_frames is nothing in the record"
     ),
