@@ -31,6 +31,8 @@ from unlatch.workflows.episode.assets import describe_instances, language_steps,
 from unlatch.workflows.runs.header import describe_machine
 from unlatch.workflows.runs.recorded_config import config_of
 
+_MOST_ARRAYS = 6
+"""Most arrays of one record that are named where they do not fit the configuration."""
 _MOST_ASSETS = 32
 """Objects that are kept: data sets use the same object in many episodes."""
 
@@ -118,9 +120,11 @@ class CriteriaSource:
         rng: np.random.Generator,
     ) -> Criteria:
         actor = find_actor(cfg, record, is_evaluation=self._evaluation is not None)
-        arrays = tuple(unexpected_arrays(record, array_names(cfg, assets, record, actor)))
+        arrays = list(unexpected_arrays(record, array_names(cfg, assets, record, actor)))
+        if len(arrays) > _MOST_ARRAYS:  # those of another robot, or of another object
+            arrays = [f"{arrays[0]} {len(arrays) - 1} more arrays do not fit the configuration either."]
         if arrays:
-            return Criteria(statements, problems=arrays)
+            return Criteria(statements, problems=tuple(arrays))
         layout = ExpectedLayout(cfg, assets, record, rng)
         skills = ExpectedSkills(cfg, assets, record, seed=statements["seed"], actor=actor)
         problems = [*layout.problems(), *skills.order_problems()]

@@ -5,7 +5,7 @@ import shutil
 import numpy as np
 import pytest
 
-from unlatch.simcore.recording import DataSet, check_dataset, check_record
+from unlatch.simcore.recording import DataSet, KeySpec, check, check_dataset, check_record
 
 QUAT = "objects.microwave.root_quat_xyzw"
 DOOR = "objects.microwave.joint_positions"
@@ -235,3 +235,34 @@ class TestVerdict:
         record = make_record(success=False, code="plan_infeasible", settle=None)
         record.skills[0].update(frame_start=20, frame_end=20, success=False, s0=0.8, s_end=0.8)
         assert check_record(record) == []
+
+
+class TestNamedArrays:
+    @pytest.fixture
+    def record(self, make_record):
+        record = make_record()
+        record.arrays = {"time": record.arrays["time"]}
+        return record
+
+    @pytest.fixture
+    def keys(self, monkeypatch):
+        """Replaces the table by one with two keys that records of an earlier version lack."""
+        added = [KeySpec(f"time.{word}", (), "s", "x", is_added=True) for word in ("a", "b")]
+        monkeypatch.setattr(check, "KEYS", (KeySpec("time", (), "s", "x"), *added))
+
+    def test_a_record_may_lack_all_keys_that_are_new(self, record, keys):
+        assert list(check.unexpected_arrays(record, {"": [{}]})) == []
+
+    def test_a_record_that_has_one_key_that_is_new_must_have_all(self, record, keys):
+        record.arrays["time.b"] = record.arrays["time"]
+        assert list(check.unexpected_arrays(record, {"": [{}]})) == [
+            "array 'time.a' is missing, expected by the configuration."
+        ]
+
+    def test_sizes_and_names_are_those_of_the_episode(self, make_record):
+        record = make_record()
+        record.arrays = {key: array for key, array in record.arrays.items() if key.startswith("objects.")}
+        names = {"object": [{"object": "microwave", "m": 3}, {"object": "mug", "m": 0}]}
+        found = list(check.unexpected_arrays(record, names))
+        assert "'objects.microwave.joint_positions' has rows of shape [2], expected [3] by the configuration." in found
+        assert "array 'objects.mug.root_position' is missing, expected by the configuration." in found
