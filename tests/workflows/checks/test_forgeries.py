@@ -682,6 +682,22 @@ def test_a_record_that_cannot_be_replayed_does_not_end_the_command(
 
 
 @pytest.mark.integration
+def test_numbers_of_another_machine_may_differ_in_their_last_digits_and_integers_may_not(
+    sets: dict[str, DataSet], tmp_path: Path
+):
+    info = {**sets["opened"].info, "host": "elsewhere"}
+    found = []
+    for place, forge in enumerate((move_by_one_digit, increase("seed"))):
+        record = deepcopy(sets["opened"].read(0))
+        forge(record)
+        with DataSet.create_or_resume(tmp_path / str(place), header=sets["opened"].header, info=info) as data_set:
+            assert data_set.write(record)
+        found.append([str(problem) for problem in check_data_set(data_set)])
+    assert found[0] == []
+    assert found[1][0].startswith("Episode 0: seed is ")
+
+
+@pytest.mark.integration
 def test_an_older_record_without_outlines_has_no_problem(find_problems: Callable[[str, Forge], list[str]]):
     assert find_problems("placed", drop_outlines) == []
 
