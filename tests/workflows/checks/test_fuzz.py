@@ -57,6 +57,8 @@ NOT_FOUND: dict[str, str] = {
     },
     r"evidence\.(message|phase)": "words, and what the planner did at that moment",
     r"actions\..*\.joint_targets": "a motor at its limit moves an arm alike to targets that differ by a nanoradian",
+    r"actions\.push": "a part that rests stays where it is under an effort below its friction",
+    r"labels\..*\.ee_target": "poses follow from joints within 5e-6: the engine keeps the base in single precision",
     r"labels\..*\.valid": "no header says in which frames of a policy the planner was asked for labels",
     r"skills\.(\w+\.)?phase": "what a hand does on its way back after an attempt, and when a command follows another",
     r"skills\.(\w+\.)?command_index": "when a command of a skill follows another",
