@@ -62,7 +62,10 @@ def frame_problems(cfg: EpisodeCfg, record: EpisodeRecord, actor: Actor) -> Iter
         arm: _Status(key, record.arrays[f"{key}.phase"], record.arrays[f"{key}.command_index"])
         for arm, key in ((arm, f"skills.{arm}" if len(arms) > 1 else "skills") for arm in arms)
     }
-    settle_start = max((entry["frame_end"] for entry in skills), default=record.n_actions)
+    # the last skill of an arm has a code if the episode ended as the hand stepped back, before the next attempt
+    steps_back = any("code" in entry for entry in {entry["arm"]: entry for entry in skills}.values())
+    ends = [record.n_actions] if steps_back else [entry["frame_end"] for entry in skills]
+    settle_start = max(ends, default=record.n_actions)
     for arm, status in statuses.items():
         own = [entry for entry in skills if entry["arm"] == arm]
         if actor is Actor.policy or (actor is Actor.both and takeover > record.n_actions):

@@ -185,8 +185,8 @@ def drop_last_skill(record: EpisodeRecord) -> None:
     record.skills.pop()
 
 
-def claim(code: str | None) -> Forge:
-    return both(put("success", code is None), put("code", code), put("evidence", {}))
+def claim(code: str | None, **evidence: Any) -> Forge:
+    return both(put("success", code is None), put("code", code), put("evidence", evidence))
 
 
 def hide_the_goal(record: EpisodeRecord) -> None:
@@ -695,6 +695,28 @@ def test_numbers_of_another_machine_may_differ_in_their_last_digits_and_integers
         found.append([str(problem) for problem in check_data_set(data_set)])
     assert found[0] == []
     assert found[1][0].startswith("Episode 0: seed is ")
+
+
+def collide_while_stepping_back(record: EpisodeRecord) -> None:
+    """Ends the episode four frames after its first attempt was broken off, by a forbidden contact in the last one."""
+    last = record.skills[0]["frame_end"] + 4
+    n_states = record.n_actions + 1
+    record.arrays = {
+        key: array[: last + 1 if len(array) == n_states else last].copy() for key, array in record.arrays.items()
+    }
+    record.arrays["contacts.franka_panda.environment.force_max_n"][-1] = 50.0
+    record.arrays["validity.collision_valid"][-1] = False
+    del record.skills[1:]
+    record.settle = None
+    time_s = float(record.arrays["time"][last])
+    claim("collision", message="The hand hit the table", time_s=time_s, frame=last)(record)
+
+
+@pytest.mark.integration
+def test_an_episode_that_ended_while_a_hand_stepped_back_has_no_problem(
+    find_problems: Callable[[str, Forge], list[str]],
+):
+    assert find_problems("nudged", both(collide_while_stepping_back, put("skills.0.success", False))) == []
 
 
 @pytest.mark.integration
