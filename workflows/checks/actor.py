@@ -23,7 +23,7 @@ TAKEOVER = "takeover"
 """Name of the event at which the planner takes over."""
 
 
-def find_actor(cfg: EpisodeCfg, record: EpisodeRecord, *, is_evaluation: bool) -> Actor:
+def find_actor(record: EpisodeRecord, *, is_evaluation: bool) -> Actor:
     """Returns what moves the arms in a record; `is_evaluation` says whether its data set evaluates a policy.
 
     In other sets, `both` is read from the record: from the event of the takeover or from labels that no planner gave.
@@ -35,9 +35,9 @@ def find_actor(cfg: EpisodeCfg, record: EpisodeRecord, *, is_evaluation: bool) -
     took_over = any(event.get("event") == TAKEOVER for event in record.events)
     if took_over or not all(array.all() for array in valid):
         return Actor.both
-    commands = record.arrays.get("skills.command_index", np.zeros(0))
-    is_unlabelled = not valid or cfg.disturb.moves_targets
-    return Actor.planner if is_unlabelled or (commands >= 0).any() else Actor.both
+    is_idle = not (record.arrays.get("skills.command_index", np.zeros(0)) >= 0).any()
+    has_run = any(entry["frame_end"] != entry["frame_start"] for entry in record.skills)
+    return Actor.both if valid and is_idle and has_run else Actor.planner
 
 
 def takeover_frame(record: EpisodeRecord) -> int:

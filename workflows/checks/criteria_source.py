@@ -119,7 +119,7 @@ class CriteriaSource:
         instances: Mapping[str, Any],
         rng: np.random.Generator,
     ) -> Criteria:
-        actor = find_actor(cfg, record, is_evaluation=self._evaluation is not None)
+        actor = find_actor(record, is_evaluation=self._evaluation is not None)
         arrays = list(unexpected_arrays(record, array_names(cfg, assets, record, actor)))
         if len(arrays) > _MOST_ARRAYS:  # those of another robot, or of another object
             arrays = [f"{arrays[0]} {len(arrays) - 1} more arrays do not fit the configuration either."]
