@@ -6,7 +6,7 @@
 # check            Checks format, lint, types and layers, and runs the test suite.
 # lint             Checks format, lint, types and layers.
 # format           Formats the code.
-# fuzz             Tests thousands of mutated task files and URDFs. Takes about 20 minutes.
+# fuzz             Tests thousands of mutated task files, URDFs and forged records. Takes about 40 minutes.
 # mutants          Changes the judge and the verdict in small ways, and checks that a test notices each change. Takes four
 #                  minutes on two cores. Add ONLY=unlatch.workflows.episode.goal for one module.
 # docs             Builds the site in build/site.
@@ -84,7 +84,8 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 
 fuzz: $(STAMP)
-	UNLATCH_FUZZ=2000 $(BIN)/python -m pytest -n 2 -m slow tests/integration/configs/test_fuzz.py tests/workflows/commands/test_annotate.py
+	UNLATCH_FUZZ=2000 $(BIN)/python -m pytest -n 2 -m slow tests/integration/configs/test_fuzz.py tests/workflows/commands/test_annotate.py \
+		tests/workflows/checks/test_fuzz.py
 
 mutants: $(STAMP)
 	rm -rf mutants

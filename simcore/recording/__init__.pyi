@@ -1,6 +1,7 @@
 from .check import Problem as Problem
 from .check import check_dataset as check_dataset
 from .check import check_record as check_record
+from .check import not_compared as not_compared
 from .codes import CODE_ORDER as CODE_ORDER
 from .codes import FAILURE_CODES as FAILURE_CODES
 from .criteria import Criteria as Criteria

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.errors import RecordingError, SimCoreError
 from unlatch.simcore.recording.criteria import Criteria
 from unlatch.simcore.recording.data_set import index
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.episode_folders import numbers_in
-from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord
+from unlatch.simcore.recording.data_set.index import EpisodeSummary
+from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord, content_problems
+from unlatch.simcore.recording.episode_json.fields import EPISODE_FIELDS, EVIDENCE_FIELDS
+from unlatch.simcore.recording.episode_json.structure import CLOCK, PLANNER, SIMULATION, kind_problems, sources
 from unlatch.simcore.recording.goal_verdict import recompute_goal_frame
-from unlatch.simcore.recording.keys import INTERVAL, KEYS, STATE, KeySpec, kind_of, match_key
+from unlatch.simcore.recording.keys import JUDGED_OBJECTS, KEYS, STATE, ArrayNames, KeySpec, kind_of, match_key
 from unlatch.simcore.recording.measurements import (
     concurrent_arms,
     first_attempt,
@@ -24,15 +28,23 @@ from unlatch.simcore.recording.measurements import (
     overspeed_rows,
     start_position,
 )
-from unlatch.simcore.recording.policy_outcome import PolicyOutcome
-from unlatch.simcore.recording.success_rules import OBJECT_VIEWS, SuccessRule
-from unlatch.simcore.recording.verdict import contradicts_success, recompute_success
+from unlatch.simcore.recording.success_rules import SuccessRule
+from unlatch.simcore.recording.verdict import ABORT_CODES, Verdict, contradicts_success, recompute_success
 
 _QUAT_TOLERANCE = 1e-6
+_TIME_TOLERANCE_S = 1e-8
+MISFITS = (SimCoreError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What code raises that reads a record whose values do not fit together."""
+_NOT_FINITE_CODES = ("diverged", "error")
+"""Codes of records that may hold values that are not finite."""
 _EARLIER_TYPES = {"float32": "float64"}
 """Types of arrays in version 2 of the format; later ones may have them: a record is checked without its version."""
-IndexedValues = tuple[bool, str | None, int, PolicyOutcome | None]
-"""Success, failure code and seed of an episode, and how far its policy came."""
+_REASONS = {
+    PLANNER: "the planner or a policy alone decides",
+    CLOCK: "wall times",
+    SIMULATION: "the simulation decides; replay=true compares it",
+}
+"""Why a check does not compare a value, by what determines the value."""
 
 
 @dataclass(frozen=True)
@@ -68,37 +80,68 @@ def check_dataset(
         return [Problem(None, str(exc))]
     problems = [Problem(None, message) for message in _foreign_entries(data_set)]
     numbers = data_set.numbers()
-    records: dict[int, IndexedValues] = {}
+    summaries: dict[int, EpisodeSummary] = {}
     for done, number in enumerate(numbers, start=1):
         try:
             record = data_set.read(number)
         except RecordingError as exc:
             problems.append(Problem(number, str(exc)))
         else:
-            records[number] = _indexed_values(record)
-            problems += [Problem(number, message) for message in check_record(record, derive)]
+            found = [*content_problems(data_set.folder_of(number), record), *check_record(record, derive)]
+            problems += [Problem(number, message) for message in found]
+            if not found:
+                state = (data_set.folder_of(number) / STATE_FILE).read_bytes()
+                summaries[number] = replace(EpisodeSummary.of(record, state), timings_ms={})
         if on_episode is not None:
             on_episode(done, len(numbers))
-    problems += _index_problems(data_set, records)
+    problems += _index_problems(data_set, summaries)
     return problems
 
 
+def not_compared(*, replay: bool) -> dict[str, list[str]]:
+    """Returns what a check does not compare, by the reason: keys of `episode.json`, and arrays by their first word.
+
+    Their form is checked all the same, and some of them are compared with each other.
+
+    Args:
+        replay: Whether the episodes are replayed.
+    """
+    places = [*sources(EPISODE_FIELDS), *((f"{spec.pattern.partition('.')[0]}.*", spec.source) for spec in KEYS)]
+    found: dict[str, list[str]] = {}
+    for source, reason in _REASONS.items():
+        if not (replay and source == SIMULATION):
+            found[reason] = list(dict.fromkeys(place for place, determined in places if determined == source))
+    return found
+
+
+@np.errstate(all="ignore")  # values that no simulation gives are problems, not warnings
 def check_record(record: EpisodeRecord, derive: Callable[[EpisodeRecord], Criteria] | None = None) -> list[str]:
-    """Returns all problems of one record; see `check_dataset` for `derive`."""
-    messages = list(_entry_problems(record)) or [*_array_problems(record), *_missing_keys(record)]
+    """Returns all problems of one record, whatever it holds; see `check_dataset` for `derive`.
+
+    The form of every value is checked first, so that the rules after it can rely on it. A rule may still find values
+    that do not fit together. That is a problem of this record, and no other record is concerned.
+    """
+    messages = list(_form_problems(record, complete=derive is not None)) or [
+        *_array_problems(record),
+        *(_missing_keys(record) if derive is None else _unbegun_problems(record)),
+    ]
     if messages:
-        return messages  # arrays of the wrong shape are reported once; a verdict from them has no meaning
-    criteria = None if derive is None else derive(record)
-    if criteria is not None:
-        messages = [*criteria.problems, *criteria.differences(record)]
-        record = criteria.apply_to(record)
-    return [*messages, *_verdict_problems(record, criteria)]
+        return messages  # values of the wrong form are reported once; a verdict from them has no meaning
+    try:
+        criteria = None if derive is None else derive(record)
+        if criteria is not None:
+            messages = [*criteria.problems, *criteria.differences(record)]
+            record = criteria.apply_to(record)
+        return [*messages, *_verdict_problems(record, criteria)]
+    except MISFITS as exc:
+        reason = exc.message if isinstance(exc, SimCoreError) else f"{type(exc).__name__}: {exc}."
+        return messages or [f"it cannot be checked, because its values do not fit together: {reason}"]
 
 
-def _entry_problems(record: EpisodeRecord) -> Iterator[str]:
-    for place, entry in enumerate(record.skills):
-        if not isinstance(entry, dict):
-            yield f"skills[{place}] is {entry!r}, expected a map."
+def _form_problems(record: EpisodeRecord, *, complete: bool) -> Iterator[str]:
+    fields = {key: field for key, field in EPISODE_FIELDS.items() if hasattr(record, key)}
+    finite = record.code not in _NOT_FINITE_CODES
+    yield from kind_problems(record.to_json(), fields, "", finite=finite, complete=complete)
 
 
 def _foreign_entries(data_set: DataSet) -> Iterator[str]:
@@ -137,7 +180,7 @@ def _array_problems(record: EpisodeRecord) -> Iterator[str]:
             continue
         if spec.shape is not None:
             yield from _row_problems(key, array, spec, names, sizes)
-        if array.dtype.kind == "f" and record.code not in ("diverged", "error") and not np.isfinite(array).all():
+        if array.dtype.kind == "f" and record.code not in _NOT_FINITE_CODES and not np.isfinite(array).all():
             yield f"'{key}' holds values that are not finite, which only a record of code diverged or error may have."
         elif "quat_xyzw" in key and len(array):
             error = float(np.abs(np.linalg.norm(array, axis=-1) - 1.0).max())
@@ -167,11 +210,15 @@ def _row_problems(
             yield f"'{key}' has rows of shape {list(row)}, expected {list(wanted)}."
 
 
+def _unbegun_problems(record: EpisodeRecord) -> Iterator[str]:
+    if not record.arrays and record.code not in ("invalid_layout", "plan_infeasible", "error"):
+        yield f"it has no arrays, but only an attempt that never began has none (code {record.code!r})."
+
+
 def _missing_keys(record: EpisodeRecord) -> Iterator[str]:
     """Yields the keys that are missing for the robots, arms and objects in the record."""
+    yield from _unbegun_problems(record)
     if not record.arrays:
-        if record.code not in ("invalid_layout", "plan_infeasible", "error"):
-            yield f"it has no arrays, but only an attempt that never began has none (code {record.code!r})."
         return
     matches = [match for key in record.arrays if (match := match_key(key)) is not None]
     arms = sorted({(n["robot"], n["arm"]) for _, n in matches if "robot" in n and "arm" in n and "object" not in n})
@@ -179,32 +226,40 @@ def _missing_keys(record: EpisodeRecord) -> Iterator[str]:
     robots = sorted({robot for robot, _ in arms})
     acted_on = [name for name in objects if any(skill.get("object") == name for skill in record.skills)]
     objects_are_judged = any("scene_force_threshold_n" in skill for skill in record.skills)
+    names: ArrayNames = {
+        "": [{}],
+        "robot": [{"robot": robot} for robot in robots],
+        "robot arm": [{"robot": robot, "arm": arm} for robot, arm in arms],
+        "object": [{"object": name} for name in objects],
+        # arms have contact views only for the objects that a skill acts on
+        "robot arm object": [{"robot": robot, "arm": arm, "object": name} for robot, arm in arms for name in acted_on],
+        "body": [{"body": name} for name in (*robots, *objects)],
+        JUDGED_OBJECTS: [{"object": name} for name in objects if objects_are_judged],
+    }
     for spec in KEYS:
-        judged = objects_are_judged and spec.pattern.split(".")[-2:-1] in [[view] for view in OBJECT_VIEWS]
-        if not (spec.required or judged) or "<keypoint>" in spec.pattern:
-            continue
-        if spec.kind != STATE and record.n_actions == 0:
-            continue
-        names = {
-            "<robot>.<arm>": [f"{robot}.{arm}" for robot, arm in arms],
-            "<robot>": robots,
-            # arms have contact views only for the objects that a skill acts on
-            "<object>": acted_on if spec.kind == INTERVAL and "<arm>" in spec.pattern else objects,
-            "<body>": [*robots, *objects],
-        }
-        for key in _fill_pattern(spec.pattern, names):
-            if key not in record.arrays:
-                yield f"array '{key}' is missing."
+        if spec.kind == STATE or record.n_actions:
+            for key, _ in spec.keys(names):
+                if key not in record.arrays:
+                    yield f"array '{key}' is missing."
 
 
-def _fill_pattern(pattern: str, names: dict[str, list[str]]) -> list[str]:
-    """Returns the keys of a pattern, with every name in place of each placeholder."""
-    keys = [pattern]
-    for placeholder, values in names.items():
-        if placeholder in pattern:
-            keys = [key.replace(placeholder, value) for key in keys for value in values]
-            pattern = pattern.replace(placeholder, "")
-    return keys
+def unexpected_arrays(record: EpisodeRecord, names: ArrayNames) -> Iterator[str]:
+    """Yields arrays that a record lacks or must not have, and rows of other sizes, by the names of its episode."""
+    expected = {
+        key: (spec, found) for spec in KEYS if spec.kind == STATE or record.n_actions for key, found in spec.keys(names)
+    }
+    has_added = any(spec.is_added and key in record.arrays for key, (spec, _) in expected.items())
+    for key in sorted(record.arrays.keys() - expected.keys()):
+        yield f"array '{key}' is in the record, expected no such array by the configuration."
+    for key, (spec, found) in expected.items():
+        array = record.arrays.get(key)
+        if array is None:
+            if has_added or not spec.is_added:
+                yield f"array '{key}' is missing, expected by the configuration."
+        elif spec.shape is not None:
+            wanted = [found.get(size, size) if isinstance(size, str) else size for size in spec.shape]
+            if list(array.shape[1:]) != wanted:
+                yield f"'{key}' has rows of shape {list(array.shape[1:])}, expected {wanted} by the configuration."
 
 
 def _verdict_problems(record: EpisodeRecord, criteria: Criteria | None) -> Iterator[str]:
@@ -222,7 +277,11 @@ def _verdict_problems(record: EpisodeRecord, criteria: Criteria | None) -> Itera
         yield f"code is {record.code!r} in the record, recomputed {verdict.code!r} ({verdict.evidence})."
     if criteria is not None and contradicts_success(record, criteria):
         yield f"it was stopped with code {record.code!r}, but every rule of success holds at its end."
+    if criteria is not None:
+        yield from _evidence_problems(record, verdict)
     yield from _goal_problems(record)
+    if record.arrays:
+        yield from _flag_problems(record)
     for number, (skill, judged) in enumerate(zip(record.skills, verdict.skills, strict=True)):
         yield from _skill_problems(record, number, skill, judged)
 
@@ -248,6 +307,8 @@ def _skill_problems(record: EpisodeRecord, number: int, skill: dict[str, Any], j
     label, recorded_success = f"skill {number} ({skill.get('name')})", skill.get("success")
     if judged is not None and recorded_success is not None and recorded_success != judged:
         yield f"{label} has success={recorded_success} in the record, recomputed {judged}."
+    if skill.get("broken_off") and recorded_success:
+        yield f"{label} has success=True in the record, but it was broken off."
     if skill.get("frame_start") is None:
         return
     start, end = skill["frame_start"], skill["frame_end"]
@@ -258,33 +319,95 @@ def _skill_problems(record: EpisodeRecord, number: int, skill: dict[str, Any], j
         if "s_end" in skill and skill["s_end"] != float(s[end]):
             yield f"{label} has s_end={skill['s_end']}, the state at frame {end} is {s[end]}."
     rule = SuccessRule.from_entry(skill, where=label)
-    hits = forbidden_rows(record, slice(start, end), rule)  # of all arms: concurrent skills share one flag
-    fast = overspeed_rows(record, slice(start, end))
-    for flag, rows in (("collision", hits), ("process", fast)):
-        if not skill[f"{flag}_valid_enabled"]:
-            continue
-        recorded = record.arrays[f"validity.{flag}_valid"][start + 1 : end + 1]
-        expected = np.arange(start, end) < min((row for row, *_ in rows), default=end)
-        if (recorded != expected).any():
-            frame = start + 1 + int(np.argmax(recorded != expected))
-            yield f"{label} has validity.{flag}_valid={not expected[frame - start - 1]} at frame {frame} of the record."
-    violation = skill.get("first_violation")
     hits = forbidden_rows(record, slice(start, end), rule, skipped_arms=concurrent_arms(record, skill))
-    if skill["collision_valid_enabled"] and (violation is None) != (not hits):
+    yield from _violation_problems(record, skill.get("first_violation"), hits, label)
+
+
+def _violation_problems(
+    record: EpisodeRecord,
+    violation: Mapping[str, Any] | None,
+    hits: Sequence[tuple[int, str, float, float]],
+    label: str,
+) -> Iterator[str]:
+    """Yields where the first forbidden contact of a skill is not the first one in the forces of its rows."""
+    if (violation is None) != (not hits):
         seen = f"in row {hits[0][0]} of '{hits[0][1]}'" if hits else "nowhere"
         yield f"{label} has first_violation={violation}, its contact forces exceed the threshold {seen}."
+    elif violation is not None:
+        row = hits[0][0]
+        found = [hit for hit in hits if hit[:2] == (row, violation.get("view"))]
+        if not found:
+            expected = " or ".join(sorted({repr(view) for at, view, *_ in hits if at == row}))
+            yield f"{label} has first_violation.view={violation.get('view')!r}, expected {expected} in row {row}."
+        elif not any(allowed < violation.get("force_n", math.inf) <= largest for *_, largest, allowed in found):
+            *_, largest, allowed = found[0]
+            yield (
+                f"{label} has first_violation.force_n={violation.get('force_n')}, expected above {allowed:g} and "
+                f"at most {largest:.9g}, as in row {row} of its view."
+            )
+        began, ended = record.arrays["time"][row : row + 2]
+        if not began < violation.get("time_s", math.inf) <= ended + _TIME_TOLERANCE_S:
+            yield (
+                f"{label} has first_violation.time_s={violation.get('time_s')}, expected above {began:.9g} and at most "
+                f"{ended:.9g}, the time of row {row}."
+            )
+        if len(violation.get("pair", [])) != 2:
+            yield f"{label} has first_violation.pair={violation.get('pair')}, expected two names."
 
 
-def _indexed_values(record: EpisodeRecord) -> IndexedValues:
-    try:
-        outcome = PolicyOutcome.of(record)
-    except RecordingError:  # `check_record` says what is wrong with it
-        outcome = None
-    return record.success, record.code, record.seed, outcome
+def _flag_problems(record: EpisodeRecord) -> Iterator[str]:
+    """Yields where a flag of `validity` is not what forces and speeds say of the skills that run."""
+    begun = [(number, skill) for number, skill in enumerate(record.skills) if skill.get("frame_start") is not None]
+    expected: dict[str, np.ndarray] = {
+        flag: np.ones(record.n_actions + 1, dtype=bool) for flag in ("collision", "process")
+    }
+    for place, (which, skill) in enumerate(begun):
+        others = concurrent_arms(record, skill)
+        later = (each for _, each in begun[place + 1 :] if not (others and each.get("arm") in others))
+        start, end = skill["frame_start"], next((each["frame_start"] for each in later), record.n_actions)
+        rule = SuccessRule.from_entry(skill, where=f"skill {which}")
+        hits = forbidden_rows(record, slice(start, end), rule)  # of all arms: concurrent skills share one flag
+        for flag, rows in (("collision", hits), ("process", overspeed_rows(record, slice(start, end)))):
+            if skill[f"{flag}_valid_enabled"] and rows:
+                expected[flag][rows[0][0] + 1 : end + 1] = False
+    for flag, values in expected.items():
+        recorded = record.arrays[f"validity.{flag}_valid"]
+        differing = np.flatnonzero(recorded != values)
+        if differing.size:
+            frame = int(differing[0])
+            number, name = next(
+                ((number, each.get("name")) for number, each in reversed(begun) if each["frame_start"] < frame),
+                (None, None),
+            )
+            label = "it" if number is None else f"skill {number} ({name})"
+            yield f"{label} has validity.{flag}_valid={recorded[frame]} at frame {frame} of the record."
 
 
-def _index_problems(data_set: DataSet, records: dict[int, IndexedValues]) -> Iterator[Problem]:
+def _evidence_problems(record: EpisodeRecord, verdict: Verdict) -> Iterator[str]:
+    """Yields where the evidence of a verdict contradicts the verdict or its own time."""
+    if record.success and record.evidence:
+        yield f"evidence has the keys {', '.join(record.evidence)}, expected none for a success."
+    if record.success or not record.arrays or record.code == "error":
+        return
+    common = {key: value for key, value in record.evidence.items() if key in EVIDENCE_FIELDS}
+    problems = list(kind_problems(common, EVIDENCE_FIELDS, "evidence", complete=True))
+    if problems:
+        yield from problems
+        return
+    frame, time_s = record.evidence["frame"], record.evidence["time_s"]
+    expected = min(int(np.searchsorted(record.arrays["time"], time_s - _TIME_TOLERANCE_S)), record.n_actions)
+    if frame != expected:
+        yield f"evidence.frame is {frame} in the record, expected {expected} from evidence.time_s={time_s}."
+    elif record.code not in ABORT_CODES and verdict.code == record.code and frame != verdict.evidence["frame"]:
+        yield f"evidence.frame is {frame} in the record, recomputed {verdict.evidence['frame']} ({verdict.evidence})."
+
+
+def _index_problems(data_set: DataSet, summaries: Mapping[int, EpisodeSummary]) -> Iterator[Problem]:
+    """Yields lines of an index that do not state what their records do. Times, and what older lines lack, are free."""
     for line in index.read_lines(data_set.path):
-        known = records.get(line.number)
-        if known is not None and known != (line.success, line.code, line.seed, line.policy):
+        known = summaries.get(line.number)
+        if known is None:
+            continue
+        share = known.range_share if line.range_share is None else line.range_share
+        if replace(line, timings_ms={}, range_share=share) != known:
             yield Problem(line.number, "its line in the index contradicts its folder. Rebuild the index.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.files import read_bounded
 from unlatch.simcore.recording.codes import FAILURE_CODES
 from unlatch.simcore.recording.data_set.location import absolute_folder
+from unlatch.simcore.recording.episode_json.fields import EPISODE_FIELDS
+from unlatch.simcore.recording.episode_json.structure import kind_problems
 from unlatch.simcore.recording.json_values import encode_sealed, plain, read_sealed
 from unlatch.simcore.recording.keys import STATE, kind_of
 from unlatch.simcore.recording.state_file import MAX_STATE_BYTES, decode_any_state, decode_npz, decode_state
@@ -72,9 +75,9 @@ class EpisodeRecord:
     applied: dict[str, Any] = field(default_factory=dict)
     """Randomization values applied, at reset and at each firing."""
     skills: list[dict[str, Any]] = field(default_factory=list)
-    """One map per skill of the chain; its keys are in `keys.SKILL_FIELDS`."""
+    """One map per skill of the chain; its keys are in `episode_json.fields.SKILL_FIELDS`."""
     goal: dict[str, Any] = field(default_factory=dict)
-    """`{"conditions": [...]}`: conditions that must hold at the end; their keys are in `keys.GOAL_FIELDS`."""
+    """`{"conditions": [...]}`: conditions at the end; their keys are in `episode_json.fields.GOAL_FIELDS`."""
     settle: dict[str, Any] | None = None
     """`{"frame_start", "frame_end", "max_change"}`, or None if the episode ended before settling."""
     events: list[dict[str, Any]] = field(default_factory=list)
@@ -228,6 +231,21 @@ def _path_error(path: str | Path, what: str) -> RecordingError:
         "DATA/episodes/0000000/0000000003. Name one, or read a data set by unlatch.open_dataset(DATA).",
         path=str(path),
     )
+
+
+def content_problems(folder: Path, record: EpisodeRecord) -> Iterator[str]:
+    """Yields what `episode.json` in a folder states that `read_episode` does not return, where it is wrong.
+
+    Raises:
+        FormatVersionError, RecordingError: See `read_episode`.
+    """
+    head = {key: value for key, value in _read_content(folder)[1].items() if key not in _FIELDS}
+    fields = {key: EPISODE_FIELDS[key] for key in ("format", "format_version", "state")}
+    yield from kind_problems(head, fields, "", complete=True)
+    about = {"bytes": (folder / STATE_FILE).stat().st_size, "n_actions": record.n_actions}
+    for key, value in about.items():
+        if head["state"].get(key) != value:
+            yield f"state.{key} is {head['state'].get(key)!r} in the record, its arrays have {value}."
 
 
 def _read_content(folder: Path) -> tuple[EpisodeRecord, dict[str, Any]]:

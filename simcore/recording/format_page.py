@@ -6,49 +6,36 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from unlatch.simcore.recording.check import not_compared
 from unlatch.simcore.recording.codes import FAILURE_CODES
 from unlatch.simcore.recording.episode import FORMAT_VERSION
-from unlatch.simcore.recording.keys import (
-    ACTION,
+from unlatch.simcore.recording.episode_json.fields import (
+    APPLIED_FIELDS,
+    EPISODE_FIELDS,
+    EVENT_FIELDS,
     GOAL_FIELDS,
     GOAL_RESULT_FIELDS,
-    INTERVAL,
-    KEYS,
+    INSTANCE_FIELDS,
+    LAYOUT_FIELDS,
+    PLACE_FIELDS,
+    PLAN_FIELDS,
+    PREPLAN_FIELDS,
+    REFUSAL_FIELDS,
+    RULE_FIELDS,
     SETTLE_FIELDS,
     SKILL_FIELDS,
-    STATE,
-    KeySpec,
+    VIOLATION_FIELDS,
 )
+from unlatch.simcore.recording.episode_json.structure import Table, describe_kind
+from unlatch.simcore.recording.keys import ACTION, INTERVAL, KEYS, STATE, KeySpec
 
-_EPISODE_FIELDS = {
-    "format, format_version": "`unlatch-episode` and the version of this page.",
-    "number, seed": "Episode number, from 0, and the seed of all its random streams.",
-    "success, code, evidence": "The verdict: `success` is true or false. If false, `code` is a failure code, and "
-    "`evidence` has the numbers behind it. That of an `error` has the `traceback`, and in `made_with` the code that "
-    "made it. `packages`: by name of the top-level module, of Unlatch, the plugins and the policy, the `version` and "
-    "the `sha256` of all Python files together. `files`: the SHA-256 of other files in the traceback, by path; empty "
-    "if the file was changed during the run.",
-    "language": "Phrasings of the instruction. The first was drawn for this episode, from its stream `language`.",
-    "assets": "Hash of the content of every asset (robot or object), by name.",
-    "layout": "Values that the reset applied: poses, joint openness, start joints, drawn object parameters. If the "
-    "chain begins with `artpreplan`, also `preplan`: the layouts tried, the chosen one, its distance to the joint "
-    "limits [rad], and for each failed layout the index of the skill (-1: the layout itself), its code and message.",
-    "applied": "Randomization; empty if nothing varied. `views` and `rules` as configured. `firings`: lists of the "
-    "step (0: the reset, then one per control step), the index of the rule in `rules`, and the values that it wrote. "
-    "`sensors` and `visuals`, if there are such rules: the `rules` and `firings` that draw from the stream of "
-    "that name.",
-    "skills": "One entry per skill, see below.",
-    "goal": "`conditions`: the list of conditions at the end, see below.",
-    "settle": "The time at the end in which the scene must stand still, see below; null if the episode ended earlier.",
-    "events": "Other events, in order of time.",
-    "timings_ms": "Wall time of preplan, plan, reset, execute and write [ms]. If you make the same episode again, "
-    "only these times differ, and those of the planner (`plan.timings_ms` of each entry of `skills`).",
-    "sha256": "Checksum of all other keys. Readers refuse a file that was changed.",
-    "state": "File name, SHA-256, size and number of actions of `state.npz`.",
-}
+_EPISODE_TITLE = """## episode.json
+
+Where a record may lack a key, its meaning begins with `Optional` or `Only`. A record has no other keys than these."""
 
 _GOAL_RESULT_TITLE = """### Further keys of `goal`
 
@@ -144,21 +131,43 @@ statement that differs, with its key, the recorded and the expected value:
   the force of the grip;
 - the conditions of the goal, the time and the tolerances of settling, and the time limit.
 
+Integers, texts and numbers must be equal. Only where the data set was made on another machine or with other versions,
+numbers may differ by 1e-9, because their last digits do.
+
+A record has the keys and arrays of this page and no others. Which of the optional ones it has follows from the
+configuration: `actions.push` is only in records of a set in which parts are nudged. A key or array too many is a
+problem, and so is one that is missing, a value of another type, and rows of another size.
+
 It computes every verdict again from the derived values and the recorded states, with other code than the
-judge of an episode. It also compares arrays with each other where no physics is
-needed: time with the rate of frames, poses of hands, targets and keypoints with the joints, the first state with the
-layout, the largest speeds and forces of a row with other values of that row.
+judge of an episode. It also compares values with each other where no physics is needed:
+
+- time with the rate of frames, poses of hands, targets and keypoints with the joints, the first state with the layout,
+  the largest speeds and forces of a row with other values of that row;
+- the labels of the planner with the actions where nothing disturbs the arm;
+- `frame_start` and `frame_end` of skills, the time of settling and the events of a takeover with what each arm did in
+  each frame (`skills.phase`, `skills.command_index`);
+- `validity`, the first violation of a skill, and the frame and time of a failure with the forces, speeds and times.
 
 **`unlatch check DATA replay=true`** also simulates every episode again. Layout and randomization are drawn anew, and
-only the actions are those of the record. Every array of the world must be the same, in the type of the record. On
-another machine, or with other versions, a replay may differ; the messages then name what is different.
+only the actions are those of the record. A judge follows the simulation and begins and ends each skill at the recorded
+frames. Every array of the world and of the judge must be the same, in the type of the record, and so must the
+randomization, first violations, contacts without force, and the evidence of a collision, an overload, an overspeed or a
+timeout. On another machine, or with other versions, a replay may differ; the messages then name what is different.
 
-Some things are read from the record, because only the planner or the policy decides them: the actions; when a skill
-began and ended, in which strategy and, after a search for a layout, with which arm; which of the drawn layouts a
-search chose. If an object or a skill is not installed, its episodes are a problem of their own, and they are judged
-by what they state themselves. Conditions `inside` and `on` of older records have no `outline`: if no condition of a
-record has one, all are judged by `bounds`.
+Each record is checked on its own. Whatever is wrong with one is a problem of that record, with its number, and the
+others are checked all the same.
 
+Some things are read from the record, because only the planner or the policy decides them: the actions; in which
+strategy a skill was carried out and, after a search for a layout, with which arm; which of the drawn layouts a
+search chose; whether a policy acted before the planner. If an object or a skill is not installed, its episodes are a
+problem of their own, and they are judged by what they state themselves. Conditions `inside` and `on` of older records
+have no `outline`: if no condition of a record has one, all are judged by `bounds`.
+
+### What it does not compare
+
+`unlatch check` ends with this list. The types of these values are checked all the same.
+
+{{LISTS}}
 ### What it cannot prove
 
 - It takes `dataset.json` as true. Whoever changes the configuration and makes records that fit it has made another data
@@ -166,14 +175,15 @@ record has one, all are judged by `bounds`.
   data set that nobody can exchange, publish the SHA-256 of its files elsewhere.
 - Without `replay=true`, measured arrays can be changed so that they fit each other: forces, efforts, speeds, or the
   position of a part together with its keypoints. The values that a randomization wrote are not drawn again then.
+- When one command of a skill follows another, if `skills.phase` and `skills.command_index` fit each other.
 - Who made the actions: a record whose actions reach the goal by the rules is a success, whatever its plan, its labels
   and its header say of their origin.
 - That no episode was left out: which numbers were asked for is not recorded.
-- Why an attempt was stopped, if arrays do not show it. The codes of planning, `grasp_missed`, `slipped` and `error`
-  are only refused where every rule of success holds at the end; `motion_blocked` is always believed.
+- Why an attempt was stopped, if arrays do not show it. The codes of planning, `motion_blocked`, `grasp_missed` and
+  `slipped` are refused where no skill runs or begins at the end, and all but `motion_blocked`, and `error`, where every
+  rule of success holds there.
 - Whether a plugin's own `unmet_condition` was met: a recorded `not_reached` of such a skill is believed where no other
   rule is broken.
-- Plans, refused strategies, messages, evidence, first violations, events and times are not compared.
 """
 
 
@@ -187,20 +197,40 @@ def record_format_page() -> str:
     ):
         parts.append(f"### {title}\n\n" + _key_table([spec for spec in KEYS if spec.kind == kind]))
     for title, fields in (
-        ("## episode.json", _EPISODE_FIELDS),
+        (_EPISODE_TITLE, EPISODE_FIELDS),
+        ("### `layout`", LAYOUT_FIELDS),
+        ("### Each object of `layout.instances`", INSTANCE_FIELDS),
+        ("### Each object of `layout.objects`", PLACE_FIELDS),
+        ("### `layout.preplan`", PREPLAN_FIELDS),
+        ("### `applied`", APPLIED_FIELDS),
+        ("### Each entry of `rules` in `applied`", RULE_FIELDS),
         ("### Each entry of `skills`", SKILL_FIELDS),
+        ("### `plan` of an entry of `skills`", PLAN_FIELDS),
+        ("### Each entry of `refused` of an entry of `skills`", REFUSAL_FIELDS),
+        ("### `first_violation` of an entry of `skills`", VIOLATION_FIELDS),
         ("### Each entry of `goal.conditions`", GOAL_FIELDS),
         (_GOAL_RESULT_TITLE, GOAL_RESULT_FIELDS),
         ("### `settle`", SETTLE_FIELDS),
+        ("### Each entry of `events`", EVENT_FIELDS),
     ):
-        parts.append(f"{title}\n\n{_meaning_table(fields, 'Key')}")
+        parts.append(f"{title}\n\n{_field_table(fields)}")
     parts.append(
         "## Failure codes\n\nIf an attempt violates several conditions, the code is that of the first violation. "
         "If two happen in one frame, the code is the one that comes first in this table.\n"
     )
-    parts.append(_meaning_table(FAILURE_CODES, "Code"))
-    parts.append(_PROOF)
+    parts.append(_table(("Code", "Meaning"), [(f"`{code}`", meaning) for code, meaning in FAILURE_CODES.items()]))
+    parts.append(_PROOF.replace("{{LISTS}}", _describe_not_compared()))
     return "\n".join(parts)
+
+
+def _describe_not_compared() -> str:
+    lines = []
+    for reason, places in not_compared(replay=False).items():
+        words = textwrap.wrap(
+            f"- {reason}: {', '.join(f'`{place}`' for place in places)};", 118, subsequent_indent="  "
+        )
+        lines += words
+    return "\n".join(lines).removesuffix(";") + ".\n"
 
 
 def _key_table(specs: list[KeySpec]) -> str:
@@ -212,9 +242,9 @@ def _key_table(specs: list[KeySpec]) -> str:
     return _table(("Key", "Row shape", "Type", "Unit", "Meaning"), rows)
 
 
-def _meaning_table(meanings: dict[str, str], title: str) -> str:
-    quoted = {", ".join(f"`{word}`" for word in key.split(", ")): meaning for key, meaning in meanings.items()}
-    return _table((title, "Meaning"), quoted.items())
+def _field_table(fields: Table) -> str:
+    rows = [(f"`{key}`", describe_kind(field.kind), field.meaning) for key, field in fields.items()]
+    return _table(("Key", "Type", "Meaning"), rows)
 
 
 def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

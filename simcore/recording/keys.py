@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
+
+from unlatch.simcore.recording.episode_json.structure import PLANNER, RECORD, SIMULATION
 
 Array = np.ndarray
 
@@ -26,9 +28,30 @@ _KINDS = {
     "speeds": INTERVAL,
 }
 """Kind of a key by its first word."""
+_SOURCES = {
+    **dict.fromkeys(("actions", "labels"), PLANNER),
+    **dict.fromkeys(("keypoints", "skills", "time", "validity"), RECORD),
+}
+"""What determines the values of a key, by its first word."""
 _EFFORTS_MEAN = ".joint_efforts_mean"
 """Ending of keys of robots that are not states."""
 _NAME = r"[A-Za-z0-9_-]+"
+
+FINGER_JOINTS = "arms with finger joints"
+FREE_OBJECTS = "free objects"
+JUDGED_OBJECTS = "objects whose contacts are judged"
+REGIONS = "regions"
+SENSORS = "sensors"
+SEVERAL_ARMS = "several arms"
+HOLDS = "holds"
+PUSHES = "pushes"
+LABELS = "labels"
+
+Names = Mapping[str, str | int]
+"""One name for each placeholder of a pattern, and the sizes of rows by their letters: `{"robot": "panda", "n": 7}`."""
+ArrayNames = Mapping[str, Sequence[Names]]
+"""The names of an episode by group. The group of a pattern is its `only`, or else its placeholders, such as
+`robot arm`. The group of a pattern without placeholders, "", has one entry without names."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +71,35 @@ class KeySpec:
 
     Arrays that drive a world, that a world is set to, or by which an episode is judged have 64 bits. Other floats have
     32 bits."""
-    required: bool = True
-    """Whether every record has this key for every robot arm and object."""
+    only: str = ""
+    """For which of the names in its pattern a record has the key: a group of `ArrayNames`; empty: for all."""
+    is_added: bool = False
+    """Whether records of earlier versions lack it: a record may lack all such keys, but not some of them."""
+
+    @property
+    def required(self) -> bool:
+        """Whether every record has this key for every robot arm and object."""
+        return not self.only
 
     @property
     def kind(self) -> str | None:
         """`STATE`, `ACTION` or `INTERVAL`; sets the number of rows."""
         return kind_of(self.pattern)
+
+    @property
+    def source(self) -> str:
+        """What determines its values: `RECORD`, `PLANNER` or `SIMULATION`, see `structure`."""
+        return _SOURCES.get(self.pattern.partition(".")[0], SIMULATION)
+
+    @cached_property
+    def group(self) -> str:
+        """The group of `ArrayNames` whose names stand in the pattern."""
+        return self.only or " ".join(re.findall(r"<(\w+)>", self.pattern))
+
+    def keys(self, names: ArrayNames) -> Iterator[tuple[str, Names]]:
+        """Yields each key of this pattern in an episode, with the names in it."""
+        for found in names.get(self.group, ()):
+            yield re.sub(r"<(\w+)>", r"{\1}", self.pattern).format(**found), found
 
     @cached_property
     def regex(self) -> re.Pattern[str]:
@@ -129,8 +174,15 @@ KEYS: tuple[KeySpec, ...] = (
     KeySpec(f"{_ARM}.ee_quat_xyzw", (4,), "-", "Orientation of the ee link, world frame.", dtype=_SINGLE),
     KeySpec(f"{_ARM}.tcp_position", (3,), "m", "The point between the fingertips, world frame.", dtype=_SINGLE),
     KeySpec(f"{_ARM}.tcp_quat_xyzw", (4,), "-", "Orientation of the tcp frame, world frame.", dtype=_SINGLE),
-    KeySpec(f"{_ARM}.gripper_joint_positions", ("k",), "m or rad", _FINGERS, required=False),
-    KeySpec(f"{_ARM}.gripper_joint_velocities", ("k",), "m/s or rad/s", _FINGER_SPEEDS, dtype=_SINGLE, required=False),
+    KeySpec(f"{_ARM}.gripper_joint_positions", ("k",), "m or rad", _FINGERS, only=FINGER_JOINTS),
+    KeySpec(
+        f"{_ARM}.gripper_joint_velocities",
+        ("k",),
+        "m/s or rad/s",
+        _FINGER_SPEEDS,
+        dtype=_SINGLE,
+        only=FINGER_JOINTS,
+    ),
     KeySpec(f"{_ARM}.gripper_opening", (1,), "m", "Distance between the finger pads.", dtype=_SINGLE),
     KeySpec(f"{_ARM}.gripper_target", (1,), "m", "Last commanded distance between the finger pads."),
     KeySpec("objects.<object>.root_position", (3,), "m", "Origin of the object's root link, world frame."),
@@ -149,7 +201,7 @@ KEYS: tuple[KeySpec, ...] = (
         "m/s",
         "Only for free objects: velocity of the origin of the root link, world frame.",
         dtype=_SINGLE,
-        required=False,
+        only=FREE_OBJECTS,
     ),
     KeySpec(
         "objects.<object>.root_angular_velocity",
@@ -157,7 +209,7 @@ KEYS: tuple[KeySpec, ...] = (
         "rad/s",
         "Only for free objects: angular velocity of the root link, world frame.",
         dtype=_SINGLE,
-        required=False,
+        only=FREE_OBJECTS,
     ),
     KeySpec(
         "keypoints.<object>.<part>.<keypoint>", (3,), "m", "A keypoint of the annotation, world frame.", dtype=_SINGLE
@@ -167,21 +219,21 @@ KEYS: tuple[KeySpec, ...] = (
         (3,),
         "m",
         "Only for regions that the goal or a skill names: middle of the floor of a region, world frame.",
-        required=False,
+        only=REGIONS,
     ),
     KeySpec(
         "regions.<object>.<region>.quat_xyzw",
         (4,),
         "-",
         "Only for regions that the goal or a skill names: orientation of a region, z up, world frame.",
-        required=False,
+        only=REGIONS,
     ),
-    KeySpec("sensors.<sensor>.<value>", None, "-", "A value of a sensor (see sensors.md).", required=False),
+    KeySpec("sensors.<sensor>.<value>", None, "-", "A value of a sensor (see sensors.md).", only=SENSORS),
     KeySpec("skills.index", (), "-", _SKILL_INDEX, dtype="int64"),
     KeySpec("skills.command_index", (), "-", "Index of the command in the command list of that skill.", dtype="int64"),
     KeySpec("skills.phase", (), "-", f"Phase of the arm: {_PHASES}", dtype="int64"),
     *(
-        KeySpec(f"skills.<arm>.{name}", (), "-", f"{_SEVERAL_ARMS}: {meaning}", dtype="int64", required=False)
+        KeySpec(f"skills.<arm>.{name}", (), "-", f"{_SEVERAL_ARMS}: {meaning}", dtype="int64", only=SEVERAL_ARMS)
         for name, meaning in _ARM_SKILL_COUNTERS.items()
     ),
     KeySpec("validity.collision_valid", (), "-", "False from the first forbidden contact on.", dtype="bool"),
@@ -209,26 +261,26 @@ KEYS: tuple[KeySpec, ...] = (
     KeySpec(f"{_ARM_ACTION}.gripper_target", (1,), "m", "Distance between the finger pads to reach."),
     KeySpec(
         "actions.hold",
-        None,
+        ("j",),
         "-",
         "One value per object joint: 1 while the joint is held, by its own friction only.",
-        required=False,
+        only=HOLDS,
     ),
     KeySpec(
         "actions.push",
-        None,
+        ("j",),
         "N m or N",
         "Only where parts are nudged: one value per object joint, the effort on it from outside.",
-        required=False,
+        only=PUSHES,
     ),
-    KeySpec(f"{_ARM_LABEL}.joint_targets", ("n",), "rad", f"{_LABEL} `joint_targets`.", required=False),
+    KeySpec(f"{_ARM_LABEL}.joint_targets", ("n",), "rad", f"{_LABEL} `joint_targets`.", only=LABELS),
     KeySpec(
         f"{_ARM_LABEL}.ee_target_position",
         (3,),
         "m",
         f"{_LABEL} `ee_target_position`, world frame.",
         dtype=_SINGLE,
-        required=False,
+        only=LABELS,
     ),
     KeySpec(
         f"{_ARM_LABEL}.ee_target_quat_xyzw",
@@ -236,23 +288,23 @@ KEYS: tuple[KeySpec, ...] = (
         "-",
         f"{_LABEL} `ee_target_quat_xyzw`, world frame.",
         dtype=_SINGLE,
-        required=False,
+        only=LABELS,
     ),
-    KeySpec(f"{_ARM_LABEL}.gripper_target", (1,), "m", f"{_LABEL} `gripper_target`.", required=False),
+    KeySpec(f"{_ARM_LABEL}.gripper_target", (1,), "m", f"{_LABEL} `gripper_target`.", only=LABELS),
     KeySpec(
         f"{_ARM_LABEL}.valid",
         (),
         "-",
         "Whether the labels of this row are the planner's; false where a policy acts and the planner gave no label.",
         dtype="bool",
-        required=False,
+        only=LABELS,
     ),
     *_force_specs(f"{_ARM_VIEW}.fingers_link", "Fingers on the moving part"),
     *_force_specs(f"{_ARM_VIEW}.fingers_base", "Fingers on the object's body"),
     *_force_specs(f"{_ARM_VIEW}.forbid_collision", "Arm links on any link of the object"),
     *_force_specs("<robot>.environment", "Robot on floor, furniture, other objects and itself"),
     *(
-        replace(spec, required=False)
+        replace(spec, only=JUDGED_OBJECTS)
         for view, meaning in _OBJECT_VIEWS.items()
         for spec in _force_specs(f"<object>.{view}", meaning, lasting=True)
     ),
@@ -270,108 +322,6 @@ KEYS: tuple[KeySpec, ...] = (
     KeySpec("speeds.<body>.max", (), "rad/s or m/s", "Largest joint speed of a robot or object in a physics step."),
 )
 """Every key of `state.npz`, in the order of the page."""
-
-SKILL_FIELDS: dict[str, str] = {
-    "name": "Name of the skill in the catalog.",
-    "arm": "Only for robots with several arms: the arm that acts.",
-    "stage": "Only with `arm`: the stage of the chain. Skills of one stage run at the same time.",
-    "entry": "Only with `arm` or `attempt`: index of the skill in the configured chain.",
-    "attempt": "Only with `replan`, nudges or a takeover: 0 for the first attempt at this `entry`, "
-    "1 for the next one, and so on.",
-    "broken_off": "Only with `arm` or `attempt`: whether the skill was stopped early, because another arm's skill "
-    "failed or because it is attempted again.",
-    "code": "Only with `attempt`: why this attempt was broken off and another one follows: a failure code; "
-    "`part_moved` if the part was not where the plan has it, before contact; `taken_over` if a policy acted.",
-    "message": "Only with `code`: the same in words.",
-    "object": "Name of the object that the skill acts on; null if the skill moves nothing.",
-    "part": "Name of the part in its annotation; null if the skill carries the whole object.",
-    "conditions": "Optional; what must hold of free objects at `frame_end`: entries as in `goal.conditions`. "
-    "`lifted` counts from `frame_start`.",
-    "link": "Optional; link of the object that the fingers may touch, if it is not the link of the part.",
-    "holds": "Optional; true if the skill holds the object still for other arms. A finger touches the link in every "
-    "row of phase 8 (hold) of this arm. The parts of skills that run at the same time move only in these rows.",
-    "goes_home": "Optional; true if the skill moves its arm to its home. At `frame_end`, each joint is within 0.03 rad "
-    "or m of where it was at state 0, and its speed is at most 0.05 rad/s or m/s.",
-    "language": "Optional; phrasings of the instruction for this skill. The first was drawn for this episode.",
-    "joint": "Name of the part's joint.",
-    "joint_index": "Column of the joint in `objects.<object>.joint_positions`.",
-    "strategy": "Optional; name of the strategy that the plan uses.",
-    "refused": "Optional; strategies without a plan: `strategy`, `code` and `message` of each.",
-    "success_mode": "`abs`, `normal`, `zero`, `dis_to_init` or `fraction`; null if the skill moves nothing.",
-    "success_threshold": "Threshold of `success_mode` [rad, m or share].",
-    "s0": "Position of the joint when the skill began, at its first `attempt` [rad or m].",
-    "s_end": "Position of the joint at `frame_end` [rad or m].",
-    "s_closed": "Position of the joint when closed [rad or m].",
-    "s_open": "Position of the joint when open [rad or m].",
-    "frame_start": "Number of the state at which the skill began; null if it never began. Its first action has the "
-    "same row number.",
-    "frame_end": "Number of the state at which the skill ended. Its last action has the row number before.",
-    "collision_valid_enabled": "Whether a forbidden contact fails the skill.",
-    "process_valid_enabled": "Whether overspeed fails the skill.",
-    "contact_force_threshold_n": "Force above which a forbidden contact counts [N].",
-    "scene_force_threshold_n": "Optional; how much more than at rest an object may bear from furniture and other "
-    "objects for longer than 20 ms [N]. Without it, any force.",
-    "finger_force_limit_n": "Largest force that a finger of the arm may bear for longer than 20 ms [N].",
-    "first_violation": "`{view, pair, force_n, physics_step, time_s}` of the first forbidden contact, or null.",
-    "success": "Whether the skill succeeded, as it reported at its end.",
-    "zero_force_contacts": "Optional; number of forbidden contact points without force. The verdict ignores them.",
-    "grip_force_n": "Optional; force with which the hand grips [N], chosen for the part that is hardest to move in the "
-    "episode, between `least_force_n` and `grip_force_n` of the gripper.",
-    "press_force_n": "Optional; force with which closed fingertips press on the face of a part that they drag by "
-    "friction [N].",
-    "plan": "Optional; the plan: keyframes, residuals, counts, times. If there is no plan: the diagnosis.",
-    "finger_contact_required": "Whether the fingers must touch the part while it moves.",
-}
-"""Keys of each entry of `skills` in `episode.json`."""
-
-GOAL_FIELDS: dict[str, str] = {
-    "object": "Name of the object.",
-    "part": "Only for a joint: name of the part in its annotation.",
-    "joint_index": "Only for a joint: column of the part's joint in `objects.<object>.joint_positions`.",
-    "kind": "`moved`: abs(s - s0) >= value; `moved_fraction`: abs(s - s0) / abs(open - closed) >= value; "
-    "`open_fraction`: (s - closed) / (open - closed) >= value; "
-    "`within_closed`: abs(s - closed) <= value. Of a free object: `inside`: its outline lies in a region, up to "
-    "value to the sides and below, and its middle (below a ceiling: its top) below the height of the region; `on`: its "
-    "lowest point is within value of the floor of a region, and its middle is over that floor; `upright`: its up axis "
-    "is within value of the vertical; `lifted`: it is at least value higher than at the start.",
-    "value": "Threshold [rad, m or share].",
-    "of": "Only `inside` and `on`: the object that has the region; null: the table, at height 0.",
-    "region": "Only `inside` and `on`: name of the region.",
-    "size": "Only `inside` and `on`: (3,) size of the region along its axes [m]; null: without bounds.",
-    "open_above": "Only `inside` and `on`: whether nothing covers the region.",
-    "bounds": "Only `inside` and `on`: (2, 3) lower and upper corner of the free object, root frame [m]. Their "
-    "middle is the middle of the object.",
-    "outline": "Optional; only `inside` and `on`: (N, 4) centre and radius of balls, root frame [m]; a corner has "
-    "radius 0. Their convex hull is the outline of the free object. N is at most 56. Older records lack the key: "
-    "there, the outline is the box `bounds`.",
-    "up_axis": "Only `upright`: (3,) direction that points up when the object is upright, root frame.",
-    "s_closed": "Optional; position of the joint when closed. Default: that of the skill on the same joint.",
-    "s_open": "Optional; position of the joint when open. Default: that of the skill on the same joint.",
-}
-"""Keys of each entry of `goal.conditions` in `episode.json`."""
-
-GOAL_RESULT_FIELDS: dict[str, str] = {
-    "reached": "Whether the goal was reached: the joints were where they should be and stayed for `hold_frames`. "
-    "Forbidden contacts, forces, speeds and missing contact of the fingers do not matter. `success` is false if one of "
-    "them broke a rule; `code` and `evidence` then name the first.",
-    "reached_frame": "Number of the state in which the goal had first held for `hold_frames`; null if never.",
-    "hold_frames": "Number of frames for which the goal must hold (`task.settle_s`).",
-    "chain_length": "Number of skills of the chain. All must have begun.",
-    "chain_motions": "Number of those that move a part. Without it, the share of the asked motion is not known.",
-    "max_changes": "By `<object>.<joint_index>`: largest change of a joint in that time that counts as standing still "
-    "[rad or m].",
-}
-"""Further keys of `goal` in `episode.json` of a policy's episode that went on after broken rules."""
-
-SETTLE_FIELDS: dict[str, str] = {
-    "frame_start": "Number of the state at which settling began, after the last command.",
-    "frame_end": "Number of the state at which settling ended: the last of the episode.",
-    "max_change": "A joint stands still if its position changes by at most this much during settling [rad or m]. "
-    "Applies to joints that skills act on.",
-    "max_changes": "Optional; the same for single joints, by `<object>.<joint_index>`, and for the position of free "
-    "objects [m], by `<object>.root`. It replaces `max_change` for these.",
-}
-"""Keys of `settle` in `episode.json`."""
 
 
 def is_name(text: str) -> bool:

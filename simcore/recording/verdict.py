@@ -133,7 +133,7 @@ def contradicts_success(record: EpisodeRecord, criteria: Criteria) -> bool:
     Raises:
         RecordingError: The record lacks what a judgement needs.
     """
-    if record.code not in ABORT_CODES - {AMBIGUOUS_ABORT} or not record.arrays:
+    if record.code not in ABORT_CODES - {AMBIGUOUS_ABORT} or not record.arrays or not criteria.success_settle:
         return False
     claimed = replace(record, success=True, code=None, settle=dict(criteria.success_settle))
     return recompute_success(claimed, criteria).success

@@ -18,6 +18,7 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.observed.object_geometry import movable_joints
 from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.solver.kinematics import ChainJoint, Kinematics
+from unlatch.workflows.checks.actor import Actor, takeover_frame
 from unlatch.workflows.checks.arm_frames import base_of, kinematics_of
 from unlatch.workflows.checks.randomized_values import POSES, randomizes
 from unlatch.workflows.episode.scene import REST_MOVED_M, REST_TURNED_RAD
@@ -35,13 +36,19 @@ _FORCES = (("force_mean_n", "force_max_n"), ("force_sustained_n", "force_max_n")
 
 
 def identity_problems(
-    cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], layout: Mapping[str, Any], record: EpisodeRecord
+    cfg: EpisodeCfg,
+    assets: Mapping[str, ObjectAsset],
+    layout: Mapping[str, Any],
+    record: EpisodeRecord,
+    actor: Actor,
 ) -> Iterator[str]:
     """Yields the arrays that contradict others: each with its first such frame, the recorded and the expected value.
 
-    - `time` counts frames of `world.record_hz`; `skills.index` counts the entries of `skills` that have begun.
+    - `time` counts frames of `world.record_hz`; `skills.index` counts the entries of `skills` that have begun. A first
+      violation has the time of its physics step.
     - The poses of ee and tcp, and those of the targets, follow from the joints of the arm; the opening of the gripper
       from its joints. The gripper's target of a state is that of the action before it.
+    - Labels are the executed targets where the planner moves an arm without a disturbance.
     - Keypoints follow from the joints of the object and the pose of its root.
     - The first state is that of the layout.
     - No speed at the end of a row is above the largest speed of the row. No mean and no sustained force is above the
@@ -52,26 +59,35 @@ def identity_problems(
         assets: The episode's objects by name.
         layout: The layout that was drawn for the episode, as `Layout.to_dict` gives it.
         record: The record; its arrays have the right shapes.
+        actor: What moves the arms.
     """
     if record.code in ("diverged", "error"):
         return  # their arrays may hold values that are not finite, and may end in the middle of a frame
     arrays = record.arrays
     frames = np.arange(record.n_actions + 1)
-    yield from _differing("time", arrays["time"], frames / cfg.world.record_hz, why="the rate of frames")
+    dt = 1.0 / cfg.world.physics_hz
+    times = frames * cfg.world.steps_per_frame * dt
+    yield from _differing("time", arrays["time"], times, why="the rate of frames", tolerance=0.0)
+    for number, entry in enumerate(record.skills):
+        hit = entry["first_violation"]
+        if hit is not None and hit["time_s"] != hit["physics_step"] * dt:
+            yield (
+                f"skills[{number}].first_violation.time_s is {hit['time_s']} in the record, expected "
+                f"{hit['physics_step'] * dt} from its physics_step."
+            )
     starts = sorted(entry["frame_start"] for entry in record.skills if isinstance(entry.get("frame_start"), int))
     current = np.searchsorted(starts, frames) - 1  # a skill is the current one from the state after its first
     yield from _differing("skills.index", arrays["skills.index"], current, why="frame_start of the skills")
     for arm in cfg.robot.arms:
-        yield from _arm_problems(cfg, arm, record)
-        if "q_home" in layout:  # else a rule has moved the arms
-            key = f"robots.{cfg.robot.name}.{arm.name}.joint_positions"
-            yield from _differing(key, arrays[key][:1], [layout["q_home"][arm.name]], why="the layout")
+        yield from _arm_problems(cfg, arm, record, actor)
+        key = f"robots.{cfg.robot.name}.{arm.name}.joint_positions"
+        yield from _differing(key, arrays[key][:1], [record.layout["q_home"][arm.name]], why="the layout")
     for name, asset in assets.items():
         yield from _object_problems(cfg, name, asset, layout["objects"][name], record)
     yield from _range_problems(record)
 
 
-def _arm_problems(cfg: EpisodeCfg, arm: ArmCfg, record: EpisodeRecord) -> Iterator[str]:
+def _arm_problems(cfg: EpisodeCfg, arm: ArmCfg, record: EpisodeRecord, actor: Actor) -> Iterator[str]:
     arrays, key = record.arrays, f"robots.{cfg.robot.name}.{arm.name}"
     kinematics = kinematics_of(cfg.robot, arm)
     q, ee, tcp = arrays[f"{key}.joint_positions"], f"{key}.ee", f"{key}.tcp"
@@ -94,9 +110,29 @@ def _arm_problems(cfg: EpisodeCfg, arm: ArmCfg, record: EpisodeRecord) -> Iterat
         if targets is not None and len(targets):
             reached = kinematics.fk_batch(targets)
             yield from _pose_problems(arrays, f"{prefix}.ee_target", reached, T_world_base, why="joint_targets")
+    yield from _label_problems(cfg, arm, record, actor)
     if record.n_actions:
         states, actions = f"{key}.gripper_target", f"actions.{cfg.robot.name}.{arm.name}.gripper_target"
-        yield from _differing(states, arrays[states][1:], arrays[actions], why=f"'{actions}'", first=1)
+        yield from _differing(states, arrays[states][1:], arrays[actions], why=f"'{actions}'", tolerance=0.0, first=1)
+
+
+def _label_problems(cfg: EpisodeCfg, arm: ArmCfg, record: EpisodeRecord, actor: Actor) -> Iterator[str]:
+    """Yields labels that are not the executed targets, in rows in which the planner moved the arm or gave no label.
+
+    A disturbance moves the arm away from the labels, but not its fingers.
+    """
+    arrays, labels = record.arrays, f"labels.{cfg.robot.name}.{arm.name}"
+    valid = arrays.get(f"{labels}.valid")
+    if valid is None:
+        return
+    begun = min((entry["frame_start"] for entry in record.skills), default=0)
+    yield from _differing(f"{labels}.valid", valid[:begun], np.ones(begun), why="the frames before the first skill")
+    planned = np.arange(len(valid)) >= (0 if actor is Actor.planner else takeover_frame(record))
+    undisturbed = ~valid if cfg.disturb.moves_targets else planned | ~valid
+    for name, rows in (("gripper_target", planned | ~valid), ("joint_targets", undisturbed)):
+        key = f"actions.{cfg.robot.name}.{arm.name}.{name}"
+        executed = np.where(rows[:, None], arrays[key], arrays[f"{labels}.{name}"])
+        yield from _differing(f"{labels}.{name}", arrays[f"{labels}.{name}"], executed, why=f"'{key}'", tolerance=0.0)
 
 
 def _pose_problems(

@@ -13,18 +13,26 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.library import choose_instance, load_instance
 from unlatch.simcore.errors import SimCoreError
 from unlatch.simcore.lru_cache import LRUCache
-from unlatch.simcore.recording.criteria import CompleteMap, Criteria
+from unlatch.simcore.recording.check import unexpected_arrays
+from unlatch.simcore.recording.criteria import ABSENT, POSSIBLE, RECORDED, TOLERANCE, Criteria, undetermined
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.episode_json.fields import APPLIED_FIELDS, TIMING_FIELDS
 from unlatch.simcore.rng import EpisodeStreams, episode_seed
 from unlatch.tasks.language import phrasing_draws, task_language
+from unlatch.workflows.checks.actor import find_actor
 from unlatch.workflows.checks.array_identities import identity_problems
+from unlatch.workflows.checks.expected_arrays import array_names
 from unlatch.workflows.checks.expected_goal import ExpectedGoal
 from unlatch.workflows.checks.expected_layout import ExpectedLayout
 from unlatch.workflows.checks.expected_skills import ExpectedSkills
+from unlatch.workflows.checks.skill_frames import frame_problems
 from unlatch.workflows.episode.assets import describe_instances, language_steps, pin_side, with_derived_task
+from unlatch.workflows.runs.header import describe_machine
 from unlatch.workflows.runs.recorded_config import config_of
 
+_MOST_ARRAYS = 6
+"""Most arrays of one record that are named where they do not fit the configuration."""
 _MOST_ASSETS = 32
 """Objects that are kept: data sets use the same object in many episodes."""
 
@@ -36,15 +44,17 @@ UNDERIVED = "its criteria cannot be derived"
 class CriteriaSource:
     """Derives the criteria of the episodes of one configuration."""
 
-    def __init__(self, cfg: EpisodeCfg, *, evaluation: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, cfg: EpisodeCfg, *, evaluation: Mapping[str, Any] | None = None, tolerance: float = 0.0) -> None:
         """Derives nothing yet.
 
         Args:
             cfg: The configuration of the episodes.
             evaluation: How a policy is judged, as `evaluate` of a data set's header has it; None: the episodes are
                 demonstrations.
+            tolerance: Largest difference of a derived float, absolute or relative.
         """
         self._cfg = cfg
+        self._tolerance = tolerance
         self._evaluation = evaluation
         self._assets: LRUCache[ObjectAsset] = LRUCache(_MOST_ASSETS)
 
@@ -57,7 +67,11 @@ class CriteriaSource:
                 installed.
         """
         evaluation = data_set.header.get("evaluate")
-        return cls(config_of(data_set), evaluation=evaluation if isinstance(evaluation, Mapping) else None)
+        return cls(
+            config_of(data_set),
+            evaluation=evaluation if isinstance(evaluation, Mapping) else None,
+            tolerance=TOLERANCE if describe_machine(data_set) else 0.0,
+        )
 
     def derive(self, record: EpisodeRecord) -> Criteria:
         """Returns what the record of an episode must state; what cannot be derived is one of its `problems`.
@@ -69,16 +83,20 @@ class CriteriaSource:
         """
         seed = episode_seed(self._cfg.seed, record.number)
         statements: dict[str, Any] = {"seed": seed}
+        if not record.arrays:
+            statements |= _unbegun_statements(record)
         if not (record.assets or record.arrays):
             return Criteria(statements)  # the worker was lost, or the object could not be loaded
         rng = EpisodeStreams(seed)["layout"]
         try:
             assets = self._load_assets(record, rng)
-            statements["assets"] = CompleteMap({name: asset.content_hash for name, asset in assets.items()})
-            statements["layout"] = {"instances": CompleteMap(describe_instances(self._cfg, assets))}
-            if not record.arrays:
-                return Criteria(statements)  # the task did not fit the object
-            return self._derive(with_derived_task(self._cfg, assets), assets, record, statements, rng)
+            statements["assets"] = {name: asset.content_hash for name, asset in assets.items()}
+            instances = describe_instances(self._cfg, assets)
+            if record.arrays:
+                return self._derive(with_derived_task(self._cfg, assets), assets, record, statements, instances, rng)
+            # the task did not fit the object, or its scene could not be built
+            statements["layout"] = {"instances": instances, "objects": POSSIBLE, "q_home": POSSIBLE}
+            return Criteria(statements, tolerance=self._tolerance)
         except SimCoreError as exc:
             return Criteria(statements, problems=(f"{UNDERIVED}: {exc.message}",))
 
@@ -98,34 +116,73 @@ class CriteriaSource:
         assets: Mapping[str, ObjectAsset],
         record: EpisodeRecord,
         statements: dict[str, Any],
+        instances: Mapping[str, Any],
         rng: np.random.Generator,
     ) -> Criteria:
+        actor = find_actor(record, is_evaluation=self._evaluation is not None)
+        arrays = list(unexpected_arrays(record, array_names(cfg, assets, record, actor)))
+        if len(arrays) > _MOST_ARRAYS:  # those of another robot, or of another object
+            arrays = [f"{arrays[0]} {len(arrays) - 1} more arrays do not fit the configuration either."]
+        if arrays:
+            return Criteria(statements, problems=tuple(arrays))
         layout = ExpectedLayout(cfg, assets, record, rng)
-        skills = ExpectedSkills(cfg, assets, record, seed=statements["seed"])
+        skills = ExpectedSkills(cfg, assets, record, seed=statements["seed"], actor=actor)
         problems = [*layout.problems(), *skills.order_problems()]
         placed = layout.statement()
-        statements["layout"] |= placed
+        statements["layout"] = {"instances": instances, **placed}
         statements["language"] = _language(cfg, assets, statements["seed"])
-        if not cfg.randomization.active:
-            statements["applied"] = CompleteMap()
-        entries = [{} for _ in record.skills] if problems else skills.entries()
-        goal = ExpectedGoal(cfg, assets, record, [entry for entry in entries if entry])
+        statements["applied"] = _applied(cfg)
+        of_search = {"preplan": RECORDED if "preplan" in placed else ABSENT}
+        # a record that is checked before it is written has no time of writing
+        statements["timings_ms"] = {**dict.fromkeys(TIMING_FIELDS, RECORDED), **of_search, "write": POSSIBLE}
+        entries = [] if problems else skills.entries()
+        goal = ExpectedGoal(cfg, assets, record, entries)
         rules = self._evaluation or {"success_when": "still", "end_at_violation": True}
-        statements |= {"skills": entries, "goal": goal.statement(goes_on=not rules.get("end_at_violation", True))}
+        statements |= {"skills": RECORDED if problems else entries}
+        statements |= {"goal": goal.statement(goes_on=not rules.get("end_at_violation", True))}
         settle = goal.settle()
         if record.success:
             statements["settle"] = settle
         elif record.settle is not None:  # a scene that did not settle may have ended before the time was over
-            statements["settle"] = {key: value for key, value in settle.items() if key != "frame_start"}
+            statements["settle"] = {**settle, "frame_start": RECORDED}
         return Criteria(
             success_settle=settle,
             statements=statements,
-            problems=(*problems, *skills.problems, *identity_problems(cfg, assets, placed, record)),
+            problems=(
+                *problems,
+                *skills.problems,
+                *identity_problems(cfg, assets, placed, record, actor),
+                *([] if problems else frame_problems(cfg, record, actor)),
+            ),
+            tolerance=self._tolerance,
             chain_length=len(cfg.skills),
             max_duration_s=cfg.task.max_duration_s,
             targets_rest=rules.get("success_when") == "still",
             own_conditions=tuple(skills.own_conditions()),
         )
+
+
+def _unbegun_statements(record: EpisodeRecord) -> dict[str, Any]:
+    """Returns what a record without arrays must state, also where its worker was lost before it had a layout."""
+    has_layout = bool(record.layout)
+    return {
+        "assets": dict.fromkeys(record.assets, RECORDED) if has_layout else {},
+        "layout": {"instances": {} if has_layout else ABSENT},
+        "skills": [],
+        "goal": {"conditions": [] if has_layout else ABSENT},
+        "settle": None,
+        "events": [],
+        **({} if record.assets else {"language": [], "applied": {}}),
+    }
+
+
+def _applied(cfg: EpisodeCfg) -> dict[str, Any]:
+    """Returns what `applied` must state; a simulation determines the rest."""
+    if not cfg.randomization.active:
+        return {}
+    recorded = cfg.randomization.recorded
+    source = recorded if isinstance(recorded, Mapping) else cfg.randomization.to_dict()
+    return {**undetermined(APPLIED_FIELDS), "views": source.get("views", []), "rules": RECORDED, "firings": RECORDED}
 
 
 def _language(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], seed: int) -> list[str]:

@@ -7,15 +7,14 @@ from typing import Any
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.simcore.recording.criteria import ABSENT, CompleteMap
+from unlatch.simcore.recording.criteria import undetermined
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.episode_json.fields import GOAL_RESULT_FIELDS
 from unlatch.simcore.recording.observed.object_geometry import movable_joints
 from unlatch.simcore.recording.success_rules import MAX_SETTLE_CHANGE_M, MAX_SETTLE_CHANGE_RAD, MAX_SETTLE_SHARE
 from unlatch.skills.holding import moves_part
 from unlatch.workflows.checks.expected_conditions import describe_conditions
 from unlatch.workflows.checks.expected_skills import skill_class
-
-_OF_POLICY = ("reached", "reached_frame", "hold_frames", "chain_length", "chain_motions", "max_changes")
 
 
 class ExpectedGoal:
@@ -48,13 +47,14 @@ class ExpectedGoal:
     def statement(self, *, goes_on: bool) -> dict[str, Any]:
         """Returns what `goal` must state; `goes_on` says whether the episode goes on after a broken rule."""
         if not goes_on:
-            return {"conditions": self._conditions, **dict.fromkeys(_OF_POLICY, ABSENT)}
+            return {"conditions": self._conditions}
         return {
+            **undetermined(GOAL_RESULT_FIELDS),
             "conditions": self._conditions,
             "hold_frames": self._hold_frames,
             "chain_length": len(self._cfg.skills),
             "chain_motions": sum(moves_part(skill_class(entry.name)) for entry in self._cfg.skills),
-            "max_changes": CompleteMap(self._max_changes if self._record.skills else {}),
+            "max_changes": self._max_changes if self._record.skills else {},
         }
 
     def settle(self) -> dict[str, Any]:
@@ -63,7 +63,7 @@ class ExpectedGoal:
             "frame_start": max(0, self._record.n_actions - self._hold_frames),
             "frame_end": self._record.n_actions,
             "max_change": min(self._max_changes.values(), default=None),
-            "max_changes": CompleteMap(self._max_changes),
+            "max_changes": self._max_changes,
         }
 
     def _describe(self, index: int) -> dict[str, Any]:

@@ -9,7 +9,8 @@ import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.simcore.recording.criteria import CompleteMap, Criteria
+from unlatch.simcore.recording.codes import FAILURE_CODES
+from unlatch.simcore.recording.criteria import POSSIBLE, RECORDED, TOLERANCE, Criteria
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.tasks.layout import sample_layout
@@ -39,13 +40,16 @@ class ExpectedLayout:
         self._cfg, self._assets, self._record, self._rng = cfg, assets, record, rng
 
     def statement(self) -> dict[str, Any]:
-        """Returns the poses, openings and start joints that the record must state.
+        """Returns the poses, openings and start joints that the record must state, and whether it reports a search.
 
         If the search chose no layout, the record has one of those that it tried: that one.
         """
         first = self._cfg.skills[0] if self._cfg.skills else None
         if not isinstance(first, ArtPreplanCfg):
             return self._draw()
+        return {"preplan": RECORDED, **self._draw_searched(first)}
+
+    def _draw_searched(self, first: ArtPreplanCfg) -> dict[str, Any]:
         report = self._record.layout.get("preplan")
         report = report if isinstance(report, Mapping) else {}
         tried, chosen = report.get("tried"), report.get("chosen")
@@ -69,6 +73,27 @@ class ExpectedLayout:
             yield f"layout.preplan.chosen is {chosen!r}, expected one of the {tried} layouts that were tried."
         elif chosen is None and (self._record.skills or self._record.success):
             yield "layout.preplan.chosen is None, but skills began."
+        else:
+            yield from self._refusal_problems(report)
+
+    def _refusal_problems(self, report: Mapping[str, Any]) -> Iterator[str]:
+        """Yields where the refused layouts of a report contradict its counts, or the chain."""
+        names = {-1: "layout", **{index: entry.name for index, entry in enumerate(self._cfg.skills)}}
+        counts: dict[str, int] = {}
+        left = set(range(report["tried"])) - {report["chosen"]}
+        for place, item in enumerate(report["failures"]):
+            where = f"layout.preplan.failures[{place}]"
+            if names.get(item["skill"]) != item["name"]:
+                yield f"{where} is of skill {item['skill']} ({item['name']}), which the chain does not have."
+            if item["code"] not in FAILURE_CODES:
+                yield f"{where}.code is {item['code']!r} in the record, expected one of {', '.join(FAILURE_CODES)}."
+            if item["candidate"] not in left:
+                yield f"{where}.candidate is {item['candidate']} in the record, expected another layout that was tried."
+            left.discard(item["candidate"])
+            label = "layout" if item["skill"] < 0 else f"{item['skill']} {item['name']}"
+            counts[f"{label}: {item['code']}"] = counts.get(f"{label}: {item['code']}", 0) + 1
+        if counts != report["counts"]:
+            yield f"layout.preplan.counts is {report['counts']} in the record, expected {counts} by its failures."
 
     def _place(self, chosen: Any, most: int) -> int:
         return chosen if isinstance(chosen, int) and chosen in range(most) else 0
@@ -77,8 +102,9 @@ class ExpectedLayout:
         homes = [(arm.name, arm.home, arm.home_std) for arm in self._cfg.robot.arms]
         drawn = sample_layout(self._cfg.task, self._assets, homes, self._rng).to_dict()
         if randomizes(self._cfg, self._cfg.robot.name, _START_JOINTS):
-            del drawn["q_home"]  # a rule has replaced the drawn joints
-        return {key: CompleteMap(value) for key, value in drawn.items()}
+            drawn["q_home"] = dict.fromkeys(drawn["q_home"], RECORDED)  # a rule has replaced the drawn joints
+        return drawn
 
     def _is_recorded(self, drawn: Mapping[str, Any]) -> bool:
-        return not list(Criteria({"layout": drawn}).differences(self._record))
+        layout = {"instances": POSSIBLE, "preplan": POSSIBLE, **drawn}
+        return not list(Criteria({"layout": layout}, tolerance=TOLERANCE).differences(self._record))

@@ -15,8 +15,10 @@ from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.robots.description import ArmCfg
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.recording.criteria import ABSENT
+from unlatch.simcore.recording.codes import FAILURE_CODES, NO_FAILURES
+from unlatch.simcore.recording.criteria import ABSENT, RECORDED, undetermined
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.episode_json.fields import SKILL_FIELDS
 from unlatch.simcore.recording.measurements import joint_positions, read_frame
 from unlatch.simcore.recording.observed.object_geometry import movable_joints
 from unlatch.simcore.recording.success_rules import INITIAL_S, OPTIONAL_RULES
@@ -26,6 +28,7 @@ from unlatch.skills.contract.config import SkillCfg, stages_of
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.gripping import grip_force, load_of
 from unlatch.tasks.language import phrasing_draws, step_language
+from unlatch.workflows.checks.actor import Actor, may_push
 from unlatch.workflows.checks.arm_frames import base_of
 from unlatch.workflows.checks.expected_conditions import describe_conditions
 from unlatch.workflows.checks.randomized_values import POSES, randomizes
@@ -53,7 +56,9 @@ class ExpectedSkills:
         could be planned.
     """
 
-    def __init__(self, cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], record: EpisodeRecord, *, seed: int) -> None:
+    def __init__(
+        self, cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], record: EpisodeRecord, *, seed: int, actor: Actor
+    ) -> None:
         """Reads the place of each entry in the chain.
 
         Args:
@@ -61,11 +66,14 @@ class ExpectedSkills:
             assets: The episode's objects by name.
             record: The record; its arrays have the right shapes.
             seed: Seed of the episode.
+            actor: What moves the arms.
         """
         self._cfg, self._assets, self._record = cfg, assets, record
         self._stages = stages_of(cfg.skills)
         self._is_searched = bool(cfg.skills) and isinstance(cfg.skills[0], ArtPreplanCfg)
         self._places = [entry.get("entry", index) for index, entry in enumerate(record.skills)]
+        self._actor = actor
+        self._repeats = cfg.replan > 0 or may_push(cfg, actor) or len(set(self._places)) < len(self._places)
         self._draws = phrasing_draws(seed, 1 + len(self._places))[1:]
         parts = {(entry.objects[0], part_acted_on_by(cfg, assets, n)) for n, entry in enumerate(cfg.skills)}
         self._load_n = max((load_of(assets[name], part) for name, part in parts), default=0.0)
@@ -139,6 +147,7 @@ class ExpectedSkills:
         step = language_step(cfg, self._assets, place)
         conditions = describe_conditions(kind.declare_conditions(chosen, self._assets), self._assets, self._record)
         return {
+            **undetermined(SKILL_FIELDS),
             "name": entry.name,
             **self._expect_place(index, place, arm),
             **where,
@@ -154,24 +163,31 @@ class ExpectedSkills:
             "grip_force_n": grip_force(arm.gripper, self._load_n),
             "press_force_n": ABSENT if press_n is None else press_n,
             **({} if kind.executes else {"strategy": None}),
+            **({} if kind.executes and self._actor is not Actor.policy else {"plan": None, "refused": []}),
             **dict.fromkeys(OPTIONAL_RULES, ABSENT),
             **kind.declare_rule(chosen, arm.gripper).to_entry(),
         }
 
     def _expect_place(self, index: int, place: int, arm: ArmCfg) -> dict[str, Any]:
         """Returns the keys that say which attempt of which arm an entry is."""
-        found: dict[str, Any] = {"arm": ABSENT, "stage": ABSENT}
-        if len(self._cfg.robot.arms) > 1:
+        several, repeats = len(self._cfg.robot.arms) > 1, self._repeats
+        found: dict[str, Any] = dict.fromkeys(("arm", "stage"), ABSENT)
+        if several:
             found["arm"] = arm.name
             found["stage"] = next(n for n, each in enumerate(self._stages) if any(place in some for some in each))
-        recorded = self._record.skills[index]
-        if "attempt" in recorded:
-            found["attempt"] = self._places[:index].count(place)
-        elif found["arm"] is ABSENT:
-            found["broken_off"] = ABSENT
+        found["entry"] = place if several or repeats else ABSENT
+        found["attempt"] = self._places[:index].count(place) if repeats else ABSENT
+        found["broken_off"] = RECORDED if several or repeats else ABSENT
+        code = self._record.skills[index].get("code")
+        if not repeats or code is None:
+            found |= {"code": ABSENT, "message": ABSENT}
+        elif code not in (*FAILURE_CODES, *NO_FAILURES):
+            known = ", ".join((*FAILURE_CODES, *NO_FAILURES))
+            self.problems.append(f"skills[{index}].code is {code!r} in the record, expected one of {known}.")
         if self._record.success:
             found["success"] = not self._is_repeated(index, place)
-            found.setdefault("broken_off", not found["success"])
+            if several or repeats:
+                found["broken_off"] = not found["success"]
         return found
 
     def _is_repeated(self, index: int, place: int) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import platform
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -12,15 +11,28 @@ from loky import cpu_count
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import SimCoreError
-from unlatch.simcore.recording.criteria import CompleteMap, Criteria
+from unlatch.simcore.recording.check import MISFITS
+from unlatch.simcore.recording.criteria import POSSIBLE, RECORDED, Criteria
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.episode_json.fields import SKILL_FIELDS
+from unlatch.workflows.episode.episode import Episode
+from unlatch.workflows.episode.judge import PolicyRules
 from unlatch.workflows.runs.executors.catalog import EXECUTORS
 from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
-from unlatch.workflows.runs.header import differing_versions
+from unlatch.workflows.runs.header import describe_machine
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.replay import ReplayOutcome, deviations
 from unlatch.workflows.runs.runner import EpisodeRunner
+
+_OF_PLANNER = ("skills.", "labels.")
+"""Beginnings of the keys of arrays that the planner or the policy writes."""
+_OF_JUDGE = ("first_violation", "zero_force_contacts")
+"""Keys of an entry of `skills` that the judge writes."""
+_JUDGED_CODES = ("collision", "overload", "overspeed", "timeout")
+"""Failure codes that the judge alone finds, in the forces, speeds and times of frames."""
+_IN_WORDS = ("message", "phase")
+"""Keys of evidence that depend on what the planner does."""
 
 
 def replay_arrays(data_set: DataSet, *, workers: int | None = None) -> Generator[ReplayOutcome]:
@@ -55,6 +67,8 @@ class ReplayArraysJob:
     @contextmanager
     def open(self, worker: str) -> Iterator[EpisodeMaker]:
         """See `Job`."""
+        evaluation = self.data_set.header.get("evaluate")
+        policy = PolicyRules.of(evaluation) if isinstance(evaluation, Mapping) else None
         with EpisodeRunner(self.cfg) as runner:
 
             def replay_episode(number: int) -> Outcome:
@@ -63,8 +77,8 @@ class ReplayArraysJob:
                 except SimCoreError:  # `check_data_set` reports it
                     return ReplayOutcome(number, False, "damaged")
                 try:
-                    problems = list(replay_problems(runner, record))
-                except (SimCoreError, KeyError, TypeError) as exc:
+                    problems = list(replay_problems(runner, record, policy))
+                except MISFITS as exc:
                     problems = [f"it cannot be replayed: {type(exc).__name__}: {exc}"]
                 if problems:
                     problems[0] += self.machine
@@ -78,17 +92,27 @@ class ReplayArraysJob:
         return ReplayOutcome(number, False, "lost", problems=(f"its replay was lost: {reason}",))
 
 
-def replay_problems(runner: EpisodeRunner, record: EpisodeRecord) -> Iterator[str]:
-    """Yields each array, and each value of the randomization, that a replay of the actions does not reproduce.
+def replay_problems(runner: EpisodeRunner, record: EpisodeRecord, policy: PolicyRules | None = None) -> Iterator[str]:
+    """Yields each array, and each value that the randomization or the judge wrote, that a replay does not reproduce.
+
+    Args:
+        runner: An open runner with the configuration of the record.
+        record: The record.
+        policy: How it was judged if a policy moved the arms; None: it is a demonstration.
 
     Raises:
         SimCoreError: The record does not fit the present objects or the present robot.
     """
     if not record.arrays:
         return
-    arrays, applied = runner.replay_redrawn(record)
-    yield from Criteria({"applied": CompleteMap(applied)}).differences(record)
-    for item in sorted(deviations(arrays, record.arrays), key=lambda item: (item.first_frame, item.key)):
+    episode = runner.replay_judged(record, policy)
+    yield from Criteria(_replayed_statements(episode, record)).differences(record, by="a replay of its actions")
+    arrays = episode.frames.recorder.arrays()
+    compared = {key: array for key, array in arrays.items() if not key.startswith(_OF_PLANNER)}
+    for key in sorted(record.arrays.keys() - arrays.keys()):
+        if not key.startswith(_OF_PLANNER):
+            yield f"'{key}' is in the record, expected no such array by a replay of its actions."
+    for item in sorted(deviations(compared, record.arrays), key=lambda item: (item.first_frame, item.key)):
         other = record.arrays.get(item.key)
         if other is None or other.shape != arrays[item.key].shape:
             shape = "missing" if other is None else f"of shape {list(other.shape)}"
@@ -100,13 +124,16 @@ def replay_problems(runner: EpisodeRunner, record: EpisodeRecord) -> Iterator[st
         )
 
 
-def describe_machine(data_set: DataSet) -> str:
-    """Returns the versions and the host that differ from those of a data set, for the end of a message.
-
-    Derived numbers and replays may then differ without a forgery. Empty if nothing is known to differ.
-    """
-    found = [f"{name} {then}, here {now}" for name, (then, now) in differing_versions(data_set).items()]
-    host: Any = data_set.info.get("host")
-    if host is not None and host != platform.node():
-        found.append(f"host {host}, here {platform.node()}")
-    return f" The data set was made with {'; '.join(found)}." if found else ""
+def _replayed_statements(episode: Episode, record: EpisodeRecord) -> dict[str, Any]:
+    """Returns what the record must state of what its simulation decided."""
+    skills = [
+        {**dict.fromkeys(SKILL_FIELDS, POSSIBLE), **{key: entry[key] for key in _OF_JUDGE}}
+        for entry in (run.to_entry(last_frame=record.n_actions, draw=0.0) for run in episode.judge.runs)
+    ]
+    applied = {} if episode.randomization is None else episode.randomization.applied()
+    statements: dict[str, Any] = {"applied": applied, "skills": skills}
+    failure = episode.judge.failure
+    if failure is not None and failure.code == record.code and record.code in _JUDGED_CODES:
+        evidence = failure.to_evidence(episode.cfg.world, last_frame=record.n_actions)
+        statements["evidence"] = {key: RECORDED if key in _IN_WORDS else value for key, value in evidence.items()}
+    return statements

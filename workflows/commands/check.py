@@ -16,19 +16,20 @@ from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import describe_hand_frame
 from unlatch.simcore.errors import ConfigError, RecordingError, SimCoreError, check_range, count_noun
 from unlatch.simcore.files import path_word
-from unlatch.simcore.recording.check import Problem
+from unlatch.simcore.recording.check import Problem, not_compared
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.location import DATASET_FILE
 from unlatch.simcore.recording.images.renders import RenderSet, render_names
 from unlatch.workflows import runs
 from unlatch.workflows.checks.check_data_set import check_data_set
-from unlatch.workflows.checks.replayed_arrays import describe_machine, replay_arrays
+from unlatch.workflows.checks.replayed_arrays import replay_arrays
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import parse_command_line
 from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK, print_line, print_note
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.data_folders import data_sets_below
+from unlatch.workflows.runs.header import describe_machine
 from unlatch.workflows.runs.progress import Progress, StepProgress
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.run_times.mixed_code import describe_mixed_code
@@ -92,6 +93,8 @@ def main(arguments: list[str]) -> int:
         if not problems:
             replayed = ", every replay is exact" if cfg.replay else ""
             print_line(f"{path}: {count_noun(len(data_set), 'episode')}, all whole, every verdict agrees{replayed}")
+    for reason, places in not_compared(replay=cfg.replay).items() if sets else ():
+        print_line(f"not compared ({reason}): {', '.join(places)}")
     return FAILED if bad else OK
 
 

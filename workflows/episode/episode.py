@@ -355,6 +355,22 @@ class Episode:
             self.judge.end_skill(run)
         return run
 
+    def begin_recorded_skill(self, index: int, entry: Mapping[str, Any]) -> SkillRun:
+        """Begins a skill as a recorded episode did: it is not planned, and takes the strategy of the record.
+
+        Args:
+            index: Its place in the chain.
+            entry: Its entry in `skills` of the record.
+        """
+        earlier = self.judge.attempts_at(index) if entry.get("attempt") else []
+        run = self.begin_skill(index, earlier=earlier)
+        attempts = [each.skill for each in earlier]
+        for item in self.planner.strategies(index, earlier=attempts) if run.skill.executes else ():
+            if item.strategy == entry["strategy"] and item.arm == entry.get("arm", item.arm):
+                run.skill = self.planner.make_skill(item, earlier=attempts)
+                break
+        return run
+
     def begin_due_skills(self) -> None:
         """Begins the skills that are due, if any: for arms that a policy moves."""
         while due := self.judge.end_reached_skills():

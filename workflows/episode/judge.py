@@ -10,7 +10,7 @@ run of its arm begins, or the next stage of the chain.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain, pairwise
 from typing import Any
@@ -41,6 +41,11 @@ class PolicyRules:
     """Whether the episode may succeed while the targets of the arms still change."""
     end_at_violation: bool = True
     """Whether the first broken rule ends the episode; else it goes on until the goal is reached or the time is over."""
+
+    @classmethod
+    def of(cls, evaluation: Mapping[str, Any]) -> PolicyRules:
+        """Reads the rules from `evaluate` of a data set's header."""
+        return cls(evaluation.get("success_when") != "still", bool(evaluation.get("end_at_violation", True)))
 
 
 class Judge:

@@ -129,6 +129,16 @@ class LayoutSearchReport:
         sides = f"; no plan on its {', '.join(self.earlier_sides())}" if self.other_sides else ""
         return taken + sides if not self.failures else f"{taken}{sides}; refused: {self.refused_text()}"
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any] | None) -> LayoutSearchReport | None:
+        """Returns the report of a record, with the strategies and arms of the chosen layout but without the layout."""
+        if values is None or values["chosen"] is None:
+            return None
+        chosen = LayoutCandidate(values["chosen"], Layout({}, {}))
+        chosen.strategies = {int(index): name for index, name in values["strategies"].items()}
+        chosen.arms = {int(index): name for index, name in values.get("arms", {}).items()}
+        return cls(tried=values["tried"], chosen=chosen)
+
     def to_dict(self) -> dict[str, Any]:
         """Returns the report as plain values, for the record."""
         chosen = self.chosen

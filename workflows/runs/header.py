@@ -42,6 +42,18 @@ def versions_of(names: tuple[str, ...]) -> dict[str, str]:
     return {name: installed_version(name) or "not installed" for name in names}
 
 
+def describe_machine(data_set: DataSet) -> str:
+    """Returns the versions and the host that differ from those of a data set, for the end of a message.
+
+    Derived numbers and replays may then differ without a forgery. Empty if nothing is known to differ.
+    """
+    found = [f"{name} {then}, here {now}" for name, (then, now) in differing_versions(data_set).items()]
+    host: Any = data_set.info.get("host")
+    if host is not None and host != platform.node():
+        found.append(f"host {host}, here {platform.node()}")
+    return f" The data set was made with {'; '.join(found)}." if found else ""
+
+
 def differing_versions(data_set: DataSet) -> dict[str, tuple[str, str]]:
     """Returns (then, now) by name for the versions, of Python and platform too, that differ from a data set's."""
     then = {**data_set.header.get("versions", {}), **data_set.info.get("versions", {})}

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,9 @@ from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.contract.skill import Skill
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.episode.episode import Episode
+from unlatch.workflows.episode.judge import PolicyRules
+from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
+from unlatch.workflows.episode.skill_run import SkillRun
 
 Array = np.ndarray
 
@@ -100,9 +102,12 @@ class EpisodeRunner:
         with suppress(Exception):  # if episode 0 has an error, its own planning reports it
             self._plan_first_skill(Episode(cfg, 0, self._world, self._checker))
 
-    def episode(self, number: int) -> Episode:
-        """Returns an episode in this runner's world that has not begun; it ends when the next one begins."""
-        episode = Episode(self.cfg, number, self._world, self._checker)
+    def episode(self, number: int, policy: PolicyRules | None = None) -> Episode:
+        """Returns an episode in this runner's world that has not begun; it ends when the next one begins.
+
+        `policy` says how it is judged if a policy moves the arms; None: it is a demonstration.
+        """
+        episode = Episode(self.cfg, number, self._world, self._checker, policy=policy)
         episode.on_bug, episode.on_state = self._on_bug, self._on_state
         return episode
 
@@ -115,22 +120,42 @@ class EpisodeRunner:
         Raises:
             RecordingError: Its objects have changed since the recording, or its actions do not fit the robot.
         """
-        return self._drive(record, redraws=False)[0]
+        return self._drive(record)
 
-    def replay_redrawn(self, record: EpisodeRecord) -> tuple[dict[str, Array], dict[str, Any]]:
-        """As `replay`, but layout and randomization are drawn again from the configuration.
+    def replay_judged(self, record: EpisodeRecord, policy: PolicyRules | None = None) -> Episode:
+        """As `replay`, but layout and randomization are drawn again from the configuration, and a judge follows.
+
+        The judge begins and ends each skill at the frames of the record, and sees the same contacts as at the time.
+
+        Args:
+            record: The record.
+            policy: How it was judged if a policy moved the arms; None: it is a demonstration.
 
         Returns:
-            The arrays of the replay by record key, and the values of the randomization, as `applied` of a record.
+            The episode in its last state, with its judge and its arrays.
 
         Raises:
             RecordingError: See `replay`.
         """
-        return self._drive(record, redraws=True)
+        episode = self.episode(record.number, policy)
+        episode.reset(record, redraws=True)
+        episode.planner.layout_search = LayoutSearchReport.from_dict(record.layout.get("preplan"))
+        episode.frames.record_state()
+        runs: dict[int, SkillRun] = {}
+        for index in range(record.n_actions):
+            for number, entry in enumerate(record.skills):
+                if number in runs and runs[number].is_open and entry["frame_end"] == index:
+                    episode.judge.end_skill(runs[number], broken_off=entry.get("broken_off", False))
+            for number, entry in enumerate(record.skills):
+                if entry["frame_start"] == index:
+                    runs[number] = episode.begin_recorded_skill(entry.get("entry", number), entry)
+            episode.frames.advance_action(episode.scene.action_at(record.arrays, index))
+            episode.frames.record_state()
+        return episode
 
-    def _drive(self, record: EpisodeRecord, *, redraws: bool) -> tuple[dict[str, Array], dict[str, Any]]:
+    def _drive(self, record: EpisodeRecord) -> dict[str, Array]:
         episode = self.episode(record.number)
-        episode.reset(record, redraws=redraws)
+        episode.reset(record)
         episode.frames.record_state()
         arms, stage = list(episode.scene.robot.arms), None
         for index in range(record.n_actions):
@@ -148,8 +173,7 @@ class EpisodeRunner:
             episode.frames.advance_action(episode.scene.action_at(record.arrays, index))
             episode.frames.record_state()
         arrays = episode.frames.recorder.arrays()
-        applied = {} if episode.randomization is None else episode.randomization.applied()
-        return {key: value for key, value in arrays.items() if not key.startswith(PLANNER_KEYS)}, applied
+        return {key: value for key, value in arrays.items() if not key.startswith(PLANNER_KEYS)}
 
     def write_states(self, record: EpisodeRecord) -> dict[str, Array]:
         """Writes every recorded state into the world and reads the world again.

@@ -58,6 +58,12 @@ def synthetic_skill() -> dict:
         "name": "open",
         "object": "microwave",
         "part": "door",
+        "language": [],
+        "strategy": None,
+        "refused": [],
+        "plan": None,
+        "zero_force_contacts": 0,
+        "grip_force_n": 50.0,
         "joint": "joint_0",
         "joint_index": 1,
         "success_mode": "abs",
@@ -78,6 +84,12 @@ def synthetic_skill() -> dict:
     }
 
 
+def synthetic_place() -> dict:
+    turned = {"position": [0.7, 0.0, 0.1], "quat_xyzw": [0.0, 0.0, 0.0, 1.0], "rotation": np.eye(3).tolist()}
+    plinth = dict.fromkeys(("plinth_size_m", "plinth_position", "plinth_quat_xyzw", "plinth_rotation"))
+    return {**turned, **plinth, "joint_positions": {}, "drawn": {}}
+
+
 @pytest.fixture
 def make_record() -> Callable[..., EpisodeRecord]:
     """Makes a successful attempt; keyword arguments replace fields of the record."""
@@ -89,7 +101,7 @@ def make_record() -> Callable[..., EpisodeRecord]:
             "success": True,
             "language": ["open the microwave"],
             "assets": {"microwave": "ab12"},
-            "layout": {"objects": {"microwave": {"p": [0.7, 0.0, 0.1]}}},
+            "layout": {"objects": {"microwave": synthetic_place()}},
             "skills": [synthetic_skill()],
             "goal": {
                 "conditions": [{"object": "microwave", "part": "door", "joint_index": 1, "kind": "moved", "value": 0.7}]

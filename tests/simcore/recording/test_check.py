@@ -5,7 +5,7 @@ import shutil
 import numpy as np
 import pytest
 
-from unlatch.simcore.recording import DataSet, check_dataset, check_record
+from unlatch.simcore.recording import DataSet, KeySpec, check, check_dataset, check_record
 
 QUAT = "objects.microwave.root_quat_xyzw"
 DOOR = "objects.microwave.joint_positions"
@@ -95,9 +95,10 @@ class TestFiles:
         path.symlink_to("/dev/zero")
         assert "cannot be read" in messages(data_set)[0]
 
-    def test_an_index_that_contradicts_a_folder_is_named(self, data_set):
+    @pytest.mark.parametrize(("said", "wrong"), [('"seed": 1000', '"seed": 5'), ('"n_actions": 20', '"n_actions": 21')])
+    def test_an_index_that_contradicts_a_folder_is_named(self, data_set, said, wrong):
         path = data_set.path / "index" / "main.jsonl"
-        path.write_text(path.read_text().replace('"seed": 1000', '"seed": 5'))
+        path.write_text(path.read_text().replace(said, wrong))
         assert messages(data_set) == ["Episode 0: its line in the index contradicts its folder. Rebuild the index."]
 
     def test_pictures_and_reports_in_the_folder_are_accepted(self, data_set):
@@ -195,7 +196,8 @@ class TestVerdict:
 
     def test_a_wrong_code_is_found(self, make_record):
         record = make_record(success=False, code="not_reached")
-        record.skills[0].update(success=False, first_violation={"view": "panda.environment"})
+        violation = {"view": "panda.environment", "pair": ["hand", "table/"], "force_n": 3.0, "time_s": 0.2}
+        record.skills[0].update(success=False, first_violation=violation)
         record.arrays["contacts.panda.environment.force_max_n"][5] = 3.0
         record.arrays["validity.collision_valid"][6:] = False
         found = check_record(record)
@@ -227,9 +229,40 @@ class TestVerdict:
 
     def test_an_entry_of_skills_that_is_no_map_is_a_problem(self, record):
         record.skills.append(None)
-        assert check_record(record) == ["skills[1] is None, expected a map."]
+        assert check_record(record) == ["skills[1] is None, expected map."]
 
     def test_an_attempt_that_was_broken_off_is_consistent(self, make_record):
         record = make_record(success=False, code="plan_infeasible", settle=None)
         record.skills[0].update(frame_start=20, frame_end=20, success=False, s0=0.8, s_end=0.8)
         assert check_record(record) == []
+
+
+class TestNamedArrays:
+    @pytest.fixture
+    def record(self, make_record):
+        record = make_record()
+        record.arrays = {"time": record.arrays["time"]}
+        return record
+
+    @pytest.fixture
+    def keys(self, monkeypatch):
+        """Replaces the table by one with two keys that records of an earlier version lack."""
+        added = [KeySpec(f"time.{word}", (), "s", "x", is_added=True) for word in ("a", "b")]
+        monkeypatch.setattr(check, "KEYS", (KeySpec("time", (), "s", "x"), *added))
+
+    def test_a_record_may_lack_all_keys_that_are_new(self, record, keys):
+        assert list(check.unexpected_arrays(record, {"": [{}]})) == []
+
+    def test_a_record_that_has_one_key_that_is_new_must_have_all(self, record, keys):
+        record.arrays["time.b"] = record.arrays["time"]
+        assert list(check.unexpected_arrays(record, {"": [{}]})) == [
+            "array 'time.a' is missing, expected by the configuration."
+        ]
+
+    def test_sizes_and_names_are_those_of_the_episode(self, make_record):
+        record = make_record()
+        record.arrays = {key: array for key, array in record.arrays.items() if key.startswith("objects.")}
+        names = {"object": [{"object": "microwave", "m": 3}, {"object": "mug", "m": 0}]}
+        found = list(check.unexpected_arrays(record, names))
+        assert "'objects.microwave.joint_positions' has rows of shape [2], expected [3] by the configuration." in found
+        assert "array 'objects.mug.root_position' is missing, expected by the configuration." in found

@@ -10,7 +10,8 @@ import pytest
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording import EpisodeRecord, recompute_success
-from unlatch.simcore.recording.criteria import Criteria
+from unlatch.simcore.recording.criteria import POSSIBLE, Criteria
+from unlatch.simcore.recording.episode_json.fields import SKILL_FIELDS
 from unlatch.simcore.recording.verdict import Verdict, contradicts_success
 
 Make = Callable[..., EpisodeRecord]
@@ -221,7 +222,8 @@ class TestContradiction:
 
     def test_the_criteria_decide_whether_it_had_succeeded(self, make_record: Make):
         record = make_record(success=False, code="error", settle=None)
-        criteria = Criteria({"skills": [{"success_threshold": 1.5}]}, success_settle=SETTLE)
+        entry = {**dict.fromkeys(SKILL_FIELDS, POSSIBLE), "success_threshold": 1.5}
+        criteria = Criteria({"skills": [entry]}, success_settle=SETTLE)
         assert contradicts_success(record, criteria) is False
 
     @pytest.mark.parametrize("code", ["collision", "motion_blocked"])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.recording import EpisodeRecord
-from unlatch.simcore.recording.criteria import Criteria
+from unlatch.simcore.recording.criteria import RECORDED, Criteria
 from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.workflows.checks import expected_layout
 from unlatch.workflows.checks.expected_layout import ExpectedLayout
@@ -47,6 +47,8 @@ def make(
         robot=SimpleNamespace(name="panda", arms=[SimpleNamespace(name="left", home=[0.0, 0.5], home_std=0.25)]),
         randomization=SimpleNamespace(recorded=None, views=[], rules=rules),
     )
+    if isinstance(report, dict):
+        report = {"counts": {}, "failures": [], **report}
     stated = layout if report is None else {"preplan": report, **layout}
     entries = [{"name": "open"}] if began else []
     record = EpisodeRecord(number=0, seed=0, success=False, code="timeout", layout=stated, skills=entries)
@@ -74,7 +76,10 @@ class TestStatement:
         assert len(seen) == 1
 
     def test_start_joints_that_a_rule_changes_are_free(self, seen: list[tuple[Any, ...]]):
-        assert make(skills=(OPEN,), moves_arms=True).statement() == {"objects": {"oven": {"x": 1.0}}}
+        assert make(skills=(OPEN,), moves_arms=True).statement() == {
+            "objects": {"oven": {"x": 1.0}},
+            "q_home": {"left": RECORDED},
+        }
         assert len(seen) == 1
 
     @pytest.mark.parametrize(
@@ -178,3 +183,19 @@ class TestProblems:
         expected = make({"tried": 4, "chosen": None})
         expected._record.success, expected._record.code = True, None
         assert list(expected.problems()) == ["layout.preplan.chosen is None, but skills began."]
+
+    def test_refused_layouts_must_fit_the_chain_and_their_counts(self, seen: list[tuple[Any, ...]]):
+        refused = [{"candidate": 0, "skill": 1, "name": "open", "code": "path_infeasible", "message": "no"}]
+        counts = {"1 open: path_infeasible": 1}
+        assert list(make({"tried": 2, "chosen": 1, "failures": refused, "counts": counts}).problems()) == []
+        assert list(make({"tried": 2, "chosen": 1, "failures": refused, "counts": {}}).problems()) == [
+            "layout.preplan.counts is {} in the record, expected {'1 open: path_infeasible': 1} by its failures."
+        ]
+        assert list(make({"tried": 2, "chosen": 0, "failures": refused, "counts": counts}).problems()) == [
+            "layout.preplan.failures[0].candidate is 0 in the record, expected another layout that was tried."
+        ]
+        refused = [{**refused[0], "name": "close", "code": "bored"}]
+        found = list(make({"tried": 2, "chosen": 1, "failures": refused, "counts": {"1 close: bored": 1}}).problems())
+        assert found[0] == "layout.preplan.failures[0] is of skill 1 (close), which the chain does not have."
+        assert found[1].startswith("layout.preplan.failures[0].code is 'bored' in the record, expected one of invalid_")
+        assert len(found) == 2
