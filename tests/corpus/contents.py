@@ -17,7 +17,7 @@ Mask = Callable[[str], str]
 PICTURES = (".png", ".webp", ".gif", ".mp4", ".mkv")
 VOLATILE = {
     *("began", "bytes", "command", "created", "ended", "host", "packages", "platform", "python", "sha256"),
-    *("startup_s", "state_sha256", "timings_ms", "versions"),
+    *("pace", "startup_s", "state_sha256", "timings_ms", "versions", "wall_time_ms"),
 }
 """Keys of JSON files that tell when, where and with which versions something was made, or repeat what is hashed."""
 
@@ -35,7 +35,9 @@ def mask_places(places: Mapping[str, str], text: str) -> str:
 
 
 def without_times(text: str) -> str:
-    """Replaces times, rates and sizes in what a command prints, and the blanks that align them."""
+    """Replaces times, rates, sizes and the blanks that align them in what a command prints; drops lines of progress."""
+    text = re.sub(r"^unlatch: \d+/\d+ episodes after .*\n", "", text, flags=re.MULTILINE)
+    text = re.sub(r"(\w_ms=)[\d.]+|(timings \[ms\]: ).*", r"\1\2#", text)
     text = re.sub(r"\b\d[\d,.]*(?= ?(?:s|ms|min|MB|kB|an hour)\b)", "#", text)
     text = re.sub(r"\b(preplan|plan|reset|execute|write|replay) \d[\d,.]*", r"\1 #", text)
     return "\n".join(re.sub(r" {2,}", "  ", line).rstrip() for line in text.splitlines()) + "\n"
@@ -114,7 +116,7 @@ def describe_arrays(arrays: Mapping[str, Any]) -> str:
 
 def describe_file(path: Path, mask: Mask) -> str:
     """Returns what a file holds, as text: decoded where its bytes depend on times or versions."""
-    reader = READERS.get(path.suffix)
+    reader = READERS.get(path.name, READERS.get(path.suffix))
     if reader is not None:
         return reader(path, mask)
     content = path.read_bytes()
@@ -130,6 +132,12 @@ def _read_json(path: Path, mask: Mask) -> str:
         return mask(plain(json.loads(lines)))
     except json.JSONDecodeError:  # JSON Lines
         return mask("".join(plain(json.loads(line)) for line in lines.splitlines()))
+
+
+def _read_report(path: Path, mask: Mask) -> str:
+    """Returns the text of a page without numbers and drawings: many of them are times. Its JSON has all numbers."""
+    text = re.sub(r"<svg.*?</svg>", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return mask(re.sub(r"\d[\d.,]*", "#", text))
 
 
 def _read_npz(path: Path, mask: Mask) -> str:
@@ -187,7 +195,8 @@ READERS: dict[str, Callable[[Path, Mask], str]] = {
     **dict.fromkeys((".png", ".webp", ".gif"), _read_picture),
     **dict.fromkeys((".mp4", ".mkv"), _read_video),
     **dict.fromkeys((".h5", ".hdf5"), _read_hdf5),
+    "report.html": _read_report,
     ".npz": _read_npz,
     ".parquet": _read_parquet,
 }
-"""Functions that say what a file holds, by the ending of its name."""
+"""Functions that say what a file holds, by its name or the ending of its name."""

@@ -16,10 +16,13 @@ import yaml
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 SHARED = {
-    "UNLATCH_PARTNET_DIR": ROOT.parent / "shared" / "partnet_mobility",
-    "UNLATCH_PARTNET_MORE_DIR": ROOT.parent / "shared" / "partnet_mobility_more",
+    name: Path(os.environ.get(name, ROOT.parent / "shared" / folder))
+    for name, folder in {
+        "UNLATCH_PARTNET_DIR": "partnet_mobility",
+        "UNLATCH_PARTNET_MORE_DIR": "partnet_mobility_more",
+    }.items()
 }
-"""Folders of real objects, by the environment variable that names another place."""
+"""Folders of real objects, by the environment variables that name them."""
 ENVIRONMENT = {
     **{"COLUMNS": "100", "LINES": "40", "LC_ALL": "C.UTF-8", "NO_COLOR": "1", "TERM": "dumb", "TZ": "UTC"},
     **{"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT / "src"), "MPLBACKEND": "agg"},
@@ -203,21 +206,15 @@ def importer_jobs() -> Iterator[Job]:
 
 
 def shared_jobs() -> Iterator[Job]:
-    """Annotations and conversions of real objects, and tasks with some of them."""
-    for variable, default in SHARED.items():
-        folder = Path(os.environ.get(variable, default))
-        if not folder.is_dir():
-            continue
+    """Annotations of real objects, and tasks with some of them."""
+    for variable, folder in SHARED.items():
         for path in sorted(folder.glob("*/*/")):
             line = f"annotate {path} out=out picture=false"
             yield Job(f"shared/{variable}/{path.parent.name}/{path.name}", {"": line})
-    folder = Path(os.environ.get("UNLATCH_PARTNET_DIR", SHARED["UNLATCH_PARTNET_DIR"]))
-    if folder.is_dir():
-        for category in ("drawer", "microwave", "refrigerator", "safe"):
-            job = _record(
-                f"shared/UNLATCH_PARTNET_DIR/collect/{category}", f"object=partnet_{category} skill=open seed=0"
-            )
-            yield job._replace(environment={"UNLATCH_PARTNET_DIR": str(folder)})
+    (name, folder), *_ = SHARED.items()
+    for category in ("drawer", "microwave", "refrigerator", "safe") if folder.is_dir() else ():
+        words = f"object=partnet_{category} skill=open seed=0"
+        yield _record(f"shared/{name}/collect/{category}", words)._replace(environment={name: str(folder)})
 
 
 def export_jobs() -> Iterator[Job]:
@@ -245,7 +242,7 @@ def export_jobs() -> Iterator[Job]:
     yield Job("exports/preview", lines, timed=True)
     yield Job("exports/plan", {"": "plan task=open_microwave seed=0 out=plan.png"}, timed=True)
     lines = {"merge": "merge joined a b", "watch": "watch joined once=true", "list": "list data ."}
-    shards = tuple(made[0].replace("out=set", f"shard={k}/2 out={name}") for k, name in enumerate("ab"))
+    shards = tuple(made[0].replace("out=set", f"shard={k}/2 out={name}") for k, name in enumerate("ab", start=1))
     yield Job("exports/merge", lines, before=shards, timed=True)
 
 

@@ -142,7 +142,7 @@ def fixed_places() -> dict[str, str]:
     host = socket.gethostname()
     return {
         **{"{cache}": str(cache_folder()), "{python}": sys.prefix, "{base}": sys.base_prefix, "{root}": str(ROOT)},
-        **{f"{{{name}}}": os.environ.get(name, str(folder)) for name, folder in SHARED.items()},
+        **{f"{{{name}}}": str(folder) for name, folder in SHARED.items()},
         **{"{home}": str(Path.home()), **({"{host}": host} if len(host) > 5 else {})},
     }
 
@@ -310,9 +310,7 @@ def run_all(jobs: list[Job], workers: int) -> dict[str, str]:
 def main(words: list[str]) -> int:
     """Computes the hashes, compares them with those of the file, and writes the file on request."""
     settings = read_words(words)
-    for variable, default in SHARED.items():
-        os.environ.setdefault(variable, str(default))
-    missing = tuple(f"shared/{name}/" for name in SHARED if not Path(os.environ[name]).is_dir())
+    missing = tuple(f"shared/{name}/" for name, folder in SHARED.items() if not folder.is_dir())
     for prefix in missing:
         print(f"left out: {prefix}; set the environment variable of this name to a folder of PartNet-Mobility objects")
     parts = [settings.only] if settings.only else list(PARTS)

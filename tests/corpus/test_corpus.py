@@ -26,7 +26,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     monkeypatch.setattr(make_corpus, "describe_here", lambda: "this machine")
     monkeypatch.setattr(make_corpus, "kept_folder", lambda: tmp_path / "kept")
     for name in make_corpus.SHARED:
-        monkeypatch.setenv(name, str(tmp_path))
+        monkeypatch.setitem(make_corpus.SHARED, name, tmp_path)
     parts = {"texts": "help/all", "records": "open_drawer/own/1", "shared": "UNLATCH_PARTNET_DIR/safe/1"}
     jobs = {part: partial(list, [Job(f"{part}/{name}", {"": ""})]) for part, name in parts.items()}
     monkeypatch.setattr(make_corpus, "PARTS", jobs)
@@ -82,7 +82,7 @@ def test_on_another_machine_only_texts_are_compared(run: Run):
 
 
 def test_items_without_their_folder_are_left_out(run: Run, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("UNLATCH_PARTNET_DIR", "nowhere")
+    monkeypatch.setitem(make_corpus.SHARED, "UNLATCH_PARTNET_DIR", Path("nowhere"))
     now = {name: value for name, value in HASHES.items() if not name.startswith("shared")}
     code, said = run(now, machine="this machine")
     assert (code, said.startswith("left out: shared/UNLATCH_PARTNET_DIR/")) == (0, True)
@@ -124,7 +124,7 @@ def test_every_job_has_its_own_name():
 def test_times_and_places_do_not_count():
     first = "made in 3.1 s, 1,818 an hour\n median    time  (plan 253, write 21 ms)"
     assert without_times(first) == without_times("made in 12 s, 9 an hour  \n median  time  (plan 7, write 2 ms)")
-    assert without_times("goal in 0.3 m") == "goal in 0.3 m\n"
+    assert without_times("goal in 0.3 m\nunlatch: 0/1 episodes after 9 s; none has ended\n") == "goal in 0.3 m\n"
     failed = 'Traceback (most recent call last):\n  File "/a/b.py", line 3, in act\n    act()\nValueError: /a/c\n'
     assert mask_places({"{a}": "/a"}, failed) == "Traceback (most recent call last):\nValueError: {a}/c\n"
     assert plain({"timings_ms": 3.0, "host": "x", "seed": 1}) == plain({"timings_ms": 4.0, "seed": 1})
