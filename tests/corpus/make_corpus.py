@@ -281,6 +281,7 @@ def run_all(jobs: list[Job], workers: int) -> dict[str, str]:
     """Runs the jobs that are not done yet; returns the hashes of all, by item."""
     log = kept_folder() / "results.jsonl"
     log.parent.mkdir(parents=True, exist_ok=True)
+    os.utime(log.parent)
     for old in sorted(KEPT.iterdir(), key=lambda folder: folder.stat().st_mtime)[:-MOST_KEPT]:
         shutil.rmtree(old)
     rows = map(json.loads, log.read_text(encoding="utf-8").splitlines()) if log.exists() else ()
