@@ -10,7 +10,7 @@
 # mutants          Changes the judge and the verdict in small ways, and checks that a test notices each change. Takes four
 #                  minutes on two cores. Add ONLY=unlatch.workflows.episode.goal for one module.
 # corpus           Hashes what Unlatch writes and prints for some thousand inputs, and names what has changed since the file
-#                  tests/corpus/hashes.txt. Takes half an hour of processor time. ARGS="only=texts" for a part,
+#                  tests/corpus/hashes.txt. Takes 20 minutes on two cores. ARGS="only=texts" for a part,
 #                  ARGS="write=true" to write the file.
 # docs             Builds the site in build/site.
 # notebooks        Runs the notebooks of examples/notebooks and stores their outputs. Add ONLY=train_policy for one.
