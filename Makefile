@@ -9,6 +9,9 @@
 # fuzz             Tests thousands of mutated task files, URDFs and forged records. Takes about 40 minutes.
 # mutants          Changes the judge and the verdict in small ways, and checks that a test notices each change. Takes four
 #                  minutes on two cores. Add ONLY=unlatch.workflows.episode.goal for one module.
+# corpus           Hashes what Unlatch writes and prints for some thousand inputs, and names what has changed since the file
+#                  tests/corpus/hashes.txt. Takes 20 minutes on two cores. ARGS="only=texts" for a part,
+#                  ARGS="write=true" to write the file.
 # docs             Builds the site in build/site.
 # notebooks        Runs the notebooks of examples/notebooks and stores their outputs. Add ONLY=train_policy for one.
 # pybullet-wheel   Builds a wheel of PyBullet for Python 3.12 and checks it. Takes about ten minutes. Add
@@ -19,7 +22,7 @@
 # check-maniskill  Opens an export with ManiSkill, in a separate environment (torch, several GB).
 # release-check    Builds the packages, installs them with every supported Python, and says what remains to do by hand.
 # clean            Removes environments, builds and caches.
-.PHONY: demo test test-all results check lint format fuzz mutants docs notebooks pybullet-wheel check-lerobot check-robomimic check-maniskill release-check clean
+.PHONY: demo test test-all results check lint format fuzz mutants corpus docs notebooks pybullet-wheel check-lerobot check-robomimic check-maniskill release-check clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -91,6 +94,9 @@ mutants: $(STAMP)
 	rm -rf mutants
 	$(BIN)/mutmut run $(if $(ONLY),'$(ONLY).*')
 	$(BIN)/python tests/mutants/check_mutants.py $(ONLY)
+
+corpus: $(STAMP)
+	$(BIN)/python -m tests.corpus.make_corpus $(ARGS)
 
 # LeRobot needs Python 3.12 or later.
 PYTHON_312 ?= $(shell for p in python3.12 python3.13; do $$p -c '' 2>/dev/null && echo $$p && break; done)
