@@ -99,6 +99,7 @@ def runs_with_stub(learning: ModuleType, tmp_path: Path, monkeypatch: pytest.Mon
 
     counts = {"n": 4, "goal": 3, "clean": 2, "share": 0.9, "codes": {}}
     monkeypatch.setattr(learning_runs, "_run", list_command)
+    monkeypatch.setattr(learning_runs, "made_with", lambda: {"fingerprint": "f"})
     monkeypatch.setattr(learning_runs.unlatch, "open_dataset", lambda path: OneSuccess())
     monkeypatch.setattr(learning_runs.RunStatistics, "of", lambda summaries: None)
     monkeypatch.setattr(
@@ -106,7 +107,8 @@ def runs_with_stub(learning: ModuleType, tmp_path: Path, monkeypatch: pytest.Mon
     )
 
     def make(*, seed: int = 1, cards: int = 0):
-        return learning_runs.TrainingRuns(tmp_path, seed=seed, cores=2, cards=cards)
+        used_before = learning_runs.Seed.development
+        return learning_runs.TrainingRuns(tmp_path, seed=seed, seed_is=used_before, cores=2, cards=cards)
 
     return make, commands
 
