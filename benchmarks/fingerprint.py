@@ -164,7 +164,7 @@ def present_fingerprints() -> set[str]:
 
 
 def present_version() -> str:
-    """Returns the version of Unlatch that had the present behaviour first."""
+    """Returns the version of Unlatch of the present behaviour."""
     return str(json.loads(PATH.read_text(encoding="utf-8"))["version"])
 
 
@@ -239,7 +239,11 @@ def agrees(now: Behaviour, then: Behaviour) -> bool:
 
 def write(now: Behaviour) -> None:
     """Writes a behaviour in place of another one, or adds it to those of other machines with the same code."""
-    others = [found for found in read_present() if found.code == now.code and found.machine != now.machine]
+    others = [
+        found
+        for found in read_present()
+        if found.machine != now.machine and (found.code == now.code or now.fingerprint == found.fingerprint)
+    ]
     machines = {found.machine: found for found in [*others, now]}
     content = {
         "version": unlatch.__version__,
@@ -275,6 +279,9 @@ def main(arguments: list[str]) -> int:
     if now.fingerprint in present_fingerprints():
         print_line("the behaviour is that of the file")
         return OK
+    if present and not here and agrees(now, present[0]):
+        print_line("the episodes end as in the file, on another machine. To add it, run: fingerprint.py write=true")
+        return _DIFFERS
     print_line("the behaviour is not that of the file. If the change is wanted, run: fingerprint.py write=true")
     return _DIFFERS
 

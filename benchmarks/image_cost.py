@@ -4,8 +4,9 @@ Usage: python benchmarks/image_cost.py [episodes=8] [size=128] [rate_hz=10] [wor
        [results=false]
 
 Collects episodes, renders them with the cameras `front` and `wrist` and the renderer that `unlatch render` takes by
-default here, as video, and prints both times and the size on disk, as measured and for 1,000 episodes. The first
-episodes, one of each worker, are left out of the times. `results=true` keeps the figures for the README.
+default here, as video, and prints both times and the size on disk, as measured and for 1,000 episodes. A few episodes
+are collected first, so that the cache is filled. The times include the start of the workers. `results=true` keeps the
+figures for the README.
 """
 
 from __future__ import annotations

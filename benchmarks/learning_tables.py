@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fingerprint import age_of
+from fingerprint import PRESENT, age_of
 
 from unlatch.workflows.runs.statistics import wilson_interval
 
@@ -221,12 +221,11 @@ def describe_origin(rows: Iterable[Evaluation]) -> str:
     """Returns in words which physics made some evaluations, and whether their seed was used before."""
     found = list(rows)
     commits = sorted({row["commit"] for row in found if "commit" in row})
-    physics = f"the {age_of(found)} physics" + (f", commit {', '.join(commits)}" if commits else "")
+    made = "with the present behaviour" if age_of(found) == PRESENT else "before the last change of behaviour"
+    commit = f" (commit {', '.join(commits)})" if commits else ""
     fresh = all(row.get("seed_is") == "fresh" for row in found)
-    seed = (
-        "nobody had used the seed of the evaluation before" if fresh else "other evaluations had the same seed before"
-    )
-    return f"Made by {physics}; {seed}."
+    seed = "Nobody had used the seed before." if fresh else "Earlier evaluations used the same seed."
+    return f"Made {made}{commit}. {seed}"
 
 
 TABLES: dict[str, Callable[[], list[str]]] = {

@@ -73,8 +73,7 @@ plan is a failure. The columns:
 - without search: successes if only the first layout is tried, with all the effort of the planner;
 - refused: episodes in which no layout has a plan;
 - strict: for `close`, which leads a part to the end of its range, successes whose part is in the last tenth of it;
-- range: where the part of a success ends on the way from closed to open (`close`: from open to closed), mean.
-
+- range: where the part of a success ends on the way from closed to open (`close`: from open to closed), mean;
 - physics: `present`, or `older` if a change of behaviour came after the run.
 
 `make results` runs everything again and writes this page from the counts in `benchmarks/results.json`. README and other

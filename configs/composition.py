@@ -43,9 +43,8 @@ from unlatch.configs.overrides import (
     separate_list_overrides,
 )
 from unlatch.configs.peer_tasks.peer_file import explain_peer_task
-from unlatch.configs.plugin_source import PLUGIN_SCHEME, SCHEMA_SUFFIX, PluginSource
+from unlatch.configs.plugin_source import PLUGIN_SCHEME, SCHEMA_SUFFIX, YAML_SCHEME, PluginSource, YamlFolder
 from unlatch.configs.schema import hydra_schema
-from unlatch.configs.yaml_file import YAML_SCHEME, YamlFolder
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, unknown_name
 from unlatch.simcore.files import user_path

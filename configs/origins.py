@@ -18,8 +18,8 @@ from unlatch.configs.composition import Request, split_overrides
 from unlatch.configs.config_files import config_dir, group_names
 from unlatch.configs.hydra_errors import explain_error
 from unlatch.configs.overrides import override_key
-from unlatch.configs.plugin_source import SCHEMA_SUFFIX, PluginSource
-from unlatch.configs.yaml_file import YAML_SCHEME, load_yaml
+from unlatch.configs.plugin_source import SCHEMA_SUFFIX, YAML_SCHEME, PluginSource
+from unlatch.configs.yaml_file import load_yaml
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.files import user_path
 from unlatch.simcore.registry import DISTRIBUTION

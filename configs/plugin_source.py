@@ -1,20 +1,24 @@
-"""A configuration source for Hydra: tasks and robots that Python functions make."""
+"""Configuration sources for Hydra: folders of users, and tasks and robots that Python functions make."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from hydra._internal.core_plugins.file_config_source import FileConfigSource
 from hydra.core.object_type import ObjectType
 from hydra.plugins.config_source import ConfigResult, ConfigSource
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from unlatch.configs.config_files import TASKS
+from unlatch.configs.yaml_file import content_of, load_yaml
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import RobotCfg
-from unlatch.simcore.errors import PluginError
+from unlatch.simcore.errors import ConfigError, PluginError
+from unlatch.simcore.files import read_text
 
 SCHEMA_SUFFIX = "_schema"
 """Suffix of Hydra's names for dataclasses and for content that replaces a file; users cannot choose these."""
@@ -22,7 +26,36 @@ SCHEMA_SUFFIX = "_schema"
 PLUGIN_SCHEME = "unlatch"
 """Scheme of this source on Hydra's search path."""
 
+YAML_SCHEME = "yaml"
+"""Scheme of folders of users on Hydra's search path."""
+
 _YAML = ".yaml"
+
+
+class YamlFolder(FileConfigSource):
+    """A folder of YAML files for Hydra; Hydra's own reads UTF-8 without a byte order mark only."""
+
+    @staticmethod
+    def scheme() -> str:
+        """Returns the scheme of its paths."""
+        return YAML_SCHEME
+
+    def load_config(self, config_path: str) -> ConfigResult:
+        """Returns the content of a file.
+
+        Raises:
+            ConfigError: It is not a text, is empty, or is not a mapping.
+            YAMLError: It is not YAML.
+        """
+        file = Path(self.path) / self._normalize_file_name(config_path)
+        text = read_text(file)
+        content = load_yaml(file)
+        if not text.strip():
+            raise ConfigError(f"{file} is empty. Expected keys and values, as `unlatch config` shows them. Write it.")
+        if not isinstance(content, DictConfig):
+            raise ConfigError(f"{file} is a list. Expected a mapping, lines of `key: value`. Correct the file.")
+        header = ConfigSource._get_header_dict(content_of(text))
+        return ConfigResult(config=content, path=f"{YAML_SCHEME}://{self.path}", provider=self.provider, header=header)
 
 
 class PluginSource(ConfigSource):

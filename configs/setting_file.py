@@ -110,7 +110,5 @@ def read_yaml_tree(path: str | Path) -> Any:
         raise ConfigError(message if str(path) in message else f"{path}: {message}", path=str(path)) from exc
     except RecursionError as exc:
         raise ConfigError(f"{path} is nested too deeply for a configuration.", path=str(path)) from exc
-    except OSError as exc:  # OmegaConf's error for a file with one number or text
-        raise ConfigError(
-            f"{path} is not a mapping. Expected the YAML file of a task or a robot.", path=str(path)
-        ) from exc
+    except OSError as exc:
+        raise ConfigError(f"{path} cannot be read: {exc.strerror}. Check the file.", path=str(path)) from exc

@@ -96,7 +96,7 @@ def make_cache_folder(folder: Path, *, mode: int = 0o777) -> None:
     root = cache_root()
     for path in (*reversed(folder.parents), folder):
         if not path.is_dir():
-            path.mkdir(mode if path.is_relative_to(root) and path != root else OWN_MODE, exist_ok=True)
+            path.mkdir(OWN_MODE if path == root or path in root.parents else mode, exist_ok=True)
 
 
 def content_hash(files: Mapping[str, bytes]) -> str:

@@ -61,9 +61,10 @@ def decode_text(data: bytes, *, name: str) -> str:
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as exc:
-        line = data.count(b"\n", 0, exc.start) + 1
+        line = exc.object.count(b"\n", 0, exc.start) + 1  # without the byte order mark, which `data` may have
         raise ConfigError(
-            f"{name}, line {line}: the byte 0x{data[exc.start]:02x} is no {encoding.removesuffix('-sig').upper()}. "
+            f"{name}, line {line}: the byte 0x{exc.object[exc.start]:02x} is not valid "
+            f"{encoding.removesuffix('-sig').upper()}. "
             "Expected a text in UTF-8. Save the file in this encoding."
         ) from exc
     if "\0" in text:

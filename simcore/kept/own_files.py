@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 def is_own(path: Path) -> bool:
-    """Returns whether nobody but this user can have written a file or folder of the cache; one that is missing counts.
+    """Returns whether only this user or root can have written a file or folder of the cache; True if it is missing.
 
     If not, logs one line that says why, and what to do.
     """
@@ -36,8 +36,11 @@ def foreign_access(path: Path) -> str | None:
     if not hasattr(os, "geteuid"):  # Windows, where modes say nothing
         return None
     root, place = cache_root().resolve(), path.resolve()
-    if not place.is_relative_to(root):
-        return f"{path} leads to {place}, outside of the cache. Remove it"
+    for part in (path, *path.parents):
+        if part.resolve() == root:
+            break
+        if part.is_symlink():  # whoever owns it can change where it leads
+            return f"{path} leads to {place} by a link. Remove it"
     for checked in (*reversed(place.parents), place)[len(root.parents) :]:
         try:
             found = checked.stat()

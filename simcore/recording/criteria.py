@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from unlatch.simcore.errors import shorten
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.episode_json.structure import CONFIGURATION, Table
 from unlatch.simcore.recording.json_values import plain
@@ -99,8 +100,7 @@ def _is_equal(expected: Any, got: Any, tolerance: float) -> bool:
 def _show(value: Any) -> str:
     if isinstance(value, _Marker):
         return repr(value)
-    text = repr(plain(value))
-    return text if len(text) <= 160 else f"{text[:157]}..."
+    return shorten(repr(plain(value)), 160)
 
 
 def _merge(expected: Any, got: Any) -> Any:

@@ -180,8 +180,8 @@ have no `outline`: if no condition of a record has one, all are judged by `bound
   and its header say of their origin.
 - That no episode was left out: which numbers were asked for is not recorded.
 - Why an attempt was stopped, if arrays do not show it. The codes of planning, `motion_blocked`, `grasp_missed` and
-  `slipped` are refused where no skill runs or begins at the end, and all but `motion_blocked`, and `error`, where every
-  rule of success holds there.
+  `slipped` are refused if no skill runs or begins at the end. If every rule of success holds at the end, these codes
+  and `error` are refused too, except `motion_blocked`.
 - Whether a plugin's own `unmet_condition` was met: a recorded `not_reached` of such a skill is believed where no other
   rule is broken.
 """
@@ -243,7 +243,10 @@ def _key_table(specs: list[KeySpec]) -> str:
 
 
 def _field_table(fields: Table) -> str:
-    rows = [(f"`{key}`", describe_kind(field.kind), field.meaning) for key, field in fields.items()]
+    rows = []
+    for key, field in fields.items():
+        says_so = not field.optional or field.meaning.startswith(("Optional", "Only"))
+        rows.append((f"`{key}`", describe_kind(field.kind), field.meaning if says_so else f"Optional. {field.meaning}"))
     return _table(("Key", "Type", "Meaning"), rows)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.simcore.errors import SkillError
+from unlatch.simcore.errors import SkillError, shorten
 from unlatch.simcore.geometry import Pose
 from unlatch.skills.contract.command import ManipCommand, ManipKind
 from unlatch.skills.contract.method_checks import place_of
@@ -157,7 +157,7 @@ def _format(value: Any) -> str:
     """Returns a value for a message; of a long array, its first and last numbers."""
     if isinstance(value, np.ndarray):
         return np.array2string(value, precision=4, threshold=9, separator=", ").replace("\n", "")
-    return repr(value)[:80]
+    return shorten(repr(value), 80)
 
 
 def _describe_excess(skill: Skill, row: int, joint: int, value: float) -> str:

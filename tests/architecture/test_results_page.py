@@ -115,7 +115,7 @@ def test_after_a_change_of_the_physics_the_readme_marks_every_row_as_older(older
     rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| ") and "95 %" not in line]
     assert len(rows) == 8
     assert {row[3] for row in rows} == {"older"}
-    assert "earlier physics" in table
+    assert "before the last change of behaviour" in table
 
 
 def test_a_row_of_the_present_physics_is_marked_as_present(page: ModuleType, monkeypatch: pytest.MonkeyPatch):

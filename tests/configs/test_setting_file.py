@@ -49,8 +49,8 @@ def test_one_bad_setting_leaves_the_others_readable(tmp_path: Path):
     ("content", "match"),
     [
         (b"a: [\n", "YAML error in .*bad.yaml', line 2"),
-        (b"5\n", "bad.yaml is not a mapping"),
-        (b"\xff\xfe\x00", "bad.yaml, line 1: the byte 0x00 is no UTF-16"),
+        (b"5\n", "bad.yaml is one value"),
+        (b"\xff\xfe\x00", "bad.yaml, line 1: the byte 0x00 is not valid UTF-16"),
         (b"a: 1\n", "bad.yaml has no planner_setting"),
         (b"a: " + b"[" * 5000 + b"]" * 5000, "bad.yaml is nested too deeply"),
         (b"#" * 1_000_001, "bad.yaml has more than 1000000 bytes"),

@@ -172,7 +172,7 @@ def test_of_two_equal_commands_at_once_one_is_refused_and_the_other_is_as_if_alo
     runs = [start(words, tmp_path) for _ in range(2)]
     ended = {run.returncode: err for run in runs for _, err in [run.communicate(timeout=300)]}
     assert sorted(ended) == [0, 2], ended
-    assert "Another run is making episode 0 of" in ended[2]
+    assert "Another run has claimed episode 0 of" in ended[2]
     assert ended[2].count("\n") == 1
     assert digests(tmp_path / "twice") == drawers
     assert len(list((tmp_path / "twice" / "runs").glob("*.json"))) == 1

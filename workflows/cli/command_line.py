@@ -27,17 +27,19 @@ _FLAGS = {
 """How messages name each flag; a command has those that its help text names, and `--debug`."""
 _SWITCHES = ("--resolve", "--multirun", "--pdb")
 _FLAGS_OF_HYDRA = {
-    ("--config-name", "-cn"): "A task is chosen with task=NAME.",
-    ("--config-path", "-cp"): "A folder of your own YAML files is given with --config-dir DIR.",
-    ("--info", "-i"): "The configuration is printed with --cfg job.",
-    ("--package", "-p"): "A part of the configuration is printed by `unlatch config TASK`.",
-    ("--run",): "Without -m, a command does a single run.",
-    ("--experimental-rerun",): "`unlatch replay DATA` repeats recorded episodes.",
-    ("--shell-completion", "-sc"): "`unlatch completion bash` prints the script that completes words.",
+    ("--config-name", "-cn"): ("task=", "A task is chosen with task=NAME."),
+    ("--config-path", "-cp"): ("--config-dir", "A folder of your own YAML files is given with --config-dir DIR."),
+    ("--info", "-i"): ("--cfg", "The configuration is printed with --cfg job."),
+    ("--package", "-p"): ("", "A part of the configuration is printed by `unlatch config TASK`."),
+    ("--run",): ("-m", "Without -m, a command does a single run."),
+    ("--experimental-rerun",): ("", "`unlatch replay DATA` repeats recorded episodes."),
+    ("--shell-completion", "-sc"): ("", "`unlatch completion bash` prints the script that completes words."),
 }
-"""Flags of programs made with Hydra that Unlatch does not have, and what it has."""
+"""Flags of programs made with Hydra that Unlatch does not have: a word that must be in the help of the command for the
+advice to hold, and the advice."""
 _TABLE_KEY = re.compile(r"(?:^ {2,}|; )([a-z][a-z_]*)=", re.MULTILINE)
 """A key in the table of a help text."""
+_FLAG_IN_HELP = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 _PAIR = re.compile(r"[+~]{0,2}[A-Za-z_][\w.@\[\]-]*=")
 """The beginning of `key=value`; `./lr=0.1` and `data/lr=0.1` are paths."""
 
@@ -75,7 +77,7 @@ def parse_command_line(arguments: Sequence[str], *, command: str = "collect") ->
     found = CommandLine()
     rest = list(arguments)
     named = read_help(command) if any(argument.startswith("-") for argument in arguments) else ""
-    there = {*named.replace(",", " ").split(), "--debug"}
+    there = {*_FLAG_IN_HELP.findall(named), "--debug"}
     while rest:
         argument = rest.pop(0)
         if not argument.startswith("-"):
@@ -115,9 +117,9 @@ def _describe_flag(words: Sequence[str], command: str) -> str:
         command: The name of the command.
     """
     name, equals, value = words[0].partition("=")
-    for flags, advice in _FLAGS_OF_HYDRA.items():
+    for flags, (needed, advice) in _FLAGS_OF_HYDRA.items():
         if name in flags:
-            return f" {advice}"
+            return f" {advice}" if needed in read_help(command) else ""
     if not equals and len(words) > 1 and not is_pair(words[1]) and not words[1].startswith("-"):
         value = words[1]
     key, known = name.lstrip("-").replace("-", "_"), _TABLE_KEY.findall(read_help(command))

@@ -61,8 +61,8 @@ def print_note(text: str) -> None:
 
 def result_console() -> Console:
     """Returns a console for tables on stdout; 160 columns wide if stdout is not a terminal."""
-    console = Console(highlight=False, soft_wrap=False)
-    return console if console.is_terminal else Console(highlight=False, width=160)
+    console = Console(highlight=False, markup=False, soft_wrap=False)
+    return console if console.is_terminal else Console(highlight=False, markup=False, width=160)
 
 
 def relative_path(path: Path) -> str:

@@ -36,6 +36,8 @@ _START_S = 600.0
 """Longest time in which the process makes its policy [s]."""
 _MESSAGE_S = 30.0
 """Time in which a worker must send the rest of a message that it has begun, and take an answer [s]."""
+_TOKEN_S = 1.0
+"""Time in which a client must send the token; others wait that long for one that sends nothing [s]."""
 _STOP_S = 5.0
 """Time in which the process ends by itself [s]."""
 
@@ -227,7 +229,7 @@ class BatchServer:
 
     def _accept(self) -> None:
         connection, _ = self.listener.accept()
-        connection.settimeout(_MESSAGE_S)
+        connection.settimeout(_TOKEN_S)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._clients.append(_Client(connection, -1))
 
@@ -237,6 +239,7 @@ class BatchServer:
             return True
         if not hmac.compare_digest(str(header.get("token", "")).encode(errors="replace"), self.token.encode()):
             return False
+        client.connection.settimeout(_MESSAGE_S)
         taken = {other.slot for other in self._clients}
         client.slot = next(number for number in range(len(taken) + 1) if number not in taken)
         return True

@@ -142,15 +142,16 @@ class EpisodeRunner:
         episode.planner.layout_search = LayoutSearchReport.from_dict(record.layout.get("preplan"))
         episode.frames.record_state()
         runs: dict[int, SkillRun] = {}
-        for index in range(record.n_actions):
+        for index in range(record.n_actions + 1):  # a skill without a plan may begin at the last state
             for number, entry in enumerate(record.skills):
                 if number in runs and runs[number].is_open and entry["frame_end"] == index:
                     episode.judge.end_skill(runs[number], broken_off=entry.get("broken_off", False))
             for number, entry in enumerate(record.skills):
                 if entry["frame_start"] == index:
                     runs[number] = episode.begin_recorded_skill(entry.get("entry", number), entry)
-            episode.frames.advance_action(episode.scene.action_at(record.arrays, index))
-            episode.frames.record_state()
+            if index < record.n_actions:
+                episode.frames.advance_action(episode.scene.action_at(record.arrays, index))
+                episode.frames.record_state()
         return episode
 
     def _drive(self, record: EpisodeRecord) -> dict[str, Array]:

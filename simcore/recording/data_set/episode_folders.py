@@ -134,7 +134,7 @@ class EpisodeFolders:
                 both = next((number for number in numbers if number in other.numbers), None)
                 if both is not None:
                     raise RecordingError(
-                        f"Another run is making episode {both} of '{self.path}': {other.owner}. Expected one run for "
+                        f"Another run has claimed episode {both} of '{self.path}': {other.owner}. Expected one run for "
                         f"each episode. Wait until it has ended, {advice}",
                         path=str(self.path),
                         number=both,

@@ -340,7 +340,7 @@ SKILL_FIELDS: Table = {
         optional=True,
     ),
     "message": Field(str, "Only with `code`: the same in words.", PLANNER, optional=True),
-    "object": Field(str, "Name of the object that the skill acts on; null if the skill moves nothing."),
+    "object": Field(str, "Name of the object that the skill acts on."),
     "part": Field((str, None), "Name of the part in its annotation; null if the skill carries the whole object."),
     "conditions": Field(
         [GOAL_FIELDS],
@@ -388,7 +388,7 @@ SKILL_FIELDS: Table = {
     "s_open": Field((float, None), "Position of the joint when open [rad or m]."),
     "frame_start": Field(
         (int, None),
-        "Number of the state at which the skill began; null if it never began. Its first action has the same row "
+        "Number of the state at which the skill began; null if it has not begun. Its first action has the same row "
         "number.",
         RECORD,
     ),

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from unlatch.simcore.errors import shorten
+
 CONFIGURATION = "configuration"
 """The configuration, the number of the episode and its objects determine the value."""
 RECORD = "record"
@@ -92,7 +94,7 @@ def kind_problems(value: Any, kind: Kind, where: str, *, finite: bool = True, co
                 elif not fields[key].optional:
                     yield f"{inner} is missing, expected {describe_kind(fields[key].kind)}."
         return
-    yield f"{where} is {_show(value)}, expected {describe_kind(kind)}."
+    yield f"{where} is {shorten(repr(value), 80)}, expected {describe_kind(kind)}."
 
 
 def _has_form(value: Any, kind: Kind, finite: bool) -> bool:
@@ -112,11 +114,6 @@ def _is_finite(value: float) -> bool:
         return math.isfinite(value)
     except OverflowError:  # an integer beyond all floats
         return False
-
-
-def _show(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def sources(table: Table, where: str = "") -> Iterator[tuple[str, str]]:

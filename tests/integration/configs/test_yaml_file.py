@@ -28,9 +28,12 @@ READ = {
     "a merged mapping": TASK.replace("task:\n", "task:\n  <<: {settle_s: 1.0}\n").encode(),
 }
 REFUSED = {
-    "Latin-1": (TASK.encode("latin-1"), r"t\.yaml, line 7: the byte 0xf6 is no UTF-8\. Expected a text in UTF-8\."),
+    "Latin-1": (
+        TASK.encode("latin-1"),
+        r"t\.yaml, line 7: the byte 0xf6 is not valid UTF-8\. Expected a text in UTF-8\.",
+    ),
     "UTF-16 without its mark": ("a: b\n".encode("utf-16-le"), r"t\.yaml, line 1: it has NUL characters"),
-    "half of UTF-16": (TASK.encode("utf-16")[:-1], r"the byte 0x0a is no UTF-16"),
+    "half of UTF-16": (TASK.encode("utf-16")[:-1], r"the byte 0x0a is not valid UTF-16"),
     "NUL": ((TASK + "\0").encode(), r"t\.yaml, line 8: it has NUL characters"),
     "a control character": ((TASK + "# \a").encode(), r"t\.yaml, line 8: the character with number 7 is not allowed"),
     "nothing": (b"", r"t\.yaml is empty\. Expected keys and values"),
@@ -86,7 +89,7 @@ def test_an_annotation_of_any_encoding_says_what_is_wrong_with_it(data: bytes, t
     with pytest.raises(AssetError, match=r"articulation\.yaml"):
         read_articulation(file)
     file.write_bytes("category: Kühlschrank".encode("latin-1"))
-    with pytest.raises(AssetError, match=r"articulation\.yaml, line 1: the byte 0xfc is no UTF-8"):
+    with pytest.raises(AssetError, match=r"articulation\.yaml, line 1: the byte 0xfc is not valid UTF-8"):
         read_articulation(file)
 
 

@@ -96,7 +96,12 @@ def test_a_link_out_of_the_cache_is_not(program, tmp_path):
     (tmp_path / "elsewhere.so").write_bytes(b"code")
     link = program.with_name("link.so")
     link.symlink_to(tmp_path / "elsewhere.so")
-    assert "outside of the cache" in (foreign_access(link) or "")
+    assert "by a link" in (foreign_access(link) or "")
+
+
+def test_a_link_to_another_folder_of_the_cache_is_not(program, root):
+    (root / "others").symlink_to(program.parent)
+    assert "by a link" in (foreign_access(root / "others" / program.name) or "")
 
 
 def test_a_link_to_the_whole_cache_is(program, root, monkeypatch):

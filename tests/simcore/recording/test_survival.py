@@ -168,7 +168,7 @@ def test_a_second_run_of_an_episode_is_refused_until_the_first_one_is_killed(tmp
     pid = claiming_child(tmp_path / "set", list(numbers))
     with DataSet.create_or_resume(tmp_path / "set", header=HEADER) as data_set:
         try:
-            message = f"Another run is making episode {both} of .*: process {pid} on .* or go away"
+            message = f"Another run has claimed episode {both} of .*: process {pid} on .* or go away"
             with pytest.raises(RecordingError, match=message):
                 data_set.claim(list(asked), advice="or go away.")
         finally:

@@ -845,6 +845,17 @@ def test_a_replay_from_the_configuration_reproduces_an_honest_record(sets: dict[
     assert list(replay_problems(runner, sets["opened"].read(0))) == []
 
 
+@pytest.mark.integration
+def test_a_skill_that_begins_in_the_last_state_and_has_no_plan_is_replayed_without_a_problem(tmp_path: Path):
+    out_of_reach = ["task=open_microwave", "task.regions.0.center_m=[1.6,0.0]"]
+    assert collect_main([*out_of_reach, "episodes=1", "executor=serial", "pictures=0", f"out={tmp_path / 'set'}"]) == 0
+    data_set = DataSet.open(tmp_path / "set")
+    record = data_set.read(0)
+    assert (record.code, record.skills[0]["frame_start"]) == ("plan_infeasible", record.n_actions)
+    with EpisodeRunner(config_of(data_set)) as runner:
+        assert list(replay_problems(runner, record)) == []
+
+
 @pytest.mark.slow
 @pytest.mark.integration
 def test_the_command_replays_and_names_the_array_the_frame_and_both_values(

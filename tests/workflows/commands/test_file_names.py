@@ -18,7 +18,7 @@ from unlatch.workflows.cli.command import run_guarded
 
 ROOT = Path(__file__).resolve().parents[3]
 LATIN_1 = os.fsdecode("tür".encode("latin-1"))
-"""A name from a file system or an archive in Latin-1, as Python reads it: one byte of it is no UTF-8."""
+"""A name from a file system or an archive in Latin-1, as Python reads it: one byte of it is not valid UTF-8."""
 NAMES = ["日本", "a b", "Ann's", "lr=0.1", "#1", "[x]", "ü,ö", "a\nb"]
 
 
