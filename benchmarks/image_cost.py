@@ -1,6 +1,6 @@
 """Measures what the images of demonstrations cost beside the demonstrations, in time and on disk.
 
-Usage: python benchmarks/image_cost.py [episodes=8] [size=128] [rate_hz=10] [workers=2] [seed=0] [task=open_microwave]
+Usage: python benchmarks/image_cost.py [episodes=8] [size=128] [rate_hz=30] [workers=2] [seed=0] [task=open_microwave]
        [results=false]
 
 Collects episodes, renders them with the cameras `front` and `wrist` and the renderer that `unlatch render` takes by
@@ -37,7 +37,7 @@ class ImageCostCfg:
     episodes: int = 8
     size: int = 128
     """Width and height of an image [pixels]."""
-    rate_hz: int = 10
+    rate_hz: int = 30
     """Recorded frames, and images of a camera, a second."""
     workers: int = 2
     seed: int = 0
@@ -71,7 +71,7 @@ def main(arguments: list[str]) -> int:
     if cfg.results:
         measured = {"hours": share * render_s / 3600, "gigabytes": gigabytes, "renderer": renderer}
         about = {"rate_hz": cfg.rate_hz, "workers": cfg.workers, "episodes": cfg.episodes}
-        command = f"python benchmarks/image_cost.py episodes={cfg.episodes} workers={cfg.workers}"
+        command = f"python benchmarks/image_cost.py episodes={cfg.episodes} rate_hz={cfg.rate_hz} workers={cfg.workers}"
         keep_other("images", {**measured, **about, "command": command, **made_with()})
     return OK
 

@@ -87,8 +87,8 @@ STEPS = (
     Step("policy_cameras", "learning.py", ("images_one_policy", f"results={EVALUATIONS}"), 200, 3000, needs="torch"),
     Step("second_engine", "second_engine.py", (_KEPT,), 50, 8, needs="mujoco"),
     Step("second_engine_library", "second_engine.py", ("tasks=library", _KEPT), 4, 12, needs="mujoco"),
-    Step("pace", "throughput.py", (_KEPT,), 60, 3, key="episodes"),
-    Step("images", "image_cost.py", (_KEPT,), 20, 6, key="episodes"),
+    Step("pace", "throughput.py", (_KEPT,), 60, 2, key="episodes"),
+    Step("images", "image_cost.py", (_KEPT,), 10, 4, key="episodes"),
     Step("tasks_of_robots", "task_matrix.py", ("robots=dual_panda,xarm6,ur5,baxter", _COUNTS), 3, 30, in_readme=False),
     Step(
         "library_of_robots",

@@ -26,6 +26,7 @@ from peer_settings import KIND as PEERS
 from peer_settings import peer_table
 from success_runs import DOES_NOT_FIT, RESULTS, ROBOT, STRICT_SHARE, TASK, WIDE, Job, Result, Seed, read_results
 
+from unlatch.configs.config_files import own_option_names
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded
 from unlatch.workflows.cli.console import OK, print_line
@@ -272,7 +273,10 @@ def read_pooled(kind: str) -> summary_tables.Pooled:
 
 TABLES: dict[str, Callable[[], list[str]]] = {
     "summary": lambda: summary_tables.summary_table(
-        tasks=read_pooled("tasks"), library=read_pooled("library"), real=read_pooled("real")
+        tasks=read_pooled("tasks"),
+        n_tasks=len(own_option_names(TASK)),
+        library=read_pooled("library"),
+        real=read_pooled("real"),
     ),
     "second_engine": summary_tables.second_engine_table,
     "library_all": lambda: table_of("library", brief=True),
