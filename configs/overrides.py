@@ -43,11 +43,13 @@ _LISTS = frozenset(
     }
 )
 """Keys whose values are lists of entries."""
-_DERIVED_LISTS = frozenset({"images.cameras"})
+_IMAGE_CAMERAS = "images.cameras"
+_DERIVED_LISTS = frozenset({_IMAGE_CAMERAS})
 """Keys whose lists are derived from other keys if they are not given."""
 _REQUEST_KEYS = ("skill", "part", "openness")
 """Keys of the command line that derive a task from an object, beside those of the configuration."""
 _OTHER_NAMES = {
+    "cameras": _IMAGE_CAMERAS,
     "count": "episodes",
     "demos": "episodes",
     "dir": "out",
@@ -263,7 +265,10 @@ def find_misspelt_key(overrides: Sequence[str], schema: type) -> ConfigError | N
             ours = _OTHER_NAMES.get(key, "")
             if key not in known and ours.partition(".")[0] in known:
                 kind = "group" if ours in group_names() else "key"
-                advice = f"Write {ours}{match['rest']}."
+                rest = match["rest"]
+                if ours == _IMAGE_CAMERAS:  # they have no effect without images
+                    rest = f"=[{rest[1:].strip('[]')}] render=true"
+                advice = f"Write {ours}{rest}."
                 return ConfigError(f"{key} is unknown. The {kind} is called {ours}. {advice}", key=key)
             if key not in known:
                 return unknown_key(key, key, [*keys, *_REQUEST_KEYS], listed_by="--cfg job")

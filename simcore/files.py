@@ -160,7 +160,7 @@ def read_bounded(path: Path, *, limit: int) -> bytes:
     except FileNotFoundError as exc:
         raise RecordingError(
             f"File '{path}' is missing. Every complete data set has it. Restore it from a copy, or remove its "
-            "folder and run the same command again.",
+            "folder: the command that made it makes it again.",
             path=str(path),
         ) from exc
     except OSError as exc:

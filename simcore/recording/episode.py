@@ -282,8 +282,8 @@ def _read_state_bytes(folder: Path, state: dict[str, Any]) -> bytes:
 def _field_error(path: Path, name: str, value: Any) -> RecordingError:
     return RecordingError(
         f"File '{path}' has {name}={str(value)[:60]!r} of type {type(value).__name__}, which is missing or of "
-        "the wrong type. It is damaged or not ours. Remove the episode's folder and run the same command again to "
-        "remake it.",
+        "the wrong type. It is damaged or not ours. Remove the episode's folder: the command that made it makes it "
+        "again.",
         path=str(path),
         key=name,
     )

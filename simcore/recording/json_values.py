@@ -138,7 +138,7 @@ def open_sealed(content: dict[str, Any], *, where: str) -> dict[str, Any]:
     if content.get(SEAL) != hashlib.sha256(_encode_lines(body)).hexdigest():
         raise RecordingError(
             f"File '{where}' was changed since it was written: its content does not have the checksum under '{SEAL}'. "
-            "Restore it from a copy, or remove its folder and run the same command again.",
+            "Restore it from a copy, or remove its folder: the command that made it makes it again.",
             path=where,
         )
     return body

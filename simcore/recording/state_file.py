@@ -140,7 +140,7 @@ def _decode_array(data: bytes, key: str, where: str) -> Array:
 def _damage_error(where: str, what: str) -> RecordingError:
     return RecordingError(
         f"File '{where}' is damaged or not ours: {what}. Expected arrays as this version writes them. "
-        "If it belongs to a data set, remove the episode's folder and run the same command again to remake it.",
+        "If it belongs to a data set, remove the episode's folder: the command that made the set makes it again.",
         path=where,
     )
 

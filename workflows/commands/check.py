@@ -90,6 +90,11 @@ def main(arguments: list[str]) -> int:
         machine = describe_machine(data_set)
         if problems and machine:
             print_note(f"note:{machine} Derived values and replays may differ.")
+        if found:
+            wrong = {problem.number for problem in found if problem.number is not None}
+            print_line(
+                f"{path}: {len(data_set) - len(wrong)} of {count_noun(len(data_set), 'episode')} have no problem"
+            )
         if not problems:
             replayed = ", every replay is exact" if cfg.replay else ""
             print_line(f"{path}: {count_noun(len(data_set), 'episode')}, all whole, every verdict agrees{replayed}")

@@ -204,6 +204,12 @@ class CollectCfg(RunCfg):
                 f"label_every={self.label_every} has no effect without a policy. Set policy, or remove label_every.",
                 key="label_every",
             )
+        if self.images.cameras is not None and not self.render:
+            raise ConfigError(
+                f"images.cameras={self.images.cameras} has no effect without images. Set render=true, or render later: "
+                "unlatch render DATA.",
+                key="images.cameras",
+            )
         for key in ("successes", "attempts", "give_up_after"):
             check_range(key, getattr(self, key), 1, MAX_NUMBER)
         if self.successes is None:

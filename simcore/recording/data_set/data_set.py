@@ -293,8 +293,27 @@ class DataSet(EpisodeFolders):
                 path=str(folder),
                 number=record.number,
             )
+        self._check_robot(record, folder)
         record.data_set = self.path
         return record
+
+    def _check_robot(self, record: EpisodeRecord, folder: Path) -> None:
+        """Refuses a record of another robot than that of the data set, which readers could not use.
+
+        Raises:
+            RecordingError: It is of another robot.
+        """
+        config = self.header.get("config")
+        robot = config.get("robot") if isinstance(config, dict) else None
+        expected = robot.get("name") if isinstance(robot, dict) else None
+        found = {key.split(".")[1] for key in record.arrays if key.startswith("robots.")}
+        if expected is not None and found - {expected}:
+            raise RecordingError(
+                f"The record is of robot {', '.join(sorted(found))}, the data set of robot {expected}. Remove '{folder}': "
+                "the command that made the data set makes the episode again.",
+                path=str(folder),
+                number=record.number,
+            )
 
     def summaries(self) -> list[EpisodeSummary]:
         """Returns the summary of every episode, sorted by number.

@@ -208,3 +208,10 @@ def test_an_experiment_may_choose_the_task(tmp_path: Path):
         ("close_drawer", 7, 150),
     ]
     assert {job.cfg.planner.name for job in found} == {"quick"}
+
+
+def test_cameras_of_another_tool_become_the_keys_for_images():
+    with pytest.raises(ConfigError, match=r"Write images\.cameras=\[front,wrist\] render=true\."):
+        read("cameras=[front,wrist]")
+    with pytest.raises(ConfigError, match=r"images\.cameras=.* has no effect without images\. Set render=true"):
+        read("images.cameras=[front]")

@@ -60,7 +60,7 @@ def test_a_named_camera_of_images_can_be_changed_alone_and_is_a_sensor_of_its_na
 
 
 def test_a_named_camera_of_images_is_the_one_of_the_set_of_cameras_when_it_is_changed():
-    cfg = read("camera=realsense", "images.cameras=[wrist]", "images.cameras.0.scale=0.5")
+    cfg = read("camera=realsense", "images.cameras=[wrist]", "images.cameras.0.scale=0.5", "render=true")
     (wrist,) = cfg.images.cameras
     assert (wrist["preset"], wrist["scale"]) == ("realsense_d405", 0.5)
 

@@ -416,7 +416,9 @@ FORGERIES = {
     "an array of another object": Forgery(
         "opened", add_array("speeds.oven.max", "speeds.microwave.max"), "array 'speeds.oven.max' is in the record"
     ),
-    "arrays of another robot": Forgery("opened", rename_robot, "array 'actions.ur5.left.ee_target_position' is in the"),
+    "arrays of another robot": Forgery(
+        "opened", rename_robot, "The record is of robot ur5, the data set of robot franka_panda."
+    ),
     "no fingers": Forgery(
         "opened", drop(f"{ROBOT}.gripper_joint_positions"), f"array '{ROBOT}.gripper_joint_positions' is missing"
     ),
