@@ -309,8 +309,8 @@ class DataSet(EpisodeFolders):
         found = {key.split(".")[1] for key in record.arrays if key.startswith("robots.")}
         if expected is not None and found - {expected}:
             raise RecordingError(
-                f"The record is of robot {', '.join(sorted(found))}, the data set of robot {expected}. Remove '{folder}': "
-                "the command that made the data set makes the episode again.",
+                f"The record is of robot {', '.join(sorted(found))}, the data set of robot {expected}. Remove "
+                f"'{folder}': the command that made the data set makes the episode again.",
                 path=str(folder),
                 number=record.number,
             )
