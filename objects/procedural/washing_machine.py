@@ -7,15 +7,13 @@ of an arm on a table.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from unlatch.objects.procedural.building.assembly import Assembly, ObjectGenerator, door_motion
-from unlatch.objects.procedural.building.carcass import Carcass, add_feet, add_ring_wall
-from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, either, uniform
-from unlatch.objects.procedural.building.finishes import (
+from unlatch.objects.procedural.assembly import Assembly
+from unlatch.objects.procedural.colours import (
     APPLIANCES,
     CHROME,
     DARK,
@@ -23,17 +21,16 @@ from unlatch.objects.procedural.building.finishes import (
     GLASS,
     RUBBER,
     WHITE,
+    contrast,
     darker,
-    draw_contrast,
     mark_colour,
     sheet_texture,
 )
-from unlatch.objects.procedural.building.link_builder import LinkBuilder, PanelBuilder, door_frame
-from unlatch.objects.procedural.building.panel_handles import (
-    HandlePlace,
-    PanelHandle,
-    draw_handle,
-)
+from unlatch.objects.procedural.doors import Door, box_with_doors
+from unlatch.objects.procedural.fittings import Carcass, add_feet, add_ring_wall
+from unlatch.objects.procedural.handles import handle
+from unlatch.objects.procedural.links import LinkBuilder, PanelBuilder, door_frame
+from unlatch.objects.procedural.parameters import Colour, Drawn, derived, either, one_of, uniform
 from unlatch.simcore.geometry import Pose
 
 _GAP_M = 0.004
@@ -46,201 +43,135 @@ _FASCIA_M = 0.012
 _STEEL: Colour = (0.62, 0.64, 0.66, 1.0)
 _R_LINK_RING = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
 """Rotation of a ring about x."""
+_TABLE = {
+    "colour": one_of(APPLIANCES[:4]),
+    "ring_colour": contrast((CHROME, DARK, WHITE), "colour"),
+    "width_m": uniform(0.48, 0.52),
+    "depth_m": uniform(0.40, 0.50),  # of the body, without the door
+    "height_m": uniform(0.62, 0.70),
+    "feet_m": uniform(0.012, 0.02),
+    "panel_m": uniform(0.095, 0.115),  # height of the control panel
+    "skirt_m": uniform(0.06, 0.08),  # height of the strip below the door
+    "door_radius_m": uniform(0.152, 0.170),
+    "rim_m": uniform(0.040, 0.048),  # radius of the door minus that of the opening
+    "door_thickness_m": uniform(0.026, 0.034),
+    "bowl_m": uniform(0.03, 0.05),  # how far the glass reaches into the drum
+    "hinge_side": either("left", "right", 0.7),
+    "limit_rad": uniform(1.6, 1.95),
+    "handle_inset_m": uniform(0.024, 0.028),
+    "friction_n_m": uniform(0.3, 1.2),
+    "damping_n_m_s": uniform(0.05, 0.3),
+    "door_density_kg_m3": uniform(600.0, 900.0),
+    "body_density_kg_m3": uniform(1200.0, 1800.0),
+    "panel_colour": lambda rng, p: DARK if rng.random() < 0.35 else p.colour,
+    "handle_colour": contrast((CHROME, DARK, WHITE), "ring_colour"),
+    "handle": handle({"bar": 0.55, "edge": 0.45}, length=(0.085, 0.115), thickness=(0.012, 0.018)),
+    "_opening_m": derived(lambda p: p.door_radius_m - p.rim_m),  # radius of the opening
+    "_door_z_m": derived(lambda p: (p.height_m - p.panel_m + p.feet_m + p.skirt_m) / 2),  # height of the door's middle
+    "_away": derived(lambda p: 1.0 if p.hinge_side == "left" else -1.0),  # y from the hinge to the free edge
+    "_hinge_y_m": derived(lambda p: -p._away * (p.door_radius_m + _OFFSET_M)),
+}
 
 
-@dataclass(frozen=True)
-class WashingMachineParameters:
-    """The values that vary between washing machines."""
-
-    width_m: Annotated[float, uniform(0.48, 0.52)]
-    depth_m: Annotated[float, uniform(0.40, 0.50)]
-    """Of the body, without the door."""
-    height_m: Annotated[float, uniform(0.62, 0.70)]
-    feet_m: Annotated[float, uniform(0.012, 0.02)]
-    panel_m: Annotated[float, uniform(0.095, 0.115)]
-    """Height of the control panel."""
-    skirt_m: Annotated[float, uniform(0.06, 0.08)]
-    """Height of the strip below the door."""
-    door_radius_m: Annotated[float, uniform(0.152, 0.170)]
-    rim_m: Annotated[float, uniform(0.040, 0.048)]
-    """Radius of the door minus that of the opening."""
-    door_thickness_m: Annotated[float, uniform(0.026, 0.034)]
-    bowl_m: Annotated[float, uniform(0.03, 0.05)]
-    """How far the glass reaches into the drum."""
-    hinge_side: Annotated[str, either("left", "right", 0.7)]
-    limit_rad: Annotated[float, uniform(1.6, 1.95)]
-    handle_inset_m: Annotated[float, uniform(0.024, 0.028)]
-    friction_n_m: Annotated[float, uniform(0.3, 1.2)]
-    damping_n_m_s: Annotated[float, uniform(0.05, 0.3)]
-    door_density_kg_m3: Annotated[float, uniform(600.0, 900.0)]
-    body_density_kg_m3: Annotated[float, uniform(1200.0, 1800.0)]
-    colour: Colour
-    panel_colour: Colour
-    ring_colour: Colour
-    handle_colour: Colour
-    handle: PanelHandle
-
-    @property
-    def opening_m(self) -> float:
-        """Radius of the opening [m]."""
-        return self.door_radius_m - self.rim_m
-
-    @property
-    def door_z_m(self) -> float:
-        """Height of the door's middle [m]."""
-        return (self.height_m - self.panel_m + self.feet_m + self.skirt_m) / 2
-
-
-def draw_parameters(rng: np.random.Generator) -> WashingMachineParameters:
-    """Draws a washing machine and the handle of its door."""
-    colour = draw_colour(rng, APPLIANCES[:4])
-    ring = draw_contrast(rng, (CHROME, DARK, WHITE), colour)
-    return draw_fields(
-        WashingMachineParameters,
-        rng,
-        colour=colour,
-        panel_colour=lambda: DARK if rng.random() < 0.35 else colour,
-        ring_colour=ring,
-        handle_colour=lambda: draw_contrast(rng, (CHROME, DARK, WHITE), ring),
-        handle=lambda: draw_handle(rng, {"bar": 0.55, "edge": 0.45}, length=(0.085, 0.115), thickness=(0.012, 0.018)),
+def _doors(p: Drawn) -> list[Door]:
+    r, t, edge = p.door_radius_m, p.door_thickness_m, _OFFSET_M + 2 * p.door_radius_m
+    at, hold = (p.depth_m / 2, p._hinge_y_m, p._door_z_m), (edge - p.handle_inset_m, 0.0)
+    door = Door(
+        door_frame(p.hinge_side),
+        at,
+        span=(_OFFSET_M, edge),
+        half=r,
+        out=(_GAP_M, _GAP_M + t),
+        hold=hold,
+        handle=p.handle,
+        handle_rgba=p.handle_colour,
+        rgba=p.ring_colour,
+        thickness_m=t,
+        edge_length_m=0.4 * r,
+        has_slab=False,
     )
+    place = door.place._replace(face=door.out[1] + 0.003)
+    return [replace(door, push=p.handle.push_point(door.frame, place))]
 
 
-def build(assembly: Assembly, p: WashingMachineParameters) -> None:
-    """Builds a washing machine.
-
-    The door's frame lies on its hinge, in the plane of the body's front at the height of the door's middle.
-    """
-    body = LinkBuilder("body")
-    frame = door_frame(p.hinge_side)
-    away = frame.across[1]
-    hinge_y = -away * (p.door_radius_m + _OFFSET_M)
+def _add_body(body: LinkBuilder, p: Drawn) -> None:
     _add_casing(body, p)
     _add_drum(body, p)
     _add_panel(body, p)
-    _add_hinge(body, p, hinge_y)
+    x = p.depth_m / 2
+    for number, sign in enumerate((-1.0, 1.0)):
+        centre = (x + 0.004, p._hinge_y_m, p._door_z_m + sign * 0.02)
+        body.visual.cylinder(f"hinge_{number}", centre, axis="z", radius=0.006, length=0.03, rgba=_STEEL)
     if p.handle.kind == "edge":  # a hollow in the front, for the fingers
-        y = away * (p.door_radius_m - 0.012)
-        lower = (p.depth_m / 2, min(y, y + away * 0.034), p.door_z_m - 0.045)
-        upper = (p.depth_m / 2 + 0.0008, max(y, y + away * 0.034), p.door_z_m + 0.045)
+        y = p._away * (p.door_radius_m - 0.012)
+        lower, upper = (x, y, p._door_z_m - 0.045), (x + 0.0008, y + p._away * 0.034, p._door_z_m + 0.045)
         body.visual.box("hollow", lower, upper, rgba=darker(p.colour, 0.45))
-    mass_kg = body.mass_kg(p.body_density_kg_m3, digits=3)
-    assembly.add_body(body, mass_kg=mass_kg, edge=(p.depth_m / 2 - 0.05, 0.0, p.height_m))
-
-    door = PanelBuilder("door", frame)
-    r, t, face = p.door_radius_m, p.door_thickness_m, _GAP_M + p.door_thickness_m
-    middle, edge = _OFFSET_M + r, _OFFSET_M + 2 * r
-    door.cylinder("ring", (middle, 0, _GAP_M + t / 2), axis="out", radius=r, length=t, rgba=p.ring_colour)
-    glass = p.opening_m - 0.008
-    for number, (share, rise) in enumerate(((1.0, 0.003), (0.82, 0.006), (0.58, 0.008))):
-        centre = (middle, 0, face + rise / 2)
-        rgba = darker(GLASS, 1.0 + 0.5 * number)
-        door.cylinder(f"glass_{number}", centre, axis="out", radius=glass * share, length=rise, rgba=rgba)
-    door.cylinder(
-        "lip", (middle, 0, face), axis="out", radius=glass + 0.008, length=0.003, rgba=darker(p.ring_colour, 0.7)
-    )
-    for number, (radius, depth) in enumerate(((p.opening_m - 0.026, 0.5), (p.opening_m - 0.04, 1.0))):
-        low = -depth * p.bowl_m
-        centre = (middle, 0, (low + _GAP_M) / 2)
-        door.cylinder(f"bowl_{number}", centre, axis="out", radius=radius, length=_GAP_M - low, rgba=GLASS)
-    door.visual.box("arm", (-0.004, -0.03, _GAP_M), (_OFFSET_M + 0.02, 0.03, _GAP_M + 0.010), rgba=_STEEL)
-    place = HandlePlace((edge - p.handle_inset_m, 0.0), face, edge=edge, thickness=t, length=0.4 * r)
-    grip = p.handle.add_to(door, place, p.handle_colour)
-    motion = door_motion(frame, (p.depth_m / 2, hinge_y, p.door_z_m), p)
-    push = p.handle.push_point(frame, place._replace(face=face + 0.003))
-    assembly.add_part(door, motion, grip, mass_kg=door.mass_kg(p.door_density_kg_m3), push=push)
-    assembly.set_texture(sheet_texture, p.colour)
 
 
-generate = ObjectGenerator("washing_machine", draw_parameters, build)
-
-
-def _add_casing(body: LinkBuilder, p: WashingMachineParameters) -> None:
+def _add_casing(body: LinkBuilder, p: Drawn) -> None:
     """Adds a hollow box whose front has a round opening."""
     x0, x1, half, h = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2, p.height_m
     add_feet(body, (x1, half), inset_m=0.05, height_m=p.feet_m, radius_m=0.02)
     inner = x1 - _FRONT_M
     Carcass((x0, -half, p.feet_m), (inner, half, h), 0.012).build(body, rgba=p.colour)
     # a square hole, whose corners the staves of the ring fill
-    side, z = p.opening_m + 0.012, p.door_z_m
+    side, z = p._opening_m + 0.012, p._door_z_m
     boards = {
         "front_below": ((inner, -half, p.feet_m), (x1, half, z - side)),
         "front_above": ((inner, -half, z + side), (x1, half, h)),
         "front_low_y": ((inner, -half, z - side), (x1, -side, z + side)),
         "front_high_y": ((inner, side, z - side), (x1, half, z + side)),
     }
-    for name, (low, high) in boards.items():
-        body.box(name, low, high, rgba=p.colour)
+    body.boxes(p.colour, boards)
     corner = side * float(np.sqrt(2.0)) + 0.002
-    ring = Pose(_R_LINK_RING, np.array([x1, 0.0, z]))
-    wall = corner - p.opening_m
-    add_ring_wall(
-        body,
-        "front_ring",
-        radius_m=corner,
-        wall_m=wall,
-        height=(-_FRONT_M, 0.0),
-        rgba=p.colour,
-        count=_STAVES,
-        T_link_ring=ring,
-    )
-    low = (x1, -half + 0.004, p.feet_m + 0.004)
-    body.box("skirt", low, (x1 + 0.003, half - 0.004, p.feet_m + p.skirt_m - 0.008), rgba=darker(p.colour, 0.9))
+    _add_ring(body, p, "front_ring", corner, corner - p._opening_m, (-_FRONT_M, 0.0), p.colour)
+    low, high = (x1, -half + 0.004, p.feet_m + 0.004), (x1 + 0.003, half - 0.004, p.feet_m + p.skirt_m - 0.008)
+    body.box("skirt", low, high, rgba=darker(p.colour, 0.9))
     low = (x1 + 0.003, half - 0.12, p.feet_m + 0.014)
-    flap = (x1 + 0.0045, half - 0.03, p.feet_m + p.skirt_m - 0.018)
-    body.visual.box("filter", low, flap, rgba=darker(p.colour, 0.8))
+    high = (x1 + 0.0045, half - 0.03, p.feet_m + p.skirt_m - 0.018)
+    body.visual.box("filter", low, high, rgba=darker(p.colour, 0.8))
 
 
-def _add_drum(body: LinkBuilder, p: WashingMachineParameters) -> None:
+def _add_ring(
+    body: LinkBuilder, p: Drawn, name: str, radius_m: float, wall_m: float, span: tuple[float, float], rgba: Colour
+) -> None:
+    """Adds a ring of staves about the axis of the opening; `span` is along x, from the front [m]."""
+    ring = Pose(_R_LINK_RING, np.array([p.depth_m / 2, 0.0, p._door_z_m]))
+    add_ring_wall(
+        body, name, radius_m=radius_m, wall_m=wall_m, height=span, rgba=rgba, count=_STAVES, T_link_ring=ring
+    )
+
+
+def _add_drum(body: LinkBuilder, p: Drawn) -> None:
     """Adds the visual seal around the opening and a steel drum behind it."""
-    x1 = p.depth_m / 2
-    ring = Pose(_R_LINK_RING, np.array([x1, 0.0, p.door_z_m]))
-    deep = 0.75 * p.depth_m
-    for name, radius, wall, height, rgba in (
-        ("seal", p.opening_m + 0.006, 0.016, (-0.05, 0.0015), RUBBER),
-        ("drum", p.opening_m + 0.05, 0.003, (-deep, -0.055), _STEEL),
-        ("drum_front", p.opening_m + 0.05, 0.055, (-0.06, -0.05), darker(_STEEL, 0.8)),
+    x1, z, radius, deep = p.depth_m / 2, p._door_z_m, p._opening_m, 0.75 * p.depth_m
+    _add_ring(body.visual, p, "seal", radius + 0.006, 0.016, (-0.05, 0.0015), RUBBER)
+    _add_ring(body.visual, p, "drum", radius + 0.05, 0.003, (-deep, -0.055), _STEEL)
+    _add_ring(body.visual, p, "drum_front", radius + 0.05, 0.055, (-0.06, -0.05), darker(_STEEL, 0.8))
+    for name, x, wide, length, shade in (
+        ("drum_back", x1 - deep, radius + 0.052, 0.004, 0.85),
+        ("drum_hub", x1 - deep + 0.006, 0.05, 0.012, 0.7),
     ):
-        add_ring_wall(
-            body.visual,
-            name,
-            radius_m=radius,
-            wall_m=wall,
-            height=height,
-            rgba=rgba,
-            count=_STAVES,
-            T_link_ring=ring,
-        )
-    centre = (x1 - deep, 0.0, p.door_z_m)
-    radius = p.opening_m + 0.052
-    body.visual.cylinder("drum_back", centre, axis="x", radius=radius, length=0.004, rgba=darker(_STEEL, 0.85))
-    hub = (x1 - deep + 0.006, 0.0, p.door_z_m)
-    body.visual.cylinder("drum_hub", hub, axis="x", radius=0.05, length=0.012, rgba=darker(_STEEL, 0.7))
+        body.visual.cylinder(name, (x, 0.0, z), axis="x", radius=wide, length=length, rgba=darker(_STEEL, shade))
 
 
-def _add_panel(body: LinkBuilder, p: WashingMachineParameters) -> None:
+def _add_panel(body: LinkBuilder, p: Drawn) -> None:
     """Adds a strip above with the drawer for powder, a dial, a display and buttons."""
     x, half, h = p.depth_m / 2, p.width_m / 2, p.height_m
-    low, front, mark = h - p.panel_m, p.depth_m / 2 + _FASCIA_M, mark_colour(p.panel_colour)
+    low, front, skin = h - p.panel_m, x + _FASCIA_M, 0.001
     body.box("fascia", (x, -half, low), (front, half, h), rgba=p.panel_colour)
-    middle, skin = (low + h) / 2, 0.001
-    groove = darker(p.panel_colour, 0.6)
+    middle, mark, groove = (low + h) / 2, mark_colour(p.panel_colour), darker(p.panel_colour, 0.6)
     # seen along -x, +y is to the right: the drawer is on the left
-    powder = (-half + 0.012, -half + 0.15)
-    body.visual.box("powder", (front, powder[0], low + 0.014), (front + skin, powder[1], h - 0.014), rgba=groove)
-    body.visual.box(
-        "powder_face",
-        (front, powder[0] + 0.003, low + 0.017),
-        (front + 2 * skin, powder[1] - 0.003, h - 0.017),
-        rgba=p.panel_colour,
-    )
-    grip = (powder[0] + 0.03, powder[1] - 0.03)
-    body.visual.box("powder_grip", (front, grip[0], low + 0.02), (front + 3 * skin, grip[1], low + 0.034), rgba=groove)
+    a, b = -half + 0.012, -half + 0.15
+    body.visual.box("powder", (front, a, low + 0.014), (front + skin, b, h - 0.014), rgba=groove)
+    lower, upper = (front, a + 0.003, low + 0.017), (front + 2 * skin, b - 0.003, h - 0.017)
+    body.visual.box("powder_face", lower, upper, rgba=p.panel_colour)
+    lower, upper = (front, a + 0.03, low + 0.02), (front + 3 * skin, b - 0.03, low + 0.034)
+    body.visual.box("powder_grip", lower, upper, rgba=groove)
     dial = (front + 0.009, 0.0, middle)
     body.visual.cylinder("dial", dial, axis="x", radius=0.026, length=0.018, rgba=p.ring_colour)
-    top = front + 0.018
-    pointer = mark_colour(p.ring_colour)
-    body.visual.box("pointer", (top, -0.0015, middle + 0.006), (top + skin, 0.0015, middle + 0.024), rgba=pointer)
+    lower, upper = (front + 0.018, -0.0015, middle + 0.006), (front + 0.018 + skin, 0.0015, middle + 0.024)
+    body.visual.box("pointer", lower, upper, rgba=mark_colour(p.ring_colour))
     for number, angle in enumerate(np.linspace(-2.4, 2.4, 11)):
         y, z = 0.036 * float(np.sin(angle)), middle + 0.036 * float(np.cos(angle))
         lower, upper = (front, y - 0.0014, z - 0.0014), (front + skin, y + 0.0014, z + 0.0014)
@@ -250,14 +181,31 @@ def _add_panel(body: LinkBuilder, p: WashingMachineParameters) -> None:
     lower, upper = (front + skin, 0.07, middle - 0.008), (front + 2 * skin, 0.112, middle + 0.010)
     body.visual.box("display", lower, upper, rgba=DISPLAY)
     for number in range(3):
-        y = 0.158 + 0.026 * number
-        body.visual.cylinder(
-            f"button_{number}", (front + 0.001, y, middle), axis="x", radius=0.008, length=0.004, rgba=mark
-        )
+        button = (front + 0.001, 0.158 + 0.026 * number, middle)
+        body.visual.cylinder(f"button_{number}", button, axis="x", radius=0.008, length=0.004, rgba=mark)
 
 
-def _add_hinge(body: LinkBuilder, p: WashingMachineParameters, y: float) -> None:
-    x = p.depth_m / 2
-    for number, sign in enumerate((-1.0, 1.0)):
-        centre = (x + 0.004, y, p.door_z_m + sign * 0.02)
-        body.visual.cylinder(f"hinge_{number}", centre, axis="z", radius=0.006, length=0.03, rgba=_STEEL)
+def _add_to_door(panel: PanelBuilder, p: Drawn, door: Door) -> None:
+    """Adds the ring, the glass with its lip and its bowl, and the arm of the hinge."""
+    r, t, face = p.door_radius_m, p.door_thickness_m, door.out[1]
+    middle, glass = _OFFSET_M + r, p._opening_m - 0.008
+    panel.cylinder("ring", (middle, 0, _GAP_M + t / 2), axis="out", radius=r, length=t, rgba=p.ring_colour)
+    for number, (share, rise) in enumerate(((1.0, 0.003), (0.82, 0.006), (0.58, 0.008))):
+        centre, rgba = (middle, 0, face + rise / 2), darker(GLASS, 1.0 + 0.5 * number)
+        panel.cylinder(f"glass_{number}", centre, axis="out", radius=glass * share, length=rise, rgba=rgba)
+    lip = darker(p.ring_colour, 0.7)
+    panel.cylinder("lip", (middle, 0, face), axis="out", radius=glass + 0.008, length=0.003, rgba=lip)
+    for number, (radius, depth) in enumerate(((p._opening_m - 0.026, 0.5), (p._opening_m - 0.04, 1.0))):
+        low = -depth * p.bowl_m
+        centre = (middle, 0, (low + _GAP_M) / 2)
+        panel.cylinder(f"bowl_{number}", centre, axis="out", radius=radius, length=_GAP_M - low, rgba=GLASS)
+    panel.visual.box("arm", (-0.004, -0.03, _GAP_M), (_OFFSET_M + 0.02, 0.03, _GAP_M + 0.010), rgba=_STEEL)
+
+
+def _finish(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> None:
+    assembly.set_texture(sheet_texture, p.colour)
+
+
+washing_machine = box_with_doors(
+    "washing_machine", _TABLE, doors=_doors, add_body=_add_body, add_to_door=_add_to_door, finish=_finish
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unlatch.objects.procedural.building.drawing import Colour
+from unlatch.objects.procedural.parameters import Colour
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.urdf.model import Link, Shape, ShapeKind, composed_inertial
 
@@ -104,6 +104,11 @@ class LinkBuilder:
             ShapeKind.box, (float(size[0]), float(size[1]), float(size[2])), Pose.from_translation(centre), name, rgba
         )
         self._add(shape)
+
+    def boxes(self, rgba: Colour, corners: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> None:
+        """Adds boxes of one colour, by name two opposite corners [m], see `box`."""
+        for name, (lower, upper) in corners.items():
+            self.box(name, lower, upper, rgba=rgba)
 
     def cylinder(
         self,
@@ -215,8 +220,7 @@ class PanelBuilder(LinkBuilder):
             "low": ((a + width, -half_along, o), (b - width, -inner, p)),
             "high": ((a + width, inner, o), (b - width, half_along, p)),
         }
-        for side, (low, high) in strips.items():
-            self.box(f"{name}_{side}", low, high, rgba=rgba)
+        self.boxes(rgba, {f"{name}_{side}": corners for side, corners in strips.items()})
 
     def _to_link_point(self, point: Sequence[float]) -> Array:
         """Returns (3,) a point given as (across, along, out), in the link frame [m]."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unlatch.objects.procedural.building.drawing import Colour, draw_colour
-from unlatch.objects.procedural.building.textures import TextureKind
+from unlatch.objects.procedural.parameters import Colour, Draw, draw_one
+from unlatch.objects.procedural.textures import TextureKind
 from unlatch.simcore.sim.visuals.finish import FINISHES, Finish
 
 WHITE: Colour = (0.93, 0.93, 0.91, 1.0)
@@ -106,7 +106,12 @@ def darker(colour: Colour, factor: float = 0.8) -> Colour:
 def draw_contrast(rng: np.random.Generator, colours: Sequence[Colour], ground: Colour) -> Colour:
     """Draws one of the colours that contrast with their background; if none does, the one with the most contrast."""
     clear = [colour for colour in colours if abs(_brightness(colour) - _brightness(ground)) > _LEAST_CONTRAST]
-    return draw_colour(rng, clear or [max(colours, key=lambda c: abs(_brightness(c) - _brightness(ground)))])
+    return draw_one(rng, clear or [max(colours, key=lambda c: abs(_brightness(c) - _brightness(ground)))])
+
+
+def contrast(colours: Sequence[Colour], with_name: str) -> Draw:
+    """Declares a colour that contrasts with the colour called `with_name`, see `draw_contrast`."""
+    return lambda rng, p: draw_contrast(rng, colours, getattr(p, with_name))
 
 
 def mark_colour(ground: Colour) -> Colour:

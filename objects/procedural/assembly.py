@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Generic, Protocol, TypeVar
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,16 +11,13 @@ from unlatch.objects.annotation import Articulation, FramedVector, Openness, Par
 from unlatch.objects.closing_force_values import record_forces, with_drawn_forces
 from unlatch.objects.closing_forces import ClosingForces
 from unlatch.objects.fixed_handle import FixedHandle
-from unlatch.objects.procedural.building.drawing import Colour, parameter_record
-from unlatch.objects.procedural.building.generated_object import GeneratedObject, model_bounds
-from unlatch.objects.procedural.building.link_builder import FLAP_BELOW, LinkBuilder, PanelFrame
-from unlatch.objects.procedural.building.panel_handles import HandlePlace, PanelGrip, PanelHandle
-from unlatch.objects.procedural.building.textures import TextureKind
+from unlatch.objects.procedural.parameters import Colour, Drawn, Table, draw_table, parameter_record
+from unlatch.objects.procedural.links import FLAP_BELOW, LinkBuilder, PanelBuilder, PanelFrame
+from unlatch.objects.procedural.handles import HandlePlace, PanelGrip, PanelHandle
+from unlatch.objects.procedural.textures import TextureKind
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.rng import stream
-from unlatch.simcore.urdf.model import Joint, Link, UrdfModel
-
-Drawn = TypeVar("Drawn")
+from unlatch.simcore.urdf.model import Joint, Link, UrdfModel, primitive_bounds
 
 LICENCE = "Apache-2.0"
 TAIL_M = 0.05
@@ -33,6 +29,34 @@ _GRAVITY_M_S2 = 9.81
 _GROUND_CLEARANCE_M = 0.004
 """Distance that the handle of an open door keeps from the ground."""
 _MOMENT_SAMPLES = 25
+_CORNERS = np.array([[x, y, z] for x in (False, True) for y in (False, True) for z in (False, True)])
+
+
+@dataclass(frozen=True)
+class GeneratedObject:
+    """An object in memory, before it is written."""
+
+    model: UrdfModel
+    articulation: Articulation
+    bounds_obj: np.ndarray
+    """(2, 3) bounds of the closed object in its root link frame [m]."""
+    friction: dict[str, float]
+    damping: dict[str, float]
+    parameters: dict[str, float | str]
+    textures: dict[Colour, TextureKind] = field(default_factory=dict)
+    """Texture by colour of the visuals; other colours are plain. See `textured_urdf`."""
+
+
+def model_bounds(model: UrdfModel, positions: dict[str, float] | None = None) -> np.ndarray:
+    """Returns (2, 3) bounds of all colliding primitives in the root link frame [m]; other joints are at 0."""
+    corners: list[np.ndarray] = []
+    for link in model.links.values():
+        pose = model.link_pose(link.name, positions)
+        for shape in link.collisions:
+            low, high = primitive_bounds(shape)
+            corners.append(pose @ np.where(_CORNERS, high, low))  # (8, 3)
+    points = np.concatenate(corners)
+    return np.stack([points.min(axis=0), points.max(axis=0)])
 
 
 @dataclass(frozen=True)
@@ -55,68 +79,33 @@ class PartMotion:
     """The friction is at least this multiple of the largest moment of gravity."""
 
 
-class SwingParameters(Protocol):
-    """The parameters of a door on a vertical hinge."""
+def door_motion(frame: PanelFrame, at: Sequence[float], p: Drawn, *, limit_rad: float | None = None) -> PartMotion:
+    """Returns the motion of a door on a vertical hinge at `at` (3,) [m].
 
-    @property
-    def limit_rad(self) -> float:
-        """How far it opens."""
-
-    @property
-    def friction_n_m(self) -> float:
-        """Dry friction."""
-
-    @property
-    def damping_n_m_s(self) -> float:
-        """Viscous damping."""
-
-
-class BalancedParameters(Protocol):
-    """The parameters of a part that stays where it is released."""
-
-    @property
-    def holding(self) -> float:
-        """Friction divided by the moment of gravity."""
-
-    @property
-    def damping_n_m_s(self) -> float:
-        """Viscous damping."""
-
-
-class LidParameters(BalancedParameters, Protocol):
-    """The parameters of a lid."""
-
-    @property
-    def limit_rad(self) -> float:
-        """How far it opens."""
-
-
-class FlapParameters(BalancedParameters, Protocol):
-    """The parameters of a door that is hinged below."""
-
-    @property
-    def most_open_rad(self) -> float:
-        """How far it may open."""
-
-
-def door_motion(frame: PanelFrame, at: Sequence[float], p: SwingParameters) -> PartMotion:
-    """Returns the motion of a door on a vertical hinge at `at` (3,) [m]."""
-    motion = _hinge_motion(frame, PartKind.hinge_vertical, at, p.limit_rad, p.damping_n_m_s)
+    `p` has `friction_n_m`, `damping_n_m_s` and, unless `limit_rad` is given, `limit_rad`.
+    """
+    limit_rad = p.limit_rad if limit_rad is None else limit_rad
+    motion = _hinge_motion(frame, PartKind.hinge_vertical, at, limit_rad, p.damping_n_m_s)
     return replace(motion, friction=p.friction_n_m)
 
 
-def lid_motion(frame: PanelFrame, at: Sequence[float], p: LidParameters) -> PartMotion:
-    """Returns the motion of a lid on a hinge at `at` (3,) [m]; the lid stays where it is released."""
-    motion = _hinge_motion(frame, PartKind.lid, at, p.limit_rad, p.damping_n_m_s)
+def lid_motion(frame: PanelFrame, at: Sequence[float], p: Drawn, *, limit_rad: float | None = None) -> PartMotion:
+    """Returns the motion of a lid on a hinge at `at` (3,) [m]; the lid stays where it is released.
+
+    `p` has `holding`, `damping_n_m_s` and, unless `limit_rad` is given, `limit_rad`.
+    """
+    limit_rad = p.limit_rad if limit_rad is None else limit_rad
+    motion = _hinge_motion(frame, PartKind.lid, at, limit_rad, p.damping_n_m_s)
     return replace(motion, holding=p.holding)
 
 
-def flap_motion(at: Sequence[float], p: FlapParameters, handle: PanelHandle, place: HandlePlace) -> PartMotion:
+def flap_motion(at: Sequence[float], p: Drawn, place: HandlePlace) -> PartMotion:
     """Returns the motion of a door in the front that is hinged below, at `at` (3,) [m]; it stays when released.
 
-    It opens until its handle, which sits at `place`, touches the ground, and at most by `p.most_open_rad`.
+    It opens until its handle, `p.handle` at `place`, touches the ground, and at most by `p.most_open_rad`. `p` also has
+    `holding` and `damping_n_m_s`.
     """
-    out, across, _ = handle.extents_m
+    out, across, _ = p.handle.extents_m
     far_m, out_m = place.at[0] + across / 2, place.face + out
     # far cos(a) - out sin(a) = -height at the angle a where the handle touches
     reach = float(np.hypot(far_m, out_m))
@@ -125,6 +114,11 @@ def flap_motion(at: Sequence[float], p: FlapParameters, handle: PanelHandle, pla
     limit_rad = round(min(p.most_open_rad, touching), 4)
     motion = _hinge_motion(FLAP_BELOW, PartKind.hinge_horizontal, at, limit_rad, p.damping_n_m_s)
     return replace(motion, holding=p.holding)
+
+
+def slide_motion(at: Sequence[float], axis: Sequence[float], p: Drawn, *, opens: float) -> PartMotion:
+    """Returns the motion of a part that slides by `opens` along `axis` (3,) from `at` (3,) [m]."""
+    return PartMotion(PartKind.slider, "body", at, axis, opens, p.friction_n, p.damping_n_s_m)
 
 
 def _hinge_motion(
@@ -225,6 +219,32 @@ class Assembly:
             closing_forces=closing_forces,
         )
 
+    def add_panel(
+        self,
+        panel: PanelBuilder,
+        motion: PartMotion,
+        handle: PanelHandle,
+        place: HandlePlace,
+        *,
+        rgba: Colour,
+        density_kg_m3: float,
+        push: np.ndarray | None = None,
+    ) -> None:
+        """Adds a moving panel with its handle.
+
+        Args:
+            panel: The panel without its handle.
+            motion: Its joint.
+            handle: The handle, which is added at `place`.
+            place: Where a hand holds the panel.
+            rgba: Colour of the handle.
+            density_kg_m3: Density of panel and handle [kg/m^3].
+            push: (3,) a clear spot of the outer face, link frame [m]; None: beside the handle, towards the hinge.
+        """
+        grip = handle.add_to(panel, place, rgba)
+        push = handle.push_point(panel.frame, place) if push is None else push
+        self.add_part(panel, motion, grip, mass_kg=panel.mass_kg(density_kg_m3), push=push)
+
     def set_texture(self, kind: TextureKind | Callable[[Colour], TextureKind | None] | None, *colours: Colour) -> None:
         """Gives shapes of these colours a texture: `kind`, or what it returns for a colour. None leaves them plain."""
         for colour in colours:
@@ -266,12 +286,12 @@ class Assembly:
 
 
 @dataclass(frozen=True)
-class ObjectGenerator(Generic[Drawn]):
-    """The generator of one category: it draws parameters and builds the object from them."""
+class ObjectGenerator:
+    """The generator of one category: it draws the values of its table and builds the object from them."""
 
     category: str
-    draw: Callable[[np.random.Generator], Drawn]
-    """Draws all parameters, a dataclass, from a random stream of the seed and the category."""
+    table: Table
+    """What is drawn from a random stream of the seed and the category."""
     build: Callable[[Assembly, Drawn], None]
     """Fills an empty assembly, without random numbers."""
     unrecorded: tuple[str, ...] = ()
@@ -282,7 +302,7 @@ class ObjectGenerator(Generic[Drawn]):
         None: the category.
         """
         rng = stream(seed, f"assets.procedural.{self.category}")
-        drawn = self.draw(rng)
+        drawn = draw_table(self.table, rng)
         assembly = Assembly(self.category, name=name or self.category, seed=seed)
         self.build(assembly, drawn)
         record = {key: value for key, value in parameter_record(drawn).items() if key not in self.unrecorded}

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from unlatch.objects.annotation import Handle, HandleType
-from unlatch.objects.procedural.building.drawing import Colour, draw_fields, draw_uniform, parameter_record, uniform
-from unlatch.objects.procedural.building.link_builder import PanelBuilder, PanelFrame
+from unlatch.objects.procedural.parameters import Colour, Draw, Drawn, draw_uniform, parameter_record
+from unlatch.objects.procedural.links import PanelBuilder, PanelFrame
 from unlatch.simcore.geometry import Pose
 
 Array = np.ndarray
@@ -92,10 +92,12 @@ class Section(Enum):
 
 
 @dataclass(frozen=True)
-class BarParameters(PanelHandle):
+class BarHandle(PanelHandle):
     """A straight bar on two posts."""
 
     kind = "bar"
+    overhang_m: ClassVar[float | None] = None
+    """How far it reaches beyond each of its posts [m]; None: by half the width of a post."""
     section: Section
     thickness_m: float
     """Across the bar, where the fingers close."""
@@ -103,9 +105,9 @@ class BarParameters(PanelHandle):
     """Away from the panel; equal to the thickness of a round bar."""
     length_m: float
     """Overall length, with the posts."""
-    standoff_m: Annotated[float, uniform(0.032, 0.045)]
+    standoff_m: float
     """Free gap between the panel and the bar."""
-    post_m: Annotated[float, uniform(0.01, 0.014)]
+    post_m: float
     """Width of a post along the bar."""
 
     @property
@@ -113,13 +115,11 @@ class BarParameters(PanelHandle):
         """How far it stands out of the panel, and its full extents across and along [m]."""
         return self.standoff_m + self.depth_m, self.thickness_m, self.length_m
 
-    def add_to(
-        self, panel: PanelBuilder, place: HandlePlace, rgba: Colour, *, overhang_m: float | None = None
-    ) -> PanelGrip:
-        """Adds the bar. It reaches beyond each of its posts by `overhang_m`; None: by half the width of a post."""
+    def add_to(self, panel: PanelBuilder, place: HandlePlace, rgba: Colour) -> PanelGrip:
+        """Adds the bar and its posts, and returns where a hand holds it: between the posts."""
         (across, along), half = place.at, self.length_m / 2
         middle = place.face + self.standoff_m + self.depth_m / 2
-        overhang = self.post_m / 2 if overhang_m is None else overhang_m
+        overhang = self.post_m / 2 if self.overhang_m is None else self.overhang_m
         if self.section is Section.round:
             centre = (across, along, middle)
             panel.cylinder(
@@ -138,14 +138,22 @@ class BarParameters(PanelHandle):
         return grip_standing_out(panel.frame, HandleType.bar, at=place.at, out=middle, size=size)
 
 
+class FlushBar(BarHandle):
+    """A straight bar whose posts are at its ends."""
+
+    overhang_m = 0.0
+
+
 @dataclass(frozen=True)
-class KnobParameters(PanelHandle):
+class KnobHandle(PanelHandle):
     """A round head on a stem."""
 
     kind = "knob"
-    diameter_m: Annotated[float, uniform(0.028, 0.04)]
-    head_m: Annotated[float, uniform(0.02, 0.026)]
-    stem_m: Annotated[float, uniform(0.02, 0.028)]
+    head_name: ClassVar[str] = "handle_head"
+    """Name of the shape of its head."""
+    diameter_m: float
+    head_m: float
+    stem_m: float
     """Free length of the stem between the panel and the head."""
 
     @property
@@ -153,29 +161,27 @@ class KnobParameters(PanelHandle):
         """How far it stands out of the panel, and its full extents across and along [m]."""
         return self.stem_m + self.head_m, self.diameter_m, self.diameter_m
 
-    def add_to(
-        self, panel: PanelBuilder, place: HandlePlace, rgba: Colour, *, head_name: str = "handle_head"
-    ) -> PanelGrip:
-        """Adds the knob; `head_name` is the name of the shape of its head."""
+    def add_to(self, panel: PanelBuilder, place: HandlePlace, rgba: Colour) -> PanelGrip:
+        """Adds stem and head, and returns where a hand holds the head."""
         foot = (*place.at, place.face + self.stem_m / 2)
         panel.cylinder("handle_stem", foot, axis="out", radius=0.007, length=self.stem_m, rgba=rgba)
         head, radius = (*place.at, place.face + self.stem_m + self.head_m / 2), self.diameter_m / 2
-        panel.cylinder(head_name, head, axis="out", radius=radius, length=self.head_m, rgba=rgba)
+        panel.cylinder(self.head_name, head, axis="out", radius=radius, length=self.head_m, rgba=rgba)
         size = (self.head_m, self.diameter_m, self.diameter_m)
         return grip_standing_out(panel.frame, HandleType.knob, at=place.at, out=head[2], size=size)
 
 
 @dataclass(frozen=True)
-class CupParameters(PanelHandle):
+class CupHandle(PanelHandle):
     """A cup pull: a shell that is open below, with a thick lip."""
 
     kind = "cup"
     length_m: float
-    height_m: Annotated[float, uniform(0.028, 0.036)]
+    height_m: float
     """Across, where the fingers close."""
-    depth_m: Annotated[float, uniform(0.030, 0.036)]
+    depth_m: float
     """From the panel to the outside of the lip."""
-    lip_m: Annotated[float, uniform(0.010, 0.012)]
+    lip_m: float
 
     @property
     def extents_m(self) -> tuple[float, float, float]:
@@ -197,7 +203,7 @@ class CupParameters(PanelHandle):
 
 
 @dataclass(frozen=True)
-class EdgeParameters(PanelHandle):
+class EdgeHandle(PanelHandle):
     """No handle: the free edge of the panel is held."""
 
     kind = "edge"
@@ -214,46 +220,78 @@ class EdgeParameters(PanelHandle):
     push_beside = push_point
 
 
-def draw_bar(rng: np.random.Generator, *, length: tuple[float, float], thickness: tuple[float, float]) -> BarParameters:
-    """Draws a bar from a range of lengths and one of thicknesses [m]."""
-    section = Section.round if rng.random() < 0.5 else Section.box
-    across = draw_uniform(rng, *thickness)
-    depth = draw_uniform(rng, 0.012, 0.02)
-    return draw_fields(
-        BarParameters,
-        rng,
-        section=section,
-        thickness_m=across,
-        depth_m=across if section is Section.round else depth,
-        length_m=lambda: draw_uniform(rng, *length),
-    )
+Range = tuple[float, float] | Callable[[Drawn], tuple[float, float]]
+"""Least and greatest value, or what they are for the values drawn before."""
 
 
-def draw_handle(
-    rng: np.random.Generator,
-    shares: dict[str, float],
-    *,
-    length: tuple[float, float],
-    thickness: tuple[float, float] = (0.010, 0.018),
-) -> PanelHandle:
-    """Draws a handle.
+def bar(*, length: Range, thickness: tuple[float, float], kind: type[BarHandle] = BarHandle) -> Draw:
+    """Declares a bar from a range of lengths and one of thicknesses [m]; `kind` is its class."""
+    return lambda rng, p: _draw_bar(rng, _range_for(length, p), thickness, kind)
+
+
+def handle(shares: dict[str, float], *, length: Range, thickness: tuple[float, float] = (0.010, 0.018)) -> Draw:
+    """Declares a handle.
 
     Args:
-        rng: Source of the draws.
         shares: How often it is a `bar`, `knob`, `cup` or `edge`.
         length: Range of lengths of a bar or a cup [m].
         thickness: Range of thicknesses of a bar [m].
     """
-    names = list(shares)
-    chosen = names[int(rng.choice(len(names), p=list(shares.values())))]
-    if chosen == "bar":
-        return draw_bar(rng, length=length, thickness=thickness)
-    if chosen == "knob":
-        return draw_fields(KnobParameters, rng)
-    if chosen == "cup":
-        low, high = max(0.07, min(length) * 0.8), min(0.11, max(length))
-        return draw_fields(CupParameters, rng, length_m=lambda: draw_uniform(rng, low, high))
-    return EdgeParameters()
+
+    def draw(rng: np.random.Generator, p: Drawn) -> PanelHandle:
+        names = list(shares)
+        chosen = names[int(rng.choice(len(names), p=list(shares.values())))]
+        if chosen == "bar":
+            return _draw_bar(rng, _range_for(length, p), thickness)
+        if chosen == "knob":
+            return draw_knob(rng)
+        if chosen == "cup":
+            return _draw_cup(rng, _range_for(length, p))
+        return EdgeHandle()
+
+    return draw
+
+
+def draw_knob(rng: np.random.Generator, kind: type[KnobHandle] = KnobHandle) -> KnobHandle:
+    """Draws a knob of a class."""
+    return kind(
+        diameter_m=draw_uniform(rng, 0.028, 0.04),
+        head_m=draw_uniform(rng, 0.02, 0.026),
+        stem_m=draw_uniform(rng, 0.02, 0.028),
+    )
+
+
+def _range_for(length: Range, p: Drawn) -> tuple[float, float]:
+    return length(p) if callable(length) else length
+
+
+def _draw_bar(
+    rng: np.random.Generator,
+    length: tuple[float, float],
+    thickness: tuple[float, float],
+    kind: type[BarHandle] = BarHandle,
+) -> BarHandle:
+    section = Section.round if rng.random() < 0.5 else Section.box
+    across = draw_uniform(rng, *thickness)
+    depth = draw_uniform(rng, 0.012, 0.02)
+    return kind(
+        section=section,
+        thickness_m=across,
+        depth_m=across if section is Section.round else depth,
+        length_m=draw_uniform(rng, *length),
+        standoff_m=draw_uniform(rng, 0.032, 0.045),
+        post_m=draw_uniform(rng, 0.01, 0.014),
+    )
+
+
+def _draw_cup(rng: np.random.Generator, length: tuple[float, float]) -> CupHandle:
+    low, high = max(0.07, min(length) * 0.8), min(0.11, max(length))
+    return CupHandle(
+        length_m=draw_uniform(rng, low, high),
+        height_m=draw_uniform(rng, 0.028, 0.036),
+        depth_m=draw_uniform(rng, 0.030, 0.036),
+        lip_m=draw_uniform(rng, 0.010, 0.012),
+    )
 
 
 def edge_grip(frame: PanelFrame, place: HandlePlace) -> PanelGrip:
