@@ -16,9 +16,9 @@ import sys
 import time
 from collections.abc import Callable
 
-from unlatch.objects.procedural.building.generated_object import GeneratedObject
-from unlatch.objects.procedural.building.textured_urdf import textured_files
+from unlatch.objects.procedural.assembly import GeneratedObject
 from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.objects.procedural.textured_files import textured_files
 
 LIMIT_MS = 20.0
 COUNT = 100

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from unlatch.objects.instances import RANDOM, ROUND_ROBIN, InstanceChoice, Split, check_instances
-from unlatch.objects.procedural.building.parameter_filter import read_filter
+from unlatch.objects.procedural.catalog import read_filter
 from unlatch.objects.resting.side import RestsOn
 from unlatch.simcore.errors import ConfigError, check_range, unknown_name
 from unlatch.simcore.missing_value import MISSING

@@ -29,10 +29,9 @@ from unlatch.objects.importers.synthesized_object import load_synthesized_object
 from unlatch.objects.importers.urdf_folder import is_urdf_folder, urdf_instances
 from unlatch.objects.importers.urdf_object import load_urdf_object, urdf_object_set
 from unlatch.objects.instances import RANDOM, SEEDS, Split, split_of
-from unlatch.objects.procedural.building.generated_object import GeneratedObject
-from unlatch.objects.procedural.building.parameter_filter import first_matching_seed
-from unlatch.objects.procedural.building.textured_urdf import write_textured_urdf
-from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.objects.procedural.assembly import GeneratedObject
+from unlatch.objects.procedural.catalog import GENERATORS, first_matching_seed
+from unlatch.objects.procedural.textured_files import write_textured_urdf
 from unlatch.objects.resting.side import RestsOn
 from unlatch.objects.resting.turned_files import write_turned_object
 from unlatch.objects.resting.turned_object import turn_object

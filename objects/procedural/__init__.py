@@ -1,18 +1,12 @@
-"""Small generators of articulated objects, one in each module. The same seed gives the same bytes.
+"""Small generators of articulated objects: tables of what varies, and few builders. The same seed gives the same bytes.
 
-Unless its `build` says otherwise, the root frame of an object is at the middle of the footprint, z up from the bottom,
+Unless its builder says otherwise, the root frame of an object is at the middle of the footprint, z up from the bottom,
 x out of the front. The frame of a part is parallel to the root frame when the part is closed.
 
-A generator is a callable `generate(seed, *, name) -> GeneratedObject`. To add one, write a module here:
+A generator is a callable `generate(seed, *, name) -> GeneratedObject`. To add one:
 
-1. a dataclass of parameters, its handle and knobs included; its fields are the record of the object;
-2. a function that draws the parameters, with `draw_fields`;
-3. a function that adds body, parts and textures to an `Assembly`;
-4. `generate = ObjectGenerator(category, draw, build)`.
-
-Add a line in `catalog.py`, an object YAML, and its hashes in the tests.
+1. write the table of its values, its handle and knobs included, with the declarations of `parameters`;
+2. build it: a box with doors with `box_with_doors` of `doors`, a chest with `_build_chest` of `cabinets`, a thing to
+   carry with `ItemGenerator`, anything else with an `ObjectGenerator` and a function that fills an `Assembly`;
+3. add a line to `catalog`, and its hashes to the tests.
 """
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

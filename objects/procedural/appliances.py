@@ -1,13 +1,15 @@
 """Kitchen appliances that are a box with a door: microwave, oven, refrigerator, dishwasher; and the safe.
 
-An arm on a table reaches small ones only, so sizes come from catalogues of tabletop models: ovens of 20 to 45 l, mini bars
-of 48 to 85 cm, dishwashers for 6 settings, hotel safes of 31 to 43 cm. Kitchen ones are 60 cm wide and up to 1.5 m high.
+An arm on a table reaches small ones only, so sizes come from catalogues of tabletop models: ovens of 20 to 45 l, mini
+bars of 48 to 85 cm, dishwashers for 6 settings, hotel safes of 31 to 43 cm. Kitchen ones are 60 cm wide and up to 1.5 m
+high.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -37,7 +39,16 @@ from unlatch.objects.procedural.doors import Door, box_with_doors, numbered
 from unlatch.objects.procedural.fittings import Carcass, InsetDoor, add_feet, add_turning_knob, turning_knob
 from unlatch.objects.procedural.handles import PUSH_ROOM_M, FlushBar, bar, handle
 from unlatch.objects.procedural.links import FLAP_BELOW, FRONT, LinkBuilder, PanelBuilder, door_frame
-from unlatch.objects.procedural.parameters import Colour, Drawn, by, derived, draw_uniform, either, one_of, uniform, whole
+from unlatch.objects.procedural.parameters import (
+    Colour,
+    Drawn,
+    by,
+    derived,
+    either,
+    one_of,
+    uniform,
+    whole,
+)
 from unlatch.objects.procedural.textures import TextureKind
 
 _GAP_M = 0.003
@@ -340,7 +351,7 @@ def _add_refrigerator_body(body: LinkBuilder, p: Drawn) -> None:
     front = x1 + _SEAL_M + p.door_thickness_m
     body.box("top", (x0, -half, h - 0.010), (front, half, h), rgba=p.colour)
     ends = [span[0] for span in _refrigerator_spans(p)] + [h - 0.010]
-    for number, (low, high) in enumerate(zip(ends[:-1], ends[1:], strict=True)):
+    for number, (low, high) in enumerate(pairwise(ends)):
         room = Carcass((x0, -half, low - 0.004 * (number == 0)), (x1, half, high), p.wall_m)
         room.build(body, rgba=p.colour, lining=LINING)
         (a0, b0, c0), (a1, b1, c1) = room.inner

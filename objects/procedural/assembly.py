@@ -11,9 +11,9 @@ from unlatch.objects.annotation import Articulation, FramedVector, Openness, Par
 from unlatch.objects.closing_force_values import record_forces, with_drawn_forces
 from unlatch.objects.closing_forces import ClosingForces
 from unlatch.objects.fixed_handle import FixedHandle
-from unlatch.objects.procedural.parameters import Colour, Drawn, Table, draw_table, parameter_record
-from unlatch.objects.procedural.links import FLAP_BELOW, LinkBuilder, PanelBuilder, PanelFrame
 from unlatch.objects.procedural.handles import HandlePlace, PanelGrip, PanelHandle
+from unlatch.objects.procedural.links import FLAP_BELOW, LinkBuilder, PanelBuilder, PanelFrame
+from unlatch.objects.procedural.parameters import Colour, Drawn, Table, draw_table, parameter_record
 from unlatch.objects.procedural.textures import TextureKind
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.rng import stream

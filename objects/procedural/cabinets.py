@@ -66,9 +66,7 @@ _CABINET = {
     "colour": derived(lambda p: p._wood[0]),
     "front_colour": derived(lambda p: p._wood[1]),
     "handle_colour": contrast(HANDLE_COLOURS, "front_colour"),
-    "handle": handle(
-        {"bar": 0.5, "knob": 0.3, "edge": 0.2}, length=lambda p: (0.10, min(0.20, 0.4 * p.height_m))
-    ),
+    "handle": handle({"bar": 0.5, "knob": 0.3, "edge": 0.2}, length=lambda p: (0.10, min(0.20, 0.4 * p.height_m))),
 }
 
 
@@ -207,9 +205,7 @@ def _add_chest_drawer(assembly: Assembly, label: str, at: tuple[float, float, fl
         # farther from the handle than half a hand's thickness: a hand is wider than its fingers are long
         push = DRAWER_FRONT.at(0.0, min(p.handle.extents_m[2] / 2 + 0.06, half_w - 0.025), face)
     motion = slide_motion(at, X, p, opens=p.travel_m)
-    assembly.add_panel(
-        drawer, motion, p.handle, place, rgba=p.handle_colour, density_kg_m3=p.density_kg_m3, push=push
-    )
+    assembly.add_panel(drawer, motion, p.handle, place, rgba=p.handle_colour, density_kg_m3=p.density_kg_m3, push=push)
 
 
 drawer_cabinet = ObjectGenerator("drawer_cabinet", _DRAWER_CABINET, _build_chest)

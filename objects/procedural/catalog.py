@@ -1,8 +1,16 @@
-"""The generators of all categories, by name."""
+"""The generators of all categories, by name, and the choice of an object by its parameters."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.simcore.registry import Catalog, CatalogEntry
+from unlatch.simcore.rng import stream
+
+if TYPE_CHECKING:
+    from unlatch.objects.procedural.assembly import GeneratedObject
 
 _SUMMARIES = {
     "appliances": {
@@ -73,3 +81,90 @@ GENERATORS = Catalog(
     listed_by="unlatch list objects",
 )
 """Generators by category: functions `generate(seed, *, name) -> GeneratedObject`."""
+
+MOST_TRIES = 1000
+"""Most seeds that are tried for a matching object."""
+_SEEDS = 2**31
+
+
+def read_filter(value: Any) -> dict[str, Any]:
+    """Checks and returns `object.where`: by parameter a value, a list of values, or `{min, max}`.
+
+    Raises:
+        ConfigError: It is none of these.
+    """
+    if not isinstance(value, Mapping):
+        raise ConfigError(
+            f"object.where={value} is not a mapping. Expected parameters with a value, a list of values, or "
+            "{min: ..., max: ...}. Change it.",
+            key="object.where",
+        )
+    for name, wanted in value.items():
+        key = f"object.where.{name}"
+        if isinstance(wanted, Mapping):
+            ends = [wanted.get("min", wanted.get("max")), wanted.get("max", wanted.get("min"))]
+            good = (
+                bool(wanted)
+                and set(wanted) <= {"min", "max"}
+                and all(isinstance(end, int | float) and not isinstance(end, bool) for end in ends)
+            )
+            if not good or ends[0] > ends[1]:
+                raise ConfigError(
+                    f"{key}={dict(wanted)} is not a range. Expected numbers as min, max or both, min <= max. "
+                    "Change it.",
+                    key=key,
+                )
+        elif not (isinstance(wanted, list) and wanted) and not isinstance(wanted, str | int | float):
+            raise ConfigError(
+                f"{key}={wanted} is not a choice. Expected a value, a list of values, or {{min: ..., max: ...}}. "
+                "Change it.",
+                key=key,
+            )
+    return {str(name): wanted for name, wanted in value.items()}
+
+
+def first_matching_seed(category: str, wanted: Mapping[str, Any], seed: int, *, in_split: Callable[[str], bool]) -> str:
+    """Returns the given seed if its object matches, else the first matching seed of those drawn from it. `wanted` is
+    what `read_filter` returns; `in_split` returns whether a seed belongs to the split.
+
+    Raises:
+        ConfigError: The category has no such parameter, or none of `MOST_TRIES` objects matches.
+    """
+    generate: Callable[..., GeneratedObject] = GENERATORS.load(category)
+    rng = stream(seed, "assets.wanted")
+    seen: dict[str, set[float | str]] = {name: set() for name in wanted}
+    for _ in range(MOST_TRIES):
+        parameters = generate(seed, name=category).parameters if in_split(str(seed)) else {}
+        if parameters:
+            for name in wanted:
+                if name not in parameters:
+                    raise ConfigError(
+                        f"object.where.{name} is not a parameter of '{category}'.{close_matches(name, parameters)} "
+                        f"Parameters: {', '.join(sorted(parameters))}. Name one of them.",
+                        key=f"object.where.{name}",
+                    )
+                seen[name].add(parameters[name])
+            if all(_matches(want, parameters[name]) for name, want in wanted.items()):
+                return str(seed)
+        seed = int(rng.integers(_SEEDS))
+    met = "; ".join(f"{name} {_describe_values(values)}" for name, values in seen.items())
+    raise ConfigError(
+        f"object.where={dict(wanted)} leaves none of {MOST_TRIES} objects of '{category}'. They had {met}. Loosen it.",
+        key="object.where",
+    )
+
+
+def _matches(wanted: Any, value: float | str) -> bool:
+    if isinstance(wanted, Mapping):
+        low, high = wanted.get("min", -float("inf")), wanted.get("max", float("inf"))
+        return isinstance(value, int | float) and low <= value <= high
+    if isinstance(wanted, list):
+        return any(_matches(one, value) for one in wanted)
+    return bool(wanted == value)
+
+
+def _describe_values(values: set[float | str]) -> str:
+    numbers = sorted(v for v in values if isinstance(v, int | float))
+    if len(numbers) > 6:
+        return f"from {numbers[0]:g} to {numbers[-1]:g}"
+    return ", ".join(sorted(f"{v:g}" if isinstance(v, int | float) else v for v in values)[:8]) or "nothing"

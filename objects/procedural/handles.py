@@ -11,8 +11,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from unlatch.objects.annotation import Handle, HandleType
-from unlatch.objects.procedural.parameters import Colour, Draw, Drawn, draw_uniform, parameter_record
 from unlatch.objects.procedural.links import PanelBuilder, PanelFrame
+from unlatch.objects.procedural.parameters import Colour, Draw, Drawn, draw_uniform, parameter_record
 from unlatch.simcore.geometry import Pose
 
 Array = np.ndarray

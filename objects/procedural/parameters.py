@@ -21,7 +21,7 @@ class Drawn(SimpleNamespace):
 Draw = Callable[[np.random.Generator, Drawn], Any]
 """Draws one value; it may look at the values that were drawn before."""
 Table = Mapping[str, Any]
-"""By name a `Draw`, or a value that all objects of the category share. The lengths are in metres, the angles in radians.
+"""By name a `Draw`, or a value that all objects of the category share. The name ends with the unit.
 
 A name that starts with `_` is not recorded. Add entries at the end: another order of the draws makes other objects.
 """

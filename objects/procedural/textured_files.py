@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from unlatch.objects.procedural.parameters import Colour
 from unlatch.objects.procedural.assembly import GeneratedObject
+from unlatch.objects.procedural.parameters import Colour
 from unlatch.objects.procedural.textures import Texture, TextureKind, draw_texture
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.rng import stream

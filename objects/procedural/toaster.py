@@ -10,116 +10,74 @@ Note:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated
-
 import numpy as np
 
-from unlatch.objects.annotation import HandleType, PartKind
-from unlatch.objects.procedural.building.assembly import Assembly, ObjectGenerator, PartMotion
-from unlatch.objects.procedural.building.carcass import add_feet
-from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, draw_uniform, either, uniform
-from unlatch.objects.procedural.building.finishes import (
-    APPLIANCES,
-    CHROME,
-    DARK,
-    draw_contrast,
-    mark_colour,
-    sheet_texture,
-)
-from unlatch.objects.procedural.building.link_builder import LinkBuilder, PanelBuilder, PanelFrame, Z
-from unlatch.objects.procedural.building.panel_handles import grip_standing_out
+from unlatch.objects.annotation import HandleType
+from unlatch.objects.procedural.assembly import Assembly, ObjectGenerator, slide_motion
+from unlatch.objects.procedural.colours import APPLIANCES, CHROME, DARK, contrast, mark_colour, sheet_texture
+from unlatch.objects.procedural.fittings import add_feet
+from unlatch.objects.procedural.handles import grip_standing_out
+from unlatch.objects.procedural.links import LinkBuilder, PanelBuilder, PanelFrame, Z
+from unlatch.objects.procedural.parameters import Colour, Drawn, by, either, one_of, uniform
 from unlatch.simcore.geometry import Pose
 
 _UPWARDS = PanelFrame(across=(0.0, -1.0, 0.0), out=Z)
 """The lever moves upwards; the fingers close along y, and along is +x, out of the front."""
 _TOAST: Colour = (0.80, 0.58, 0.32, 1.0)
 _CRUST: Colour = (0.55, 0.34, 0.16, 1.0)
+_SLOT: Colour = (0.03, 0.03, 0.03, 1.0)
 _GAP_M = 0.003
+_TOASTER = {
+    "slots": either(2, 4, 0.7),
+    "colour": one_of(APPLIANCES),
+    "end_colour": lambda rng, p: DARK if rng.random() < 0.5 else p.colour,
+    "low_m": uniform(0.055, 0.065),  # height of the lever pressed down
+    "length_m": uniform(0.27, 0.36),  # along x, from the back to the end with the lever
+    "width_m": by("slots", {2: uniform(0.16, 0.20), 4: uniform(0.27, 0.31)}),
+    "height_m": uniform(0.175, 0.21),
+    "feet_m": uniform(0.008, 0.014),
+    "rounding_m": uniform(0.02, 0.035),  # radius of the upper edges
+    "slot_m": uniform(0.028, 0.034),
+    "slices": either("bread", "none"),  # in the slots
+    "lever_width_m": uniform(0.026, 0.038),  # the fingers close across it
+    "lever_depth_m": uniform(0.024, 0.032),
+    "lever_height_m": uniform(0.014, 0.020),
+    "travel_m": uniform(0.055, 0.075),
+    "friction_n": uniform(1.0, 3.0),
+    "damping_n_s_m": uniform(0.5, 2.0),
+    "lever_colour": contrast((CHROME, DARK), "end_colour"),
+}
 
 
-@dataclass(frozen=True)
-class ToasterParameters:
-    """The values that vary between toasters."""
-
-    length_m: Annotated[float, uniform(0.27, 0.36)]
-    """Along x, from the back to the end with the lever."""
-    width_m: float
-    height_m: Annotated[float, uniform(0.175, 0.21)]
-    feet_m: Annotated[float, uniform(0.008, 0.014)]
-    rounding_m: Annotated[float, uniform(0.02, 0.035)]
-    """Radius of the upper edges."""
-    slots: int
-    slot_m: Annotated[float, uniform(0.028, 0.034)]
-    slices: Annotated[str, either("bread", "none")]
-    """`none`, or `bread` in the slots."""
-    lever_width_m: Annotated[float, uniform(0.026, 0.038)]
-    """The fingers close across it."""
-    lever_depth_m: Annotated[float, uniform(0.024, 0.032)]
-    lever_height_m: Annotated[float, uniform(0.014, 0.020)]
-    low_m: float
-    """Height of the lever pressed down."""
-    travel_m: Annotated[float, uniform(0.055, 0.075)]
-    friction_n: Annotated[float, uniform(1.0, 3.0)]
-    damping_n_s_m: Annotated[float, uniform(0.5, 2.0)]
-    colour: Colour
-    end_colour: Colour
-    lever_colour: Colour
-
-
-def draw_parameters(rng: np.random.Generator) -> ToasterParameters:
-    """Draws a toaster."""
-    slots = 2 if rng.random() < 0.7 else 4
-    colour = draw_colour(rng, APPLIANCES)
-    end = DARK if rng.random() < 0.5 else colour
-    low = draw_uniform(rng, 0.055, 0.065)
-    return draw_fields(
-        ToasterParameters,
-        rng,
-        width_m=lambda: draw_uniform(rng, 0.16, 0.20) if slots == 2 else draw_uniform(rng, 0.27, 0.31),
-        slots=slots,
-        low_m=low,
-        colour=colour,
-        end_colour=end,
-        lever_colour=lambda: draw_contrast(rng, (CHROME, DARK), end),
-    )
-
-
-def build(assembly: Assembly, p: ToasterParameters) -> None:
+def _build_toaster(assembly: Assembly, p: Drawn) -> None:
     """Builds a toaster.
 
     The root frame is at the middle of the footprint, z up from the bottom, x out of the end with the lever. The lever's
     frame is in that end's plane, in the middle of the lever when it is pressed down.
     """
     body = LinkBuilder("body")
-    _add_body(body, p)
+    _add_toaster(body, p)
     assembly.add_body(body, mass_kg=body.mass_kg(220.0, digits=3), edge=(p.length_m / 2 - 0.03, 0.0, p.height_m))
 
     lever = PanelBuilder("slider", _UPWARDS)
     half_w, half_h = p.lever_width_m / 2, p.lever_height_m / 2
     lever.visual.box("stem", (-0.003, -0.004, -half_h * 0.6), (0.003, _GAP_M, half_h * 0.6), rgba=DARK)
     lever.box("handle", (-half_w, _GAP_M, -half_h), (half_w, _GAP_M + p.lever_depth_m, half_h), rgba=p.lever_colour)
-    lever.visual.box(
-        "rib",
-        (-half_w, _GAP_M + p.lever_depth_m, -0.002),
-        (half_w, _GAP_M + p.lever_depth_m + 0.001, 0.002),
-        rgba=mark_colour(p.lever_colour),
-    )
+    face = _GAP_M + p.lever_depth_m
+    lower, upper = (-half_w, face, -0.002), (half_w, face + 0.001, 0.002)
+    lever.visual.box("rib", lower, upper, rgba=mark_colour(p.lever_colour))
     # held from the front and slightly above, at its outer end
     out = _GAP_M + p.lever_depth_m - min(0.012, p.lever_depth_m / 2)
     size = (p.lever_height_m, p.lever_width_m, p.lever_depth_m)
     grip = grip_standing_out(_UPWARDS, HandleType.knob, at=(0.0, out), out=0.0, size=size)
     at = (p.length_m / 2, 0.0, p.low_m)
-    motion = PartMotion(PartKind.slider, "body", at, Z, p.travel_m, p.friction_n, p.damping_n_s_m)
+    motion = slide_motion(at, Z, p, opens=p.travel_m)
     push = _UPWARDS.at(0.0, out, half_h)
     assembly.add_part(lever, motion, grip, mass_kg=round(max(lever.volume_m3 * 1500.0, 0.02), 4), push=push)
     assembly.set_texture(sheet_texture, p.colour)
 
 
-generate = ObjectGenerator("toaster", draw_parameters, build)
-
-
-def _add_body(builder: LinkBuilder, p: ToasterParameters) -> None:
+def _add_toaster(builder: LinkBuilder, p: Drawn) -> None:
     """Adds a block with rounded upper edges between two end plates, slots on top, a dial and keys below the lever."""
     x0, x1, half, h, r = -p.length_m / 2, p.length_m / 2, p.width_m / 2, p.height_m, p.rounding_m
     add_feet(builder, (x1 - 0.01, half), inset_m=0.03, height_m=p.feet_m, radius_m=0.012)
@@ -143,27 +101,19 @@ def _add_body(builder: LinkBuilder, p: ToasterParameters) -> None:
                 builder.turned_box(name, (high - low, edge, edge), pose, rgba=rgba)
     _add_slots(builder, p, (a0 + 0.02, a1 - 0.02))
     skin = 0.0008
-    lower = (x1, -0.005, p.low_m - 0.012)
-    builder.visual.box(
-        "track",
-        lower,
-        (x1 + skin, 0.005, p.low_m + p.travel_m + 0.012),
-        rgba=DARK if p.end_colour != DARK else (0.03, 0.03, 0.03, 1.0),
-    )
+    lower, upper = (x1, -0.005, p.low_m - 0.012), (x1 + skin, 0.005, p.low_m + p.travel_m + 0.012)
+    builder.visual.box("track", lower, upper, rgba=DARK if p.end_colour != DARK else _SLOT)
     mark = mark_colour(p.end_colour)
-    builder.visual.cylinder(
-        "dial", (x1 + 0.004, 0.3 * p.width_m, 0.05), axis="x", radius=0.014, length=0.008, rgba=p.lever_colour
-    )
-    lower = (x1 + 0.008, 0.3 * p.width_m - 0.0012, 0.052)
-    builder.visual.box(
-        "dial_mark", lower, (x1 + 0.0086, 0.3 * p.width_m + 0.0012, 0.062), rgba=mark_colour(p.lever_colour)
-    )
+    dial = (x1 + 0.004, 0.3 * p.width_m, 0.05)
+    builder.visual.cylinder("dial", dial, axis="x", radius=0.014, length=0.008, rgba=p.lever_colour)
+    lower, upper = (x1 + 0.008, dial[1] - 0.0012, 0.052), (x1 + 0.0086, dial[1] + 0.0012, 0.062)
+    builder.visual.box("dial_mark", lower, upper, rgba=mark_colour(p.lever_colour))
     for number in range(3):
         z, y = 0.045 + 0.022 * number, -0.3 * p.width_m
         builder.visual.box(f"key_{number}", (x1, y - 0.011, z), (x1 + 0.002, y + 0.011, z + 0.009), rgba=mark)
 
 
-def _add_slots(builder: LinkBuilder, p: ToasterParameters, span: tuple[float, float]) -> None:
+def _add_slots(builder: LinkBuilder, p: Drawn, span: tuple[float, float]) -> None:
     pitch = (p.width_m - 2 * p.rounding_m) / p.slots
     rim = 0.004
     for number in range(p.slots):
@@ -172,7 +122,7 @@ def _add_slots(builder: LinkBuilder, p: ToasterParameters, span: tuple[float, fl
         lower, upper = (span[0] - rim, y - side - rim, top), (span[1] + rim, y + side + rim, top + 0.0006)
         builder.visual.box(f"rim_{number}", lower, upper, rgba=CHROME)
         lower, upper = (span[0], y - side, top + 0.0006), (span[1], y + side, top + 0.0012)
-        builder.visual.box(f"slot_{number}", lower, upper, rgba=(0.03, 0.03, 0.03, 1.0))
+        builder.visual.box(f"slot_{number}", lower, upper, rgba=_SLOT)
         if p.slices == "bread" and number % 2 == 0:
             middle, half = (span[0] + span[1]) / 2, min(0.055, (span[1] - span[0]) / 2 - 0.01)
             lower, upper = (middle - half, y - 0.0075, top), (middle + half, y + 0.0075, top + 0.034)
@@ -183,3 +133,6 @@ def _add_slots(builder: LinkBuilder, p: ToasterParameters, span: tuple[float, fl
                 builder.visual.box(f"crust_{number}_{end}", low, high, rgba=_CRUST)
             low, high = (middle - half, y - 0.008, top + 0.032), (middle + half, y + 0.008, top + 0.036)
             builder.visual.box(f"crust_{number}_top", low, high, rgba=_CRUST)
+
+
+toaster = ObjectGenerator("toaster", _TOASTER, _build_toaster)

@@ -7,17 +7,14 @@ up to 85 cm: an arm on the same ground opens it half way at most.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated
-
 import numpy as np
 
-from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, ObjectGenerator, lid_motion
-from unlatch.objects.procedural.building.carcass import add_ring_wall
-from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, draw_uniform, either, uniform
-from unlatch.objects.procedural.building.finishes import CHROME, DARK, RUBBER, darker
-from unlatch.objects.procedural.building.link_builder import LID_BEHIND, LinkBuilder, PanelBuilder
-from unlatch.objects.procedural.building.panel_handles import HandlePlace, edge_grip, edge_push
+from unlatch.objects.procedural.assembly import HOLDING, Assembly, ObjectGenerator, lid_motion
+from unlatch.objects.procedural.colours import CHROME, DARK, RUBBER, darker
+from unlatch.objects.procedural.fittings import add_ring_wall
+from unlatch.objects.procedural.handles import HandlePlace, edge_grip, edge_push
+from unlatch.objects.procedural.links import LID_BEHIND, LinkBuilder, PanelBuilder
+from unlatch.objects.procedural.parameters import Colour, Drawn, derived, draw_uniform, either, one_of, uniform
 from unlatch.simcore.geometry import Pose
 
 _GAP_M = 0.006
@@ -45,80 +42,47 @@ _SEATS: tuple[Colour, ...] = (
     (0.62, 0.42, 0.26, 1.0),
 )
 """White, red, yellow, green, blue, wood."""
+_TABLE = {
+    "colour": one_of(_CERAMICS),
+    "lid_colour": one_of(_SEATS),
+    "width_m": uniform(0.26, 0.29),
+    "tank": either("low", "none", 0.65),  # `low` behind the seat, or `none`: it stands before a wall
+    # of the lid; more than the width, so that the round front ends before the hinge
+    "length_m": lambda rng, p: round(p.width_m + draw_uniform(rng, 0.02, 0.045), 4),
+    "height_m": uniform(0.24, 0.28),  # of the bowl's rim
+    "tank_m": uniform(0.10, 0.13),  # depth of the tank, or of what stands behind the seat
+    "tank_width_m": uniform(0.26, 0.32),
+    "tank_height_m": uniform(0.20, 0.26),  # over the rim
+    "wall_m": uniform(0.024, 0.030),
+    "seat_m": uniform(0.014, 0.018),
+    "lid_m": uniform(0.014, 0.020),
+    "most_open_rad": uniform(1.6, 1.75),
+    "holding": uniform(HOLDING, 1.6),  # friction of the hinge divided by the moment of gravity
+    "damping_n_m_s": uniform(0.05, 0.2),
+    "body_density_kg_m3": uniform(900.0, 1400.0),
+    "lid_density_kg_m3": uniform(600.0, 900.0),
+    "seat_colour": lambda rng, p: p.lid_colour if rng.random() < 0.5 else _SEATS[0],
+    "handle_kind": "edge",
+    "_behind_m": derived(lambda p: _BEHIND_M + (p.tank_m if p.tank == "low" else 0.0)),  # from the hinge to the back
+    "_hinge_x_m": derived(lambda p: -(p.length_m - p._behind_m) / 2),
+}
 
 
-@dataclass(frozen=True)
-class ToiletParameters:
-    """The values that vary between toilets."""
-
-    tank: Annotated[str, either("low", "none", 0.65)]
-    """`low` behind the seat, or `none`: it stands before a wall."""
-    width_m: float
-    length_m: float
-    """Of the lid; more than the width, so that the round front ends before the hinge."""
-    height_m: Annotated[float, uniform(0.24, 0.28)]
-    """Of the bowl's rim."""
-    tank_m: Annotated[float, uniform(0.10, 0.13)]
-    """Depth of the tank, or of what stands behind the seat."""
-    tank_width_m: Annotated[float, uniform(0.26, 0.32)]
-    tank_height_m: Annotated[float, uniform(0.20, 0.26)]
-    """Over the rim."""
-    wall_m: Annotated[float, uniform(0.024, 0.030)]
-    seat_m: Annotated[float, uniform(0.014, 0.018)]
-    lid_m: Annotated[float, uniform(0.014, 0.020)]
-    most_open_rad: Annotated[float, uniform(1.6, 1.75)]
-    holding: Annotated[float, uniform(HOLDING, 1.6)]
-    """Friction of the hinge divided by the moment of gravity."""
-    damping_n_m_s: Annotated[float, uniform(0.05, 0.2)]
-    body_density_kg_m3: Annotated[float, uniform(900.0, 1400.0)]
-    lid_density_kg_m3: Annotated[float, uniform(600.0, 900.0)]
-    colour: Colour
-    lid_colour: Colour
-    seat_colour: Colour
-    handle_kind: str = "edge"
-    """Kind of its handle, for the record; it is always the same."""
-
-    @property
-    def behind_m(self) -> float:
-        """From the hinge to the back [m]."""
-        return _BEHIND_M + (self.tank_m if self.tank == "low" else 0.0)
-
-    @property
-    def hinge_x_m(self) -> float:
-        """Position of the hinge in x [m]."""
-        return -(self.length_m - self.behind_m) / 2
-
-    @property
-    def limit_rad(self) -> float:
-        """How far the lid opens: almost until it leans on the tank."""
-        if self.tank == "none":
-            return self.most_open_rad
-        room = _BEHIND_M - _GAP_M - self.lid_m - 0.006
-        return round(min(self.most_open_rad, float(np.pi / 2 + np.arcsin(room / self.length_m))), 4)
+def _lid_limit(p: Drawn) -> float:
+    """Returns how far the lid opens: almost until it leans on the tank [rad]."""
+    if p.tank == "none":
+        return float(p.most_open_rad)
+    room = _BEHIND_M - _GAP_M - p.lid_m - 0.006
+    return round(min(p.most_open_rad, float(np.pi / 2 + np.arcsin(room / p.length_m))), 4)
 
 
-def draw_parameters(rng: np.random.Generator) -> ToiletParameters:
-    """Draws a toilet."""
-    colour, lid = draw_colour(rng, _CERAMICS), draw_colour(rng, _SEATS)
-    width = draw_uniform(rng, 0.26, 0.29)
-    return draw_fields(
-        ToiletParameters,
-        rng,
-        width_m=width,
-        length_m=lambda: round(width + draw_uniform(rng, 0.02, 0.045), 4),
-        colour=colour,
-        lid_colour=lid,
-        seat_colour=lambda: lid if rng.random() < 0.5 else _SEATS[0],
-    )
-
-
-def build(assembly: Assembly, p: ToiletParameters) -> None:
+def _build_toilet(assembly: Assembly, p: Drawn) -> None:
     """Builds a toilet.
 
     The root frame is at the middle of the footprint, z up from the bottom, x towards the user. The lid's frame lies on
     its hinge, at the height of the seat's upper side.
     """
-    radius, hinge_x = p.width_m / 2, p.hinge_x_m
+    radius, hinge_x = p.width_m / 2, p._hinge_x_m
     front = hinge_x + p.length_m
     middle, top = front - radius, p.height_m + p.seat_m
     body = LinkBuilder("body")
@@ -135,20 +99,14 @@ def build(assembly: Assembly, p: ToiletParameters) -> None:
     _add_round(lid, p, middle=edge - side, side=side)
     area = 2 * side * (edge - side) + np.pi / 2 * side**2
     for number, sign in enumerate((-1.0, 1.0)):
-        lid.visual.cylinder(
-            f"barrel_{number}",
-            (0.0, sign * 0.5 * side, 0.5 * face),
-            axis="along",
-            radius=0.009,
-            length=0.04,
-            rgba=CHROME,
-        )
+        barrel = (0.0, sign * 0.5 * side, 0.5 * face)
+        lid.visual.cylinder(f"barrel_{number}", barrel, axis="along", radius=0.009, length=0.04, rgba=CHROME)
         spot = (edge - 0.06, sign * 0.3 * side, _GAP_M / 2 + 0.001)
         lid.visual.cylinder(f"buffer_{number}", spot, axis="out", radius=0.007, length=0.004, rgba=RUBBER)
     place = HandlePlace((edge, 0.0), face, edge=edge, thickness=p.lid_m, length=0.4 * radius)
     assembly.add_part(
         lid,
-        lid_motion(LID_BEHIND, (hinge_x, 0.0, top), p),
+        lid_motion(LID_BEHIND, (hinge_x, 0.0, top), p, limit_rad=_lid_limit(p)),
         edge_grip(LID_BEHIND, place),
         mass_kg=round(area * p.lid_m * p.lid_density_kg_m3, 4),
         push=edge_push(LID_BEHIND, place),
@@ -156,10 +114,7 @@ def build(assembly: Assembly, p: ToiletParameters) -> None:
     )
 
 
-generate = ObjectGenerator("toilet", draw_parameters, build)
-
-
-def _add_round(lid: PanelBuilder, p: ToiletParameters, *, middle: float, side: float) -> None:
+def _add_round(lid: PanelBuilder, p: Drawn, *, middle: float, side: float) -> None:
     """Adds the lid's round front as a fan of boards: renderers shade the flat end of a cylinder like a cone."""
     wide = 2 * side * float(np.tan(np.pi / (2 * _BOARDS)))
     for number in range(_BOARDS):
@@ -169,9 +124,9 @@ def _add_round(lid: PanelBuilder, p: ToiletParameters, *, middle: float, side: f
         lid.turned_box(f"round_{number}", (side, wide, p.lid_m), T_lid_board, rgba=p.lid_colour)
 
 
-def _add_bowl(body: LinkBuilder, p: ToiletParameters, middle: float) -> None:
+def _add_bowl(body: LinkBuilder, p: Drawn, middle: float) -> None:
     """Adds a hollow bowl, round in front, which narrows to its foot in steps."""
-    radius, rim, back = p.width_m / 2, p.height_m, p.hinge_x_m - _BEHIND_M
+    radius, rim, back = p.width_m / 2, p.height_m, p._hinge_x_m - _BEHIND_M
     deep = 0.58 * rim
     _add_horseshoe(body, "bowl", p, span=(back, middle), width=p.wall_m, height=(deep, rim), rgba=p.colour)
     heights = np.linspace(deep, 0.02, len(_STEPS) + 1)
@@ -197,7 +152,7 @@ def _add_bowl(body: LinkBuilder, p: ToiletParameters, middle: float) -> None:
 def _add_horseshoe(
     body: LinkBuilder,
     name: str,
-    p: ToiletParameters,
+    p: Drawn,
     *,
     span: tuple[float, float],
     width: float,
@@ -227,7 +182,7 @@ def _add_horseshoe(
 def _add_step(
     body: LinkBuilder,
     name: str,
-    p: ToiletParameters,
+    p: Drawn,
     *,
     span: tuple[float, float],
     share: float,
@@ -240,9 +195,9 @@ def _add_step(
     body.cylinder(f"{name}_round", centre, axis="z", radius=half, length=high - low, rgba=p.colour)
 
 
-def _add_back(body: LinkBuilder, p: ToiletParameters) -> None:
+def _add_back(body: LinkBuilder, p: Drawn) -> None:
     """Adds what is behind the seat: a tank on a block, or the block alone."""
-    x0, x1, rim = p.hinge_x_m - p.behind_m, p.hinge_x_m, p.height_m
+    x0, x1, rim = p._hinge_x_m - p._behind_m, p._hinge_x_m, p.height_m
     half = p.width_m / 2 if p.tank == "none" else min(p.tank_width_m, p.width_m) / 2
     body.box("block", (x0, -half, 0.55 * rim), (x1, half, rim), rgba=p.colour)
     body.box("pipe", (x0, -0.4 * half, 0.1 * rim), (x1, 0.4 * half, 0.55 * rim), rgba=darker(p.colour, 0.97))
@@ -263,3 +218,6 @@ def _add_back(body: LinkBuilder, p: ToiletParameters) -> None:
     body.visual.cylinder("button", centre, axis="z", radius=0.022, length=0.006, rgba=CHROME)
     lower, upper = (x0 + p.tank_m / 2 - 0.018, -0.0008, top + 0.006), (x0 + p.tank_m / 2 + 0.018, 0.0008, top + 0.0065)
     body.visual.box("button_split", lower, upper, rgba=DARK)
+
+
+toilet = ObjectGenerator("toilet", _TABLE, _build_toilet)

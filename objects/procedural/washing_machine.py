@@ -137,9 +137,7 @@ def _add_ring(
 ) -> None:
     """Adds a ring of staves about the axis of the opening; `span` is along x, from the front [m]."""
     ring = Pose(_R_LINK_RING, np.array([p.depth_m / 2, 0.0, p._door_z_m]))
-    add_ring_wall(
-        body, name, radius_m=radius_m, wall_m=wall_m, height=span, rgba=rgba, count=_STAVES, T_link_ring=ring
-    )
+    add_ring_wall(body, name, radius_m=radius_m, wall_m=wall_m, height=span, rgba=rgba, count=_STAVES, T_link_ring=ring)
 
 
 def _add_drum(body: LinkBuilder, p: Drawn) -> None:

@@ -10,18 +10,18 @@ import pytest
 import yaml
 
 from unlatch.objects import Articulation, HandleType, PartKind, read_articulation, write_articulation
-from unlatch.objects.procedural import microwave
+from unlatch.objects.procedural.appliances import microwave
 from unlatch.simcore.errors import AssetError
 
 
 @pytest.fixture
 def data() -> dict[str, Any]:
-    loaded: dict[str, Any] = yaml.safe_load(microwave.generate(3).articulation.to_yaml())
+    loaded: dict[str, Any] = yaml.safe_load(microwave(3).articulation.to_yaml())
     return loaded
 
 
 def test_a_written_annotation_reads_back_the_same(tmp_path: Path) -> None:
-    made = microwave.generate(3).articulation
+    made = microwave(3).articulation
     write_articulation(made, tmp_path)
     read = read_articulation(tmp_path)
     assert read.to_dict() == made.to_dict()
@@ -39,7 +39,7 @@ def test_a_written_annotation_reads_back_the_same(tmp_path: Path) -> None:
 
 
 def test_arrays_cannot_be_changed() -> None:
-    door = microwave.generate(3).articulation.part("door")
+    door = microwave(3).articulation.part("door")
     with pytest.raises(ValueError, match="read-only"):
         door.keypoint("articulated_object_head").xyz[0] = 1.0
 

@@ -10,7 +10,8 @@ import pytest
 
 from unlatch.objects import FramedVector, ObjectCfg, Openness, Part, PartKind, check_articulation, load_object
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.procedural import drawer, microwave
+from unlatch.objects.procedural.appliances import microwave
+from unlatch.objects.procedural.cabinets import drawer
 from unlatch.objects.validation import articulation_problems, validate_articulation
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
@@ -24,7 +25,7 @@ def _problems(part: Part, *, generator: Any = microwave, model: UrdfModel | None
 
 
 def _door() -> Part:
-    return microwave.generate(11).articulation.part("door")
+    return microwave(11).articulation.part("door")
 
 
 def _keypoint(part: Part, name: str, shift: tuple[float, float, float]) -> Part:
@@ -53,7 +54,7 @@ def test_unknown_joint_and_link() -> None:
 
 
 def test_a_joint_that_does_not_move() -> None:
-    made = microwave.generate(11)
+    made = microwave(11)
     joint = made.model.joints["door_hinge"]
     fixed = replace(made.model, joints={"door_hinge": replace(joint, kind="fixed")})
     assert _problems(_door(), model=fixed)[0] == (
@@ -74,7 +75,7 @@ def test_kind_and_links_must_fit_the_joint() -> None:
 
 
 def test_openness_outside_the_limits() -> None:
-    upper = microwave.generate(11).model.joints["door_hinge"]
+    upper = microwave(11).model.joints["door_hinge"]
     beyond = 3.0 if upper.upper > 0 else -3.0
     found = _problems(replace(_door(), openness=Openness(closed=0.0, open=beyond)))
     assert found == [
@@ -138,7 +139,7 @@ def test_axes_are_of_unit_length_and_keypoints_finite() -> None:
 
 
 def test_links_fixed_to_the_part_belong_to_it() -> None:
-    made = microwave.generate(11)
+    made = microwave(11)
     slab = made.model.links["door"]
     joint = Joint("glue", "fixed", "door", "shell", Pose.from_translation([0.01, 0.02, 0.03]))
     shapes = tuple(replace(s, T_link_shape=joint.T_parent_joint.inverse() @ s.T_link_shape) for s in slab.collisions)
@@ -150,7 +151,7 @@ def test_links_fixed_to_the_part_belong_to_it() -> None:
 
 
 def test_a_drawer_that_pulls_inwards() -> None:
-    part = drawer.generate(11).articulation.part("drawer")
+    part = drawer(11).articulation.part("drawer")
     assert _problems(_axis(part, "link0_move_axis", (-1.0, 0.0, 0.0)), generator=drawer)[0] == (
         "part 'drawer': link0_move_axis is 180.0 degrees off the opening direction of joint 'drawer_slide'."
     )

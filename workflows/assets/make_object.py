@@ -11,9 +11,9 @@ from unlatch.objects.annotation import ANNOTATION_FILE
 from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg
 from unlatch.objects.importers.usd.openusd import import_openusd
 from unlatch.objects.library import URDF_FILE
-from unlatch.objects.procedural.building.generated_object import GeneratedObject
-from unlatch.objects.procedural.building.textured_urdf import textured_files
+from unlatch.objects.procedural.assembly import GeneratedObject
 from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.objects.procedural.textured_files import textured_files
 from unlatch.simcore.errors import AssetError, ConfigError, check_range, unknown_name
 from unlatch.simcore.files import user_path
 from unlatch.workflows.viewing.object_picture import object_sheet

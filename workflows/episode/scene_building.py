@@ -9,7 +9,7 @@ from unlatch.objects.annotation import PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectSource
 from unlatch.objects.friction import OBJECT_FRICTION
-from unlatch.objects.procedural.building.finishes import FINISH_OF_COLOUR
+from unlatch.objects.procedural.colours import FINISH_OF_COLOUR
 from unlatch.objects.scene_object import ObjectKeypoints, ObjectRegion, SceneObject
 from unlatch.objects.semantic_classes import check_classes
 from unlatch.robots.description import ArmCfg, RobotCfg, base_pose

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from unlatch.objects.procedural.building.generated_object import GeneratedObject, model_bounds
+from unlatch.objects.procedural.assembly import GeneratedObject, model_bounds
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.visuals.pictures import framing_camera, take_picture
 from unlatch.simcore.sim.world import World, WorldCfg

@@ -6,46 +6,33 @@ degrees.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated
-
 import numpy as np
 
 from unlatch.objects.annotation import Handle, HandleType
-from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, ObjectGenerator, lid_motion
-from unlatch.objects.procedural.building.drawing import Colour, draw_fields, one_of, uniform
-from unlatch.objects.procedural.building.finishes import CHROME, DARK, PLASTICS
-from unlatch.objects.procedural.building.link_builder import LID_BEHIND, LinkBuilder, PanelBuilder
-from unlatch.objects.procedural.building.panel_handles import PanelGrip
+from unlatch.objects.procedural.assembly import HOLDING, Assembly, ObjectGenerator, lid_motion
+from unlatch.objects.procedural.colours import CHROME, DARK, PLASTICS
+from unlatch.objects.procedural.handles import PanelGrip
+from unlatch.objects.procedural.links import LID_BEHIND, LinkBuilder, PanelBuilder
+from unlatch.objects.procedural.parameters import Drawn, one_of, uniform
 from unlatch.simcore.geometry import Pose
 
 _GAP_M = 0.004
 
 
-@dataclass(frozen=True)
-class StaplerParameters:
-    """The values that vary between staplers."""
-
-    length_m: Annotated[float, uniform(0.13, 0.19)]
-    width_m: Annotated[float, uniform(0.032, 0.040)]
-    base_m: Annotated[float, uniform(0.012, 0.018)]
-    """Thickness of the base."""
-    arm_m: Annotated[float, uniform(0.022, 0.030)]
-    """Height of the arm."""
-    limit_rad: Annotated[float, uniform(0.26, 0.35)]
-    """Angle of the open arm."""
-    holding: Annotated[float, uniform(HOLDING, 1.6)]
-    """Friction of the hinge divided by the moment of gravity."""
-    damping_n_m_s: Annotated[float, uniform(0.005, 0.02)]
-    colour: Annotated[Colour, one_of(PLASTICS)]
+STAPLER = {
+    "length_m": uniform(0.13, 0.19),
+    "width_m": uniform(0.032, 0.040),
+    "base_m": uniform(0.012, 0.018),  # thickness of the base
+    "arm_m": uniform(0.022, 0.030),  # height of the arm
+    "limit_rad": uniform(0.26, 0.35),  # angle of the open arm
+    "holding": uniform(HOLDING, 1.6),  # friction of the hinge divided by the moment of gravity
+    "damping_n_m_s": uniform(0.005, 0.02),
+    "colour": one_of(PLASTICS),
+}
+"""The values that vary between staplers."""
 
 
-def draw_parameters(rng: np.random.Generator) -> StaplerParameters:
-    """Draws a stapler."""
-    return draw_fields(StaplerParameters, rng)
-
-
-def build(assembly: Assembly, p: StaplerParameters) -> None:
+def build(assembly: Assembly, p: Drawn) -> None:
     """Builds a stapler.
 
     The root frame is at the middle of the bottom, z up, x away from the hinge. The arm's frame is on the hinge, and
@@ -73,4 +60,4 @@ def build(assembly: Assembly, p: StaplerParameters) -> None:
     assembly.add_part(arm, motion, grip, mass_kg=arm.mass_kg(1800.0), push=push)
 
 
-generate = ObjectGenerator("stapler", draw_parameters, build)
+generate = ObjectGenerator("stapler", STAPLER, build)

@@ -12,7 +12,8 @@ import pytest
 
 from unlatch.objects.annotate import AnnotateCfg, AnnotationResult, annotate_source, read_source
 from unlatch.objects.annotation import Articulation, HandleType, Part, PartKind
-from unlatch.objects.procedural import drawer, microwave
+from unlatch.objects.procedural.appliances import microwave
+from unlatch.objects.procedural.cabinets import drawer
 from unlatch.objects.validation import articulation_problems
 from unlatch.simcore.errors import AssetError, ConfigError
 

@@ -14,13 +14,13 @@ import pytest
 
 from unlatch.objects import HandleType, Part, PartKind
 from unlatch.objects.annotate import annotate_source, read_source
-from unlatch.objects.procedural.building.generated_object import GeneratedObject
+from unlatch.objects.procedural.assembly import GeneratedObject
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.objects.validation import articulation_problems
 from unlatch.simcore.urdf.model import Shape, ShapeKind
 
 CATEGORIES = GENERATORS.own_names()
-FREE = [name for name in CATEGORIES if ".items." in GENERATORS.entry(name).target]
+FREE = [name for name in CATEGORIES if ".items:" in GENERATORS.entry(name).target]
 """Categories of things to carry: they have no parts."""
 MOVING = [name for name in CATEGORIES if name not in FREE]
 FEW = range(8)

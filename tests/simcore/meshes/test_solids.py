@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unlatch.objects.procedural.building.link_builder import LinkBuilder
+from unlatch.objects.procedural.links import LinkBuilder
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.meshes.solids import Solids, convex_solid

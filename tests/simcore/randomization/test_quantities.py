@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from unlatch.objects.procedural.building.textures import texture_file
+from unlatch.objects.procedural.textures import texture_file
 from unlatch.robots.control.signal_view import SignalView
 from unlatch.robots.franka_panda import franka_panda, urdf_path
 from unlatch.robots.robot import Robot

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unlatch.objects.procedural import drawer, microwave
+from unlatch.objects.procedural.appliances import microwave
+from unlatch.objects.procedural.cabinets import drawer
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.urdf.reader import read_urdf
 

@@ -8,8 +8,8 @@ import pytest
 
 from unlatch.objects.annotation import Articulation, FramedVector, Handle, Openness, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.procedural.building.generated_object import model_bounds
-from unlatch.objects.procedural.building.link_builder import LinkBuilder
+from unlatch.objects.procedural.assembly import model_bounds
+from unlatch.objects.procedural.links import LinkBuilder
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.urdf.model import Joint, UrdfModel
 

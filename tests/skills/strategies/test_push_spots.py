@@ -9,7 +9,7 @@ from unlatch.objects.annotation import Handle, HandleType, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
-from unlatch.objects.procedural.building.link_builder import LinkBuilder
+from unlatch.objects.procedural.links import LinkBuilder
 from unlatch.robots.franka_panda import franka_panda
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.geometry import Pose

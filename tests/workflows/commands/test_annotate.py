@@ -18,7 +18,8 @@ from tests.objects.importers.mesh_samples import cabinet_scene, write_glb
 from unlatch import command_table
 from unlatch.objects.annotate.storage import load_annotation
 from unlatch.objects.annotation import read_articulation
-from unlatch.objects.procedural import drawer, microwave
+from unlatch.objects.procedural.appliances import microwave
+from unlatch.objects.procedural.cabinets import drawer
 from unlatch.simcore.errors import AssetError
 from unlatch.workflows.cli.console import BAD_INPUT
 
@@ -238,7 +239,7 @@ def assert_mutants_are_annotated_or_refused(
     codes: Counter[int] = Counter()
     for seed in range(first, first + count):
         rng = np.random.default_rng([17, seed])
-        text = (drawer if seed % 2 else microwave).generate(seed % 7).model.to_urdf()
+        text = (drawer if seed % 2 else microwave)(seed % 7).model.to_urdf()
         for _ in range(1 + int(rng.integers(3))):
             text = mutated(text, rng)
         folder = cwd / f"{seed}"
@@ -357,7 +358,7 @@ def test_the_help_names_every_key(capsys: pytest.CaptureFixture[str]):
 
 def test_keypoints_of_info_json_are_used_unless_disabled(cwd: Path):
     put(cwd / "a")
-    joint = drawer.generate(SEED).articulation.part("drawer")
+    joint = drawer(SEED).articulation.part("drawer")
     head = joint.keypoint("articulated_object_head").xyz + np.array([0.0, 0.01, 0.0])
     (cwd / "a" / "info.json").write_text(
         json.dumps({"object_keypoints": {"articulated_object_head": head.tolist()}, "object_scale": [1, 1, 1, 1]})

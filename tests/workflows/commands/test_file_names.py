@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from unlatch import command_table
-from unlatch.objects.procedural import drawer
+from unlatch.objects.procedural.cabinets import drawer
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import home_folder, user_path
 from unlatch.workflows.cli.command import run_guarded
@@ -25,7 +25,7 @@ NAMES = ["日本", "a b", "Ann's", "lr=0.1", "#1", "[x]", "ü,ö", "a\nb"]
 def put(folder: Path) -> Path:
     """Writes the URDF of a drawer into a new folder; returns its path."""
     folder.mkdir()
-    (folder / "object.urdf").write_text(drawer.generate(3).model.to_urdf(), encoding="utf-8")
+    (folder / "object.urdf").write_text(drawer(3).model.to_urdf(), encoding="utf-8")
     return folder / "object.urdf"
 
 

@@ -13,8 +13,8 @@ import pytest
 import trimesh
 
 from unlatch import command_table
-from unlatch.objects.procedural.building.textured_urdf import write_textured_urdf
 from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.objects.procedural.textured_files import write_textured_urdf
 from unlatch.robots.model import model_path
 from unlatch.simcore.errors import AssetError, PluginError
 from unlatch.simcore.extras import import_extra, install_command

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from unlatch.configs.dataclass_reader import read_dataclass
-from unlatch.objects.procedural.building.textures import texture_file
+from unlatch.objects.procedural.textures import texture_file
 from unlatch.robots.control.signal_view import SignalView
 from unlatch.simcore.errors import ConfigError, WorldError, unknown_name
 from unlatch.simcore.randomization.config import RandomizationCfg, ViewCfg

@@ -13,7 +13,7 @@ from unlatch.configs.derivation.derived_episode import fill_derived_task, fill_s
 from unlatch.configs.derivation.derived_task import derive_layout
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
-from unlatch.objects.procedural import drawer
+from unlatch.objects.procedural.cabinets import drawer
 from unlatch.robots.franka_panda import franka_panda
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.errors import ConfigError
@@ -184,7 +184,7 @@ def test_an_object_alone_is_previewed_where_it_would_be_opened():
 
 def test_a_file_of_an_object_without_a_skill_is_named_as_it_is(tmp_path):
     file = tmp_path / "my drawer.urdf"
-    file.write_text(drawer.generate(3).model.to_urdf())
+    file.write_text(drawer(3).model.to_urdf())
     with pytest.raises(ConfigError, match=r"Add 'object=[^']+my drawer\.urdf' skill=open"):
         config(f"object={file}")
 

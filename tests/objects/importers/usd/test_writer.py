@@ -14,8 +14,8 @@ from unlatch.objects.importers.mesh_converter import MeshConverter, MeshConverte
 from unlatch.objects.importers.property_groups import CollisionPropertiesCfg, MassPropertiesCfg, RigidBodyPropertiesCfg
 from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg
 from unlatch.objects.importers.usd.writer import usd_name
-from unlatch.objects.procedural.building.textured_urdf import textured_files
 from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.objects.procedural.textured_files import textured_files
 from unlatch.simcore import extras
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.extras import install_command

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unlatch.objects.procedural.building.textures import texture_file
+from unlatch.objects.procedural.textures import texture_file
 from unlatch.simcore.geometry import Pinhole, Pose
 from unlatch.simcore.sim.bodies import ROOT
 from unlatch.simcore.sim.renderers.catalog import RENDERERS

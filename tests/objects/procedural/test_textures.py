@@ -13,11 +13,10 @@ from PIL import Image
 
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
-from unlatch.objects.procedural.building.generated_object import GeneratedObject
-from unlatch.objects.procedural.building.textured_mesh import textured_mesh
-from unlatch.objects.procedural.building.textured_urdf import textured_files, write_textured_urdf
-from unlatch.objects.procedural.building.textures import TextureKind, draw_texture
+from unlatch.objects.procedural.assembly import GeneratedObject
 from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.objects.procedural.textured_files import textured_files, textured_mesh, write_textured_urdf
+from unlatch.objects.procedural.textures import TextureKind, draw_texture
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mesh_dependencies import mesh_dependencies
 from unlatch.simcore.meshes.shape_surface import shape_mesh

@@ -1,5 +1,0 @@
-"""Building blocks that the generators of objects share: panels, handles, textures, assemblies."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,2 +1,0 @@
-from .item import ItemGenerator as ItemGenerator
-from .item import Stand as Stand
