@@ -3,8 +3,8 @@ from .annotate.annotator import AnnotationResult as AnnotationResult
 from .annotate.source import PARTNET_URDF as PARTNET_URDF
 from .annotate.source import UNKNOWN_CATEGORY as UNKNOWN_CATEGORY
 from .annotate.storage import AnnotatedUrdf as AnnotatedUrdf
-from .annotate.view import GRIP_MAX_M as GRIP_MAX_M
 from .annotation import ANNOTATION_FILE as ANNOTATION_FILE
+from .annotation import GRIP_MAX_M as GRIP_MAX_M
 from .annotation import Articulation as Articulation
 from .annotation import FramedVector as FramedVector
 from .annotation import Handle as Handle

@@ -29,6 +29,9 @@ Entry = TypeVar("Entry")
 SCHEMA = 1
 """Version of the format."""
 
+GRIP_MIN_M = 0.003
+GRIP_MAX_M = 0.07
+"""Thicknesses that a hand of 8 cm can hold."""
 ANNOTATION_FILE = "articulation.yaml"
 """Name of the annotation file in the folder of an object."""
 

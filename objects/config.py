@@ -26,6 +26,8 @@ class ObjectSource(Enum):
 _SEEDED = (ObjectSource.procedural, ObjectSource.scene_synthesizer)
 """Sources that make an object from any seed."""
 
+PARTNET_VARIABLE = "UNLATCH_PARTNET_DIR"
+"""Environment variable that names the folder of the PartNet-Mobility data set."""
 MOST_INSTANCES = 100_000
 """Largest `instance_count`."""
 

@@ -1,11 +1,15 @@
-"""Friction of the surfaces of objects, and the least friction that a joint may have."""
+"""Friction of surfaces, the least friction of a joint, and its friction and damping where a file states none."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
+from unlatch.objects.annotation import Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.urdf.model import UrdfModel
 
 OBJECT_FRICTION = 0.8
 """Lateral friction of the surface of an object."""
@@ -16,6 +20,12 @@ _MIN_JOINT_FRICTION = {
     "continuous": (MIN_TURNING_N_M, "N m"),
     "prismatic": (MIN_SLIDING_N, "N"),
 }
+_GRAVITY_M_S2 = 9.81
+_HOLDING = 1.3
+"""Factor on the friction that a part needs to hold its own weight. The part then stays where it is released, as on the
+hinges of a laptop or an oven, and an episode can be judged after it has settled."""
+_TURNING, _SLIDING, _TURNED_BY_FINGERS = (0.3, 0.1), (1.5, 1.0), (0.2, 0.02)
+"""Friction and damping of doors and lids [N m, N m s/rad], drawers [N, N s/m], knobs, levers and switches."""
 
 
 def joint_problems(asset: ObjectAsset) -> Iterator[ConfigError]:
@@ -30,3 +40,47 @@ def joint_problems(asset: ObjectAsset) -> Iterator[ConfigError]:
                 "converter.",
                 key="object",
             )
+
+
+def joint_friction(model: UrdfModel, part: Part) -> tuple[float, float]:
+    """Returns dry friction and viscous damping of the joint of a part: the file's values, else those of its kind.
+
+    Returns:
+        (friction [N m or N], damping [N m s/rad or N s/m]).
+    """
+    joint = model.joints[part.joint]
+    if part.kind is PartKind.slider:
+        friction, damping = _SLIDING
+    else:
+        friction, damping = _TURNED_BY_FINGERS if part.kind.turns_in_hand or part.is_button else _TURNING
+    least = MIN_SLIDING_N if part.kind is PartKind.slider else MIN_TURNING_N_M
+    needed = holding_friction(model, part)
+    return (
+        round(max(joint.friction, least) if joint.friction > 0.0 else max(friction, needed), 4),
+        round(joint.damping if joint.damping > 0.0 else damping, 4),
+    )
+
+
+def holding_friction(model: UrdfModel, part: Part) -> float:
+    """Returns the dry friction with which a part stays where it is let go, whatever its position [N m or N]."""
+    return _HOLDING * _gravity_load(model, part)
+
+
+def _gravity_load(model: UrdfModel, part: Part) -> float:
+    """Returns the largest force along a joint, or moment about it, from the weight that it carries [N or N m]."""
+    joint = model.joints[part.joint]
+    mass, moment = 0.0, np.zeros(3)
+    for name, link in model.links.items():
+        if link.inertial is not None and model.is_below(name, joint.child):
+            mass += link.inertial.mass_kg
+            moment += link.inertial.mass_kg * (model.link_pose(name) @ link.inertial.com_link)
+    if mass <= 0.0:
+        return 0.0
+    T_root_link = model.link_pose(joint.child)
+    axis = T_root_link.rotate(joint.axis / np.linalg.norm(joint.axis))
+    weight_n = mass * _GRAVITY_M_S2
+    if joint.kind == "prismatic":
+        return weight_n * abs(float(axis[2]))
+    lever = float(np.linalg.norm(np.cross(axis, moment / mass - T_root_link.p)))
+    level = float(np.hypot(axis[0], axis[1]))
+    return weight_n * lever * level if level > 1e-3 else 0.0

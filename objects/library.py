@@ -5,36 +5,22 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
-from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
 from unlatch.objects.annotation import ANNOTATION_FILE, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_force_values import record_forces, with_category_forces
-from unlatch.objects.config import ObjectCfg, ObjectSource, check_category
-from unlatch.objects.importers.joint_friction import holding_friction, joint_friction
-from unlatch.objects.importers.partnet.converter import load_partnet_object, partnet_object_set
-from unlatch.objects.importers.partnet.source import (
-    ROOT_VARIABLE,
-    check_partnet_objects,
-    partnet_instances,
-    partnet_root,
-)
-from unlatch.objects.importers.synthesized_object import load_synthesized_object, synthesized_object_set
-from unlatch.objects.importers.urdf_folder import is_urdf_folder, urdf_instances
-from unlatch.objects.importers.urdf_object import load_urdf_object, urdf_object_set
+from unlatch.objects.config import PARTNET_VARIABLE, ObjectCfg, ObjectSource, check_category
+from unlatch.objects.friction import holding_friction, joint_friction
 from unlatch.objects.instances import RANDOM, SEEDS, Split, split_of
-from unlatch.objects.procedural.assembly import GeneratedObject
 from unlatch.objects.procedural.catalog import GENERATORS, first_matching_seed
-from unlatch.objects.procedural.textured_files import write_textured_urdf
 from unlatch.objects.resting.side import RestsOn
-from unlatch.objects.resting.turned_files import write_turned_object
-from unlatch.objects.resting.turned_object import turn_object
 from unlatch.objects.validation import check_articulation
 from unlatch.simcore.cache import CACHE_VARIABLE, content_hash
 from unlatch.simcore.errors import count_noun
@@ -44,6 +30,35 @@ from unlatch.simcore.geometry import turn_to_x
 from unlatch.simcore.registry import DISTRIBUTION
 from unlatch.simcore.scratch import scratch_files
 
+if TYPE_CHECKING:
+    from unlatch.objects.procedural.assembly import GeneratedObject
+
+
+class Importer(Protocol):
+    """What the module of a source of objects does; its functions take the configuration of an object."""
+
+    def load_source_object(self, cfg: ObjectCfg) -> ObjectAsset:
+        """Loads one instance, and converts it first unless the cache holds it."""
+
+    def source_object_set(self, cfg: ObjectCfg, *, among: Sequence[str]) -> dict[str, Any]:
+        """Returns the identity of the set that an object is drawn from, see `describe_object_set`.
+
+        `among` are the instances that may be drawn; it is empty if the configuration names one.
+        """
+
+    def source_instances(self, cfg: ObjectCfg) -> list[str] | None:
+        """Returns the ids in a data set or folder; None where there is only one object, or one for each seed."""
+
+    def check_source_objects(self, cfg: ObjectCfg, *, among: Sequence[str] | None) -> None:
+        """Checks objects without loading them, `among` those of some ids; None: all."""
+
+
+_IMPORTERS = {
+    ObjectSource.partnet_mobility: "unlatch.objects.importers.partnet.converter",
+    ObjectSource.scene_synthesizer: "unlatch.objects.importers.synthesized_object",
+    ObjectSource.urdf: "unlatch.objects.importers.urdf_object",
+}
+"""Modules that read meshes, USD and glTF and derive annotations: they are imported when an object needs them."""
 _SHOWN_IDS = 3
 _ASSETS: FileCache[ObjectAsset] = FileCache(8)
 """The objects that this process read last; each takes a few MB."""
@@ -98,7 +113,7 @@ def load_instance(cfg: ObjectCfg) -> ObjectAsset:
     """
     if cfg.source is ObjectSource.procedural:
         return _read_instance(cfg)
-    environment = [os.environ.get(name) for name in (CACHE_VARIABLE, ROOT_VARIABLE)]
+    environment = [os.environ.get(name) for name in (CACHE_VARIABLE, PARTNET_VARIABLE)]
     key = json.dumps([Path.cwd(), environment, asdict(cfg)], default=str, sort_keys=True)
     return _ASSETS.get(key, lambda: _read_instance(cfg), files_of=_files_of)
 
@@ -112,15 +127,14 @@ def largest_joint_position(cfg: ObjectCfg, kind: PartKind) -> float:
     return _LARGEST_POSITION.get(kind, math.pi) if ours else math.inf
 
 
+def _importer(cfg: ObjectCfg) -> Importer:
+    """Imports and returns the module of the source of an object, which is not a generator."""
+    return cast(Importer, import_module(_IMPORTERS[cfg.source]))
+
+
 def _read_instance(cfg: ObjectCfg) -> ObjectAsset:
-    if cfg.source is ObjectSource.procedural:
-        asset = _load_procedural(cfg)
-    elif cfg.source is ObjectSource.urdf:
-        asset = load_urdf_object(cfg)
-    elif cfg.source is ObjectSource.scene_synthesizer:
-        asset = load_synthesized_object(cfg)
-    else:
-        asset = load_partnet_object(cfg)
+    procedural = cfg.source is ObjectSource.procedural
+    asset = _load_procedural(cfg) if procedural else _importer(cfg).load_source_object(cfg)
     if cfg.rests_on not in _STANDING:
         asset = _lay_down(asset, cfg)
     check_articulation(asset)
@@ -160,11 +174,7 @@ def describe_object_set(cfg: ObjectCfg) -> dict[str, Any]:
     """
     if cfg.source is ObjectSource.procedural:
         return {}
-    if cfg.source is ObjectSource.urdf:
-        return urdf_object_set(cfg, among=_candidate_ids(cfg))
-    if cfg.source is ObjectSource.scene_synthesizer:
-        return synthesized_object_set(cfg)
-    return partnet_object_set(cfg, among=_candidate_ids(cfg))
+    return _importer(cfg).source_object_set(cfg, among=_candidate_ids(cfg))
 
 
 def describe_folder(cfg: ObjectCfg) -> str:
@@ -176,7 +186,7 @@ def describe_folder(cfg: ObjectCfg) -> str:
     folder = None if cfg.instance else _folder_of_many(cfg)
     if folder is None:
         return ""
-    ids = cfg.choice.pool(list(urdf_instances(folder))) or []
+    ids = _candidate_ids(cfg)
     some = ", ".join(ids[:_SHOWN_IDS]) + (", ..." if len(ids) > _SHOWN_IDS else "")
     return (
         f"'{folder}' is a folder of {count_noun(len(ids), 'object')} ({some}); each episode draws one. For one of "
@@ -191,10 +201,9 @@ def check_candidates(cfg: ObjectCfg) -> None:
         ConfigError: Unknown category, or no data set folder.
         AssetError: Some objects are damaged; the message names each of them.
     """
-    if cfg.source is ObjectSource.partnet_mobility and cfg.instance is None:
-        root = partnet_root(cfg.root)
+    if cfg.source is not ObjectSource.procedural and cfg.instance is None:
         some = cfg.split is not Split.all or not isinstance(cfg.instances, str)
-        check_partnet_objects(root, cfg.category, among=_candidate_ids(cfg) if some else None)
+        _importer(cfg).check_source_objects(cfg, among=_candidate_ids(cfg) if some else None)
 
 
 def _candidate_ids(cfg: ObjectCfg) -> list[str]:
@@ -205,17 +214,18 @@ def _candidate_ids(cfg: ObjectCfg) -> list[str]:
 
 
 def _available_ids(cfg: ObjectCfg) -> list[str] | None:
-    """Returns the ids in a data set or folder; None for a procedural object and for a single URDF."""
-    if cfg.source is ObjectSource.partnet_mobility:
-        return list(partnet_instances(partnet_root(cfg.root), cfg.category))
-    folder = _folder_of_many(cfg)
-    return None if folder is None else list(urdf_instances(folder))
+    """Returns the ids in a data set or folder; None for an object made from a seed and for a single URDF."""
+    if cfg.source is ObjectSource.procedural or (cfg.source is ObjectSource.urdf and _folder_of_many(cfg) is None):
+        return None
+    return _importer(cfg).source_instances(cfg)
 
 
 def _folder_of_many(cfg: ObjectCfg) -> Path | None:
     """Returns the folder of URDFs that an object is drawn from; None if `root` is another path."""
     if cfg.source is not ObjectSource.urdf or not cfg.root:
         return None
+    from unlatch.objects.importers.urdf_folder import is_urdf_folder
+
     path = user_path(cfg.root)
     return path if is_urdf_folder(path) else None
 
@@ -236,6 +246,8 @@ def _lay_down(asset: ObjectAsset, cfg: ObjectCfg) -> ObjectAsset:
     A friction that the URDF states stays as it is.
     """
     if cfg.source is not ObjectSource.procedural:
+        from unlatch.objects.resting.turned_files import write_turned_object
+
         asset = write_turned_object(asset, cfg.rests_on, front_part=cfg.part, cache_dir=cfg.cache_dir)
     parts, model = asset.articulation.parts.values(), asset.model
     if cfg.source in (ObjectSource.procedural, ObjectSource.partnet_mobility):
@@ -252,12 +264,20 @@ def _load_procedural(cfg: ObjectCfg) -> ObjectAsset:
     seed = int(cfg.instance or 0)
     made, R_obj_peer = generate(seed, name=cfg.category), turn_to_x(2)
     if cfg.rests_on not in _STANDING:
+        from unlatch.objects.resting.turned_object import turn_object
+
         lying = turn_object(made.model, made.articulation, made.bounds_obj, cfg.rests_on, front_part=None)
         made = replace(made, model=lying.model, articulation=lying.articulation, bounds_obj=lying.bounds_obj)
         R_obj_peer = lying.R_lying_standing @ R_obj_peer
     files = {URDF_FILE: made.model.to_urdf().encode(), ANNOTATION_FILE: made.articulation.to_yaml().encode()}
     digest = content_hash(files)
     folder = scratch_files(f"{cfg.category}-{digest[:24]}", files)
+
+    def write_textured() -> Path:
+        from unlatch.objects.procedural.textured_files import write_textured_urdf
+
+        return write_textured_urdf(made, folder.name, URDF_FILE)
+
     return ObjectAsset(
         name=cfg.name,
         category=cfg.category,
@@ -271,5 +291,5 @@ def _load_procedural(cfg: ObjectCfg) -> ObjectAsset:
         damping=made.damping,
         R_obj_peer=R_obj_peer,
         parameters=made.parameters,
-        write_textured=partial(write_textured_urdf, made, folder.name, URDF_FILE) if made.textures else None,
+        write_textured=write_textured if made.textures else None,
     )

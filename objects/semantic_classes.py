@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from unlatch.objects.importers.partnet.categories import CATEGORIES
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.simcore.sim.world import World
@@ -27,6 +26,10 @@ def check_classes(names: Iterable[str], world: World, *, key: str) -> None:
     Raises:
         ConfigError: A class is misspelt.
     """
+    from unlatch.objects.importers.partnet.categories import (
+        CATEGORIES,  # a scene of generated objects reads no data set
+    )
+
     known = {*IN_SCENES, *CATEGORIES, *GENERATORS.names(), *(body.semantic_class for body in world.seen_bodies())}
     for name in names:
         if name not in known and get_close_matches(name, known, cutoff=_NEAR):

@@ -8,7 +8,7 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
-from unlatch.objects.importers.partnet.source import ROOT_VARIABLE
+from unlatch.objects.config import PARTNET_VARIABLE
 
 # a loaded machine draws slowly; what a test states does not depend on that
 settings.register_profile("unlatch", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -32,7 +32,7 @@ def pytest_unconfigure() -> None:
 @pytest.fixture
 def partnet_dir() -> str:
     """The real data, from outside the repository."""
-    folder = os.environ.get(ROOT_VARIABLE)
+    folder = os.environ.get(PARTNET_VARIABLE)
     if not folder:
-        pytest.skip(f"{ROOT_VARIABLE} is not set: real PartNet-Mobility objects are tested only where they are")
+        pytest.skip(f"{PARTNET_VARIABLE} is not set: real PartNet-Mobility objects are tested only where they are")
     return folder

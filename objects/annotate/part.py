@@ -6,8 +6,8 @@ import numpy as np
 
 from unlatch.objects.annotate.grip.push import body_point, push_point
 from unlatch.objects.annotate.posing import PosedObject
-from unlatch.objects.annotate.view import GRIP_MAX_M, Grip, PartView, root_grip
-from unlatch.objects.annotation import FramedVector, Handle, Openness, Part, PartKind
+from unlatch.objects.annotate.view import Grip, PartView, root_grip
+from unlatch.objects.annotation import GRIP_MAX_M, FramedVector, Handle, Openness, Part, PartKind
 from unlatch.simcore.geometry import Pose
 
 TAIL_M = 0.05

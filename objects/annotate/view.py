@@ -12,9 +12,6 @@ from unlatch.objects.annotation import HandleType, PartKind
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
 
 HANDLE_NAMES = ("handle",)
-GRIP_MIN_M = 0.003
-GRIP_MAX_M = 0.07
-"""Thicknesses that a hand of 8 cm can hold."""
 PROTRUSION_MIN_M = 0.014
 """Fingers cannot reach around a handle that stands out less."""
 SIDE_MIN_M = 0.005

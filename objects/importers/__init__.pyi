@@ -4,15 +4,11 @@ from .link_inertia import inertia_problem as inertia_problem
 from .mesh_converter import MeshConverter as MeshConverter
 from .mesh_converter import MeshConverterCfg as MeshConverterCfg
 from .property_groups import MassPropertiesCfg as MassPropertiesCfg
-from .synthesized_object import load_synthesized_object as load_synthesized_object
-from .synthesized_object import synthesized_object_set as synthesized_object_set
 from .urdf_converter import DriveType as DriveType
 from .urdf_converter import InertiaFallback as InertiaFallback
 from .urdf_converter import UrdfConverter as UrdfConverter
 from .urdf_converter import UrdfConverterCfg as UrdfConverterCfg
 from .urdf_folder import is_urdf_folder as is_urdf_folder
 from .urdf_folder import urdf_instances as urdf_instances
-from .urdf_object import load_urdf_object as load_urdf_object
-from .urdf_object import urdf_object_set as urdf_object_set
 from .urdf_surfaces import LinkSurfaces as LinkSurfaces
 from .urdf_surfaces import read_surfaces as read_surfaces

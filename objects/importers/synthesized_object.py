@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg, ObjectSource, check_category
-from unlatch.objects.importers.urdf_object import load_urdf_object, urdf_object_set
+from unlatch.objects.importers import urdf_object
 from unlatch.simcore.cache import cache_root, cached_folder
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.extras import import_extra
@@ -39,18 +39,18 @@ GENERATORS: Mapping[str, str] = {
 _URDF = "object.urdf"
 
 
-def load_synthesized_object(cfg: ObjectCfg) -> ObjectAsset:
+def load_source_object(cfg: ObjectCfg) -> ObjectAsset:
     """Loads an object, and generates it first unless the cache holds it; its instance is the seed.
 
     Raises:
         ConfigError: No such category.
         AssetError: The extra is not installed, or the object cannot be generated, converted or annotated.
     """
-    asset = load_urdf_object(_as_urdf_object(cfg))
+    asset = urdf_object.load_source_object(_as_urdf_object(cfg))
     return replace(asset, instance=cfg.instance or "0", source=cfg.source.value)
 
 
-def synthesized_object_set(cfg: ObjectCfg) -> dict[str, Any]:
+def source_object_set(cfg: ObjectCfg, *, among: Sequence[str]) -> dict[str, Any]:
     """Returns the identity of what objects are made with, see `describe_object_set`.
 
     Raises:
@@ -61,7 +61,15 @@ def synthesized_object_set(cfg: ObjectCfg) -> dict[str, Any]:
     made = {"synthesizer": version("scene-synthesizer"), "urdf": VERSION}
     if cfg.instance is None:
         return made
-    return {**urdf_object_set(_as_urdf_object(cfg)), **made}
+    return {**urdf_object.source_object_set(_as_urdf_object(cfg), among=()), **made}
+
+
+def source_instances(cfg: ObjectCfg) -> None:
+    """Returns None: every seed is an instance."""
+
+
+def check_source_objects(cfg: ObjectCfg, *, among: Sequence[str] | None) -> None:
+    """Checks nothing: an object is generated when it is loaded."""
 
 
 def _as_urdf_object(cfg: ObjectCfg) -> ObjectCfg:

@@ -19,8 +19,8 @@ from unlatch.objects.annotate.storage import load_annotation
 from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, read_articulation
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
+from unlatch.objects.friction import joint_friction
 from unlatch.objects.importers.facing_model import closed_bounds, facing_model, front_turn
-from unlatch.objects.importers.joint_friction import joint_friction
 from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg
 from unlatch.objects.importers.urdf_folder import is_urdf_folder, urdf_instances, urdf_state
 from unlatch.simcore.cache import cache_root, cached_folder, json_hash
@@ -47,7 +47,7 @@ _MODEL_FOLDER = "model"
 _SIDE_FILES = ("info.json", "semantics.txt", "meta.json")
 
 
-def load_urdf_object(cfg: ObjectCfg) -> ObjectAsset:
+def load_source_object(cfg: ObjectCfg) -> ObjectAsset:
     """Loads the object of the URDF at `cfg.root`, and converts and annotates it first unless the cache holds it.
 
     If an `articulation.yaml` beside the URDF describes it, it is used without changes. Joints that the annotation does
@@ -83,7 +83,7 @@ def load_urdf_object(cfg: ObjectCfg) -> ObjectAsset:
     )
 
 
-def urdf_object_set(cfg: ObjectCfg, *, among: Sequence[str] = ()) -> dict[str, Any]:
+def source_object_set(cfg: ObjectCfg, *, among: Sequence[str] = ()) -> dict[str, Any]:
     """Returns the identity of the set that an object is drawn from, see `describe_object_set`.
 
     `among` are the instances of a folder that may be drawn; it is empty if the configuration names one.
@@ -99,6 +99,15 @@ def urdf_object_set(cfg: ObjectCfg, *, among: Sequence[str] = ()) -> dict[str, A
     given = _read_given_annotation(source, cfg) is not None
     files = source.files_hash(_list_side_files(given=given))
     return {"converter": VERSION, "coacd": version("coacd"), "files": files[:16]}
+
+
+def source_instances(cfg: ObjectCfg) -> list[str]:
+    """Returns the instances in the folder of many objects at `cfg.root`, see `urdf_instances`."""
+    return list(urdf_instances(user_path(cfg.root or "")))
+
+
+def check_source_objects(cfg: ObjectCfg, *, among: Sequence[str] | None) -> None:
+    """Checks nothing: what is wrong with a URDF is found when it is read."""
 
 
 def _find_source(cfg: ObjectCfg) -> SourceObject:

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from unlatch.objects.annotate.view import GRIP_MAX_M
-from unlatch.objects.annotation import FramedVector, Handle, HandleType, Part, PartKind
+from unlatch.objects.annotation import GRIP_MAX_M, FramedVector, Handle, HandleType, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.geometry import Pose, unit
 from unlatch.skills.strategies.hand_fit import HEAD, PALM_ROOM_M, TAIL, HandFit

@@ -12,7 +12,7 @@ from unlatch import command_table
 from unlatch.objects.annotate.peer_info import with_info_file
 from unlatch.objects.annotation import read_articulation
 from unlatch.objects.config import ObjectCfg, ObjectSource
-from unlatch.objects.importers.urdf_object import load_urdf_object
+from unlatch.objects.importers.urdf_object import load_source_object
 from unlatch.simcore.errors import AssetError
 from unlatch.skills.contract.command import ManipKind
 from unlatch.skills.contract.skill import Skill
@@ -93,7 +93,7 @@ def test_an_info_file_replaces_the_keypoints_for_one_skill(tmp_path: Path) -> No
     assert content["object_link0_contact_axis"].startswith("-"), "down"
     found = read_articulation(unlatch_object)
     part = found.part("door")
-    asset = load_urdf_object(
+    asset = load_source_object(
         ObjectCfg(name="safe", category="safe", source=ObjectSource.urdf, root=str(unlatch_object))
     )
     same = with_info_file(asset.articulation.part("door"), asset, info)

@@ -5,16 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from unlatch.objects.annotate.grip.cross_section import cut_mesh, heights_in_front
-from unlatch.objects.annotate.view import (
-    FINGER_DEPTH_M,
-    GRIP_MAX_M,
-    PROTRUSION_MIN_M,
-    SHEET_M,
-    SIDE_MIN_M,
-    Grip,
-    PartView,
-)
-from unlatch.objects.annotation import HandleType
+from unlatch.objects.annotate.view import FINGER_DEPTH_M, PROTRUSION_MIN_M, SHEET_M, SIDE_MIN_M, Grip, PartView
+from unlatch.objects.annotation import GRIP_MAX_M, HandleType
 from unlatch.simcore.meshes.triangle_mesh import sample_surface
 
 _TIP_SHARE = 0.9

@@ -10,8 +10,6 @@ from unlatch.objects.annotate.grip.cross_section import heights_in_front
 from unlatch.objects.annotate.grip.protrusion import CELLS, find_protrusions
 from unlatch.objects.annotate.view import (
     FINGER_DEPTH_M,
-    GRIP_MAX_M,
-    GRIP_MIN_M,
     HANDLE_NAMES,
     PROTRUSION_MIN_M,
     Grip,
@@ -19,7 +17,7 @@ from unlatch.objects.annotate.view import (
     PartView,
     named_meshes,
 )
-from unlatch.objects.annotation import HandleType
+from unlatch.objects.annotation import GRIP_MAX_M, GRIP_MIN_M, HandleType
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, sample_surface
 
 _STILE_MIN_M = 0.009

@@ -10,8 +10,6 @@ from unlatch.objects.annotate.grip.front_pull import front_pull
 from unlatch.objects.annotate.grip.protrusion import find_protrusions
 from unlatch.objects.annotate.view import (
     FINGER_DEPTH_M,
-    GRIP_MAX_M,
-    GRIP_MIN_M,
     HANDLE_NAMES,
     PROTRUSION_MIN_M,
     SIDE_MIN_M,
@@ -20,7 +18,7 @@ from unlatch.objects.annotate.view import (
     PartView,
     named_meshes,
 )
-from unlatch.objects.annotation import HandleType, PartKind
+from unlatch.objects.annotation import GRIP_MAX_M, GRIP_MIN_M, HandleType, PartKind
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes, sample_surface
 
 LOCK_NAMES = ("switch", "knob")

@@ -6,7 +6,8 @@ import numpy as np
 import scipy
 
 from unlatch.objects.annotate.grip.cross_section import heights_in_front
-from unlatch.objects.annotate.view import GRIP_MAX_M, PROTRUSION_MIN_M, NamedMesh, PartView
+from unlatch.objects.annotate.view import PROTRUSION_MIN_M, NamedMesh, PartView
+from unlatch.objects.annotation import GRIP_MAX_M
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 
 CELLS = 48

@@ -27,8 +27,10 @@ from unlatch.objects.importers.converted_asset import mesh_collider
 from unlatch.objects.importers.partnet.categories import PartnetCategory
 from unlatch.objects.importers.partnet.source import (
     SIDE_FILES,
+    check_partnet_objects,
     instance_folder,
     partnet_category,
+    partnet_instances,
     partnet_root,
     source_state,
 )
@@ -62,7 +64,7 @@ MIN_RANGE_UNITS = 0.12
 """Joints that move less are not doors or drawers."""
 
 
-def load_partnet_object(cfg: ObjectCfg) -> ObjectAsset:
+def load_source_object(cfg: ObjectCfg) -> ObjectAsset:
     """Loads one object, and converts it first unless the cache holds it intact.
 
     Raises:
@@ -93,7 +95,7 @@ def load_partnet_object(cfg: ObjectCfg) -> ObjectAsset:
     )
 
 
-def partnet_object_set(cfg: ObjectCfg, *, among: Sequence[str]) -> dict[str, Any]:
+def source_object_set(cfg: ObjectCfg, *, among: Sequence[str]) -> dict[str, Any]:
     """Returns the identity of the set that an object is drawn from, see `describe_object_set`.
 
     `among` are the instances that may be drawn; it is empty if the configuration names one.
@@ -110,6 +112,20 @@ def partnet_object_set(cfg: ObjectCfg, *, among: Sequence[str]) -> dict[str, Any
         "coacd": version("coacd"),
         "instances": {path.name: source_state(path)[:16] for path in found},
     }
+
+
+def source_instances(cfg: ObjectCfg) -> list[str]:
+    """Returns the ids of the objects of a category.
+
+    Raises:
+        ConfigError: Unknown category, or no folder given.
+    """
+    return list(partnet_instances(partnet_root(cfg.root), cfg.category))
+
+
+def check_source_objects(cfg: ObjectCfg, *, among: Sequence[str] | None) -> None:
+    """Checks objects of a category without converting them, see `check_partnet_objects`."""
+    check_partnet_objects(partnet_root(cfg.root), cfg.category, among=among)
 
 
 def _cache_key(source: SourceObject, scale: float | None) -> str:

@@ -8,12 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unlatch.objects.annotate.source import PARTNET_URDF, read_json
+from unlatch.objects.config import PARTNET_VARIABLE
 from unlatch.objects.importers.partnet.categories import CATEGORIES, PartnetCategory
 from unlatch.simcore.errors import AssetError, ConfigError, close_matches, unknown_name
 from unlatch.simcore.files import user_path
-
-ROOT_VARIABLE = "UNLATCH_PARTNET_DIR"
-"""Environment variable that names the folder of the data set."""
 
 SIDE_FILES = ("info.json", "semantics.txt")
 """Files beside the URDF of an object."""
@@ -39,8 +37,8 @@ def partnet_root(root: str | None) -> Path:
         ConfigError: Neither is set.
         AssetError: There is no such folder.
     """
-    chosen = root or os.environ.get(ROOT_VARIABLE)
-    both = f"Set object.root=FOLDER or the environment variable {ROOT_VARIABLE}"
+    chosen = root or os.environ.get(PARTNET_VARIABLE)
+    both = f"Set object.root=FOLDER or the environment variable {PARTNET_VARIABLE}"
     if not chosen:
         raise ConfigError(f"No folder of PartNet-Mobility objects is given. {both}.", key="object.root")
     path = user_path(chosen)
@@ -136,7 +134,7 @@ def instance_folder(root: Path, category: str, *, instance: str | None) -> Path:
         names = ", ".join(partnet_category(category).folders)
         raise AssetError(
             f"No object of category '{category}' in {root} (looked for folders {names}). "
-            f"Set object.root=FOLDER or {ROOT_VARIABLE} to the folder that holds them.",
+            f"Set object.root=FOLDER or {PARTNET_VARIABLE} to the folder that holds them.",
             path=str(root),
         )
     if instance not in instances:

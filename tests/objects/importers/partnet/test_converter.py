@@ -21,8 +21,9 @@ from unlatch.objects import (
     load_object,
     validate_articulation,
 )
+from unlatch.objects.config import PARTNET_VARIABLE
 from unlatch.objects.importers.partnet import converter as partnet_mobility
-from unlatch.objects.importers.partnet.source import ROOT_VARIABLE, partnet_instances
+from unlatch.objects.importers.partnet.source import partnet_instances
 from unlatch.objects.library import check_candidates, describe_object_set
 from unlatch.simcore.errors import AssetError, ConfigError
 
@@ -228,7 +229,7 @@ def test_a_conversion_that_fails_leaves_no_cache(
 def test_no_folder_and_a_missing_folder_name_both_settings(
     cache_dir: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.delenv(ROOT_VARIABLE, raising=False)
+    monkeypatch.delenv(PARTNET_VARIABLE, raising=False)
     with pytest.raises(ConfigError) as caught:
         _load(None, cache_dir)
     assert str(caught.value) == (
@@ -244,7 +245,7 @@ def test_no_folder_and_a_missing_folder_name_both_settings(
 
 
 def test_the_variable_is_used_without_a_root(boxes_dir: Path, cache_dir: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(ROOT_VARIABLE, str(boxes_dir))
+    monkeypatch.setenv(PARTNET_VARIABLE, str(boxes_dir))
     assert _load(None, cache_dir).instance == "77"
 
 
