@@ -20,6 +20,9 @@ from unlatch.simcore.sums import sum_in_order
 from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
 
+PHYSICS_FILE = "physics.json"
+"""Name of the file with drives and masses that a URDF cannot hold, beside the URDF of a converted object."""
+
 
 @dataclass(frozen=True)
 class ObjectAsset:

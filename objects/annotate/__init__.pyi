@@ -27,5 +27,4 @@ from .storage import check_replaceable as check_replaceable
 from .storage import load_annotation as load_annotation
 from .storage import with_mark as with_mark
 from .storage import write_annotation_file as write_annotation_file
-from .view import GRIP_MAX_M as GRIP_MAX_M
 from .view import Grip as Grip

@@ -13,7 +13,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from unlatch.objects.importers.converted_asset import PHYSICS_FILE, ConvertedAsset
+from unlatch.objects.articulated_object import PHYSICS_FILE
+from unlatch.objects.importers.converted_asset import ConvertedAsset
 from unlatch.objects.importers.usd.openusd import import_openusd
 from unlatch.objects.importers.usd.writer import write_usd
 from unlatch.simcore.cache import MANIFEST_FILE, intact_hash, json_hash, replaced_folder, write_manifest

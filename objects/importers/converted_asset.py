@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from unlatch.objects.articulated_object import PHYSICS_FILE
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.textured_surface import TexturedSurface
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
-
-PHYSICS_FILE = "physics.json"
-"""Name of the file with the physics, beside the converted URDF."""
 
 
 @dataclass(frozen=True)

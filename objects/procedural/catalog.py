@@ -43,12 +43,10 @@ _SUMMARIES = {
     "toilet": {
         "toilet": "children's toilet with or without a tank, lid hinged behind",
     },
-    "turning": {
+    "knobs_and_levers": {
         "bottle": "bottle or jar with a screw cap",
         "faucet": "faucet with a lever or with two knobs",
         "hand_wheel": "gate valve with a hand wheel, upright or facing the front",
-    },
-    "toaster": {
         "toaster": "toaster for 2 or 4 slices, lever that goes up and down",
     },
     "items": {

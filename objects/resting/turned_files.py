@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from unlatch.objects.annotation import ANNOTATION_FILE, read_articulation, write_articulation
-from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.importers.converted_asset import PHYSICS_FILE
+from unlatch.objects.articulated_object import PHYSICS_FILE, ObjectAsset
 from unlatch.objects.resting.side import RestsOn
 from unlatch.objects.resting.turned_object import turn_object
 from unlatch.simcore.cache import cache_root, cached_folder, json_hash

@@ -19,7 +19,7 @@ from unlatch.simcore.urdf.model import Joint, Link, UrdfModel
 
 
 def _problems(part: Part, *, generator: Any = microwave, model: UrdfModel | None = None) -> list[str]:
-    made = generator.generate(11)
+    made = generator(11)
     articulation = replace(made.articulation, parts={part.name: part})
     return articulation_problems(articulation, model or made.model, size_m=0.5)
 
@@ -40,7 +40,7 @@ def _axis(part: Part, name: str, xyz: tuple[float, float, float]) -> Part:
 @pytest.mark.parametrize("generator", [microwave, drawer])
 def test_generated_annotations_have_no_problem(generator: Any) -> None:
     for seed in range(50):
-        made = generator.generate(seed)
+        made = generator(seed)
         assert articulation_problems(made.articulation, made.model, size_m=0.4) == [], seed
 
 

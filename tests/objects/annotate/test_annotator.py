@@ -221,7 +221,7 @@ def test_a_drawer_that_could_be_pushed_further_in_is_closed_when_flush(write: Wr
 @pytest.mark.parametrize(("generator", "name"), [(microwave, "door"), (drawer, "drawer")])
 def test_the_annotation_of_a_generated_object_is_found_again(generator: Any, name: str, tmp_path: Path) -> None:
     for seed in range(12):
-        made = generator.generate(seed)
+        made = generator(seed)
         path = tmp_path / f"{seed}" / "object.urdf"
         path.parent.mkdir()
         path.write_text(made.model.to_urdf())

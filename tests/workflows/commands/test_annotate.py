@@ -41,7 +41,7 @@ def cwd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def put(folder: Path, *, generator=drawer, name: str = "thing.urdf") -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / name).write_text(generator.generate(SEED).model.to_urdf(), encoding="utf-8")
+    (folder / name).write_text(generator(SEED).model.to_urdf(), encoding="utf-8")
     return folder / name
 
 
