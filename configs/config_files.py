@@ -11,6 +11,7 @@ from pathlib import Path
 
 import yaml
 
+from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, DuplicateEntryError
 from unlatch.simcore.files import path_word, read_text, user_path
@@ -52,19 +53,24 @@ def group_names() -> list[str]:
 
 
 def option_names(group: str) -> list[str]:
-    """Returns the sorted options of a group such as `task`: YAML files, and tasks and robots made in Python.
+    """Returns the sorted options of a group such as `task`: YAML files, tasks and robots made in Python, generators.
 
     Raises:
         DuplicateEntryError: Two distributions have a file of the same name.
     """
     made = TASKS.names() if group == "task" else ROBOTS.names() if group == "robot" else []
-    return sorted({*yaml_files(group), *made})
+    return sorted({*yaml_files(group), *made, *generated_objects(group)})
+
+
+def generated_objects(group: str) -> list[str]:
+    """Returns the options of the group `object` without a YAML file: our generators. None in other groups."""
+    return GENERATORS.own_names() if group == "object" else []
 
 
 def own_option_names(group: str) -> list[str]:
     """Returns the sorted options of a group that come with Unlatch, without those of other distributions."""
     made = ROBOTS.own_names() if group == "robot" else []
-    return sorted({*(path.stem for path in (config_dir() / group).glob("*.yaml")), *made})
+    return sorted({*(path.stem for path in (config_dir() / group).glob("*.yaml")), *made, *generated_objects(group)})
 
 
 def camera_names() -> list[str]:
@@ -103,10 +109,11 @@ def yaml_files(group: str, own: Sequence[str] = ()) -> dict[str, Path]:
     origins = dict.fromkeys(files, "unlatch")
     for folder in plugin_folders():
         for path in sorted((folder.path / group).glob("*.yaml")):
-            if path.stem in files:
+            if path.stem in files or path.stem in generated_objects(group):
+                first = origins.get(path.stem, "unlatch")
                 raise DuplicateEntryError(
-                    f"{group}/{path.stem}.yaml exists twice: in {origins[path.stem]} and in {folder.origin}. "
-                    "Uninstall one of the two or rename its file.",
+                    f"{group}/{path.stem}.yaml exists twice: in {first} and in {folder.origin}. Uninstall one of the two or rename "
+                    "its file.",
                     name=path.stem,
                 )
             files[path.stem], origins[path.stem] = path, folder.origin
@@ -143,18 +150,22 @@ def check_own_folders(folders: Sequence[str]) -> None:
         for group in groups:
             own = sorted((folder / group).glob("*.yaml"))
             known = yaml_files(group) if own else {}  # it reads the metadata of every installed distribution
+            made = TASKS.names() if group == "task" else generated_objects(group)
             for path in own:
-                if path.stem in known or (group == "task" and path.stem in TASKS.names()):
+                if path.stem in known or path.stem in made:
+                    owner = _describe_owner(group, path.stem, known)
                     raise ConfigError(
-                        f"{path} has the name of {_describe_owner(path.stem, known)} and would not be read. Expected "
-                        f"another name. Rename it, for example to my_{path.name}, and choose it by "
+                        f"{path} has the name of {owner} and would not be read. Expected another name. Rename it, "
+                        f"for example to my_{path.name}, and choose it by "
                         f"{group}=my_{path.stem}.",
                         key=group,
                     )
 
 
-def _describe_owner(name: str, known: Mapping[str, Path]) -> str:
-    """Returns a text that says to whom the file or task of a name belongs."""
+def _describe_owner(group: str, name: str, known: Mapping[str, Path]) -> str:
+    """Returns a text that says to whom the file, object or task of a name belongs."""
+    if name in generated_objects(group):
+        return "an object that comes with Unlatch"
     if name not in known:
         return f"a task of {TASKS.entry(name).origin}"
     for folder in plugin_folders():

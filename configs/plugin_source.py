@@ -13,8 +13,9 @@ from hydra.core.object_type import ObjectType
 from hydra.plugins.config_source import ConfigResult, ConfigSource
 from omegaconf import DictConfig, OmegaConf
 
-from unlatch.configs.config_files import TASKS
+from unlatch.configs.config_files import TASKS, generated_objects
 from unlatch.configs.yaml_file import content_of, load_yaml
+from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import ConfigError, PluginError
@@ -59,7 +60,8 @@ class YamlFolder(FileConfigSource):
 
 
 class PluginSource(ConfigSource):
-    """`task/NAME` of the group `unlatch.tasks`; `robot/NAME` and `robot/NAME_schema` of the catalog of robots.
+    """`task/NAME` of the group `unlatch.tasks`; `robot/NAME` and `robot/NAME_schema` of the catalog of robots;
+    `object/NAME` of our generators.
 
     It is last on the search path: the YAML file of a robot takes precedence over its function.
     """
@@ -75,7 +77,7 @@ class PluginSource(ConfigSource):
 
     def is_group(self, config_path: str) -> bool:
         """Whether a group exists."""
-        return config_path.rstrip("/") in ("task", "robot")
+        return config_path.rstrip("/") in ("task", "robot", "object")
 
     def is_config(self, config_path: str) -> bool:
         """Whether a name exists; imports nothing."""
@@ -89,7 +91,11 @@ class PluginSource(ConfigSource):
             PluginError: The function cannot be imported, raises, or returns something else.
         """
         group, name = _split_path(config_path)
-        if group == "task":
+        content: Any
+        package: str | None
+        if group == "object":
+            content, package, origin = {"name": name, "category": name}, None, GENERATORS.entry(name).origin
+        elif group == "task":
             content, package, origin = plugin_task(name), "_global_", TASKS.entry(name).origin
         else:
             known = name.removesuffix(SCHEMA_SUFFIX)
@@ -101,6 +107,8 @@ class PluginSource(ConfigSource):
     def describe_origin(self, config_path: str) -> str:
         """Returns the origin of a name as text: `unlatch_press.tasks:press_button (unlatch-press)`."""
         group, name = _split_path(config_path)
+        if group == "object":
+            return f"{GENERATORS.entry(name).target.partition(':')[0].replace('.', '/')}.py"
         entry = TASKS.entry(name) if group == "task" else ROBOTS.entry(name.removesuffix(SCHEMA_SUFFIX))
         return entry.description
 
@@ -159,4 +167,4 @@ def _group_names(group: str) -> set[str]:
         return set(TASKS.names())
     if group == "robot":
         return {name + end for name in ROBOTS.names() for end in ("", SCHEMA_SUFFIX)}
-    return set()
+    return set(generated_objects(group))

@@ -14,6 +14,7 @@ from typing import Any, get_type_hints
 from unlatch import command_table
 from unlatch.configs.config_files import config_dir, group_names, option_names, plugin_folders
 from unlatch.configs.schema import EpisodeCfg, split_optional
+from unlatch.objects.procedural import catalog
 from unlatch.simcore.recording.export.catalog import EXPORTERS
 from unlatch.simcore.sim.renderers.auto import AUTO
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
@@ -59,6 +60,7 @@ def _source_paths(classes: set[type]) -> list[str]:
     code = [
         __file__,
         command_table.__file__,
+        catalog.__file__,
         *(inspect.getfile(cls) for cls in classes),
         *map(str, helps.glob("*.txt")),
     ]

@@ -10,6 +10,7 @@ from pathlib import Path
 import yaml
 
 from unlatch.configs.config_files import TASKS, yaml_files
+from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.simcore.files import read_text
@@ -82,7 +83,9 @@ def list_robots(config_dirs: Sequence[str] = ()) -> list[_Row]:
 
 def _list_objects(config_dirs: Sequence[str]) -> list[_Row]:
     path = ("PATH", "any URDF, or a folder of one object or many, with skill=open, close or rotate, no task")
-    return [*_list_files("object", config_dirs), path]
+    made = "; each episode draws a new one"
+    ours = [(name, GENERATORS.entry(name).summary + made) for name in GENERATORS.own_names()]
+    return [*sorted([*_list_files("object", config_dirs), *ours]), path]
 
 
 def _list_skills(config_dirs: Sequence[str]) -> list[_Row]:

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from unlatch.configs.config_files import yaml_files
+from unlatch.configs.config_files import option_names, yaml_files
 from unlatch.configs.derivation.derived_request import describe_object_path, is_object_path
 from unlatch.robots.hand_shape import describe_direction, describe_hand_frame
 from unlatch.simcore.errors import ConfigError, close_matches, describe_choices
@@ -112,7 +112,7 @@ def _fill_task(task: str, object_lines: str, category: str, skill: str, part: st
 
 def _object_lines(value: str) -> tuple[str, str]:
     """Returns the category of an object, and the lines of a task that select it, from a name or the path of a URDF."""
-    known = yaml_files("object")
+    known = option_names("object")
     if value in known:
         return value, _select_object(value)
     if not is_object_path(value, ()):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from unlatch.objects.procedural.appliances import microwave
+from unlatch.objects.procedural.assembly import ObjectGenerator
 from unlatch.objects.procedural.cabinets import drawer
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.urdf.reader import read_urdf
@@ -24,7 +25,7 @@ def _robot(body: str) -> str:
 
 
 @pytest.mark.parametrize("generator", [microwave, drawer])
-def test_a_written_urdf_reads_back_the_same(tmp_path: Path, generator: object) -> None:
+def test_a_written_urdf_reads_back_the_same(tmp_path: Path, generator: ObjectGenerator) -> None:
     made = generator(5).model
     read = read_urdf(_write(tmp_path, made.to_urdf()))
     assert list(read.links) == list(made.links)

@@ -36,7 +36,7 @@ def test_every_value_has_its_origin(capsys: pytest.CaptureFixture[str]):
         "object.held_out=0.3",
     )
     assert found["task.name"] == ("open_drawer", "configs/task/open_drawer.yaml")
-    assert found["object.category"] == ("drawer", "configs/object/drawer.yaml")
+    assert found["object.category"] == ("drawer", "unlatch/objects/procedural/cabinets.py")
     assert found["object.held_out"] == ("0.3", "command line")
     assert found["robot.name"] == ("xarm6", "configs/robot/xarm6.yaml")
     assert found["robot.arms.0.home_std"][1] == "unlatch/robots/xarm6.py"
@@ -58,7 +58,7 @@ def test_a_users_own_file_is_named_with_its_path(capsys: pytest.CaptureFixture[s
 def test_derived_values_have_their_origin(capsys: pytest.CaptureFixture[str]):
     found = listed(capsys, "object=oven", "skill=open")
     assert found["task.name"] == ("open_oven", "derived")
-    assert found["object.category"] == ("oven", "configs/object/oven.yaml")
+    assert found["object.category"] == ("oven", "unlatch/objects/procedural/appliances.py")
 
 
 @pytest.mark.slow
