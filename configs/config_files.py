@@ -112,8 +112,8 @@ def yaml_files(group: str, own: Sequence[str] = ()) -> dict[str, Path]:
             if path.stem in files or path.stem in generated_objects(group):
                 first = origins.get(path.stem, "unlatch")
                 raise DuplicateEntryError(
-                    f"{group}/{path.stem}.yaml exists twice: in {first} and in {folder.origin}. Uninstall one of the two or rename "
-                    "its file.",
+                    f"{group}/{path.stem}.yaml exists twice: in {first} and in {folder.origin}. "
+                    "Uninstall one of the two or rename its file.",
                     name=path.stem,
                 )
             files[path.stem], origins[path.stem] = path, folder.origin

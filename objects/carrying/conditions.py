@@ -17,8 +17,6 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
 
-Array = np.ndarray
-
 
 class ConditionKind(Enum):
     """What a condition says of a free object."""
@@ -115,7 +113,7 @@ class ObjectPoses:
         return excess, excess <= value
 
 
-def _excess(condition: Mapping[str, Any], centers: Array, radii: Array, middle: Array) -> float:
+def _excess(condition: Mapping[str, Any], centers: np.ndarray, radii: np.ndarray, middle: np.ndarray) -> float:
     """Returns how far an object is beyond where it must be [m].
 
     Args:

@@ -12,8 +12,6 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel
 
-Array = np.ndarray
-
 MOST_ROWS = 56
 """Largest number of rows of an outline."""
 ERROR_M = 5e-4
@@ -26,7 +24,7 @@ _TIE_M = 1e-9
 """Of rows that reach equally far up to this, the first one counts, so that every machine finds the same outline [m]."""
 
 
-def find_outline(model: UrdfModel, positions: Mapping[str, float]) -> Array:
+def find_outline(model: UrdfModel, positions: Mapping[str, float]) -> np.ndarray:
     """Returns the outline of an object at joint positions [rad or m]; missing joints are at 0.
 
     Each row is the centre and the radius of a ball: a ball of the colliders, or one of their corners, with radius 0.
@@ -56,7 +54,7 @@ def find_outline(model: UrdfModel, positions: Mapping[str, float]) -> Array:
     return rows[sorted(chosen)]
 
 
-def _collider_rows(model: UrdfModel, positions: Mapping[str, float]) -> Iterator[Array]:
+def _collider_rows(model: UrdfModel, positions: Mapping[str, float]) -> Iterator[np.ndarray]:
     """Yields the balls (N, 4) of each collider, root frame [m]."""
     for name, link in model.links.items():
         T_root_link = model.link_pose(name, dict(positions))
@@ -64,14 +62,14 @@ def _collider_rows(model: UrdfModel, positions: Mapping[str, float]) -> Iterator
             yield _shape_rows(shape, T_root_link @ shape.T_link_shape)
 
 
-def _shape_rows(shape: Shape, T_root_shape: Pose) -> Array:
+def _shape_rows(shape: Shape, T_root_shape: Pose) -> np.ndarray:
     if shape.kind is ShapeKind.sphere:
         return np.array([[*T_root_shape.p, shape.size[0]]])
     corners = T_root_shape @ shape_mesh(shape).vertices
     return np.column_stack([corners, np.zeros(len(corners))])
 
 
-def _support_rows(rows: Array) -> Array:
+def _support_rows(rows: np.ndarray) -> np.ndarray:
     """Returns those of many rows that reach the furthest in one of the directions."""
     directions = _directions_for(rows)
     if len(rows) <= len(directions):
@@ -79,11 +77,11 @@ def _support_rows(rows: Array) -> Array:
     return rows[np.unique([_first_largest(rows[:, :3] @ direction + rows[:, 3]) for direction in directions])]
 
 
-def _first_largest(values: Array) -> int:
+def _first_largest(values: np.ndarray) -> int:
     return int(np.flatnonzero(values >= values.max() - _TIE_M)[0])
 
 
-def _directions_for(rows: Array) -> Array:
+def _directions_for(rows: np.ndarray) -> np.ndarray:
     """Returns (D, 3) unit directions: even ones, and those that are even after things are scaled to a cube.
 
     The latter find the ends of long things, and the rims of flat ones.
@@ -94,9 +92,9 @@ def _directions_for(rows: Array) -> Array:
 
 
 @lru_cache(maxsize=1)
-def _directions() -> Array:
+def _directions() -> np.ndarray:
     """Returns (D, 3) unit directions; any other one is within 5 degrees of one of them."""
     steps = range(-_GRID, _GRID + 1)
     grid = np.array([point for point in product(steps, repeat=3) if max(map(abs, point)) == _GRID], dtype=float)
-    directions: Array = grid / np.linalg.norm(grid, axis=1, keepdims=True)
+    directions: np.ndarray = grid / np.linalg.norm(grid, axis=1, keepdims=True)
     return directions

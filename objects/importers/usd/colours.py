@@ -13,7 +13,6 @@ from unlatch.objects.importers.usd.surfaces import PrimSurface, read_primvar
 from unlatch.simcore.meshes.textured_surface import srgb_light
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 
-Array = np.ndarray
 Colour = tuple[float, float, float, float]
 
 _COLOUR_INPUTS = ("diffuseColor", "diffuse_color_constant", "diffuse_reflection_color", "base_color", "baseColor")
@@ -40,7 +39,7 @@ class LookedSurface:
 
     mesh: TriangleMesh
     look: Look
-    uvs: Array | None = None
+    uvs: np.ndarray | None = None
     """(F, 3, 2) texture coordinates at the corners; None without a picture."""
 
 
@@ -51,7 +50,7 @@ def surfaces_by_look(stage: OpenedStage, prim: Any, surface: PrimSurface) -> Ite
         yield LookedSurface(surface.mesh, Look(own.rgba))
         return
     uvs = _corner_uvs(stage, prim, surface)
-    left: Array = np.ones(len(surface.polygons), dtype=bool)
+    left: np.ndarray = np.ones(len(surface.polygons), dtype=bool)
     for subset in stage.pxr.UsdShade.MaterialBindingAPI(prim).GetMaterialBindSubsets():
         indices = subset.GetIndicesAttr().Get(stage.time)
         chosen = left & np.isin(surface.polygons, np.array(indices if indices is not None else [], dtype=int))
@@ -62,13 +61,13 @@ def surfaces_by_look(stage: OpenedStage, prim: Any, surface: PrimSurface) -> Ite
         yield _cut(surface.mesh, left, own, uvs)
 
 
-def _cut(mesh: TriangleMesh, chosen: Array, look: Look, uvs: Array | None) -> LookedSurface:
+def _cut(mesh: TriangleMesh, chosen: np.ndarray, look: Look, uvs: np.ndarray | None) -> LookedSurface:
     if look.picture is None or uvs is None:
         return LookedSurface(TriangleMesh(mesh.vertices, mesh.faces[chosen]), Look(look.rgba))
     return LookedSurface(TriangleMesh(mesh.vertices, mesh.faces[chosen]), look, uvs[chosen])
 
 
-def _corner_uvs(stage: OpenedStage, prim: Any, surface: PrimSurface) -> Array | None:
+def _corner_uvs(stage: OpenedStage, prim: Any, surface: PrimSurface) -> np.ndarray | None:
     """Returns (F, 3, 2) texture coordinates of the corners; None without usable ones."""
     found = read_primvar(stage, prim, "st") or read_primvar(stage, prim, "UVMap")
     if found is None or surface.corners is None or found[0].ndim != 2 or found[0].shape[1] < 2:
@@ -136,7 +135,7 @@ def _picture(stage: OpenedStage, item: Any) -> str | None:
     return str(path) or None
 
 
-def _to_rgba(linear: Array, opacity: float) -> Colour | None:
+def _to_rgba(linear: np.ndarray, opacity: float) -> Colour | None:
     if linear.shape != (3,) or not np.all(np.isfinite(linear)):
         return None
     red, green, blue = (round(srgb_light(float(np.clip(v, 0.0, 1.0))), 6) for v in linear)
