@@ -375,8 +375,7 @@ def _add_to_refrigerator_door(panel: PanelBuilder, p: Drawn, door: Door) -> None
         panel.visual.box("pocket", low, high, rgba=DARK)
     for number in range(2 if is_main else 0):
         foot = up * (-half + 0.05 + number * 0.9 * half)
-        low, high = (0.06, foot, -0.045), (width - 0.06, foot + up * 0.07, 0.002)
-        panel.visual.box(f"bin_{number}", low, high, rgba=SHELF)
+        panel.visual.box(f"bin_{number}", (0.06, foot, -0.045), (width - 0.06, foot + up * 0.07, 0.002), rgba=SHELF)
 
 
 def _paint_refrigerator(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> None:
@@ -464,10 +463,8 @@ def _add_basket(body: LinkBuilder, tub: Carcass, plates: int) -> None:
 def _add_to_dishwasher_door(panel: PanelBuilder, p: Drawn, door: Door) -> None:
     """Adds the inner side with the soap box, and a strip along an edge that is held."""
     height, half, t = door.span[1], door.half, p.door_thickness_m
-    low, high = (0.02, -half + 0.03, _GAP_M - 0.001), (height - 0.02, half - 0.03, _GAP_M)
-    panel.visual.box("inside", low, high, rgba=_TUB)
-    low, high = (0.4 * height, -0.05, _GAP_M - 0.002), (0.62 * height, 0.03, _GAP_M - 0.001)
-    panel.visual.box("soap", low, high, rgba=_TRIM)
+    panel.visual.box("inside", (0.02, -half + 0.03, _GAP_M - 0.001), (height - 0.02, half - 0.03, _GAP_M), rgba=_TUB)
+    panel.visual.box("soap", (0.4 * height, -0.05, _GAP_M - 0.002), (0.62 * height, 0.03, _GAP_M - 0.001), rgba=_TRIM)
     if p.handle.kind == "edge":
         low, high = (height - 0.014, -half + 0.01, t), (height, half - 0.01, t + 0.0008)
         panel.visual.box("strip", low, high, rgba=p.handle_colour)
@@ -533,8 +530,7 @@ def _dial_spot(p: Drawn, door: Door) -> tuple[float, float]:
 
 def _add_to_safe_door(panel: PanelBuilder, p: Drawn, door: Door) -> None:
     (low, high), half, t = door.span, door.half, p.door_thickness_m
-    lower, upper = (low + 0.015, -half + 0.015, -t - 0.0008), (high - 0.015, half - 0.015, -t)
-    panel.visual.box("lining", lower, upper, rgba=DARK)
+    panel.visual.box("lining", (low + 0.015, -half + 0.015, -t - 0.0008), (high - 0.015, half - 0.015, -t), rgba=DARK)
     span, groove = (low + 0.012, high - 0.012), darker(p.colour, 0.6)
     panel.visual.border("groove", span, half - 0.012, width=0.003, out=(0.0, 0.0006), rgba=groove)
 

@@ -234,8 +234,7 @@ class RoundLid:
     def add_hinge(self, body: LinkBuilder, *, rgba: Colour) -> None:
         """Adds a bracket behind the rim, under the lid."""
         x, _, z = self.hinge
-        lower, upper = (x, -0.022, z - 0.022), (-self.radius_m + self.wall_m * 0.5, 0.022, z)
-        body.box("bracket", lower, upper, rgba=rgba)
+        body.box("bracket", (x, -0.022, z - 0.022), (-self.radius_m + self.wall_m * 0.5, 0.022, z), rgba=rgba)
         body.visual.cylinder("hinge", (x, 0.0, z), axis="y", radius=0.005, length=0.05, rgba=rgba)
 
     def add_disc(self, lid: PanelBuilder, *, rgba: Colour) -> None:

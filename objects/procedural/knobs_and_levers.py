@@ -473,8 +473,7 @@ def _build_toaster(assembly: Assembly, p: Drawn) -> None:
         rgba=p.lever_colour,
     )
     face = _LEVER_GAP_M + p.lever_depth_m
-    lower, upper = (-half_w, face, -0.002), (half_w, face + 0.001, 0.002)
-    lever.visual.box("rib", lower, upper, rgba=mark_colour(p.lever_colour))
+    lever.visual.box("rib", (-half_w, face, -0.002), (half_w, face + 0.001, 0.002), rgba=mark_colour(p.lever_colour))
     # held from the front and slightly above, at its outer end
     out = _LEVER_GAP_M + p.lever_depth_m - min(0.012, p.lever_depth_m / 2)
     size = (p.lever_height_m, p.lever_width_m, p.lever_depth_m)

@@ -181,8 +181,7 @@ def _add_flap(assembly: Assembly, label: str, frame: PanelFrame, p: Drawn) -> No
 def _add_print(body: LinkBuilder, p: Drawn) -> None:
     """Adds the end of the tape on the front, and arrows or a label beside it."""
     x, half, h, skin = p.depth_m / 2, p.width_m / 2, p.height_m, 0.0006
-    lower, upper = (x, -p.tape_m / 2, h - 0.055), (x + skin, p.tape_m / 2, h)
-    body.visual.box("tape", lower, upper, rgba=p.tape_colour)
+    body.visual.box("tape", (x, -p.tape_m / 2, h - 0.055), (x + skin, p.tape_m / 2, h), rgba=p.tape_colour)
     if p.print == "label":
         y, z = 0.45 * half, 0.42 * h
         lower, upper = (x, y - 0.045, z - 0.03), (x + skin, y + 0.045, z + 0.03)

@@ -278,8 +278,7 @@ def _add_pull(
     front, y = p.sash_depth_m, side * (half_w - p.sash_m / 2 - 0.004)
     half = 0.008
     tall = 0.55 * half_h
-    low, high = (front, y - half, -tall), (front + p.rail_m, y + half, p.grip_rise_m + 0.05)
-    sash.box("rail", low, high, rgba=p.grip_colour)
+    sash.box("rail", (front, y - half, -tall), (front + p.rail_m, y + half, p.grip_rise_m + 0.05), rgba=p.grip_colour)
     z, end = p.grip_rise_m, front + p.grip_depth_m
     low = (front, y - p.grip_length_m / 2, z - p.grip_m / 2)
     sash.box("handle", low, (end, y + p.grip_length_m / 2, z + p.grip_m / 2), rgba=p.grip_colour)

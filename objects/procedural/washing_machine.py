@@ -174,8 +174,7 @@ def _add_panel(body: LinkBuilder, p: Drawn) -> None:
         y, z = 0.036 * float(np.sin(angle)), middle + 0.036 * float(np.cos(angle))
         lower, upper = (front, y - 0.0014, z - 0.0014), (front + skin, y + 0.0014, z + 0.0014)
         body.visual.box(f"tick_{number}", lower, upper, rgba=mark)
-    lower, upper = (front, 0.06, middle - 0.016), (front + skin, 0.135, middle + 0.018)
-    body.visual.box("display_ground", lower, upper, rgba=GLASS)
+    body.visual.box("display_ground", (front, 0.06, middle - 0.016), (front + skin, 0.135, middle + 0.018), rgba=GLASS)
     lower, upper = (front + skin, 0.07, middle - 0.008), (front + 2 * skin, 0.112, middle + 0.010)
     body.visual.box("display", lower, upper, rgba=DISPLAY)
     for number in range(3):
