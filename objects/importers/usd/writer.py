@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from unlatch.objects.importers.body_tree import unused_name
 from unlatch.objects.importers.converted_asset import ConvertedAsset, ConvertedLink, PlacedMesh
 from unlatch.objects.importers.usd.material import UsdMaterials
 from unlatch.objects.importers.usd.openusd import import_openusd
@@ -61,11 +62,7 @@ def usd_name(name: str, taken: set[str]) -> str:
     """Returns a valid and unused name for a prim, and adds it to the taken names."""
     plain = re.sub(r"[^A-Za-z0-9_]", "_", name) or "_"
     plain = f"_{plain}" if plain[0].isdigit() else plain
-    unique, number = plain, 1
-    while unique in taken:
-        unique, number = f"{plain}_{number}", number + 1
-    taken.add(unique)
-    return unique
+    return unused_name(plain, taken)
 
 
 @dataclass
