@@ -101,6 +101,10 @@ def test_an_experiment_says_what_it_is_below_its_package(name: str):
 
 @pytest.mark.parametrize("group", ["camera", "object", "planner", "randomization", "executor", "robot", "sensor"])
 def test_every_yaml_begins_with_a_line_that_says_what_it_is(group: str):
-    for name in own_option_names(group):
-        first = (config_dir() / group / f"{name}.yaml").read_text(encoding="utf-8").splitlines()[0]
-        assert first.startswith("# "), name
+    for path in sorted((config_dir() / group).glob("*.yaml")):
+        assert path.read_text(encoding="utf-8").startswith("# "), path.name
+
+
+@pytest.mark.parametrize("name", GENERATORS.own_names())
+def test_every_generator_says_in_one_line_what_it_makes(name: str):
+    assert GENERATORS.entry(name).summary.startswith(("a ", "an "))
