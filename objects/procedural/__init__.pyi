@@ -1,0 +1,1 @@
+from .catalog import GENERATORS as GENERATORS
