@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unlatch.objects.procedural.parameters import Colour, Draw, draw_one
+from unlatch.objects.procedural.parameters import Colour, Draw, draw_one, palette
 from unlatch.objects.procedural.textures import TextureKind
 from unlatch.simcore.sim.visuals.finish import FINISHES, Finish
 
@@ -22,25 +22,13 @@ BRASS: Colour = (0.86, 0.72, 0.42, 1.0)
 DISPLAY: Colour = (0.12, 0.62, 0.52, 1.0)
 MARK: Colour = (0.96, 0.96, 0.94, 1.0)
 
-BODY_COLOURS: tuple[Colour, ...] = (
-    (0.93, 0.93, 0.91, 1.0),
-    (0.24, 0.25, 0.27, 1.0),
-    (0.72, 0.74, 0.76, 1.0),
-    (0.72, 0.20, 0.17, 1.0),
-    (0.62, 0.75, 0.72, 1.0),
-)
+BODY_COLOURS = palette("93 93 91", "24 25 27", "72 74 76", "72 20 17", "62 75 72")
 """Colours of casings: white, anthracite, steel, red, mint."""
 
-CHINA: tuple[Colour, ...] = (
-    (0.94, 0.93, 0.90, 1.0),
-    (0.36, 0.52, 0.66, 1.0),
-    (0.80, 0.36, 0.26, 1.0),
-    (0.52, 0.62, 0.50, 1.0),
-    (0.90, 0.78, 0.50, 1.0),
-)
+CHINA = palette("94 93 90", "36 52 66", "80 36 26", "52 62 50", "90 78 50")
 """Colours of dishes: white, blue, terracotta, sage, straw."""
 
-HANDLE_COLOURS: tuple[Colour, ...] = ((0.80, 0.81, 0.83, 1.0), (0.12, 0.12, 0.13, 1.0), (0.86, 0.72, 0.42, 1.0))
+HANDLE_COLOURS = palette("80 81 83", "12 12 13", "86 72 42")
 """Colours of handles: chrome, black, brass."""
 
 APPLIANCES: tuple[Colour, ...] = (
@@ -62,21 +50,10 @@ WOODS: tuple[tuple[Colour, Colour], ...] = (
 )
 """Colours of carcass and front: beech, walnut, white, blue-grey, green."""
 
-PAINTS: tuple[Colour, ...] = (
-    (0.30, 0.32, 0.35, 1.0),
-    (0.20, 0.27, 0.24, 1.0),
-    (0.55, 0.57, 0.58, 1.0),
-    (0.22, 0.26, 0.36, 1.0),
-)
+PAINTS = palette("30 32 35", "20 27 24", "55 57 58", "22 26 36")
 """Colours of painted steel: grey, green, light grey, blue."""
 
-PLASTICS: tuple[Colour, ...] = (
-    (0.28, 0.46, 0.66, 1.0),
-    (0.79, 0.30, 0.24, 1.0),
-    (0.86, 0.86, 0.83, 1.0),
-    (0.32, 0.55, 0.40, 1.0),
-    (0.35, 0.36, 0.38, 1.0),
-)
+PLASTICS = palette("28 46 66", "79 30 24", "86 86 83", "32 55 40", "35 36 38")
 """Colours of plastic: blue, red, white, green, grey."""
 
 METALS: tuple[Colour, ...] = (CHROME, (0.66, 0.67, 0.69, 1.0), (0.16, 0.16, 0.17, 1.0), (0.78, 0.62, 0.38, 1.0))

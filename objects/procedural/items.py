@@ -14,7 +14,16 @@ from unlatch.objects.annotation import Articulation, FramedVector
 from unlatch.objects.procedural.assembly import LICENCE, GeneratedObject, model_bounds
 from unlatch.objects.procedural.colours import CHINA, darker
 from unlatch.objects.procedural.links import LinkBuilder
-from unlatch.objects.procedural.parameters import Colour, Drawn, Table, draw_table, one_of, parameter_record, uniform
+from unlatch.objects.procedural.parameters import (
+    Colour,
+    Drawn,
+    Table,
+    draw_table,
+    one_of,
+    palette,
+    parameter_record,
+    uniform,
+)
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sums import sum_in_order
@@ -133,17 +142,11 @@ def add_round_wall(
 
 # A round fruit: an apple, an orange or a peach of 0.1 to 0.25 kg.
 
-_APPLE_COLOURS: tuple[Colour, ...] = (
-    (0.74, 0.13, 0.12, 1.0),
-    (0.55, 0.70, 0.20, 1.0),
-    (0.93, 0.55, 0.13, 1.0),
-    (0.90, 0.72, 0.35, 1.0),
-)
 _STALK: Colour = (0.30, 0.20, 0.10, 1.0)
 _APPLE = {
     "radius_m": uniform(0.029, 0.035),
     "density_kg_m3": uniform(800.0, 950.0),
-    "colour": one_of(_APPLE_COLOURS),
+    "colour": one_of(palette("74 13 12", "55 70 20", "93 55 13", "90 72 35")),
 }
 
 
@@ -161,20 +164,13 @@ apple = ItemGenerator("apple", _APPLE, _build_apple)
 
 # A paperback that stands upright: 0.15 to 0.45 kg. One that lies flat is wider than a hand.
 
-_BOOK_COLOURS: tuple[Colour, ...] = (
-    (0.62, 0.16, 0.18, 1.0),
-    (0.16, 0.30, 0.50, 1.0),
-    (0.20, 0.42, 0.32, 1.0),
-    (0.80, 0.60, 0.22, 1.0),
-    (0.36, 0.28, 0.44, 1.0),
-)
 _PAGES: Colour = (0.94, 0.92, 0.85, 1.0)
 _BOOK = {
     "thickness_m": uniform(0.022, 0.035),  # along x
     "width_m": uniform(0.10, 0.13),  # along y, away from the spine
     "height_m": uniform(0.15, 0.18),
     "density_kg_m3": uniform(450.0, 650.0),
-    "colour": one_of(_BOOK_COLOURS),
+    "colour": one_of(palette("62 16 18", "16 30 50", "20 42 32", "80 60 22", "36 28 44")),
 }
 
 
@@ -218,19 +214,12 @@ bowl = ItemGenerator("bowl", _BOWL, _build_bowl)
 
 # A full drink or food can: 0.2 to 0.4 kg, 52 to 68 mm across.
 
-_CAN_COLOURS: tuple[Colour, ...] = (
-    (0.78, 0.14, 0.14, 1.0),
-    (0.16, 0.36, 0.66, 1.0),
-    (0.20, 0.52, 0.30, 1.0),
-    (0.92, 0.70, 0.18, 1.0),
-    (0.85, 0.85, 0.87, 1.0),
-)
 _METAL: Colour = (0.80, 0.81, 0.83, 1.0)
 _CAN = {
     "radius_m": uniform(0.026, 0.034),
     "height_m": uniform(0.09, 0.125),
     "density_kg_m3": uniform(900.0, 1050.0),
-    "colour": one_of(_CAN_COLOURS),
+    "colour": one_of(palette("78 14 14", "16 36 66", "20 52 30", "92 70 18", "85 85 87")),
 }
 
 
@@ -248,20 +237,13 @@ can = ItemGenerator("can", _CAN, _build_can)
 
 # A box of cereals, tea or pasta that stands upright: 0.15 to 0.4 kg.
 
-_CEREAL_BOX_COLOURS: tuple[Colour, ...] = (
-    (0.90, 0.66, 0.20, 1.0),
-    (0.72, 0.22, 0.20, 1.0),
-    (0.22, 0.46, 0.62, 1.0),
-    (0.42, 0.58, 0.28, 1.0),
-    (0.84, 0.80, 0.72, 1.0),
-)
 _LABEL: Colour = (0.96, 0.95, 0.90, 1.0)
 _CEREAL_BOX = {
     "depth_m": uniform(0.040, 0.060),  # along x
     "width_m": uniform(0.09, 0.14),  # along y
     "height_m": uniform(0.13, 0.19),
     "density_kg_m3": uniform(230.0, 380.0),
-    "colour": one_of(_CEREAL_BOX_COLOURS),
+    "colour": one_of(palette("90 66 20", "72 22 20", "22 46 62", "42 58 28", "84 80 72")),
 }
 
 
@@ -279,20 +261,13 @@ cereal_box = ItemGenerator("cereal_box", _CEREAL_BOX, _build_cereal_box)
 # A drinking cup without a handle, of plastic or glass: wider above than below.
 
 _CUP_BOARDS = 14
-_CUP_COLOURS: tuple[Colour, ...] = (
-    (0.93, 0.53, 0.30, 1.0),
-    (0.36, 0.62, 0.78, 1.0),
-    (0.55, 0.72, 0.44, 1.0),
-    (0.88, 0.80, 0.50, 1.0),
-    (0.86, 0.87, 0.90, 1.0),
-)
 _CUP = {
     "foot_m": uniform(0.022, 0.027),  # outer radius of the foot
     "rim_m": uniform(0.029, 0.034),  # outer radius of the rim
     "height_m": uniform(0.08, 0.11),
     "wall_m": uniform(0.003, 0.004),
     "density_kg_m3": uniform(1200.0, 2300.0),
-    "colour": one_of(_CUP_COLOURS),
+    "colour": one_of(palette("93 53 30", "36 62 78", "55 72 44", "88 80 50", "86 87 90")),
 }
 
 
@@ -353,14 +328,13 @@ mug = ItemGenerator("mug", _MUG, _build_mug)
 
 # A small parcel of cardboard with tape: 0.1 to 0.4 kg.
 
-_PARCEL_COLOURS: tuple[Colour, ...] = ((0.72, 0.55, 0.36, 1.0), (0.78, 0.62, 0.44, 1.0), (0.66, 0.50, 0.34, 1.0))
 _PARCEL_TAPE: Colour = (0.86, 0.80, 0.62, 1.0)
 _PARCEL = {
     "depth_m": uniform(0.045, 0.065),  # along x
     "width_m": uniform(0.08, 0.13),  # along y
     "height_m": uniform(0.045, 0.070),
     "density_kg_m3": uniform(350.0, 700.0),
-    "colour": one_of(_PARCEL_COLOURS),
+    "colour": one_of(palette("72 55 36", "78 62 44", "66 50 34")),
 }
 
 
@@ -408,19 +382,13 @@ plate = ItemGenerator("plate", _PLATE, _build_plate)
 
 # A spoon for the kitchen that lies flat: 40 to 100 g, held at its handle.
 
-_SPOON_COLOURS: tuple[Colour, ...] = (
-    (0.80, 0.81, 0.83, 1.0),
-    (0.70, 0.50, 0.30, 1.0),
-    (0.20, 0.22, 0.24, 1.0),
-    (0.75, 0.20, 0.18, 1.0),
-)
 _SPOON = {
     "handle_m": uniform(0.12, 0.16),  # length of the handle
     "handle_width_m": uniform(0.012, 0.018),
     "thickness_m": uniform(0.010, 0.016),
     "bowl_m": uniform(0.045, 0.060),  # length of the bowl
     "mass_kg": uniform(0.04, 0.10),
-    "colour": one_of(_SPOON_COLOURS),
+    "colour": one_of(palette("80 81 83", "70 50 30", "20 22 24", "75 20 18")),
 }
 
 
@@ -443,14 +411,13 @@ spoon = ItemGenerator("spoon", _SPOON, _build_spoon)
 
 # A slice of toast that stands on its edge, as in a rack: 25 to 55 g.
 
-_TOAST_COLOURS: tuple[Colour, ...] = ((0.86, 0.66, 0.40, 1.0), (0.78, 0.54, 0.30, 1.0), (0.90, 0.74, 0.50, 1.0))
 _CRUST: Colour = (0.50, 0.30, 0.14, 1.0)
 _TOAST = {
     "thickness_m": uniform(0.015, 0.020),  # along x
     "width_m": uniform(0.085, 0.105),  # along y
     "height_m": uniform(0.085, 0.100),
     "density_kg_m3": uniform(250.0, 320.0),
-    "colour": one_of(_TOAST_COLOURS),
+    "colour": one_of(palette("86 66 40", "78 54 30", "90 74 50")),
 }
 
 
@@ -467,21 +434,14 @@ toast = ItemGenerator("toast", _TOAST, _build_toast)
 
 # A bottle of water, closed: 0.3 to 0.7 kg, with a neck that a hand can hold.
 
-_WATER_BOTTLE_COLOURS: tuple[Colour, ...] = (
-    (0.62, 0.80, 0.90, 1.0),
-    (0.55, 0.78, 0.62, 1.0),
-    (0.85, 0.88, 0.92, 1.0),
-    (0.90, 0.62, 0.30, 1.0),
-)
-_CAPS: tuple[Colour, ...] = ((0.16, 0.36, 0.66, 1.0), (0.90, 0.90, 0.90, 1.0), (0.78, 0.14, 0.14, 1.0))
 _WATER_BOTTLE = {
     "radius_m": uniform(0.028, 0.034),
     "body_m": uniform(0.12, 0.16),  # height of the straight body
     "neck_radius_m": uniform(0.013, 0.017),
     "neck_m": uniform(0.025, 0.035),
     "density_kg_m3": uniform(850.0, 1000.0),
-    "colour": one_of(_WATER_BOTTLE_COLOURS),
-    "cap_colour": one_of(_CAPS),
+    "colour": one_of(palette("62 80 90", "55 78 62", "85 88 92", "90 62 30")),
+    "cap_colour": one_of(palette("16 36 66", "90 90 90", "78 14 14")),
 }
 
 

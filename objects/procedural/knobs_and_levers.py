@@ -35,6 +35,7 @@ from unlatch.objects.procedural.parameters import (
     draw_uniform,
     either,
     one_of,
+    palette,
     uniform,
     whole,
 )
@@ -50,29 +51,10 @@ _RIDGES = 24
 _SHOULDERS = 10
 _HELD_M = 0.010
 """Depth of the grip below the top of the cap."""
-_BODIES: tuple[Colour, ...] = (
-    (0.32, 0.52, 0.36, 1.0),
-    (0.46, 0.28, 0.14, 1.0),
-    (0.72, 0.84, 0.88, 1.0),
-    (0.90, 0.90, 0.88, 1.0),
-    (0.84, 0.42, 0.16, 1.0),
-    (0.55, 0.14, 0.16, 1.0),
-)
+_BODIES = palette("32 52 36", "46 28 14", "72 84 88", "90 90 88", "84 42 16", "55 14 16")
 """Green and brown glass, clear, milk, juice, jam."""
-_CAPS: tuple[Colour, ...] = (
-    (0.88, 0.88, 0.86, 1.0),
-    (0.16, 0.36, 0.68, 1.0),
-    (0.75, 0.16, 0.14, 1.0),
-    (0.84, 0.66, 0.26, 1.0),
-    (0.14, 0.14, 0.15, 1.0),
-)
-_LABELS: tuple[Colour, ...] = (
-    (0.95, 0.94, 0.89, 1.0),
-    (0.86, 0.24, 0.20, 1.0),
-    (0.20, 0.42, 0.62, 1.0),
-    (0.93, 0.76, 0.28, 1.0),
-    (0.24, 0.46, 0.30, 1.0),
-)
+_CAPS = palette("88 88 86", "16 36 68", "75 16 14", "84 66 26", "14 14 15")
+_LABELS = palette("95 94 89", "86 24 20", "20 42 62", "93 76 28", "24 46 30")
 _BOTTLE = {
     "kind": either("jar", "bottle", 0.4),
     "colour": one_of(_BODIES),
@@ -305,18 +287,6 @@ faucet = ObjectGenerator("faucet", _FAUCET, _build_faucet)
 # A gate valve in a pipe, turned by a hand wheel that stands on it or faces the front.
 
 _SEGMENTS = 24
-_WHEELS: tuple[Colour, ...] = (
-    (0.74, 0.14, 0.11, 1.0),
-    (0.15, 0.34, 0.66, 1.0),
-    (0.90, 0.70, 0.12, 1.0),
-    (0.14, 0.45, 0.25, 1.0),
-)
-_CASTS: tuple[Colour, ...] = (
-    (0.36, 0.38, 0.40, 1.0),
-    (0.20, 0.33, 0.50, 1.0),
-    (0.58, 0.59, 0.60, 1.0),
-    (0.55, 0.38, 0.22, 1.0),
-)
 _WHEEL_FRAMES = {"up": PanelFrame(across=X, out=Z), "front": PanelFrame(across=Z, out=X)}
 """The rim is held at its point nearest to the robot, or at its top; the fingers close from the hub outwards."""
 _HAND_WHEEL = {
@@ -333,8 +303,8 @@ _HAND_WHEEL = {
     "range_rad": uniform(4.0, 6.2),
     "friction_n_m": uniform(0.3, 1.2),
     "damping_n_m_s": uniform(0.01, 0.05),
-    "wheel_colour": one_of(_WHEELS),
-    "body_colour": one_of(_CASTS),
+    "wheel_colour": one_of(palette("74 14 11", "15 34 66", "90 70 12", "14 45 25")),
+    "body_colour": one_of(palette("36 38 40", "20 33 50", "58 59 60", "55 38 22")),
 }
 
 

@@ -34,6 +34,7 @@ from unlatch.objects.procedural.parameters import (
     draw_uniform,
     either,
     one_of,
+    palette,
     uniform,
 )
 from unlatch.objects.procedural.textures import TextureKind
@@ -120,13 +121,6 @@ box = ObjectGenerator("box", _BOX, _build_box)
 
 # A carton with two flaps that meet in the middle, and a strip of tape.
 
-_BOARDS: tuple[Colour, ...] = (
-    (0.74, 0.57, 0.38, 1.0),
-    (0.80, 0.64, 0.44, 1.0),
-    (0.66, 0.49, 0.32, 1.0),
-    (0.88, 0.86, 0.82, 1.0),
-)
-_TAPES: tuple[Colour, ...] = ((0.88, 0.80, 0.60, 1.0), (0.62, 0.45, 0.26, 1.0), (0.80, 0.22, 0.18, 1.0))
 _INK: Colour = (0.20, 0.17, 0.15, 1.0)
 _FLAPS = {
     "lid": PanelFrame(across=Y, out=Z),
@@ -144,8 +138,8 @@ _CARTON = {
     "density_kg_m3": uniform(120.0, 220.0),
     "tape_m": uniform(0.042, 0.055),
     "print": either("arrows", "label"),
-    "colour": one_of(_BOARDS),
-    "tape_colour": one_of(_TAPES),
+    "colour": one_of(palette("74 57 38", "80 64 44", "66 49 32", "88 86 82")),
+    "tape_colour": one_of(palette("88 80 60", "62 45 26", "80 22 18")),
     "handle_kind": "edge",
 }
 
@@ -207,13 +201,6 @@ carton = ObjectGenerator("carton", _CARTON, _build_carton)
 
 # A laptop: a base with keys, a screen on a hinge behind.
 
-_CASES: tuple[Colour, ...] = (
-    (0.73, 0.74, 0.76, 1.0),
-    (0.36, 0.37, 0.40, 1.0),
-    (0.22, 0.23, 0.25, 1.0),
-    (0.84, 0.80, 0.75, 1.0),
-    (0.36, 0.46, 0.58, 1.0),
-)
 _SCREENS: tuple[tuple[Colour, Colour], ...] = (
     ((0.16, 0.36, 0.62, 1.0), (0.30, 0.56, 0.82, 1.0)),
     ((0.36, 0.24, 0.48, 1.0), (0.80, 0.48, 0.46, 1.0)),
@@ -223,7 +210,7 @@ _SCREENS: tuple[tuple[Colour, Colour], ...] = (
 _ROWS = (13, 13, 12, 11)
 _LAPTOP = {
     "width_m": uniform(0.30, 0.37),
-    "colour": one_of(_CASES),
+    "colour": one_of(palette("73 74 76", "36 37 40", "22 23 25", "84 80 75", "36 46 58")),
     "depth_m": lambda rng, p: round(p.width_m * draw_uniform(rng, 0.66, 0.71), 4),
     "base_m": uniform(0.014, 0.020),  # thickness of the base, without its feet
     "lid_m": uniform(0.008, 0.010),
@@ -305,17 +292,10 @@ laptop = ObjectGenerator("laptop", _LAPTOP, _build_laptop)
 
 # A cooking pot with two handles. Most lids are loose; a task with a joint needs a hinged one, as on kettles.
 
-_POTS: tuple[Colour, ...] = (
-    (0.74, 0.75, 0.77, 1.0),
-    (0.72, 0.18, 0.14, 1.0),
-    (0.24, 0.25, 0.27, 1.0),
-    (0.18, 0.33, 0.50, 1.0),
-    (0.90, 0.86, 0.76, 1.0),
-)
 _EAR_RADIUS_M = 0.0055
 _LID_GLASS: Colour = (0.70, 0.79, 0.82, 1.0)
 _POT = {
-    "colour": one_of(_POTS),
+    "colour": one_of(palette("74 75 77", "72 18 14", "24 25 27", "18 33 50", "90 86 76")),
     "lid_style": either("glass", "solid"),  # `glass` with a metal rim
     "_lid_colour": derived(lambda p: _LID_GLASS if p.lid_style == "glass" else p.colour),
     "radius_m": uniform(0.09, 0.125),

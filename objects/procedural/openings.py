@@ -34,6 +34,7 @@ from unlatch.objects.procedural.parameters import (
     draw_uniform,
     either,
     one_of,
+    palette,
     uniform,
     whole,
 )
@@ -166,7 +167,6 @@ _FRAMES: tuple[Colour, ...] = (
     _WOOD,
     (0.66, 0.67, 0.69, 1.0),
 )
-_PANES: tuple[Colour, ...] = ((0.66, 0.82, 0.90, 1.0), (0.74, 0.86, 0.88, 1.0))
 _SHEEN: Colour = (0.86, 0.94, 0.97, 1.0)
 _GAP_M = 0.003
 _WINDOW = {
@@ -186,7 +186,7 @@ _WINDOW = {
     "friction_n": uniform(2.0, 6.0),
     "damping_n_s_m": uniform(1.0, 5.0),
     "density_kg_m3": uniform(1200.0, 1800.0),
-    "pane_colour": one_of(_PANES),
+    "pane_colour": one_of(palette("66 82 90", "74 86 88")),
     "grip_colour": contrast((CHROME, DARK), "colour"),
     "handle_kind": "knob",
 }

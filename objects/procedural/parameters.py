@@ -27,6 +27,11 @@ A name that starts with `_` is not recorded. Add entries at the end: another ord
 """
 
 
+def palette(*percents: str) -> tuple[Colour, ...]:
+    """Returns opaque colours from their red, green and blue in percent: `"74 13 12"` is a red."""
+    return tuple((r / 100, g / 100, b / 100, 1.0) for r, g, b in (map(int, text.split()) for text in percents))
+
+
 def draw_uniform(rng: np.random.Generator, low: float, high: float) -> float:
     """Draws a number, rounded to four digits: a length to a tenth of a millimetre."""
     return round(float(rng.uniform(low, high)), 4)

@@ -14,7 +14,7 @@ from unlatch.objects.procedural.colours import CHROME, DARK, RUBBER, darker
 from unlatch.objects.procedural.fittings import add_ring_wall
 from unlatch.objects.procedural.handles import HandlePlace, edge_grip, edge_push
 from unlatch.objects.procedural.links import LID_BEHIND, LinkBuilder, PanelBuilder
-from unlatch.objects.procedural.parameters import Colour, Drawn, derived, draw_uniform, either, one_of, uniform
+from unlatch.objects.procedural.parameters import Colour, Drawn, derived, draw_uniform, either, one_of, palette, uniform
 from unlatch.simcore.geometry import Pose
 
 _GAP_M = 0.006
@@ -26,21 +26,9 @@ _STEPS = (0.92, 0.80, 0.70, 0.64)
 _BEHIND_M = 0.05
 """Distance from the hinge to the tank or wall."""
 _WATER: Colour = (0.62, 0.78, 0.84, 1.0)
-_CERAMICS: tuple[Colour, ...] = (
-    (0.95, 0.95, 0.94, 1.0),
-    (0.93, 0.90, 0.83, 1.0),
-    (0.72, 0.83, 0.86, 1.0),
-    (0.80, 0.86, 0.78, 1.0),
-)
+_CERAMICS = palette("95 95 94", "93 90 83", "72 83 86", "80 86 78")
 """White, cream, pale blue, pale green."""
-_SEATS: tuple[Colour, ...] = (
-    (0.95, 0.95, 0.94, 1.0),
-    (0.78, 0.24, 0.20, 1.0),
-    (0.95, 0.77, 0.22, 1.0),
-    (0.30, 0.58, 0.38, 1.0),
-    (0.27, 0.50, 0.72, 1.0),
-    (0.62, 0.42, 0.26, 1.0),
-)
+_SEATS = palette("95 95 94", "78 24 20", "95 77 22", "30 58 38", "27 50 72", "62 42 26")
 """White, red, yellow, green, blue, wood."""
 _TABLE = {
     "colour": one_of(_CERAMICS),
