@@ -6,13 +6,13 @@ import hashlib
 import io
 from collections.abc import Callable, Mapping
 from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from unlatch.simcore.cache import cache_root
 from unlatch.simcore.kept.files import read_kept, write_kept
 
-Array = np.ndarray
+if TYPE_CHECKING:
+    from numpy import ndarray as Array
 
 MOST_FILES = 400
 """Number of files of one folder above which the ones that were not used for longest are removed."""
@@ -26,6 +26,8 @@ def kept_arrays(folder: str, key: str, make: Callable[[], Mapping[str, Array]]) 
         key: Hash of all that they follow from, the code included; see `arrays_key`.
         make: Makes them.
     """
+    import numpy as np  # only here and below: shell completion, which must be quick, reads the cache, too
+
     path = cache_root() / folder / f"{key}.npz"
     content = read_kept(path)
     if content is not None:
@@ -44,6 +46,8 @@ def arrays_key(code: str, *parts: object) -> str:
         code: The file of the module that makes the arrays, its `__file__`: other code makes other arrays.
         parts: Whatever else they follow from: arrays, bytes, and values whose `repr` states all of them.
     """
+    import numpy as np
+
     digest = hashlib.sha256(Path(code).read_bytes())
     for part in parts:
         if isinstance(part, np.ndarray):

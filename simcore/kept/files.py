@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
 from unlatch.simcore.cache import OWN_MODE, make_cache_folder
+from unlatch.simcore.files import open_draft
 from unlatch.simcore.kept.own_files import close_to_others
 
 logger = logging.getLogger(__name__)
@@ -38,11 +38,9 @@ def write_kept(path: Path, content: bytes, *, most: int) -> None:
     """
     try:
         make_cache_folder(path.parent, mode=OWN_MODE)
-        with tempfile.TemporaryDirectory(prefix=".writing-", dir=path.parent) as folder:
-            draft = Path(folder) / path.name
+        with open_draft(path) as draft:
             draft.write_bytes(hashlib.sha256(content).digest() + content)
             close_to_others(draft)
-            draft.replace(path)
         _remove_oldest(path.parent, path.suffix, most)
     except OSError as exc:
         logger.info("%s is not kept for the next process: %s", path.name, exc)
