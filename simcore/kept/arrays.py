@@ -12,13 +12,13 @@ from unlatch.simcore.cache import cache_root
 from unlatch.simcore.kept.files import read_kept, write_kept
 
 if TYPE_CHECKING:
-    from numpy import ndarray as Array
+    import numpy as np
 
 MOST_FILES = 400
 """Number of files of one folder above which the ones that were not used for longest are removed."""
 
 
-def kept_arrays(folder: str, key: str, make: Callable[[], Mapping[str, Array]]) -> Mapping[str, Array]:
+def kept_arrays(folder: str, key: str, make: Callable[[], Mapping[str, np.ndarray]]) -> Mapping[str, np.ndarray]:
     """Returns arrays by name from the cache, or makes and stores them.
 
     Args:
