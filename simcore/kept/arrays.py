@@ -1,4 +1,4 @@
-"""Keeps arrays that take long to compute on disk, under a hash of what they follow from."""
+"""Keeps arrays that take long to compute in the cache, by a hash of the code and the inputs that make them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 MOST_FILES = 400
-"""Number of files of one folder above which the ones that were not used for longest are removed."""
+"""Largest number of files in one folder; the least recently used ones are removed."""
 
 
 def kept_arrays(folder: str, key: str, make: Callable[[], Mapping[str, np.ndarray]]) -> Mapping[str, np.ndarray]:
@@ -23,7 +23,7 @@ def kept_arrays(folder: str, key: str, make: Callable[[], Mapping[str, np.ndarra
 
     Args:
         folder: Name of their folder in the cache.
-        key: Hash of all that they follow from, the code included; see `arrays_key`.
+        key: Hash of the code and of all inputs, see `arrays_key`.
         make: Makes them.
     """
     import numpy as np  # only here and below: shell completion, which must be quick, reads the cache, too
@@ -44,7 +44,7 @@ def arrays_key(code: str, *parts: object) -> str:
 
     Args:
         code: The file of the module that makes the arrays, its `__file__`: other code makes other arrays.
-        parts: Whatever else they follow from: arrays, bytes, and values whose `repr` states all of them.
+        parts: All inputs: arrays, bytes, and values whose `repr` states all of them.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""Files of the cache with a checksum, of which the ones that were not used for longest are removed."""
+"""Keeps single files in the cache, each with its checksum, and removes the least recently used ones."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def read_kept(path: Path) -> bytes | None:
 
 
 def write_kept(path: Path, content: bytes, *, most: int) -> None:
-    """Writes a file whole or not at all, and keeps at most `most` files of its suffix in its folder.
+    """Writes a file completely or not at all, and keeps at most `most` files of its suffix in its folder.
 
-    Nobody else may write to it. A cache that cannot be written costs nothing but time.
+    Only this user may write to it. If the cache cannot be written, nothing is kept.
     """
     try:
         make_cache_folder(path.parent, mode=OWN_MODE)
