@@ -29,6 +29,8 @@ _SPLINE_CHECKS = 5
 """Number of points between two waypoints at which the spline is compared with the straight line."""
 DEVIATION_RAD = 0.005
 """Default of the largest joint deviation of a timed path from the straight lines between waypoints [rad]."""
+_NOT_FOR_TOPPRA = ("matplotlib", "matplotlib.pyplot")
+"""Modules that `toppra` imports for its debug plots alone."""
 _MARGIN = 0.97
 """Share of the limits that is used: TOPP-RA keeps them at grid points only, and the path bends between them."""
 
@@ -185,7 +187,7 @@ def _sample_trajectory(
 
 
 def _fit_spline(path: Array, velocity: Array, joints: int, deviation_rad: float) -> tuple[Array, Any]:
-    """Returns a path (W, n) with extra points, and a cubic spline of TOPP-RA near the straight lines between its rows.
+    """Returns a path (W, n) with extra points, and a natural cubic spline near the straight lines between its rows.
 
     A spline swings out where a path bends sharply, as at a joint limit. Points are inserted on the straight lines there
     until each joint stays within `deviation_rad`; coordinates after the `joints` may swing. `velocity` (n,) spaces the
@@ -196,7 +198,7 @@ def _fit_spline(path: Array, velocity: Array, joints: int, deviation_rad: float)
         lengths = np.linalg.norm(np.diff(path / velocity, axis=0), axis=1)  # even time, so that the spline is tame
         knots = np.concatenate([[0.0], np.cumsum(lengths)])
         knots /= knots[-1]
-        curve = load_toppra().SplineInterpolator(knots, path, bc_type="natural")
+        curve = load_toppra().SplineInterpolator(knots, path, "natural")
         at = knots[:-1, None] + share * np.diff(knots)[:, None]  # (W - 1, checks)
         lines = path[:-1, None] + share[:, None] * np.diff(path, axis=0)[:, None]  # (W - 1, checks, n)
         off = np.abs(curve(at.ravel()).reshape(lines.shape) - lines)[..., :joints].max(axis=(1, 2))
@@ -229,17 +231,13 @@ def _limit_use(samples: Array, velocity: Array, acceleration: Array, dt: float) 
 
 @cache
 def load_toppra() -> Any:
-    """Returns the package `toppra`, imported on the first call.
-
-    It imports matplotlib for its debug plots alone, which takes half a second. So an empty module stands for it
-    meanwhile, unless other code has imported matplotlib already.
-    """
-    names = () if "matplotlib" in sys.modules else ("matplotlib", "matplotlib.pyplot")
-    sys.modules.update({name: ModuleType(name) for name in names})
+    """Returns the package `toppra`, imported on the first call, without matplotlib, which takes half a second."""
+    stand_ins = [] if "matplotlib" in sys.modules else [name for name in _NOT_FOR_TOPPRA if name not in sys.modules]
+    sys.modules.update({name: ModuleType(name) for name in stand_ins})
     try:
         for name in ("toppra.algorithm", "toppra.constraint"):
             import_module(name)
     finally:
-        for name in names:
+        for name in stand_ins:
             del sys.modules[name]
     return import_module("toppra")

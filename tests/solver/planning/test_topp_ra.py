@@ -1,4 +1,4 @@
-"""TOPP-RA is imported without what our use of it does not need, and other code finds all of that unchanged."""
+"""TOPP-RA is imported without matplotlib, and other code finds matplotlib unchanged."""
 
 import subprocess
 import sys
