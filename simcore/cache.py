@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from unlatch.simcore.errors import AssetError, ConfigError
-from unlatch.simcore.file_lock import locked_folder
 from unlatch.simcore.files import home_folder, user_path
+from unlatch.simcore.locked_area import locked_folder
 from unlatch.simcore.native_output import WORKER_VARIABLE
 
 logger = logging.getLogger(__name__)

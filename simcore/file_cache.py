@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias
 
-from unlatch.simcore.lru_cache import LRUCache
+from unlatch.simcore.lru_cache import LRUCache, ValueT
 
-ValueT = TypeVar("ValueT")
 FileState: TypeAlias = tuple[int, int, int, int] | None
 """Number, size [bytes], and times of the last change of content and of metadata [ns]; None: there is no such file."""
 

@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import stat
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -227,7 +228,7 @@ def open_draft(path: Path) -> Iterator[Path]:
     Raises:
         OSError: The file cannot be written.
     """
-    draft = path.with_name(f".part-{os.getpid()}-{path.name}")
+    draft = path.with_name(f".part-{os.getpid()}-{threading.get_native_id()}-{path.name}")
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         yield draft

@@ -1,4 +1,4 @@
-"""Temporary folders of running processes, and the removal of those that ended processes left behind.
+"""Locks of folders, and temporary folders of running processes that are removed however their process ends.
 
 Nobody may remove the folder of a running process, even if that process is in another container or on another host,
 where its process id has no meaning. So each process locks a file beside its folder. The system releases the lock when
@@ -12,16 +12,42 @@ import os
 import shutil
 import time
 import uuid
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from unlatch.simcore.file_lock import HAS_LOCKS, try_lock
+from filelock import lock_descriptor, unlock_descriptor
 
 logger = logging.getLogger(__name__)
 
 _LOCK_SUFFIX = ".lock"
 _STALE_S = 24 * 3600.0
-"""Age at which a folder without a usable lock counts as left behind [s]."""
+"""Age at which a folder without a lock file counts as left behind [s]."""
+_WAIT_S = 0.01
+"""Time between two attempts to lock a folder [s]."""
+
+
+@contextmanager
+def locked_folder(folder: Path) -> Iterator[None]:
+    """Lets one process or thread of this host at a time run a block for an existing folder; others wait.
+
+    No lock file is made. On Windows, and on a file system without locks of folders, nobody waits.
+
+    Raises:
+        OSError: It cannot be opened.
+    """
+    if os.name == "nt":
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            lock_descriptor(descriptor, poll_interval=_WAIT_S)
+        yield
+    finally:
+        with suppress(OSError):
+            unlock_descriptor(descriptor)  # a child that was forked meanwhile has the file open, too
+        os.close(descriptor)
 
 
 class LockedArea:
@@ -43,7 +69,7 @@ class LockedArea:
             self._lock = os.open(self._lock_path, flags, mode & 0o644)
             try:
                 # a concurrent clean-up may have taken the lock first and removed the file: try again
-                if try_lock(self._lock) and self._lock_path.exists():
+                if lock_descriptor(self._lock, blocking=False) and self._lock_path.exists():
                     self.folder.mkdir(mode)
                     return
             except OSError:
@@ -86,7 +112,7 @@ def is_in_use(folder: Path) -> bool:
     except OSError:
         return False
     try:
-        return not try_lock(descriptor)
+        return not lock_descriptor(descriptor, blocking=False)
     except OSError:
         return False
     finally:
@@ -99,8 +125,7 @@ def _clean_area(folder: Path, lock_path: Path) -> bool:
     except OSError:  # another user's, or just removed
         return False
     try:
-        # on a system without locks, only the age shows that a process has ended
-        if (not HAS_LOCKS and _age_s(lock_path) < _STALE_S) or not try_lock(descriptor):
+        if not lock_descriptor(descriptor, blocking=False):
             return False
         shutil.rmtree(folder, ignore_errors=True)
         lock_path.unlink(missing_ok=True)

@@ -12,10 +12,9 @@ ValueT = TypeVar("ValueT")
 class LRUCache(Generic[ValueT]):
     """Least-recently-used cache of computed values; for functions of hashable arguments use `functools.lru_cache`."""
 
-    def __init__(self, max_size: int, *, on_drop: Callable[[ValueT], None] | None = None) -> None:
-        """Makes an empty cache of at most `max_size` values; `on_drop` is called with each value that leaves it."""
+    def __init__(self, max_size: int) -> None:
+        """Makes an empty cache of at most `max_size` values."""
         self._max_size = max_size
-        self._on_drop = on_drop
         self._values: OrderedDict[Hashable, ValueT] = OrderedDict()
 
     def get(self, key: Hashable, compute: Callable[[], ValueT]) -> ValueT:
@@ -24,7 +23,5 @@ class LRUCache(Generic[ValueT]):
             self._values[key] = compute()
         self._values.move_to_end(key)
         while len(self._values) > self._max_size:
-            _, dropped = self._values.popitem(last=False)
-            if self._on_drop is not None:
-                self._on_drop(dropped)
+            self._values.popitem(last=False)
         return self._values[key]

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.locked_area import LockedArea, clean_areas
-from unlatch.simcore.lru_cache import LRUCache
 
 PREFIX = "unlatch-objects-"
 """Beginning of the folder's name, below the system's temporary folder."""
@@ -54,9 +53,8 @@ class ScratchArea(LockedArea):
         root = Path(tempfile.gettempdir())
         clean_areas(root, prefix=PREFIX)
         super().__init__(root, prefix=PREFIX, mode=0o700)
-        self._folders: LRUCache[Path] = LRUCache(
-            _MAX_FOLDERS, on_drop=lambda folder: shutil.rmtree(folder, ignore_errors=True)
-        )
+        self._folders: dict[str, Path] = {}
+        """Folders of the objects by name, the one that was used last at the end."""
         atexit.register(self.close)
 
     def write(self, name: str, files: Mapping[str, bytes]) -> Path:
@@ -70,7 +68,11 @@ class ScratchArea(LockedArea):
         folder.mkdir(parents=True, exist_ok=True)
         for file, data in files.items():
             (folder / file).write_bytes(data)
-        return self._folders.get(name, lambda: folder)
+        self._folders.pop(name, None)
+        self._folders[name] = folder
+        if len(self._folders) > _MAX_FOLDERS:
+            shutil.rmtree(self._folders.pop(next(iter(self._folders))), ignore_errors=True)
+        return folder
 
 
 @lru_cache(maxsize=1)

@@ -1,4 +1,4 @@
-"""Keeps arrays that take long to compute on disk, under a hash of what they follow from."""
+"""Keeps arrays that take long to compute in the cache, by a hash of the code and the inputs that make them."""
 
 from __future__ import annotations
 
@@ -6,26 +6,28 @@ import hashlib
 import io
 from collections.abc import Callable, Mapping
 from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from unlatch.simcore.cache import cache_root
 from unlatch.simcore.kept.files import read_kept, write_kept
 
-Array = np.ndarray
+if TYPE_CHECKING:
+    import numpy as np
 
 MOST_FILES = 400
-"""Number of files of one folder above which the ones that were not used for longest are removed."""
+"""Largest number of files in one folder; the least recently used ones are removed."""
 
 
-def kept_arrays(folder: str, key: str, make: Callable[[], Mapping[str, Array]]) -> Mapping[str, Array]:
+def kept_arrays(folder: str, key: str, make: Callable[[], Mapping[str, np.ndarray]]) -> Mapping[str, np.ndarray]:
     """Returns arrays by name from the cache, or makes and stores them.
 
     Args:
         folder: Name of their folder in the cache.
-        key: Hash of all that they follow from, the code included; see `arrays_key`.
+        key: Hash of the code and of all inputs, see `arrays_key`.
         make: Makes them.
     """
+    import numpy as np  # only here and below: shell completion, which must be quick, reads the cache, too
+
     path = cache_root() / folder / f"{key}.npz"
     content = read_kept(path)
     if content is not None:
@@ -42,8 +44,10 @@ def arrays_key(code: str, *parts: object) -> str:
 
     Args:
         code: The file of the module that makes the arrays, its `__file__`: other code makes other arrays.
-        parts: Whatever else they follow from: arrays, bytes, and values whose `repr` states all of them.
+        parts: All inputs: arrays, bytes, and values whose `repr` states all of them.
     """
+    import numpy as np
+
     digest = hashlib.sha256(Path(code).read_bytes())
     for part in parts:
         if isinstance(part, np.ndarray):

@@ -1,15 +1,15 @@
-"""Files of the cache with a checksum, of which the ones that were not used for longest are removed."""
+"""Keeps single files in the cache, each with its checksum, and removes the least recently used ones."""
 
 from __future__ import annotations
 
 import hashlib
 import logging
 import os
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
 from unlatch.simcore.cache import OWN_MODE, make_cache_folder
+from unlatch.simcore.files import open_draft
 from unlatch.simcore.kept.own_files import close_to_others
 
 logger = logging.getLogger(__name__)
@@ -32,17 +32,15 @@ def read_kept(path: Path) -> bytes | None:
 
 
 def write_kept(path: Path, content: bytes, *, most: int) -> None:
-    """Writes a file whole or not at all, and keeps at most `most` files of its suffix in its folder.
+    """Writes a file completely or not at all, and keeps at most `most` files of its suffix in its folder.
 
-    Nobody else may write to it. A cache that cannot be written costs nothing but time.
+    Only this user may write to it. If the cache cannot be written, nothing is kept.
     """
     try:
         make_cache_folder(path.parent, mode=OWN_MODE)
-        with tempfile.TemporaryDirectory(prefix=".writing-", dir=path.parent) as folder:
-            draft = Path(folder) / path.name
+        with open_draft(path) as draft:
             draft.write_bytes(hashlib.sha256(content).digest() + content)
             close_to_others(draft)
-            draft.replace(path)
         _remove_oldest(path.parent, path.suffix, most)
     except OSError as exc:
         logger.info("%s is not kept for the next process: %s", path.name, exc)

@@ -19,26 +19,26 @@ def material_files(mesh: Path, folder: Path) -> list[Path]:
     Raises:
         AssetError: A name leads out of the folder, or a file is too large.
     """
-    return _existing_files(mesh.parent, _read_values(mesh, "mtllib"), folder)
+    return _existing_files(mesh.parent, _find_values(mesh, "mtllib"), folder)
 
 
 def texture_files(library: Path, folder: Path) -> list[Path]:
     """Returns the diffuse textures that a material library names and that exist; as `material_files`."""
-    return _existing_files(library.parent, _read_values(library, "map_Kd"), folder)
+    return _existing_files(library.parent, _find_values(library, "map_Kd"), folder)
 
 
 def first_texture(library: Path) -> Path | None:
     """Returns the first diffuse texture of a material library that exists; None without one or without the library."""
     if not library.is_file():
         return None
-    return next((file for name in _read_values(library, "map_Kd") if (file := library.parent / name).is_file()), None)
+    return next((file for name in _find_values(library, "map_Kd") if (file := library.parent / name).is_file()), None)
 
 
 def first_finish(library: Path) -> tuple[float, float] | None:
     """Returns roughness and metalness of the first material of a library that states them (`Pr`, `Pm`), else None."""
     if not library.is_file():
         return None
-    found = [next(iter(_read_values(library, key)), None) for key in ("Pr", "Pm")]
+    found = [next(iter(_find_values(library, key)), None) for key in ("Pr", "Pm")]
     try:
         return None if found[0] is None else (float(found[0]), float(found[1] or 0.0))
     except ValueError:
@@ -68,7 +68,7 @@ def mesh_colour(shape: Shape, folder: Path) -> Colour:
     return _GREY
 
 
-def _read_values(file: Path, key: str) -> list[str]:
+def _find_values(file: Path, key: str) -> list[str]:
     """Returns what follows a key word in the lines that begin with it."""
     lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
     split = [line.split(maxsplit=1) for line in lines]

@@ -15,12 +15,8 @@ from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel
 MAX_LENGTH = 1e9
 """Sizes and positions beyond this are mistakes, whatever their unit."""
 
-_BOX_CORNERS = np.array(list(np.ndindex(2, 2, 2))) - 0.5
-_BOX_CORNERS_OF_FACES = ("130", "410", "032", "240", "173", "514", "571", "372", "642", "276", "654", "756")
-_BOX_FACES = np.array([list(map(int, corners)) for corners in _BOX_CORNERS_OF_FACES])
 _SIDES = 48
-_LEAST_CYLINDER_M = 1e-3
-"""Radius and height above which no triangle of a cylinder is nearly a point [m]."""
+"""Sides of the prism that stands for a cylinder."""
 
 
 def surface_distance(shapes: Iterable[Shape], point: np.ndarray) -> float:
@@ -58,34 +54,14 @@ def primitive_mesh(kind: ShapeKind, size: Sequence[float]) -> TriangleMesh:
     """Returns a box, cylinder or sphere around its origin as triangles; its size is as in `Shape`.
 
     A cylinder is a prism of 48 sides, a sphere a polyhedron. Both lie up to 0.3 % of a radius inside the true surface.
-    Boxes and cylinders are those of trimesh, to the bit, without its import, which takes longer than a picture.
     """
     if kind is ShapeKind.box:
-        return TriangleMesh(_BOX_CORNERS * np.asarray(size, dtype=float), _BOX_FACES.copy())
-    if kind is ShapeKind.cylinder and min(size) > _LEAST_CYLINDER_M:
-        return _make_cylinder(*size)
-    if kind is ShapeKind.cylinder:  # trimesh leaves out triangles that are nearly points
+        solid = trimesh.creation.box(extents=size)
+    elif kind is ShapeKind.cylinder:
         solid = trimesh.creation.cylinder(radius=size[0], height=size[1], sections=_SIDES)
     else:
         solid = trimesh.creation.icosphere(radius=size[0], subdivisions=3)
     return TriangleMesh(np.asarray(solid.vertices, dtype=float), np.asarray(solid.faces, dtype=int))
-
-
-def _make_cylinder(radius: float, height: float) -> TriangleMesh:
-    angle = np.linspace(0.0, 2.0 * np.pi, _SIDES + 1)[:-1]
-    x, y, half = np.cos(angle) * radius, np.sin(angle) * radius, abs(float(height)) / 2.0
-    low = np.stack([x, y, np.full(_SIDES, -half)], axis=1)
-    high = np.stack([x, y, np.full(_SIDES, half)], axis=1)
-    # the middle of the bottom, the first edge, the middle of the top, then the other edges
-    first = np.array([[0.0, 0.0, -half], low[0], high[0], [0.0, 0.0, half]])
-    vertices = np.concatenate([first, np.stack([low, high], axis=1)[1:].reshape(-1, 3)])
-    bottom: np.ndarray = 2 * np.arange(_SIDES) + 2
-    top: np.ndarray = bottom + 1
-    bottom[0], top[0] = 1, 2
-    b, t = np.roll(bottom, -1), np.roll(top, -1)
-    middle: np.ndarray = np.zeros(_SIDES, dtype=int)
-    sides = [(bottom, middle, b), (bottom, b, top), (top, b, t), (top, t, middle + 3)]
-    return TriangleMesh(vertices, np.stack([np.stack(side, axis=1) for side in sides], axis=1).reshape(-1, 3))
 
 
 def shape_cloud(model: UrdfModel, positions: dict[str, float]) -> np.ndarray:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.simcore.randomization import session
 from unlatch.simcore.randomization.distribution import Uniform
 from unlatch.simcore.randomization.node_drawing import draw_graph
+from unlatch.simcore.randomization.replicator import current
 from unlatch.simcore.randomization.rule import SIMULATION_CONTEXT, Gate, Rule
 from unlatch.simcore.randomization.setup import Setup
 from unlatch.simcore.sim.views.articulation_view import ArticulationView
@@ -184,7 +184,7 @@ class Graph:
 
 def graph() -> Graph:
     """Returns the graph of the present set-up."""
-    return Graph(session.current())
+    return Graph(current())
 
 
 def _filter_indices(inputs: Mapping[str, Any]) -> Array:

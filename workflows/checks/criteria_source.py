@@ -28,8 +28,8 @@ from unlatch.workflows.checks.expected_layout import ExpectedLayout
 from unlatch.workflows.checks.expected_skills import ExpectedSkills
 from unlatch.workflows.checks.skill_frames import frame_problems
 from unlatch.workflows.episode.assets import describe_instances, language_steps, pin_side, with_derived_task
-from unlatch.workflows.runs.header import describe_machine
 from unlatch.workflows.runs.recorded_config import config_of
+from unlatch.workflows.runs.retries.code_versions import describe_machine
 
 _MOST_ARRAYS = 6
 """Most arrays of one record that are named where they do not fit the configuration."""

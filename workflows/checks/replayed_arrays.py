@@ -20,9 +20,9 @@ from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.judge import PolicyRules
 from unlatch.workflows.runs.executors.catalog import EXECUTORS
 from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
-from unlatch.workflows.runs.header import describe_machine
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.replay import ReplayOutcome, deviations
+from unlatch.workflows.runs.retries.code_versions import describe_machine
 from unlatch.workflows.runs.runner import EpisodeRunner
 
 _OF_PLANNER = ("skills.", "labels.")

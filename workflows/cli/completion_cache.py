@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from unlatch.simcore.cache import cache_root, make_cache_folder
+from unlatch.simcore.files import write_whole_file
 
 CACHE_FILE = "completion.json"
 """Name of the file in the cache folder."""
@@ -27,9 +28,7 @@ def load_catalog() -> dict[str, Any]:
     catalog["sources"] = _modification_times(catalog["sources"])
     with suppress(OSError):  # without the file, the next answer is slower and the same
         make_cache_folder(file.parent)
-        temporary = file.with_suffix(".writing")
-        temporary.write_text(json.dumps(catalog), encoding="utf-8")
-        temporary.replace(file)
+        write_whole_file(file, json.dumps(catalog).encode())
     return catalog
 
 

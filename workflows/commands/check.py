@@ -29,10 +29,9 @@ from unlatch.workflows.cli.command_line import parse_command_line
 from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK, print_line, print_note
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.data_folders import data_sets_below
-from unlatch.workflows.runs.header import describe_machine
 from unlatch.workflows.runs.progress import Progress, StepProgress
 from unlatch.workflows.runs.recorded_config import config_of
-from unlatch.workflows.runs.run_times.mixed_code import describe_mixed_code
+from unlatch.workflows.runs.retries.code_versions import describe_machine, describe_mixed_code
 from unlatch.workflows.runs.schema import MAX_WORKERS, CollectCfg
 
 _YAML = (".yaml", ".yml")

@@ -12,10 +12,10 @@ from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import split_paths
 from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, print_note
-from unlatch.workflows.runs.header import differing_versions
 from unlatch.workflows.runs.progress import Progress
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.replay import ReplayMode, ReplayOutcome, replay_all, replay_outcome
+from unlatch.workflows.runs.retries.code_versions import differing_versions
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import MAX_WORKERS
 

@@ -32,8 +32,8 @@ from unlatch.workflows.images.render_config import RenderCfg
 from unlatch.workflows.images.render_job import RenderJob, RenderOutcome, count_unfinished
 from unlatch.workflows.runs.executors.catalog import EXECUTORS, make_executor
 from unlatch.workflows.runs.executors.executor import WorkerLimits, never_ended
-from unlatch.workflows.runs.header import versions_of
 from unlatch.workflows.runs.recorded_config import chosen_summaries, config_of
+from unlatch.workflows.runs.retries.code_versions import versions_of
 from unlatch.workflows.viewing.scene_picture import open_record
 
 _READ_PERIOD_S = 1.0

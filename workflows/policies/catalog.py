@@ -71,3 +71,19 @@ def parse_spec(spec: str) -> tuple[str, str]:
         "random.",
         key="policy",
     )
+
+
+def policy_module(policy: Any) -> str | None:
+    """Returns the name of the top-level module that defines a policy; None for one that is not code of this process.
+
+    Args:
+        policy: A spec such as `module:name`, or an object, of which the module of its class or function counts.
+
+    Raises:
+        ConfigError: The spec cannot be read.
+    """
+    if isinstance(policy, str):
+        kind, address = parse_spec(policy)
+        return address.partition(":")[0].partition(".")[0] if kind == "module" else None
+    module = getattr(policy, "__module__", None)
+    return module.partition(".")[0] if isinstance(module, str) else None

@@ -8,9 +8,7 @@ from .evaluate import PREFIX as PREFIX
 from .evaluate import EvaluateJob as EvaluateJob
 from .evaluate import identity_of as identity_of
 from .evaluate import serve_policy as serve_policy
-from .header import differing_versions as differing_versions
 from .header import header_of as header_of
-from .header import versions_of as versions_of
 from .jobs.collect_job import CollectJob as CollectJob
 from .loading import LoadedConfig as LoadedConfig
 from .loading import config_as as config_as

@@ -20,13 +20,18 @@ from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
 from unlatch.workflows.runs.executors.catalog import make_executor
 from unlatch.workflows.runs.executors.executor import Outcome, never_ended
-from unlatch.workflows.runs.header import NOTED_DISTRIBUTIONS, header_of, versions_of
+from unlatch.workflows.runs.header import header_of
 from unlatch.workflows.runs.jobs.recording_job import RecordingJob, writer_name
 from unlatch.workflows.runs.live.publisher import StatePublisher
 from unlatch.workflows.runs.progress import Interruption, OnProgress, Progress
 from unlatch.workflows.runs.retries.choice import choose_retries
-from unlatch.workflows.runs.retries.code_versions import CodeVersions
-from unlatch.workflows.runs.run_times.mixed_code import count_other_code, describe_mixed_code
+from unlatch.workflows.runs.retries.code_versions import (
+    NOTED_DISTRIBUTIONS,
+    CodeVersions,
+    count_other_code,
+    describe_mixed_code,
+    versions_of,
+)
 from unlatch.workflows.runs.run_times.run_clock import RunClock, RunTime, forget_code
 from unlatch.workflows.runs.schema import CollectCfg, Retry, RunCfg
 from unlatch.workflows.runs.statistics import RunStatistics
@@ -106,7 +111,7 @@ def run_episodes(
     stop = _stop_condition(cfg)
     folder = output_folder(cfg, prefix=prefix)
     header = {**header_of(cfg), **(identity or {})}
-    code = CodeVersions.of(header["config"], policy=getattr(cfg, "policy", None) if policy is None else policy)
+    code = _read_code(header["config"], getattr(cfg, "policy", None) if policy is None else policy)
     with DataSet.create_or_resume(
         folder, header=header, info=_make_info(cfg, command), worker=writer_name("main")
     ) as data_set:
@@ -231,6 +236,19 @@ def _draw_picture(cfg: RunCfg, data_set: DataSet, numbers: Sequence[int], *, aga
 def has_picture(cfg: RunCfg) -> bool:
     """Returns whether a run draws a picture of its data set."""
     return cfg.pictures > 0 and cfg.shard is None
+
+
+def _read_code(config: Any, policy: Any) -> CodeVersions:
+    """Returns the code of Unlatch, of the plugins that a configuration names, and of a policy; None: there is none.
+
+    Raises:
+        ConfigError: The policy is a spec that cannot be read.
+    """
+    if policy is None:
+        return CodeVersions.of(config)
+    from unlatch.workflows.policies.catalog import policy_module  # only here: most runs have no policy
+
+    return CodeVersions.of(config, policy=policy_module(policy))
 
 
 def output_folder(cfg: RunCfg, *, prefix: str = "") -> Path:

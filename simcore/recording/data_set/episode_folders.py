@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.file_lock import locked_folder
 from unlatch.simcore.files import publish_once, write_durably, write_whole_file
-from unlatch.simcore.locked_area import LockedArea, is_in_use
+from unlatch.simcore.locked_area import LockedArea, is_in_use, locked_folder
 from unlatch.simcore.recording.json_values import encode_sealed
 
 AREAS = ".tmp"

@@ -7,8 +7,9 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
+from filelock import lock_descriptor
+
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.file_lock import try_lock
 from unlatch.simcore.files import report_unwritable, sync_path, unwritable_error
 from unlatch.simcore.recording.data_set.location import missing_folders
 
@@ -78,7 +79,7 @@ class Draft:
         while True:
             self._root.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(lock_path, os.O_RDWR | os.O_CREAT, 0o644)
-            if not try_lock(descriptor):
+            if not lock_descriptor(descriptor, blocking=False):
                 break
             with suppress(FileNotFoundError):
                 if os.path.samestat(lock_path.stat(), os.fstat(descriptor)):

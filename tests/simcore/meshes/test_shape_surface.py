@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import trimesh
 
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.shape_surface import primitive_mesh, surface_distance, triangle_distances
+from unlatch.simcore.meshes.shape_surface import surface_distance, triangle_distances
 from unlatch.simcore.urdf.model import Shape, ShapeKind
 
 
@@ -37,15 +36,3 @@ def test_triangles_agree_with_dense_sampling() -> None:
     for point in rng.normal(size=(10, 3)) * 2:
         sampled = [np.linalg.norm(weights @ t - point, axis=1).min() for t in triangles]
         np.testing.assert_allclose(triangle_distances(point, triangles), sampled, atol=0.02)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_boxes_and_cylinders_are_those_of_trimesh(seed: int) -> None:
-    size = tuple((10.0 ** np.random.default_rng(seed).uniform(-3.5, 0.5, 3)).tolist())
-    box, known = primitive_mesh(ShapeKind.box, size), trimesh.creation.box(extents=size)
-    assert np.array_equal(box.vertices, known.vertices)
-    assert np.array_equal(box.faces, known.faces)
-    cylinder = primitive_mesh(ShapeKind.cylinder, size[:2])
-    known = trimesh.creation.cylinder(radius=size[0], height=size[1], sections=48)
-    assert np.allclose(cylinder.vertices, known.vertices, rtol=1e-15, atol=0.0)
-    assert np.array_equal(cylinder.faces, known.faces)

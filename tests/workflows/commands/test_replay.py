@@ -21,10 +21,10 @@ from unlatch.simcore.recording.state_file import encode_npz
 from unlatch.workflows.checks.check_data_set import check_data_set
 from unlatch.workflows.checks.replayed_arrays import replay_arrays
 from unlatch.workflows.commands.collect import collect_and_report
-from unlatch.workflows.runs import header
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.replay import ReplayMode, largest_deviation, replay_deviation
+from unlatch.workflows.runs.retries import code_versions
 from unlatch.workflows.runs.runner import EpisodeRunner
 
 Run = Callable[..., tuple[int, str, str]]
@@ -212,7 +212,7 @@ def test_wrong_input_is_one_line(data_set, assert_refused, arguments, message):
 
 @pytest.mark.slow
 def test_differing_versions_are_named(data_set, run, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(header, "versions_of", lambda names: dict.fromkeys(names, "0.0.1"))
+    monkeypatch.setattr(code_versions, "versions_of", lambda names: dict.fromkeys(names, "0.0.1"))
     code, _, err = run(data_set.path, "episode=0")
     assert code == 0
     assert "here is 0.0.1; replays may deviate" in err

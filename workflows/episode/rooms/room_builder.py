@@ -97,7 +97,10 @@ class RoomBuilder:
 
     def backdrop(self, kind: str, material: Material, middle: Point, outline: Sequence[tuple[float, float]]) -> None:
         """Adds a surface of revolution that is visible from inside: (radius, height) from its middle outwards [m]."""
-        mesh = _revolve_inwards(np.array(outline, dtype=float), sections=64)
+        import trimesh
+
+        solid = trimesh.creation.revolve(np.array(outline, dtype=float), sections=64)
+        mesh = TriangleMesh(np.array(solid.vertices), np.array(solid.faces)[:, ::-1])  # its triangles face inwards
         self._backdrops.append((kind, material, Pose(np.eye(3), np.array(middle)), mesh))
 
     def panel(self, kind: str, material: Material, middle: Point, normal: Point, size_m: tuple[float, float]) -> None:
@@ -152,18 +155,3 @@ class RoomBuilder:
                 picture=material.picture,
             )
             body.semantic_class = kind
-
-
-def _revolve_inwards(outline: Array, *, sections: int) -> TriangleMesh:
-    """Returns the surface that points (radius, height) of an outline (N, 2) sweep about z, facing the axis [m].
-
-    trimesh has this, too, but its import takes longer than a picture, and a studio needs nothing else of it.
-    """
-    count = len(outline)
-    angle = np.linspace(0.0, 2.0 * np.pi, sections + 1)[:-1, None]
-    radius, height = outline[:, 0], np.broadcast_to(outline[:, 1], (sections, count))
-    vertices = np.stack([np.cos(angle) * radius, np.sin(angle) * radius, height], axis=-1).reshape(-1, 3)
-    pair = np.array([[1, count, 0], [count + 1, count, 1]])
-    strip = (pair + np.arange(count - 1)[:, None, None]).reshape(-1, 3)
-    faces = (strip + count * np.arange(sections)[:, None, None]).reshape(-1, 3) % len(vertices)
-    return TriangleMesh(vertices, faces)

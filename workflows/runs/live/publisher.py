@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from filelock import lock_descriptor
 
-from unlatch.simcore.file_lock import try_lock
 from unlatch.simcore.files import write_whole_file
 from unlatch.skills.contract.command import Phase
 from unlatch.workflows.episode.episode import Episode
@@ -94,7 +94,7 @@ class StatePublisher:
             lock = _lock_path(self._path)
             lock.parent.mkdir(exist_ok=True)
             descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
-            if not try_lock(descriptor):
+            if not lock_descriptor(descriptor, blocking=False):
                 os.close(descriptor)
                 return False
             self._lock = descriptor

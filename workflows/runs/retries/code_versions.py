@@ -1,14 +1,21 @@
-"""Notes which code an `error` was made with, and tells whether that code has changed since."""
+"""Notes which code made an episode: versions and checksums. Tells whether that code has changed since.
+
+A data set has the versions of the packages that decide what an episode does. Each of its runs has the checksums of the
+code of Unlatch, of its plugins and of the policy; so has each episode that ended as `error`, which is made again once
+that code has changed.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import platform
 import re
 import sys
 import sysconfig
 import time
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import PathFinder
@@ -21,10 +28,18 @@ import psutil
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.files import read_bounded
+from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.registry import DISTRIBUTION, installed_version
-from unlatch.workflows.policies.catalog import parse_spec
+from unlatch.workflows.runs.run_times.run_clock import read_run_times
 
+Packages = Mapping[str, Mapping[str, str]]
+"""Code by name of the top-level module: `version` of its distribution, "" if it has none, and `sha256` of its Python
+files."""
+COMPARED_DISTRIBUTIONS = ("unlatch", "pybullet", "casadi")
+"""Distributions whose versions must be equal for two runs to write into one data set."""
+NOTED_DISTRIBUTIONS = ("coacd", "hydra-core", "numpy", "ompl", "scipy", "toppra", "trimesh")
+"""Further distributions whose versions are noted."""
 MADE_WITH = "made_with"
 """Key of the evidence of an `error`."""
 _ENTRY_POINTS = "unlatch."
@@ -33,40 +48,50 @@ _MAX_FILE_BYTES = 16 << 20
 _TRACED_FILE = re.compile(r'^\s*File "(.+?)", line \d+', re.MULTILINE)
 
 
+def versions_of(names: tuple[str, ...]) -> dict[str, str]:
+    """Returns the versions of installed distributions by name."""
+    return {name: installed_version(name) or "not installed" for name in names}
+
+
+def describe_machine(data_set: DataSet) -> str:
+    """Returns the versions and the host that differ from those of a data set, for the end of a message.
+
+    Derived numbers and replays may then differ without a forgery. Empty if nothing is known to differ.
+    """
+    found = [f"{name} {then}, here {now}" for name, (then, now) in differing_versions(data_set).items()]
+    host: Any = data_set.info.get("host")
+    if host is not None and host != platform.node():
+        found.append(f"host {host}, here {platform.node()}")
+    return f" The data set was made with {'; '.join(found)}." if found else ""
+
+
+def differing_versions(data_set: DataSet) -> dict[str, tuple[str, str]]:
+    """Returns (then, now) by name for the versions, of Python and platform too, that differ from a data set's."""
+    then = {**data_set.info, **data_set.header.get("versions", {}), **data_set.info.get("versions", {})}
+    now = versions_of((*COMPARED_DISTRIBUTIONS, *NOTED_DISTRIBUTIONS))
+    now |= {"python": platform.python_version(), "platform": platform.platform()}
+    return {name: (str(then[name]), now[name]) for name in now if name in then and str(then[name]) != now[name]}
+
+
 @dataclass(frozen=True)
 class CodeVersions:
     """Versions and checksums of the packages that make the episodes of a run."""
 
-    packages: Mapping[str, Mapping[str, str]]
-    """By name of the top-level module: `version` of its distribution, "" if it has none, and `sha256` of its Python
-    files."""
+    packages: Packages
 
     @classmethod
-    def of(cls, config: Any, *, policy: Any = None) -> CodeVersions:
+    def of(cls, config: Any, *, policy: str | None = None) -> CodeVersions:
         """Reads the code of Unlatch, of the plugins that a configuration names, and of a policy.
 
         Args:
             config: The configuration as plain values. An installed plugin counts if one of its entry points has a name
                 that is a value in it.
-            policy: A spec such as `module:name`, or an object; None: there is no policy. Of an object, the module that
-                defines its class or function counts. A server, recorded or random actions add nothing.
-
-        Raises:
-            ConfigError: The spec cannot be read.
+            policy: Name of the top-level module that defines the policy, see `policy_module`; None: there is none.
         """
         modules = {DISTRIBUTION: installed_version(DISTRIBUTION) or "", **find_plugins(set(_each_text(config)))}
-        module = _find_module(policy)
-        if module is not None:
-            modules.setdefault(module, installed_version(module) or "")
-        return cls(
-            {
-                name: {
-                    "version": version,
-                    "sha256": _digest_files(path for place in find_places(name) for path in _files_in(place)),
-                }
-                for name, version in modules.items()
-            }
-        )
+        if policy is not None:
+            modules.setdefault(policy, installed_version(policy) or "")
+        return cls({name: {"version": version, "sha256": _digest_code(name)} for name, version in modules.items()})
 
     def note_in(self, record: EpisodeRecord) -> None:
         """Adds the code to the evidence of an episode that ended as `error`, with the files of its traceback."""
@@ -148,15 +173,6 @@ def _each_text(value: Any) -> Iterator[str]:
             yield from _each_text(item)
 
 
-def _find_module(policy: Any) -> str | None:
-    """Returns the name of the top-level module that defines a policy; None if there is none."""
-    if isinstance(policy, str):
-        kind, address = parse_spec(policy)
-        return address.partition(":")[0].partition(".")[0] if kind == "module" else None
-    module = None if policy is None else getattr(policy, "__module__", None)
-    return module.partition(".")[0] if isinstance(module, str) else None
-
-
 def find_places(module: str) -> list[Path]:
     """Returns the folders or the file of an installed top-level module, or of one in the current folder.
 
@@ -185,11 +201,12 @@ def _files_in(place: Path) -> Iterator[Path]:
         yield from (Path(folder, name) for name in sorted(files) if name.endswith(".py"))
 
 
-def _digest_files(files: Iterable[Path]) -> str:
-    """Returns the SHA-256 over the checksums of files, in their order; a file that cannot be read counts as empty."""
+def _digest_code(module: str) -> str:
+    """Returns the SHA-256 over the checksums of a module's files; a file that cannot be read counts as empty."""
     digest = hashlib.sha256()
-    for path in files:
-        digest.update((_digest_file(path) or "").encode())
+    for place in find_places(module):
+        for path in _files_in(place):
+            digest.update((_digest_file(path) or "").encode())
     return digest.hexdigest()
 
 
@@ -217,3 +234,37 @@ def _describe_change(name: str, then: Any, now: Mapping[str, str] | None) -> str
     if then.get("version") != now["version"]:
         return f"{name} {then.get('version')} is {now['version']} now"
     return f"the code of {name} has changed"
+
+
+def describe_mixed_code(data_set: Path, now: Packages | None = None) -> str:
+    """Returns the packages whose code differs between episodes of a data set, in words; empty: none is known to.
+
+    Args:
+        data_set: Its folder; the code of each run is kept there.
+        now: Code of episodes that are to be added; None: there are none.
+    """
+    found: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
+    for packages in [*(run.packages for run in read_run_times(data_set) if run.episodes), now or {}]:
+        for name, noted in packages.items():
+            found[name].add((str(noted.get("version", "")), str(noted.get("sha256", ""))))
+    words = []
+    for name, codes in sorted(found.items()):
+        versions = sorted({version for version, _ in codes})
+        if len(codes) > 1:
+            words.append(f"{name} {' and '.join(versions)}" if len(versions) > 1 else name)
+    return ", ".join(words)
+
+
+def count_other_code(data_set: Path, now: Packages) -> tuple[int, str]:
+    """Returns how many episodes of a data set were made with other code than `now`, and the packages that differ.
+
+    Episodes that ended as `error`, and those of which the code is not known, do not count. The code of each run is
+    kept in the folder of the data set.
+    """
+    count, differing = 0, set[str]()
+    for run in read_run_times(data_set):
+        names = {name for name, noted in run.packages.items() if dict(noted) != dict(now.get(name, {}))}
+        if names:
+            count += run.episodes
+            differing |= names if run.episodes else set()
+    return count, ", ".join(sorted(differing))

@@ -18,7 +18,7 @@ from unlatch.simcore.recording.policy_outcome import STAGES
 from unlatch.workflows.runs.corrupt_episodes import MOST_KEPT
 from unlatch.workflows.runs.progress import StepProgress
 from unlatch.workflows.runs.recorded_config import config_of
-from unlatch.workflows.runs.run_times.mixed_code import describe_mixed_code
+from unlatch.workflows.runs.retries.code_versions import describe_mixed_code
 from unlatch.workflows.runs.run_times.pace import Pace, is_telling, pace_of
 from unlatch.workflows.runs.run_times.run_clock import read_run_times
 from unlatch.workflows.runs.statistics import SEARCH, MeanShare, SuccessMeasure

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.workflows.policies.catalog import policy_module
 from unlatch.workflows.runs.retries.code_versions import MADE_WITH, CodeVersions
 
 CONFIG = {"skills": [{"name": "press"}], "object": {"category": "toaster"}}
@@ -102,20 +103,22 @@ def test_a_changed_policy_is_a_change(spec: str, tmp_path: Path, monkeypatch: py
     path = tmp_path / f"{module.replace('.', '/')}.py"
     path.parent.mkdir(exist_ok=True)
     path.write_text("x = 1\n")
-    code = CodeVersions.of({}, policy=spec)
+    code = CodeVersions.of({}, policy=policy_module(spec))
     evidence, name = failed_record(code), module.partition(".")[0]
-    assert CodeVersions.of({}, policy=spec).changes_since(evidence) == []
+    assert CodeVersions.of({}, policy=policy_module(spec)).changes_since(evidence) == []
     path.write_text("x = 2\n")
-    assert CodeVersions.of({}, policy=spec).changes_since(evidence) == [f"the code of {name} has changed"]
+    assert CodeVersions.of({}, policy=policy_module(spec)).changes_since(evidence) == [
+        f"the code of {name} has changed"
+    ]
     assert CodeVersions.of({}).changes_since(evidence) == [f"{name} is not used now"]
-    assert CodeVersions.of({}, policy=spec).changes_since(failed_record(CodeVersions.of({}))) == [
+    assert CodeVersions.of({}, policy=policy_module(spec)).changes_since(failed_record(CodeVersions.of({}))) == [
         f"{name} was not used then"
     ]
 
 
 @pytest.mark.parametrize("policy", [None, "random", "tcp://localhost:1", "recorded:data/demo", "recorded:data"])
 def test_other_policies_add_no_code(policy: str | None):
-    assert set(CodeVersions.of({}, policy=policy).packages) == {"unlatch"}
+    assert set(CodeVersions.of({}, policy=policy_module(policy)).packages) == {"unlatch"}
 
 
 def test_the_code_of_a_policy_object_is_that_of_its_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -124,12 +127,12 @@ def test_the_code_of_a_policy_object_is_that_of_its_module(tmp_path: Path, monke
     import own_net  # type: ignore[import-not-found]
 
     by_class, by_object, by_function = (
-        CodeVersions.of({}, policy=policy) for policy in (own_net.Net, own_net.Net(), own_net.act)
+        CodeVersions.of({}, policy=policy_module(policy)) for policy in (own_net.Net, own_net.Net(), own_net.act)
     )
     assert set(by_class.packages) == {"unlatch", "own_net"}
     assert by_class == by_object == by_function
     (tmp_path / "own_net.py").write_text("class Net: ...\n")
-    changes = CodeVersions.of({}, policy=own_net.Net).changes_since(failed_record(by_class))
+    changes = CodeVersions.of({}, policy=policy_module(own_net.Net)).changes_since(failed_record(by_class))
     assert changes == ["the code of own_net has changed"]
 
 

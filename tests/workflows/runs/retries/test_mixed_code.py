@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from unlatch.workflows.runs.run_times.mixed_code import describe_mixed_code
+from unlatch.workflows.runs.retries.code_versions import describe_mixed_code
 from unlatch.workflows.runs.run_times.run_clock import RUNS, RunTime, read_run_times
 
 
