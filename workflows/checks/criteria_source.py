@@ -20,13 +20,13 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.episode_json.fields import APPLIED_FIELDS, TIMING_FIELDS
 from unlatch.simcore.rng import EpisodeStreams, episode_seed
 from unlatch.tasks.language import phrasing_draws, task_language
-from unlatch.workflows.checks.actor import find_actor
 from unlatch.workflows.checks.array_identities import identity_problems
 from unlatch.workflows.checks.expected_arrays import array_names
 from unlatch.workflows.checks.expected_goal import ExpectedGoal
 from unlatch.workflows.checks.expected_layout import ExpectedLayout
 from unlatch.workflows.checks.expected_skills import ExpectedSkills
 from unlatch.workflows.checks.skill_frames import frame_problems
+from unlatch.workflows.episode.actor import find_actor
 from unlatch.workflows.episode.assets import describe_instances, language_steps, pin_side, with_derived_task
 from unlatch.workflows.runs.header import describe_machine
 from unlatch.workflows.runs.recorded_config import config_of

@@ -28,10 +28,10 @@ from unlatch.skills.contract.config import SkillCfg, stages_of
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.gripping import grip_force, load_of
 from unlatch.tasks.language import phrasing_draws, step_language
-from unlatch.workflows.checks.actor import Actor, may_push
 from unlatch.workflows.checks.arm_frames import base_of
 from unlatch.workflows.checks.expected_conditions import describe_conditions
 from unlatch.workflows.checks.randomized_values import POSES, randomizes
+from unlatch.workflows.episode.actor import Actor
 from unlatch.workflows.episode.assets import language_step, part_acted_on_by
 
 _OF_FIRST_ATTEMPT = ("arm", "success_mode", "success_threshold", "s0")
@@ -73,7 +73,7 @@ class ExpectedSkills:
         self._is_searched = bool(cfg.skills) and isinstance(cfg.skills[0], ArtPreplanCfg)
         self._places = [entry.get("entry", index) for index, entry in enumerate(record.skills)]
         self._actor = actor
-        self._repeats = cfg.replan > 0 or may_push(cfg, actor) or len(set(self._places)) < len(self._places)
+        self._repeats = cfg.replan > 0 or actor.may_push(cfg) or len(set(self._places)) < len(self._places)
         self._draws = phrasing_draws(seed, 1 + len(self._places))[1:]
         parts = {(entry.objects[0], part_acted_on_by(cfg, assets, n)) for n, entry in enumerate(cfg.skills)}
         self._load_n = max((load_of(assets[name], part) for name, part in parts), default=0.0)
