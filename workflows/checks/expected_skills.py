@@ -29,7 +29,7 @@ from unlatch.skills.contract.skill import Skill
 from unlatch.skills.gripping import grip_force, load_of
 from unlatch.tasks.language import phrasing_draws, step_language
 from unlatch.workflows.checks.arm_frames import base_of
-from unlatch.workflows.checks.expected_conditions import describe_conditions
+from unlatch.workflows.checks.expected_goal import as_recorded
 from unlatch.workflows.checks.randomized_values import POSES, randomizes
 from unlatch.workflows.episode.actor import Actor
 from unlatch.workflows.episode.assets import language_step, part_acted_on_by
@@ -145,7 +145,7 @@ class ExpectedSkills:
         link = kind.declare_link(chosen, asset.articulation)
         press_n = kind.declare_press(chosen, asset, part, arm.gripper)
         step = language_step(cfg, self._assets, place)
-        conditions = describe_conditions(kind.declare_conditions(chosen, self._assets), self._assets, self._record)
+        conditions = [item.describe(self._assets) for item in kind.declare_conditions(chosen, self._assets)]
         return {
             **undetermined(SKILL_FIELDS),
             "name": entry.name,
@@ -154,7 +154,7 @@ class ExpectedSkills:
             "part": None if part is None else part.name,
             "link": ABSENT if link is None else link,
             "language": step_language(entry.language, *step[:3], self._draws[index], target=step.target),
-            "conditions": conditions or ABSENT,
+            "conditions": as_recorded(conditions, self._record) or ABSENT,
             "joint": None if part is None else part.joint,
             "s_closed": None if part is None else part.openness.closed,
             "s_open": None if part is None else part.openness.open,

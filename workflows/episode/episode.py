@@ -50,8 +50,9 @@ from unlatch.workflows.episode.assets import (
     with_derived_task,
 )
 from unlatch.workflows.episode.chain_planner import ChainPlanner, PlannedSkill
+from unlatch.workflows.episode.criteria import PolicyRules
 from unlatch.workflows.episode.frame_loop import FrameLoop
-from unlatch.workflows.episode.judge import Judge, PolicyRules
+from unlatch.workflows.episode.judge import Judge
 from unlatch.workflows.episode.layout_search import LayoutSearch
 from unlatch.workflows.episode.randomization.episode_randomization import (
     EpisodeRandomization,

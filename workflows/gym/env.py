@@ -30,8 +30,8 @@ from unlatch.simcore.sim.visuals.pictures import take_picture
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.episode.actor import Actor
 from unlatch.workflows.episode.asset_checks import check_assets
+from unlatch.workflows.episode.criteria import PolicyRules
 from unlatch.workflows.episode.episode import Episode, EpisodeOptions
-from unlatch.workflows.episode.judge import PolicyRules
 from unlatch.workflows.episode.observed_scene import acted_parts, observed_scene
 from unlatch.workflows.gym.actions import ActionDecoder
 from unlatch.workflows.gym.bounds import Bounds, column_bounds, observation_bounds

@@ -18,8 +18,8 @@ from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.contract.skill import Skill
 from unlatch.workflows.episode.actor import Actor
 from unlatch.workflows.episode.attempt import Attempt
+from unlatch.workflows.episode.criteria import PolicyRules
 from unlatch.workflows.episode.episode import Episode, EpisodeOptions
-from unlatch.workflows.episode.judge import PolicyRules
 from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
 from unlatch.workflows.episode.skill_run import SkillRun
 
