@@ -28,11 +28,11 @@ from unlatch.skills.contract.config import SkillCfg, stages_of
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.gripping import grip_force, load_of
 from unlatch.tasks.language import phrasing_draws, step_language
-from unlatch.workflows.checks.arm_frames import base_of
 from unlatch.workflows.checks.expected_goal import as_recorded
 from unlatch.workflows.checks.randomized_values import POSES, randomizes
 from unlatch.workflows.episode.actor import Actor
 from unlatch.workflows.episode.assets import language_step, part_acted_on_by
+from unlatch.workflows.episode.planner_models import base_of
 
 _OF_FIRST_ATTEMPT = ("arm", "success_mode", "success_threshold", "s0")
 """Keys in which every attempt at a skill equals the first one."""

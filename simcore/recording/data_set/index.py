@@ -17,6 +17,7 @@ from typing import Any
 from unlatch.simcore.files import sync_path
 from unlatch.simcore.recording.codes import CODE_ORDER, NO_FAILURES
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.episode_json.structure import Kind, has_form
 from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.recording.policy_outcome import PolicyOutcome
 from unlatch.simcore.recording.range_share import end_share
@@ -30,6 +31,19 @@ REBUILT = "rebuilt"
 _MAX_LINE_BYTES = 1 << 20
 _DEFAULTS = {"replans": 0, "range_share": None}
 """Values that a line leaves out."""
+_KINDS: dict[str, Kind] = {
+    "number": int,
+    "seed": int,
+    "success": bool,
+    "code": (str, None),
+    "n_actions": int,
+    "state_sha256": str,
+    "timings_ms": {str: float},
+    "objects": {str: object},
+    "replans": int,
+    "range_share": (float, None),
+}
+"""Types of the values of a line."""
 _NUMBER = re.compile(rb'"number": (\d{1,10})[,}]')
 
 
@@ -181,18 +195,8 @@ def parse_line(line: bytes) -> EpisodeSummary | None:
         summary = EpisodeSummary(**{**content, "policy": PolicyOutcome.from_dict(content.get("policy"))})
     except (ValueError, TypeError, AttributeError, RecursionError):
         return None
-    typed = (
-        type(summary.number) is int
-        and type(summary.seed) is int
-        and type(summary.success) is bool
-        and summary.success == (summary.code is None)
-        and (summary.code is None or summary.code in CODE_ORDER)
-        and type(summary.n_actions) is int
-        and isinstance(summary.state_sha256, str)
-        and isinstance(summary.timings_ms, dict)
-        and all(type(value) in (int, float) and math.isfinite(value) for value in summary.timings_ms.values())
-        and isinstance(summary.objects, dict)
-        and type(summary.replans) is int
-        and (summary.range_share is None or type(summary.range_share) in (int, float))
-    )
-    return summary if typed else None
+    if any(not has_form(getattr(summary, key), kind) for key, kind in _KINDS.items()):
+        return None
+    has_times = all(has_form(value, float) for value in summary.timings_ms.values())
+    is_coded = summary.success == (summary.code is None) and (summary.code is None or summary.code in CODE_ORDER)
+    return summary if has_times and is_coded else None
