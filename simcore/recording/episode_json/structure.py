@@ -41,6 +41,17 @@ class Field:
 Table = dict[str, Field]
 """All keys of a map."""
 
+
+def planned(kind: Kind, meaning: str) -> Field:
+    """Returns a key whose value the planner or a policy decides."""
+    return Field(kind, meaning, PLANNER)
+
+
+def optional(kind: Kind, meaning: str, source: str = CONFIGURATION) -> Field:
+    """Returns a key that a record may lack."""
+    return Field(kind, meaning, source, optional=True)
+
+
 _WORDS = {bool: "true or false", int: "integer", float: "number", str: "text", None: "null", object: "any"}
 _MOST = (1 << 64) - 1
 """Largest integer, without its sign."""
