@@ -12,10 +12,9 @@ import numpy as np
 
 from unlatch.simcore.errors import RecordingError, SimCoreError
 from unlatch.simcore.recording.criteria import Criteria
-from unlatch.simcore.recording.data_set import index
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.episode_folders import numbers_in
-from unlatch.simcore.recording.data_set.index import EpisodeSummary
+from unlatch.simcore.recording.data_set.index import EpisodeSummary, read_lines
 from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord, content_problems
 from unlatch.simcore.recording.episode_json.fields import EPISODE_FIELDS, EVIDENCE_FIELDS
 from unlatch.simcore.recording.episode_json.structure import CLOCK, PLANNER, SIMULATION, kind_problems, sources
@@ -404,7 +403,7 @@ def _evidence_problems(record: EpisodeRecord, verdict: Verdict) -> Iterator[str]
 
 def _index_problems(data_set: DataSet, summaries: Mapping[int, EpisodeSummary]) -> Iterator[Problem]:
     """Yields lines of an index that do not state what their records do. Times, and what older lines lack, are free."""
-    for line in index.read_lines(data_set.path):
+    for line in read_lines(data_set.path):
         known = summaries.get(line.number)
         if known is None:
             continue

@@ -14,28 +14,44 @@ from pathlib import Path
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.check import not_compared
 from unlatch.simcore.recording.codes import FAILURE_CODES
-from unlatch.simcore.recording.episode_json import fields
+from unlatch.simcore.recording.episode_json.fields import (
+    APPLIED_FIELDS,
+    EPISODE_FIELDS,
+    EVENT_FIELDS,
+    GOAL_FIELDS,
+    GOAL_RESULT_FIELDS,
+    INSTANCE_FIELDS,
+    LAYOUT_FIELDS,
+    PLACE_FIELDS,
+    PLAN_FIELDS,
+    PREPLAN_FIELDS,
+    REFUSAL_FIELDS,
+    RULE_FIELDS,
+    SETTLE_FIELDS,
+    SKILL_FIELDS,
+    VIOLATION_FIELDS,
+)
 from unlatch.simcore.recording.episode_json.structure import Table, describe_kind
 from unlatch.simcore.recording.keys import ACTION, INTERVAL, KEYS, STATE
 
 _ARRAYS = {"states": STATE, "actions": ACTION, "intervals": INTERVAL}
 """Kind of the arrays in a table, by its name on the page."""
 _FIELDS: dict[str, Table] = {
-    "episode.json": fields.EPISODE_FIELDS,
-    "layout": fields.LAYOUT_FIELDS,
-    "layout.instances": fields.INSTANCE_FIELDS,
-    "layout.objects": fields.PLACE_FIELDS,
-    "layout.preplan": fields.PREPLAN_FIELDS,
-    "applied": fields.APPLIED_FIELDS,
-    "applied.rules": fields.RULE_FIELDS,
-    "skills": fields.SKILL_FIELDS,
-    "skills.plan": fields.PLAN_FIELDS,
-    "skills.refused": fields.REFUSAL_FIELDS,
-    "skills.first_violation": fields.VIOLATION_FIELDS,
-    "goal.conditions": fields.GOAL_FIELDS,
-    "goal": fields.GOAL_RESULT_FIELDS,
-    "settle": fields.SETTLE_FIELDS,
-    "events": fields.EVENT_FIELDS,
+    "episode.json": EPISODE_FIELDS,
+    "layout": LAYOUT_FIELDS,
+    "layout.instances": INSTANCE_FIELDS,
+    "layout.objects": PLACE_FIELDS,
+    "layout.preplan": PREPLAN_FIELDS,
+    "applied": APPLIED_FIELDS,
+    "applied.rules": RULE_FIELDS,
+    "skills": SKILL_FIELDS,
+    "skills.plan": PLAN_FIELDS,
+    "skills.refused": REFUSAL_FIELDS,
+    "skills.first_violation": VIOLATION_FIELDS,
+    "goal.conditions": GOAL_FIELDS,
+    "goal": GOAL_RESULT_FIELDS,
+    "settle": SETTLE_FIELDS,
+    "events": EVENT_FIELDS,
 }
 """Keys of `episode.json` in a table, by its name on the page."""
 

@@ -24,7 +24,7 @@ from unlatch.simcore.recording.range_share import end_share
 
 logger = logging.getLogger(__name__)
 
-FOLDER = "index"
+INDEX_FOLDER = "index"
 """Name of the folder of all indices in a data set."""
 REBUILT = "rebuilt"
 """Name of the index that `DataSet.rebuild_index` writes."""
@@ -121,7 +121,7 @@ def append_line(data_set: Path, worker: str, summary: EpisodeSummary) -> None:
     A failure is only logged: the episode is safe, and its line can be made from its folder.
     """
     try:
-        folder = data_set / FOLDER
+        folder = data_set / INDEX_FOLDER
         folder.mkdir(exist_ok=True)
         descriptor = os.open(folder / f"{worker}.jsonl", os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         try:
@@ -144,7 +144,7 @@ def read_lines(data_set: Path) -> Iterator[EpisodeSummary]:
 
 def read_raw_lines(data_set: Path) -> Iterator[bytes]:
     """Yields every line of every index as it is."""
-    for path in sorted((data_set / FOLDER).glob("*.jsonl")):
+    for path in sorted((data_set / INDEX_FOLDER).glob("*.jsonl")):
         with path.open("rb") as file:
             while line := file.readline(_MAX_LINE_BYTES):
                 yield line
@@ -158,7 +158,7 @@ def erase_lines(data_set: Path, numbers: Collection[int]) -> None:
     Raises:
         OSError: An index cannot be written.
     """
-    for path in sorted((data_set / FOLDER).glob("*.jsonl")):
+    for path in sorted((data_set / INDEX_FOLDER).glob("*.jsonl")):
         with path.open("r+b") as file:
             for line in iter(partial(file.readline, _MAX_LINE_BYTES), b""):
                 if number_of_line(line) in numbers:
@@ -173,9 +173,9 @@ def number_of_line(line: bytes) -> int | None:
     return None if match is None else int(match[1])
 
 
-def write_all(data_set: Path, summaries: Iterable[EpisodeSummary], *, scratch: Path) -> None:
+def write_index(data_set: Path, summaries: Iterable[EpisodeSummary], *, scratch: Path) -> None:
     """Replaces all indices by one; `scratch` is an empty folder on the same file system."""
-    folder = data_set / FOLDER
+    folder = data_set / INDEX_FOLDER
     folder.mkdir(exist_ok=True)
     old = sorted(folder.glob("*.jsonl"))
     new = scratch / "index.jsonl"
