@@ -25,11 +25,11 @@ for `task.settle_s` with the joints at rest. Contacts, forces, speeds and `MIN_C
 in most other benchmarks. So that one episode measures both, an episode with `end_at_violation=false` goes on after a
 broken rule. `motion_share` says how far the parts were led at its end, as a share of what was asked.
 
-Two implementations apply the rule. They share these values and no code, so that `unlatch check` finds errors of either:
-
-- the judge of a running episode: `unlatch.workflows.episode.judge`, with the goal in `goal` beside it;
-- the verdict that is recomputed from a record: `unlatch.simcore.recording.verdict`, with `skill_verdict` and
-  `goal_verdict` beside it. `unlatch.workflows.checks` derives thresholds and limits for it from the configuration.
+One program judges while the episode runs: `unlatch.workflows.episode.judge`, with the goal in `goal` beside it. Another
+one recomputes the verdict from the record's arrays: `unlatch.simcore.recording.verdict`, with `skill_verdict` and
+`goal_verdict` beside it. They share no code, so that `unlatch check` finds errors of either. What they share is the table
+of criteria: the values of this module, the `SuccessRule` that the class of each skill declares, and what
+`unlatch.workflows.episode.criteria` derives of the goal from configuration and objects.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Fills the tables of the page `docs/record_format.md` from the tables of keys; its other text is written by hand.
 
-`python -m unlatch.simcore.recording.format_page docs/record_format.md` does it. A test fails if the page is out of
+`python -m benchmarks.record_format_page docs/record_format.md` does it. A test fails if the page is out of
 date.
 """
 
