@@ -27,8 +27,8 @@ broken rule. `motion_share` says how far the parts were led at its end, as a sha
 
 One program judges while the episode runs: `unlatch.workflows.episode.judge`, with the goal in `goal` beside it. Another
 one recomputes the verdict from the record's arrays: `unlatch.simcore.recording.verdict`, with `skill_verdict` and
-`goal_verdict` beside it. They share no code, so that `unlatch check` finds errors of either. What they share is the table
-of criteria: the values of this module, the `SuccessRule` that the class of each skill declares, and what
+`goal_verdict` beside it. They share no code, so that `unlatch check` finds errors of either. What they share is the
+table of criteria: the values of this module, the `SuccessRule` that the class of each skill declares, and what
 `unlatch.workflows.episode.criteria` derives of the goal from configuration and objects.
 """
 
