@@ -33,7 +33,7 @@ from unlatch.simcore.recording.verdict import ABORT_CODES, Verdict, contradicts_
 _QUAT_TOLERANCE = 1e-6
 _TIME_TOLERANCE_S = 1e-8
 MISFITS = (SimCoreError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What code raises that reads a record whose values do not fit together."""
+"""Exceptions of code that reads a record whose values do not fit together."""
 _NOT_FINITE_CODES = ("diverged", "error")
 """Codes of records that may hold values that are not finite."""
 _EARLIER_TYPES = {"float32": "float64"}

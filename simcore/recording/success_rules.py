@@ -77,7 +77,7 @@ OPTIONAL_RULES = ("holds", "goes_home", "scene_force_threshold_n")
 
 @dataclass(frozen=True)
 class SuccessRule:
-    """What one skill must do to succeed, as data.
+    """The rule by which one skill succeeds, as data.
 
     The class of a skill declares its rule (`Skill.declare_rule`), and its entry in the record carries it: a record can
     be judged where the skill is not installed. The fields are keys of that entry.
@@ -87,7 +87,7 @@ class SuccessRule:
     """How the displacement of the joint is judged: `abs`, `normal`, `zero`, `dis_to_init` or `fraction`; None = it is
     not judged."""
     success_threshold: float | None
-    """What the joint must reach under that mode [rad, m or share]."""
+    """Threshold of the joint under that mode [rad, m or share]."""
     finger_contact_required: bool
     """Whether the fingers must touch the part while it moves."""
     collision_valid_enabled: bool

@@ -1,4 +1,4 @@
-"""What a record must state of its goal and of the time in which the scene settles."""
+"""Derives the `goal` and the `settle` that a record must have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the entries of a record's `skills` must state, derived from the chain of the configuration and the objects."""
+"""Derives the entries that `skills` of a record must have, from the chain of the configuration and the objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an episode is judged by beside the rules of its skills: the table of criteria, from configuration and objects.
+"""The table of criteria of an episode, beside the rules of its skills: from its configuration and its objects.
 
 Two programs use it and share nothing else: the judge of the running episode (`judge`), and the check of a record
 (`unlatch.workflows.checks`), which hands it to the verdict that is recomputed from the record's arrays. Names,

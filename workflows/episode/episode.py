@@ -70,7 +70,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class EpisodeOptions:
-    """What configuration and number of an episode do not say."""
+    """Options of one episode beside its configuration and its number."""
 
     actor: Actor = Actor.planner
     """What moves the arms."""
@@ -136,7 +136,7 @@ class Episode:
             number: Its number, from 0.
             world: An open world, which is emptied.
             checker: An open collision checker.
-            options: What configuration and number do not say.
+            options: Who moves the arms, how it is judged, and what it calls on its way.
         """
         self.cfg = cfg
         self.number = number
@@ -148,7 +148,7 @@ class Episode:
         self.settle: dict[str, Any] | None = None
         """The settling period, as an entry of the record."""
         self.randomization: EpisodeRandomization | None = None
-        """What varies beyond the layout; None where nothing does, or before the reset."""
+        """Variations beyond the layout; None without any, or before the reset."""
         self.events: list[dict[str, Any]] = []
         """Events of the record, in order of time."""
         self._world = world

@@ -1,4 +1,4 @@
-"""What an arm does when its skill misses its grasp, loses what it holds or is blocked: it steps back and plans anew."""
+"""An arm that misses its grasp, loses its part or is blocked steps back, and its skill is planned anew."""
 
 from __future__ import annotations
 
