@@ -12,10 +12,9 @@ import numpy as np
 
 from unlatch.simcore.errors import RecordingError, SimCoreError
 from unlatch.simcore.recording.criteria import Criteria
-from unlatch.simcore.recording.data_set import index
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.episode_folders import numbers_in
-from unlatch.simcore.recording.data_set.index import EpisodeSummary
+from unlatch.simcore.recording.data_set.index import EpisodeSummary, read_lines
 from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord, content_problems
 from unlatch.simcore.recording.episode_json.fields import EPISODE_FIELDS, EVIDENCE_FIELDS
 from unlatch.simcore.recording.episode_json.structure import CLOCK, PLANNER, SIMULATION, kind_problems, sources
@@ -34,7 +33,7 @@ from unlatch.simcore.recording.verdict import ABORT_CODES, Verdict, contradicts_
 _QUAT_TOLERANCE = 1e-6
 _TIME_TOLERANCE_S = 1e-8
 MISFITS = (SimCoreError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What code raises that reads a record whose values do not fit together."""
+"""Exceptions of code that reads a record whose values do not fit together."""
 _NOT_FINITE_CODES = ("diverged", "error")
 """Codes of records that may hold values that are not finite."""
 _EARLIER_TYPES = {"float32": "float64"}
@@ -404,7 +403,7 @@ def _evidence_problems(record: EpisodeRecord, verdict: Verdict) -> Iterator[str]
 
 def _index_problems(data_set: DataSet, summaries: Mapping[int, EpisodeSummary]) -> Iterator[Problem]:
     """Yields lines of an index that do not state what their records do. Times, and what older lines lack, are free."""
-    for line in index.read_lines(data_set.path):
+    for line in read_lines(data_set.path):
         known = summaries.get(line.number)
         if known is None:
             continue

@@ -1,4 +1,4 @@
-"""What a record must state, and by what its verdict is computed, where both are derived from the configuration."""
+"""The values that a configuration demands of a record, and the criteria by which the record is judged then."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ def undetermined(table: Table) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Criteria:
-    """What the configuration of a data set says of one episode."""
+    """Demands of a configuration on the record of one episode."""
 
     statements: Mapping[str, Any] = field(default_factory=dict)
     """Values that the record must state, nested and named as in `episode.json`. `skills` has one map for each entry of
     the record. A map of the record has no other keys than the map here. Keys of `episode.json` that are not here at all
     are free."""
     problems: tuple[str, ...] = ()
-    """What else in the record contradicts the configuration, or cannot be derived."""
+    """Other contradictions between record and configuration, and values that cannot be derived."""
     success_settle: Mapping[str, Any] = field(default_factory=dict)
-    """What `settle` would state if the episode had succeeded in its last frame."""
+    """The value of `settle` of an episode that succeeds in its last frame."""
     chain_length: int | None = None
     """Number of skills that must begin; None: not judged."""
     max_duration_s: float | None = None

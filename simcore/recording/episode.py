@@ -15,7 +15,7 @@ from unlatch.simcore.files import read_bounded
 from unlatch.simcore.recording.codes import FAILURE_CODES
 from unlatch.simcore.recording.data_set.location import absolute_folder
 from unlatch.simcore.recording.episode_json.fields import EPISODE_FIELDS
-from unlatch.simcore.recording.episode_json.structure import kind_problems
+from unlatch.simcore.recording.episode_json.structure import Table, has_form, kind_problems
 from unlatch.simcore.recording.json_values import encode_sealed, plain, read_sealed
 from unlatch.simcore.recording.keys import STATE, kind_of
 from unlatch.simcore.recording.state_file import MAX_STATE_BYTES, decode_any_state, decode_npz, decode_state
@@ -34,22 +34,9 @@ STATE_FILE = "state.npz"
 MAX_JSON_BYTES = 64 << 20
 """Largest `episode.json` that is read [bytes]."""
 
-_FIELDS: dict[str, tuple[type, ...]] = {
-    "number": (int,),
-    "seed": (int,),
-    "success": (bool,),
-    "code": (str, type(None)),
-    "evidence": (dict,),
-    "language": (list,),
-    "assets": (dict,),
-    "layout": (dict,),
-    "applied": (dict,),
-    "skills": (list,),
-    "goal": (dict,),
-    "settle": (dict, type(None)),
-    "events": (list,),
-    "timings_ms": (dict,),
-}
+_HEAD_FIELDS = ("format", "format_version", "state", "sha256")
+_FIELDS: Table = {key: field for key, field in EPISODE_FIELDS.items() if key not in _HEAD_FIELDS}
+"""Keys of `episode.json` that are attributes of a record."""
 
 
 @dataclass
@@ -252,10 +239,9 @@ def _read_content(folder: Path) -> tuple[EpisodeRecord, dict[str, Any]]:
     """Returns the record without its arrays, and all that `episode.json` holds."""
     path = folder / EPISODE_FILE
     content = read_sealed(path, expected=EPISODE_FORMAT, versions=READ_VERSIONS, limit=MAX_JSON_BYTES)
-    for name, types in _FIELDS.items():
-        value = content.get(name)
-        if name not in content or not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
-            raise _field_error(path, name, value)
+    for name, table_field in _FIELDS.items():
+        if name not in content or not has_form(content[name], table_field.kind):
+            raise _field_error(path, name, content.get(name))
     state = content.get("state")
     if not isinstance(state, dict) or state.get("file") != STATE_FILE or not isinstance(state.get("sha256"), str):
         raise _field_error(path, "state", state)

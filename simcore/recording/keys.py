@@ -129,7 +129,7 @@ def _force_specs(view: str, meaning: str, *, lasting: bool = False) -> tuple[Key
     )
 
 
-_SINGLE = "float32"
+_SINGLE, _COUNT, _FLAG = "float32", "int64", "bool"
 _FINGERS = "Positions of the gripper's joints, in the order of `robot.arms[].gripper.joints`."
 _FINGER_SPEEDS = "Velocities of the gripper's joints."
 _SKILL_INDEX = "Index of the current skill in `skills` of episode.json; -1 before the first."
@@ -162,28 +162,21 @@ _FINGER_LOADS = {
 KEYS: tuple[KeySpec, ...] = (
     KeySpec("time", (), "s", "Simulated time since the episode began."),
     KeySpec(f"{_ARM}.joint_positions", ("n",), "rad", "Arm joint positions q, from base to ee."),
-    KeySpec(f"{_ARM}.joint_velocities", ("n",), "rad/s", "Arm joint velocities dq at the frame.", dtype=_SINGLE),
+    KeySpec(f"{_ARM}.joint_velocities", ("n",), "rad/s", "Arm joint velocities dq at the frame.", _SINGLE),
     KeySpec(
         f"{_ARM}.joint_efforts",
         ("n",),
         "N m",
         "Efforts of the arm's motors at the frame: in its last physics step.",
-        dtype=_SINGLE,
+        _SINGLE,
     ),
-    KeySpec(f"{_ARM}.ee_position", (3,), "m", "Origin of the ee link, world frame.", dtype=_SINGLE),
-    KeySpec(f"{_ARM}.ee_quat_xyzw", (4,), "-", "Orientation of the ee link, world frame.", dtype=_SINGLE),
-    KeySpec(f"{_ARM}.tcp_position", (3,), "m", "The point between the fingertips, world frame.", dtype=_SINGLE),
-    KeySpec(f"{_ARM}.tcp_quat_xyzw", (4,), "-", "Orientation of the tcp frame, world frame.", dtype=_SINGLE),
+    KeySpec(f"{_ARM}.ee_position", (3,), "m", "Origin of the ee link, world frame.", _SINGLE),
+    KeySpec(f"{_ARM}.ee_quat_xyzw", (4,), "-", "Orientation of the ee link, world frame.", _SINGLE),
+    KeySpec(f"{_ARM}.tcp_position", (3,), "m", "The point between the fingertips, world frame.", _SINGLE),
+    KeySpec(f"{_ARM}.tcp_quat_xyzw", (4,), "-", "Orientation of the tcp frame, world frame.", _SINGLE),
     KeySpec(f"{_ARM}.gripper_joint_positions", ("k",), "m or rad", _FINGERS, only=FINGER_JOINTS),
-    KeySpec(
-        f"{_ARM}.gripper_joint_velocities",
-        ("k",),
-        "m/s or rad/s",
-        _FINGER_SPEEDS,
-        dtype=_SINGLE,
-        only=FINGER_JOINTS,
-    ),
-    KeySpec(f"{_ARM}.gripper_opening", (1,), "m", "Distance between the finger pads.", dtype=_SINGLE),
+    KeySpec(f"{_ARM}.gripper_joint_velocities", ("k",), "m/s or rad/s", _FINGER_SPEEDS, _SINGLE, FINGER_JOINTS),
+    KeySpec(f"{_ARM}.gripper_opening", (1,), "m", "Distance between the finger pads.", _SINGLE),
     KeySpec(f"{_ARM}.gripper_target", (1,), "m", "Last commanded distance between the finger pads."),
     KeySpec("objects.<object>.root_position", (3,), "m", "Origin of the object's root link, world frame."),
     KeySpec("objects.<object>.root_quat_xyzw", (4,), "-", "Orientation of the object's root link, world frame."),
@@ -193,27 +186,25 @@ KEYS: tuple[KeySpec, ...] = (
         ("m",),
         "rad/s or m/s",
         "Velocities of the object's movable joints.",
-        dtype=_SINGLE,
+        _SINGLE,
     ),
     KeySpec(
         "objects.<object>.root_linear_velocity",
         (3,),
         "m/s",
         "Only for free objects: velocity of the origin of the root link, world frame.",
-        dtype=_SINGLE,
-        only=FREE_OBJECTS,
+        _SINGLE,
+        FREE_OBJECTS,
     ),
     KeySpec(
         "objects.<object>.root_angular_velocity",
         (3,),
         "rad/s",
         "Only for free objects: angular velocity of the root link, world frame.",
-        dtype=_SINGLE,
-        only=FREE_OBJECTS,
+        _SINGLE,
+        FREE_OBJECTS,
     ),
-    KeySpec(
-        "keypoints.<object>.<part>.<keypoint>", (3,), "m", "A keypoint of the annotation, world frame.", dtype=_SINGLE
-    ),
+    KeySpec("keypoints.<object>.<part>.<keypoint>", (3,), "m", "A keypoint of the annotation, world frame.", _SINGLE),
     KeySpec(
         "regions.<object>.<region>.position",
         (3,),
@@ -229,15 +220,15 @@ KEYS: tuple[KeySpec, ...] = (
         only=REGIONS,
     ),
     KeySpec("sensors.<sensor>.<value>", None, "-", "A value of a sensor (see sensors.md).", only=SENSORS),
-    KeySpec("skills.index", (), "-", _SKILL_INDEX, dtype="int64"),
-    KeySpec("skills.command_index", (), "-", "Index of the command in the command list of that skill.", dtype="int64"),
-    KeySpec("skills.phase", (), "-", f"Phase of the arm: {_PHASES}", dtype="int64"),
+    KeySpec("skills.index", (), "-", _SKILL_INDEX, _COUNT),
+    KeySpec("skills.command_index", (), "-", "Index of the command in the command list of that skill.", _COUNT),
+    KeySpec("skills.phase", (), "-", f"Phase of the arm: {_PHASES}", _COUNT),
     *(
-        KeySpec(f"skills.<arm>.{name}", (), "-", f"{_SEVERAL_ARMS}: {meaning}", dtype="int64", only=SEVERAL_ARMS)
+        KeySpec(f"skills.<arm>.{name}", (), "-", f"{_SEVERAL_ARMS}: {meaning}", _COUNT, SEVERAL_ARMS)
         for name, meaning in _ARM_SKILL_COUNTERS.items()
     ),
-    KeySpec("validity.collision_valid", (), "-", "False from the first forbidden contact on.", dtype="bool"),
-    KeySpec("validity.process_valid", (), "-", "False from the first overspeed on.", dtype="bool"),
+    KeySpec("validity.collision_valid", (), "-", "False from the first forbidden contact on.", _FLAG),
+    KeySpec("validity.process_valid", (), "-", "False from the first overspeed on.", _FLAG),
     KeySpec(
         f"{_ARM_ACTION}.joint_targets",
         ("n",),
@@ -245,18 +236,14 @@ KEYS: tuple[KeySpec, ...] = (
         "Action: control point of the motors' targets. A repeated action is reached at the end of the next frame.",
     ),
     KeySpec(
-        f"{_ARM_ACTION}.ee_target_position",
-        (3,),
-        "m",
-        "Origin of the ee link at joint_targets, world frame.",
-        dtype=_SINGLE,
+        f"{_ARM_ACTION}.ee_target_position", (3,), "m", "Origin of the ee link at joint_targets, world frame.", _SINGLE
     ),
     KeySpec(
         f"{_ARM_ACTION}.ee_target_quat_xyzw",
         (4,),
         "-",
         "Orientation of the ee link at joint_targets, world frame.",
-        dtype=_SINGLE,
+        _SINGLE,
     ),
     KeySpec(f"{_ARM_ACTION}.gripper_target", (1,), "m", "Distance between the finger pads to reach."),
     KeySpec(
@@ -275,20 +262,10 @@ KEYS: tuple[KeySpec, ...] = (
     ),
     KeySpec(f"{_ARM_LABEL}.joint_targets", ("n",), "rad", f"{_LABEL} `joint_targets`.", only=LABELS),
     KeySpec(
-        f"{_ARM_LABEL}.ee_target_position",
-        (3,),
-        "m",
-        f"{_LABEL} `ee_target_position`, world frame.",
-        dtype=_SINGLE,
-        only=LABELS,
+        f"{_ARM_LABEL}.ee_target_position", (3,), "m", f"{_LABEL} `ee_target_position`, world frame.", _SINGLE, LABELS
     ),
     KeySpec(
-        f"{_ARM_LABEL}.ee_target_quat_xyzw",
-        (4,),
-        "-",
-        f"{_LABEL} `ee_target_quat_xyzw`, world frame.",
-        dtype=_SINGLE,
-        only=LABELS,
+        f"{_ARM_LABEL}.ee_target_quat_xyzw", (4,), "-", f"{_LABEL} `ee_target_quat_xyzw`, world frame.", _SINGLE, LABELS
     ),
     KeySpec(f"{_ARM_LABEL}.gripper_target", (1,), "m", f"{_LABEL} `gripper_target`.", only=LABELS),
     KeySpec(
@@ -296,8 +273,8 @@ KEYS: tuple[KeySpec, ...] = (
         (),
         "-",
         "Whether the labels of this row are the planner's; false where a policy acts and the planner gave no label.",
-        dtype="bool",
-        only=LABELS,
+        _FLAG,
+        LABELS,
     ),
     *_force_specs(f"{_ARM_VIEW}.fingers_link", "Fingers on the moving part"),
     *_force_specs(f"{_ARM_VIEW}.fingers_base", "Fingers on the object's body"),
@@ -313,11 +290,7 @@ KEYS: tuple[KeySpec, ...] = (
         for key, meaning in _FINGER_LOADS.items()
     ),
     KeySpec(
-        f"{_ARM}{_EFFORTS_MEAN}",
-        ("n",),
-        "N m",
-        "Efforts of the arm's motors: mean over the physics steps.",
-        dtype=_SINGLE,
+        f"{_ARM}{_EFFORTS_MEAN}", ("n",), "N m", "Efforts of the arm's motors: mean over the physics steps.", _SINGLE
     ),
     KeySpec("speeds.<body>.max", (), "rad/s or m/s", "Largest joint speed of a robot or object in a physics step."),
 )

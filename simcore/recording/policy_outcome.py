@@ -27,7 +27,7 @@ VIOLATIONS = ("collision", "overload", "overspeed")
 
 @dataclass(frozen=True)
 class PolicyOutcome:
-    """What one episode of a policy came to."""
+    """The result of one episode of a policy."""
 
     goal_reached: bool
     """Whether the goal was reached, whatever rules were broken."""

@@ -81,7 +81,7 @@ class JudgedSkill:
 
     @property
     def conditions(self) -> list[Mapping[str, Any]]:
-        """What must hold of free objects at its end."""
+        """Conditions on free objects at its end."""
         return list(self.entry.get("conditions") or [])
 
     @property

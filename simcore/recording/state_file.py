@@ -43,7 +43,7 @@ _HEADER = re.compile(
 _LAYOUT = "layout"
 """Name of the member that has type and shape of each array by key, as JSON."""
 _DELTA_BYTES = "_delta_bytes"
-"""What follows the name of the type in the name of a member that has its values."""
+"""Ending of the name of a member: the name of its type comes before it."""
 _TYPES = frozenset(np.dtype(code).name for code in "?bBhHiIqQefd")
 _MAX_DIMENSIONS = 8
 _PACKED_LEVEL = 6

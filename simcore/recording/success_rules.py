@@ -25,11 +25,11 @@ for `task.settle_s` with the joints at rest. Contacts, forces, speeds and `MIN_C
 in most other benchmarks. So that one episode measures both, an episode with `end_at_violation=false` goes on after a
 broken rule. `motion_share` says how far the parts were led at its end, as a share of what was asked.
 
-Two implementations apply the rule. They share these values and no code, so that `unlatch check` finds errors of either:
-
-- the judge of a running episode: `unlatch.workflows.episode.judge`, with the goal in `goal` beside it;
-- the verdict that is recomputed from a record: `unlatch.simcore.recording.verdict`, with `skill_verdict` and
-  `goal_verdict` beside it. `unlatch.workflows.checks` derives thresholds and limits for it from the configuration.
+One program judges while the episode runs: `unlatch.workflows.episode.judge`, with the goal in `goal` beside it. Another
+one recomputes the verdict from the record's arrays: `unlatch.simcore.recording.verdict`, with `skill_verdict` and
+`goal_verdict` beside it. They share no code, so that `unlatch check` finds errors of either. What they share is the
+table of criteria: the values of this module, the `SuccessRule` that the class of each skill declares, and what
+`unlatch.workflows.episode.criteria` derives of the goal from configuration and objects.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ OPTIONAL_RULES = ("holds", "goes_home", "scene_force_threshold_n")
 
 @dataclass(frozen=True)
 class SuccessRule:
-    """What one skill must do to succeed, as data.
+    """The rule by which one skill succeeds, as data.
 
     The class of a skill declares its rule (`Skill.declare_rule`), and its entry in the record carries it: a record can
     be judged where the skill is not installed. The fields are keys of that entry.
@@ -87,7 +87,7 @@ class SuccessRule:
     """How the displacement of the joint is judged: `abs`, `normal`, `zero`, `dis_to_init` or `fraction`; None = it is
     not judged."""
     success_threshold: float | None
-    """What the joint must reach under that mode [rad, m or share]."""
+    """Threshold of the joint under that mode [rad, m or share]."""
     finger_contact_required: bool
     """Whether the fingers must touch the part while it moves."""
     collision_valid_enabled: bool

@@ -24,6 +24,7 @@ from unlatch.skills.strategies.grasps import GraspCandidate
 from unlatch.solver.planning import present_grasp
 from unlatch.solver.planning.plan import KeyframePlan
 from unlatch.workflows.checks.criteria_source import CriteriaSource
+from unlatch.workflows.episode.actor import Actor
 from unlatch.workflows.gym.config import SuccessWhen
 from unlatch.workflows.gym.env import UnlatchEnv
 from unlatch.workflows.policies.labels import PlannerLabels
@@ -165,7 +166,7 @@ def correct(
     recorded = rows_of(demonstrate(*overrides, task=task)) if rows is None else rows
     cfg = config("policy=random", f"takeover={frames}", *overrides, task=task)
     with closing(UnlatchEnv(cfg=config_as(EnvCfg, cfg, success_when=SuccessWhen.still))) as env:
-        env.has_labels = True
+        env.options = replace(env.options, actor=Actor.both)
         left = iter(recorded[5:])  # the environment has begun with 5 frames of standing still
         policy = wrap_policy(lambda observation: next(left), env, name="recorded rows")
         rule = TakeoverRule.parse(cfg.takeover)

@@ -18,9 +18,9 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.observed.object_geometry import movable_joints
 from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.solver.kinematics import ChainJoint, Kinematics
-from unlatch.workflows.checks.actor import Actor, takeover_frame
-from unlatch.workflows.checks.arm_frames import base_of, kinematics_of
 from unlatch.workflows.checks.randomized_values import POSES, randomizes
+from unlatch.workflows.episode.actor import Actor, takeover_frame
+from unlatch.workflows.episode.planner_models import base_of, kinematics_of
 from unlatch.workflows.episode.scene import REST_MOVED_M, REST_TURNED_RAD
 
 Array = np.ndarray

@@ -20,14 +20,15 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.episode_json.fields import APPLIED_FIELDS, TIMING_FIELDS
 from unlatch.simcore.rng import EpisodeStreams, episode_seed
 from unlatch.tasks.language import phrasing_draws, task_language
-from unlatch.workflows.checks.actor import find_actor
 from unlatch.workflows.checks.array_identities import identity_problems
 from unlatch.workflows.checks.expected_arrays import array_names
 from unlatch.workflows.checks.expected_goal import ExpectedGoal
 from unlatch.workflows.checks.expected_layout import ExpectedLayout
 from unlatch.workflows.checks.expected_skills import ExpectedSkills
 from unlatch.workflows.checks.skill_frames import frame_problems
+from unlatch.workflows.episode.actor import find_actor
 from unlatch.workflows.episode.assets import describe_instances, language_steps, pin_side, with_derived_task
+from unlatch.workflows.episode.criteria import PolicyRules
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.retries.code_versions import describe_machine
 
@@ -44,18 +45,17 @@ UNDERIVED = "its criteria cannot be derived"
 class CriteriaSource:
     """Derives the criteria of the episodes of one configuration."""
 
-    def __init__(self, cfg: EpisodeCfg, *, evaluation: Mapping[str, Any] | None = None, tolerance: float = 0.0) -> None:
+    def __init__(self, cfg: EpisodeCfg, *, policy: PolicyRules | None = None, tolerance: float = 0.0) -> None:
         """Derives nothing yet.
 
         Args:
             cfg: The configuration of the episodes.
-            evaluation: How a policy is judged, as `evaluate` of a data set's header has it; None: the episodes are
-                demonstrations.
+            policy: How a policy is judged; None: the episodes are demonstrations.
             tolerance: Largest difference of a derived float, absolute or relative.
         """
         self._cfg = cfg
         self._tolerance = tolerance
-        self._evaluation = evaluation
+        self._policy = policy
         self._assets: LRUCache[ObjectAsset] = LRUCache(_MOST_ASSETS)
 
     @classmethod
@@ -69,7 +69,7 @@ class CriteriaSource:
         evaluation = data_set.header.get("evaluate")
         return cls(
             config_of(data_set),
-            evaluation=evaluation if isinstance(evaluation, Mapping) else None,
+            policy=PolicyRules.of(evaluation) if isinstance(evaluation, Mapping) else None,
             tolerance=TOLERANCE if describe_machine(data_set) else 0.0,
         )
 
@@ -119,7 +119,7 @@ class CriteriaSource:
         instances: Mapping[str, Any],
         rng: np.random.Generator,
     ) -> Criteria:
-        actor = find_actor(record, is_evaluation=self._evaluation is not None)
+        actor = find_actor(record, is_evaluation=self._policy is not None)
         arrays = list(unexpected_arrays(record, array_names(cfg, assets, record, actor)))
         if len(arrays) > _MOST_ARRAYS:  # those of another robot, or of another object
             arrays = [f"{arrays[0]} {len(arrays) - 1} more arrays do not fit the configuration either."]
@@ -137,9 +137,9 @@ class CriteriaSource:
         statements["timings_ms"] = {**dict.fromkeys(TIMING_FIELDS, RECORDED), **of_search, "write": POSSIBLE}
         entries = [] if problems else skills.entries()
         goal = ExpectedGoal(cfg, assets, record, entries)
-        rules = self._evaluation or {"success_when": "still", "end_at_violation": True}
+        rules = self._policy or PolicyRules(arms_may_move=False)
         statements |= {"skills": RECORDED if problems else entries}
-        statements |= {"goal": goal.statement(goes_on=not rules.get("end_at_violation", True))}
+        statements |= {"goal": goal.statement(goes_on=not rules.end_at_violation)}
         settle = goal.settle()
         if record.success:
             statements["settle"] = settle
@@ -157,7 +157,7 @@ class CriteriaSource:
             tolerance=self._tolerance,
             chain_length=len(cfg.skills),
             max_duration_s=cfg.task.max_duration_s,
-            targets_rest=rules.get("success_when") == "still",
+            targets_rest=not rules.arms_may_move,
             own_conditions=tuple(skills.own_conditions()),
         )
 

@@ -22,7 +22,7 @@ from unlatch.simcore.recording.keys import (
     match_key,
 )
 from unlatch.simcore.recording.observed.object_geometry import movable_joints
-from unlatch.workflows.checks.actor import Actor, has_labels, may_push
+from unlatch.workflows.episode.actor import Actor
 from unlatch.workflows.episode.assets import recorded_regions
 
 _SENSOR_POSE = ("position", "quat_xyzw")
@@ -72,6 +72,6 @@ def array_names(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], record: Epis
         SENSORS: [{"sensor": name, "value": value} for name, value in dict.fromkeys(values)],
         SEVERAL_ARMS: arms if len(arms) > 1 else [],
         HOLDS: all_joints,
-        PUSHES: all_joints if may_push(cfg, actor) else [],
-        LABELS: arms if has_labels(cfg, actor) else [],
+        PUSHES: all_joints if actor.may_push(cfg) else [],
+        LABELS: arms if actor.records_labels(cfg) else [],
     }

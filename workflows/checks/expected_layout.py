@@ -1,4 +1,4 @@
-"""What a record must state of its layout: the draws of the episode's stream `layout`, made again."""
+"""Draws the layout that a record must have again, from the episode's stream `layout`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the entries of a record's `skills` must state, derived from the chain of the configuration and the objects."""
+"""Derives the entries that `skills` of a record must have, from the chain of the configuration and the objects."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from unlatch.skills.contract.config import SkillCfg, stages_of
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.gripping import grip_force, load_of
 from unlatch.tasks.language import phrasing_draws, step_language
-from unlatch.workflows.checks.actor import Actor, may_push
-from unlatch.workflows.checks.arm_frames import base_of
-from unlatch.workflows.checks.expected_conditions import describe_conditions
+from unlatch.workflows.checks.expected_goal import as_recorded
 from unlatch.workflows.checks.randomized_values import POSES, randomizes
+from unlatch.workflows.episode.actor import Actor
 from unlatch.workflows.episode.assets import language_step, part_acted_on_by
+from unlatch.workflows.episode.planner_models import base_of
 
 _OF_FIRST_ATTEMPT = ("arm", "success_mode", "success_threshold", "s0")
 """Keys in which every attempt at a skill equals the first one."""
@@ -73,7 +73,7 @@ class ExpectedSkills:
         self._is_searched = bool(cfg.skills) and isinstance(cfg.skills[0], ArtPreplanCfg)
         self._places = [entry.get("entry", index) for index, entry in enumerate(record.skills)]
         self._actor = actor
-        self._repeats = cfg.replan > 0 or may_push(cfg, actor) or len(set(self._places)) < len(self._places)
+        self._repeats = cfg.replan > 0 or actor.may_push(cfg) or len(set(self._places)) < len(self._places)
         self._draws = phrasing_draws(seed, 1 + len(self._places))[1:]
         parts = {(entry.objects[0], part_acted_on_by(cfg, assets, n)) for n, entry in enumerate(cfg.skills)}
         self._load_n = max((load_of(assets[name], part) for name, part in parts), default=0.0)
@@ -145,7 +145,7 @@ class ExpectedSkills:
         link = kind.declare_link(chosen, asset.articulation)
         press_n = kind.declare_press(chosen, asset, part, arm.gripper)
         step = language_step(cfg, self._assets, place)
-        conditions = describe_conditions(kind.declare_conditions(chosen, self._assets), self._assets, self._record)
+        conditions = [item.describe(self._assets) for item in kind.declare_conditions(chosen, self._assets)]
         return {
             **undetermined(SKILL_FIELDS),
             "name": entry.name,
@@ -154,7 +154,7 @@ class ExpectedSkills:
             "part": None if part is None else part.name,
             "link": ABSENT if link is None else link,
             "language": step_language(entry.language, *step[:3], self._draws[index], target=step.target),
-            "conditions": conditions or ABSENT,
+            "conditions": as_recorded(conditions, self._record) or ABSENT,
             "joint": None if part is None else part.joint,
             "s_closed": None if part is None else part.openness.closed,
             "s_open": None if part is None else part.openness.open,

@@ -1,4 +1,4 @@
-"""Which values of a scene the rules of a configuration change, so that the layout does not decide them."""
+"""Finds the values of a scene that rules of a configuration change, so that the layout does not decide them."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ from unlatch.simcore.recording.criteria import POSSIBLE, RECORDED, Criteria
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.episode_json.fields import SKILL_FIELDS
+from unlatch.workflows.episode.criteria import PolicyRules
 from unlatch.workflows.episode.episode import Episode
-from unlatch.workflows.episode.judge import PolicyRules
 from unlatch.workflows.runs.executors.catalog import EXECUTORS
 from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
 from unlatch.workflows.runs.recorded_config import config_of

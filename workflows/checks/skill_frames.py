@@ -12,7 +12,7 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.recording.codes import PART_MOVED
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.contract.command import Phase
-from unlatch.workflows.checks.actor import TAKEOVER, Actor, takeover_frame
+from unlatch.workflows.episode.actor import TAKEOVER, Actor, takeover_frame
 
 Array = np.ndarray
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.box import SIMPLE
 from rich.table import Table
@@ -13,13 +12,11 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, print_note, relative_path, result_console
 from unlatch.workflows.cli.debugger import open_debugger
 from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
-from unlatch.workflows.runs.jobs.recording_job import RecordingJob
 from unlatch.workflows.runs.progress import Interruption
 from unlatch.workflows.runs.retries.traceback_frames import frames_to_show
-from unlatch.workflows.runs.run import PICTURE, RunResult, has_picture, run_episodes
+from unlatch.workflows.runs.run import PICTURE, RunDisplay, RunRequest, RunResult, has_picture, run_episodes
 from unlatch.workflows.runs.run_times.pace import is_telling, pace_of
 from unlatch.workflows.runs.run_times.run_clock import RunTime, read_run_times
-from unlatch.workflows.runs.schema import RunCfg
 from unlatch.workflows.runs.statistics import RunStatistics
 from unlatch.workflows.viewing.report.reproduction import plan_command
 
@@ -29,41 +26,19 @@ _WITHOUT_PLAN = ("plan_infeasible", "path_infeasible", "motion_blocked")
 """Failure codes of planning."""
 
 
-def run_and_report(
-    cfg: RunCfg,
-    make_job: Callable[[DataSet], RecordingJob],
-    *,
-    prefix: str = "",
-    identity: dict[str, Any] | None = None,
-    command: Sequence[str] = (),
-    debug: bool = False,
-    pdb: bool = False,
-) -> int:
+def run_and_report(request: RunRequest, *, debug: bool = False, pdb: bool = False) -> int:
     """Makes the missing episodes of a run with a live display and prints a summary.
 
     Args:
-        cfg: The run.
-        make_job: See `run_episodes`.
-        prefix: Beginning of the default folder's name.
-        identity: Further keys of the header.
-        command: The `unlatch` command that makes the run; empty if it is not known.
+        request: The run.
         debug: Whether the whole traceback of an `error` is printed.
-        pdb: Whether the debugger is opened where an episode raises an exception; `cfg` must be a serial run.
+        pdb: Whether the debugger is opened where an episode raises an exception; the run must be serial.
 
     Returns:
         The exit code: 0; 1 if an attempt ended as `error`, or the run was given up; or 130 after Ctrl-C.
     """
-    result = run_episodes(
-        cfg,
-        make_job,
-        prefix=prefix,
-        identity=identity,
-        progress=not pdb,
-        interruption=None if pdb else Interruption(),
-        notify=print_note,
-        command=command,
-        on_bug=open_debugger if pdb else None,
-    )
+    stopped_by, on_bug = (None, open_debugger) if pdb else (Interruption(), None)
+    result = run_episodes(request, RunDisplay(not pdb, stopped_by, print_note, on_bug))
     statistics = print_summary(result, debug=debug)
     stop, folder = result.stop, result.data_set.path
     if result.interrupted:
@@ -80,7 +55,7 @@ def run_and_report(
             f"unlatch: {n_errors} ended as `error`; the same command makes them again once the code has changed, and "
             "with retry=error at once; --debug prints whole tracebacks, --pdb opens a debugger"
         )
-    if has_picture(cfg):
+    if has_picture(request.cfg):
         print_line(f"picture: {relative_path(folder / PICTURE)}")
     print_line(f"data set: {relative_path(folder)}")
     return FAILED if stop.is_hopeless else exit_code(statistics)

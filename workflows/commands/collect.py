@@ -20,7 +20,7 @@ from unlatch.workflows.cli.run_report import run_and_report
 from unlatch.workflows.commands.render import render_and_report
 from unlatch.workflows.images.render_config import RenderCfg
 from unlatch.workflows.runs.jobs.collect_job import CollectJob
-from unlatch.workflows.runs.run import output_folder
+from unlatch.workflows.runs.run import RunRequest, output_folder
 from unlatch.workflows.runs.schema import CollectCfg
 
 
@@ -47,7 +47,8 @@ def collect_and_report(
     """Makes the missing episodes of a run, prints a summary, renders successes if asked for; see `run_and_report`."""
     if cfg.render:
         _check_images(cfg, config_dirs)
-    code = run_and_report(cfg, lambda data_set: CollectJob(cfg, data_set), command=words, debug=debug, pdb=pdb)
+    request = RunRequest(cfg, lambda data_set: CollectJob(cfg, data_set), command=words)
+    code = run_and_report(request, debug=debug, pdb=pdb)
     if not cfg.render or code == INTERRUPTED:
         return code
     return max(code, _render_successes(cfg, config_dirs))  # also where some episodes ended as `error`

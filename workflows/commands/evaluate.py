@@ -10,6 +10,7 @@ from unlatch.workflows.cli.console import print_line
 from unlatch.workflows.cli.multirun import run_jobs
 from unlatch.workflows.cli.run_report import run_and_report
 from unlatch.workflows.runs.evaluate import PREFIX, EvaluateJob, identity_of, serve_policy
+from unlatch.workflows.runs.run import RunRequest
 from unlatch.workflows.runs.schema import EvaluateCfg
 
 
@@ -22,9 +23,8 @@ def main(arguments: list[str], debug: bool) -> int:
     def run(cfg: EvaluateCfg) -> int:
         with serve_policy(cfg) as served:
             job = partial(EvaluateJob, cfg, policy=None if served is None else served.address)
-            code = run_and_report(
-                cfg, job, prefix=PREFIX, identity=identity_of(cfg), command=words, debug=debug, pdb=line.pdb
-            )
+            request = RunRequest(cfg, job, prefix=PREFIX, identity=identity_of(cfg), command=words)
+            code = run_and_report(request, debug=debug, pdb=line.pdb)
         if served is not None and served.statistics is not None and served.statistics.batches:
             print_line(f"policy: {served.statistics}")
         return code

@@ -40,8 +40,6 @@ class Attempt:
     def run(self) -> None:
         """Runs the whole episode: every stage of the chain, then settling."""
         episode = self.episode
-        disturb = episode.cfg.disturb
-        episode.has_labels, episode.has_pushes = disturb.moves_targets, disturb.nudge_probability > 0.0
         episode.begin()
         failure = episode.failure
         for sequences in stages_of(episode.cfg.skills):

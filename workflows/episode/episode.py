@@ -37,6 +37,7 @@ from unlatch.skills.contract.failure import Failure, earliest
 from unlatch.skills.contract.skill import Skill
 from unlatch.tasks.language import phrasing_draws, task_language
 from unlatch.tasks.layout import Layout, sample_layout
+from unlatch.workflows.episode.actor import Actor
 from unlatch.workflows.episode.assets import (
     advise_any_side,
     describe_instances,
@@ -48,10 +49,11 @@ from unlatch.workflows.episode.assets import (
     recorded_regions,
     with_derived_task,
 )
-from unlatch.workflows.episode.chain_planner import ChainPlanner
+from unlatch.workflows.episode.chain_planner import ChainPlanner, PlannedSkill
+from unlatch.workflows.episode.criteria import PolicyRules
 from unlatch.workflows.episode.frame_loop import FrameLoop
-from unlatch.workflows.episode.judge import Judge, PolicyRules
-from unlatch.workflows.episode.layout_search import LayoutSearch, OnPlanned
+from unlatch.workflows.episode.judge import Judge
+from unlatch.workflows.episode.layout_search import LayoutSearch
 from unlatch.workflows.episode.randomization.episode_randomization import (
     EpisodeRandomization,
     VisualDraw,
@@ -64,6 +66,29 @@ from unlatch.workflows.episode.scene_building import build_scene
 from unlatch.workflows.episode.skill_run import SkillRun
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class EpisodeOptions:
+    """Options of one episode beside its configuration and its number."""
+
+    actor: Actor = Actor.planner
+    """What moves the arms."""
+    policy: PolicyRules | None = None
+    """How it is judged if a policy moves the arms; None: as a demonstration."""
+    run_seed: int | None = None
+    """Seed of the run in place of the configuration's."""
+    visual_draw: VisualDraw | None = None
+    """Visuals that replace those of the configuration or the record."""
+    scenery_seed: int | None = None
+    """Seed of the room in images; None: that of the episode."""
+    on_bug: Callable[[Exception], None] | None = None
+    """Called with an unexpected exception before it becomes the failure of the episode, such as by a debugger."""
+    on_state: Callable[[Episode], None] | None = None
+    """Called after each recorded state, such as by a page that shows it; it must not change the episode."""
+    on_planned: Callable[[Episode, int, Sequence[int], Sequence[PlannedSkill]], None] | None = None
+    """Called after each planning of a search for a layout, such as by a page that shows the plans: with the number of
+    the layout, the indices of the skills in the chain, and these skills, planned or refused."""
 
 
 @dataclass
@@ -102,9 +127,7 @@ class Episode:
         number: int,
         world: World,
         checker: BulletCollisionChecker,
-        *,
-        run_seed: int | None = None,
-        policy: PolicyRules | None = None,
+        options: EpisodeOptions = EpisodeOptions(),
     ) -> None:
         """Makes an episode; nothing is built yet.
 
@@ -113,38 +136,23 @@ class Episode:
             number: Its number, from 0.
             world: An open world, which is emptied.
             checker: An open collision checker.
-            run_seed: Seed of the run in place of the configuration's.
-            policy: How it is judged if a policy moves the arms; None: it is a demonstration.
+            options: Who moves the arms, how it is judged, and what it calls on its way.
         """
         self.cfg = cfg
         self.number = number
-        self.seed = episode_seed(cfg.seed if run_seed is None else run_seed, number)
+        self.options = options
+        self.seed = episode_seed(cfg.seed if options.run_seed is None else options.run_seed, number)
         self.failure: Failure | None = None
         """Why the episode failed, as far as it is known."""
         self.timings_ms = {"reset": 0.0, "plan": 0.0, "execute": 0.0}
         self.settle: dict[str, Any] | None = None
         """The settling period, as an entry of the record."""
         self.randomization: EpisodeRandomization | None = None
-        """What varies beyond the layout; None where nothing does, or before the reset."""
-        self.visual_draw: VisualDraw | None = None
-        """Visuals that replace those of the configuration or the record; the reset applies them."""
+        """Variations beyond the layout; None without any, or before the reset."""
         self.events: list[dict[str, Any]] = []
         """Events of the record, in order of time."""
-        self.has_labels = False
-        """Whether the record has the planner's own targets beside the executed ones; set before `begin`."""
-        self.has_pushes = False
-        """Whether parts may be pushed from outside; set before `begin`."""
-        self.scenery_seed = self.seed
-        """Seed of the room in images; set before the reset."""
-        self.on_bug: Callable[[Exception], None] | None = None
-        """Called with an unexpected exception before it becomes the failure of the episode, such as by a debugger."""
-        self.on_state: Callable[[Episode], None] | None = None
-        """Called after each recorded state, such as by a page that shows it; it must not change the episode."""
-        self.on_planned: OnPlanned | None = None
-        """Called after each planning of a search for a layout, such as by a page that shows the plans."""
         self._world = world
         self._checker = checker
-        self._policy = policy
         self._streams = EpisodeStreams(self.seed)
         self._bug: Failure | None = None
         self._is_reset = False
@@ -233,18 +241,24 @@ class Episode:
             seed=self.seed,
             object_views=any(skill.scene_force_threshold_n is not None for skill in cfg.skills),
         )
-        room = Room(self.scene, cfg.scenery, self.scenery_seed)
+        options = self.options
+        room = Room(self.scene, cfg.scenery, self.seed if options.scenery_seed is None else options.scenery_seed)
         self.randomization = make_randomization(
-            self.scene, cfg.randomization, self.seed, visual_draw=self.visual_draw, room=room
+            self.scene, cfg.randomization, self.seed, visual_draw=options.visual_draw, room=room
         )
         room.show()
         if self.randomization is not None:
             self._layout = replace(layout, q_home=self.randomization.homes(layout.q_home))
         unrest = self.scene.let_rest(self._layout)
-        self.judge = Judge(cfg, self.scene, acted_on, policy=self._policy)
-        self.frames = FrameLoop(self.scene, self.judge, self.randomization)
-        self.frames.has_labels, self.frames.has_pushes = self.has_labels, self.has_pushes
-        self.frames.on_state = None if self.on_state is None else partial(self.on_state, self)
+        self.judge = Judge(cfg, self.scene, acted_on, policy=options.policy)
+        self.frames = FrameLoop(
+            self.scene,
+            self.judge,
+            self.randomization,
+            records_labels=options.actor.records_labels(cfg),
+            records_pushes=self.may_push,
+            on_state=None if options.on_state is None else partial(options.on_state, self),
+        )
         self.planner.scene, self.planner.layout = self.scene, self._layout
         problem = self.planner.find_problem()
         if problem is None and unrest is not None:
@@ -320,9 +334,14 @@ class Episode:
 
         It has a `share` of the work of a search.
         """
-        draw = partial(self._draw_layout, rng)
+        on_planned = self.options.on_planned
         search = LayoutSearch(
-            self.planner, entry, draw=draw, build=self._build_at_rest, on_planned=self.on_planned, work_share=share
+            self.planner,
+            entry,
+            draw=partial(self._draw_layout, rng),
+            build=self._build_at_rest,
+            on_planned=None if on_planned is None else partial(on_planned, self),
+            work_share=share,
         )
         self.planner.layout_search = search.report
         return _SideSearch(sides, self.cfg, self._assets, self.planner, search)
@@ -330,6 +349,11 @@ class Episode:
     def _take_search(self, item: _SideSearch) -> None:
         """Takes the objects of an earlier search again."""
         self.cfg, self._assets, self.planner, self._layout = item.cfg, item.assets, item.planner, item.last_layout
+
+    @property
+    def may_push(self) -> bool:
+        """Whether parts may be pushed from outside."""
+        return self.options.actor.may_push(self.cfg)
 
     @property
     def _initial_frames(self) -> int:
@@ -388,8 +412,8 @@ class Episode:
 
     def fail_with_bug(self, exc: Exception) -> None:
         """Makes an unexpected exception the failure of the episode, whatever the judge decides."""
-        if self.on_bug is not None:
-            self.on_bug(exc)
+        if self.options.on_bug is not None:
+            self.options.on_bug(exc)
         if self._is_reset:
             self.frames.record_open_frame()
         self.failure = self._bug = Failure(
@@ -410,7 +434,7 @@ class Episode:
         runs = self.judge.runs if self._is_reset else []
         last_frame = self.frames.frame if self._is_reset else -1
         draws = phrasing_draws(self.seed, 1 + len(runs))[1:]
-        repeats = self.cfg.replan > 0 or self.has_pushes or any(run.attempt for run in runs)
+        repeats = self.cfg.replan > 0 or self.may_push or any(run.attempt for run in runs)
         return EpisodeRecord(
             number=self.number,
             seed=self.seed,

@@ -62,7 +62,26 @@ def _arm_values(prefix: str, index: int, status: ArmStatus) -> dict[str, Any]:
 class FrameLoop:
     """Drives one scene frame by frame. The calls of one frame: `advance` or `advance_action`, then `record_state`."""
 
-    def __init__(self, scene: EpisodeScene, judge: Judge, randomization: EpisodeRandomization | None) -> None:
+    def __init__(
+        self,
+        scene: EpisodeScene,
+        judge: Judge,
+        randomization: EpisodeRandomization | None,
+        *,
+        records_labels: bool = False,
+        records_pushes: bool = False,
+        on_state: Callable[[], None] | None = None,
+    ) -> None:
+        """Makes the loop of an episode that has no frame yet.
+
+        Args:
+            scene: The scene.
+            judge: Judges each frame.
+            randomization: Changes the scene before each control step; None: nothing does.
+            records_labels: Whether the record has the planner's own targets beside the executed ones.
+            records_pushes: Whether the record has efforts on joints from outside.
+            on_state: Called after each recorded state.
+        """
         self.recorder = EpisodeRecorder()
         self.state: dict[str, Any] = {}
         """The state that was recorded last, by record key."""
@@ -73,16 +92,11 @@ class FrameLoop:
         """Whether a frame is simulated and judged but not recorded yet."""
         self._statuses: Mapping[str, ArmStatus] = {}
         """What the arms did in the last recorded frame."""
-        self.has_labels = False
-        """Whether the record has the planner's own targets beside the executed ones; set before the first frame."""
         self.labels_are_valid = True
         """Whether the labels are the planner's; False while a policy acts, except where `labels` are set."""
         self.labels: Mapping[str, ArmAction] = {}
         """What the planner would do in the next frame, by arm, while a policy acts."""
-        self.has_pushes = False
-        """Whether parts may be pushed from outside; set before the first frame."""
-        self.on_state: Callable[[], None] | None = None
-        """Called after each recorded state."""
+        self._records_labels, self._records_pushes, self._on_state = records_labels, records_pushes, on_state
         self._interval: dict[str, Any] = {}
 
     @property
@@ -118,21 +132,21 @@ class FrameLoop:
             arms: Actions by arm.
             skills: The skills that run.
             labels: The planner's own targets of arms whose executed targets may differ from them.
-            pushes: Efforts from outside by object and joint [N m or N]; recorded only with `has_pushes`.
+            pushes: Efforts from outside by object and joint [N m or N]; recorded only with `records_pushes`.
         """
         idle = self.idle_actions() if len(arms) < len(self._scene.robot.arms) else {}
         held: dict[str, frozenset[str]] = {}
         for skill in skills:
             for name, joints in skill.held_joints().items():
                 held[name] = held.get(name, frozenset()) | joints
-        push = self._scene.push_efforts(pushes) if self.has_pushes else {}
+        push = self._scene.push_efforts(pushes) if self._records_pushes else {}
         self.advance_action(Action({**idle, **arms}, hold=self._scene.hold_flags(held), push=push), labels=labels)
 
     def advance_action(self, action: Action, *, labels: Mapping[str, ArmAction] = MappingProxyType({})) -> None:
         """Simulates and judges one record frame of a complete action, hold events included; see `advance`."""
         scene = self._scene
         values = scene.action_values(action)
-        if self.has_labels:
+        if self._records_labels:
             values.update(scene.label_values({**action.arms, **self.labels, **labels}, valid=self.labels_are_valid))
         self.recorder.add_action(values)
         scene.apply(action)
@@ -153,8 +167,8 @@ class FrameLoop:
         state.update(status_values(self._judge, statuses, list(scene.robot.arms)))
         self.recorder.add_frame(state, self._interval if self.recorder.n_states else None)
         self.state = state
-        if self.on_state is not None:
-            self.on_state()
+        if self._on_state is not None:
+            self._on_state()
 
     def record_open_frame(self) -> None:
         """Records the state of a frame that is simulated and judged but not recorded: an exception came in between."""

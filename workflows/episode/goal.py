@@ -13,14 +13,11 @@ import numpy as np
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.carrying.conditions import ObjectPoses
 from unlatch.objects.scene_object import SceneObject
-from unlatch.simcore.recording.success_rules import MAX_SETTLE_CHANGE_M, MAX_SETTLE_CHANGE_RAD, MAX_SETTLE_SHARE
 from unlatch.skills.contract.failure import Failure
-from unlatch.tasks.task import TaskCfg
+from unlatch.workflows.episode.criteria import goal_conditions, settle_limit, settle_limits
 
 Joint = tuple[str, int]
 """(object, index of the joint in its arrays)."""
-ROOT = "root"
-"""In place of the index of a joint in keys of `max_changes`: the position of a free object."""
 
 
 class GoalJudge:
@@ -36,15 +33,16 @@ class GoalJudge:
 
         `read_poses` returns where free objects and regions are now.
         """
-        self.conditions = goal_conditions(cfg.task, objects)
+        self._assets = {name: item.asset for name, item in objects.items()}
+        self.conditions = goal_conditions(cfg.task, self._assets)
         """The conditions, as the record has them."""
         self._hz = cfg.world.record_hz
         self._read_poses = read_poses
         self._objects = objects
-        self._acted_on: set[Joint] = {
-            (item["object"], item["joint_index"]) for item in self.conditions if "joint_index" in item
-        }
-        self._carried: set[str] = {item["object"] for item in self.conditions if "joint_index" not in item}
+        self._limits: dict[tuple[str, int | None], float] = {}
+        """How far what was acted on may move while the scene settles; see `settle_limits`."""
+        for item in self.conditions:
+            self._must_rest(item["object"], item.get("joint_index"))
         self._positions: list[dict[Joint, float]] = [self._read_positions()]
         self._poses: list[ObjectPoses] = [read_poses()]
 
@@ -70,20 +68,19 @@ class GoalJudge:
 
     def carry(self, name: str) -> None:
         """Adds a free object that must stay where it is while the scene settles."""
-        self._carried.add(name)
+        self._must_rest(name, None)
 
     def act_on(self, joint: Joint, s: float) -> None:
         """Adds a joint at position s [rad or m] that must stay where it is while the scene settles."""
-        self._acted_on.add(joint)
+        self._must_rest(*joint)
         self._positions[-1][joint] = s
 
-    def max_changes(self) -> dict[str, float]:
-        """Returns how far each joint or free object that was acted on may move while the scene settles [rad or m].
+    def _must_rest(self, name: str, joint_index: int | None) -> None:
+        self._limits[name, joint_index] = settle_limit(self._assets[name], joint_index)
 
-        The keys are `<object>.<index of the joint>`, and `<object>.root` for free objects.
-        """
-        joints = {f"{name}.{index}": self._max_change((name, index)) for name, index in sorted(self._acted_on)}
-        return {**joints, **{f"{name}.{ROOT}": MAX_SETTLE_CHANGE_M for name in sorted(self._carried)}}
+    def max_changes(self) -> dict[str, float]:
+        """Returns how far each joint or free object that was acted on may move while the scene settles [rad or m]."""
+        return settle_limits(self._assets, self._limits)
 
     def settle_entry(self, frame_start: int, frame_end: int) -> dict[str, Any]:
         """Returns the settling period between two frames, as the record's `settle` holds it."""
@@ -101,44 +98,32 @@ class GoalJudge:
             self._broken_condition("not_reached", frame_start),
             self._broken_condition("unsettled", len(self._positions) - 1),
         ]
-        moved = [self._moved_joint(joint, frame_start) for joint in sorted(self._acted_on)]
-        moved += [self._moved_object(name, frame_start) for name in sorted(self._carried)]
+        things = sorted(self._limits, key=lambda thing: (thing[1] is None, thing))  # joints first
+        moved = [self._moved(name, joint_index, frame_start) for name, joint_index in things]
         return [failure for failure in (*found, *moved) if failure is not None]
 
-    def _moved_joint(self, joint: Joint, frame_start: int) -> Failure | None:
-        s = np.array([positions[joint] for positions in self._positions[frame_start:]])
-        change, allowed = np.abs(s - s[0]), self._max_change(joint)
+    def _moved(self, name: str, joint_index: int | None, frame_start: int) -> Failure | None:
+        """Returns that a joint, or with None a free object, moved too far since a frame; None if it stayed."""
+        allowed = self._limits[name, joint_index]
+        if joint_index is None:
+            p = np.array([poses.objects[name].p for poses in self._poses[frame_start:]])
+            change = np.linalg.norm(p - p[0], axis=1)
+            joint, what = {}, f"'{name}' moved by {1e3 * change.max():.1f} mm"
+            limit = f"{1e3 * allowed:g} mm"
+        else:
+            s = np.array([positions[name, joint_index] for positions in self._positions[frame_start:]])
+            change = np.abs(s - s[0])
+            joint = {"joint": self._objects[name].joint_names[joint_index]}
+            what, limit = f"'{joint['joint']}' of '{name}' moved by {change.max():.4f}", f"{allowed:g}"
         above = np.flatnonzero(change > allowed)
         if not above.size:
             return None
-        name = self._objects[joint[0]].joint_names[joint[1]]
         return Failure(
             "unsettled",
-            f"'{name}' of '{joint[0]}' moved by {change.max():.4f} while it should have stayed (allowed {allowed:g})",
+            f"{what} while it should have stayed (allowed {limit})",
             (frame_start + int(above[0])) / self._hz,
-            {"object": joint[0], "joint": name, "change": float(change.max()), "allowed": allowed},
+            {"object": name, **joint, "change": float(change.max()), "allowed": allowed},
         )
-
-    def _moved_object(self, name: str, frame_start: int) -> Failure | None:
-        positions = np.array([poses.objects[name].p for poses in self._poses[frame_start:]])
-        change = np.linalg.norm(positions - positions[0], axis=1)
-        above = np.flatnonzero(change > MAX_SETTLE_CHANGE_M)
-        if not above.size:
-            return None
-        return Failure(
-            "unsettled",
-            f"'{name}' moved by {1e3 * change.max():.1f} mm while it should have stayed (allowed "
-            f"{1e3 * MAX_SETTLE_CHANGE_M:g} mm)",
-            (frame_start + int(above[0])) / self._hz,
-            {"object": name, "change": float(change.max()), "allowed": MAX_SETTLE_CHANGE_M},
-        )
-
-    def _max_change(self, joint: Joint) -> float:
-        item = self._objects[joint[0]]
-        name = item.joint_names[joint[1]]
-        most = MAX_SETTLE_CHANGE_M if item.body.joint(name).prismatic else MAX_SETTLE_CHANGE_RAD
-        little = [part for part in item.asset.articulation.parts.values() if part.joint == name and part.moves_little]
-        return min([most, *(MAX_SETTLE_SHARE * part.openness.span for part in little)])
 
     def _broken_condition(self, code: str, frame: int) -> Failure | None:
         time_s = frame / self._hz
@@ -153,30 +138,6 @@ class GoalJudge:
             for name, item in self._objects.items()
             for index, s in enumerate(item.body.joint_states()[0])
         }
-
-
-def goal_conditions(task: TaskCfg, objects: Mapping[str, SceneObject]) -> list[dict[str, Any]]:
-    """Returns the conditions of a task's goal as plain values, for the record."""
-    conditions = []
-    assets = {name: item.asset for name, item in objects.items()}
-    for goal in task.goal:
-        if goal.condition is not None:
-            conditions.append(goal.condition.describe(assets))
-            continue
-        item = objects[goal.object]
-        part = item.asset.articulation.part(goal.part or "")
-        conditions.append(
-            {
-                "object": goal.object,
-                "part": goal.part,
-                "joint_index": item.joint_index(part.joint),
-                "kind": goal.kind.value,
-                "value": goal.threshold,
-                "s_closed": part.openness.closed,
-                "s_open": part.openness.open,
-            }
-        )
-    return conditions
 
 
 def object_failure(

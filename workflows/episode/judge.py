@@ -10,8 +10,8 @@ run of its arm begins, or the next stage of the chain.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from itertools import chain, pairwise
 from typing import Any
 
@@ -21,31 +21,15 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.robots.action import Action
 from unlatch.simcore.recording.success_rules import BYSTANDER_VIEW, MAX_JOINT_SPEED, MIN_CONTACT_SHARE, MOVING_STEP
 from unlatch.simcore.sim.contacts import SUSTAINED_S, ContactView, ObjectView
-from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.command import Phase
 from unlatch.skills.contract.config import stages_of
 from unlatch.skills.contract.context import FrameSpeeds
 from unlatch.skills.contract.failure import Failure, earliest
 from unlatch.skills.contract.skill import Skill
-from unlatch.skills.holding import moves_part
+from unlatch.workflows.episode.criteria import PolicyRules, goal_rules, settle_frames
 from unlatch.workflows.episode.goal import GoalJudge, object_failure
 from unlatch.workflows.episode.scene import EpisodeScene
 from unlatch.workflows.episode.skill_run import MovedJoint, SkillRun
-
-
-@dataclass(frozen=True)
-class PolicyRules:
-    """How an episode is judged in which a policy moves the arms."""
-
-    arms_may_move: bool = True
-    """Whether the episode may succeed while the targets of the arms still change."""
-    end_at_violation: bool = True
-    """Whether the first broken rule ends the episode; else it goes on until the goal is reached or the time is over."""
-
-    @classmethod
-    def of(cls, evaluation: Mapping[str, Any]) -> PolicyRules:
-        """Reads the rules from `evaluate` of a data set's header."""
-        return cls(evaluation.get("success_when") != "still", bool(evaluation.get("end_at_violation", True)))
 
 
 class Judge:
@@ -109,7 +93,7 @@ class Judge:
     @property
     def settle_frames(self) -> int:
         """Number of record frames for which the goal must hold and the parts must rest."""
-        return round(self._cfg.task.settle_s * self._cfg.world.record_hz)
+        return settle_frames(self._cfg)
 
     def begin_skill(
         self, skill: Skill, part: str | None, *, chain_index: int, earlier: SkillRun | None = None
@@ -280,12 +264,9 @@ class Judge:
         """Returns the goal of the episode as the record holds it; whether it was reached only where nothing hid it."""
         entry: dict[str, Any] = {"conditions": self.goal.conditions}
         if self._goes_on:
-            allowed = self.goal.max_changes() if self.runs else {}
-            reached = self.goal_frame is not None
-            entry |= {"reached": reached, "reached_frame": self.goal_frame}
-            entry |= {"hold_frames": self.settle_frames, "chain_length": len(self._cfg.skills)}
-            entry["chain_motions"] = sum(moves_part(SKILLS.load(skill.name)) for skill in self._cfg.skills)
-            entry["max_changes"] = allowed
+            entry |= {"reached": self.goal_frame is not None, "reached_frame": self.goal_frame}
+            entry |= goal_rules(self._cfg)
+            entry["max_changes"] = self.goal.max_changes() if self.runs else {}
         return entry
 
     def unmet_conditions(self, run: SkillRun) -> list[Failure]:

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
-from pathlib import Path
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation import KEYPOINT_NAMES, HandleType, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.part_geometry import object_geometry
-from unlatch.robots.description import RobotCfg, base_pose
-from unlatch.robots.model import model_path
+from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.observed.acted_part import ActedPart
 from unlatch.simcore.recording.observed.object_geometry import ObjectGeometry
 from unlatch.simcore.recording.observed.scene import ObservedScene
 from unlatch.simcore.rng import stream
-from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.workflows.episode.assets import load_assets
 from unlatch.workflows.episode.episode import Episode
+from unlatch.workflows.episode.planner_models import base_of
 
 SKILL_KINDS = ("open", "close", "rotate", "hold", "pick", "place", "home")
 """Skills that move an arm, in the order of the column `skill`. A skill of a plugin has no number there."""
@@ -32,7 +28,6 @@ MOTIONLESS = "artpreplan"
 
 def observed_scene(robot: RobotCfg, assets: Callable[[], Mapping[str, ObjectAsset]], *, seed: int) -> ObservedScene:
     """Returns the scene of an episode with a seed: a robot and the objects that `assets` loads when first needed."""
-    path = model_path(robot)
     loaded: dict[str, ObjectAsset] = {}
     geometries: dict[str, ObjectGeometry] = {}
 
@@ -44,7 +39,7 @@ def observed_scene(robot: RobotCfg, assets: Callable[[], Mapping[str, ObjectAsse
         return geometries[name]
 
     return ObservedScene(
-        bases={arm.name: base_pose(robot) @ _read_base(path, arm.base_link) for arm in robot.arms},
+        bases={arm.name: base_of(robot, arm) for arm in robot.arms},
         skills=SKILL_KINDS,
         motionless_skills=(MOTIONLESS,),
         keypoints=KEYPOINT_NAMES,
@@ -90,8 +85,3 @@ def _acted_part(episode: Episode, index: int) -> ActedPart:
         closed=found.openness.closed,
         open=found.openness.open,
     )
-
-
-@lru_cache(maxsize=16)
-def _read_base(urdf: Path, base_link: str) -> Pose:
-    return read_urdf(urdf).link_pose(base_link)

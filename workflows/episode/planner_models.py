@@ -1,4 +1,4 @@
-"""Models of a robot for the planner and for the collision checker."""
+"""Models of a robot: for the planner, for the collision checker, and of its arms without an engine."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from unlatch.robots.description import ArmCfg, RobotCfg
+from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
 from unlatch.robots.model import model_path
 from unlatch.robots.robot import Robot
+from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.collision import RobotModel
+from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.scene import ArmModel
 from unlatch.tasks.layout import Layout
@@ -45,9 +47,8 @@ def robot_model(robot: Robot, arm: ArmCfg, layout: Layout) -> RobotModel:
 
 def arm_model(cfg: RobotCfg, arm: ArmCfg) -> ArmModel:
     """Returns the model of an arm for the planner: the maker's limits less a margin."""
-    kinematics = _read_kinematics(model_path(cfg), arm.base_link, arm.ee_link)
     return ArmModel(
-        kinematics=kinematics,
+        kinematics=kinematics_of(cfg, arm),
         tool_keypoints={name: np.array(xyz) for name, xyz in arm.keypoints.items()},
         q_lower=np.array(arm.lower) + _LIMIT_MARGIN_RAD,
         q_upper=np.array(arm.upper) - _LIMIT_MARGIN_RAD,
@@ -57,6 +58,21 @@ def arm_model(cfg: RobotCfg, arm: ArmCfg) -> ArmModel:
         q_home=np.array(arm.home),
         symmetric_gripper=arm.gripper.symmetric,
     )
+
+
+def base_of(robot: RobotCfg, arm: ArmCfg) -> Pose:
+    """Returns `T_world_base` of an arm of a robot that stands where its configuration says."""
+    return base_pose(robot) @ _read_base(model_path(robot), arm.base_link)
+
+
+def kinematics_of(robot: RobotCfg, arm: ArmCfg) -> Kinematics:
+    """Returns the kinematics from the base of an arm to its ee link."""
+    return _read_kinematics(model_path(robot), arm.base_link, arm.ee_link)
+
+
+@lru_cache(maxsize=16)
+def _read_base(urdf: Path, base_link: str) -> Pose:
+    return read_urdf(urdf).link_pose(base_link)
 
 
 @lru_cache(maxsize=16)

@@ -1,4 +1,4 @@
-"""What an arm does when its skill misses its grasp, loses what it holds or is blocked: it steps back and plans anew."""
+"""An arm that misses its grasp, loses its part or is blocked steps back, and its skill is planned anew."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Recovery:
     @property
     def _watches_parts(self) -> bool:
         """Whether a part that is not where the plan has it makes the plan anew."""
-        return self._episode.cfg.replan > 0 or self._episode.has_pushes
+        return self._episode.cfg.replan > 0 or self._episode.may_push
 
     def check_plan(self, queue: ArmQueue, *, concurrent: Sequence[Skill]) -> None:
         """Plans the skill of an arm anew if its part moved after it was planned and before the hand is there."""

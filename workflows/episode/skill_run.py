@@ -52,7 +52,7 @@ class SkillRun:
     start_poses: ObjectPoses
     """Where free objects were when it began, at its first attempt."""
     conditions: Sequence[Mapping[str, Any]] = ()
-    """What must hold of free objects at its end, as the record has it."""
+    """Conditions on free objects at its end, as the record has them."""
     frame_end: int | None = None
     """State frame at which it ended."""
     broken_off: bool = False
@@ -82,7 +82,7 @@ class SkillRun:
 
     @cached_property
     def rule(self) -> SuccessRule:
-        """What the skill must do to succeed."""
+        """The rule by which the skill succeeds."""
         return self.skill.success_rule
 
     @property

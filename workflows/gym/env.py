@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from copy import deepcopy
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
 from operator import index
@@ -27,9 +28,10 @@ from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.visuals.pictures import take_picture
 from unlatch.simcore.sim.world import World
+from unlatch.workflows.episode.actor import Actor
 from unlatch.workflows.episode.asset_checks import check_assets
-from unlatch.workflows.episode.episode import Episode
-from unlatch.workflows.episode.judge import PolicyRules
+from unlatch.workflows.episode.criteria import PolicyRules
+from unlatch.workflows.episode.episode import Episode, EpisodeOptions
 from unlatch.workflows.episode.observed_scene import acted_parts, observed_scene
 from unlatch.workflows.gym.actions import ActionDecoder
 from unlatch.workflows.gym.bounds import Bounds, column_bounds, observation_bounds
@@ -114,13 +116,14 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         self.cfg: EnvCfg = cfg
         self.render_mode = render_mode
         self.metadata = {**self.metadata, "render_fps": cfg.world.record_hz}
-        self.has_labels = False
-        """Whether records of later episodes have labels beside the actions."""
-        self.on_bug: Callable[[Exception], None] | None = None
-        """That of later episodes, see `Episode.on_bug`."""
-        self.on_state: Callable[[Episode], None] | None = None
-        """That of later episodes, see `Episode.on_state`."""
-        self._run_seed = cfg.seed
+        self.options = EpisodeOptions(
+            actor=Actor.policy,
+            policy=PolicyRules(
+                arms_may_move=cfg.success_when is SuccessWhen.held, end_at_violation=cfg.end_at_violation
+            ),
+            run_seed=cfg.seed,
+        )
+        """Those of later episodes."""
         self._next_episode = 0
         self._decoder = ActionDecoder(cfg.action, cfg.robot)
         self._columns = ObservationColumns(cfg.observation.as_export(), {"robot": plain(cfg.robot)})
@@ -154,13 +157,14 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
 
         The copy is an environment of its own, in which the next `reset` begins the same episode; call it before `step`.
         """
-        kept = ("spec", "action_space", "has_labels", "_np_random", "_np_random_seed", "_run_seed", "_next_episode")
+        kept = ("spec", "action_space", "_np_random", "_np_random_seed", "_next_episode")
         state = {name: deepcopy(value) for name, value in vars(self).items() if name in kept}
+        state["options"] = replace(self.options, on_bug=None, on_state=None)
         return partial(type(self), cfg=self.cfg, render_mode=self.render_mode), (), state
 
     def _read_first_state(self) -> Mapping[str, Array]:
         """Returns a state, for the keys and shapes of an observation."""
-        self._episode = Episode(self.cfg, 0, self._world, self._checker)
+        self._episode = Episode(self.cfg, 0, self._world, self._checker, self.options)
         self._episode.reset()
         self._episode.frames.record_state()
         self._images = ObservedImages(self.episode.scene, self.cfg.observation)
@@ -271,21 +275,11 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         number = _read_episode(options)
         if seed is not None:
             seed = _read_whole_number("seed", seed)
-            self._run_seed, self._next_episode = seed, 0
+            self.options, self._next_episode = replace(self.options, run_seed=seed), 0
         super().reset(seed=seed)
         number = self._next_episode if number is None else number
         self._next_episode = number + 1
-        self._episode = episode = Episode(
-            self.cfg,
-            number,
-            self._world,
-            self._checker,
-            run_seed=self._run_seed,
-            policy=PolicyRules(
-                arms_may_move=self.cfg.success_when is SuccessWhen.held, end_at_violation=self.cfg.end_at_violation
-            ),
-        )
-        episode.has_labels, episode.on_bug, episode.on_state = self.has_labels, self.on_bug, self.on_state
+        self._episode = episode = Episode(self.cfg, number, self._world, self._checker, self.options)
         episode.begin()
         self._images = ObservedImages(episode.scene, self.cfg.observation)
         if episode.failure is None:

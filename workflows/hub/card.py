@@ -11,9 +11,9 @@ import yaml
 
 from unlatch.objects.config import ObjectSource
 from unlatch.simcore.errors import count_noun
-from unlatch.simcore.recording.export.lerobot import meta_files
 from unlatch.simcore.recording.export.lerobot.episode_rows import SOURCE
 from unlatch.simcore.recording.export.lerobot.exporter import describe_set
+from unlatch.simcore.recording.export.lerobot.meta_files import CARD_FILE, CONVENTIONS_FILE, read_json, write_json
 from unlatch.simcore.recording.export.lerobot.reader import LeRobotSet
 from unlatch.simcore.recording.export.source import ExportSource
 from unlatch.workflows.hub.config import HubCfg
@@ -89,9 +89,9 @@ def write_card(folder: Path, cfg: HubCfg, source: ExportSource) -> None:
         RecordingError: The set is damaged, or cannot be written.
     """
     exported = LeRobotSet.open(folder)
-    ours = meta_files.read_json(folder / meta_files.CONVENTIONS)
+    ours = read_json(folder / CONVENTIONS_FILE)
     ours[_ORIGINS] = {**ours.get(_ORIGINS, {}), source.identity: _describe_origin(source)}
-    meta_files.write_json(folder / meta_files.CONVENTIONS, ours)
+    write_json(folder / CONVENTIONS_FILE, ours)
     origins: dict[str, Any] = ours[_ORIGINS]
     counts = Counter(str(row.get(SOURCE)) for row in exported.episodes)
     license = cfg.license or ("apache-2.0" if _are_generated(origins, counts) else "unknown")
@@ -122,7 +122,7 @@ def write_card(folder: Path, cfg: HubCfg, source: ExportSource) -> None:
         commands=_list_commands(origins, counts),
         description=describe_set(exported.info, ours),
     )
-    (folder / meta_files.CARD).write_text(card, encoding="utf-8")
+    (folder / CARD_FILE).write_text(card, encoding="utf-8")
 
 
 def _describe_origin(source: ExportSource) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from unlatch.simcore.errors import ConfigError, HubError, SimCoreError
-from unlatch.simcore.recording.export.lerobot import meta_files
+from unlatch.simcore.recording.export.lerobot.meta_files import CONVENTIONS_FILE, INFO_FILE, read_json
 from unlatch.simcore.recording.export.source import ExportSource
 from unlatch.workflows.hub.card import write_card, write_clip_of
 from unlatch.workflows.hub.config import HubCfg
@@ -30,7 +30,7 @@ def prepare_push(cfg: HubCfg, format: str) -> HubConnection:
             key="push",
         )
     connection = HubConnection()
-    connection.check(str(cfg.push), private=cfg.private, own_file=meta_files.CONVENTIONS)
+    connection.check(str(cfg.push), private=cfg.private, own_file=CONVENTIONS_FILE)
     return connection
 
 
@@ -44,7 +44,7 @@ def push_export(connection: HubConnection, cfg: HubCfg, source: ExportSource, fo
         if cfg.clip:
             write_clip_of(folder, source)
         write_card(folder, cfg, source)
-        version = str(meta_files.read_json(folder / meta_files.INFO)["codebase_version"])
+        version = str(read_json(folder / INFO_FILE)["codebase_version"])
         return connection.upload(folder, str(cfg.push), private=cfg.private, version=version)
     except SimCoreError as exc:
         raise HubError(

@@ -9,7 +9,7 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.runs.jobs.collect_job import CollectJob
 from unlatch.workflows.runs.loading import config_as
 from unlatch.workflows.runs.progress import OnProgress
-from unlatch.workflows.runs.run import run_episodes
+from unlatch.workflows.runs.run import RunDisplay, RunRequest, run_episodes
 from unlatch.workflows.runs.schema import CollectCfg
 
 
@@ -49,4 +49,5 @@ def collect(
         19
     """
     run = config_as(CollectCfg, cfg, episodes=episodes, out=None if out is None else str(out), workers=workers)
-    return run_episodes(run, lambda data_set: CollectJob(run, data_set), progress=progress).data_set
+    request = RunRequest(run, lambda data_set: CollectJob(run, data_set))
+    return run_episodes(request, RunDisplay(progress)).data_set

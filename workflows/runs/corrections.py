@@ -8,14 +8,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from unlatch.simcore.errors import AssetError, ConfigError, SimCoreError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.rng import stream
+from unlatch.workflows.episode.actor import TAKEOVER, Actor
 from unlatch.workflows.episode.attempt import Attempt
-from unlatch.workflows.episode.episode import Episode
+from unlatch.workflows.episode.episode import EpisodeOptions
 from unlatch.workflows.gym.config import SuccessWhen
 from unlatch.workflows.policies.catalog import load_policy
 from unlatch.workflows.policies.labels import PlannerLabels
@@ -30,15 +32,10 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def open_corrections(
-    cfg: CollectCfg,
-    *,
-    on_bug: Callable[[Exception], None] | None = None,
-    on_state: Callable[[Episode], None] | None = None,
-) -> Iterator[Callable[[int], EpisodeRecord]]:
+def open_corrections(cfg: CollectCfg, options: EpisodeOptions) -> Iterator[Callable[[int], EpisodeRecord]]:
     """Opens an environment and the policy of a run; yields the function that makes an episode by its number.
 
-    `on_bug` and `on_state` are those of the episodes, see `Episode`.
+    The episodes call `on_bug` and `on_state` of the options.
 
     Raises:
         ConfigError: The policy cannot be made.
@@ -49,7 +46,7 @@ def open_corrections(
         raise ConfigError("policy is missing. Expected the policy that acts before the planner.", key="policy")
     env_cfg = config_as(EnvCfg, cfg, success_when=SuccessWhen.still)
     with closing(UnlatchEnv(cfg=env_cfg)) as env:
-        env.has_labels, env.on_bug, env.on_state = True, on_bug, on_state
+        env.options = replace(env.options, actor=Actor.both, on_bug=options.on_bug, on_state=options.on_state)
         with closing(load_policy(cfg.policy, env, timeout_s=cfg.policy_timeout_s)) as policy:
             rule = TakeoverRule.parse(cfg.takeover)
             yield partial(run_correction, env, policy, rule, cfg.policy, label_every=cfg.label_every)
@@ -107,7 +104,7 @@ def run_correction(
         env.finish()
         return env.record()
     frame = episode.frames.frame
-    episode.events.append({"event": "takeover", "frame": frame, "policy": name, "reason": reason})
+    episode.events.append({"event": TAKEOVER, "frame": frame, "policy": name, "reason": reason})
     try:
         Attempt(episode).run_from_here()
     except ConfigError:

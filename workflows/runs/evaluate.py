@@ -33,7 +33,7 @@ from unlatch.workflows.runs.executors.catalog import make_executor
 from unlatch.workflows.runs.jobs.recording_job import RecordingJob
 from unlatch.workflows.runs.loading import config_as
 from unlatch.workflows.runs.progress import OnProgress
-from unlatch.workflows.runs.run import output_folder, run_episodes
+from unlatch.workflows.runs.run import RunDisplay, RunRequest, output_folder, run_episodes
 from unlatch.workflows.runs.schema import EnvCfg, EvaluateCfg
 from unlatch.workflows.runs.statistics import MeanShare, RunStatistics, SuccessMeasure
 
@@ -198,14 +198,14 @@ def evaluate(
         _check_sendable(target)
         run = run if run.out is not None else replace(run, out=str(_free_folder(run)))
     with serve_policy(run, target) as served:
-        result = run_episodes(
+        request = RunRequest(
             run,
             lambda data_set: EvaluateJob(run, data_set, target if served is None else served.address),
             policy=target,
             prefix=PREFIX,
             identity=identity_of(run),
-            progress=progress,
         )
+        result = run_episodes(request, RunDisplay(progress))
     return EvaluationResult(result.data_set, result.statistics(), None if served is None else served.statistics)
 
 
@@ -318,7 +318,7 @@ class EvaluateJob(RecordingJob):
     def open_episode_source(self) -> Iterator[Callable[[int], EpisodeRecord]]:
         """See `RecordingJob`."""
         with closing(make_env_of(self.cfg)) as env, closing(_make_policy(self.cfg, self.policy, env)) as policy:
-            env.on_bug, env.on_state = self.on_bug, self.on_state
+            env.options = replace(env.options, on_bug=self.options.on_bug, on_state=self.options.on_state)
             yield partial(run_episode, env, policy)
 
 

@@ -20,7 +20,7 @@ from unlatch.configs.repeated_keys import refuse_repeated_keys
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import user_path
-from unlatch.workflows.episode.randomization.recorded_randomization import with_recorded
+from unlatch.workflows.runs.recorded_config import with_recorded
 from unlatch.workflows.runs.schema import CollectCfg
 
 logger = logging.getLogger(__name__)

@@ -10,9 +10,13 @@ from typing import Any
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, RecordingError, UnknownEntryError
+from unlatch.simcore.files import user_path
+from unlatch.simcore.randomization.config import RandomizationCfg
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.index import EpisodeSummary
-from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.episode import EPISODE_FILE, EpisodeRecord, read_episode
+
+FROM_KEY = "randomization.from"
 
 
 def config_of(data_set: DataSet) -> EpisodeCfg:
@@ -117,3 +121,37 @@ def _add_roots(values: dict[str, Any], roots: Any) -> dict[str, Any]:
         "object": add_root(values.get("object")),
         "objects": [add_root(item) for item in others] if isinstance(others, list) else others,
     }
+
+
+def with_recorded(cfg: RandomizationCfg) -> RandomizationCfg:
+    """Returns the randomization with the values of the episode that its `from` names, if any.
+
+    Raises:
+        ConfigError: There is no such episode, or it has no randomization.
+    """
+    if cfg.source is None or cfg.recorded is not None:
+        return cfg
+    try:
+        applied = _read_applied(cfg.source)
+    except RecordingError as exc:
+        raise ConfigError(f"{FROM_KEY}='{cfg.source}': {exc.message}", key=FROM_KEY) from exc
+    if not applied:
+        raise ConfigError(
+            f"{FROM_KEY}='{cfg.source}' is an episode in which nothing was randomized. Name one that was made with a "
+            "randomization.",
+            key=FROM_KEY,
+        )
+    return RandomizationCfg(name=cfg.name, source=cfg.source, recorded=applied)
+
+
+def _read_applied(source: str) -> dict[str, Any]:
+    folder = user_path(source)
+    if (folder / EPISODE_FILE).is_file():
+        return read_episode(folder, arrays=False).applied
+    path, _, number = source.rpartition(":")
+    if not path or not number.isdigit():
+        raise ConfigError(
+            f"{FROM_KEY}='{source}' is not an episode. Expected DATA:NUMBER, or the folder of an episode. Change it.",
+            key=FROM_KEY,
+        )
+    return DataSet.open(user_path(path)).read(int(number), arrays=False).applied

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -17,14 +17,15 @@ from unlatch.simcore.errors import count_noun
 from unlatch.simcore.files import report_unwritable, user_path
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.episode.asset_checks import check_assets
+from unlatch.workflows.episode.episode import EpisodeOptions
 from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
 from unlatch.workflows.runs.executors.catalog import make_executor
-from unlatch.workflows.runs.executors.executor import Outcome, never_ended
 from unlatch.workflows.runs.header import header_of
+from unlatch.workflows.runs.executors.executor import Executor, Outcome, never_ended
 from unlatch.workflows.runs.jobs.recording_job import RecordingJob, writer_name
 from unlatch.workflows.runs.live.publisher import StatePublisher
 from unlatch.workflows.runs.progress import Interruption, OnProgress, Progress
-from unlatch.workflows.runs.retries.choice import choose_retries
+from unlatch.workflows.runs.retries.choice import Retries, choose_retries
 from unlatch.workflows.runs.retries.code_versions import (
     NOTED_DISTRIBUTIONS,
     CodeVersions,
@@ -71,128 +72,202 @@ class RunResult:
         return RunStatistics.of(item for item in summaries if item.number in asked)
 
 
-def run_episodes(
-    cfg: RunCfg,
-    make_job: Callable[[DataSet], RecordingJob],
-    *,
-    policy: Any = None,
-    prefix: str = "",
-    identity: dict[str, Any] | None = None,
-    progress: OnProgress = None,
-    interruption: Interruption | None = None,
-    notify: Callable[[str], None] = logger.info,
-    command: Sequence[str] = (),
-    on_bug: Callable[[Exception], None] | None = None,
-) -> RunResult:
-    """Makes the missing episodes of a run, and those of earlier runs again that `cfg.retry` chooses.
+@dataclass(frozen=True)
+class RunRequest:
+    """What is to be made."""
 
-    Args:
-        cfg: The run.
-        make_job: Makes the job that is sent to the workers, from the data set.
-        policy: The policy, if it is an object; None: that of the configuration, if there is one.
-        prefix: Beginning of the default folder's name.
-        identity: Further keys of the header, beside the configuration of the episodes.
-        progress: True: a live display on stderr; a function: called after each episode.
-        interruption: Ends the run softly on the first Ctrl-C; None: Ctrl-C raises KeyboardInterrupt.
-        notify: Called with one line for each damaged episode that is made again, one for all others that are made
-            again, one for each folder that objects are drawn from, one if earlier episodes were made with other code,
-            and one if files that show old episodes were removed.
-        command: The `unlatch` command that makes the run, for its report; empty: it is not known.
-        on_bug: See `RecordingJob.on_bug`.
+    cfg: RunCfg
+    make_job: Callable[[DataSet], RecordingJob]
+    """Makes the job that is sent to the workers, from the data set."""
+    policy: Any = None
+    """The policy, if it is an object; None: that of the configuration, if there is one."""
+    prefix: str = ""
+    """Beginning of the default folder's name."""
+    identity: Mapping[str, Any] = field(default_factory=dict)
+    """Further keys of the header, beside the configuration of the episodes."""
+    command: Sequence[str] = ()
+    """The `unlatch` command that makes the run, for its report; empty: it is not known."""
+
+
+@dataclass(frozen=True)
+class RunDisplay:
+    """How a run shows what it does, and how it is stopped."""
+
+    progress: OnProgress = None
+    """True: a live display on stderr; a function: called after each episode."""
+    interruption: Interruption | None = None
+    """Ends the run softly on the first Ctrl-C; None: Ctrl-C raises KeyboardInterrupt."""
+    notify: Callable[[str], None] = logger.info
+    """Called with one line for each damaged episode that is made again, one for all others that are made again, one for
+    each folder that objects are drawn from, one if earlier episodes were made with other code, and one if files that
+    show old episodes were removed."""
+    on_bug: Callable[[Exception], None] | None = None
+    """See `EpisodeOptions.on_bug`; of a serial run only."""
+
+
+@dataclass
+class _RunPlan:
+    """Which episodes a run makes."""
+
+    numbers: list[int]
+    """The episodes that were asked for."""
+    existing: set[int]
+    """Those that earlier runs made."""
+    missing: list[int]
+    again: Retries
+    """Episodes of earlier runs that are made again."""
+    stop: StopCondition
+    """Has counted the episodes of earlier runs that stay."""
+    replaces_set: bool
+    """Whether every episode of the data set is made again."""
+
+    @property
+    def to_make(self) -> list[int]:
+        """The episodes that the run makes, in their order."""
+        return sorted([*self.missing, *self.again.numbers])
+
+
+@dataclass
+class _RunOutcome:
+    """What a run has done."""
+
+    left_again: set[int]
+    """Episodes that were to be made again and were not."""
+    stopped: bool = False
+    """Whether Ctrl-C ended it at once."""
+
+
+def run_episodes(request: RunRequest, display: RunDisplay | None = None) -> RunResult:
+    """Makes the missing episodes of a run, and those of earlier runs again that `cfg.retry` chooses.
 
     Raises:
         SimCoreError: The input is wrong.
         KeyboardInterrupt: Ctrl-C without `interruption`; finished episodes are kept.
     """
     started = time.perf_counter()
+    cfg, display = request.cfg, display or RunDisplay()
     numbers = cfg.numbers()
     check_assets(cfg, number=numbers[0])
     executor = make_executor(cfg.executor.name, workers=cfg.workers, limits=cfg.executor)
-    stop = _stop_condition(cfg)
-    folder = output_folder(cfg, prefix=prefix)
-    header = {**header_of(cfg), **(identity or {})}
-    code = _read_code(header["config"], getattr(cfg, "policy", None) if policy is None else policy)
+    header = {**header_of(cfg), **request.identity}
+    policy = getattr(cfg, "policy", None) if request.policy is None else request.policy
+    code = _read_code(header["config"], policy)
     with DataSet.create_or_resume(
-        folder, header=header, info=_make_info(cfg, command), worker=writer_name("main")
+        output_folder(cfg, prefix=request.prefix),
+        header=header,
+        info=_make_info(cfg, request.command),
+        worker=writer_name("main"),
     ) as data_set:
-        with report_unwritable(folder):
-            data_set.claim(
-                numbers, advice="or give each run its own share with shard=1/2, or its own folder with out=."
-            )
-        for number, problem in data_set.damaged(numbers).items():
-            notify(f"episode {number} is damaged and is made again; kept as {data_set.set_aside(number)}: {problem}")
-        missing = data_set.missing(numbers)
-        existing = set(numbers).difference(missing)
-        repeatable = sorted(existing) if cfg.retry is Retry.all else _count_existing(data_set, existing, stop)
-        again = choose_retries(data_set, repeatable, cfg.retry, code)
-        for number in set(repeatable).difference(again.numbers):
-            stop.count(Outcome(number, False, "error"))
-        if cfg.retry is Retry.error and existing and not again.numbers:
-            notify("retry=error: no episode that is there ended as `error`, so none is made again")
-        to_make = sorted([*missing, *again.numbers])
-        left_again = set(again.numbers)
+        plan = _plan_run(cfg, numbers, data_set, code, display)
         clock = RunClock(data_set.path, writer_name("run"), code.packages)
-        stopped = False
-        replaces_set = cfg.retry is Retry.all and set(data_set.numbers()) <= set(again.numbers)
-        for line in filter(None, map(describe_folder, cfg.all_objects().values() if to_make else ())):
-            notify(line)
-        if not to_make or stop.is_met:
-            _notify_other_code(data_set, existing, code, notify)
-        else:
-            if again.numbers:
-                notify(again.text())
-                replace_old = data_set.replace_errors if again.are_errors else data_set.replace_all
-                replace_old(again.numbers)
-            mixed = "" if replaces_set else describe_mixed_code(data_set.path, code.packages)
-            if mixed:
-                notify(
-                    f"earlier episodes of this data set were made with other code of {mixed}, so equal settings may "
-                    f"give other motions; for episodes of one code, choose a new folder with out=FOLDER, or retry=all"
-                )
-            publisher = StatePublisher(data_set.path, clock.run) if cfg.live else None
-            job = replace(make_job(data_set), code=code, on_bug=on_bug, on_state=publisher)
-            outcomes = executor.run(
-                job,
-                stop.until(to_make),
-                max_episodes=len(to_make),
-                is_ended=never_ended if interruption is None else interruption.is_asked,
-            )
-            done = stop.successes if stop.wanted is not None else len(numbers) - len(to_make)
-            counts = Progress(
-                total=stop.wanted or len(numbers),
-                done=done,
-                successes_only=stop.wanted is not None,
-                clock=clock,
-                report=progress,
-                interruption=interruption,
-            )
-            with nullcontext() if publisher is None else publisher, interruption or nullcontext(), counts:
-                try:
-                    for outcome in outcomes:
-                        stop.count(outcome)
-                        clock.count(outcome)
-                        left_again.discard(outcome.number)
-                        counts.update(outcome)
-                except KeyboardInterrupt:
-                    outcomes.close()
-                    if interruption is None:
-                        raise
-                    stopped = True
+        outcome = _make_episodes(request, plan, data_set, code, clock, executor, display)
         seconds = time.perf_counter() - started
-        made = len(to_make) - len(data_set.missing(missing)) - len(left_again)
-        if again.numbers:
-            data_set.remove_empty_replaced()
-            outdated = remove_outdated(data_set.path, set(again.numbers) - left_again)
-            if outdated:
-                notify(f"removed, since they show episodes that were made again: {', '.join(outdated)}")
-            if replaces_set and not left_again:
-                forget_code(data_set.path, except_run=clock.run)
-        if stop.wanted is not None:
+        made = len(plan.to_make) - len(data_set.missing(plan.missing)) - len(outcome.left_again)
+        _remove_traces(plan, outcome, data_set, clock, display)
+        if plan.stop.wanted is not None:
             numbers = [number for number in numbers if number in data_set]
-        interrupted = stopped or (interruption is not None and interruption.asked)
-        if not interrupted:
+        asked = display.interruption is not None and display.interruption.asked
+        if not (outcome.stopped or asked):
             _draw_picture(cfg, data_set, numbers, again=made > 0)
-    return RunResult(data_set, numbers, made, seconds, clock.times, stop, interrupted)
+    return RunResult(data_set, numbers, made, seconds, clock.times, plan.stop, outcome.stopped or asked)
+
+
+def _plan_run(cfg: RunCfg, numbers: list[int], data_set: DataSet, code: CodeVersions, display: RunDisplay) -> _RunPlan:
+    """Claims the episodes of a run, and chooses which of them it makes."""
+    with report_unwritable(data_set.path):
+        data_set.claim(numbers, advice="or give each run its own share with shard=1/2, or its own folder with out=.")
+    for number, problem in data_set.damaged(numbers).items():
+        aside = data_set.set_aside(number)
+        display.notify(f"episode {number} is damaged and is made again; kept as {aside}: {problem}")
+    stop = _stop_condition(cfg)
+    missing = data_set.missing(numbers)
+    existing = set(numbers).difference(missing)
+    repeatable = sorted(existing) if cfg.retry is Retry.all else _count_existing(data_set, existing, stop)
+    again = choose_retries(data_set, repeatable, cfg.retry, code)
+    for number in set(repeatable).difference(again.numbers):
+        stop.count(Outcome(number, False, "error"))
+    if cfg.retry is Retry.error and existing and not again.numbers:
+        display.notify("retry=error: no episode that is there ended as `error`, so none is made again")
+    replaces_set = cfg.retry is Retry.all and set(data_set.numbers()) <= set(again.numbers)
+    plan = _RunPlan(numbers, existing, missing, again, stop, replaces_set)
+    for line in filter(None, map(describe_folder, cfg.all_objects().values() if plan.to_make else ())):
+        display.notify(line)
+    return plan
+
+
+def _make_episodes(
+    request: RunRequest,
+    plan: _RunPlan,
+    data_set: DataSet,
+    code: CodeVersions,
+    clock: RunClock,
+    executor: Executor,
+    display: RunDisplay,
+) -> _RunOutcome:
+    """Makes the episodes of a plan, until they are made, a stop condition is met or Ctrl-C is pressed."""
+    to_make, stop, outcome = plan.to_make, plan.stop, _RunOutcome(set(plan.again.numbers))
+    if not to_make or stop.is_met:
+        _notify_other_code(data_set, plan.existing, code, display.notify)
+        return outcome
+    _allow_replacing(plan, data_set, code, display)
+    publisher = StatePublisher(data_set.path, clock.run) if request.cfg.live else None
+    options = EpisodeOptions(on_bug=display.on_bug, on_state=publisher)
+    interruption = display.interruption
+    outcomes = executor.run(
+        replace(request.make_job(data_set), code=code, options=options),
+        stop.until(to_make),
+        max_episodes=len(to_make),
+        is_ended=never_ended if interruption is None else interruption.is_asked,
+    )
+    counts = Progress(
+        total=stop.wanted or len(plan.numbers),
+        done=stop.successes if stop.wanted is not None else len(plan.numbers) - len(to_make),
+        successes_only=stop.wanted is not None,
+        clock=clock,
+        report=display.progress,
+        interruption=interruption,
+    )
+    with nullcontext() if publisher is None else publisher, interruption or nullcontext(), counts:
+        try:
+            for made in outcomes:
+                stop.count(made)
+                clock.count(made)
+                outcome.left_again.discard(made.number)
+                counts.update(made)
+        except KeyboardInterrupt:
+            outcomes.close()
+            if interruption is None:
+                raise
+            outcome.stopped = True
+    return outcome
+
+
+def _allow_replacing(plan: _RunPlan, data_set: DataSet, code: CodeVersions, display: RunDisplay) -> None:
+    """Lets workers replace the episodes that are made again; says if the others were made with other code."""
+    if plan.again.numbers:
+        display.notify(plan.again.text())
+        replace_old = data_set.replace_errors if plan.again.are_errors else data_set.replace_all
+        replace_old(plan.again.numbers)
+    mixed = "" if plan.replaces_set else describe_mixed_code(data_set.path, code.packages)
+    if mixed:
+        display.notify(
+            f"earlier episodes of this data set were made with other code of {mixed}, so equal settings may give other "
+            "motions; for episodes of one code, choose a new folder with out=FOLDER, or retry=all"
+        )
+
+
+def _remove_traces(
+    plan: _RunPlan, outcome: _RunOutcome, data_set: DataSet, clock: RunClock, display: RunDisplay
+) -> None:
+    """Removes what is left of episodes that were made again."""
+    if not plan.again.numbers:
+        return
+    data_set.remove_empty_replaced()
+    outdated = remove_outdated(data_set.path, set(plan.again.numbers) - outcome.left_again)
+    if outdated:
+        display.notify(f"removed, since they show episodes that were made again: {', '.join(outdated)}")
+    if plan.replaces_set and not outcome.left_again:
+        forget_code(data_set.path, except_run=clock.run)
 
 
 def _notify_other_code(

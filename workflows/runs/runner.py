@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 
@@ -17,9 +16,10 @@ from unlatch.simcore.sim.scene import NOT_RECORDED
 from unlatch.simcore.sim.world import World
 from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.contract.skill import Skill
+from unlatch.workflows.episode.actor import Actor
 from unlatch.workflows.episode.attempt import Attempt
-from unlatch.workflows.episode.episode import Episode
-from unlatch.workflows.episode.judge import PolicyRules
+from unlatch.workflows.episode.criteria import PolicyRules
+from unlatch.workflows.episode.episode import Episode, EpisodeOptions
 from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
 from unlatch.workflows.episode.skill_run import SkillRun
 
@@ -37,16 +37,10 @@ class EpisodeRunner:
     An episode depends only on the configuration and its number: world, checker and skills are reset for each.
     """
 
-    def __init__(
-        self,
-        cfg: EpisodeCfg,
-        *,
-        on_bug: Callable[[Exception], None] | None = None,
-        on_state: Callable[[Episode], None] | None = None,
-    ) -> None:
-        """Makes a runner without an open world; `on_bug` and `on_state` are those of its episodes, see `Episode`."""
+    def __init__(self, cfg: EpisodeCfg, options: EpisodeOptions | None = None) -> None:
+        """Makes a runner without an open world; its episodes have these options."""
         self.cfg = cfg
-        self._on_bug, self._on_state = on_bug, on_state
+        self.options = options or EpisodeOptions()
         self._stack = ExitStack()
         self._world = World(cfg.world)
         self._checker = BulletCollisionChecker()
@@ -102,14 +96,16 @@ class EpisodeRunner:
         with suppress(Exception):  # if episode 0 has an error, its own planning reports it
             self._plan_first_skill(Episode(cfg, 0, self._world, self._checker))
 
-    def episode(self, number: int, policy: PolicyRules | None = None) -> Episode:
+    def episode(self, number: int, options: EpisodeOptions | None = None) -> Episode:
         """Returns an episode in this runner's world that has not begun; it ends when the next one begins.
 
-        `policy` says how it is judged if a policy moves the arms; None: it is a demonstration.
+        `options` replace those of the runner.
         """
-        episode = Episode(self.cfg, number, self._world, self._checker, policy=policy)
-        episode.on_bug, episode.on_state = self._on_bug, self._on_state
-        return episode
+        return Episode(self.cfg, number, self._world, self._checker, options or self.options)
+
+    def _repeat(self, record: EpisodeRecord, policy: PolicyRules | None = None) -> Episode:
+        """Returns the episode of a record, which has not begun; `policy` says how it is judged."""
+        return self.episode(record.number, replace(self.options, actor=Actor.record, policy=policy))
 
     def replay(self, record: EpisodeRecord) -> dict[str, Array]:
         """Drives a fresh world with the recorded reset values, actions and hold events, and records it anew.
@@ -137,7 +133,7 @@ class EpisodeRunner:
         Raises:
             RecordingError: See `replay`.
         """
-        episode = self.episode(record.number, policy)
+        episode = self._repeat(record, policy)
         episode.reset(record, redraws=True)
         episode.planner.layout_search = LayoutSearchReport.from_dict(record.layout.get("preplan"))
         episode.frames.record_state()
@@ -155,7 +151,7 @@ class EpisodeRunner:
         return episode
 
     def _drive(self, record: EpisodeRecord) -> dict[str, Array]:
-        episode = self.episode(record.number)
+        episode = self._repeat(record)
         episode.reset(record)
         episode.frames.record_state()
         arms, stage = list(episode.scene.robot.arms), None
@@ -185,7 +181,7 @@ class EpisodeRunner:
         Raises:
             RecordingError: Its objects have changed since the recording.
         """
-        episode = self.episode(record.number)
+        episode = self._repeat(record)
         episode.reset(record)
         scene = episode.scene.state_tree
         rows: list[dict[str, Array]] = []
@@ -202,7 +198,7 @@ class EpisodeRunner:
         Returns:
             Wall time of the physics alone [s], and the state at the end by record key.
         """
-        episode = self.episode(record.number)
+        episode = self._repeat(record)
         episode.reset(record)
         scene, rates = episode.scene, self.cfg.world
         actions = [scene.action_at(record.arrays, index) for index in range(record.n_actions)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.layout_search import LayoutSearch
 from unlatch.workflows.episode.layout_search_report import LayoutCandidate
 from unlatch.workflows.runs.plan import plan_of_skill
+from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.studio.jobs import Array, ShownCarry, ShownKeyframe, ShownPlan, ShownSegment
 
 
@@ -37,15 +39,15 @@ class _Stage:
 class ChainPlans:
     """Keeps what is planned for an episode; a search for a layout plans the chain before the episode begins."""
 
-    def __init__(self, episode: Episode) -> None:
-        """Listens to an episode that has not begun."""
-        self._episode = episode
+    def __init__(self, runner: EpisodeRunner, number: int) -> None:
+        """Makes an episode, which has not begun, and listens to its search for a layout."""
         self._stages: dict[int, dict[tuple[int, ...], _Stage]] = {}
         """By layout, then by the indices of the skills."""
-        episode.on_planned = self._keep
+        self.episode = runner.episode(number, replace(runner.options, on_planned=self._keep))
+        """The episode."""
 
-    def _keep(self, layout: int, indices: Sequence[int], planned: Sequence[PlannedSkill]) -> None:
-        state = self._episode.scene.state_tree.state_dict(exclude_tags=NOT_RECORDED)
+    def _keep(self, episode: Episode, layout: int, indices: Sequence[int], planned: Sequence[PlannedSkill]) -> None:
+        state = episode.scene.state_tree.state_dict(exclude_tags=NOT_RECORDED)
         bases = tuple(skill.context.arm.T_world_base for skill, _ in planned)
         stage = _Stage(tuple(indices), tuple(planned), state, bases)
         self._stages.setdefault(layout, {})[stage.indices] = stage
@@ -56,7 +58,7 @@ class ChainPlans:
         Returns:
             The plans, up to the first skill without one, and the state at the beginning of each stage.
         """
-        episode = self._episode
+        episode = self.episode
         stages = self._searched_stages() if episode.planner.layout_search is not None else []
         report = episode.planner.layout_search
         if episode.failure is None and (len(stages) < 2 or report is None or not report.at_first_look):
@@ -69,7 +71,7 @@ class ChainPlans:
 
     def _searched_stages(self) -> list[_Stage]:
         """Returns the stages of the chosen layout, or of the last one that was refused."""
-        report = self._episode.planner.layout_search
+        report = self.episode.planner.layout_search
         if report is None:
             return []
         number = report.chosen.number if report.chosen is not None else int(report.failures[-1]["candidate"])
@@ -77,7 +79,7 @@ class ChainPlans:
 
     def _plan_first(self) -> _Stage:
         """Plans the skills that begin first, as the episode does."""
-        episode = self._episode
+        episode = self.episode
         skills = Attempt(episode).plan_stage()
         runs = {id(run.skill): run for run in episode.judge.runs}
         return _Stage(
@@ -89,7 +91,7 @@ class ChainPlans:
 
     def _plan_others(self, first: _Stage) -> list[_Stage]:
         """Plans the later skills of a chain without a search."""
-        episode = self._episode
+        episode = self.episode
         if len(first.indices) == len(episode.cfg.skills) or not all(skill.commands for skill, _ in first.planned):
             return []
         self._stages.clear()
@@ -98,13 +100,13 @@ class ChainPlans:
             ArtPreplanCfg(name="artpreplan"),
             draw=lambda: episode.planner.layout,
             build=lambda _: None,
-            on_planned=self._keep,
+            on_planned=partial(self._keep, episode),
         )
         walk.plan_chain(LayoutCandidate(0, episode.planner.layout), episode.planner.budget)
         return list(self._stages.get(0, {}).values())[1:]
 
     def _show_stage(self, number: int, stage: _Stage) -> Iterator[ShownPlan]:
-        cfg = self._episode.cfg
+        cfg = self.episode.cfg
         keys = entry_keys(cfg.skills, cfg.robot.name)
         for index, planned, T_world_base in zip(stage.indices, stage.planned, stage.bases, strict=False):
             yield replace(_shown_plan(planned, keys[index], T_world_base), stage=number)

@@ -152,8 +152,8 @@ class StudioWork:
 
     def _plan(self, task: TaskText, cfg: EpisodeCfg, started: float) -> PlanResult:
         with EpisodeRunner(cfg) as runner:
-            episode = runner.episode(task.episode)
-            chain = ChainPlans(episode)
+            chain = ChainPlans(runner, task.episode)
+            episode = chain.episode
             episode.begin()
             shown = _shown_scene(episode)  # before later skills move arms and parts
             plans, states = chain.plan()

@@ -17,7 +17,8 @@ from unlatch.simcore.sim.renderers.renderer import Renderer
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.simcore.sim.world import World
 from unlatch.tasks.task import RegionCfg
-from unlatch.workflows.episode.episode import Episode
+from unlatch.workflows.episode.actor import Actor
+from unlatch.workflows.episode.episode import Episode, EpisodeOptions
 from unlatch.workflows.episode.randomization.episode_randomization import VisualDraw
 from unlatch.workflows.viewing.overlay import Overlay
 
@@ -133,10 +134,8 @@ def open_record(
     with ExitStack() as stack:
         world = world or stack.enter_context(World(cfg.world, visuals=True, renderer=make_picture_renderer()))
         used = checker if checker is not None else stack.enter_context(BulletCollisionChecker())
-        episode = Episode(cfg, record.number, world, used)
-        episode.visual_draw = visual_draw
-        if scenery_seed is not None:
-            episode.scenery_seed = scenery_seed
+        options = EpisodeOptions(Actor.record, visual_draw=visual_draw, scenery_seed=scenery_seed)
+        episode = Episode(cfg, record.number, world, used, options)
         episode.reset(record)
         yield RecordedWorld(world, episode, record)
 

@@ -21,9 +21,8 @@ from typing import Any
 from unlatch.simcore.errors import FormatVersionError, RecordingError
 from unlatch.simcore.files import copy_files, report_unwritable, unwritable_error, write_durably
 from unlatch.simcore.locked_area import clean_areas
-from unlatch.simcore.recording.data_set import index
 from unlatch.simcore.recording.data_set.episode_folders import AREAS, EpisodeFolders
-from unlatch.simcore.recording.data_set.index import EpisodeSummary
+from unlatch.simcore.recording.data_set.index import EpisodeSummary, append_line, erase_lines, write_index
 from unlatch.simcore.recording.data_set.location import (
     DATASET_FILE,
     absolute_folder,
@@ -172,7 +171,7 @@ class DataSet(EpisodeFolders):
         folder = self.folder_of(number)
         damaged = self.path / DAMAGED
         with report_unwritable(self.path):
-            index.erase_lines(self.path, {number})
+            erase_lines(self.path, {number})
             damaged.mkdir(exist_ok=True)
             count = 0
             while (place := damaged / f"{folder.name}-{count}").exists():
@@ -191,7 +190,7 @@ class DataSet(EpisodeFolders):
         """
         self.replaceable = frozenset(numbers)
         with report_unwritable(self.path):
-            index.erase_lines(self.path, self.replaceable)
+            erase_lines(self.path, self.replaceable)
 
     def replace_all(self, numbers: Iterable[int]) -> None:
         """As `replace_errors`, for episodes that ended in any way.
@@ -232,7 +231,7 @@ class DataSet(EpisodeFolders):
             ) from exc
         record.timings_ms["write"] = _ms_since(started)
         if written:
-            index.append_line(self.path, self.worker, EpisodeSummary.of(record, state))
+            append_line(self.path, self.worker, EpisodeSummary.of(record, state))
         return written
 
     def _keeps(self, number: int) -> bool:
@@ -268,7 +267,7 @@ class DataSet(EpisodeFolders):
                 summary.number, lambda draft: copy_files(source, draft, (STATE_FILE, EPISODE_FILE), link=link)
             )
         if written:
-            index.append_line(self.path, self.worker, summary)
+            append_line(self.path, self.worker, summary)
         return written
 
     def read(self, number: int, *, arrays: bool = True) -> EpisodeRecord:
@@ -336,7 +335,7 @@ class DataSet(EpisodeFolders):
         numbers = self.numbers()
         summaries = (summary_from_folder(self, self.read(number)) for number in numbers)
         with report_unwritable(self.path):
-            index.write_all(self.path, summaries, scratch=self.new_draft("index"))
+            write_index(self.path, summaries, scratch=self.new_draft("index"))
         return len(numbers)
 
     def __getitem__(self, number: int) -> EpisodeRecord:

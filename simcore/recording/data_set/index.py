@@ -17,19 +17,33 @@ from typing import Any
 from unlatch.simcore.files import sync_path
 from unlatch.simcore.recording.codes import CODE_ORDER, NO_FAILURES
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.episode_json.structure import Kind, has_form
 from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.recording.policy_outcome import PolicyOutcome
 from unlatch.simcore.recording.range_share import end_share
 
 logger = logging.getLogger(__name__)
 
-FOLDER = "index"
+INDEX_FOLDER = "index"
 """Name of the folder of all indices in a data set."""
 REBUILT = "rebuilt"
 """Name of the index that `DataSet.rebuild_index` writes."""
 _MAX_LINE_BYTES = 1 << 20
 _DEFAULTS = {"replans": 0, "range_share": None}
 """Values that a line leaves out."""
+_KINDS: dict[str, Kind] = {
+    "number": int,
+    "seed": int,
+    "success": bool,
+    "code": (str, None),
+    "n_actions": int,
+    "state_sha256": str,
+    "timings_ms": {str: float},
+    "objects": {str: object},
+    "replans": int,
+    "range_share": (float, None),
+}
+"""Types of the values of a line."""
 _NUMBER = re.compile(rb'"number": (\d{1,10})[,}]')
 
 
@@ -107,7 +121,7 @@ def append_line(data_set: Path, worker: str, summary: EpisodeSummary) -> None:
     A failure is only logged: the episode is safe, and its line can be made from its folder.
     """
     try:
-        folder = data_set / FOLDER
+        folder = data_set / INDEX_FOLDER
         folder.mkdir(exist_ok=True)
         descriptor = os.open(folder / f"{worker}.jsonl", os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         try:
@@ -130,7 +144,7 @@ def read_lines(data_set: Path) -> Iterator[EpisodeSummary]:
 
 def read_raw_lines(data_set: Path) -> Iterator[bytes]:
     """Yields every line of every index as it is."""
-    for path in sorted((data_set / FOLDER).glob("*.jsonl")):
+    for path in sorted((data_set / INDEX_FOLDER).glob("*.jsonl")):
         with path.open("rb") as file:
             while line := file.readline(_MAX_LINE_BYTES):
                 yield line
@@ -144,7 +158,7 @@ def erase_lines(data_set: Path, numbers: Collection[int]) -> None:
     Raises:
         OSError: An index cannot be written.
     """
-    for path in sorted((data_set / FOLDER).glob("*.jsonl")):
+    for path in sorted((data_set / INDEX_FOLDER).glob("*.jsonl")):
         with path.open("r+b") as file:
             for line in iter(partial(file.readline, _MAX_LINE_BYTES), b""):
                 if number_of_line(line) in numbers:
@@ -159,9 +173,9 @@ def number_of_line(line: bytes) -> int | None:
     return None if match is None else int(match[1])
 
 
-def write_all(data_set: Path, summaries: Iterable[EpisodeSummary], *, scratch: Path) -> None:
+def write_index(data_set: Path, summaries: Iterable[EpisodeSummary], *, scratch: Path) -> None:
     """Replaces all indices by one; `scratch` is an empty folder on the same file system."""
-    folder = data_set / FOLDER
+    folder = data_set / INDEX_FOLDER
     folder.mkdir(exist_ok=True)
     old = sorted(folder.glob("*.jsonl"))
     new = scratch / "index.jsonl"
@@ -181,18 +195,8 @@ def parse_line(line: bytes) -> EpisodeSummary | None:
         summary = EpisodeSummary(**{**content, "policy": PolicyOutcome.from_dict(content.get("policy"))})
     except (ValueError, TypeError, AttributeError, RecursionError):
         return None
-    typed = (
-        type(summary.number) is int
-        and type(summary.seed) is int
-        and type(summary.success) is bool
-        and summary.success == (summary.code is None)
-        and (summary.code is None or summary.code in CODE_ORDER)
-        and type(summary.n_actions) is int
-        and isinstance(summary.state_sha256, str)
-        and isinstance(summary.timings_ms, dict)
-        and all(type(value) in (int, float) and math.isfinite(value) for value in summary.timings_ms.values())
-        and isinstance(summary.objects, dict)
-        and type(summary.replans) is int
-        and (summary.range_share is None or type(summary.range_share) in (int, float))
-    )
-    return summary if typed else None
+    if any(not has_form(getattr(summary, key), kind) for key, kind in _KINDS.items()):
+        return None
+    has_times = all(has_form(value, float) for value in summary.timings_ms.values())
+    is_coded = summary.success == (summary.code is None) and (summary.code is None or summary.code in CODE_ORDER)
+    return summary if has_times and is_coded else None

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from unlatch.simcore.errors import FormatVersionError, RecordingError
-from unlatch.simcore.recording.data_set import index
 from unlatch.simcore.recording.data_set.episode_folders import SHARD_SIZE, EpisodeFolders
-from unlatch.simcore.recording.data_set.index import EpisodeSummary
+from unlatch.simcore.recording.data_set.index import EpisodeSummary, number_of_line, parse_line, read_raw_lines
 from unlatch.simcore.recording.episode import STATE_FILE, EpisodeRecord
 
 Array = np.ndarray
@@ -76,7 +75,7 @@ class _IndexReader:
         for line, marks, place in self._lines():
             if marks[place] != _fingerprint(line):
                 continue  # lines differ, or the summary was yielded before
-            summary = index.parse_line(line)
+            summary = parse_line(line)
             marks[place] = _LINES_DIFFER if summary is None else _YIELDED
             if summary is not None:
                 yield summary
@@ -90,8 +89,8 @@ class _IndexReader:
 
     def _lines(self) -> Iterator[tuple[bytes, Array, int]]:
         """Yields every line about an existing episode, with the marks of its shard and its place in them."""
-        for line in index.read_raw_lines(self._path):
-            number = index.number_of_line(line)
+        for line in read_raw_lines(self._path):
+            number = number_of_line(line)
             if number is None:
                 continue
             shard, place = divmod(number, SHARD_SIZE)

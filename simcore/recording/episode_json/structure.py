@@ -41,6 +41,17 @@ class Field:
 Table = dict[str, Field]
 """All keys of a map."""
 
+
+def planned(kind: Kind, meaning: str) -> Field:
+    """Returns a key whose value the planner or a policy decides."""
+    return Field(kind, meaning, PLANNER)
+
+
+def optional(kind: Kind, meaning: str, source: str = CONFIGURATION) -> Field:
+    """Returns a key that a record may lack."""
+    return Field(kind, meaning, source, optional=True)
+
+
 _WORDS = {bool: "true or false", int: "integer", float: "number", str: "text", None: "null", object: "any"}
 _MOST = (1 << 64) - 1
 """Largest integer, without its sign."""
@@ -75,11 +86,11 @@ def kind_problems(value: Any, kind: Kind, where: str, *, finite: bool = True, co
         complete: Whether maps must have all keys of their tables that are not optional.
     """
     if isinstance(kind, tuple):
-        fitting = [each for each in kind if _has_form(value, each, finite)]
+        fitting = [each for each in kind if has_form(value, each, finite=finite)]
         if fitting:
             yield from kind_problems(value, fitting[0], where, finite=finite, complete=complete)
             return
-    elif _has_form(value, kind, finite):
+    elif has_form(value, kind, finite=finite):
         if isinstance(kind, list):
             for index, item in enumerate(value):
                 yield from kind_problems(item, kind[0], f"{where}[{index}]", finite=finite, complete=complete)
@@ -97,8 +108,10 @@ def kind_problems(value: Any, kind: Kind, where: str, *, finite: bool = True, co
     yield f"{where} is {shorten(repr(value), 80)}, expected {describe_kind(kind)}."
 
 
-def _has_form(value: Any, kind: Kind, finite: bool) -> bool:
-    """Returns whether a value has a type, whatever it contains."""
+def has_form(value: Any, kind: Kind, *, finite: bool = True) -> bool:
+    """Returns whether a value has a type, whatever it contains; see `kind_problems`."""
+    if isinstance(kind, tuple):
+        return any(has_form(value, each, finite=finite) for each in kind)
     if kind is None or kind is object:
         return kind is object or value is None
     if isinstance(kind, list | dict):

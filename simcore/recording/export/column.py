@@ -46,6 +46,11 @@ def prefix_names(prefix: str, words: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"{prefix}.{word}" for word in words)
 
 
+def fitting_names(joints: Sequence[str], n: int) -> Sequence[str]:
+    """Returns the names of n joints; other names than the given ones where their number does not fit."""
+    return joints if len(joints) == n else [f"joint{index}" for index in range(n)]
+
+
 def join_columns(columns: Sequence[Column]) -> Column:
     """Puts columns side by side into one column."""
     if not columns:

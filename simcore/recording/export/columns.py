@@ -8,10 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.simcore.recording.export.column import AXES, Array, Column, join_columns, prefix_names, read_array
-from unlatch.simcore.recording.export.config import ExportCfg, StateKind
-from unlatch.simcore.recording.export.rotation import COMPONENTS, convert_rotations
-from unlatch.simcore.recording.export.task_columns import TaskColumns
+from unlatch.simcore.recording.export.arm_columns import ArmColumns
+from unlatch.simcore.recording.export.column import (
+    AXES,
+    Array,
+    Column,
+    fitting_names,
+    join_columns,
+    prefix_names,
+    read_array,
+)
+from unlatch.simcore.recording.export.config import ExportCfg
 from unlatch.simcore.recording.observed.acted_part import ActedPart
 from unlatch.simcore.recording.observed.camera_cloud import CameraView
 from unlatch.simcore.recording.observed.point_cloud import PointSource
@@ -71,67 +78,43 @@ class ObservationColumns:
             RecordingError: A required key is missing, or a value of `state` needs a scene and there is none.
         """
         read = partial(read_array, arrays, number=number)
-        tasks = {
-            arm: TaskColumns(arrays, robot=robot, arm=arm, acted=acted, scene=scene, number=number) for arm in arms
-        }
-        state = [
-            self._task_part(tasks[arm], kind, arm) if kind.of_task else self._state_part(read, kind, robot, arm)
+        of_arms = {
+            arm: ArmColumns(
+                arrays,
+                self._cfg,
+                robot=robot,
+                arm=arm,
+                joints=self._joints.get(arm, []),
+                acted=acted,
+                scene=scene,
+                number=number,
+            )
             for arm in arms
-            for kind in self._cfg.state
-        ]
-        columns = {STATE: join_columns(state)}
+        }
+        columns = {STATE: join_columns([each.state(kind) for each in of_arms.values() for kind in self._cfg.state])}
         if self._cfg.objects:
             columns[ENVIRONMENT] = join_columns(_object_columns(arrays, parts, read))
         if self._cfg.keypoints:
             columns[KEYPOINTS] = join_columns(_keypoint_columns(arrays, parts, read))
         if self._cfg.point_cloud:
-            for arm, task in tasks.items():
-                ending = "" if len(tasks) == 1 else f".{arm}"
-                columns |= {f"{key}{ending}": cloud for key, cloud in self._clouds(task, views).items()}
+            for arm, of_arm in of_arms.items():
+                ending = "" if len(of_arms) == 1 else f".{arm}"
+                columns |= {f"{key}{ending}": cloud for key, cloud in self._clouds(of_arm, views).items()}
         return {key: column for key, column in columns.items() if column.names}
 
     def joint_names(self, arm: str, n: int, quantity: str) -> tuple[str, ...]:
         """Returns the names `<arm>.<joint>.<quantity>` of the n joint values of an arm."""
-        joints = self._joints.get(arm, [])
-        names = joints if len(joints) == n else [f"joint{index}" for index in range(n)]
-        return tuple(f"{arm}.{name}.{quantity}" for name in names)
+        return tuple(f"{arm}.{name}.{quantity}" for name in fitting_names(self._joints.get(arm, []), n))
 
-    def _clouds(self, task: TaskColumns, views: Iterable[Sequence[CameraView]]) -> dict[str, Column]:
+    def _clouds(self, of_arm: ArmColumns, views: Iterable[Sequence[CameraView]]) -> dict[str, Column]:
         """Returns the point clouds of an arm by key."""
         n, source = self._cfg.point_cloud, self._cfg.point_cloud_source
         if source is PointSource.camera:
-            return {CLOUD: task.camera_point_cloud(n, views)}
-        clouds = {CLOUD: task.point_cloud(n, self._cfg.point_cloud_surface, self._cfg.point_cloud_part_share)}
+            return {CLOUD: of_arm.camera_point_cloud(n, views)}
+        clouds = {CLOUD: of_arm.point_cloud(n, self._cfg.point_cloud_surface, self._cfg.point_cloud_part_share)}
         if source is PointSource.both:
-            clouds[CAMERA_CLOUD] = task.camera_point_cloud(n, views)
+            clouds[CAMERA_CLOUD] = of_arm.camera_point_cloud(n, views)
         return clouds
-
-    def _task_part(self, task: TaskColumns, kind: StateKind, arm: str) -> Column:
-        if kind is StateKind.last_action:
-            return task.last_action(self._joints.get(arm, []))
-        make: dict[StateKind, Callable[[], Column]] = {
-            StateKind.finger_forces: task.finger_forces,
-            StateKind.openness: task.openness,
-            StateKind.skill: task.skill,
-            StateKind.hand_keypoints: task.hand_keypoints,
-            StateKind.geometry: task.geometry,
-        }
-        return make[kind]()
-
-    def _state_part(self, read: Callable[[str], Array], kind: StateKind, robot: str, arm: str) -> Column:
-        prefix = f"robots.{robot}.{arm}"
-        if kind is StateKind.gripper:
-            return Column((f"{arm}.gripper",), read(f"{prefix}.gripper_opening"))
-        if kind in (StateKind.ee_pose, StateKind.tcp_pose):
-            frame = kind.name.removesuffix("_pose")
-            form = self._cfg.state_rotation
-            quats = convert_rotations(read(f"{prefix}.{frame}_quat_xyzw"), form)
-            position = read(f"{prefix}.{frame}_position")
-            return Column(prefix_names(f"{arm}.{frame}", (*AXES, *COMPONENTS[form])), np.hstack([position, quats]))
-        word = kind.name.removeprefix("joint_")
-        plural = {"position": "positions", "velocity": "velocities", "effort": "efforts"}[word]
-        values = read(f"{prefix}.joint_{plural}")
-        return Column(self.joint_names(arm, values.shape[1], word), values)
 
 
 def _object_columns(arrays: Mapping[str, Array], parts: Sequence[Part], read: Callable[[str], Array]) -> list[Column]:

@@ -16,7 +16,7 @@ from unlatch.simcore.rng import stream
 
 @dataclass(frozen=True)
 class ObservedScene:
-    """What observations are computed from besides the arrays of a record."""
+    """The inputs of observations beside the arrays of a record."""
 
     bases: Mapping[str, Pose]
     """`T_world_base` of every arm by name."""

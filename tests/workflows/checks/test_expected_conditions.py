@@ -12,7 +12,7 @@ from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_instance
 from unlatch.simcore.recording.criteria import Criteria
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.workflows.checks.expected_conditions import describe_conditions
+from unlatch.workflows.checks.expected_goal import as_recorded
 
 ASSETS = {"apple": load_instance(ObjectCfg(name="apple", category="apple", instance="0"))}
 ON_TABLE = ObjectCondition(ConditionKind.on, "apple", 0.01)
@@ -24,7 +24,7 @@ OLDER = [{key: value for key, value in condition.items() if key != "outline"} fo
 def differences(goal: Any, *, of_skill: Any) -> list[str]:
     """What a check finds in a record whose goal and whose skill state these conditions."""
     record = EpisodeRecord(0, 0, True, skills=[{"name": "place", "conditions": of_skill}], goal={"conditions": goal})
-    expected = describe_conditions([ON_TABLE, LIFTED], ASSETS, record)
+    expected = as_recorded(STATED, record)
     return list(Criteria({"goal": {"conditions": expected}}).differences(record))
 
 
@@ -62,4 +62,4 @@ def test_conditions_that_are_no_list_of_maps_have_no_outline(of_skill: Any) -> N
 
 def test_an_entry_of_skills_that_is_no_map_has_no_conditions() -> None:
     record: Any = EpisodeRecord(0, 0, True, skills=["place"], goal={"conditions": OLDER})  # type: ignore[list-item]
-    assert describe_conditions([ON_TABLE], ASSETS, record) == [OLDER[0]]
+    assert as_recorded(STATED[:1], record) == OLDER[:1]

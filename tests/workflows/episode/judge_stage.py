@@ -17,7 +17,8 @@ from unlatch.skills.contract.command import Phase
 from unlatch.skills.contract.context import FrameSpeeds
 from unlatch.skills.contract.failure import Failure
 from unlatch.tasks.task import GoalCfg
-from unlatch.workflows.episode.judge import Judge, PolicyRules
+from unlatch.workflows.episode.criteria import PolicyRules
+from unlatch.workflows.episode.judge import Judge
 from unlatch.workflows.episode.skill_run import SkillRun
 
 HZ = 30.0
@@ -62,10 +63,15 @@ class FakeObject:
         part = {
             name: SimpleNamespace(joint=joint, openness=openness, moves_little=False) for name, joint in joints.items()
         }
-        self.asset = SimpleNamespace(articulation=SimpleNamespace(part=part.__getitem__, parts=part))
-        self.body = SimpleNamespace(
-            joint_states=lambda: (self.s.copy(), None), joint=lambda name: SimpleNamespace(prismatic=False)
+        turning = {
+            name: SimpleNamespace(name=name, kind="revolute", parent="body", child=name, moves=True)
+            for name in self.joint_names
+        }
+        self.asset = SimpleNamespace(
+            model=SimpleNamespace(root="body", joints=turning),
+            articulation=SimpleNamespace(part=part.__getitem__, parts=part),
         )
+        self.body = SimpleNamespace(joint_states=lambda: (self.s.copy(), None))
 
     def joint_index(self, name: str) -> int:
         return self.joint_names.index(name)

@@ -10,7 +10,8 @@ import pytest
 
 from unlatch.simcore.recording.success_rules import MAX_SETTLE_CHANGE_M, MAX_SETTLE_CHANGE_RAD
 from unlatch.tasks.task import GoalCfg, GoalKind
-from unlatch.workflows.episode.goal import GoalJudge, goal_conditions, goal_failure
+from unlatch.workflows.episode.criteria import goal_conditions
+from unlatch.workflows.episode.goal import GoalJudge, goal_failure
 
 HZ = 30.0
 DOOR, BUTTON, DRAWER = ("oven", 0), ("oven", 1), ("chest", 0)
@@ -24,16 +25,19 @@ class FakeObject:
     ) -> None:
         self.joint_names = list(kinds)
         self.s = np.zeros(len(kinds))
-        openness = SimpleNamespace(closed=closed, open=opened, span=abs(opened - closed))
+        openness = SimpleNamespace(closed=closed, open=opened)
         parts = {name: SimpleNamespace(joint=name, openness=openness, moves_little=moves_little) for name in kinds}
-        self.asset = SimpleNamespace(articulation=SimpleNamespace(part=parts.__getitem__, parts=parts))
-        self.body = SimpleNamespace(
-            joint_states=lambda: (self.s.copy(), np.full(len(kinds), 9.0)),
-            joint=lambda name: SimpleNamespace(prismatic=kinds[name] == "slider"),
+        joints = {
+            name: SimpleNamespace(
+                name=name, kind="prismatic" if kind == "slider" else "revolute", parent="body", child=name, moves=True
+            )
+            for name, kind in kinds.items()
+        }
+        self.asset = SimpleNamespace(
+            model=SimpleNamespace(root="body", joints=joints),
+            articulation=SimpleNamespace(part=parts.__getitem__, parts=parts),
         )
-
-    def joint_index(self, name: str) -> int:
-        return self.joint_names.index(name)
+        self.body = SimpleNamespace(joint_states=lambda: (self.s.copy(), np.full(len(kinds), 9.0)))
 
 
 @pytest.fixture
@@ -70,11 +74,11 @@ def test_conditions_have_what_a_record_needs(oven: FakeObject, chest: FakeObject
             GoalCfg(object="oven", part="button", kind=GoalKind.within_closed, value=0.01),
         ]
     )
-    objects: Any = {"oven": oven, "chest": chest}
+    assets: Any = {"oven": oven.asset, "chest": chest.asset}
     drawer = {"object": "chest", "part": "drawer", "joint_index": 0, "kind": "moved_fraction", "value": 0.4}
     button = {"object": "oven", "part": "button", "joint_index": 1, "kind": "within_closed", "value": 0.01}
     limits = {"s_closed": 0.1, "s_open": 1.7}
-    assert goal_conditions(task, objects) == [drawer | limits, button | limits]
+    assert goal_conditions(task, assets) == [drawer | limits, button | limits]
 
 
 def test_positions_are_those_of_the_last_frame(oven: FakeObject, chest: FakeObject):

@@ -12,7 +12,8 @@ from unlatch.objects.carrying.conditions import ObjectPoses
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.success_rules import MAX_SETTLE_CHANGE_M
 from unlatch.tasks.task import GoalCfg, GoalKind
-from unlatch.workflows.episode.goal import GoalJudge, goal_conditions, object_failure
+from unlatch.workflows.episode.criteria import goal_conditions
+from unlatch.workflows.episode.goal import GoalJudge, object_failure
 
 HZ = 30.0
 LIFTED = {"object": "can", "kind": "lifted", "value": 0.1}
@@ -35,7 +36,8 @@ class Scene:
         self.can = [0.0, 0.0, 0.0]
         goals = [SimpleNamespace(condition=SimpleNamespace(describe=lambda _, item=item: item)) for item in conditions]
         cfg: Any = SimpleNamespace(task=SimpleNamespace(goal=goals), world=SimpleNamespace(record_hz=HZ))
-        self.judge = GoalJudge(cfg, {}, self.poses)
+        can: Any = SimpleNamespace(asset=None, body=SimpleNamespace(joint_states=lambda: (np.zeros(0), None)))
+        self.judge = GoalJudge(cfg, {"can": can}, self.poses)
 
     def poses(self) -> ObjectPoses:
         region = Pose(np.eye(3), [1.0, 0.0, 0.0])
@@ -60,9 +62,9 @@ def test_evidence_leaves_out_the_outline_by_which_a_condition_is_measured():
 def test_the_condition_of_a_task_has_the_sizes_that_its_judgement_needs():
     task: Any = SimpleNamespace(goal=[GoalCfg(object="can", kind=GoalKind.upright, value=0.2)])
     articulation = SimpleNamespace(up_axis=np.array([0.0, 1.0, 0.0]))
-    objects: Any = {"can": SimpleNamespace(asset=SimpleNamespace(free=True, articulation=articulation))}
+    assets: Any = {"can": SimpleNamespace(free=True, articulation=articulation)}
     upright = {"object": "can", "kind": "upright", "value": 0.2, "up_axis": [0.0, 1.0, 0.0]}
-    assert goal_conditions(task, objects) == [upright]
+    assert goal_conditions(task, assets) == [upright]
 
 
 def test_a_can_that_is_lifted_and_stays_has_no_failure():

@@ -22,7 +22,7 @@ from unlatch.simcore.recording.success_rules import MOVING_STEP
 from unlatch.simcore.sim.contacts import ObjectView
 from unlatch.skills.contract.context import FrameSpeeds
 from unlatch.tasks.task import GoalCfg, GoalKind
-from unlatch.workflows.episode.judge import PolicyRules
+from unlatch.workflows.episode.criteria import PolicyRules
 
 
 class TestSuccess:

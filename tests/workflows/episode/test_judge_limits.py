@@ -12,7 +12,7 @@ from unlatch.simcore.recording.success_rules import MAX_JOINT_SPEED
 from unlatch.simcore.sim.bodies import JointInfo
 from unlatch.skills.contract.command import Phase
 from unlatch.skills.contract.context import FrameSpeeds
-from unlatch.workflows.episode.judge import PolicyRules
+from unlatch.workflows.episode.criteria import PolicyRules
 
 
 class TestForces:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.workflows.episode.judge_stage import NOT_OPEN, SETTLE_FRAMES, Stage, make_pick, make_skill
 from unlatch.simcore.recording.success_rules import MAX_SETTLE_CHANGE_M, MOVING_STEP
-from unlatch.workflows.episode.judge import PolicyRules
+from unlatch.workflows.episode.criteria import PolicyRules
 
 
 @pytest.fixture

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.objects.procedural.textures import texture_file
 from unlatch.robots.control.signal_view import SignalView
-from unlatch.simcore.errors import ConfigError, WorldError, unknown_name
+from unlatch.simcore.errors import ConfigError, RecordingError, WorldError, unknown_name
 from unlatch.simcore.randomization.config import RandomizationCfg, ViewCfg
 from unlatch.simcore.randomization.rule import SIMULATION_CONTEXT
 from unlatch.simcore.randomization.setup import Setup
@@ -39,7 +40,6 @@ from unlatch.workflows.episode.randomization.randomization_layer import (
     find_layer,
     read_layer,
 )
-from unlatch.workflows.episode.randomization.recorded_randomization import explain_misfit
 from unlatch.workflows.episode.randomization.visual_views import (
     CAMERAS,
     LIGHT,
@@ -52,6 +52,7 @@ from unlatch.workflows.episode.rooms.room import SCENERY, Room, RoomView
 from unlatch.workflows.episode.scene import EpisodeScene
 
 _POSES = ("position", "orientation")
+_KEY = "randomization.from"
 
 
 @dataclass(frozen=True)
@@ -326,7 +327,7 @@ def make_randomization(
     """
     if not cfg.active and visual_draw is None:
         return None
-    with explain_misfit(cfg, {name: item.asset.instance for name, item in scene.objects.items()}):
+    with _explain_misfit(cfg, {name: item.asset.instance for name, item in scene.objects.items()}):
         made = EpisodeRandomization(scene, cfg, visual_draw=visual_draw, room=room)
         made.reset(seed)
     return made
@@ -335,3 +336,26 @@ def make_randomization(
 def recorded_randomization(applied: Mapping[str, Any], *, name: str) -> RandomizationCfg:
     """Returns the randomization that applies recorded values again; one without rules where there are none."""
     return RandomizationCfg(name=name, recorded=dict(applied) if applied else None)
+
+
+@contextmanager
+def _explain_misfit(cfg: RandomizationCfg, instances: Mapping[str, str]) -> Iterator[None]:
+    """Explains an error of recorded values that do not fit an episode: where they come from, and what would fit.
+
+    Raises:
+        ConfigError: Recorded values do not fit the scene.
+    """
+    try:
+        yield
+    except (ConfigError, RecordingError) as exc:
+        if cfg.source is None:
+            raise
+        here = ", ".join(f"{name} {instance}" for name, instance in instances.items())
+        said = exc.message.replace("randomization.recorded.", "its ").removeprefix("Recorded randomization: ")
+        for advice in (" Name one of them.", " Use the scene that it was recorded in."):
+            said = said.removesuffix(advice)
+        raise ConfigError(
+            f"{_KEY}='{cfg.source}' does not fit an episode of {here}: {said} Name an episode of the same robot and "
+            "objects, or keep the object the same by object.instance.",
+            key=_KEY,
+        ) from exc

@@ -95,13 +95,6 @@ class Shell:
             FURNITURE, WHITE, (x_m - length_m / 2, y - 0.015, low + 0.49), (x_m + length_m / 2, y + 0.015, low + 0.52)
         )
 
-    def add_picture(self, room: RoomBuilder, frame: Material, picture: Material, *, x_m: float, z_m: float) -> None:
-        """Adds a framed picture at the wall at +y."""
-        y, half = self.y_m[1], 0.24
-        room.box(FURNITURE, frame, (x_m - half, y - 0.025, z_m - 1.3 * half), (x_m + half, y, z_m + 1.3 * half))
-        inner = half - 0.03
-        room.panel(FURNITURE, picture, (x_m, y - 0.026, z_m), (0, -1, 0), (2 * inner, 2.6 * inner))
-
     def add_ceiling_lamps(self, room: RoomBuilder, *, size_m: tuple[float, float], places: int) -> None:
         """Adds rows of lamps under the ceiling."""
         lamp = Material((1.0, 0.98, 0.94), Finish(0.5, 0.0, 1.0))

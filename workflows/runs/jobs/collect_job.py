@@ -23,9 +23,9 @@ class CollectJob(RecordingJob):
     def open_episode_source(self) -> Iterator[Callable[[int], EpisodeRecord]]:
         """See `RecordingJob`."""
         if self.cfg.policy is not None:
-            with runs.open_corrections(self.cfg, on_bug=self.on_bug, on_state=self.on_state) as run:
+            with runs.open_corrections(self.cfg, self.options) as run:
                 yield run
             return
-        with EpisodeRunner(self.cfg, on_bug=self.on_bug, on_state=self.on_state) as runner:
+        with EpisodeRunner(self.cfg, self.options) as runner:
             runner.warm_up()
             yield runner.run

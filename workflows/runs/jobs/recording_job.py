@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.rng import episode_seed
-from unlatch.workflows.episode.episode import Episode
+from unlatch.workflows.episode.episode import EpisodeOptions
 from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
 from unlatch.workflows.runs.retries.code_versions import CodeVersions
 from unlatch.workflows.runs.schema import RunCfg
@@ -38,10 +38,8 @@ class RecordingJob(ABC):
     data_set: DataSet
     code: CodeVersions = field(default=CodeVersions({}), kw_only=True)
     """The code that makes the episodes, noted in those that end as `error`."""
-    on_bug: Callable[[Exception], None] | None = field(default=None, kw_only=True)
-    """Called with an exception that ends an episode as `error`, before the episode is written; of a serial run only."""
-    on_state: Callable[[Episode], None] | None = field(default=None, kw_only=True)
-    """Called in every worker after each state of an episode, see `Episode.on_state`; it is sent to the workers."""
+    options: EpisodeOptions = field(default=EpisodeOptions(), kw_only=True)
+    """Those of its episodes. They are sent to the workers: only a serial run can have `on_bug`."""
 
     @abstractmethod
     def open_episode_source(self) -> AbstractContextManager[Callable[[int], EpisodeRecord]]:

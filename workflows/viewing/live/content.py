@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from unlatch.simcore.errors import ConfigError, RecordingError, SimCoreError
-from unlatch.simcore.recording.data_set import index
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.simcore.recording.data_set.index import EpisodeSummary
+from unlatch.simcore.recording.data_set.index import INDEX_FOLDER, EpisodeSummary
 from unlatch.simcore.recording.data_set.location import DATASET_FILE
 from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
 from unlatch.workflows.runs.data_folders import data_sets_below, short_names
@@ -94,7 +93,7 @@ class GrowingDataSet:
     def _read_sizes(self) -> list[tuple[str, int, int]]:
         """Returns name, size and time of the files that change with every episode."""
         found = []
-        for path in sorted([*(self.path / index.FOLDER).glob("*.jsonl"), *(self.path / RUNS).glob("*.json")]):
+        for path in sorted([*(self.path / INDEX_FOLDER).glob("*.jsonl"), *(self.path / RUNS).glob("*.json")]):
             try:
                 status = path.stat()
             except OSError:

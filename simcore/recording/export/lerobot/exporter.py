@@ -9,10 +9,18 @@ from typing import Any
 from unlatch.simcore.errors import RecordingError, shorten
 from unlatch.simcore.recording.export.columns import IMAGE
 from unlatch.simcore.recording.export.exporter import Exporter
-from unlatch.simcore.recording.export.lerobot import meta_files
 from unlatch.simcore.recording.export.lerobot.config import LeRobotCfg
 from unlatch.simcore.recording.export.lerobot.episode_rows import NUMBER, SOURCE, read_rows, report_damage
 from unlatch.simcore.recording.export.lerobot.features import BOOKKEEPING, Features, features_of
+from unlatch.simcore.recording.export.lerobot.meta_files import (
+    CARD_FILE,
+    CONVENTIONS_FILE,
+    EPISODES_FOLDER,
+    INFO_FILE,
+    is_lerobot_set,
+    read_json,
+    write_json,
+)
 from unlatch.simcore.recording.export.lerobot.videos import encode_video, video_feature
 from unlatch.simcore.recording.export.lerobot.writer import LeRobotWriter
 from unlatch.simcore.recording.export.source import ExportSource
@@ -65,11 +73,11 @@ class LeRobotExporter(Exporter):
 
     def taken(self, target: Path) -> set[int] | None:
         """See `Exporter.taken`."""
-        if not meta_files.is_lerobot_set(target):
+        if not is_lerobot_set(target):
             return None
         self._check_compatible(target)
         with report_damage(target):
-            rows = list(read_rows(target / meta_files.EPISODES, columns=[SOURCE, NUMBER]))
+            rows = list(read_rows(target / EPISODES_FOLDER, columns=[SOURCE, NUMBER]))
         return {row[NUMBER] for row in rows if row.get(SOURCE) == self.source.identity}
 
     def write(self, draft: Path, trajectories: Iterator[Trajectory], *, parts: Path, base: Path | None) -> None:
@@ -78,11 +86,11 @@ class LeRobotExporter(Exporter):
         for trajectory in trajectories:
             writer.add(trajectory, self._videos_of(trajectory, parts), source=self.source.identity)
         info = writer.finish(self.source.layout.robot)
-        before = base / meta_files.CONVENTIONS if base is not None else None
-        ours = {**(meta_files.read_json(before) if before and before.is_file() else {}), **self._conventions()}
-        meta_files.write_json(draft / meta_files.CONVENTIONS, ours)
+        before = base / CONVENTIONS_FILE if base is not None else None
+        ours = {**(read_json(before) if before and before.is_file() else {}), **self._conventions()}
+        write_json(draft / CONVENTIONS_FILE, ours)
         card = _CARD.format(**{**info, **ours, "description": describe_set(info, ours)})
-        (draft / meta_files.CARD).write_text(card, encoding="utf-8")
+        (draft / CARD_FILE).write_text(card, encoding="utf-8")
 
     def _videos_of(self, trajectory: Trajectory, parts: Path) -> dict[str, Path]:
         """Returns the video files of an episode by key."""
@@ -105,7 +113,7 @@ class LeRobotExporter(Exporter):
 
     def _check_compatible(self, target: Path) -> None:
         """Raises unless an existing set has the same columns, rate and conventions."""
-        info = meta_files.read_json(target / meta_files.INFO)
+        info = read_json(target / INFO_FILE)
         wanted = {"codebase_version": "v3.0", "fps": self.source.layout.fps}
         for key, value in wanted.items():
             if info.get(key) != value:
@@ -116,8 +124,8 @@ class LeRobotExporter(Exporter):
             for word in sorted(there.keys() | here.keys()):
                 if key not in BOOKKEEPING and there.get(word) != here.get(word):
                     raise _difference_error(target, f"features.{key}.{word}", there.get(word), here.get(word))
-        if (target / meta_files.CONVENTIONS).is_file():
-            conventions = meta_files.read_json(target / meta_files.CONVENTIONS).get("conventions", {})
+        if (target / CONVENTIONS_FILE).is_file():
+            conventions = read_json(target / CONVENTIONS_FILE).get("conventions", {})
             for key, value in self.source.layout.convention.items():
                 if conventions.get(key) != value:
                     raise _difference_error(target, f"conventions.{key}", conventions.get(key), value)

@@ -14,13 +14,13 @@ from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.files import read_bounded
 from unlatch.simcore.recording.json_values import decode_json_object
 
-INFO = "meta/info.json"
-STATS = "meta/stats.json"
-TASKS = "meta/tasks.parquet"
-EPISODES = "meta/episodes"
-CONVENTIONS = "meta/unlatch.json"
+INFO_FILE = "meta/info.json"
+STATS_FILE = "meta/stats.json"
+TASKS_FILE = "meta/tasks.parquet"
+EPISODES_FOLDER = "meta/episodes"
+CONVENTIONS_FILE = "meta/unlatch.json"
 """Our conventions; LeRobot does not read this file."""
-CARD = "README.md"
+CARD_FILE = "README.md"
 """The card: what the set contains, for people."""
 VIDEO_PATH = "videos/{video_key}/chunk-{chunk_index:03d}/file-{file_index:03d}.mp4"
 _MAX_BYTES = 64 << 20
@@ -43,7 +43,7 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 def is_lerobot_set(folder: Path) -> bool:
     """Whether a folder is a LeRobot set of any version."""
-    return (folder / INFO).is_file()
+    return (folder / INFO_FILE).is_file()
 
 
 def read_tasks(root: Path) -> list[str]:
@@ -52,7 +52,7 @@ def read_tasks(root: Path) -> list[str]:
     Raises:
         RecordingError: The table is missing or damaged.
     """
-    path = root / TASKS
+    path = root / TASKS_FILE
     try:
         table = pq.read_table(path)
         # pandas' name of an unnamed index
@@ -78,6 +78,6 @@ def write_tasks(root: Path, tasks: Sequence[str]) -> None:
         "creator": {"library": "pyarrow", "version": pa.__version__},
         "pandas_version": "2.0.0",
     }
-    path = root / TASKS
+    path = root / TASKS_FILE
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(table.replace_schema_metadata({"pandas": json.dumps(metadata)}), path)

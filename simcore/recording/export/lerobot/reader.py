@@ -12,9 +12,15 @@ import pyarrow.parquet as pq
 
 from unlatch.simcore.errors import FormatVersionError, RecordingError
 from unlatch.simcore.recording.data_set.location import absolute_folder
-from unlatch.simcore.recording.export.lerobot import meta_files
 from unlatch.simcore.recording.export.lerobot.episode_rows import EpisodeRow, read_rows, report_damage
 from unlatch.simcore.recording.export.lerobot.features import VIDEO, column_array, table_features
+from unlatch.simcore.recording.export.lerobot.meta_files import (
+    EPISODES_FOLDER,
+    INFO_FILE,
+    is_lerobot_set,
+    read_json,
+    read_tasks,
+)
 from unlatch.simcore.recording.export.lerobot.videos import read_video
 
 Array = np.ndarray
@@ -29,9 +35,9 @@ class LeRobotSet:
         """Its folder."""
         self.info = info
         """Its `info.json`."""
-        self.tasks = meta_files.read_tasks(root)
+        self.tasks = read_tasks(root)
         """Instructions by their index."""
-        rows = list(read_rows(root / meta_files.EPISODES))
+        rows = list(read_rows(root / EPISODES_FOLDER))
         self.episodes: list[EpisodeRow] = sorted(rows, key=lambda row: row["episode_index"])
         """One row per episode: place, properties and statistics."""
 
@@ -44,13 +50,13 @@ class LeRobotSet:
             FormatVersionError: It has another version.
         """
         root = absolute_folder(path)
-        if not meta_files.is_lerobot_set(root):
+        if not is_lerobot_set(root):
             raise RecordingError(
-                f"'{root}' is not a LeRobot set: it has no {meta_files.INFO}. Expected a folder that `unlatch export` "
+                f"'{root}' is not a LeRobot set: it has no {INFO_FILE}. Expected a folder that `unlatch export` "
                 "made. Check the path.",
                 path=str(root),
             )
-        info = meta_files.read_json(root / meta_files.INFO)
+        info = read_json(root / INFO_FILE)
         if info.get("codebase_version") != "v3.0":
             raise FormatVersionError(
                 f"'{root}' has format {info.get('codebase_version')}, this reads v3.0. Export it again.",

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from unlatch.simcore.recording.export.lerobot import meta_files
 from unlatch.simcore.recording.export.lerobot.config import LeRobotCfg
 from unlatch.simcore.recording.export.lerobot.data_files import DATA_PATH, DataFiles, FilePlace, read_blocks
 from unlatch.simcore.recording.export.lerobot.episode_rows import (
@@ -30,6 +29,16 @@ from unlatch.simcore.recording.export.lerobot.features import (
     frame_columns,
     table_features,
 )
+from unlatch.simcore.recording.export.lerobot.meta_files import (
+    EPISODES_FOLDER,
+    INFO_FILE,
+    STATS_FILE,
+    VIDEO_PATH,
+    read_json,
+    read_tasks,
+    write_json,
+    write_tasks,
+)
 from unlatch.simcore.recording.export.lerobot.statistics import (
     RunningStatistics,
     Statistics,
@@ -50,7 +59,7 @@ class LeRobotWriter:
         self._tasks: dict[str, int] = {}
         self._episodes = self._frames = 0
         self._robot: str | None = None
-        self._table = EpisodeTable(root / meta_files.EPISODES)
+        self._table = EpisodeTable(root / EPISODES_FOLDER)
         self._videos = [key for key, feature in features.items() if feature["dtype"] == VIDEO]
         last = dict.fromkeys(["data", *self._videos], -1)
         if base is not None:
@@ -64,15 +73,15 @@ class LeRobotWriter:
 
     def _add_base(self, base: Path) -> dict[str, int]:
         """Adds the episodes of another set; returns the number of the last file of each kind."""
-        info = meta_files.read_json(base / meta_files.INFO)
+        info = read_json(base / INFO_FILE)
         chunk, columns = int(info["chunks_size"]), {"data": "data", **{key: f"videos/{key}" for key in self._videos}}
-        self._tasks = {task: index for index, task in enumerate(meta_files.read_tasks(base))}
+        self._tasks = {task: index for index, task in enumerate(read_tasks(base))}
         self._episodes, self._frames, self._robot = info["total_episodes"], info["total_frames"], info["robot_type"]
         for name in ("data", "videos"):
             if (base / name).is_dir():
                 shutil.copytree(base / name, self._root / name, copy_function=_link_or_copy)
         last = dict.fromkeys(columns, -1)
-        for row in read_rows(base / meta_files.EPISODES):
+        for row in read_rows(base / EPISODES_FOLDER):
             self._table.add(row)
             for key, column in columns.items():
                 last[key] = max(last[key], row[f"{column}/chunk_index"] * chunk + row[f"{column}/file_index"])
@@ -116,14 +125,14 @@ class LeRobotWriter:
         self._table.close()
         for video in self._files.values():
             video.close()
-        meta_files.write_tasks(self._root, list(self._tasks))
+        write_tasks(self._root, list(self._tasks))
         statistics = {**self._frame_statistics(), **self._video_statistics()}
-        meta_files.write_json(
-            self._root / meta_files.STATS,
+        write_json(
+            self._root / STATS_FILE,
             {key: {name: value.tolist() for name, value in found.items()} for key, found in statistics.items()},
         )
         info = self._info(robot)
-        meta_files.write_json(self._root / meta_files.INFO, info)
+        write_json(self._root / INFO_FILE, info)
         return info
 
     def _frame_statistics(self) -> dict[str, Statistics]:
@@ -136,7 +145,7 @@ class LeRobotWriter:
     def _video_statistics(self) -> dict[str, Statistics]:
         found: dict[str, list[Statistics]] = {key: [] for key in self._videos}
         if self._videos:
-            for row in read_rows(self._root / meta_files.EPISODES):
+            for row in read_rows(self._root / EPISODES_FOLDER):
                 for key, parts in found.items():
                     part = statistics_in(row, key)
                     if part is not None:
@@ -155,7 +164,7 @@ class LeRobotWriter:
             "data_files_size_in_mb": self._cfg.data_files_size_in_mb,
             "video_files_size_in_mb": self._cfg.video_files_size_in_mb,
             "data_path": DATA_PATH,
-            "video_path": meta_files.VIDEO_PATH if self._videos else None,
+            "video_path": VIDEO_PATH if self._videos else None,
             "robot_type": self._robot or robot,
             "splits": {"train": f"0:{self._episodes}"},
         }

@@ -22,7 +22,7 @@ from unlatch.workflows.runs import run
 from unlatch.workflows.runs.jobs.recording_job import RecordingJob
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.retries.code_versions import CodeVersions
-from unlatch.workflows.runs.run import RunResult, run_episodes
+from unlatch.workflows.runs.run import RunDisplay, RunRequest, RunResult, run_episodes
 from unlatch.workflows.runs.schema import CollectCfg, Retry
 
 CHANGED = "made again now: the code of unlatch has changed"
@@ -76,7 +76,8 @@ def collect(tmp_path: Path, set_code: Callable[[str], None]) -> Callable[..., tu
     def collect_again(codes: dict[int, str], **changes: object) -> tuple[RunResult, list[str]]:
         cfg = CollectCfg(**{**vars(base), **changes})
         lines: list[str] = []
-        return run_episodes(cfg, lambda data_set: FakeJob(cfg, data_set, codes=codes), notify=lines.append), lines
+        request = RunRequest(cfg, lambda data_set: FakeJob(cfg, data_set, codes=codes))
+        return run_episodes(request, RunDisplay(notify=lines.append)), lines
 
     return collect_again
 
@@ -280,5 +281,5 @@ def test_workers_make_errors_again_and_a_killed_worker_notes_its_code(collect, s
 def test_the_summary_says_how_errors_are_made_again(collect, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     collect({1: "error"})
     cfg = load("close_drawer", "executor=serial", "pictures=0", f"out={tmp_path}/data", "episodes=5")
-    assert run_report.run_and_report(cfg, lambda data_set: FakeJob(cfg, data_set)) == FAILED
+    assert run_report.run_and_report(RunRequest(cfg, lambda data_set: FakeJob(cfg, data_set))) == FAILED
     assert "1 ended as `error`; the same command makes them again once the code has changed" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""What moves the arms in an episode: the planner, a policy, or a policy from which the planner takes over."""
+"""What moves the arms in an episode: the planner, a policy, a policy and then the planner, or a record."""
 
 from __future__ import annotations
 
@@ -9,18 +9,27 @@ import numpy as np
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.recording.episode import EpisodeRecord
 
+TAKEOVER = "takeover"
+"""Name of the event at which the planner takes over from a policy."""
+
 
 class Actor(Enum):
-    """What moves the arms."""
+    """What moves the arms. It decides which arrays the record has beside those of every episode."""
 
     planner = "planner"
     policy = "policy"
     both = "both"
     """A policy acts first, then the planner. The header of the data set does not name the policy."""
+    record = "record"
+    """The actions of a recorded episode are repeated."""
 
+    def records_labels(self, cfg: EpisodeCfg) -> bool:
+        """Returns whether the record has the planner's own targets beside the executed ones."""
+        return self is Actor.both or (self is Actor.planner and cfg.disturb.moves_targets)
 
-TAKEOVER = "takeover"
-"""Name of the event at which the planner takes over."""
+    def may_push(self, cfg: EpisodeCfg) -> bool:
+        """Returns whether parts may be pushed from outside; the record then has the efforts."""
+        return self is Actor.planner and cfg.disturb.nudge_probability > 0.0
 
 
 def find_actor(record: EpisodeRecord, *, is_evaluation: bool) -> Actor:
@@ -44,13 +53,3 @@ def takeover_frame(record: EpisodeRecord) -> int:
     """Returns the state frame at which the planner takes over from a policy; T + 1 if it does not."""
     frames = (event["frame"] for event in record.events if event["event"] == TAKEOVER)
     return next(frames, record.n_actions + 1)
-
-
-def may_push(cfg: EpisodeCfg, actor: Actor) -> bool:
-    """Returns whether parts may be pushed from outside in an episode."""
-    return actor is Actor.planner and cfg.disturb.nudge_probability > 0.0
-
-
-def has_labels(cfg: EpisodeCfg, actor: Actor) -> bool:
-    """Returns whether an episode has the planner's targets beside the executed ones."""
-    return actor is Actor.both or (actor is Actor.planner and cfg.disturb.moves_targets)

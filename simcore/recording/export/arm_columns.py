@@ -1,18 +1,21 @@
-"""The columns of the skill at hand: the part that an arm acts on, forces on the fingers, the action before.
+"""The columns of one arm: its own state, and the skill at hand with the part that it acts on.
 
-All have one size for every object and task. Positions and directions are in the base frame of the arm, except keypoints
-in the frame of the tcp.
+All have one size for every object and task. Positions and directions of the part are in the base frame of the arm,
+except keypoints in the frame of the tcp.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.recording.export.column import AXES, Array, Column, prefix_names, read_array
+from unlatch.simcore.recording.export.column import AXES, Array, Column, fitting_names, prefix_names, read_array
+from unlatch.simcore.recording.export.config import ExportCfg, StateKind
+from unlatch.simcore.recording.export.rotation import COMPONENTS, convert_rotations
 from unlatch.simcore.recording.observed.acted_part import ActedPart, entry_indices
 from unlatch.simcore.recording.observed.camera_cloud import CameraView
 from unlatch.simcore.recording.observed.geometry import geometry_names, geometry_values
@@ -23,15 +26,17 @@ from unlatch.simcore.recording.observed.scene import ObservedScene
 FORCES = ("load_mean", "load_max", "on_part_mean")
 
 
-class TaskColumns:
+class ArmColumns:
     """Makes the columns of one arm in one episode."""
 
     def __init__(
         self,
         arrays: Mapping[str, Array],
+        cfg: ExportCfg,
         *,
         robot: str,
         arm: str,
+        joints: Sequence[str],
         acted: Sequence[ActedPart],
         scene: ObservedScene | None,
         number: int,
@@ -41,31 +46,66 @@ class TaskColumns:
         Args:
             arrays: T+1 states by record key, and the T actions and contacts between them. With as many actions as
                 states, each state is the one after its action.
+            cfg: The options of the export.
             robot: Name of the robot.
             arm: Name of the arm.
+            joints: Names of its joints; other names are made where their number does not fit.
             acted: The part of every skill of the episode, in the order of `skills` of a record.
             scene: Objects and bases of the arms; None: only columns without them can be made.
             number: Episode number, for errors.
         """
-        self._arrays = arrays
-        self._robot, self._arm = robot, arm
+        self._arrays, self._cfg = arrays, cfg
+        self._robot, self._arm, self._joints = robot, arm, joints
         self._acted = acted
         self._scene = scene
         self._number = number
 
-    def last_action(self, joints: Sequence[str]) -> Column:
+    def state(self, kind: StateKind) -> Column:
+        """Returns one part of `observation.state`."""
+        make: dict[StateKind, Callable[[], Column]] = {
+            StateKind.joint_position: partial(self.joint_values, "position"),
+            StateKind.joint_velocity: partial(self.joint_values, "velocity"),
+            StateKind.joint_effort: partial(self.joint_values, "effort"),
+            StateKind.ee_pose: partial(self.pose, "ee"),
+            StateKind.tcp_pose: partial(self.pose, "tcp"),
+            StateKind.gripper: self.gripper,
+            StateKind.last_action: self.last_action,
+            StateKind.finger_forces: self.finger_forces,
+            StateKind.hand_keypoints: self.hand_keypoints,
+            StateKind.openness: self.openness,
+            StateKind.skill: self.skill,
+            StateKind.geometry: self.geometry,
+        }
+        return make[kind]()
+
+    def joint_values(self, quantity: str) -> Column:
+        """Returns `position` [rad], `velocity` [rad/s] or `effort` [N m] of the joints; (T+1, n)."""
+        plural = {"position": "positions", "velocity": "velocities", "effort": "efforts"}[quantity]
+        values = self._read(f"robots.{self._robot}.{self._arm}.joint_{plural}")
+        names = fitting_names(self._joints, values.shape[1])
+        return Column(tuple(f"{self._arm}.{name}.{quantity}" for name in names), values)
+
+    def pose(self, frame: str) -> Column:
+        """Returns position [m] and orientation of the frame `ee` or `tcp` in the world frame."""
+        prefix, form = f"robots.{self._robot}.{self._arm}.{frame}", self._cfg.state_rotation
+        turned = convert_rotations(self._read(f"{prefix}_quat_xyzw"), form)
+        names = prefix_names(f"{self._arm}.{frame}", (*AXES, *COMPONENTS[form]))
+        return Column(names, np.hstack([self._read(f"{prefix}_position"), turned]))
+
+    def gripper(self) -> Column:
+        """Returns the distance between the finger pads [m]; (T+1, 1)."""
+        return Column((f"{self._arm}.gripper",), self._read(f"robots.{self._robot}.{self._arm}.gripper_opening"))
+
+    def last_action(self) -> Column:
         """Returns joint targets [rad] and target of the gripper [m] of the frame before; (T+1, n+1).
 
         In the first frame: the joint positions and the target of the gripper.
-
-        Args:
-            joints: Names of the arm's joints; other names are made where their number does not fit.
         """
         measured, commanded = f"robots.{self._robot}.{self._arm}", f"actions.{self._robot}.{self._arm}"
         q = self._before(f"{commanded}.joint_targets", self._read(f"{measured}.joint_positions"))
         opening = self._before(f"{commanded}.gripper_target", self._read(f"{measured}.gripper_target"))
-        words = joints if len(joints) == q.shape[1] else [f"joint{index}" for index in range(q.shape[1])]
-        return Column(prefix_names(f"{self._arm}.last_action", (*words, "gripper")), np.hstack([q, opening]))
+        names = (*fitting_names(self._joints, q.shape[1]), "gripper")
+        return Column(prefix_names(f"{self._arm}.last_action", names), np.hstack([q, opening]))
 
     def finger_forces(self) -> Column:
         """Returns the load of a finger, mean and largest, and the mean force on the part that is acted on [N].
