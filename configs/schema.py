@@ -6,12 +6,13 @@ import dataclasses
 import types
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from unlatch.objects.config import ObjectCfg
 from unlatch.robots.description import RobotCfg
-from unlatch.simcore.errors import ConfigError, check_range
+from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.randomization.config import DistractorsCfg, PerceptionCfg, RandomizationCfg
+from unlatch.simcore.ranges import Fraction, Range, check_ranges
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.simcore.sim.world import WorldCfg
 from unlatch.skills.contract.config import SkillCfg, fill_objects
@@ -72,7 +73,7 @@ class EpisodeCfg:
     """A set of cameras in addition to `sensors`."""
     planner: PlannerCfg = field(default_factory=PlannerCfg)
     """Effort of the planner."""
-    variety: float | None = None
+    variety: Fraction | None = None
     """How much plans vary: from 0, one plan for each scene, to 1, spread evenly; null: the first plan that serves."""
     randomization: RandomizationCfg = field(default_factory=RandomizationCfg)
     """Randomization beyond the layout."""
@@ -80,7 +81,7 @@ class EpisodeCfg:
     """The room in images; physics and records do not depend on it."""
     disturb: DisturbCfg = field(default_factory=DisturbCfg)
     """How far the executed targets of skills leave the plan."""
-    replan: int = 0
+    replan: Annotated[int, Range(0, MAX_REPLANS)] = 0
     """How often a skill is planned anew, from where things are, after it missed its grasp, lost its part, was blocked
     or did not get far enough."""
     seed: int = 0
@@ -90,8 +91,7 @@ class EpisodeCfg:
         if not 0 <= self.seed < 2**63:
             raise ConfigError(f"seed={self.seed} is out of range. Expected 0 to 2^63 - 1.", key="seed")
         self.skills = fill_objects(self.skills)
-        check_range("variety", self.variety, 0.0, 1.0)
-        check_range("replan", self.replan, 0, MAX_REPLANS)
+        check_ranges(self)
 
     def all_objects(self) -> dict[str, ObjectCfg]:
         """Returns `object` and `objects` by name."""
