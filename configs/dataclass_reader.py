@@ -28,7 +28,12 @@ _SCALARS: dict[Any, Any] = {bool: bool, int: int, float: int | float, str: str |
 """Types of YAML values that each type accepts; a text may be an id such as 7304, which YAML reads as a number."""
 _MOST_EXACT = 2.0**53
 """From here on, a float does not hold every whole number."""
-_WITH_EXPONENT = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+")
+_NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
+_BOOLEANS = {
+    **dict.fromkeys(("true", "yes", "y", "on", "1"), True),
+    **dict.fromkeys(("false", "no", "n", "off", "0"), False),
+}
+"""What people write for true and false."""
 _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", Any: "a value"}
 
 
@@ -72,6 +77,18 @@ def read_dataclass(cls: type[T], raw: Any, *, where: str, notices: list[str] | N
         return cls(**values)
     except ConfigError as exc:
         raise _add_place(exc, where, cls) from exc
+
+
+def to_values(cfg: Any) -> Any:
+    """Returns a dataclass of configuration as plain mappings, lists, numbers and texts, see `read_dataclass`."""
+    if dataclasses.is_dataclass(cfg):
+        fields = [item for item in dataclasses.fields(cfg) if item.init]
+        return {str(item.metadata.get("key", item.name)): to_values(getattr(cfg, item.name)) for item in fields}
+    if isinstance(cfg, Enum):
+        return cfg.name
+    if isinstance(cfg, Mapping):
+        return {key: to_values(value) for key, value in cfg.items()}
+    return [to_values(item) for item in cfg] if isinstance(cfg, list | tuple) else cfg
 
 
 def wrong_type(where: str, value: Any, expected: str, *, advice: str = "Change it.") -> ConfigError:
@@ -193,8 +210,10 @@ def _read_enum(hint: type[Enum], value: Any, where: str) -> Enum:
 
 
 def _read_scalar(hint: Any, value: Any, where: str) -> Any:
-    if hint in (int, float) and isinstance(value, str) and _WITH_EXPONENT.fullmatch(value):
-        value = float(value)  # YAML 1.1 reads `1e3` as a text
+    if hint is bool and isinstance(value, str | int):
+        value = _BOOLEANS.get(str(value).lower(), value)
+    if hint in (int, float) and isinstance(value, str) and _NUMBER.fullmatch(value):
+        value = int(value) if value.lstrip("+-").isdigit() else float(value)  # YAML 1.1 reads `1e3` as a text
     if not isinstance(value, _SCALARS[hint]) or (isinstance(value, bool) and hint is not bool):
         raise type_error_of(where, value, hint)
     if hint is float and not math.isfinite(value):

@@ -82,8 +82,6 @@ _OTHER_NAMES = {
     "visuals": "randomization",
 }
 """Words that other tools have for a key or group of ours, and that no close match would find."""
-_OPEN_MAPPINGS = frozenset({"object.where"})
-"""Keys whose mappings may have any key."""
 _LANGUAGE = re.compile(r"task\.language|skills\.\d+\.language")
 """Keys whose empty list stands for the phrasings of the skill."""
 _OPTIONAL_GROUPS = frozenset({"experiment"})
@@ -224,8 +222,8 @@ def separate_list_overrides(overrides: Sequence[str]) -> tuple[list[str], list[O
                 "Remove it.",
                 key=key,
             )
-        if match and not match["prefix"] and ".".join(parts[:2]) in _OPEN_MAPPINGS:
-            text = f"++{text}"
+        if match and not match["prefix"] and len(parts) > 1 and parts[0] != "hydra":
+            text = f"++{text}"  # reading reports an unknown key: it knows all keys, Hydra only those with values
         if match and _LANGUAGE.fullmatch(key) and parse_override(f"{key}{match['rest']}").value() == []:
             raise ConfigError(
                 f"{text} is empty, so the phrasings of the skill would be used. Expected at least one phrasing. Leave "
@@ -270,7 +268,7 @@ def find_misspelt_key(overrides: Sequence[str], schema: type) -> ConfigError | N
                     rest = f"=[{rest[1:].strip('[]')}] render=true"
                 advice = f"Write {ours}{rest}."
                 return ConfigError(f"{key} is unknown. The {kind} is called {ours}. {advice}", key=key)
-            if key not in known:
+            if key and key not in known:
                 return unknown_key(key, key, [*keys, *_REQUEST_KEYS], listed_by="--cfg job")
     return None
 

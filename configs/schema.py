@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import types
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from unlatch.objects.config import ObjectCfg
 from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.randomization.config import DistractorsCfg, PerceptionCfg, RandomizationCfg
+from unlatch.simcore.randomization.config import RandomizationCfg
 from unlatch.simcore.ranges import Fraction, Range, check_ranges
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.simcore.sim.world import WorldCfg
@@ -101,37 +100,6 @@ class EpisodeCfg:
         """Returns `camera.cameras` and `sensors` by full key: `camera.cameras[0]`, `sensors[0]`."""
         listed = (("camera.cameras", self.camera.cameras), ("sensors", self.sensors))
         return {f"{key}[{index}]": item for key, items in listed for index, item in enumerate(items)}
-
-
-def hydra_schema(cls: type) -> type:
-    """Returns the dataclass that Hydra composes: the same fields, but lists of dataclasses become lists of anything.
-
-    Hydra reports a mistake in a list entry without the place of the entry. Entries are therefore read after the
-    composition, with their full key (`unlatch.configs.dataclass_reader`). Mappings, numbers and texts have their types
-    from the start: a wrong key or type stops the composition.
-    """
-    hints = get_type_hints(cls)
-    fields: list[tuple[str, Any, Any]] = []
-    for item in dataclasses.fields(cls):
-        hint = hints[item.name]
-        if hint is RandomizationCfg:
-            # its key `from` cannot be the name of a Python field; the later reading reports wrong keys
-            fields.append((item.name, dict[str, Any], field(default_factory=_default_randomization)))
-        elif dataclasses.is_dataclass(hint) and isinstance(hint, type):
-            inner = hydra_schema(hint)
-            fields.append((item.name, inner, field(default_factory=inner)))
-        elif get_origin(hint) is list and any(dataclasses.is_dataclass(arg) for arg in get_args(hint)):
-            fields.append((item.name, list[Any], field(default_factory=list)))
-        elif item.default_factory is not dataclasses.MISSING:
-            fields.append((item.name, hint, field(default_factory=item.default_factory)))
-        else:
-            fields.append((item.name, hint, item.default))
-    return dataclasses.make_dataclass(cls.__name__, fields)
-
-
-def _default_randomization() -> dict[str, Any]:
-    parts = {"perception": vars(PerceptionCfg()), "distractors": vars(DistractorsCfg())}
-    return {"name": "none", "views": [], "rules": [], **parts, "from": None}
 
 
 def split_optional(hint: Any) -> tuple[Any, bool]:
