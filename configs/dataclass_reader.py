@@ -12,6 +12,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 from unlatch.configs.chain import flat_entries
 from unlatch.configs.schema import split_optional
 from unlatch.simcore.errors import ConfigError, UnknownEntryError, close_matches, unknown_key
+from unlatch.simcore.missing_value import MISSING
 from unlatch.simcore.sim.sensors.catalog import SENSORS
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.skills.catalog import SKILLS
@@ -20,9 +21,6 @@ from unlatch.solver.settings.reader import read_planner_setting
 from unlatch.solver.settings.setting import PlannerSettingCfg
 
 T = TypeVar("T")
-
-MISSING = "???"
-"""OmegaConf's mark for a required value that is missing."""
 
 _SCALARS: dict[Any, Any] = {bool: bool, int: int, float: int | float, str: str | int | float}
 """Types of YAML values that each type accepts; a text may be an id such as 7304, which YAML reads as a number."""

@@ -185,7 +185,7 @@ def _explain_composition_error(text: str, schema: type | None) -> ConfigError:
 def explain_several_values(override: str, schema: type | None) -> ConfigError:
     """Returns the error of an override such as `only=1,2` without `-m`; a key of a list is shown as `only=[1,2]`."""
     key, _, value = override.partition("=")
-    hint, _ = split_optional(_find_type(schema, key))
+    hint, _ = split_optional(find_type(schema, key))
     if list_item_type(hint) is not None:
         advice = f"{key} is a list: write {write_as_list(key, value)}."
     else:
@@ -197,7 +197,7 @@ def explain_several_values(override: str, schema: type | None) -> ConfigError:
     return ConfigError(f"'{override}' has several values. {advice}", key=key, override=override)
 
 
-def _find_type(schema: type | None, key: str) -> Any:
+def find_type(schema: type | None, key: str) -> Any:
     """Returns the type of a key of a dataclass; None if it is not known, as inside of lists."""
     hint: Any = schema
     for name in key.split("."):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import fields, is_dataclass
-from typing import Any, get_type_hints
+from dataclasses import fields
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, ValueType
@@ -13,7 +12,7 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from unlatch.configs.config_files import group_names, option_names
-from unlatch.configs.hydra_errors import explain_error, explain_several_values
+from unlatch.configs.hydra_errors import explain_error, explain_several_values, find_type
 from unlatch.configs.schema import split_optional
 from unlatch.simcore.errors import ConfigError, unknown_key
 
@@ -195,18 +194,10 @@ def keep_texts(overrides: Sequence[str], schema: type) -> list[str]:
 
 def _quote_number(text: str, schema: type) -> str:
     key, equals, value = text.partition("=")
-    if not equals or not _holds_text(schema, override_key(text).split(".")):
+    hint, _ = split_optional(find_type(schema, override_key(text)))
+    if not equals or hint is not str:
         return text
     return f"{key}={quote_text(value)}" if isinstance(parse_override(text).value(), int | float) else text
-
-
-def _holds_text(schema: Any, parts: Sequence[str]) -> bool:
-    for part in parts:
-        hints = get_type_hints(schema) if is_dataclass(schema) else {}
-        if part not in hints:
-            return False
-        schema, _ = split_optional(hints[part])
-    return schema is str
 
 
 def separate_list_overrides(overrides: Sequence[str]) -> tuple[list[str], list[Override]]:
@@ -222,8 +213,6 @@ def separate_list_overrides(overrides: Sequence[str]) -> tuple[list[str], list[O
                 "Remove it.",
                 key=key,
             )
-        if match and not match["prefix"] and len(parts) > 1 and parts[0] != "hydra":
-            text = f"++{text}"  # reading reports an unknown key: it knows all keys, Hydra only those with values
         if match and _LANGUAGE.fullmatch(key) and parse_override(f"{key}{match['rest']}").value() == []:
             raise ConfigError(
                 f"{text} is empty, so the phrasings of the skill would be used. Expected at least one phrasing. Leave "
@@ -234,6 +223,8 @@ def separate_list_overrides(overrides: Sequence[str]) -> tuple[list[str], list[O
             in_lists.append(parse_override(f"{match['prefix']}{key}{match['rest']}"))
         else:
             value = parse_override(text).value()
+            if match and not match["prefix"] and len(parts) > 1 and parts[0] != "hydra":
+                text = f"++{text}"  # reading reports an unknown key: it knows all keys, Hydra only those with values
             if text.partition("=")[0] in group_names():
                 if value is None and key in _OPTIONAL_GROUPS:
                     continue  # nothing is chosen, as by default

@@ -51,7 +51,7 @@ def check_ranges(cfg: Any, where: str = "") -> None:
         ConfigError: A value is out of its range.
     """
     prefix = f"{where}." if where else ""
-    for name, limits in ranges_of(type(cfg)).items():
+    for name, limits in ranges_of(cfg.__class__).items():
         _check_value(f"{prefix}{name}", getattr(cfg, name), limits)
 
 
