@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+import types
 from collections.abc import Iterable, Mapping
 from enum import Enum
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from unlatch.configs.chain import flat_entries
-from unlatch.configs.schema import split_optional
 from unlatch.simcore.errors import ConfigError, UnknownEntryError, close_matches, unknown_key
 from unlatch.simcore.missing_value import MISSING
 from unlatch.simcore.sim.sensors.catalog import SENSORS
@@ -130,6 +130,15 @@ def unknown_value(where: str, value: Any, known: list[str]) -> ConfigError:
     )
 
 
+def split_optional(hint: Any) -> tuple[Any, bool]:
+    """Removes None from a type; returns the remaining type and whether None was in it."""
+    if get_origin(hint) in (Union, types.UnionType):
+        rest = [arg for arg in get_args(hint) if arg is not type(None)]
+        if len(rest) == 1:
+            return rest[0], len(rest) < len(get_args(hint))
+    return hint, hint is Any
+
+
 def describe_type(hint: Any) -> str:
     """Returns a type as text for messages."""
     hint, optional = split_optional(hint)
@@ -140,7 +149,8 @@ def describe_type(hint: Any) -> str:
 
 
 def _read_value(hint: Any, value: Any, where: str, notices: list[str] | None) -> Any:
-    hint, optional = split_optional(hint)
+    declared = hint
+    hint, optional = split_optional(declared)
     if hint is Any or (value is None and optional):
         return value
     if hint is PlannerSettingCfg:
@@ -156,7 +166,7 @@ def _read_value(hint: Any, value: Any, where: str, notices: list[str] | None) ->
         return read_dataclass(hint, value, where=where, notices=notices)
     if get_origin(hint) is list:
         if not isinstance(value, list):
-            raise type_error_of(where, value, hint)
+            raise type_error_of(where, value, declared)
         (inner,) = get_args(hint)
         if inner is SkillCfg:
             return [_read_value(inner, item, place, notices) for place, item in flat_entries(value, where)]
@@ -170,7 +180,7 @@ def _read_value(hint: Any, value: Any, where: str, notices: list[str] | None) ->
         return _read_enum(hint, value, where)
     if hint not in _SCALARS:
         raise ConfigError(f"{where} has an unsupported type: {hint}.", key=where)
-    return _read_scalar(hint, value, where)
+    return _read_scalar(declared, value, where)
 
 
 def _sensor_cfg_type(value: Any, where: str) -> type[SensorCfg]:
@@ -207,13 +217,14 @@ def _read_enum(hint: type[Enum], value: Any, where: str) -> Enum:
     return hint[value]
 
 
-def _read_scalar(hint: Any, value: Any, where: str) -> Any:
+def _read_scalar(declared: Any, value: Any, where: str) -> Any:
+    hint, _ = split_optional(declared)
     if hint is bool and isinstance(value, str | int):
         value = _BOOLEANS.get(str(value).lower(), value)
     if hint in (int, float) and isinstance(value, str) and _NUMBER.fullmatch(value):
         value = int(value) if value.lstrip("+-").isdigit() else float(value)  # YAML 1.1 reads `1e3` as a text
     if not isinstance(value, _SCALARS[hint]) or (isinstance(value, bool) and hint is not bool):
-        raise type_error_of(where, value, hint)
+        raise type_error_of(where, value, declared)
     if hint is float and not math.isfinite(value):
         raise ConfigError(f"{where}={value} is out of range. Expected a finite number. Change it.", key=where)
     return hint(value)

@@ -13,7 +13,8 @@ from itertools import pairwise
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from unlatch.configs.config_files import group_names, option_names
-from unlatch.configs.schema import EpisodeCfg, split_optional
+from unlatch.configs.dataclass_reader import split_optional
+from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import PluginError
 from unlatch.simcore.ranges import Range
 from unlatch.simcore.registry import Catalog

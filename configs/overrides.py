@@ -12,8 +12,8 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from unlatch.configs.config_files import group_names, option_names
+from unlatch.configs.dataclass_reader import split_optional
 from unlatch.configs.hydra_errors import explain_error, explain_several_values, find_type
-from unlatch.configs.schema import split_optional
 from unlatch.simcore.errors import ConfigError, unknown_key
 
 _KEY = re.compile(r"(?P<prefix>\+{0,2}|~)(?P<key>[^=]*)(?P<rest>(=.*)?)\Z", re.DOTALL)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import types
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated
 
 from unlatch.objects.config import ObjectCfg
 from unlatch.robots.description import RobotCfg
@@ -100,12 +99,3 @@ class EpisodeCfg:
         """Returns `camera.cameras` and `sensors` by full key: `camera.cameras[0]`, `sensors[0]`."""
         listed = (("camera.cameras", self.camera.cameras), ("sensors", self.sensors))
         return {f"{key}[{index}]": item for key, items in listed for index, item in enumerate(items)}
-
-
-def split_optional(hint: Any) -> tuple[Any, bool]:
-    """Removes None from a type; returns the remaining type and whether None was in it."""
-    if get_origin(hint) in (Union, types.UnionType):
-        rest = [arg for arg in get_args(hint) if arg is not type(None)]
-        if len(rest) == 1:
-            return rest[0], len(rest) < len(get_args(hint))
-    return hint, hint is Any

@@ -83,7 +83,7 @@ def test_values_arrive_with_their_types():
         ({"leaf": {"size_m": -1}}, "leaf.size_m=-1.0 is out of range. Expected at least 0."),
         ({"leaves": [{"size_m": -1}]}, "leaves[0].size_m=-1.0 is out of range. Expected at least 0."),
         ({"weights": {"a": [1, "x"]}}, "weights.a[1]='x' has the wrong type. Expected a number."),
-        ({"age": 1.5}, "age=1.5 has the wrong type. Expected a whole number."),
+        ({"age": 1.5}, "age=1.5 has the wrong type. Expected a whole number or null. Change it."),
         ({"alive": 2}, "alive=2 has the wrong type. Expected true or false."),
         ({"alive": None}, "alive=null has the wrong type. Expected true or false."),
         ({"name": "???"}, "name is missing. Expected a text. Give it in the YAML or as name=... on the command line."),
