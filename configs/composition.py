@@ -202,7 +202,9 @@ def compose_additions(
 @cache
 def _store_schema(primary: str, schema: type) -> None:
     """Registers the default values of a schema in Hydra, once per process."""
-    ConfigStore.instance().store(name=f"{primary}{SCHEMA_SUFFIX}", node=to_values(schema()))
+    values = to_values(schema())
+    values.get("randomization", {}).pop("recorded", None)  # records state it, files do not
+    ConfigStore.instance().store(name=f"{primary}{SCHEMA_SUFFIX}", node=values)
     _store_empty_config()
 
 
