@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from omegaconf import DictConfig
 
@@ -20,19 +20,9 @@ from unlatch.simcore.errors import ConfigError, unknown_key
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class ReadConfig(Generic[T]):
-    """One configuration in its three forms."""
-
-    cfg: T
-    """As its dataclass."""
-    composed: DictConfig
-    """As Hydra composes it, with references to other keys."""
-    values: dict[str, Any]
-    """As plain mappings, lists and values, with references resolved."""
-
-
-def read_config(primary: str, schema: type[T], request: Request, *, notices: list[str] | None = None) -> ReadConfig[T]:
+def read_config(
+    primary: str, schema: type[T], request: Request, *, notices: list[str] | None = None
+) -> tuple[T, DictConfig, dict[str, Any]]:
     """Composes one configuration and reads it.
 
     Args:
@@ -40,6 +30,10 @@ def read_config(primary: str, schema: type[T], request: Request, *, notices: lis
         schema: Dataclass of its configuration.
         request: Overrides and folders of YAML files.
         notices: Receives one line for each value in an older form that was rewritten.
+
+    Returns:
+        The configuration as its dataclass; as Hydra composes it, with references to other keys; and as plain mappings,
+        lists and values, with references resolved.
 
     Raises:
         ConfigError: A file, group, key or value is wrong.
@@ -53,7 +47,7 @@ def read_config(primary: str, schema: type[T], request: Request, *, notices: lis
     except ConfigError as exc:
         peer = explain_peer_task(request.overrides, request.config_dirs)
         raise peer or _explain_value(exc, primary, request) from exc
-    return ReadConfig(cfg, composed, values)
+    return cfg, composed, values
 
 
 def _check_parts(composed: DictConfig, known: list[str]) -> None:

@@ -54,7 +54,8 @@ def _compose(overrides: list[str], config_dirs: list[str]) -> tuple[dict[str, An
         ConfigError: A key or a value is wrong, as for `collect`.
     """
     request = derive_request("collect", CollectCfg, Request(overrides, config_dirs))
-    return dict(iterate_leaves(read_config("collect", CollectCfg, request).values, "", into_lists=True)), request
+    _, _, values = read_config("collect", CollectCfg, request)
+    return dict(iterate_leaves(values, "", into_lists=True)), request
 
 
 def _list_values(values: Mapping[str, Any], origins: Mapping[str, str]) -> Iterator[str]:

@@ -114,8 +114,7 @@ def load_config(
     folders = [config_dirs] if isinstance(config_dirs, str | Path) else config_dirs
     request = derive_request(primary, schema, Request(list(overrides), [str(path) for path in folders]))
     notices: list[str] = []
-    read = read_config(primary, schema, request, notices=notices)
-    cfg = read.cfg
+    cfg, composed, values = read_config(primary, schema, request, notices=notices)
     check_episode(cfg)
     notices += hand_notices(cfg)
     check_sweep_values(getattr(cfg, "sweep", {}), overrides)
@@ -124,7 +123,7 @@ def load_config(
         if item.root is not None:
             item.root = str(user_path(item.root).absolute())
     find_info_files(cfg)
-    return LoadedConfig(cfg, OmegaConf.create(read.values) if resolve else read.composed, notices, list(overrides))
+    return LoadedConfig(cfg, OmegaConf.create(values) if resolve else composed, notices, list(overrides))
 
 
 def config_as(schema: type[T], cfg: EpisodeCfg, **changes: Any) -> T:
