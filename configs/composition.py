@@ -48,6 +48,7 @@ from unlatch.configs.plugin_source import PLUGIN_SCHEME, SCHEMA_SUFFIX, YAML_SCH
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, unknown_name
 from unlatch.simcore.files import user_path
+from unlatch.tasks.task import DerivedTaskCfg
 
 SENSOR_GROUP = "sensor"
 """Group of the YAML files that an entry of `sensors` may name."""
@@ -114,6 +115,8 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
         with initialize_config_dir(config_dir=str(config_dir()), version_base="1.3"):
             cfg = compose(config_name=primary, overrides=[*_WITHOUT_RUNNER, *plain, *search_path])
             _rename_stages(cfg)
+            if isinstance(cfg.task, DictConfig) and isinstance(cfg.task.get("derived"), DictConfig):
+                cfg.task.derived = OmegaConf.merge(to_values(DerivedTaskCfg()), cfg.task.derived)  # null by default
             # the overrides of images come last: they may name a sensor that the other overrides define
             for override in (None, *sorted(in_lists, key=_changes_images)):
                 if override is not None:
