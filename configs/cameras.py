@@ -17,7 +17,7 @@ from unlatch.simcore.sim.sensors.camera import CameraCfg
 from unlatch.simcore.sim.sensors.config import SensorCfg
 
 KEY = "cameras"
-DEFAULT = ("front", "wrist")
+DEFAULT_CAMERAS = ("front", "wrist")
 """Default names of cameras."""
 
 
@@ -51,7 +51,7 @@ def read_render_settings(
     Args:
         cfg: Configuration of the episodes; references such as `${robot.name}` refer to it.
         cameras: Names of cameras of the recording, names of YAML files of the group `sensor`, or entries; None: the
-            cameras of the recording, or else `DEFAULT`.
+            cameras of the recording, or else `DEFAULT_CAMERAS`.
         randomization: Name of a YAML file of its group; None: none.
         request: Overrides such as `cameras.0.width=640`, and folders of YAML files.
 
@@ -59,7 +59,9 @@ def read_render_settings(
         ConfigError: A camera cannot be read, is not a camera, or does not fit the episodes.
     """
     if cameras is None:
-        cameras = [sensor.name for sensor in cfg.all_sensors().values() if isinstance(sensor, CameraCfg)] or DEFAULT
+        cameras = [
+            sensor.name for sensor in cfg.all_sensors().values() if isinstance(sensor, CameraCfg)
+        ] or DEFAULT_CAMERAS
     values = plain({key: getattr(cfg, key) for key in ("robot", "object", "objects", "task", "world")})
     own = {sensor.name: plain(sensor) for sensor in cfg.all_sensors().values()}
     entries = [own.get(item, item) if isinstance(item, str) else item for item in cameras]

@@ -31,6 +31,7 @@ from unlatch.configs.config_files import (
     option_names,
     plugin_folders,
 )
+from unlatch.configs.dataclass_reader import to_values
 from unlatch.configs.hydra_errors import explain_error
 from unlatch.configs.overrides import (
     apply_list_override,
@@ -44,10 +45,10 @@ from unlatch.configs.overrides import (
 )
 from unlatch.configs.peer_tasks.peer_file import explain_peer_task
 from unlatch.configs.plugin_source import PLUGIN_SCHEME, SCHEMA_SUFFIX, YAML_SCHEME, PluginSource, YamlFolder
-from unlatch.configs.schema import hydra_schema
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, unknown_name
 from unlatch.simcore.files import user_path
+from unlatch.tasks.task import DerivedTaskCfg
 
 SENSOR_GROUP = "sensor"
 """Group of the YAML files that an entry of `sensors` may name."""
@@ -105,12 +106,17 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
         plain, in_lists = separate_list_overrides(keep_texts(request.overrides, schema))
     except ConfigError as exc:  # the path of a file stands alone
         raise explain_peer_task(request.overrides, request.config_dirs) or exc from exc
+    misspelt = find_misspelt_key(request.overrides, schema)
+    if misspelt is not None:
+        raise explain_peer_task(request.overrides, request.config_dirs) or misspelt
     plain = [*_register_given(request.given), *plain]
     search_path = _search_path(request.config_dirs)
     try:
         with initialize_config_dir(config_dir=str(config_dir()), version_base="1.3"):
             cfg = compose(config_name=primary, overrides=[*_WITHOUT_RUNNER, *plain, *search_path])
             _rename_stages(cfg)
+            if isinstance(cfg.task, DictConfig) and isinstance(cfg.task.get("derived"), DictConfig):
+                cfg.task.derived = OmegaConf.merge(to_values(DerivedTaskCfg()), cfg.task.derived)  # null by default
             # the overrides of images come last: they may name a sensor that the other overrides define
             for override in (None, *sorted(in_lists, key=_changes_images)):
                 if override is not None:
@@ -121,9 +127,7 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
                     _read_named_sensors(cfg, search_path, key)
     except (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as exc:
         peer = explain_peer_task(request.overrides, request.config_dirs)
-        raise (
-            peer or find_misspelt_key(plain, schema) or _explain_missing_skill(request, explain_error(exc, schema))
-        ) from exc
+        raise (peer or _explain_missing_skill(request, explain_error(exc, schema))) from exc
     except (TypeError, ValueError) as exc:  # Hydra's errors for a word as list index, or a key without a name
         raise explain_list_error(plain, exc) from exc
     return cfg
@@ -200,8 +204,10 @@ def compose_additions(
 
 @cache
 def _store_schema(primary: str, schema: type) -> None:
-    """Registers the schema in Hydra, once per process: this takes longer than a composition."""
-    ConfigStore.instance().store(name=f"{primary}{SCHEMA_SUFFIX}", node=hydra_schema(schema))
+    """Registers the default values of a schema in Hydra, once per process."""
+    values = to_values(schema())
+    values.get("randomization", {}).pop("recorded", None)  # records state it, files do not
+    ConfigStore.instance().store(name=f"{primary}{SCHEMA_SUFFIX}", node=values)
     _store_empty_config()
 
 
@@ -231,9 +237,9 @@ def _search_path(folders: Sequence[str]) -> list[str]:
 
 def _rename_stages(cfg: DictConfig) -> None:
     """Assigns stages of another robot of the catalog to the chosen robot if it has all their arms."""
-    robot = OmegaConf.select(cfg, "robot.name")
-    arms = {arm.name for arm in OmegaConf.select(cfg, "robot.arms") or ()}
-    for index, item in enumerate(OmegaConf.select(cfg, "skills") or ()):
+    robot = cfg.robot.get("name") if isinstance(cfg.get("robot"), DictConfig) else None
+    arms = {arm.name for arm in _list_at(cfg, "robot.arms")}
+    for index, item in enumerate(_list_at(cfg, "skills")):
         if not isinstance(item, DictConfig) or len(item) != 1:
             continue
         (name, stages), *_ = item.items()
@@ -243,16 +249,24 @@ def _rename_stages(cfg: DictConfig) -> None:
             cfg.skills[index] = {robot: stages}
 
 
+def _list_at(cfg: DictConfig, key: str) -> ListConfig:
+    """Returns the list at a key; an empty one if there is none, which reading reports."""
+    node: Any = cfg
+    for name in key.split("."):
+        node = node.get(name) if isinstance(node, DictConfig) else None
+    return node if isinstance(node, ListConfig) else OmegaConf.create([])
+
+
 def _changes_images(override: Override) -> bool:
     return override.key_or_group.startswith(f"{_IMAGES}.")
 
 
 def _read_named_sensors(cfg: DictConfig, search_path: Sequence[str], key: str) -> None:
     """Replaces every name in a list of sensors with the content of `sensor/<name>.yaml`."""
-    entries = OmegaConf.select(cfg, key)
-    listed = [item for own in SENSOR_LISTS for item in OmegaConf.select(cfg, own) or ()]
+    entries = _list_at(cfg, key)
+    listed = [item for own in SENSOR_LISTS for item in _list_at(cfg, own)]
     there = {str(item.get("name")): item for item in listed if isinstance(item, DictConfig)}
-    for index, name in enumerate(entries if isinstance(entries, ListConfig) else ()):
+    for index, name in enumerate(entries):
         if not isinstance(name, str):
             continue
         if key == _IMAGES and name in there:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+import types
 from collections.abc import Iterable, Mapping
 from enum import Enum
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from unlatch.configs.chain import flat_entries
-from unlatch.configs.schema import split_optional
 from unlatch.simcore.errors import ConfigError, UnknownEntryError, close_matches, unknown_key
+from unlatch.simcore.missing_value import MISSING
 from unlatch.simcore.sim.sensors.catalog import SENSORS
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.skills.catalog import SKILLS
@@ -21,14 +22,16 @@ from unlatch.solver.settings.setting import PlannerSettingCfg
 
 T = TypeVar("T")
 
-MISSING = "???"
-"""OmegaConf's mark for a required value that is missing."""
-
 _SCALARS: dict[Any, Any] = {bool: bool, int: int, float: int | float, str: str | int | float}
 """Types of YAML values that each type accepts; a text may be an id such as 7304, which YAML reads as a number."""
 _MOST_EXACT = 2.0**53
 """From here on, a float does not hold every whole number."""
-_WITH_EXPONENT = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+")
+_NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
+_BOOLEANS = {
+    **dict.fromkeys(("true", "yes", "y", "on", "1"), True),
+    **dict.fromkeys(("false", "no", "n", "off", "0"), False),
+}
+"""What people write for true and false."""
 _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", Any: "a value"}
 
 
@@ -74,6 +77,18 @@ def read_dataclass(cls: type[T], raw: Any, *, where: str, notices: list[str] | N
         raise _add_place(exc, where, cls) from exc
 
 
+def to_values(cfg: Any) -> Any:
+    """Returns a dataclass of configuration as plain mappings, lists, numbers and texts, see `read_dataclass`."""
+    if dataclasses.is_dataclass(cfg):
+        fields = [item for item in dataclasses.fields(cfg) if item.init]
+        return {str(item.metadata.get("key", item.name)): to_values(getattr(cfg, item.name)) for item in fields}
+    if isinstance(cfg, Enum):
+        return cfg.name
+    if isinstance(cfg, Mapping):
+        return {key: to_values(value) for key, value in cfg.items()}
+    return [to_values(item) for item in cfg] if isinstance(cfg, list | tuple) else cfg
+
+
 def wrong_type(where: str, value: Any, expected: str, *, advice: str = "Change it.") -> ConfigError:
     """Returns the error of a value of the wrong type."""
     return ConfigError(
@@ -115,6 +130,15 @@ def unknown_value(where: str, value: Any, known: list[str]) -> ConfigError:
     )
 
 
+def split_optional(hint: Any) -> tuple[Any, bool]:
+    """Removes None from a type; returns the remaining type and whether None was in it."""
+    if get_origin(hint) in (Union, types.UnionType):
+        rest = [arg for arg in get_args(hint) if arg is not type(None)]
+        if len(rest) == 1:
+            return rest[0], len(rest) < len(get_args(hint))
+    return hint, hint is Any
+
+
 def describe_type(hint: Any) -> str:
     """Returns a type as text for messages."""
     hint, optional = split_optional(hint)
@@ -125,7 +149,8 @@ def describe_type(hint: Any) -> str:
 
 
 def _read_value(hint: Any, value: Any, where: str, notices: list[str] | None) -> Any:
-    hint, optional = split_optional(hint)
+    declared = hint
+    hint, optional = split_optional(declared)
     if hint is Any or (value is None and optional):
         return value
     if hint is PlannerSettingCfg:
@@ -141,7 +166,7 @@ def _read_value(hint: Any, value: Any, where: str, notices: list[str] | None) ->
         return read_dataclass(hint, value, where=where, notices=notices)
     if get_origin(hint) is list:
         if not isinstance(value, list):
-            raise type_error_of(where, value, hint)
+            raise type_error_of(where, value, declared)
         (inner,) = get_args(hint)
         if inner is SkillCfg:
             return [_read_value(inner, item, place, notices) for place, item in flat_entries(value, where)]
@@ -155,7 +180,7 @@ def _read_value(hint: Any, value: Any, where: str, notices: list[str] | None) ->
         return _read_enum(hint, value, where)
     if hint not in _SCALARS:
         raise ConfigError(f"{where} has an unsupported type: {hint}.", key=where)
-    return _read_scalar(hint, value, where)
+    return _read_scalar(declared, value, where)
 
 
 def _sensor_cfg_type(value: Any, where: str) -> type[SensorCfg]:
@@ -192,11 +217,14 @@ def _read_enum(hint: type[Enum], value: Any, where: str) -> Enum:
     return hint[value]
 
 
-def _read_scalar(hint: Any, value: Any, where: str) -> Any:
-    if hint in (int, float) and isinstance(value, str) and _WITH_EXPONENT.fullmatch(value):
-        value = float(value)  # YAML 1.1 reads `1e3` as a text
+def _read_scalar(declared: Any, value: Any, where: str) -> Any:
+    hint, _ = split_optional(declared)
+    if hint is bool and isinstance(value, str | int):
+        value = _BOOLEANS.get(str(value).lower(), value)
+    if hint in (int, float) and isinstance(value, str) and _NUMBER.fullmatch(value):
+        value = int(value) if value.lstrip("+-").isdigit() else float(value)  # YAML 1.1 reads `1e3` as a text
     if not isinstance(value, _SCALARS[hint]) or (isinstance(value, bool) and hint is not bool):
-        raise type_error_of(where, value, hint)
+        raise type_error_of(where, value, declared)
     if hint is float and not math.isfinite(value):
         raise ConfigError(f"{where}={value} is out of range. Expected a finite number. Change it.", key=where)
     return hint(value)

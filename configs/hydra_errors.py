@@ -5,30 +5,21 @@ from __future__ import annotations
 import dataclasses
 import re
 import shlex
-from collections.abc import Sequence
 from typing import Any, get_type_hints
 
 from hydra.errors import ConfigCompositionException, MissingConfigException, OverrideParseException
-from omegaconf import DictConfig, Node
+from omegaconf import DictConfig
 from omegaconf.errors import (
     ConfigAttributeError,
     ConfigKeyError,
     InterpolationKeyError,
     InterpolationResolutionError,
     OmegaConfBaseException,
-    ValidationError,
 )
 from yaml import MarkedYAMLError
 
-from unlatch.configs.config_files import TASKS, broken_plugin_folders, default_option, group_names, yaml_files
-from unlatch.configs.dataclass_reader import (
-    list_item_type,
-    type_error_of,
-    unknown_value,
-    write_as_list,
-    wrong_type,
-)
-from unlatch.configs.schema import EpisodeCfg, split_optional
+from unlatch.configs.config_files import broken_plugin_folders, default_option, group_names, yaml_files
+from unlatch.configs.dataclass_reader import list_item_type, split_optional, write_as_list
 from unlatch.simcore.errors import ConfigError, close_matches, describe_choices, unknown_key
 
 _IN_FILE = re.compile(r"In '([^']+)': ")
@@ -54,12 +45,6 @@ _LISTED_BY = {
 }
 """The command that prints the options of a group."""
 _NOT_IN_KEYS = re.compile(r"[^A-Za-z0-9_.@/+~:\[\]-]")
-_CONVERTED = re.compile(r"could not be converted to (\w+)")
-_NO_MAPPING = re.compile(r"Merge error: \w+ is not a subclass of (?P<kind>\w+)\. value: (?P<value>[^\n]*)")
-"""OmegaConf's message about a plain value in place of a dataclass; it does not name the key."""
-_NO_MEMBER = re.compile(r"Invalid value '(?P<value>[^']*)', expected one of \[(?P<known>[^\]]*)\]")
-"""OmegaConf's message about a value that is not one of an option's."""
-_WORDS = {"Integer": "a whole number", "Float": "a number", "Boolean": "true or false", "String": "a text"}
 
 
 def explain_error(exc: Exception, schema: type | None = None) -> ConfigError:
@@ -70,7 +55,7 @@ def explain_error(exc: Exception, schema: type | None = None) -> ConfigError:
     text = str(exc)
     found = _IN_FILE.match(text)
     # a file with a group and a name was chosen or written by the user; the others are ours
-    origin = f" (in {_name_file(found[1])})" if found and "/" in found[1] else ""
+    origin = f" (in {found[1]}.yaml)" if found and "/" in found[1] else ""
     inner = _innermost_error(exc)
     if isinstance(exc, MissingConfigException):
         return _explain_unknown_option(exc, origin)
@@ -79,19 +64,10 @@ def explain_error(exc: Exception, schema: type | None = None) -> ConfigError:
     if isinstance(inner, MarkedYAMLError):
         return _explain_yaml_error(inner)
     if isinstance(inner, OmegaConfBaseException):
-        return _explain_value_error(inner, origin, schema)
+        return _explain_value_error(inner, origin)
     if isinstance(exc, ConfigCompositionException):
         return _explain_composition_error(text, schema)
     return ConfigError(f"The configuration cannot be composed: {_join_lines(text)}")
-
-
-def _name_file(path: str) -> str:
-    """Returns how a message names a file, or a task of another distribution."""
-    group, _, name = path.rpartition("/")
-    if group == "task" and name in TASKS.names():
-        entry = TASKS.entry(name)
-        return f"task/{name} of {entry.origin}, {entry.target}"
-    return f"{path}.yaml"
 
 
 def _innermost_error(exc: BaseException) -> BaseException:
@@ -153,35 +129,14 @@ def _explain_yaml_error(exc: MarkedYAMLError) -> ConfigError:
     return ConfigError(f"YAML error in {place}: {_join_lines(str(exc.problem or exc))}. Correct the file.")
 
 
-def _explain_value_error(exc: OmegaConfBaseException, origin: str, schema: type | None) -> ConfigError:
+def _explain_value_error(exc: OmegaConfBaseException, origin: str) -> ConfigError:
     key = str(exc.full_key or exc.key or "")
-    leaf = str(exc.key)
-    if origin.startswith(" (in task/") and key == f"task.{leaf}" and leaf in _known_keys(EpisodeCfg):
-        return ConfigError(
-            f"'{leaf}' was read as {key}{origin}. Expected '# @package _global_' as the very first line of a task's "
-            "file. Put it there.",
-            key=key,
-        )
-    if isinstance(exc, ConfigKeyError | ConfigAttributeError) and leaf == "tasks" and origin.startswith(" (in task/"):
-        return ConfigError(
-            f"{key} is a list of tasks, as InternDataEngine writes it{origin}. Run `unlatch import FILE` with that "
-            "file.",
-            key=key,
-        )
+    reason = _join_lines((exc.msg or str(exc)).partition("\n")[0])
     if isinstance(exc, ConfigKeyError | ConfigAttributeError):
         there = exc.parent_node if isinstance(exc.parent_node, DictConfig) else ()
-        known = _known_keys(exc.object_type) or [str(name) for name in there]
-        error = unknown_key(key, leaf, known, listed_by="--cfg job")
-    elif isinstance(exc, ValidationError) and (found := _NO_MAPPING.search(exc.msg or "")):
-        error = _explain_missing_mapping(exc, found)
-    elif isinstance(exc, ValidationError) and (found := _NO_MEMBER.search(exc.msg or "")):
-        error = unknown_value(key, found["value"], found["known"].split(", "))
-    elif isinstance(exc, ValidationError):
-        value = exc.value._value() if isinstance(exc.value, Node) else exc.value
-        error = _add_group_hint(_explain_wrong_type(exc, key, value, schema), [key], value)
+        error = unknown_key(key, str(exc.key), [str(name) for name in there], listed_by="--cfg job")
     elif isinstance(exc, InterpolationKeyError | InterpolationResolutionError):
-        reason = (exc.msg or "").partition("\n")[0]
-        error = ConfigError(f"{key} refers to a key that does not exist: {_join_lines(reason)}. Correct the reference.")
+        error = ConfigError(f"{key} refers to a key that does not exist: {reason}. Correct the reference.")
     else:
         error = ConfigError(f"{key}: {_join_lines(exc.msg or str(exc))}. Change it.")
     return ConfigError(error.message + origin, **{"key": key, **error.values})
@@ -203,23 +158,6 @@ def _explain_unknown_group(key: str) -> ConfigError:
     )
 
 
-def _explain_missing_mapping(exc: ValidationError, found: re.Match[str]) -> ConfigError:
-    """Explains a plain value in place of a mapping, mostly the name of a file: `robot: xarm6` in a task's YAML."""
-    parent, value = str(exc.full_key or ""), found["value"].strip()
-    kinds = get_type_hints(exc.object_type) if dataclasses.is_dataclass(exc.object_type) else {}
-    names = [name for name, kind in kinds.items() if getattr(kind, "__name__", "") == found["kind"]]
-    key = " or ".join(f"{parent}.{name}" if parent else name for name in names) or f"a {found['kind']}"
-    return _add_group_hint(wrong_type(key, value, "a mapping"), names, value)
-
-
-def _add_group_hint(error: ConfigError, names: Sequence[str], value: Any) -> ConfigError:
-    """Adds how to choose a file of a group, if the value is the name of a file instead of its content."""
-    if not isinstance(value, str) or not any(name in group_names() for name in names):
-        return error
-    how = f"To choose the file {value}, write `- override /{names[0]}: {value}` into `defaults`."
-    return ConfigError(error.message.replace("Change it.", how), **error.values)
-
-
 def _explain_composition_error(text: str, schema: type | None) -> ConfigError:
     if found := _NO_GROUP_CHOSEN.search(text):
         names = [line.strip() for line in text.splitlines() if line.startswith("\t")]
@@ -231,7 +169,7 @@ def _explain_composition_error(text: str, schema: type | None) -> ConfigError:
             available=names,
         )
     if found := _AMBIGUOUS.search(text):
-        return explain_several_values(found[1], schema)
+        return explain_several_values(found[1].lstrip("+"), schema)
     if (found := _NOT_OVERRIDDEN.search(text)) and (read := _MISPLACED_GROUP.match(found[1])):
         return ConfigError(
             f"'{read['key']}' was read as a key of '{read['group']}'. Expected '# @package _global_' as the very first "
@@ -246,7 +184,7 @@ def _explain_composition_error(text: str, schema: type | None) -> ConfigError:
 def explain_several_values(override: str, schema: type | None) -> ConfigError:
     """Returns the error of an override such as `only=1,2` without `-m`; a key of a list is shown as `only=[1,2]`."""
     key, _, value = override.partition("=")
-    hint, _ = split_optional(_find_type(schema, key))
+    hint, _ = split_optional(find_type(schema, key))
     if list_item_type(hint) is not None:
         advice = f"{key} is a list: write {write_as_list(key, value)}."
     else:
@@ -258,7 +196,7 @@ def explain_several_values(override: str, schema: type | None) -> ConfigError:
     return ConfigError(f"'{override}' has several values. {advice}", key=key, override=override)
 
 
-def _find_type(schema: type | None, key: str) -> Any:
+def find_type(schema: type | None, key: str) -> Any:
     """Returns the type of a key of a dataclass; None if it is not known, as inside of lists."""
     hint: Any = schema
     for name in key.split("."):
@@ -267,20 +205,6 @@ def _find_type(schema: type | None, key: str) -> Any:
             return None
         hint = get_type_hints(inner).get(name)
     return hint
-
-
-def _known_keys(object_type: Any) -> list[str]:
-    if isinstance(object_type, type) and dataclasses.is_dataclass(object_type):
-        return [item.name for item in dataclasses.fields(object_type)]
-    return []
-
-
-def _explain_wrong_type(exc: ValidationError, key: str, value: Any, schema: type | None) -> ConfigError:
-    hint = _find_type(schema, key) or _find_type(exc.object_type, str(exc.key))
-    if hint is not None:
-        return type_error_of(key, value, hint)
-    found = _CONVERTED.search(exc.msg or "")
-    return wrong_type(key, value, _WORDS.get(found[1], "another type") if found else "another type")
 
 
 def _join_lines(text: str) -> str:

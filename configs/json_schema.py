@@ -5,15 +5,18 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
+import math
 import textwrap
 from enum import Enum
 from functools import cache
 from itertools import pairwise
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from unlatch.configs.config_files import group_names, option_names
-from unlatch.configs.schema import EpisodeCfg, split_optional
+from unlatch.configs.dataclass_reader import split_optional
+from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import PluginError
+from unlatch.simcore.ranges import Range
 from unlatch.simcore.registry import Catalog
 from unlatch.simcore.sim.sensors.catalog import SENSORS
 from unlatch.simcore.sim.sensors.config import SensorCfg
@@ -76,7 +79,7 @@ class _SchemaBuilder:
 
     def of_dataclass(self, cls: type) -> dict[str, Any]:
         """Returns the schema of a dataclass; no key is required, because another file may state it."""
-        hints, words = get_type_hints(cls), field_docs(cls)
+        hints, words = get_type_hints(cls, include_extras=True), field_docs(cls)
         properties = {}
         for item in dataclasses.fields(cls):
             if item.init:
@@ -94,6 +97,9 @@ class _SchemaBuilder:
         return found if not found or len(choices) == 1 else {"anyOf": choices}
 
     def _type_schema(self, hint: Any) -> dict[str, Any]:
+        if get_origin(hint) is Annotated:
+            kind, *notes = get_args(hint)
+            return {**self._type_schema(kind), **_bounds(next(item for item in notes if isinstance(item, Range)))}
         if hint in _SCALARS:
             return _SCALARS[hint]
         if hint is SkillCfg:
@@ -128,6 +134,12 @@ class _SchemaBuilder:
             self.definitions[definition] = {**made, "required": [key]}
             branches.append({"$ref": f"#/$defs/{definition}"})
         return branches
+
+
+def _bounds(limits: Range) -> dict[str, float]:
+    """Returns the keywords of a schema for a range of numbers."""
+    found = {"exclusiveMinimum" if limits.above else "minimum": limits.low}
+    return found if math.isinf(limits.high) else {**found, "maximum": limits.high}
 
 
 def _untyped_schema(cls: type) -> dict[str, Any]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import fields, is_dataclass
-from typing import Any, get_type_hints
+from dataclasses import fields
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, ValueType
@@ -13,8 +12,8 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from unlatch.configs.config_files import group_names, option_names
-from unlatch.configs.hydra_errors import explain_error, explain_several_values
-from unlatch.configs.schema import split_optional
+from unlatch.configs.dataclass_reader import split_optional
+from unlatch.configs.hydra_errors import explain_error, explain_several_values, find_type
 from unlatch.simcore.errors import ConfigError, unknown_key
 
 _KEY = re.compile(r"(?P<prefix>\+{0,2}|~)(?P<key>[^=]*)(?P<rest>(=.*)?)\Z", re.DOTALL)
@@ -82,8 +81,6 @@ _OTHER_NAMES = {
     "visuals": "randomization",
 }
 """Words that other tools have for a key or group of ours, and that no close match would find."""
-_OPEN_MAPPINGS = frozenset({"object.where"})
-"""Keys whose mappings may have any key."""
 _LANGUAGE = re.compile(r"task\.language|skills\.\d+\.language")
 """Keys whose empty list stands for the phrasings of the skill."""
 _OPTIONAL_GROUPS = frozenset({"experiment"})
@@ -197,18 +194,10 @@ def keep_texts(overrides: Sequence[str], schema: type) -> list[str]:
 
 def _quote_number(text: str, schema: type) -> str:
     key, equals, value = text.partition("=")
-    if not equals or not _holds_text(schema, override_key(text).split(".")):
+    hint, _ = split_optional(find_type(schema, override_key(text)))
+    if not equals or hint is not str:
         return text
     return f"{key}={quote_text(value)}" if isinstance(parse_override(text).value(), int | float) else text
-
-
-def _holds_text(schema: Any, parts: Sequence[str]) -> bool:
-    for part in parts:
-        hints = get_type_hints(schema) if is_dataclass(schema) else {}
-        if part not in hints:
-            return False
-        schema, _ = split_optional(hints[part])
-    return schema is str
 
 
 def separate_list_overrides(overrides: Sequence[str]) -> tuple[list[str], list[Override]]:
@@ -224,8 +213,6 @@ def separate_list_overrides(overrides: Sequence[str]) -> tuple[list[str], list[O
                 "Remove it.",
                 key=key,
             )
-        if match and not match["prefix"] and ".".join(parts[:2]) in _OPEN_MAPPINGS:
-            text = f"++{text}"
         if match and _LANGUAGE.fullmatch(key) and parse_override(f"{key}{match['rest']}").value() == []:
             raise ConfigError(
                 f"{text} is empty, so the phrasings of the skill would be used. Expected at least one phrasing. Leave "
@@ -236,6 +223,8 @@ def separate_list_overrides(overrides: Sequence[str]) -> tuple[list[str], list[O
             in_lists.append(parse_override(f"{match['prefix']}{key}{match['rest']}"))
         else:
             value = parse_override(text).value()
+            if match and not match["prefix"] and len(parts) > 1 and parts[0] != "hydra":
+                text = f"++{text}"  # reading reports an unknown key: it knows all keys, Hydra only those with values
             if text.partition("=")[0] in group_names():
                 if value is None and key in _OPTIONAL_GROUPS:
                     continue  # nothing is chosen, as by default
@@ -270,7 +259,7 @@ def find_misspelt_key(overrides: Sequence[str], schema: type) -> ConfigError | N
                     rest = f"=[{rest[1:].strip('[]')}] render=true"
                 advice = f"Write {ours}{rest}."
                 return ConfigError(f"{key} is unknown. The {kind} is called {ours}. {advice}", key=key)
-            if key not in known:
+            if key and key not in known:
                 return unknown_key(key, key, [*keys, *_REQUEST_KEYS], listed_by="--cfg job")
     return None
 

@@ -14,6 +14,7 @@ from hydra.plugins.config_source import ConfigResult, ConfigSource
 from omegaconf import DictConfig, OmegaConf
 
 from unlatch.configs.config_files import TASKS, generated_objects
+from unlatch.configs.dataclass_reader import to_values
 from unlatch.configs.yaml_file import content_of, load_yaml
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import ROBOTS
@@ -139,7 +140,7 @@ def plugin_task(name: str) -> dict[str, Any]:
 def _robot_values(name: str, make: Callable[[], RobotCfg]) -> Any:
     """Returns a robot's values, computed once per process; `make` distinguishes two robots of one name."""
     del make
-    return OmegaConf.to_container(OmegaConf.structured(ROBOTS.make(name)), enum_to_str=True)
+    return to_values(ROBOTS.make(name))
 
 
 def _plain_value(value: Any, where: str = "") -> Any:

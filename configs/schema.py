@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
-import types
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated
 
 from unlatch.objects.config import ObjectCfg
 from unlatch.robots.description import RobotCfg
-from unlatch.simcore.errors import ConfigError, check_range
-from unlatch.simcore.randomization.config import DistractorsCfg, PerceptionCfg, RandomizationCfg
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.randomization.config import RandomizationCfg
+from unlatch.simcore.ranges import Fraction, Range, check_ranges
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.simcore.sim.world import WorldCfg
 from unlatch.skills.contract.config import SkillCfg, fill_objects
@@ -72,7 +71,7 @@ class EpisodeCfg:
     """A set of cameras in addition to `sensors`."""
     planner: PlannerCfg = field(default_factory=PlannerCfg)
     """Effort of the planner."""
-    variety: float | None = None
+    variety: Fraction | None = None
     """How much plans vary: from 0, one plan for each scene, to 1, spread evenly; null: the first plan that serves."""
     randomization: RandomizationCfg = field(default_factory=RandomizationCfg)
     """Randomization beyond the layout."""
@@ -80,7 +79,7 @@ class EpisodeCfg:
     """The room in images; physics and records do not depend on it."""
     disturb: DisturbCfg = field(default_factory=DisturbCfg)
     """How far the executed targets of skills leave the plan."""
-    replan: int = 0
+    replan: Annotated[int, Range(0, MAX_REPLANS)] = 0
     """How often a skill is planned anew, from where things are, after it missed its grasp, lost its part, was blocked
     or did not get far enough."""
     seed: int = 0
@@ -90,8 +89,7 @@ class EpisodeCfg:
         if not 0 <= self.seed < 2**63:
             raise ConfigError(f"seed={self.seed} is out of range. Expected 0 to 2^63 - 1.", key="seed")
         self.skills = fill_objects(self.skills)
-        check_range("variety", self.variety, 0.0, 1.0)
-        check_range("replan", self.replan, 0, MAX_REPLANS)
+        check_ranges(self)
 
     def all_objects(self) -> dict[str, ObjectCfg]:
         """Returns `object` and `objects` by name."""
@@ -101,43 +99,3 @@ class EpisodeCfg:
         """Returns `camera.cameras` and `sensors` by full key: `camera.cameras[0]`, `sensors[0]`."""
         listed = (("camera.cameras", self.camera.cameras), ("sensors", self.sensors))
         return {f"{key}[{index}]": item for key, items in listed for index, item in enumerate(items)}
-
-
-def hydra_schema(cls: type) -> type:
-    """Returns the dataclass that Hydra composes: the same fields, but lists of dataclasses become lists of anything.
-
-    Hydra reports a mistake in a list entry without the place of the entry. Entries are therefore read after the
-    composition, with their full key (`unlatch.configs.dataclass_reader`). Mappings, numbers and texts have their types
-    from the start: a wrong key or type stops the composition.
-    """
-    hints = get_type_hints(cls)
-    fields: list[tuple[str, Any, Any]] = []
-    for item in dataclasses.fields(cls):
-        hint = hints[item.name]
-        if hint is RandomizationCfg:
-            # its key `from` cannot be the name of a Python field; the later reading reports wrong keys
-            fields.append((item.name, dict[str, Any], field(default_factory=_default_randomization)))
-        elif dataclasses.is_dataclass(hint) and isinstance(hint, type):
-            inner = hydra_schema(hint)
-            fields.append((item.name, inner, field(default_factory=inner)))
-        elif get_origin(hint) is list and any(dataclasses.is_dataclass(arg) for arg in get_args(hint)):
-            fields.append((item.name, list[Any], field(default_factory=list)))
-        elif item.default_factory is not dataclasses.MISSING:
-            fields.append((item.name, hint, field(default_factory=item.default_factory)))
-        else:
-            fields.append((item.name, hint, item.default))
-    return dataclasses.make_dataclass(cls.__name__, fields)
-
-
-def _default_randomization() -> dict[str, Any]:
-    parts = {"perception": vars(PerceptionCfg()), "distractors": vars(DistractorsCfg())}
-    return {"name": "none", "views": [], "rules": [], **parts, "from": None}
-
-
-def split_optional(hint: Any) -> tuple[Any, bool]:
-    """Removes None from a type; returns the remaining type and whether None was in it."""
-    if get_origin(hint) in (Union, types.UnionType):
-        rest = [arg for arg in get_args(hint) if arg is not type(None)]
-        if len(rest) == 1:
-            return rest[0], len(rest) < len(get_args(hint))
-    return hint, hint is Any

@@ -12,7 +12,6 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
-from unlatch import configs
 from unlatch.configs.yaml_file import load_yaml
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import user_path
@@ -106,7 +105,9 @@ def read_yaml_tree(path: str | Path) -> Any:
     try:
         return OmegaConf.to_container(load_yaml(file), resolve=False)
     except (OmegaConfBaseException, YAMLError) as exc:
-        message = configs.explain_error(exc).message  # it imports Hydra
+        from unlatch.configs.hydra_errors import explain_error  # it imports Hydra
+
+        message = explain_error(exc).message
         raise ConfigError(message if str(path) in message else f"{path}: {message}", path=str(path)) from exc
     except RecursionError as exc:
         raise ConfigError(f"{path} is nested too deeply for a configuration.", path=str(path)) from exc

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any
+from typing import Annotated, Any
 
 from unlatch.objects.instances import RANDOM, ROUND_ROBIN, InstanceChoice, Split, check_instances
 from unlatch.objects.procedural.catalog import read_filter
 from unlatch.objects.resting.side import RestsOn
-from unlatch.simcore.errors import ConfigError, check_range, unknown_name
+from unlatch.simcore.errors import ConfigError, unknown_name
 from unlatch.simcore.missing_value import MISSING
+from unlatch.simcore.ranges import Range, check_ranges
 
 
 class ObjectSource(Enum):
@@ -50,7 +51,7 @@ class ObjectCfg:
     folder of URDFs, it is the path from the folder; for a single URDF, only its own name is allowed."""
     instances: Any = RANDOM
     """How an episode chooses: `random`, `round_robin` by its number, or at random from a list of ids or seeds."""
-    instance_count: int | None = None
+    instance_count: Annotated[int, Range(1, MOST_INSTANCES)] | None = None
     """source=procedural: only this many seeds, from 0 on, take part; null: every seed."""
     split: Split = Split.all
     """Which instances take part: `all`, those to `train` with, or those that are `held_out`."""
@@ -62,7 +63,7 @@ class ObjectCfg:
     filtered."""
     part: str | None = None
     """source=urdf: the part at the front of the object, which faces the robot; without it, the first part."""
-    scale: float | None = None
+    scale: Annotated[float, Range(0.001, 100.0)] | None = None
     """Metres per unit of a data set's object; without it, the annotation or the category decides."""
     rests_on: RestsOn = RestsOn.bottom
     """The side that is down: `bottom` (as the object stands), `back`, `left`, `right`, `front` or `top`, left and right
@@ -72,7 +73,7 @@ class ObjectCfg:
     """Where converted objects are kept, see `unlatch.simcore.cache`; generated ones are not kept."""
 
     def __post_init__(self) -> None:
-        check_range("object.scale", self.scale, 0.001, 100.0)
+        check_ranges(self, "object")
         if self.source in _SEEDED:
             if self.instance is not None:
                 _check_seed("object.instance", self.instance)
@@ -118,7 +119,6 @@ class ObjectCfg:
                 f"object.held_out={self.held_out:g} is out of range. Expected a share between 0 and 1.",
                 key="object.held_out",
             )
-        check_range("object.instance_count", self.instance_count, 1, MOST_INSTANCES)
         if self.instance_count is not None and is_list:
             raise ConfigError(
                 f"object.instance_count={self.instance_count} has no meaning if object.instances is a list. "

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from unlatch.robots.gripper import GripperCfg
-from unlatch.simcore.errors import ConfigError, check_range, close_matches
+from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.missing_value import MISSING
+from unlatch.simcore.ranges import Positive, Range, check_ranges
 
 _LIMITS = ("max_velocity", "max_acceleration", "max_effort", "stiffness")
 _YIELD_RAD = 0.1
@@ -34,23 +36,23 @@ class ArmCfg:
     """Arm joints from base to ee."""
     home: list[float] = field(default_factory=list)
     """Joint positions at episode start [rad]."""
-    home_std: float = 0.0
+    home_std: Annotated[float, Range(0.0, _MAX_HOME_STD_RAD, unit="rad")] = 0.0
     """Standard deviation of the normal noise on `home`, drawn from the layout stream [rad]."""
     lower: list[float] = field(default_factory=list)
     """Lower joint limits of the maker's data sheet [rad]."""
     upper: list[float] = field(default_factory=list)
     """Upper joint limits of the maker's data sheet [rad]."""
-    max_velocity: list[float] = field(default_factory=list)
+    max_velocity: list[Positive] = field(default_factory=list)
     """Joint speed limits of the maker's data sheet [rad/s]."""
-    max_acceleration: list[float] = field(default_factory=list)
+    max_acceleration: list[Positive] = field(default_factory=list)
     """Joint acceleration limits [rad/s^2]."""
-    max_effort: list[float] = field(default_factory=list)
+    max_effort: list[Positive] = field(default_factory=list)
     """Joint effort limits of the maker's data sheet [N m]."""
-    stiffness: list[float] = field(default_factory=list)
+    stiffness: list[Positive] = field(default_factory=list)
     """Stiffness of each joint's impedance control [N m/rad, or N/m for a sliding joint]. If you leave it out, each
     joint yields by 0.1 rad or 0.1 m under its largest effort. The damping is critical.
     """
-    armature: list[float] = field(default_factory=list)
+    armature: list[Annotated[float, Range(0.0, _MAX_ARMATURE_KG_M2, unit="kg m^2")]] = field(default_factory=list)
     """Inertia that the motor's rotor, behind its gear, adds at each turning joint [kg m^2]. If you leave it out: 0, and
     a light wrist then bounces off at every touch. The model's inertia must have the joint's axis as a principal axis;
     see `unlatch.robots.changed_model.align_inertias`.
@@ -85,11 +87,7 @@ class ArmCfg:
         self._check_shapes()
 
     def _check_values(self) -> None:
-        for key in _LIMITS:
-            for index, value in enumerate(getattr(self, key)):
-                check_range(f"arm.{key}[{index}]", value, 0.0, above=True)
-        for index, value in enumerate(self.armature):
-            check_range(f"arm.armature[{index}]", value, 0.0, _MAX_ARMATURE_KG_M2, unit="kg m^2")
+        check_ranges(self, "arm")
         for index, (low, home, high) in enumerate(zip(self.lower, self.home, self.upper, strict=True)):
             if not low <= home <= high or low == high:
                 raise ConfigError(
@@ -104,7 +102,6 @@ class ArmCfg:
                     f"{close_matches(joint, self.joints)} Expected some of {', '.join(self.joints)}. Change it.",
                     key="arm.counterbalance",
                 )
-        check_range("arm.home_std", self.home_std, 0.0, _MAX_HOME_STD_RAD, unit="rad")
 
     def _check_shapes(self) -> None:
         box = [list(corner) for corner in self.workspace]
@@ -147,9 +144,9 @@ class RobotCfg:
     """Its arms."""
     self_collision_ignored: list[list[str]] = field(default_factory=list)
     """Pairs of links that always touch or cannot meet."""
-    base_height_m: float = 0.0
+    base_height_m: Annotated[float, Range(-_MAX_BASE_M, _MAX_BASE_M)] = 0.0
     """Height of the robot's base above the table [m]."""
-    base_x_m: float = 0.0
+    base_x_m: Annotated[float, Range(-_MAX_BASE_M, _MAX_BASE_M)] = 0.0
     """x of the robot's base in the world frame [m]. Objects stand where a Panda at the origin reaches them."""
     urdf: str | None = None
     """URDF of a robot that is in no catalog: a path, or `distribution://NAME/PATH` for a file of an installed package;
@@ -157,8 +154,7 @@ class RobotCfg:
     """
 
     def __post_init__(self) -> None:
-        for key in ("base_height_m", "base_x_m"):
-            check_range(f"robot.{key}", getattr(self, key), -_MAX_BASE_M, _MAX_BASE_M)
+        check_ranges(self, "robot")
         for index, pair in enumerate(self.self_collision_ignored):
             if len(pair) != 2:
                 raise ConfigError(

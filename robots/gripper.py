@@ -8,8 +8,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unlatch.simcore.errors import ConfigError, check_range
+from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.missing_value import MISSING
+from unlatch.simcore.ranges import NotNegative, Positive, check_ranges
 
 _LEAST_TRAVEL = 1e-6
 
@@ -33,19 +34,19 @@ class GripperCfg:
     """Opening at evenly spaced positions from `closed` to `opened`, both included [m]. If you leave it out, the opening
     is proportional to the position. Fingers on levers need this list.
     """
-    max_width_m: float = MISSING
+    max_width_m: Positive = MISSING
     """Opening between the pads when fully open [m]."""
-    max_force_n: float = MISSING
+    max_force_n: Positive = MISSING
     """Grip force in the maker's data sheet [N]."""
-    grip_force_n: float = MISSING
+    grip_force_n: Positive = MISSING
     """Largest force used to grip [N]; at most `max_force_n`. The force of an episode lies between `least_force_n` and
     this one and depends on the part, see `unlatch.skills.gripping`.
     """
-    least_force_n: float | None = None
+    least_force_n: NotNegative | None = None
     """Smallest force that the hand can be commanded [N]; null: the hand always grips with `grip_force_n`."""
-    max_speed_m_s: float = MISSING
+    max_speed_m_s: Positive = MISSING
     """Speed of one finger [m/s]."""
-    finger_force_limit_n: float = 0.0
+    finger_force_limit_n: NotNegative = 0.0
     """Largest force that one finger may bear for longer than 20 ms, from whatever it touches [N]. If you leave it out,
     or at 0: twice `max_force_n`, for hands whose maker states none. More fails the attempt (code `overload`).
     """
@@ -55,19 +56,19 @@ class GripperCfg:
     """
     finger_links: list[str] = field(default_factory=list)
     """Links that may touch the part."""
-    friction: float = 1.0
+    friction: Positive = 1.0
     """Friction coefficient of the finger pads (Bullet multiplies it with the object's)."""
-    spinning_friction: float = 0.005
+    spinning_friction: NotNegative = 0.005
     """Coefficient of the pads' friction about the normal of a contact (ours): it keeps a part from turning freely about
     a single contact point; 0: none.
     """
     friction_anchor: bool = True
     """Whether a contact of a pad that sticks is held at its place against drift. Bullet's friction alone creeps."""
-    pad_stiffness_n_m: float = 0.0
+    pad_stiffness_n_m: NotNegative = 0.0
     """Stiffness of a pad at each contact point [N/m]; 0: rigid. With rigid pads, only one of two coupled fingers
     presses on a part that is 0.2 mm off the middle. It presses with the force of both.
     """
-    pad_damping_n_s_m: float = 0.0
+    pad_damping_n_s_m: NotNegative = 0.0
     """Damping of a soft pad at each contact point [N s/m]."""
     symmetric: bool = True
     """Whether turning the hand by pi about its approach axis gives the same grasp."""
@@ -75,10 +76,7 @@ class GripperCfg:
     def __post_init__(self) -> None:
         if MISSING in (self.max_width_m, self.max_force_n, self.grip_force_n, self.max_speed_m_s):
             return  # a schema without values yet; missing values are refused where they are read
-        for key in ("max_width_m", "max_force_n", "grip_force_n", "max_speed_m_s", "friction"):
-            check_range(f"gripper.{key}", getattr(self, key), 0.0, above=True)
-        for key in ("spinning_friction", "pad_stiffness_n_m", "pad_damping_n_s_m", "finger_force_limit_n"):
-            check_range(f"gripper.{key}", getattr(self, key), 0.0)
+        check_ranges(self, "gripper")
         self.finger_force_limit_n = self.finger_force_limit_n or 2.0 * self.max_force_n
         for key in ("joints", "finger_links"):
             if not getattr(self, key):
@@ -88,7 +86,6 @@ class GripperCfg:
                 f"gripper.grip_force_n={self.grip_force_n} is above the maker's {self.max_force_n} N. Lower it.",
                 key="grip_force_n",
             )
-        check_range("gripper.least_force_n", self.least_force_n, 0.0)
         if self.least_force_n is not None and self.grip_force_n < self.least_force_n:
             raise ConfigError(
                 f"gripper.grip_force_n={self.grip_force_n} is below the smallest force that the hand can be commanded, "

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from unlatch.simcore.errors import check_range
+from unlatch.simcore.ranges import Range
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.failure import Failure
 from unlatch.skills.contract.skill import Skill
@@ -21,7 +22,7 @@ class ArtPreplanCfg(SkillCfg):
 
     acts: ClassVar[bool] = False
 
-    candidates: int = 16
+    candidates: Annotated[int, Range(1, MAX_CANDIDATES)] = 16
     """Largest number of layouts tried: object poses in their regions, openings, and start joints of the arms."""
     best_of: int = 1
     """Number of layouts with a plan to compare; the one with the largest margin to the joint limits is taken."""
@@ -30,7 +31,6 @@ class ArtPreplanCfg(SkillCfg):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_range(f"skills[{self.name}].candidates", self.candidates, 1, MAX_CANDIDATES)
         check_range(f"skills[{self.name}].best_of", self.best_of, 1, self.candidates)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -12,8 +12,8 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.carrying.conditions import ConditionKind, ObjectCondition
 from unlatch.objects.carrying.region import RegionOpening
 from unlatch.robots.hand_shape import hand_shape
-from unlatch.simcore.errors import check_range
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.ranges import Range
 from unlatch.skills.carrying import CarryingSkill, SurroundingRegion
 from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg
@@ -55,15 +55,11 @@ _CLOSING_S = 0.35
 class PickCfg(SkillCfg):
     """An entry of `skills` for `pick`."""
 
-    lift_m: float = 0.1
+    lift_m: Annotated[float, Range(LIFTED_M, 0.5)] = 0.1
     """How far the object is lifted [m]; out of an open container by as much as its rim needs, on a shelf by 3 cm, of
     which as much as fits under the next shelf before it is moved out."""
     approach: GraspSide = GraspSide.any
     """From where the hand comes: `above`, `side`, or `any`. What is to go onto a shelf must be taken from the side."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_range("skills[pick].lift_m", self.lift_m, LIFTED_M, 0.5)
 
 
 class Pick(CarryingSkill):

@@ -13,8 +13,9 @@ from unlatch.objects.carrying.conditions import DEFAULT_VALUES, ConditionKind, O
 from unlatch.objects.carrying.region import Region, RegionKind, RegionOpening
 from unlatch.robots.gripper import GripperCfg
 from unlatch.robots.hand_shape import hand_shape, tool_frame
-from unlatch.simcore.errors import ConfigError, check_range
+from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.ranges import NotNegative
 from unlatch.simcore.recording.success_rules import SuccessRule
 from unlatch.skills.carrying import CARRYING_PACE, CarryingSkill
 from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
@@ -74,7 +75,7 @@ class PlaceCfg(SkillCfg):
     center_m: list[float] | None = None
     """x, y of the middle of the area in which the object goes [m]: on the table in the world frame, in a region from
     the middle of its floor. None: [0.5, 0] on the table, the whole region otherwise."""
-    half_extent_m: list[float] = field(default_factory=lambda: [0.1, 0.1])
+    half_extent_m: list[NotNegative] = field(default_factory=lambda: [0.1, 0.1])
     """Half of the size of the area about `center_m` [m]."""
     upright: bool = True
     """Whether the object must stand upright."""
@@ -87,8 +88,6 @@ class PlaceCfg(SkillCfg):
             value = getattr(self, key)
             if value is not None and len(value) != 2:
                 raise ConfigError(f"skills[place].{key} has {len(value)} values, expected 2.", key=key)
-        for value in self.half_extent_m:
-            check_range("skills[place].half_extent_m", value, 0.0)
         if len(self.objects) < 2 and (self.beside or self.region is not None):
             raise ConfigError(
                 f"skills[place].objects={self.objects} names no second object, which `region` and `beside` need. Add "

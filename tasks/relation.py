@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-import numpy as np
-
-from unlatch.simcore.errors import ConfigError, check_range
+from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.missing_value import MISSING
+from unlatch.simcore.ranges import Count, NotNegative, check_ranges
 
 
 class RelationKind(Enum):
@@ -42,20 +41,20 @@ class RelationCfg:
     any board that carries it. `center_m` is then measured from the middle of the region's floor."""
     center_m: list[float] | None = None
     """Nominal x, y in the front frame of the other object [m]; None: anywhere (`inside`, `on`)."""
-    half_extent_m: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    half_extent_m: list[NotNegative] = field(default_factory=lambda: [0.0, 0.0])
     """Largest deviation from it in x and y [m]."""
-    distance_m: list[float] | None = None
+    distance_m: list[NotNegative] | None = None
     """`beside` and `facing`, in place of `center_m`: range of the distance between the two middles [m]."""
     bearing_deg: list[float] = field(default_factory=lambda: [0.0, 360.0])
     """With `distance_m`: range of the direction from the other object's middle, 0 = out of its front, counterclockwise
     as seen from above [deg]."""
-    yaw_deg: float = 0.0
+    yaw_deg: NotNegative = 0.0
     """Largest deviation of the yaw from that of the other object or, with `facing`, from facing it [deg]."""
-    height_m: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    height_m: list[NotNegative] = field(default_factory=lambda: [0.0, 0.0])
     """`beside` and `facing`: range of the height of the underside above the table [m]; it stands on a plinth."""
-    margin_m: float = 0.005
+    margin_m: NotNegative = 0.005
     """Free space around the object [m]."""
-    tries: int = 100
+    tries: Count = 100
     """Largest number of poses that are drawn; if none is free, the layout fails as `invalid_layout`."""
 
     def __post_init__(self) -> None:
@@ -68,10 +67,7 @@ class RelationCfg:
                 raise ConfigError(
                     f"{where}.{key}={list(value)} must be low <= high. Swap them.", key=f"task.relations.{key}"
                 )
-        for key in ("half_extent_m", "height_m", "distance_m", "yaw_deg", "margin_m"):
-            value = getattr(self, key)
-            check_range(f"{where}.{key}", None if value is None else float(np.min(value)), 0.0)
-        check_range(f"{where}.tries", self.tries, 1)
+        check_ranges(self, where)
         if isinstance(self.relation, RelationKind):
             self._check_keys(where)
 

@@ -6,11 +6,12 @@ import math
 import re
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Annotated, Any
 
 from unlatch.objects.carrying.conditions import DEFAULT_VALUES, ConditionKind, ObjectCondition
 from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.simcore.missing_value import MISSING
+from unlatch.simcore.ranges import NotNegative, Range, check_ranges
 from unlatch.tasks.relation import RelationCfg
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
@@ -59,9 +60,9 @@ class RegionCfg:
     """Name of the object."""
     center_m: list[float] = field(default_factory=lambda: [0.7, 0.0])
     """Nominal x, y of the middle of the object's front, in the world frame [m]."""
-    half_extent_m: list[float] = field(default_factory=lambda: [0.15, 0.15])
+    half_extent_m: list[NotNegative] = field(default_factory=lambda: [0.15, 0.15])
     """Largest deviation in x and y [m]."""
-    yaw_deg: float = 25.0
+    yaw_deg: Annotated[float, Range(0.0, 180.0)] = 25.0
     """Largest deviation of the yaw from facing the robot [deg]."""
     height_m: list[float] = field(default_factory=lambda: [0.0, 0.08])
     """Range of the height of the object's underside above the table [m]; the object stands on a plinth."""
@@ -72,14 +73,12 @@ class RegionCfg:
             count = len(getattr(self, key))
             if count != 2:
                 raise ConfigError(f"{where}.{key} has {count} values, expected 2.", key=f"task.regions.{key}")
-        for index, value in enumerate(self.half_extent_m):
-            check_range(f"{where}.half_extent_m[{index}]", value, 0.0)
+        check_ranges(self, where)
         if not 0.0 <= self.height_m[0] <= self.height_m[1]:
             raise ConfigError(
                 f"{where}.height_m={list(self.height_m)} must be 0 <= low <= high. Swap or raise them.",
                 key="task.regions.height_m",
             )
-        check_range(f"{where}.yaw_deg", self.yaw_deg, 0.0, 180.0)
 
 
 @dataclass
@@ -206,9 +205,9 @@ class TaskCfg:
     """Conditions that must all hold at the end."""
     language: list[str] = field(default_factory=list)
     """Phrasings; `{object}`, `{part}` and `{side}` are filled in."""
-    settle_s: float = 0.5
+    settle_s: Annotated[float, Range(0.1, 60.0, unit="seconds")] = 0.5
     """How long the scene must stay unchanged after the last command [s]."""
-    max_duration_s: float = 40.0
+    max_duration_s: Annotated[float, Range(1.0, 3600.0, unit="seconds")] = 40.0
     """Simulated time after which an episode is a `timeout` [s]."""
     derived: DerivedTaskCfg | None = None
     """If set, missing regions, start openings, goals and phrasings of the episode's object are derived."""
@@ -219,5 +218,4 @@ class TaskCfg:
                 f"task.name='{self.name}' names the data set's folder. Expected letters, digits, '_', '-'. Rename it.",
                 key="task.name",
             )
-        for key, low, high in (("settle_s", 0.1, 60.0), ("max_duration_s", 1.0, 3600.0)):
-            check_range(f"task.{key}", getattr(self, key), low, high, unit="seconds")
+        check_ranges(self, "task")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 
@@ -28,7 +29,8 @@ from unlatch.objects.annotate.view import HANDLE_NAMES, Grip, PartView, root_gri
 from unlatch.objects.annotation import SMALL_RANGE_M, Articulation, Part, PartKind
 from unlatch.objects.scaled_model import scaled_model, scaled_pose
 from unlatch.objects.validation import articulation_problems, raise_problems
-from unlatch.simcore.errors import ConfigError, check_range
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.simcore.urdf.model import UrdfModel
 
 PARTNET_LICENCE = "PartNet-Mobility (SAPIEN), non-commercial research"
@@ -52,9 +54,9 @@ _PART_NAMES = {
 class AnnotateCfg:
     """Options of an annotation."""
 
-    scale: float | None = None
+    scale: Annotated[float, Range(1e-6, 1e6)] | None = None
     """Metres per unit; None: `info.json`, the URDF itself or the category decides."""
-    size_m: float | None = None
+    size_m: Annotated[float, Range(1e-6, 1e6)] | None = None
     """Largest extent of the closed object [m], instead of a scale."""
     use_info: bool = True
     """Whether to use the keypoints that others set by hand, from `info.json`."""
@@ -62,8 +64,7 @@ class AnnotateCfg:
     def __post_init__(self) -> None:
         if self.scale is not None and self.size_m is not None:
             raise ConfigError("scale and size_m are both set, and each determines the other. Set one.", key="scale")
-        for key, value in (("scale", self.scale), ("size_m", self.size_m)):
-            check_range(key, value, 1e-6, 1e6)
+        check_ranges(self)
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import radians
-from typing import Any
+from typing import Annotated, Any
 
-from unlatch.simcore.errors import ConfigError, check_range, close_matches, unknown_name
+from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
 from unlatch.simcore.missing_value import MISSING
 from unlatch.simcore.randomization.distribution import DISTRIBUTIONS, Distribution, as_distribution
+from unlatch.simcore.ranges import Count, Range, check_ranges
 from unlatch.simcore.sim.properties.tendons import TendonCfg
 
 MOST_DISTRACTORS = 50
@@ -48,31 +49,27 @@ class DistractorsCfg:
         return self.most > 0
 
 
-_MAX_STD = {"position_std_m": 0.5, "orientation_std_deg": 90.0, "keypoint_std_m": 0.5, "joint_std": 0.5}
-
-
 @dataclass
 class PerceptionCfg:
     """Standard deviations of the pose estimate errors of every object; success is judged on the true poses."""
 
-    position_std_m: float = 0.0
+    position_std_m: Annotated[float, Range(0.0, 0.5)] = 0.0
     """Of each coordinate of an object's position [m]."""
-    orientation_std_deg: float = 0.0
+    orientation_std_deg: Annotated[float, Range(0.0, 90.0)] = 0.0
     """Of its roll, pitch and yaw [degrees]."""
-    keypoint_std_m: float = 0.0
+    keypoint_std_m: Annotated[float, Range(0.0, 0.5)] = 0.0
     """Of each coordinate of each keypoint, in addition to the object's error [m]."""
 
-    joint_std: float = 0.0
+    joint_std: Annotated[float, Range(0.0, 0.5)] = 0.0
     """Of the position of each of its joints [rad, or m of sliding joints]."""
 
     def __post_init__(self) -> None:
-        for key, most in _MAX_STD.items():
-            check_range(f"perception.{key}", getattr(self, key), 0.0, most)
+        check_ranges(self, "perception")
 
     @property
     def active(self) -> bool:
         """Whether there are any errors."""
-        return any(getattr(self, key) > 0.0 for key in _MAX_STD)
+        return any(getattr(self, key) > 0.0 for key in vars(self))
 
     def to_dict(self) -> dict[str, float]:
         """Returns the content of its YAML, without a `joint_std` of 0."""
@@ -115,7 +112,7 @@ class RuleCfg:
     """`on_env_reset` or `on_interval`."""
     interval: int | None = None
     """Control steps between two firings of `on_interval`."""
-    num_buckets: int | None = None
+    num_buckets: Count | None = None
     """Number of evenly spaced values for `material_properties`."""
 
     def __post_init__(self) -> None:
@@ -135,7 +132,7 @@ class RuleCfg:
                 "remove it.",
                 key="rule.interval",
             )
-        check_range("rule.num_buckets", self.num_buckets, 1)
+        check_ranges(self, "rule")
         if self.distribution != MISSING:
             self.make_distribution()
 

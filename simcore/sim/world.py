@@ -6,13 +6,15 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pybullet as p
 from numpy.typing import ArrayLike
 
-from unlatch.simcore.errors import ConfigError, WorldError, check_range
+from unlatch.simcore.errors import ConfigError, WorldError
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.ranges import Fraction, Range, check_ranges
 from unlatch.simcore.sim.bodies import ROOT, Body
 from unlatch.simcore.sim.renderers.bullet_image import TinyRenderer
 from unlatch.simcore.sim.renderers.renderer import Light, Renderer
@@ -34,22 +36,21 @@ procedural object is a new one: about 20 kB in every episode."""
 class WorldCfg:
     """Rates and solver settings of a world."""
 
-    physics_hz: int = 240
+    physics_hz: Annotated[int, Range(1, MAX_HZ)] = 240
     """Physics steps per second."""
-    control_hz: int = 60
+    control_hz: Annotated[int, Range(1, MAX_HZ)] = 60
     """Control steps per second, in which randomization acts and commands get lost; a divisor of `physics_hz`."""
-    record_hz: int = 30
+    record_hz: Annotated[int, Range(1, MAX_HZ)] = 30
     """Record frames and actions per second; a divisor of `control_hz`."""
-    solver_iterations: int = 300
+    solver_iterations: Annotated[int, Range(1, 10_000)] = 300
     """Largest number of iterations of Bullet's contact solver in a step; it stops earlier once it converges."""
-    solver_tolerance: float = 0.003
+    solver_tolerance: Fraction = 0.003
     """The solver has converged once its last iteration changed no relative velocity by more [m/s or rad/s]."""
-    gravity_m_s2: float = -9.81
+    gravity_m_s2: Annotated[float, Range(-MAX_GRAVITY_M_S2, MAX_GRAVITY_M_S2)] = -9.81
     """Gravity along world z [m/s^2]."""
 
     def __post_init__(self) -> None:
-        for key in ("physics_hz", "control_hz", "record_hz"):
-            check_range(f"world.{key}", getattr(self, key), 1, MAX_HZ)
+        check_ranges(self, "world")
         for fast, slow in (("physics_hz", "control_hz"), ("control_hz", "record_hz")):
             a, b = getattr(self, fast), getattr(self, slow)
             if a % b != 0:
@@ -58,9 +59,6 @@ class WorldCfg:
                     f"Choose {slow} so that {fast} is a whole multiple of it.",
                     key=f"world.{slow}",
                 )
-        check_range("world.gravity_m_s2", self.gravity_m_s2, -MAX_GRAVITY_M_S2, MAX_GRAVITY_M_S2)
-        check_range("world.solver_iterations", self.solver_iterations, 1, 10_000)
-        check_range("world.solver_tolerance", self.solver_tolerance, 0.0, 1.0)
 
     @property
     def control_steps(self) -> int:

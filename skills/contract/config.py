@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from unlatch.objects.annotation import Articulation, Part
-from unlatch.simcore.errors import AssetError, ConfigError, check_range
+from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.missing_value import MISSING
+from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.solver.settings.setting import PlannerSettingCfg, omitted_setting
 
 StageSequences = list[list[int]]
@@ -86,9 +87,9 @@ class SkillCfg:
     """Whether forbidden contacts fail the skill; switching it off is recorded."""
     process_valid: bool = True
     """Whether overspeed fails the skill; switching it off is recorded."""
-    contact_force_threshold_n: float = 1.0
+    contact_force_threshold_n: Annotated[float, Range(0.0, 1000.0)] = 1.0
     """Force above which a forbidden contact counts [N]."""
-    scene_force_threshold_n: float | None = 30.0
+    scene_force_threshold_n: Annotated[float, Range(0.0, 1000.0)] | None = 30.0
     """How much more than at rest an object may bear from furniture and other objects for longer than 20 ms [N]; None:
     any force, and objects that no skill names may be touched. If all skills have None, these forces are not recorded.
     """
@@ -104,8 +105,7 @@ class SkillCfg:
     """Strategies to try first, in this order, by name or beginning of the name: `edge` means `edge+12cm` too."""
 
     def __post_init__(self) -> None:
-        check_range(f"skills[{self.name}].contact_force_threshold_n", self.contact_force_threshold_n, 0.0, 1000.0)
-        check_range(f"skills[{self.name}].scene_force_threshold_n", self.scene_force_threshold_n, 0.0, 1000.0)
+        check_ranges(self, f"skills[{self.name}]")
         names = [self.strategy, *(item.name for item in self.strategies)]
         for name in names:
             if names.count(name) > 1:

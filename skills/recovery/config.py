@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from unlatch.simcore.errors import check_range
+from unlatch.simcore.ranges import Fraction, Range, check_ranges
 
 
 @dataclass
@@ -17,24 +18,20 @@ class DisturbCfg:
 
     name: str = "none"
     """Name of this set of values."""
-    free_rad: float = 0.0
+    free_rad: Annotated[float, Range(0.0, 0.2)] = 0.0
     """Standard deviation of each joint in transit, approach and retreat [rad]."""
-    follow_rad: float = 0.0
+    follow_rad: Annotated[float, Range(0.0, 0.05)] = 0.0
     """Standard deviation of each joint while the part is led [rad]."""
-    correlation_s: float = 0.5
+    correlation_s: Annotated[float, Range(0.05, 10.0)] = 0.5
     """Correlation time of the noise [s]: as long as a chunk of 16 actions of a policy, whose errors last as long."""
-    fade_s: float = 0.5
+    fade_s: Annotated[float, Range(0.0, 5.0)] = 0.5
     """Time in which the noise fades in and out [s]."""
 
-    nudge_probability: float = 0.0
+    nudge_probability: Fraction = 0.0
     """Probability with which the part is pushed while the hand is on its way to it, so that the plan is out of date."""
 
     def __post_init__(self) -> None:
-        check_range("disturb.free_rad", self.free_rad, 0.0, 0.2)
-        check_range("disturb.follow_rad", self.follow_rad, 0.0, 0.05)
-        check_range("disturb.correlation_s", self.correlation_s, 0.05, 10.0)
-        check_range("disturb.fade_s", self.fade_s, 0.0, 5.0)
-        check_range("disturb.nudge_probability", self.nudge_probability, 0.0, 1.0)
+        check_ranges(self, "disturb")
 
     @property
     def moves_targets(self) -> bool:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from unlatch.simcore.errors import ConfigError, check_range
+from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.solver.diagnosis.diagnosis import Diagnosis
 from unlatch.solver.goal.solution import Solution
 from unlatch.solver.kinematics import frozen_array
@@ -22,6 +23,9 @@ from unlatch.solver.settings.conventions import read_motions, read_scene
 from unlatch.solver.settings.hand_motions import MotionReading
 from unlatch.solver.settings.setting import PlannerSettingCfg
 
+_LEAST_WORK = 1000
+"""Smallest work of a budget."""
+
 
 @dataclass(frozen=True)
 class PlannerCfg:
@@ -30,31 +34,31 @@ class PlannerCfg:
     Every limit is a count, so that a plan does not depend on the machine.
     """
 
-    goal_starts: int = 32
+    goal_starts: Annotated[int, Range(4, 512)] = 32
     """Starts of the first wave, for each set of tool keypoints. Later waves take four times as many. A push first
     prefers some roll angles of the hand; if it finds no goal with them, it takes the same number of starts again.
     """
-    goal_waves: int = 3
+    goal_waves: Annotated[int, Range(1, 16)] = 3
     """Largest number of waves of starts; the search ends with the first plan."""
-    candidates: int = 24
+    candidates: Annotated[int, Range(1, 512)] = 24
     """Goals of the first wave that are ranked by a coarse path; four times as many in later waves."""
-    coarse_waypoints: int = 8
+    coarse_waypoints: Annotated[int, Range(3, 64)] = 8
     """Waypoints of a coarse path."""
-    waypoints: int = 24
+    waypoints: Annotated[int, Range(3, 128)] = 24
     """Waypoints of the final path, if the setting names no step."""
-    blocked_before_search: int = 4
+    blocked_before_search: Annotated[int, Range(1, 64)] = 4
     """Number of candidates with a blocked straight transit before a path around obstacles is searched."""
-    searches: int = 3
+    searches: Annotated[int, Range(0, 64)] = 3
     """Number of searches for a path around obstacles."""
-    rescues: int = 2
+    rescues: Annotated[int, Range(0, 64)] = 2
     """Number of failed paths of a wave that are solved again, together with their goals. With 0, paths near a joint
     limit are not solved again either.
     """
-    motion_queries: int = 4000
+    motion_queries: Annotated[int, Range(100, 1_000_000)] = 4000
     """Collision queries of one search for a path around obstacles."""
-    noise_draws: int = 20
+    noise_draws: Annotated[int, Range(1, 1_000)] = 20
     """Largest number of draws of `keypose_random_range`."""
-    work: int = 80_000
+    work: Annotated[int, Range(_LEAST_WORK, 100_000_000)] = 80_000
     """Largest work of planning a skill in all its strategies, or of a whole search for a layout. A unit is a collision
     query or something that takes as long, about 0.1 ms. Where it is spent, the search stops, and the refusal says so.
     """
@@ -62,26 +66,11 @@ class PlannerCfg:
     """Name of this budget."""
 
     def __post_init__(self) -> None:
-        for key, (low, high) in _BUDGET_RANGES.items():
-            check_range(f"planner.{key}", getattr(self, key), low, high)
+        check_ranges(self, "planner")
 
 
 _ALLOWANCE_SHARE = 5
 """One part in so many of `work` is added for work beside the plans, such as loading scenes."""
-_BUDGET_RANGES = {
-    "goal_starts": (4, 512),
-    "goal_waves": (1, 16),
-    "candidates": (1, 512),
-    "coarse_waypoints": (3, 64),
-    "waypoints": (3, 128),
-    "blocked_before_search": (1, 64),
-    "searches": (0, 64),
-    "rescues": (0, 64),
-    "motion_queries": (100, 1_000_000),
-    "noise_draws": (1, 1000),
-    "work": (1000, 100_000_000),
-}
-"""Smallest and largest value of each count."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +103,7 @@ class PlanBudget(PlannerCfg):
 
     def with_part(self, share: float) -> PlanBudget:
         """Returns the same budget with a share of the work, from 0 to 1, and of the allowance."""
-        return self.with_work(max(_BUDGET_RANGES["work"][0], int(share * self.work)))
+        return self.with_work(max(_LEAST_WORK, int(share * self.work)))
 
     def with_share(self, share: float) -> PlanBudget:
         """Returns the same budget with a share of the work, from 0 to 1, and the whole allowance."""

@@ -44,6 +44,8 @@ def rename(content: Content, key: str, new: str) -> None:
         (lambda c: c.update(tsak={}), []),
         (lambda c: rename(c["task"], "goal", "gaol"), ["task"]),
         (lambda c: c["task"].update(settle_s="long"), ["task", "settle_s"]),
+        (lambda c: c["task"].update(settle_s=0.0), ["task", "settle_s"]),
+        (lambda c: c["task"]["regions"][0].update(half_extent_m=[0.1, -0.1]), ["task", "regions"]),
         (lambda c: c["task"]["goal"][0].update(kind="moves"), ["task", "goal"]),
         (lambda c: c["skills"][0].update(name="opne"), ["skills"]),
         (lambda c: c["skills"][0].update(hold_s=1.0), ["skills"]),

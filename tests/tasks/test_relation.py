@@ -226,7 +226,7 @@ def test_relations_are_placed_each_after_the_one_it_refers_to(cabinet: ObjectAss
         ({"relation": RelationKind.inside, "distance_m": [1, 2]}, r"distance_m has no effect for relation=inside"),
         ({"relation": RelationKind.on, "height_m": [0, 0.1]}, r"height_m has no effect for relation=on"),
         ({"relation": RelationKind.on, "center_m": [1.0]}, r"center_m has 1 values, expected 2"),
-        ({"relation": RelationKind.on, "half_extent_m": [-0.1, 0.0]}, r"half_extent_m=-0\.1 is out of range"),
+        ({"relation": RelationKind.on, "half_extent_m": [-0.1, 0.0]}, r"half_extent_m\[0\]=-0\.1 is out of range"),
         ({"relation": RelationKind.beside, "distance_m": [2, 1]}, r"distance_m=\[2, 1\] must be low <= high"),
         ({"relation": RelationKind.on, "tries": 0}, r"tries=0 is out of range"),
     ],

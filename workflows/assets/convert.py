@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from unlatch.objects.annotate.source import PARTNET_URDF
 from unlatch.objects.importers.asset_converter_base import MARKER_FILE, AssetConverterBase
@@ -20,10 +20,11 @@ from unlatch.objects.importers.mesh_converter import MeshConverter, MeshConverte
 from unlatch.objects.importers.property_groups import MassPropertiesCfg
 from unlatch.objects.importers.urdf_converter import DriveType, InertiaFallback, UrdfConverter, UrdfConverterCfg
 from unlatch.objects.importers.usd.stage import USD_SUFFIXES
-from unlatch.simcore.errors import AssetError, ConfigError, SimCoreError, check_range
+from unlatch.simcore.errors import AssetError, ConfigError, SimCoreError
 from unlatch.simcore.files import user_path
 from unlatch.simcore.meshes.decomposition.collision_approximation import CollisionApproximation
 from unlatch.simcore.meshes.mesh_reader import MESH_SUFFIXES
+from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.simcore.urdf.package_paths import PACKAGE_FILE
 from unlatch.workflows.viewing.conversion_report import write_report
 
@@ -46,7 +47,7 @@ class ConvertCfg:
     """Whether to write a USD file too."""
     report: bool = False
     """Whether to measure and draw the colliders."""
-    workers: int = 1
+    workers: Annotated[int, Range(1, _MAX_WORKERS)] = 1
     """Objects that are converted at the same time."""
     make_instanceable: bool = True
     """See `AssetConverterBaseCfg`."""
@@ -75,7 +76,7 @@ class ConvertCfg:
     def __post_init__(self) -> None:
         if not self.out.strip():
             raise ConfigError("out is empty. Name the folder of the results.", key="out")
-        check_range("workers", self.workers, 1, _MAX_WORKERS)
+        check_ranges(self)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Annotated
 
 from unlatch.objects.annotation import ANNOTATION_FILE
 from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg
@@ -14,8 +15,9 @@ from unlatch.objects.library import URDF_FILE
 from unlatch.objects.procedural.assembly import GeneratedObject
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.objects.procedural.textured_files import textured_files
-from unlatch.simcore.errors import AssetError, ConfigError, check_range, unknown_name
+from unlatch.simcore.errors import AssetError, ConfigError, unknown_name
 from unlatch.simcore.files import user_path
+from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.workflows.viewing.object_picture import object_sheet
 from unlatch.workflows.viewing.picture import write_picture
 
@@ -30,9 +32,9 @@ MAX_COUNT = 10_000
 class MakeObjectCfg:
     """Options of `unlatch make-object`."""
 
-    seed: int = 0
+    seed: Annotated[int, Range(0)] = 0
     """The first instance."""
-    count: int = 1
+    count: Annotated[int, Range(1, MAX_COUNT)] = 1
     """How many instances."""
     out: str | None = None
     """Folder to write; null: CATEGORY_SEED, for several objects `objects`."""
@@ -46,8 +48,7 @@ class MakeObjectCfg:
     def __post_init__(self) -> None:
         if self.out is not None and not self.out.strip():
             raise ConfigError("out is empty. Name the folder of the results.", key="out")
-        check_range("seed", self.seed, 0)
-        check_range("count", self.count, 1, MAX_COUNT)
+        check_ranges(self)
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,8 @@ from typing import Any, TypeVar, get_type_hints
 
 import yaml
 
-from unlatch.configs.dataclass_reader import read_dataclass
+from unlatch.configs.dataclass_reader import read_dataclass, split_optional
 from unlatch.configs.repeated_keys import refuse_repeated_keys
-from unlatch.configs.schema import split_optional
 from unlatch.simcore.errors import ConfigError, close_matches, unknown_key
 
 T = TypeVar("T")

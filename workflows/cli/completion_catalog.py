@@ -13,8 +13,9 @@ from typing import Any, get_type_hints
 
 from unlatch import command_table
 from unlatch.configs.config_files import config_dir, group_names, option_names, plugin_folders
-from unlatch.configs.schema import EpisodeCfg, split_optional
 from unlatch.objects.procedural import catalog
+from unlatch.configs.dataclass_reader import split_optional
+from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.recording.export.catalog import EXPORTERS
 from unlatch.simcore.sim.renderers.auto import AUTO
 from unlatch.simcore.sim.renderers.catalog import RENDERERS

@@ -6,14 +6,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from unlatch.objects.annotate.annotator import AnnotateCfg, AnnotationResult
 from unlatch.objects.annotation import HandleType
 from unlatch.objects.importers.mesh_joint import MeshJointCfg, MeshUrdf, write_mesh_urdf
-from unlatch.simcore.errors import AssetError, ConfigError, check_range
+from unlatch.simcore.errors import AssetError, ConfigError
+from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.workflows.assets.annotate import AnnotationTarget, annotate_target, check_convention, find_targets
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
@@ -34,7 +35,7 @@ class AnnotateCommandCfg:
     """Whether to check only."""
     edit: bool = False
     """Whether to open the editor."""
-    port: int = 8080
+    port: Annotated[int, Range(0, 65535)] = 8080
     """Port of the editor's page."""
     picture: bool = True
     """Whether to draw a picture."""
@@ -59,7 +60,7 @@ class AnnotateCommandCfg:
     def __post_init__(self) -> None:
         if self.check and self.edit:
             raise ConfigError("check and edit are both true. Give one of them.", key="check")
-        check_range("port", self.port, 0, 65535)
+        check_ranges(self)
         check_convention(self.convention)
         for key in ("moving", "axis", "at", "range", "up"):
             if self.joint is None and getattr(self, key) is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from unlatch.configs.peer_tasks.peer_file import peer_of
 from unlatch.configs.robot_file import read_robot_file
@@ -14,8 +15,9 @@ from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.checks import limit_problems, model_problems
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import describe_hand_frame
-from unlatch.simcore.errors import ConfigError, RecordingError, SimCoreError, check_range, count_noun
+from unlatch.simcore.errors import ConfigError, RecordingError, SimCoreError, count_noun
 from unlatch.simcore.files import path_word
+from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.simcore.recording.check import Problem, not_compared
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.location import DATASET_FILE
@@ -49,11 +51,11 @@ class CheckCfg:
     """Whether the actions of every episode are simulated again, and all arrays compared."""
     robot: str = "franka_panda"
     """Robot of the catalog with whose hand the motions of planner settings are compared."""
-    workers: int | None = None
+    workers: Annotated[int, Range(1, MAX_WORKERS)] | None = None
     """Processes for the replays; null: one for each CPU core."""
 
     def __post_init__(self) -> None:
-        check_range("workers", self.workers, 1, MAX_WORKERS)
+        check_ranges(self)
         if self.workers is not None and not self.replay:
             raise ConfigError(f"workers={self.workers} has no effect without replay=true. Set replay.", key="workers")
 

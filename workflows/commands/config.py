@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from unlatch.configs.composition import Request, compose_config, to_plain
-from unlatch.configs.dataclass_reader import read_dataclass
+from unlatch.configs.composition import Request
 from unlatch.configs.derivation.derived_request import derive_request
 from unlatch.configs.origins import find_origins, iterate_leaves, origin_of
+from unlatch.configs.reading import read_config
 from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import parse_command_line
@@ -54,9 +54,8 @@ def _compose(overrides: list[str], config_dirs: list[str]) -> tuple[dict[str, An
         ConfigError: A key or a value is wrong, as for `collect`.
     """
     request = derive_request("collect", CollectCfg, Request(overrides, config_dirs))
-    plain = to_plain(compose_config("collect", CollectCfg, request))
-    read_dataclass(CollectCfg, plain, where="")  # raises for a value out of its range
-    return dict(iterate_leaves(plain, "", into_lists=True)), request
+    _, _, values = read_config("collect", CollectCfg, request)
+    return dict(iterate_leaves(values, "", into_lists=True)), request
 
 
 def _list_values(values: Mapping[str, Any], origins: Mapping[str, str]) -> Iterator[str]:

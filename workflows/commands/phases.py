@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from unlatch.simcore.errors import check_range, count_noun
+from unlatch.simcore.errors import count_noun
+from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
@@ -31,13 +33,13 @@ class PhasesCfg:
 
     episode: int = 0
     """Episode number."""
-    columns: int = 5
+    columns: Annotated[int, Range(1, MAX_COLUMNS)] = 5
     """Largest number of pictures in a row."""
     out: str | None = None
     """File to write; null: phases-<episode>.png in the data set."""
 
     def __post_init__(self) -> None:
-        check_range("columns", self.columns, 1, MAX_COLUMNS)
+        check_ranges(self)
         check_suffix(self.out, ".png")
 
 

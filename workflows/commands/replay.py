@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Annotated
 
-from unlatch.simcore.errors import ConfigError, check_range, count_noun
+from unlatch.simcore.errors import ConfigError, count_noun
+from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.checks.criteria_source import CriteriaSource
 from unlatch.workflows.cli.arguments import read_pairs
@@ -35,7 +37,7 @@ class ReplayCfg:
     """Whether the recorded actions are simulated again, or each recorded state is set."""
     check: bool = False
     """Whether files and verdicts are verified too, and a deviation is a failure."""
-    workers: int | None = None
+    workers: Annotated[int, Range(1, MAX_WORKERS)] | None = None
     """Processes for `all`; null: one for each CPU core."""
 
     def __post_init__(self) -> None:
@@ -44,7 +46,7 @@ class ReplayCfg:
                 "replay expects either episode=N or all=true. Example: unlatch replay data/demo episode=3",
                 key="episode",
             )
-        check_range("workers", self.workers, 1, MAX_WORKERS)
+        check_ranges(self)
 
 
 @command

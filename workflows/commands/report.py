@@ -7,8 +7,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from unlatch.simcore.errors import ConfigError, check_range
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
@@ -30,16 +32,15 @@ MAX_CLIPS = 24
 class ReportCfg:
     """Options of `unlatch report`."""
 
-    pictures: int = 1
+    pictures: Annotated[int, Range(0, MAX_PICTURES)] = 1
     """Strips of pictures for each outcome; 0: none."""
-    clips: int = 4
+    clips: Annotated[int, Range(0, MAX_CLIPS)] = 4
     """Largest number of clips on the page; 0: none."""
     out: str | None = None
     """File to write; null: report.html in the data set, for several data sets in the current directory."""
 
     def __post_init__(self) -> None:
-        check_range("pictures", self.pictures, 0, MAX_PICTURES)
-        check_range("clips", self.clips, 0, MAX_CLIPS)
+        check_ranges(self)
         check_suffix(self.out, ".html")
 
 

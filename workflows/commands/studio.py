@@ -7,8 +7,10 @@ import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, fields
+from typing import Annotated
 
-from unlatch.simcore.errors import ConfigError, check_range
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import parse_command_line
@@ -31,16 +33,15 @@ class StudioCfg:
 
     host: str = LOCAL_HOST
     """Address at which the page is served; `0.0.0.0`: other computers can open it, too."""
-    port: int = DEFAULT_PORT
+    port: Annotated[int, Range(0, MAX_PORT)] = DEFAULT_PORT
     """Port of the page; if it is taken, the next free one."""
     browser: bool = False
     """Whether a browser is opened."""
-    episode: int = 0
+    episode: Annotated[int, Range(0, 2**31 - 1)] = 0
     """Episode that is shown first."""
 
     def __post_init__(self) -> None:
-        check_range("port", self.port, 0, MAX_PORT)
-        check_range("episode", self.episode, 0, 2**31 - 1)
+        check_ranges(self)
 
 
 @command

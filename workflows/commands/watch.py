@@ -8,13 +8,15 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from unlatch.simcore.errors import ConfigError, check_range
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
@@ -38,7 +40,7 @@ _WIDE = 120
 class WatchCfg:
     """Options of `unlatch watch`."""
 
-    every_s: float = 2.0
+    every_s: Annotated[float, Range(0.1, MAX_PERIOD_S)] = 2.0
     """Period of the display [s]."""
     once: bool = False
     """Whether it prints once and ends."""
@@ -46,12 +48,11 @@ class WatchCfg:
     """Whether a page is served; null: on a terminal."""
     host: str = LOCAL_HOST
     """Address at which the page is served; `0.0.0.0`: other computers can open it, too."""
-    port: int = DEFAULT_PORT
+    port: Annotated[int, Range(0, MAX_PORT)] = DEFAULT_PORT
     """Port of the page; if it is taken, the next free one."""
 
     def __post_init__(self) -> None:
-        check_range("every_s", self.every_s, 0.1, MAX_PERIOD_S)
-        check_range("port", self.port, 0, MAX_PORT)
+        check_ranges(self)
         if self.once and self.page:
             raise ConfigError("once=true and page=true exclude each other. Remove one of them.", key="page")
 

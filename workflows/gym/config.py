@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Annotated
 
-from unlatch.simcore.errors import ConfigError, check_range, close_matches, unknown_name
+from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
+from unlatch.simcore.ranges import Count, Range, check_ranges
 from unlatch.simcore.recording.export.config import ExportCfg, RotationForm, StateKind
 from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.recording.observed.point_cloud import PointSource, PointSurface
@@ -43,16 +45,15 @@ class ActionCfg:
     later. `joint_delta`: change of the joint targets, -1 to 1; `ee_delta`: change of the hand's target, position then
     rotation vector in the arm's base frame, -1 to 1. The gripper: opening [m] under `joint_position`, else -1 (closed)
     to 1 (open)."""
-    max_joint_delta_rad: float = 0.05
+    max_joint_delta_rad: Annotated[float, Range(0.0, 1.0, above=True)] = 0.05
     """Change of a joint target for the value 1 under `joint_delta` [rad a frame]."""
-    max_ee_delta_m: float = 0.02
+    max_ee_delta_m: Annotated[float, Range(0.0, 1.0, above=True)] = 0.02
     """Change of a position for the value 1 under `ee_delta` [m a frame]."""
-    max_ee_delta_rad: float = 0.1
+    max_ee_delta_rad: Annotated[float, Range(0.0, 1.0, above=True)] = 0.1
     """Change of a rotation for the value 1 under `ee_delta` [rad a frame]."""
 
     def __post_init__(self) -> None:
-        for key in ("max_joint_delta_rad", "max_ee_delta_m", "max_ee_delta_rad"):
-            check_range(f"action.{key}", getattr(self, key), 0.0, 1.0, above=True)
+        check_ranges(self, "action")
 
 
 @dataclass
@@ -69,7 +70,7 @@ class ObservationCfg:
     images: list[str] = field(default_factory=list)
     """Kinds of images that the configured `sensors` make: `rgb`, `depth`, `segmentation`, `instance_id_segmentation`,
     `normals`. They are observed under `sensors.<name>.<kind>_image` and never recorded."""
-    images_every: int = 1
+    images_every: Count = 1
     """New images are made in the first frame that is observed and in every so many frames after it; the observation
     repeats the last ones in between, and points by camera too. At 30 frames a second, 3 stands for cameras of 10 Hz."""
     renderer: str = TINY
@@ -120,7 +121,7 @@ class ObservationCfg:
                     f"{', '.join(kinds)}. Change it.",
                     key="observation.images",
                 )
-        check_range("observation.images_every", self.images_every, 1)
+        check_ranges(self, "observation")
         # the catalog searches the installed packages, which takes time
         if self.renderer != TINY and self.renderer not in RENDERERS.names():
             raise unknown_name(self.renderer, "a renderer", where="observation.renderer", known=RENDERERS.names())

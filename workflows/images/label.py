@@ -15,8 +15,9 @@ from unlatch.configs.cameras import read_render_settings, with_cameras
 from unlatch.configs.composition import Request
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.semantic_classes import SURROUNDINGS, check_classes
-from unlatch.simcore.errors import ConfigError, RecordingError, check_range
+from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.files import user_path
+from unlatch.simcore.ranges import Count, check_ranges
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.export.draft import Draft
 from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame, take_annotated_frame
@@ -40,7 +41,7 @@ class LabelCfg:
     """Folder to create."""
     cameras: list[Any] = field(default_factory=lambda: ["front"])
     """Cameras: names, or maps with settings."""
-    every: int = 30
+    every: Count = 30
     """Frames between images."""
     only: list[int] | None = None
     """Only these episodes; null: all successes."""
@@ -54,7 +55,7 @@ class LabelCfg:
     def __post_init__(self) -> None:
         if self.out is None:
             raise ConfigError("out= is missing. Expected the folder to create. Name it.", key="out")
-        check_range("every", self.every, 1)
+        check_ranges(self)
 
 
 @dataclass(frozen=True)

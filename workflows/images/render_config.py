@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 from unlatch.configs.schema import Scenery
-from unlatch.simcore.errors import ConfigError, check_range, unknown_name
+from unlatch.simcore.errors import ConfigError, unknown_name
+from unlatch.simcore.ranges import Range
 from unlatch.simcore.recording.images.modality import MODALITIES, POINT_CLOUD
 from unlatch.simcore.recording.images.rendered_annotations import annotation_names
 from unlatch.simcore.sim.renderers.auto import AUTO
@@ -81,20 +82,14 @@ class RenderCfg(ImagesCfg):
     """Whether failed episodes are rendered too."""
     only: list[int] | None = None
     """Only these episodes, successful or not."""
-    workers: int | None = None
+    workers: Annotated[int, Range(1, MAX_WORKERS)] | None = None
     """Processes; null: one per CPU core."""
     executor: str = "process"
     """Name in the catalog of executors."""
-    episode_timeout_s: float | None = None
+    episode_timeout_s: Annotated[float, Range(1.0)] | None = None
     """Wall time after which the worker of an episode is replaced [s]; null: never."""
-    max_retries: int = 1
+    max_retries: Annotated[int, Range(0)] = 1
     """How often an episode is rendered again if its worker died or was replaced."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_range("workers", self.workers, 1, MAX_WORKERS)
-        check_range("episode_timeout_s", self.episode_timeout_s, 1.0)
-        check_range("max_retries", self.max_retries, 0)
 
 
 def _known_modalities() -> tuple[str, ...]:

@@ -10,12 +10,11 @@ from typing import Any, Generic, TypeVar
 
 from omegaconf import OmegaConf
 
-from unlatch.configs.chain import check_chain_form
-from unlatch.configs.composition import Request, compose_config, to_plain
+from unlatch.configs.composition import Request
 from unlatch.configs.cross_checks import check_episode, find_info_files, hand_notices
-from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.derivation.derived_request import derive_request
 from unlatch.configs.experiment import check_sweep_values
+from unlatch.configs.reading import read_config
 from unlatch.configs.repeated_keys import refuse_repeated_keys
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError
@@ -114,11 +113,8 @@ def load_config(
     """
     folders = [config_dirs] if isinstance(config_dirs, str | Path) else config_dirs
     request = derive_request(primary, schema, Request(list(overrides), [str(path) for path in folders]))
-    composed = compose_config(primary, schema, request)
-    plain = to_plain(composed)
     notices: list[str] = []
-    check_chain_form(plain)
-    cfg = read_dataclass(schema, plain, where="", notices=notices)
+    cfg, composed, values = read_config(primary, schema, request, notices=notices)
     check_episode(cfg)
     notices += hand_notices(cfg)
     check_sweep_values(getattr(cfg, "sweep", {}), overrides)
@@ -127,7 +123,7 @@ def load_config(
         if item.root is not None:
             item.root = str(user_path(item.root).absolute())
     find_info_files(cfg)
-    return LoadedConfig(cfg, OmegaConf.create(plain) if resolve else composed, notices, list(overrides))
+    return LoadedConfig(cfg, OmegaConf.create(values) if resolve else composed, notices, list(overrides))
 
 
 def config_as(schema: type[T], cfg: EpisodeCfg, **changes: Any) -> T:

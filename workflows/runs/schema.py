@@ -7,11 +7,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Annotated, Any
 
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.simcore.errors import ConfigError, check_range
+from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.missing_value import MISSING
+from unlatch.simcore.ranges import Count, Range, check_ranges
 from unlatch.simcore.recording.data_set.episode_folders import MAX_NUMBER
 from unlatch.simcore.sim.renderers.auto import AUTO
 from unlatch.workflows.gym.config import ActionCfg, ObservationCfg, SuccessWhen
@@ -55,20 +56,20 @@ class LauncherCfg:
 
     name: str = "serial"
     """Name in the catalog of launchers."""
-    jobs_at_once: int | None = None
+    jobs_at_once: Count | None = None
     """Jobs at a time, for a launcher without such a setting; the next jobs begin when all of these have ended."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Settings of Hydra's launcher by their names in Hydra; null: the launcher's default."""
 
     def __post_init__(self) -> None:
-        check_range("launcher.jobs_at_once", self.jobs_at_once, 1)
+        check_ranges(self, "launcher")
 
 
 @dataclass
 class RunCfg(EpisodeCfg):
     """A run: many episodes in one data set. The keys added here do not change an episode and may differ on resume."""
 
-    episodes: int = 20
+    episodes: Annotated[int, Range(1, MAX_NUMBER)] = 20
     """Episodes 0 to episodes-1 are made."""
     only: list[int] | None = None
     """Only these episode numbers are made, instead of the first `episodes`."""
@@ -78,11 +79,11 @@ class RunCfg(EpisodeCfg):
     retry: Retry = Retry.changed
     """Which episodes of earlier runs are made again: `changed` (those that ended as `error` and whose code, of Unlatch,
     a plugin or the policy, has changed since), `error` (those that ended as `error`), `all` (every one) or `never`."""
-    workers: int | None = None
+    workers: Annotated[int, Range(1, MAX_WORKERS)] | None = None
     """Worker processes; null: one for each CPU core."""
     out: str | None = None
     """Folder of the data set; null: `data/<task>-<robot>-s<seed>`."""
-    pictures: int = 4
+    pictures: Annotated[int, Range(0, 20)] = 4
     """Episodes on the picture that is drawn at the end; 0: no picture."""
     executor: ExecutorCfg = field(default_factory=ExecutorCfg)
     """The executor that makes the episodes."""
@@ -96,16 +97,12 @@ class RunCfg(EpisodeCfg):
     """Whether a page in the browser shows the run while it is made."""
     live_host: str = LOCAL_HOST
     """With `live`: the address at which the page is served; `0.0.0.0`: other computers can open it, too."""
-    live_port: int | None = DEFAULT_PORT
+    live_port: Annotated[int, Range(0, MAX_PORT)] | None = DEFAULT_PORT
     """With `live`: the port of the page; if it is taken, the next free one. null: no page is served, and `unlatch
     watch` shows the current episode."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_range("episodes", self.episodes, 1, MAX_NUMBER)
-        check_range("workers", self.workers, 1, MAX_WORKERS)
-        check_range("pictures", self.pictures, 0, 20)
-        check_range("live_port", self.live_port, 0, MAX_PORT)
         if self.out is not None and not self.out.strip():
             raise ConfigError("out='' is empty. Expected a folder, or null for data/<task>-<robot>-s<seed>.", key="out")
         if self.only is not None:
@@ -170,21 +167,21 @@ class RunCfg(EpisodeCfg):
 class CollectCfg(RunCfg):
     """`unlatch collect`."""
 
-    successes: int | None = None
+    successes: Annotated[int, Range(1, MAX_NUMBER)] | None = None
     """Number of successes after which the run ends, instead of after `episodes`; null: `episodes` decides."""
-    attempts: int | None = None
+    attempts: Annotated[int, Range(1, MAX_NUMBER)] | None = None
     """With `successes`: largest number of episodes that are made; null: four times `successes`."""
-    give_up_after: int | None = 50
+    give_up_after: Annotated[int, Range(1, MAX_NUMBER)] | None = 50
     """The run ends if its first attempts all failed; this is their number. null: it goes on."""
     policy: str | None = None
     """A policy that acts first, as in `unlatch evaluate`; the planner takes over from it. null: the planner alone."""
     takeover: str = "random"
     """With `policy`, when the planner takes over: `random` (a drawn frame of the first 180), `failing` (the policy is
     about to fail), a frame such as `40`, or a range of frames such as `40-90`, of which one is drawn."""
-    label_every: int = 0
+    label_every: Annotated[int, Range(0, 1000)] = 0
     """With `policy`: the planner plans every so many frames from where the policy is, and its targets label the frames
     until its next plan. 0: the policy's own frames have no labels."""
-    policy_timeout_s: float = 60.0
+    policy_timeout_s: Annotated[float, Range(0.01, 86400.0)] = 60.0
     """Time limit for one answer of a policy server (`tcp://`) [s]."""
     observation: ObservationCfg = field(default_factory=ObservationCfg)
     """With `policy`: what it sees."""
@@ -197,8 +194,6 @@ class CollectCfg(RunCfg):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_range("policy_timeout_s", self.policy_timeout_s, 0.01, 86400.0)
-        check_range("label_every", self.label_every, 0, 1000)
         if self.label_every and self.policy is None:
             raise ConfigError(
                 f"label_every={self.label_every} has no effect without a policy. Set policy, or remove label_every.",
@@ -210,8 +205,6 @@ class CollectCfg(RunCfg):
                 "unlatch render DATA.",
                 key="images.cameras",
             )
-        for key in ("successes", "attempts", "give_up_after"):
-            check_range(key, getattr(self, key), 1, MAX_NUMBER)
         if self.successes is None:
             if self.attempts is not None:
                 raise ConfigError(
@@ -246,7 +239,7 @@ class EvaluateCfg(RunCfg):
 
     policy: str = MISSING
     """`module:name`, `lerobot:PATH`, `tcp://host:port`, `recorded:DATA` or `random`."""
-    policy_timeout_s: float = 60.0
+    policy_timeout_s: Annotated[float, Range(0.01, 86400.0)] = 60.0
     """Time limit for one answer of a policy server (`tcp://`) or of the process of a batched policy [s]."""
     batch: bool | None = None
     """Whether one process runs the policy for all workers and gives it their observations in batches, by
@@ -262,10 +255,6 @@ class EvaluateCfg(RunCfg):
     end_at_violation: bool = False
     """Whether the first forbidden contact, overload or overspeed ends an episode. false: it goes on until the goal is
     reached or the time is over, so that one run measures both `goal` and `clean`."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_range("policy_timeout_s", self.policy_timeout_s, 0.01, 86400.0)
 
 
 @dataclass
@@ -289,12 +278,8 @@ class EnvCfg(EpisodeCfg):
 class OneEpisodeCfg(EpisodeCfg):
     """A command about one episode."""
 
-    episode: int = 0
+    episode: Annotated[int, Range(0, MAX_NUMBER)] = 0
     """Episode number."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_range("episode", self.episode, 0, MAX_NUMBER)
 
 
 @dataclass

@@ -6,12 +6,14 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from rich.box import MARKDOWN
 from rich.table import Table
 
-from unlatch.simcore.errors import ConfigError, check_range
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.ranges import Count, Range, check_ranges
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.verdict import recompute_success
 from unlatch.workflows.checks.criteria_source import CriteriaSource
@@ -35,9 +37,9 @@ _TIMED_EPISODES = 10
 class SuccessBenchCfg:
     """`unlatch bench success`."""
 
-    n: int = 400
+    n: Count = 400
     """Attempts of each task."""
-    workers: int | None = None
+    workers: Annotated[int, Range(1, MAX_WORKERS)] | None = None
     """Processes; null: one for each CPU core."""
     seed: int = 0
     """Seed of the runs."""
@@ -45,13 +47,11 @@ class SuccessBenchCfg:
     """Folder of the data sets, one for each task."""
     tasks: list[str] = field(default_factory=lambda: list(TASKS))
     """Tasks to run."""
-    real: int = 0
+    real: Annotated[int, Range(0)] = 0
     """Attempts with each PartNet-Mobility category; 0: none."""
 
     def __post_init__(self) -> None:
-        check_range("n", self.n, 1)
-        check_range("real", self.real, 0)
-        check_range("workers", self.workers, 1, MAX_WORKERS)
+        check_ranges(self)
 
 
 @dataclass(frozen=True)

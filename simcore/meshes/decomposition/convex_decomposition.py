@@ -15,13 +15,12 @@ import logging
 import tempfile
 from collections import Counter
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import scipy
 
-from unlatch.simcore.errors import check_range
 from unlatch.simcore.meshes.convex_hull import convex_hull, thicken_points
 from unlatch.simcore.meshes.decomposition import coacd_child
 from unlatch.simcore.meshes.decomposition.coacd_process import run_coacd_child
@@ -36,6 +35,7 @@ from unlatch.simcore.meshes.triangle_mesh import (
     split_components,
     weld_vertices,
 )
+from unlatch.simcore.ranges import Count, Positive, check_ranges
 
 logger = logging.getLogger(__name__)
 
@@ -47,73 +47,72 @@ _MOST_PROTRUSION = 2.0
 class ConvexDecompositionCfg:
     """Settings of the decomposition; lengths are shares of the object's largest extent."""
 
-    weld: float = 1e-4
+    weld: Positive = 1e-4
     """Distance below which vertices are merged."""
-    near_convex: float = 0.012
+    near_convex: Positive = 0.012
     """A piece becomes its hull if the hull is at most this far from the piece."""
-    near_convex_of_piece: float = 0.08
+    near_convex_of_piece: Positive = 0.08
     """The same limit as a share of the piece's own extent, so that the spokes of a small wheel stay apart."""
-    finest_plate: float = 0.006
+    finest_plate: Positive = 0.006
     """Distance by which plates may always stand out of an open surface."""
-    enough_plates: int = 16
+    enough_plates: Count = 16
     """Plates of a piece are merged until this many are left. They may then stand out as far as the hull of a
     near-convex piece.
     """
-    most_plates: int = 64
+    most_plates: Count = 64
     """If more plates are left than this, they are merged further. They may then stand out as far as the hulls of CoACD.
     A piece that needs more gets no plates.
     """
-    plate_faces: int = 2500
+    plate_faces: Count = 2500
     """Largest number of triangles of a link that become plates, largest pieces first. The time grows with this number.
     """
-    sheet_m: float = 0.002
+    sheet_m: Positive = 0.002
     """Least thickness of a collider [m]; flat sheets get it."""
-    smallest: float = 0.01
+    smallest: Positive = 0.01
     """Pieces whose bounding box is smaller than this along its longest side get no collider."""
-    simple: float = 0.08
+    simple: Positive = 0.08
     """Pieces smaller than this (buttons, feet, small knobs) become their hull, even if they are concave."""
-    coacd_pieces: int = 12
+    coacd_pieces: Count = 12
     """Largest number of pieces of a link that CoACD takes, the largest first; the others become boxes."""
-    coacd_threshold: float = 0.05
+    coacd_threshold: Positive = 0.05
     """CoACD's `threshold`: a piece is cut until the concavity of its hulls is below this."""
-    coacd_grid: int = 30
+    coacd_grid: Count = 30
     """Cells per side of the grid by which CoACD closes an open piece; faces and time grow with its square."""
-    coacd_resolution: int = 500
+    coacd_resolution: Count = 500
     """CoACD's `resolution`: samples of a surface for the measure of concavity."""
-    coacd_mcts_nodes: int = 10
+    coacd_mcts_nodes: Count = 10
     """CoACD's `mcts_nodes`: cuts that a step of its tree search tries."""
-    coacd_mcts_iterations: int = 20
+    coacd_mcts_iterations: Count = 20
     """CoACD's `mcts_iterations`: steps of that search before a cut is made."""
-    coacd_mcts_depth: int = 2
+    coacd_mcts_depth: Count = 2
     """CoACD's `mcts_max_depth`: cuts that it looks ahead."""
-    coacd_max_hulls: int = 24
+    coacd_max_hulls: Count = 24
     """Largest number of hulls of one piece."""
-    coacd_faces: int = 2000
+    coacd_faces: Count = 2000
     """Largest number of faces of a piece for CoACD; vertices are merged to reach it."""
-    coarse_below: float = 0.25
+    coarse_below: Positive = 0.25
     """Pieces smaller than this (lock wheels, dials, handles) use `coarse_threshold` and `coarse_grid`."""
-    coarse_threshold: float = 0.1
+    coarse_threshold: Positive = 0.1
     """`coacd_threshold` of small pieces."""
-    coarse_grid: int = 20
+    coarse_grid: Count = 20
     """`coacd_grid` of small pieces."""
-    many_faces: int = 1000
+    many_faces: Count = 1000
     """Pieces with more faces than this, and open ones, use the next two settings."""
-    many_faces_mcts_nodes: int = 5
+    many_faces_mcts_nodes: Count = 5
     """`coacd_mcts_nodes` of pieces with many faces."""
-    many_faces_mcts_iterations: int = 10
+    many_faces_mcts_iterations: Count = 10
     """`coacd_mcts_iterations` of pieces with many faces."""
-    piece_limit_s: float = 900.0
+    piece_limit_s: Positive = 900.0
     """Time limit of CoACD for one piece, far more than any piece needs even on a busy machine."""
-    hull_vertices: int = 64
+    hull_vertices: Count = 64
     """Largest number of vertices of one hull of CoACD."""
-    grid_cells: int = 40
+    grid_cells: Count = 40
     """Largest number of cells along the longest side of a piece that boxes replace."""
-    most_boxes: int = 96
+    most_boxes: Count = 96
     """Largest number of boxes of a piece; the grid gets coarser to reach it."""
 
     def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
-            check_range(f"convex_decomposition.{name}", value, 0.0, above=True)
+        check_ranges(self, "convex_decomposition")
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Annotated
 
-from unlatch.simcore.errors import ConfigError, check_range
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.ranges import Fraction, Range, check_ranges
 from unlatch.simcore.recording.observed.point_cloud import PointSource, PointSurface
 
 MAX_POINTS = 100_000
@@ -130,7 +132,7 @@ class ExportCfg:
     """Whether poses of objects and positions of the parts that are acted on are exported."""
     keypoints: bool = True
     """Whether keypoints of the parts that are acted on are exported."""
-    point_cloud: int = 0
+    point_cloud: Annotated[int, Range(0, MAX_POINTS)] = 0
     """Number of points of the object that is acted on, as `observation.point_cloud`; 0: none."""
     point_cloud_source: PointSource = PointSource.geometry
     """Whether the points lie on the whole surface (`geometry`), or where the cameras of the set `render` see the object
@@ -139,7 +141,7 @@ class ExportCfg:
     """Cameras that give points; null: all."""
     point_cloud_surface: PointSurface = PointSurface.visual
     """Shapes on whose surface the points from geometry are drawn."""
-    point_cloud_part_share: float | None = None
+    point_cloud_part_share: Fraction | None = None
     """Share of the points from geometry that lie on the part that is acted on, such as 0.5; null: the density is the
     same on all links, so that a small handle of a large object has few points."""
     render: str | None = None
@@ -155,14 +157,13 @@ class ExportCfg:
                 f"state=[{got}] cannot be exported. Expected at least one of {known}, each once. Change it.",
                 key="state",
             )
-        check_range("point_cloud", self.point_cloud, 0, MAX_POINTS)
+        check_ranges(self)
         if self.has_camera_points and not self.point_cloud:
             raise ConfigError(
                 f"point_cloud_source={self.point_cloud_source.name} has no effect: point_cloud=0. Set the number of "
                 "points, such as point_cloud=1024, or remove it.",
                 key="point_cloud_source",
             )
-        check_range("point_cloud_part_share", self.point_cloud_part_share, 0.0, 1.0)
         if self.point_cloud_part_share is not None and (
             not self.point_cloud or self.point_cloud_source is PointSource.camera
         ):

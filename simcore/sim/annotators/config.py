@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from unlatch.simcore.errors import ConfigError, check_range, unknown_name
+from unlatch.simcore.errors import ConfigError, unknown_name
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.ranges import Fraction, check_ranges
 from unlatch.simcore.sim.annotators.entity import SEMANTIC_TYPES
 
 
@@ -26,7 +27,7 @@ class AnnotationCfg:
     camera_rotation_deg: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
     """Rotation from our camera frame to that of poses, about the fixed axes x, then y, then z [degrees]. Ours has x to
     the right of the image, y down, z forward; [180, 0, 0] gives OpenGL's and USD's, with y up and z backward."""
-    keypoint_tolerance_m: float = 0.01
+    keypoint_tolerance_m: Fraction = 0.01
     """A keypoint up to this far behind the visible surface counts as visible [m]."""
 
     def __post_init__(self) -> None:
@@ -43,7 +44,7 @@ class AnnotationCfg:
                 f"camera_rotation_deg has {len(self.camera_rotation_deg)} numbers. Expected 3. Change it.",
                 key="camera_rotation_deg",
             )
-        check_range("keypoint_tolerance_m", self.keypoint_tolerance_m, 0.0, 1.0)
+        check_ranges(self)
 
     def type_of(self, labels: Mapping[str, str]) -> str:
         """Returns the first of the semantic types that occurs in labels, which have at least one."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pybullet as p
 
-from unlatch.simcore.errors import ConfigError, WorldError, check_range
+from unlatch.simcore.errors import ConfigError, WorldError
+from unlatch.simcore.ranges import NotNegative, check_ranges
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.world import World
 
@@ -32,11 +33,11 @@ class TendonCfg:
     """Change of length by each joint [m/rad, or 1]."""
     rest_length: float = 0.0
     """Length at which the spring has no tension [m]."""
-    stiffness: float = 0.0
+    stiffness: NotNegative = 0.0
     """Stiffness of the spring [N/m]."""
-    damping: float = 0.0
+    damping: NotNegative = 0.0
     """Damping of the spring [N s/m]."""
-    limit_stiffness: float = 0.0
+    limit_stiffness: NotNegative = 0.0
     """Stiffness of the spring beyond a limit [N/m]."""
     lower_limit: float = -1e9
     """Least length [m]."""
@@ -52,8 +53,7 @@ class TendonCfg:
                 "least one joint, and one coefficient a joint. Change one of them.",
                 key="tendon.coefficients",
             )
-        for key in ("stiffness", "damping", "limit_stiffness"):
-            check_range(f"tendon.{key}", getattr(self, key), 0.0)
+        check_ranges(self, "tendon")
 
 
 _VALUES = ("stiffness", "damping", "limit_stiffness", "lower_limit", "upper_limit", "rest_length", "offset")

@@ -3,7 +3,6 @@ from .camera_cfg import CameraCfg as CameraCfg
 from .catalog import SENSORS as SENSORS
 from .config import MountCfg as MountCfg
 from .config import SensorCfg as SensorCfg
-from .image_noise import MAX_STRENGTHS as MAX_STRENGTHS
 from .image_noise import ImageNoise as ImageNoise
 from .imu import Imu as Imu
 from .lidar import Lidar as Lidar

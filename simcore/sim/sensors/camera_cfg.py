@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from enum import Enum
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from unlatch.simcore.errors import ConfigError, GeometryError, check_range, unknown_name
 from unlatch.simcore.geometry import Fisheye, Pinhole
+from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.simcore.sim.sensors.camera_models import CAMERA_MODELS
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.simcore.sim.sensors.image_noise import ImageNoise
@@ -34,9 +35,9 @@ class Lens(Enum):
 class CameraCfg(SensorCfg):
     """A camera's image size, lens and range. Its frame has x to the right of the image, y down and z forward."""
 
-    width: int = 320
+    width: Annotated[int, Range(8)] = 320
     """Pixels across."""
-    height: int = 240
+    height: Annotated[int, Range(8)] = 240
     """Pixels down."""
     fov_deg: float = 60.0
     """Vertical field of view [degrees]."""
@@ -50,9 +51,9 @@ class CameraCfg(SensorCfg):
     """For a fisheye: k1 to k4, as in OpenCV's fisheye module; null: all 0."""
     preset: str | None = None
     """Name of a commercial camera, in place of width, height, `fov_deg` and `intrinsics`."""
-    scale: float = 1.0
+    scale: Annotated[float, Range(0.01, 4.0)] = 1.0
     """With `preset`: number of pixels along each side, as a share of the real camera's."""
-    near_m: float = 0.02
+    near_m: Annotated[float, Range(0.0, above=True, unit="m")] = 0.02
     """Distance of the near plane [m]."""
     far_m: float = 10.0
     """Distance of the far plane [m]."""
@@ -67,8 +68,7 @@ class CameraCfg(SensorCfg):
             self._apply_preset(self.preset)
         elif self.scale != 1.0:
             raise ConfigError(f"scale={self.scale:g} has no effect without preset. Set width and height.", key="scale")
-        for key in ("width", "height"):
-            check_range(key, getattr(self, key), 8)
+        check_ranges(self)
         check_range("width*height", self.width * self.height, 64, MAX_PIXELS, unit="pixels")
         check_range("fov_deg", self.fov_deg, 1.0, _WIDEST_DEG[self.lens.value])
         if self.intrinsics is not None and (len(self.intrinsics) != 4 or min(self.intrinsics[:2]) <= 0.0):
@@ -77,7 +77,6 @@ class CameraCfg(SensorCfg):
                 "Change them.",
                 key="intrinsics",
             )
-        check_range("near_m", self.near_m, 0.0, above=True, unit="m")
         check_range("far_m", self.far_m, self.near_m, above=True, unit="m")
         self._check_depth_range()
         self._check_distortion()

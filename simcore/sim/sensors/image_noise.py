@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import scipy
 
-from unlatch.simcore.errors import check_range
+from unlatch.simcore.ranges import Range, check_ranges
 
 Array = np.ndarray
 
-MAX_STRENGTHS = {
-    "image_noise": ("levels", 128.0),
-    "image_blur": ("px", 20.0),
-    "exposure": ("-", 8.0),
-    "depth_noise": ("1/m", 0.5),
-    "depth_holes": ("-", 1.0),
-}
-"""Unit and largest value of each field."""
 _PATCH_PX = 5
 """Width of the patches of holes [px]."""
 
@@ -27,20 +20,19 @@ _PATCH_PX = 5
 class ImageNoise:
     """Strengths of noise; the defaults change nothing."""
 
-    image_noise: float = 0.0
+    image_noise: Annotated[float, Range(0.0, 128.0, unit="[levels]")] = 0.0
     """Standard deviation of every colour value [of 255 levels]."""
-    image_blur: float = 0.0
+    image_blur: Annotated[float, Range(0.0, 20.0, unit="[px]")] = 0.0
     """Standard deviation of a Gaussian blur [px]."""
-    exposure: float = 1.0
+    exposure: Annotated[float, Range(0.0, 8.0, unit="[-]")] = 1.0
     """Factor on every colour value."""
-    depth_noise: float = 0.0
+    depth_noise: Annotated[float, Range(0.0, 0.5, unit="[1/m]")] = 0.0
     """Standard deviation of a depth of 1 m [m]; it grows with the square of the depth, as for stereo cameras."""
-    depth_holes: float = 0.0
+    depth_holes: Annotated[float, Range(0.0, 1.0, unit="[-]")] = 0.0
     """Share of the pixels without a depth (infinite), in patches."""
 
     def __post_init__(self) -> None:
-        for key, (unit, most) in MAX_STRENGTHS.items():
-            check_range(f"noise.{key}", getattr(self, key), 0.0, most, unit=f"[{unit}]")
+        check_ranges(self, "noise")
 
     def add_colour_noise(self, rgb: Array, rng: np.random.Generator) -> Array:
         """Returns the rendered image (height, width, 3) uint8 with noise."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from unlatch.simcore.errors import ConfigError, check_range
+from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.simcore.sim.sensors.sensor import Sensor
@@ -18,30 +19,29 @@ from unlatch.simcore.state import Buffer
 Array = np.ndarray
 
 
-_MAX_STRENGTH = 1000.0
+_Strength = Annotated[float, Range(0.0, 1000.0)]
 
 
 @dataclass
 class ImuNoise:
     """Strengths of noise, as in data sheets; all 0: no noise."""
 
-    acceleration_noise_density: float = 0.0
+    acceleration_noise_density: _Strength = 0.0
     """White noise of the acceleration [m/s^2/sqrt(Hz)]: this divided by sqrt(t) is the standard deviation of a reading
     over a time t."""
-    acceleration_bias_std: float = 0.0
+    acceleration_bias_std: _Strength = 0.0
     """Standard deviation of the acceleration's bias at episode start [m/s^2]."""
-    acceleration_random_walk: float = 0.0
+    acceleration_random_walk: _Strength = 0.0
     """Random walk of that bias [m/s^3/sqrt(Hz)]: its standard deviation after a time t is this times sqrt(t)."""
-    angular_noise_density: float = 0.0
+    angular_noise_density: _Strength = 0.0
     """White noise of the angular velocity [rad/s/sqrt(Hz)]."""
-    angular_bias_std: float = 0.0
+    angular_bias_std: _Strength = 0.0
     """Standard deviation of the angular velocity's bias at episode start [rad/s]."""
-    angular_random_walk: float = 0.0
+    angular_random_walk: _Strength = 0.0
     """Random walk of that bias [rad/s^2/sqrt(Hz)]."""
 
     def __post_init__(self) -> None:
-        for item in fields(self):
-            check_range(f"noise.{item.name}", getattr(self, item.name), 0.0, _MAX_STRENGTH)
+        check_ranges(self, "noise")
 
     @property
     def active(self) -> bool:

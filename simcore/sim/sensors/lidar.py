@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import pybullet as p
 
 from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.ranges import Count, Fraction, Range, check_ranges
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.simcore.sim.sensors.sensor import Sensor
@@ -39,14 +40,13 @@ class LidarPattern(Enum):
 class LidarNoise:
     """Noise of the readings; all 0: none."""
 
-    range_std_m: float = 0.0
+    range_std_m: Annotated[float, Range(0.0, 1.0)] = 0.0
     """Standard deviation of every distance [m]."""
-    dropout: float = 0.0
+    dropout: Fraction = 0.0
     """Share of rays without a return."""
 
     def __post_init__(self) -> None:
-        for key, most in (("range_std_m", 1.0), ("dropout", 1.0)):
-            check_range(f"noise.{key}", getattr(self, key), 0.0, most)
+        check_ranges(self, "noise")
 
 
 @dataclass
@@ -55,27 +55,26 @@ class LidarCfg(SensorCfg):
 
     pattern: LidarPattern = LidarPattern.rotating
     """Arrangement of the rays."""
-    rows: int = 16
+    rows: Count = 16
     """Number of beams above each other."""
-    columns: int = 90
+    columns: Count = 90
     """Rays per row: of one turn, or of one sweep of the window."""
     elevation_deg: list[float] = field(default_factory=lambda: [-15.0, 15.0])
     """Lowest and highest row above the x-y plane [degrees]."""
     azimuth_deg: list[float] = field(default_factory=lambda: [-40.0, 40.0])
     """For a solid-state lidar: rightmost and leftmost column, from x towards y [degrees]."""
-    range_min_m: float = 0.05
+    range_min_m: Annotated[float, Range(0.0, unit="m")] = 0.05
     """Smallest distance that is measured [m]."""
     range_max_m: float = 5.0
     """Largest distance that is measured [m]."""
-    reflectivity: dict[str, float] = field(default_factory=dict)
+    reflectivity: dict[str, Fraction] = field(default_factory=dict)
     """Share of light that surfaces of a class reflect, by class as in segmentation images; 1 for all others."""
     noise: LidarNoise = field(default_factory=LidarNoise)
     """Noise of its readings."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for key in ("rows", "columns"):
-            check_range(key, getattr(self, key), 1)
+        check_ranges(self)
         check_range("rows*columns", self.rows * self.columns, 1, MAX_RAYS, unit="rays")
         for key, most in _WIDEST_DEG.items():
             values = getattr(self, key)
@@ -85,10 +84,7 @@ class LidarCfg(SensorCfg):
                     "Change it.",
                     key=key,
                 )
-        check_range("range_min_m", self.range_min_m, 0.0, unit="m")
         check_range("range_max_m", self.range_max_m, self.range_min_m, above=True, unit="m")
-        for name, value in self.reflectivity.items():
-            check_range(f"reflectivity.{name}", value, 0.0, 1.0)
 
     def directions(self) -> Array:
         """Returns unit vectors (rows, columns, 3) of the rays in the sensor's frame, the lowest row first."""

@@ -8,8 +8,9 @@ import numpy as np
 
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.geometry.rotations import rpy_from_matrix
+from unlatch.simcore.ranges import ranges_of
 from unlatch.simcore.sim.sensors.camera import Camera
-from unlatch.simcore.sim.sensors.image_noise import MAX_STRENGTHS
+from unlatch.simcore.sim.sensors.image_noise import ImageNoise
 from unlatch.simcore.sim.views.attribute_view import AttributeView
 
 Array = np.ndarray
@@ -49,7 +50,8 @@ class CameraView(AttributeView):
             most=_WIDEST_RAD,
         )
         self._add_attribute("intrinsics", 4, "px", "fx, fy, cx, cy", self._read_intrinsics, self._set_intrinsics)
-        for field, (unit, most) in MAX_STRENGTHS.items():
+        for field, limits in ranges_of(ImageNoise).items():
+            unit, most = limits.unit.strip("[]"), limits.high
             self._add_field(field, 1, unit, "strength", camera, "noise", lambda v: float(v[0]), least=0.0, most=most)
 
     def _set_position(self, _env: int, values: Array) -> None:

@@ -141,7 +141,7 @@ def test_a_broken_one_is_named_and_stops_only_who_asks_for_it(install: Install, 
 def test_a_wrong_key_of_it_is_named_with_whose_it_is(install: Install):
     install(pull="misspelt")
     with pytest.raises(ConfigError, match=r"task\.settle is unknown.*settle_s.*\(in task/pull of their_tasks, their_t"):
-        compose("task=pull")
+        load("pull")
 
 
 def test_nothing_in_it_is_run_by_the_configuration(install: Install):

@@ -5,30 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Annotated, Protocol
 
-from unlatch.simcore.errors import check_range
+from unlatch.simcore.ranges import Count, Range, check_ranges
 
 
 @dataclass
 class WorkerLimits:
     """Limits of a worker, for executors that have workers; without limits by default."""
 
-    episode_timeout_s: float | None = None
+    episode_timeout_s: Annotated[float, Range(1.0)] | None = None
     """Wall time after which the worker of an episode is replaced [s]; None: never."""
-    worker_memory_mb: int | None = None
+    worker_memory_mb: Annotated[int, Range(100)] | None = None
     """Resident memory above which a worker is replaced [MB]; None: no limit."""
-    max_retries: int = 0
+    max_retries: Annotated[int, Range(0)] = 0
     """How often an episode is retried after its worker died or was replaced; then it is recorded as `error` or
     `timeout`."""
-    recycle_after: int | None = None
+    recycle_after: Count | None = None
     """Number of episodes after which a worker is replaced; None: it lives as long as the run."""
 
     def __post_init__(self) -> None:
-        check_range("executor.episode_timeout_s", self.episode_timeout_s, 1.0)
-        check_range("executor.worker_memory_mb", self.worker_memory_mb, 100)
-        check_range("executor.max_retries", self.max_retries, 0)
-        check_range("executor.recycle_after", self.recycle_after, 1)
+        check_ranges(self, "executor")
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.schema import EpisodeCfg, Scenery
 from unlatch.simcore.errors import ConfigError, check_range, unknown_name
 from unlatch.simcore.files import open_draft, report_unwritable
+from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.sim.renderers.auto import AUTO, picture_renderer
@@ -48,13 +49,13 @@ class ClipCfg:
 
     camera: str = OVERVIEW
     """`overview`, `close`, a camera of the records, or the name of a YAML file of the group `sensor`."""
-    width: int | None = None
+    width: Annotated[int, Range(_LEAST_PX, _MOST_PX, unit="pixels")] | None = None
     """Of the pictures [pixels]; null: 640, or that of the camera."""
-    height: int | None = None
+    height: Annotated[int, Range(_LEAST_PX, _MOST_PX, unit="pixels")] | None = None
     """Of the pictures [pixels]; null: 480, or that of the camera."""
-    fps: int = 15
+    fps: Annotated[int, Range(1, _MOST_FPS)] = 15
     """Pictures per second."""
-    speed: float = 1.0
+    speed: Annotated[float, Range(0.05, 100.0)] = 1.0
     """How many times as fast as the episode it plays."""
     scenery: Scenery | None = None
     """The room; null: that of the episode."""
@@ -62,10 +63,7 @@ class ClipCfg:
     """Name in the catalog of renderers, or `auto`."""
 
     def __post_init__(self) -> None:
-        check_range("width", self.width, _LEAST_PX, _MOST_PX, unit="pixels")
-        check_range("height", self.height, _LEAST_PX, _MOST_PX, unit="pixels")
-        check_range("fps", self.fps, 1, _MOST_FPS)
-        check_range("speed", self.speed, 0.05, 100.0)
+        check_ranges(self)
 
 
 @dataclass(frozen=True)

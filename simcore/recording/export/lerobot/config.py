@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from unlatch.simcore.errors import check_range
+from unlatch.simcore.ranges import Count
 from unlatch.simcore.recording.export.config import ExportCfg
 from unlatch.simcore.recording.export.lerobot.videos import Codec
 
@@ -27,14 +27,9 @@ class LeRobotCfg(ExportCfg):
     """How images are encoded: `h264` copies the streams of the render set, `av1` encodes like LeRobot."""
     float_type: FloatType = FloatType.float32
     """How numbers of states and actions are stored."""
-    data_files_size_in_mb: int = 100
+    data_files_size_in_mb: Count = 100
     """Size limit of a data file [MiB]."""
-    video_files_size_in_mb: int = 200
+    video_files_size_in_mb: Count = 200
     """Size limit of a video file [MiB]."""
-    chunks_size: int = 1000
+    chunks_size: Count = 1000
     """Largest number of files in one folder."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("data_files_size_in_mb", "video_files_size_in_mb", "chunks_size"):
-            check_range(name, getattr(self, name), 1)
