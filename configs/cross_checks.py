@@ -14,7 +14,6 @@ from unlatch.objects.resting.side import RestsOn
 from unlatch.robots.catalog import check_robot_name
 from unlatch.simcore.errors import ConfigError, UnknownEntryError, unknown_name
 from unlatch.simcore.recording.keys import is_name
-from unlatch.simcore.sim.sensors.camera_cfg import CameraCfg
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
@@ -263,6 +262,8 @@ def check_sensors(cfg: EpisodeCfg, sensors: Mapping[str, SensorCfg]) -> None:
 
 
 def _check_cameras(cfg: EpisodeCfg) -> None:
+    from unlatch.simcore.sim.sensors.camera_cfg import CameraCfg
+
     for index, sensor in enumerate(cfg.camera.cameras):
         if not isinstance(sensor, CameraCfg):
             raise ConfigError(

@@ -11,7 +11,6 @@ from dataclasses import replace
 from operator import itemgetter
 
 from unlatch.configs.dataclass_reader import read_dataclass
-from unlatch.configs.derivation.derived_task import derive_layout
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
@@ -22,8 +21,6 @@ from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg, StrategyCfg, part_acted_on
 from unlatch.skills.hold import HoldCfg
 from unlatch.skills.home import HomeCfg
-from unlatch.skills.strategies.hold import hold_setting
-from unlatch.skills.strategies.open_close import count_holds, opening_of_share
 from unlatch.skills.strategies.ranking import derivable_skill, derive_strategies
 from unlatch.solver.settings.setting import FollowJointCfg, PlannerSettingCfg
 from unlatch.tasks.task import GoalKind, TaskCfg
@@ -55,6 +52,8 @@ def fill_skill_setting(
     Raises:
         ConfigError: The skill does not fit the part, or has no settings to derive.
     """
+    from unlatch.skills.strategies.hold import hold_setting
+
     if not entry.planner_setting.derived or part is None or isinstance(entry, HomeCfg):
         return entry  # a skill that carries finds grasps and spots itself, in the scene as it is
     if isinstance(entry, HoldCfg):
@@ -143,6 +142,8 @@ def _opening_of_goal(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAss
 
     None: it asks for none, the skill does not open the part, or a later skill moves the part further.
     """
+    from unlatch.skills.strategies.open_close import opening_of_share
+
     if derivable_skill(cfg.skills[index].name) != "open" or _moves_later(cfg, index, assets, part):
         return None
     shares = [
@@ -167,6 +168,8 @@ def _with_more_holds(
 
     A chain that states where to grasp, or that opens several parts, stays as it is.
     """
+    from unlatch.skills.strategies.open_close import count_holds, opening_of_share
+
     derived = cfg.task.derived
     if derived is None or derived.openness is None:
         return cfg.skills
@@ -189,6 +192,8 @@ def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
     Raises:
         ConfigError: The skill does not fit the part.
     """
+    from unlatch.configs.derivation.derived_task import derive_layout
+
     derived = cfg.task.derived
     if derived is None:
         return cfg

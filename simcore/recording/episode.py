@@ -14,7 +14,6 @@ from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.files import read_bounded
 from unlatch.simcore.recording.codes import FAILURE_CODES
 from unlatch.simcore.recording.data_set.location import absolute_folder
-from unlatch.simcore.recording.episode_json.fields import EPISODE_FIELDS
 from unlatch.simcore.recording.episode_json.structure import kind_problems
 from unlatch.simcore.recording.json_values import encode_sealed, plain, read_sealed
 from unlatch.simcore.recording.keys import STATE, kind_of
@@ -239,6 +238,8 @@ def content_problems(folder: Path, record: EpisodeRecord) -> Iterator[str]:
     Raises:
         FormatVersionError, RecordingError: See `read_episode`.
     """
+    from unlatch.simcore.recording.episode_json.fields import EPISODE_FIELDS
+
     head = {key: value for key, value in _read_content(folder)[1].items() if key not in _FIELDS}
     fields = {key: EPISODE_FIELDS[key] for key in ("format", "format_version", "state")}
     yield from kind_problems(head, fields, "", complete=True)

@@ -20,7 +20,6 @@ import casadi as ca
 import numpy as np
 
 from unlatch.solver.codegen import CompiledFunction
-from unlatch.solver.goal.ldl import ldl_solve
 from unlatch.solver.goal.parameter_layout import ParameterLayout
 from unlatch.solver.goal.row_model import MU, RowModel, add_cost, add_rows
 from unlatch.solver.kinematics import Kinematics
@@ -182,5 +181,7 @@ def _clip_step(dq: Any) -> Any:
 
 def _damped_step(flat: Any, g: Any, damping: Any, n: int) -> Any:
     """Returns -(H + damping)^-1 g for a lower triangle row by row."""
+    from unlatch.solver.goal.ldl import ldl_solve
+
     H = [[flat[j * (j + 1) // 2 + i] + (damping if i == j else 0.0) for i in range(j + 1)] for j in range(n)]
     return ca.vertcat(*ldl_solve(H, [-g[i] for i in range(n)], pivot_floor=_PIVOT_FLOOR))

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.simcore.geometry import Pose
-from unlatch.solver.diagnosis.diagnosis import Diagnosis
 from unlatch.solver.goal.solution import Solution
 from unlatch.solver.kinematics import frozen_array
 from unlatch.solver.path.actuation_motions import NO_ENDS
@@ -21,6 +20,9 @@ from unlatch.solver.scene import ArmModel, Array, PlanningScene, checked_joints
 from unlatch.solver.settings.conventions import read_motions, read_scene
 from unlatch.solver.settings.hand_motions import MotionReading
 from unlatch.solver.settings.setting import PlannerSettingCfg
+
+if TYPE_CHECKING:
+    from unlatch.solver.diagnosis.diagnosis import Diagnosis
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from unlatch.simcore.files import path_word
 from unlatch.workflows.cli.console import print_note, relative_path
 from unlatch.workflows.runs.run import output_folder
 from unlatch.workflows.runs.schema import RunCfg
-from unlatch.workflows.viewing.live.page_process import PageProcess
 
 
 @contextmanager
@@ -29,6 +28,8 @@ def live_page(cfgs: Sequence[RunCfg], *, prefix: str, sweep: Path | None) -> Ite
         PluginError: viser is not installed.
         ConfigError: The page cannot be served at the given address, or jobs name several addresses.
     """
+    from unlatch.workflows.viewing.live.page_process import PageProcess
+
     shown = [cfg for cfg in cfgs if cfg.live and cfg.live_port is not None]
     if not shown:
         yield

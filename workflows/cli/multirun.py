@@ -19,9 +19,7 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.command_line import CommandLine
 from unlatch.workflows.cli.composed_configs import load_configs
 from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, print_note, relative_path, result_console
-from unlatch.workflows.cli.debugger import make_debuggable
 from unlatch.workflows.cli.live_page import live_page
-from unlatch.workflows.runs.data_folders import count_episodes
 from unlatch.workflows.runs.launchers.catalog import LAUNCHERS, SERIAL
 from unlatch.workflows.runs.launchers.sweep import (
     LOGS,
@@ -45,6 +43,8 @@ def run_jobs(name: str, schema: type[R], line: CommandLine, run: Callable[[R], i
     Returns:
         The worst exit code; after Ctrl-C 130, and the jobs that are left are not begun.
     """
+    from unlatch.workflows.cli.debugger import make_debuggable
+
     jobs = load_configs(name, schema, line)
     if line.show:
         print_line("---\n".join(job.yaml for job in jobs).rstrip())
@@ -243,6 +243,8 @@ def _print_jobs(
 
 def _describe_success(folder: Path) -> tuple[str, str]:
     """Returns the success rate of a data set, and its interval, as they stand in a table."""
+    from unlatch.workflows.runs.data_folders import count_episodes
+
     if not folder.is_dir():
         return "no data set", ""
     try:

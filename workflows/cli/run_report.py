@@ -11,17 +11,14 @@ from rich.table import Table
 from unlatch.simcore.files import path_word
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, print_note, relative_path, result_console
-from unlatch.workflows.cli.debugger import open_debugger
 from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
 from unlatch.workflows.runs.jobs.recording_job import RecordingJob
 from unlatch.workflows.runs.progress import Interruption
-from unlatch.workflows.runs.retries.traceback_frames import frames_to_show
 from unlatch.workflows.runs.run import PICTURE, RunResult, has_picture, run_episodes
 from unlatch.workflows.runs.run_times.pace import is_telling, pace_of
 from unlatch.workflows.runs.run_times.run_clock import RunTime, read_run_times
 from unlatch.workflows.runs.schema import RunCfg
 from unlatch.workflows.runs.statistics import RunStatistics
-from unlatch.workflows.viewing.report.reproduction import plan_command
 
 ERROR = "error"
 """Failure code of an exception."""
@@ -53,6 +50,8 @@ def run_and_report(
     Returns:
         The exit code: 0; 1 if an attempt ended as `error`, or the run was given up; or 130 after Ctrl-C.
     """
+    from unlatch.workflows.cli.debugger import open_debugger
+
     result = run_episodes(
         cfg,
         make_job,
@@ -124,6 +123,9 @@ def _codes_to_describe(statistics: RunStatistics) -> list[str]:
 
 def _describe_first(code: str, data_set: DataSet, statistics: RunStatistics, *, debug: bool) -> Iterator[str]:
     """Yields why the first attempt with a failure code failed, and the command that shows it."""
+    from unlatch.workflows.runs.retries.traceback_frames import frames_to_show
+    from unlatch.workflows.viewing.report.reproduction import plan_command
+
     number = statistics.first[code]
     record = data_set.read(number, arrays=False)
     yield f"first {code}, episode {number}: {record.message}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
-from unlatch.skills.concurrent_motions import planned_motion
 from unlatch.skills.contract.command_checks import check_commands
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.context import SkillContext
@@ -29,9 +28,11 @@ from unlatch.solver.planning.plan import PlanBudget
 from unlatch.solver.settings.setting import FollowJointCfg
 from unlatch.tasks.layout import Layout
 from unlatch.workflows.episode.assets import naming_drawn_object, part_acted_on_by
-from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
 from unlatch.workflows.episode.planner_models import arm_model, robot_model
 from unlatch.workflows.episode.scene import EpisodeScene
+
+if TYPE_CHECKING:
+    from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
 
 MAX_FIRST_STRATEGIES = 3
 """Largest number of the first arm's planned strategies with which the other arms are planned. Further strategies do not
@@ -139,6 +140,8 @@ class ChainPlanner:
             concurrent: Planned skills that other arms carry out at the same time.
             earlier: Attempts at the same skill that were broken off.
         """
+        from unlatch.skills.concurrent_motions import planned_motion
+
         context = self._make_context(self.scene.robot.arm(entry.arm).name)
         context = replace(context, concurrent_motions=tuple(planned_motion(skill) for skill in concurrent))
         if budget is not None:

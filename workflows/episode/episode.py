@@ -18,7 +18,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -51,7 +51,6 @@ from unlatch.workflows.episode.assets import (
 from unlatch.workflows.episode.chain_planner import ChainPlanner
 from unlatch.workflows.episode.frame_loop import FrameLoop
 from unlatch.workflows.episode.judge import Judge, PolicyRules
-from unlatch.workflows.episode.layout_search import LayoutSearch, OnPlanned
 from unlatch.workflows.episode.randomization.episode_randomization import (
     EpisodeRandomization,
     VisualDraw,
@@ -62,6 +61,9 @@ from unlatch.workflows.episode.rooms.room import Room
 from unlatch.workflows.episode.scene import EpisodeScene
 from unlatch.workflows.episode.scene_building import build_scene
 from unlatch.workflows.episode.skill_run import SkillRun
+
+if TYPE_CHECKING:
+    from unlatch.workflows.episode.layout_search import LayoutSearch, OnPlanned
 
 logger = logging.getLogger(__name__)
 
@@ -320,6 +322,8 @@ class Episode:
 
         It has a `share` of the work of a search.
         """
+        from unlatch.workflows.episode.layout_search import LayoutSearch
+
         draw = partial(self._draw_layout, rng)
         search = LayoutSearch(
             self.planner, entry, draw=draw, build=self._build_at_rest, on_planned=self.on_planned, work_share=share

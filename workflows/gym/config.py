@@ -10,7 +10,6 @@ from unlatch.simcore.errors import ConfigError, check_range, close_matches, unkn
 from unlatch.simcore.recording.export.config import ExportCfg, RotationForm, StateKind
 from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.recording.observed.point_cloud import PointSource, PointSurface
-from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.state import Rendering
 
 TINY = "tiny"
@@ -112,6 +111,8 @@ class ObservationCfg:
                     )
 
     def _check_images(self) -> None:
+        from unlatch.simcore.sim.renderers.catalog import RENDERERS
+
         kinds = [kind.name for kind in Rendering]
         for image in self.images:
             if image not in kinds:

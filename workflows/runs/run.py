@@ -22,7 +22,6 @@ from unlatch.workflows.runs.executors.catalog import make_executor
 from unlatch.workflows.runs.executors.executor import Outcome, never_ended
 from unlatch.workflows.runs.header import NOTED_DISTRIBUTIONS, header_of, versions_of
 from unlatch.workflows.runs.jobs.recording_job import RecordingJob, writer_name
-from unlatch.workflows.runs.live.publisher import StatePublisher
 from unlatch.workflows.runs.progress import Interruption, OnProgress, Progress
 from unlatch.workflows.runs.retries.choice import choose_retries
 from unlatch.workflows.runs.retries.code_versions import CodeVersions
@@ -31,8 +30,6 @@ from unlatch.workflows.runs.run_times.run_clock import RunClock, RunTime, forget
 from unlatch.workflows.runs.schema import CollectCfg, Retry, RunCfg
 from unlatch.workflows.runs.statistics import RunStatistics
 from unlatch.workflows.runs.stop_condition import StopCondition
-from unlatch.workflows.viewing.contact_sheet import contact_sheet
-from unlatch.workflows.viewing.episode_files import remove_outdated
 
 logger = logging.getLogger(__name__)
 
@@ -99,6 +96,9 @@ def run_episodes(
         SimCoreError: The input is wrong.
         KeyboardInterrupt: Ctrl-C without `interruption`; finished episodes are kept.
     """
+    from unlatch.workflows.runs.live.publisher import StatePublisher
+    from unlatch.workflows.viewing.episode_files import remove_outdated
+
     started = time.perf_counter()
     numbers = cfg.numbers()
     check_assets(cfg, number=numbers[0])
@@ -223,6 +223,8 @@ def _count_existing(data_set: DataSet, numbers: set[int], stop: StopCondition) -
 
 def _draw_picture(cfg: RunCfg, data_set: DataSet, numbers: Sequence[int], *, again: bool) -> None:
     """Draws the picture of the whole set, unless it exists or the run makes only a shard; `again` replaces it."""
+    from unlatch.workflows.viewing.contact_sheet import contact_sheet
+
     path = data_set.path / PICTURE
     if has_picture(cfg) and (again or not path.exists()):
         contact_sheet(cfg, data_set, numbers, path=path, rows=cfg.pictures)

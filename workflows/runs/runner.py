@@ -20,7 +20,6 @@ from unlatch.skills.contract.skill import Skill
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.judge import PolicyRules
-from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
 from unlatch.workflows.episode.skill_run import SkillRun
 
 Array = np.ndarray
@@ -137,6 +136,8 @@ class EpisodeRunner:
         Raises:
             RecordingError: See `replay`.
         """
+        from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
+
         episode = self.episode(record.number, policy)
         episode.reset(record, redraws=True)
         episode.planner.layout_search = LayoutSearchReport.from_dict(record.layout.get("preplan"))

@@ -23,7 +23,6 @@ from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.files import read_bounded
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.registry import DISTRIBUTION, installed_version
-from unlatch.workflows.policies.catalog import parse_spec
 
 MADE_WITH = "made_with"
 """Key of the evidence of an `error`."""
@@ -150,6 +149,8 @@ def _each_text(value: Any) -> Iterator[str]:
 
 def _find_module(policy: Any) -> str | None:
     """Returns the name of the top-level module that defines a policy; None if there is none."""
+    from unlatch.workflows.policies.catalog import parse_spec
+
     if isinstance(policy, str):
         kind, address = parse_spec(policy)
         return address.partition(":")[0].partition(".")[0] if kind == "module" else None
