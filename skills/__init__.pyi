@@ -1,6 +1,5 @@
 from .articulation import ArticulationSkill as ArticulationSkill
 from .artpreplan import ArtPreplan as ArtPreplan
-from .artpreplan import ArtPreplanCfg as ArtPreplanCfg
 from .catalog import SKILLS as SKILLS
 from .close import Close as Close
 from .concurrent_motions import planned_motion as planned_motion
@@ -13,15 +12,16 @@ from .contract.config import StrategyCfg as StrategyCfg
 from .contract.context import FrameSpeeds as FrameSpeeds
 from .contract.context import SkillContext as SkillContext
 from .contract.context import Views as Views
+from .contract.entries import ArtPreplanCfg as ArtPreplanCfg
+from .contract.entries import HoldCfg as HoldCfg
+from .contract.entries import HomeCfg as HomeCfg
 from .contract.failure import Failure as Failure
 from .contract.skill import Skill as Skill
 from .gripping import grip_force as grip_force
 from .gripping import handle_load as handle_load
 from .hold import Hold as Hold
-from .hold import HoldCfg as HoldCfg
 from .holding import HoldingSkill as HoldingSkill
 from .home import Home as Home
-from .home import HomeCfg as HomeCfg
 from .open import Open as Open
 from .rotate import Rotate as Rotate
 from .strategies.hand_fit import HandFit as HandFit

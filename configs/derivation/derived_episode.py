@@ -16,11 +16,9 @@ from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.hand_shape import hand_shape, hand_shapes
-from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg, StrategyCfg, part_acted_on
-from unlatch.skills.hold import HoldCfg
-from unlatch.skills.home import HomeCfg
+from unlatch.skills.contract.entries import ArtPreplanCfg, HoldCfg, HomeCfg
 from unlatch.skills.strategies.ranking import derivable_skill, derive_strategies
 from unlatch.solver.settings.setting import FollowJointCfg, PlannerSettingCfg
 from unlatch.tasks.task import GoalKind, TaskCfg

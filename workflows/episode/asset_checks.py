@@ -23,10 +23,9 @@ from unlatch.simcore.errors import AssetError, ConfigError, unknown_name
 from unlatch.simcore.rng import EpisodeStreams, episode_seed
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.urdf.xml import parse_xml
-from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg, part_acted_on
-from unlatch.skills.home import HomeCfg
+from unlatch.skills.contract.entries import ArtPreplanCfg, HomeCfg
 from unlatch.solver.settings.reader import check_names
 from unlatch.tasks.layout import check_opening, describe_object, sample_layout
 from unlatch.workflows.episode.assets import naming_drawn_object

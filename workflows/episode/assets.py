@@ -18,8 +18,8 @@ from unlatch.objects.library import chooses_instance, load_instance, load_object
 from unlatch.objects.resting.side import RestsOn
 from unlatch.simcore.errors import AssetError, ConfigError, RecordingError, SimCoreError
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
+from unlatch.skills.contract.entries import ArtPreplanCfg
 from unlatch.tasks.language import LanguageStep, target_words
 from unlatch.tasks.layout import check_opening, describe_object
 

@@ -32,7 +32,7 @@ from unlatch.simcore.recording.success_rules import INITIAL_S
 from unlatch.simcore.rng import EpisodeStreams, episode_seed
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.world import World
-from unlatch.skills.artpreplan import ArtPreplanCfg
+from unlatch.skills.contract.entries import ArtPreplanCfg
 from unlatch.skills.contract.failure import Failure, earliest
 from unlatch.skills.contract.skill import Skill
 from unlatch.tasks.language import phrasing_draws, task_language
