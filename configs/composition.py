@@ -42,7 +42,6 @@ from unlatch.configs.overrides import (
     quote_where_needed,
     separate_list_overrides,
 )
-from unlatch.configs.peer_tasks.peer_file import explain_peer_task
 from unlatch.configs.plugin_source import PLUGIN_SCHEME, SCHEMA_SUFFIX, YAML_SCHEME, PluginSource, YamlFolder
 from unlatch.configs.schema import hydra_schema
 from unlatch.robots.catalog import ROBOTS
@@ -99,6 +98,8 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
     Raises:
         ConfigError: A file, group, key or value is wrong.
     """
+    from unlatch.configs.peer_tasks.peer_file import explain_peer_task
+
     _store_schema(primary, schema)
     check_unique_names()
     try:

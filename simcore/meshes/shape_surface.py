@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.lazy_imports import trimesh
-from unlatch.simcore.meshes.mesh_reader import read_mesh
-from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
 from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel
+
+if TYPE_CHECKING:
+    from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 
 MAX_LENGTH = 1e9
 """Sizes and positions beyond this are mistakes, whatever their unit."""
@@ -40,6 +42,9 @@ def shape_mesh(shape: Shape) -> TriangleMesh:
         AssetError: Its mesh file cannot be read or holds a number that is not finite; or its size or position is
             larger than any unit could explain.
     """
+    from unlatch.simcore.meshes.mesh_reader import read_mesh
+    from unlatch.simcore.meshes.triangle_mesh import join_meshes
+
     largest = max(*(abs(v) for v in shape.size), float(np.max(np.abs(shape.T_link_shape.p))))
     if largest > MAX_LENGTH:
         raise AssetError(
@@ -60,6 +65,8 @@ def primitive_mesh(kind: ShapeKind, size: Sequence[float]) -> TriangleMesh:
     A cylinder is a prism of 48 sides, a sphere a polyhedron. Both lie up to 0.3 % of a radius inside the true surface.
     Boxes and cylinders are those of trimesh, to the bit, without its import, which takes longer than a picture.
     """
+    from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
+
     if kind is ShapeKind.box:
         return TriangleMesh(_BOX_CORNERS * np.asarray(size, dtype=float), _BOX_FACES.copy())
     if kind is ShapeKind.cylinder and min(size) > _LEAST_CYLINDER_M:
@@ -72,6 +79,8 @@ def primitive_mesh(kind: ShapeKind, size: Sequence[float]) -> TriangleMesh:
 
 
 def _make_cylinder(radius: float, height: float) -> TriangleMesh:
+    from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
+
     angle = np.linspace(0.0, 2.0 * np.pi, _SIDES + 1)[:-1]
     x, y, half = np.cos(angle) * radius, np.sin(angle) * radius, abs(float(height)) / 2.0
     low = np.stack([x, y, np.full(_SIDES, -half)], axis=1)
@@ -117,6 +126,8 @@ def triangle_distances(point: np.ndarray, triangles: np.ndarray) -> np.ndarray:
 
 
 def _shape_distance(shape: Shape, point: np.ndarray) -> float:
+    from unlatch.simcore.meshes.mesh_reader import read_mesh
+
     local = shape.T_link_shape.inverse() @ point
     if shape.kind is ShapeKind.sphere:
         return abs(float(np.linalg.norm(local)) - shape.size[0])

@@ -9,6 +9,7 @@ from typing import Any
 
 from unlatch.simcore.errors import ConfigError, unknown_name
 from unlatch.simcore.geometry import angle_between
+from unlatch.simcore.geometry.rotations import third_side_range
 from unlatch.solver.settings.hand_motions import read_list
 from unlatch.solver.settings.origin import HANDS, Origin
 from unlatch.solver.settings.peer_form import detect_origin, read_exponents, rewrite_setting
@@ -154,8 +155,6 @@ def triangle_excess(first: tuple[float, float], second: tuple[float, float], bet
 
     Each range is the smallest and largest angle to its direction; `between` is the angle of the directions.
     """
-    from unlatch.solver.diagnosis.contradiction import third_side_range
-
     low, high = third_side_range(*first, between)
     return max(0.0, low - second[1], second[0] - high)
 

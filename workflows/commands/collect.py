@@ -8,7 +8,7 @@ from unlatch.configs.composition import Request
 from unlatch.configs.dataclass_reader import prefix_error_keys
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.simcore.sim.renderers.auto import AUTO
+from unlatch.simcore.sim.renderers.catalog import AUTO
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.cli.command import run_command
 from unlatch.workflows.cli.command_line import parse_command_line

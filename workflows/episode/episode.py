@@ -51,19 +51,19 @@ from unlatch.workflows.episode.assets import (
 from unlatch.workflows.episode.chain_planner import ChainPlanner
 from unlatch.workflows.episode.frame_loop import FrameLoop
 from unlatch.workflows.episode.judge import Judge, PolicyRules
-from unlatch.workflows.episode.randomization.episode_randomization import (
-    EpisodeRandomization,
+from unlatch.workflows.episode.randomization.recorded_randomization import (
     VisualDraw,
     make_randomization,
     recorded_randomization,
 )
-from unlatch.workflows.episode.rooms.room import Room
 from unlatch.workflows.episode.scene import EpisodeScene
 from unlatch.workflows.episode.scene_building import build_scene
 from unlatch.workflows.episode.skill_run import SkillRun
 
 if TYPE_CHECKING:
     from unlatch.workflows.episode.layout_search import LayoutSearch, OnPlanned
+    from unlatch.workflows.episode.randomization.episode_randomization import EpisodeRandomization
+    from unlatch.workflows.episode.rooms.room import Room
 
 logger = logging.getLogger(__name__)
 
@@ -235,11 +235,12 @@ class Episode:
             seed=self.seed,
             object_views=any(skill.scene_force_threshold_n is not None for skill in cfg.skills),
         )
-        room = Room(self.scene, cfg.scenery, self.scenery_seed)
+        room = self._make_room()
         self.randomization = make_randomization(
             self.scene, cfg.randomization, self.seed, visual_draw=self.visual_draw, room=room
         )
-        room.show()
+        if room is not None:
+            room.show()
         if self.randomization is not None:
             self._layout = replace(layout, q_home=self.randomization.homes(layout.q_home))
         unrest = self.scene.let_rest(self._layout)
@@ -252,6 +253,14 @@ class Episode:
         if problem is None and unrest is not None:
             problem = Failure("invalid_layout", unrest, 0.0)
         return problem
+
+    def _make_room(self) -> Room | None:
+        """Returns the room around the table, which only images show; None in a world without visual shapes."""
+        if not self._world.visuals:
+            return None
+        from unlatch.workflows.episode.rooms.room import Room
+
+        return Room(self.scene, self.cfg.scenery, self.scenery_seed)
 
     def _build_at_rest(self, layout: Layout) -> Failure | None:
         """Builds the scene of a layout and lets it come to rest; returns why the layout is invalid."""

@@ -9,7 +9,7 @@ from enum import Enum
 from unlatch.simcore.errors import ConfigError, check_range, close_matches, unknown_name
 from unlatch.simcore.recording.export.config import ExportCfg, RotationForm, StateKind
 from unlatch.simcore.recording.json_values import plain
-from unlatch.simcore.recording.observed.point_cloud import PointSource, PointSurface
+from unlatch.simcore.recording.observed.point_choice import PointSource, PointSurface
 from unlatch.simcore.state import Rendering
 
 TINY = "tiny"

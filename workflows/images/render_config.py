@@ -9,7 +9,7 @@ from typing import Any
 from unlatch.configs.schema import Scenery
 from unlatch.simcore.errors import ConfigError, check_range, unknown_name
 from unlatch.simcore.recording.images.rendered_annotations import annotation_names
-from unlatch.simcore.sim.renderers.auto import AUTO
+from unlatch.simcore.sim.renderers.catalog import AUTO
 
 RGB = ("h264", "lossless")
 MAX_WORKERS = 1024

@@ -31,7 +31,7 @@ from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.sensors.camera import Camera
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.state import Rendering
-from unlatch.workflows.episode.randomization.episode_randomization import VisualDraw
+from unlatch.workflows.episode.randomization.recorded_randomization import VisualDraw
 from unlatch.workflows.episode.randomization.visual_views import cameras
 from unlatch.workflows.images.render_annotations import EpisodeAnnotations
 from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome

@@ -11,14 +11,14 @@ import numpy as np
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.collision import BulletCollisionChecker
-from unlatch.simcore.sim.renderers.auto import AUTO, picture_renderer
-from unlatch.simcore.sim.renderers.catalog import RENDERERS
+from unlatch.simcore.sim.renderers.auto import picture_renderer
+from unlatch.simcore.sim.renderers.catalog import AUTO, RENDERERS
 from unlatch.simcore.sim.renderers.renderer import Renderer
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.simcore.sim.world import World
 from unlatch.tasks.task import RegionCfg
 from unlatch.workflows.episode.episode import Episode
-from unlatch.workflows.episode.randomization.episode_randomization import VisualDraw
+from unlatch.workflows.episode.randomization.recorded_randomization import VisualDraw
 from unlatch.workflows.viewing.overlay import Overlay
 
 Array = np.ndarray

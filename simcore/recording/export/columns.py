@@ -14,7 +14,7 @@ from unlatch.simcore.recording.export.rotation import COMPONENTS, convert_rotati
 from unlatch.simcore.recording.export.task_columns import TaskColumns
 from unlatch.simcore.recording.observed.acted_part import ActedPart
 from unlatch.simcore.recording.observed.camera_cloud import CameraView
-from unlatch.simcore.recording.observed.point_cloud import PointSource
+from unlatch.simcore.recording.observed.point_choice import PointSource
 from unlatch.simcore.recording.observed.scene import ObservedScene
 
 Part = tuple[str, str, int]

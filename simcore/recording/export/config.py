@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from unlatch.simcore.errors import ConfigError, check_range
-from unlatch.simcore.recording.observed.point_cloud import PointSource, PointSurface
+from unlatch.simcore.recording.observed.point_choice import PointSource, PointSurface
 
 MAX_POINTS = 100_000
 """Largest number of points of a point cloud."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,8 @@ from unlatch.simcore.randomization.setup import Setup
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.drives import DriveGroup
-from unlatch.simcore.sim.pose_estimate_error import PoseEstimateView
 from unlatch.simcore.sim.views.articulation_view import ArticulationView
+from unlatch.simcore.sim.views.pose_estimate_view import PoseEstimateView
 from unlatch.simcore.sim.views.rigid_prim_view import RigidPrimView
 from unlatch.simcore.sim.views.view import BodyView
 from unlatch.simcore.sim.visuals.appearance import TextureStore
@@ -39,7 +39,7 @@ from unlatch.workflows.episode.randomization.randomization_layer import (
     find_layer,
     read_layer,
 )
-from unlatch.workflows.episode.randomization.recorded_randomization import explain_misfit
+from unlatch.workflows.episode.randomization.recorded_randomization import VisualDraw
 from unlatch.workflows.episode.randomization.visual_views import (
     CAMERAS,
     LIGHT,
@@ -52,16 +52,6 @@ from unlatch.workflows.episode.rooms.room import SCENERY, Room, RoomView
 from unlatch.workflows.episode.scene import EpisodeScene
 
 _POSES = ("position", "orientation")
-
-
-@dataclass(frozen=True)
-class VisualDraw:
-    """Visual rules that are drawn anew for a recorded episode, in place of its recorded visuals."""
-
-    cfg: RandomizationCfg
-    """A randomization; only its visual rules and distractors are used."""
-    seed: int
-    """Seed of the draws; the seed of the episode gives the same draws as the episode itself."""
 
 
 class EpisodeRandomization:
@@ -306,32 +296,3 @@ class EpisodeRandomization:
         lines = [line for layer in self.layers.values() for line in layer.lines(control_hz=hz)]
         lines = [f"randomization {self.cfg.name}: {len(lines)} rules", *lines]
         return lines + ([f"  distractors: {len(self._distractors)}"] if self._distractors else [])
-
-
-def make_randomization(
-    scene: EpisodeScene,
-    cfg: RandomizationCfg,
-    seed: int,
-    *,
-    visual_draw: VisualDraw | None = None,
-    room: Room | None = None,
-) -> EpisodeRandomization | None:
-    """Makes the randomization of a scene and resets it; returns None where nothing varies.
-
-    `room` is the room of the configuration.
-
-    Raises:
-        ConfigError: A rule, or a value of the episode that `from` names, does not fit the scene.
-        RecordingError: A recorded value does not fit the scene.
-    """
-    if not cfg.active and visual_draw is None:
-        return None
-    with explain_misfit(cfg, {name: item.asset.instance for name, item in scene.objects.items()}):
-        made = EpisodeRandomization(scene, cfg, visual_draw=visual_draw, room=room)
-        made.reset(seed)
-    return made
-
-
-def recorded_randomization(applied: Mapping[str, Any], *, name: str) -> RandomizationCfg:
-    """Returns the randomization that applies recorded values again; one without rules where there are none."""
-    return RandomizationCfg(name=name, recorded=dict(applied) if applied else None)

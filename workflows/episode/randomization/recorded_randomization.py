@@ -1,18 +1,68 @@
-"""`randomization.from`: applies the recorded randomization of an episode again."""
+"""What randomizes an episode: nothing, the rules of its configuration, or the values that another episode recorded.
+
+Views and rules are loaded only where something varies.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.files import user_path
 from unlatch.simcore.randomization.config import RandomizationCfg
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EPISODE_FILE, read_episode
+from unlatch.workflows.episode.scene import EpisodeScene
+
+if TYPE_CHECKING:
+    from unlatch.workflows.episode.randomization.episode_randomization import EpisodeRandomization
+    from unlatch.workflows.episode.rooms.room import Room
 
 KEY = "randomization.from"
+
+
+@dataclass(frozen=True)
+class VisualDraw:
+    """Visual rules that are drawn anew for a recorded episode, in place of its recorded visuals."""
+
+    cfg: RandomizationCfg
+    """A randomization; only its visual rules and distractors are used."""
+    seed: int
+    """Seed of the draws; the seed of the episode gives the same draws as the episode itself."""
+
+
+def make_randomization(
+    scene: EpisodeScene,
+    cfg: RandomizationCfg,
+    seed: int,
+    *,
+    visual_draw: VisualDraw | None = None,
+    room: Room | None = None,
+) -> EpisodeRandomization | None:
+    """Makes the randomization of a scene and resets it; returns None where nothing varies.
+
+    `room` is the room of the configuration.
+
+    Raises:
+        ConfigError: A rule, or a value of the episode that `from` names, does not fit the scene.
+        RecordingError: A recorded value does not fit the scene.
+    """
+    if not cfg.active and visual_draw is None:
+        return None
+    from unlatch.workflows.episode.randomization.episode_randomization import EpisodeRandomization
+
+    with explain_misfit(cfg, {name: item.asset.instance for name, item in scene.objects.items()}):
+        made = EpisodeRandomization(scene, cfg, visual_draw=visual_draw, room=room)
+        made.reset(seed)
+    return made
+
+
+def recorded_randomization(applied: Mapping[str, Any], *, name: str) -> RandomizationCfg:
+    """Returns the randomization that applies recorded values again; one without rules where there are none."""
+    return RandomizationCfg(name=name, recorded=dict(applied) if applied else None)
 
 
 def with_recorded(cfg: RandomizationCfg) -> RandomizationCfg:
