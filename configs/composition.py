@@ -98,14 +98,12 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
     Raises:
         ConfigError: A file, group, key or value is wrong.
     """
-    from unlatch.configs.peer_tasks.peer_file import explain_peer_task
-
     _store_schema(primary, schema)
     check_unique_names()
     try:
         plain, in_lists = separate_list_overrides(keep_texts(request.overrides, schema))
     except ConfigError as exc:  # the path of a file stands alone
-        raise explain_peer_task(request.overrides, request.config_dirs) or exc from exc
+        raise _explain_peer_task(request) or exc from exc
     plain = [*_register_given(request.given), *plain]
     search_path = _search_path(request.config_dirs)
     try:
@@ -121,13 +119,20 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
                 for key in SENSOR_LISTS:
                     _read_named_sensors(cfg, search_path, key)
     except (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as exc:
-        peer = explain_peer_task(request.overrides, request.config_dirs)
+        peer = _explain_peer_task(request)
         raise (
             peer or find_misspelt_key(plain, schema) or _explain_missing_skill(request, explain_error(exc, schema))
         ) from exc
     except (TypeError, ValueError) as exc:  # Hydra's errors for a word as list index, or a key without a name
         raise explain_list_error(plain, exc) from exc
     return cfg
+
+
+def _explain_peer_task(request: Request) -> ConfigError | None:
+    """Returns the error of a choice that is a task file of another system; None if there is none."""
+    from unlatch.configs.peer_tasks.peer_file import explain_peer_task
+
+    return explain_peer_task(request.overrides, request.config_dirs)
 
 
 def _explain_missing_skill(request: Request, error: ConfigError) -> ConfigError:

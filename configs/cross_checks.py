@@ -260,6 +260,8 @@ def check_sensors(cfg: EpisodeCfg, sensors: Mapping[str, SensorCfg]) -> None:
 
 
 def _check_cameras(cfg: EpisodeCfg) -> None:
+    if not cfg.camera.cameras:
+        return
     from unlatch.simcore.sim.sensors.camera_cfg import CameraCfg
 
     for index, sensor in enumerate(cfg.camera.cameras):

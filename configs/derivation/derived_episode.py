@@ -50,11 +50,11 @@ def fill_skill_setting(
     Raises:
         ConfigError: The skill does not fit the part, or has no settings to derive.
     """
-    from unlatch.skills.strategies.hold import hold_setting
-
     if not entry.planner_setting.derived or part is None or isinstance(entry, HomeCfg):
         return entry  # a skill that carries finds grasps and spots itself, in the scene as it is
     if isinstance(entry, HoldCfg):
+        from unlatch.skills.strategies.hold import hold_setting
+
         setting = hold_setting(asset.articulation.fixed_handle(entry.handle), hand_shape(robot, arm))
         return replace(entry, strategy="hold", planner_setting=setting)
     opening = abs(s - part.openness.closed)

@@ -47,10 +47,10 @@ class PolicyOutcome:
         Raises:
             RecordingError: The record is incomplete.
         """
-        from unlatch.simcore.recording.motion_share import compute_motion_share
-
         if "reached" not in record.goal or not record.arrays:
             return None if "reached" not in record.goal else cls(False, None, None, "never_touched", None, 0.0)
+        from unlatch.simcore.recording.motion_share import compute_motion_share
+
         frame = record.goal["reached_frame"]
         violated = record.evidence.get("frame") if record.code in VIOLATIONS else None
         return cls(

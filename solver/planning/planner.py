@@ -68,11 +68,11 @@ def plan_keyframes(request: PlanRequest, checker: CollisionChecker | None, rng: 
 
 
 def _plan_keyframes(request: PlanRequest, checker: CollisionChecker | None, rng: np.random.Generator) -> KeyframePlan:
-    from unlatch.solver.planning.variation import Variation
-
     variety = request.budget.variety
     if variety is None:
         return _Planner(request, checker, rng).run()
+    from unlatch.solver.planning.variation import Variation
+
     # with variety 0 the plan depends on the request alone
     rng = np.random.default_rng(0) if variety == 0.0 else rng
     variation = Variation(variety, rng)

@@ -28,12 +28,12 @@ def live_page(cfgs: Sequence[RunCfg], *, prefix: str, sweep: Path | None) -> Ite
         PluginError: viser is not installed.
         ConfigError: The page cannot be served at the given address, or jobs name several addresses.
     """
-    from unlatch.workflows.viewing.live.page_process import PageProcess
-
     shown = [cfg for cfg in cfgs if cfg.live and cfg.live_port is not None]
     if not shown:
         yield
         return
+    from unlatch.workflows.viewing.live.page_process import PageProcess
+
     host, port = shown[0].live_host, shown[0].live_port
     if any((cfg.live_host, cfg.live_port) != (host, port) for cfg in shown):
         raise ConfigError(

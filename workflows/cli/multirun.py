@@ -43,8 +43,6 @@ def run_jobs(name: str, schema: type[R], line: CommandLine, run: Callable[[R], i
     Returns:
         The worst exit code; after Ctrl-C 130, and the jobs that are left are not begun.
     """
-    from unlatch.workflows.cli.debugger import make_debuggable
-
     jobs = load_configs(name, schema, line)
     if line.show:
         print_line("---\n".join(job.yaml for job in jobs).rstrip())
@@ -57,6 +55,8 @@ def run_jobs(name: str, schema: type[R], line: CommandLine, run: Callable[[R], i
                 f"launcher={SERIAL}. Leave out one of both.",
                 flag="--pdb",
             )
+        from unlatch.workflows.cli.debugger import make_debuggable
+
         jobs = [replace(job, cfg=make_debuggable(job.cfg)) for job in jobs]
     sweep = place_outputs(jobs, given=line.overrides)
     _check_outputs_differ([job.cfg for job in jobs], prefix=prefix)
@@ -131,7 +131,7 @@ def launcher_of(cfgs: Sequence[RunCfg]) -> LauncherCfg:
     if any((cfg.launcher, cfg.sweep_dir) != (first.launcher, first.sweep_dir) for cfg in cfgs):
         raise ConfigError("Jobs of one multirun have several launchers or sweep_dirs. Expected one of each. Name one.")
     name = first.launcher.name
-    known = [SERIAL, *LAUNCHERS]
+    known = [SERIAL, *LAUNCHERS.names()]
     if name not in known:
         raise ConfigError(
             f"launcher.name={name} is unknown.{close_matches(name, known)} Expected one of: {', '.join(known)}.",
@@ -178,7 +178,7 @@ def launch_jobs(command: str, jobs: Sequence[LoadedConfig[Any]], folder: Path, *
         SimCoreError: The launcher is not installed, or one of its settings is wrong.
     """
     cfg: LauncherCfg = jobs[0].cfg.launcher
-    launcher = LAUNCHERS[cfg.name]
+    launcher = LAUNCHERS.load(cfg.name)
     launcher.check()
     flags = [word for path in config_dirs for word in ("--config-dir", str(user_path(path).absolute()))]
     todo = [make_sweep_job(command, job, flags) for job in jobs]

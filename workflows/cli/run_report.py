@@ -50,8 +50,6 @@ def run_and_report(
     Returns:
         The exit code: 0; 1 if an attempt ended as `error`, or the run was given up; or 130 after Ctrl-C.
     """
-    from unlatch.workflows.cli.debugger import open_debugger
-
     result = run_episodes(
         cfg,
         make_job,
@@ -61,7 +59,7 @@ def run_and_report(
         interruption=None if pdb else Interruption(),
         notify=print_note,
         command=command,
-        on_bug=open_debugger if pdb else None,
+        on_bug=_open_debugger if pdb else None,
     )
     statistics = print_summary(result, debug=debug)
     stop, folder = result.stop, result.data_set.path
@@ -83,6 +81,13 @@ def run_and_report(
         print_line(f"picture: {relative_path(folder / PICTURE)}")
     print_line(f"data set: {relative_path(folder)}")
     return FAILED if stop.is_hopeless else exit_code(statistics)
+
+
+def _open_debugger(exc: Exception) -> None:
+    """Opens the debugger where an episode raised an exception."""
+    from unlatch.workflows.cli.debugger import open_debugger
+
+    open_debugger(exc)
 
 
 def print_summary(result: RunResult, *, debug: bool = False) -> RunStatistics:

@@ -8,6 +8,7 @@ from typing import Any
 
 from unlatch.configs.schema import Scenery
 from unlatch.simcore.errors import ConfigError, check_range, unknown_name
+from unlatch.simcore.recording.images.modality import MODALITIES, POINT_CLOUD
 from unlatch.simcore.recording.images.rendered_annotations import annotation_names
 from unlatch.simcore.sim.renderers.catalog import AUTO
 
@@ -63,8 +64,6 @@ class ImagesCfg:
     @property
     def images(self) -> list[str]:
         """Kinds of stored images; a point cloud is stored as distances."""
-        from unlatch.simcore.recording.images.modality import MODALITIES, POINT_CLOUD
-
         kept = ["distance" if modality == POINT_CLOUD else modality for modality in self.modalities]
         return list(dict.fromkeys(modality for modality in kept if modality in MODALITIES))
 
@@ -100,8 +99,6 @@ class RenderCfg(ImagesCfg):
 
 def _known_modalities() -> tuple[str, ...]:
     """Returns all names of modalities."""
-    from unlatch.simcore.recording.images.modality import MODALITIES, POINT_CLOUD
-
     return (*MODALITIES, POINT_CLOUD, *annotation_names())
 
 

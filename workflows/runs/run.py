@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unlatch.objects.library import describe_folder
 from unlatch.simcore.errors import count_noun
@@ -30,6 +30,9 @@ from unlatch.workflows.runs.run_times.run_clock import RunClock, RunTime, forget
 from unlatch.workflows.runs.schema import CollectCfg, Retry, RunCfg
 from unlatch.workflows.runs.statistics import RunStatistics
 from unlatch.workflows.runs.stop_condition import StopCondition
+
+if TYPE_CHECKING:
+    from unlatch.workflows.runs.live.publisher import StatePublisher
 
 logger = logging.getLogger(__name__)
 
@@ -96,9 +99,6 @@ def run_episodes(
         SimCoreError: The input is wrong.
         KeyboardInterrupt: Ctrl-C without `interruption`; finished episodes are kept.
     """
-    from unlatch.workflows.runs.live.publisher import StatePublisher
-    from unlatch.workflows.viewing.episode_files import remove_outdated
-
     started = time.perf_counter()
     numbers = cfg.numbers()
     check_assets(cfg, number=numbers[0])
@@ -144,7 +144,7 @@ def run_episodes(
                     f"earlier episodes of this data set were made with other code of {mixed}, so equal settings may "
                     f"give other motions; for episodes of one code, choose a new folder with out=FOLDER, or retry=all"
                 )
-            publisher = StatePublisher(data_set.path, clock.run) if cfg.live else None
+            publisher = _make_publisher(data_set, clock) if cfg.live else None
             job = replace(make_job(data_set), code=code, on_bug=on_bug, on_state=publisher)
             outcomes = executor.run(
                 job,
@@ -177,6 +177,8 @@ def run_episodes(
         made = len(to_make) - len(data_set.missing(missing)) - len(left_again)
         if again.numbers:
             data_set.remove_empty_replaced()
+            from unlatch.workflows.viewing.episode_files import remove_outdated
+
             outdated = remove_outdated(data_set.path, set(again.numbers) - left_again)
             if outdated:
                 notify(f"removed, since they show episodes that were made again: {', '.join(outdated)}")
@@ -221,12 +223,19 @@ def _count_existing(data_set: DataSet, numbers: set[int], stop: StopCondition) -
     return sorted(errors)
 
 
+def _make_publisher(data_set: DataSet, clock: RunClock) -> StatePublisher:
+    """Returns what shows the present state of an episode to the page of a run with `live`."""
+    from unlatch.workflows.runs.live.publisher import StatePublisher
+
+    return StatePublisher(data_set.path, clock.run)
+
+
 def _draw_picture(cfg: RunCfg, data_set: DataSet, numbers: Sequence[int], *, again: bool) -> None:
     """Draws the picture of the whole set, unless it exists or the run makes only a shard; `again` replaces it."""
-    from unlatch.workflows.viewing.contact_sheet import contact_sheet
-
     path = data_set.path / PICTURE
     if has_picture(cfg) and (again or not path.exists()):
+        from unlatch.workflows.viewing.contact_sheet import contact_sheet
+
         contact_sheet(cfg, data_set, numbers, path=path, rows=cfg.pictures)
 
 

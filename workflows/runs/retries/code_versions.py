@@ -149,9 +149,9 @@ def _each_text(value: Any) -> Iterator[str]:
 
 def _find_module(policy: Any) -> str | None:
     """Returns the name of the top-level module that defines a policy; None if there is none."""
-    from unlatch.workflows.policies.catalog import parse_spec
-
     if isinstance(policy, str):
+        from unlatch.workflows.policies.catalog import parse_spec
+
         kind, address = parse_spec(policy)
         return address.partition(":")[0].partition(".")[0] if kind == "module" else None
     module = None if policy is None else getattr(policy, "__module__", None)
