@@ -15,10 +15,9 @@ from unlatch.robots.catalog import check_robot_name
 from unlatch.simcore.errors import ConfigError, UnknownEntryError, unknown_name
 from unlatch.simcore.recording.keys import is_name
 from unlatch.simcore.sim.sensors.config import SensorCfg
-from unlatch.skills.catalog import SKILLS
+from unlatch.skills.catalog import SKILLS, STRATEGY_NAMES
 from unlatch.skills.contract.config import SkillCfg, StageSequences, stages_of
 from unlatch.skills.contract.entries import ArtPreplanCfg, HoldCfg, HomeCfg
-from unlatch.skills.strategies.ranking import STRATEGY_NAMES
 from unlatch.solver.settings.fitness import find_misfit_motions
 from unlatch.solver.settings.setting import PlannerSettingCfg
 from unlatch.tasks.language import FIELDS

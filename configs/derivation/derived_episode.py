@@ -15,11 +15,9 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.robots.description import ArmCfg, RobotCfg
-from unlatch.robots.hand_shape import hand_shape, hand_shapes
-from unlatch.skills.catalog import SKILLS
+from unlatch.skills.catalog import SKILLS, derivable_skill
 from unlatch.skills.contract.config import SkillCfg, StrategyCfg, part_acted_on
 from unlatch.skills.contract.entries import ArtPreplanCfg, HoldCfg, HomeCfg
-from unlatch.skills.strategies.ranking import derivable_skill, derive_strategies
 from unlatch.solver.settings.setting import FollowJointCfg, PlannerSettingCfg
 from unlatch.tasks.task import GoalKind, TaskCfg
 
@@ -52,6 +50,9 @@ def fill_skill_setting(
     """
     if not entry.planner_setting.derived or part is None or isinstance(entry, HomeCfg):
         return entry  # a skill that carries finds grasps and spots itself, in the scene as it is
+    from unlatch.robots.hand_shape import hand_shape
+    from unlatch.skills.strategies.ranking import derive_strategies
+
     if isinstance(entry, HoldCfg):
         from unlatch.skills.strategies.hold import hold_setting
 
@@ -190,11 +191,12 @@ def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
     Raises:
         ConfigError: The skill does not fit the part.
     """
-    from unlatch.configs.derivation.derived_task import derive_layout
-
     derived = cfg.task.derived
     if derived is None:
         return cfg
+    from unlatch.configs.derivation.derived_task import derive_layout
+    from unlatch.robots.hand_shape import hand_shapes
+
     asset = assets[cfg.object.name]
     part = part_acted_on(derived.skill, derived.part, asset.articulation)
     task = cfg.task
