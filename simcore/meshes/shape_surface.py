@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.lazy_imports import trimesh
 from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel
 
 if TYPE_CHECKING:
@@ -71,6 +70,8 @@ def primitive_mesh(kind: ShapeKind, size: Sequence[float]) -> TriangleMesh:
         return TriangleMesh(_BOX_CORNERS * np.asarray(size, dtype=float), _BOX_FACES.copy())
     if kind is ShapeKind.cylinder and min(size) > _LEAST_CYLINDER_M:
         return _make_cylinder(*size)
+    import trimesh
+
     if kind is ShapeKind.cylinder:  # trimesh leaves out triangles that are nearly points
         solid = trimesh.creation.cylinder(radius=size[0], height=size[1], sections=_SIDES)
     else:

@@ -8,9 +8,9 @@ from typing import Any
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.library import describe_object_set
+from unlatch.simcore.extras import installed_version
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.json_values import plain
-from unlatch.simcore.registry import installed_version
 
 COMPARED_DISTRIBUTIONS = ("unlatch", "pybullet", "casadi")
 """Distributions whose versions must be equal for two runs to write into one data set."""

@@ -20,9 +20,9 @@ from typing import Any
 import psutil
 
 from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.extras import DISTRIBUTION, installed_version
 from unlatch.simcore.files import read_bounded
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.registry import DISTRIBUTION, installed_version
 
 MADE_WITH = "made_with"
 """Key of the evidence of an `error`."""
