@@ -46,6 +46,7 @@ def main() -> int:
     (job,) = load_configs("collect", CollectCfg, CommandLine(overrides=overrides))
     process = psutil.Process()
     import ompl  # noqa: F401 - so that it does not count as growth
+
     successes, first, growth = 0, None, 0.0
     with (
         tempfile.TemporaryDirectory() as name,

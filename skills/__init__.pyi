@@ -1,6 +1,8 @@
 from .articulation import ArticulationSkill as ArticulationSkill
 from .artpreplan import ArtPreplan as ArtPreplan
+from .catalog import DERIVABLE_SKILLS as DERIVABLE_SKILLS
 from .catalog import SKILLS as SKILLS
+from .catalog import STRATEGY_NAMES as STRATEGY_NAMES
 from .close import Close as Close
 from .concurrent_motions import planned_motion as planned_motion
 from .contract.command import ManipCommand as ManipCommand
@@ -25,6 +27,4 @@ from .home import Home as Home
 from .open import Open as Open
 from .rotate import Rotate as Rotate
 from .strategies.hand_fit import HandFit as HandFit
-from .strategies.ranking import DERIVABLE_SKILLS as DERIVABLE_SKILLS
-from .strategies.ranking import STRATEGY_NAMES as STRATEGY_NAMES
 from .strategies.rotate import MAX_DURATION_S as MAX_DURATION_S
