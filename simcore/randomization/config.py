@@ -216,3 +216,13 @@ class RandomizationCfg:
             "recorded": self.recorded,
         }
         return {key: value for key, value in content.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class VisualDraw:
+    """Visual rules that are drawn anew for a recorded episode, in place of its recorded visuals."""
+
+    cfg: RandomizationCfg
+    """A randomization; only its visual rules and distractors are used."""
+    seed: int
+    """Seed of the draws; the seed of the episode gives the same draws as the episode itself."""

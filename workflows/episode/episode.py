@@ -26,6 +26,7 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.resting.side import RestsOn
 from unlatch.simcore.errors import AssetError, ConfigError, RecordingError, SimCoreError
+from unlatch.simcore.randomization.config import VisualDraw
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.keys import convert_to_stored_types
 from unlatch.simcore.recording.success_rules import INITIAL_S
@@ -51,11 +52,7 @@ from unlatch.workflows.episode.assets import (
 from unlatch.workflows.episode.chain_planner import ChainPlanner
 from unlatch.workflows.episode.frame_loop import FrameLoop
 from unlatch.workflows.episode.judge import Judge, PolicyRules
-from unlatch.workflows.episode.randomization.recorded_randomization import (
-    VisualDraw,
-    make_randomization,
-    recorded_randomization,
-)
+from unlatch.workflows.episode.randomization.recorded_randomization import make_randomization, recorded_randomization
 from unlatch.workflows.episode.scene import EpisodeScene
 from unlatch.workflows.episode.scene_building import build_scene
 from unlatch.workflows.episode.skill_run import SkillRun

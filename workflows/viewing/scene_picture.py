@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
+from unlatch.simcore.randomization.config import VisualDraw
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.renderers.auto import picture_renderer
@@ -18,7 +19,6 @@ from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.simcore.sim.world import World
 from unlatch.tasks.task import RegionCfg
 from unlatch.workflows.episode.episode import Episode
-from unlatch.workflows.episode.randomization.recorded_randomization import VisualDraw
 from unlatch.workflows.viewing.overlay import Overlay
 
 Array = np.ndarray

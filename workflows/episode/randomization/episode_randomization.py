@@ -12,7 +12,7 @@ from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.objects.procedural.building.textures import texture_file
 from unlatch.robots.control.signal_view import SignalView
 from unlatch.simcore.errors import ConfigError, WorldError, unknown_name
-from unlatch.simcore.randomization.config import RandomizationCfg, ViewCfg
+from unlatch.simcore.randomization.config import RandomizationCfg, ViewCfg, VisualDraw
 from unlatch.simcore.randomization.rule import SIMULATION_CONTEXT
 from unlatch.simcore.randomization.setup import Setup
 from unlatch.simcore.rng import stream
@@ -39,7 +39,6 @@ from unlatch.workflows.episode.randomization.randomization_layer import (
     find_layer,
     read_layer,
 )
-from unlatch.workflows.episode.randomization.recorded_randomization import VisualDraw
 from unlatch.workflows.episode.randomization.visual_views import (
     CAMERAS,
     LIGHT,

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.files import user_path
-from unlatch.simcore.randomization.config import RandomizationCfg
+from unlatch.simcore.randomization.config import RandomizationCfg, VisualDraw
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EPISODE_FILE, read_episode
 from unlatch.workflows.episode.scene import EpisodeScene
@@ -22,16 +21,6 @@ if TYPE_CHECKING:
     from unlatch.workflows.episode.rooms.room import Room
 
 KEY = "randomization.from"
-
-
-@dataclass(frozen=True)
-class VisualDraw:
-    """Visual rules that are drawn anew for a recorded episode, in place of its recorded visuals."""
-
-    cfg: RandomizationCfg
-    """A randomization; only its visual rules and distractors are used."""
-    seed: int
-    """Seed of the draws; the seed of the episode gives the same draws as the episode itself."""
 
 
 def make_randomization(
