@@ -43,7 +43,6 @@ from unlatch.configs.overrides import (
     quote_where_needed,
     separate_list_overrides,
 )
-from unlatch.configs.peer_tasks.peer_file import explain_peer_task
 from unlatch.configs.plugin_source import PLUGIN_SCHEME, SCHEMA_SUFFIX, YAML_SCHEME, PluginSource, YamlFolder
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, unknown_name
@@ -105,10 +104,10 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
     try:
         plain, in_lists = separate_list_overrides(keep_texts(request.overrides, schema))
     except ConfigError as exc:  # the path of a file stands alone
-        raise explain_peer_task(request.overrides, request.config_dirs) or exc from exc
+        raise _explain_peer_task(request) or exc from exc
     misspelt = find_misspelt_key(request.overrides, schema)
     if misspelt is not None:
-        raise explain_peer_task(request.overrides, request.config_dirs) or misspelt
+        raise _explain_peer_task(request) or misspelt
     plain = [*_register_given(request.given), *plain]
     search_path = _search_path(request.config_dirs)
     try:
@@ -126,11 +125,18 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
                 for key in SENSOR_LISTS:
                     _read_named_sensors(cfg, search_path, key)
     except (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as exc:
-        peer = explain_peer_task(request.overrides, request.config_dirs)
+        peer = _explain_peer_task(request)
         raise (peer or _explain_missing_skill(request, explain_error(exc, schema))) from exc
     except (TypeError, ValueError) as exc:  # Hydra's errors for a word as list index, or a key without a name
         raise explain_list_error(plain, exc) from exc
     return cfg
+
+
+def _explain_peer_task(request: Request) -> ConfigError | None:
+    """Returns the error of a choice that is a task file of another system; None if there is none."""
+    from unlatch.configs.peer_tasks.peer_file import explain_peer_task
+
+    return explain_peer_task(request.overrides, request.config_dirs)
 
 
 def _explain_missing_skill(request: Request, error: ConfigError) -> ConfigError:

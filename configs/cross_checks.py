@@ -14,14 +14,10 @@ from unlatch.objects.resting.side import RestsOn
 from unlatch.robots.catalog import check_robot_name
 from unlatch.simcore.errors import ConfigError, UnknownEntryError, unknown_name
 from unlatch.simcore.recording.keys import is_name
-from unlatch.simcore.sim.sensors.camera_cfg import CameraCfg
 from unlatch.simcore.sim.sensors.config import SensorCfg
-from unlatch.skills.artpreplan import ArtPreplanCfg
-from unlatch.skills.catalog import SKILLS
+from unlatch.skills.catalog import SKILLS, STRATEGY_NAMES
 from unlatch.skills.contract.config import SkillCfg, StageSequences, stages_of
-from unlatch.skills.hold import HoldCfg
-from unlatch.skills.home import HomeCfg
-from unlatch.skills.strategies.ranking import STRATEGY_NAMES
+from unlatch.skills.contract.entries import ArtPreplanCfg, HoldCfg, HomeCfg
 from unlatch.solver.settings.fitness import find_misfit_motions
 from unlatch.solver.settings.setting import PlannerSettingCfg
 from unlatch.tasks.language import FIELDS
@@ -263,6 +259,10 @@ def check_sensors(cfg: EpisodeCfg, sensors: Mapping[str, SensorCfg]) -> None:
 
 
 def _check_cameras(cfg: EpisodeCfg) -> None:
+    if not cfg.camera.cameras:
+        return
+    from unlatch.simcore.sim.sensors.camera_cfg import CameraCfg
+
     for index, sensor in enumerate(cfg.camera.cameras):
         if not isinstance(sensor, CameraCfg):
             raise ConfigError(

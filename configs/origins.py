@@ -21,8 +21,8 @@ from unlatch.configs.overrides import override_key
 from unlatch.configs.plugin_source import SCHEMA_SUFFIX, YAML_SCHEME, PluginSource
 from unlatch.configs.yaml_file import load_yaml
 from unlatch.robots.catalog import ROBOTS
+from unlatch.simcore.extras import DISTRIBUTION
 from unlatch.simcore.files import user_path
-from unlatch.simcore.registry import DISTRIBUTION
 
 DEFAULT = "default"
 """Origin of values that no file states: the default of a dataclass."""

@@ -13,7 +13,6 @@ from unlatch.configs.composition import Request, compose_config, to_plain
 from unlatch.configs.config_files import TASKS, group_names
 from unlatch.configs.dataclass_reader import read_dataclass, wrong_type
 from unlatch.configs.origins import find_origins
-from unlatch.configs.peer_tasks.peer_file import explain_peer_task
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, unknown_key
 
@@ -45,6 +44,8 @@ def read_config(
         check_chain_form(values)
         cfg = read_dataclass(schema, values, where="", notices=notices)
     except ConfigError as exc:
+        from unlatch.configs.peer_tasks.peer_file import explain_peer_task
+
         peer = explain_peer_task(request.overrides, request.config_dirs)
         raise peer or _explain_value(exc, primary, request) from exc
     return cfg, composed, values

@@ -24,10 +24,10 @@ from unlatch.objects.resting.side import RestsOn
 from unlatch.objects.validation import check_articulation
 from unlatch.simcore.cache import CACHE_VARIABLE, content_hash
 from unlatch.simcore.errors import count_noun
+from unlatch.simcore.extras import DISTRIBUTION
 from unlatch.simcore.file_cache import FileCache
 from unlatch.simcore.files import user_path
 from unlatch.simcore.geometry import turn_to_x
-from unlatch.simcore.registry import DISTRIBUTION
 from unlatch.simcore.scratch import scratch_files
 
 if TYPE_CHECKING:

@@ -16,10 +16,6 @@ import scipy
 from unlatch.simcore.cache import cache_root, cached_folder
 from unlatch.simcore.errors import AssetError, WorldError
 from unlatch.simcore.geometry.rotations import matrix_from_rpy, rpy_from_matrix, unit
-from unlatch.simcore.meshes.convex_hull import convex_hull
-from unlatch.simcore.meshes.mesh_reader import read_mesh
-from unlatch.simcore.meshes.obj_file import format_obj
-from unlatch.simcore.sim.mesh_hull import hull_points
 from unlatch.simcore.urdf.package_paths import mesh_paths
 from unlatch.simcore.urdf.xml import parse_xml
 
@@ -97,6 +93,9 @@ def _use_hulls(robot: ET.Element, folder: Path, sources: Mapping[str, Path]) -> 
     """Replaces every STL or COLLADA collider by its convex hull, as Bullet does at every loading; concave ones stay.
     The hand of an xArm 6 has 100,000 vertices in its files and 2,000 in their hulls.
     """
+    from unlatch.simcore.meshes.convex_hull import convex_hull
+    from unlatch.simcore.meshes.obj_file import format_obj
+
     for collision in robot.iterfind("link/collision"):
         mesh = collision.find("geometry/mesh")
         local = Path("" if mesh is None else mesh.get("filename", ""))
@@ -114,6 +113,9 @@ def _use_hulls(robot: ET.Element, folder: Path, sources: Mapping[str, Path]) -> 
 
 def _read_corners(path: Path, source: Path) -> Array:
     """Returns (V, 3) vertices of Bullet's hull of a mesh, or of the file if Bullet cannot read it (ASCII STL)."""
+    from unlatch.simcore.meshes.mesh_reader import read_mesh
+    from unlatch.simcore.sim.mesh_hull import hull_points
+
     if path.suffix == ".dae":
         with path.open("rb") as file:
             is_collada = b"<COLLADA" in file.read(4096)

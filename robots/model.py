@@ -9,7 +9,6 @@ from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.changed_model import RepairedInertias, changed_model
 from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import AssetError, PluginError
-from unlatch.simcore.extras import install_command
 from unlatch.simcore.files import user_path
 
 DISTRIBUTION = "distribution://"
@@ -111,6 +110,8 @@ def distribution_file(distribution: str, path: str, *, where: str) -> Path:
     Raises:
         AssetError: The distribution is not installed, or has no such file.
     """
+    from unlatch.simcore.extras import install_command
+
     extra = EXTRAS.get(distribution)
     install = install_command(extra) if extra else f"pip install '{distribution}'"
     try:

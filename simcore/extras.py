@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import shlex
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, requires
+from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
 from unlatch.simcore.errors import PluginError, SimCoreError
-from unlatch.simcore.registry import DISTRIBUTION
+
+DISTRIBUTION = "unlatch"
+"""Name of this distribution."""
+
+
+def installed_version(distribution: str) -> str | None:
+    """Returns the version of an installed distribution; None if it is not installed."""
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
 
 
 def clone_folder() -> Path | None:
@@ -65,11 +76,45 @@ def import_extra(
     try:
         return import_module(module)
     except ImportError as exc:
-        package = module.partition(".")[0]
-        subject = f"{needed_by} needs package '{package}', which" if needed_by else f"Package '{package}'"
-        raise error(
-            f"{subject} cannot be imported ({exc}). It comes with the extra '{extra}'. "
-            f"Install it: {install_command(extra)}",
-            module=module,
-            extra=extra,
-        ) from exc
+        raise explain_missing_package(exc, module=module, extra=extra, needed_by=needed_by, error=error) from exc
+
+
+def require_package(
+    package: str, *, extra: str, needed_by: str | None = None, error: type[SimCoreError] = PluginError
+) -> None:
+    """Checks that a package of an extra is installed, without importing it; arguments as for `import_extra`.
+
+    Raises:
+        SimCoreError: It is not; the message says how to install it.
+    """
+    if find_spec(package) is None:
+        missing = ModuleNotFoundError(f"No module named '{package}'", name=package)
+        raise explain_missing_package(missing, extra=extra, needed_by=needed_by, error=error)
+
+
+def explain_missing_package(
+    exc: ImportError,
+    *,
+    extra: str,
+    module: str | None = None,
+    needed_by: str | None = None,
+    error: type[SimCoreError] = PluginError,
+) -> SimCoreError:
+    """Returns the error for a package of an extra that cannot be imported; it says how to install the package.
+
+    Args:
+        exc: The error of the import.
+        extra: Name of the extra.
+        module: Full name of the module; None: the one that `exc` names.
+        needed_by: What needs the package.
+        error: Class of the error.
+    """
+    module = module or exc.name or ""
+    package = module.partition(".")[0]
+    subject = f"{needed_by} needs package '{package}', which" if needed_by else f"Package '{package}'"
+    return error(
+        f"{subject} cannot be imported ({exc}). It comes with the extra '{extra}'. "
+        f"Install it: {install_command(extra)}",
+        module=module,
+        extra=extra,
+    )

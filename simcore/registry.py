@@ -7,14 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from importlib import import_module
-from importlib.metadata import Distribution, EntryPoint, EntryPoints, PackageNotFoundError, entry_points, version
+from importlib.metadata import Distribution, EntryPoint, EntryPoints, entry_points
 from pathlib import Path
 from typing import Any
 
 from unlatch.simcore.errors import DuplicateEntryError, PluginError, UnknownEntryError, describe_choices
-
-DISTRIBUTION = "unlatch"
-"""Name of this distribution."""
+from unlatch.simcore.extras import DISTRIBUTION, explain_missing_package, installed_version
 
 
 @dataclass(frozen=True)
@@ -29,19 +27,13 @@ class CatalogEntry:
     """The distribution that provides it."""
     requires: str = ""
     """Versions of Unlatch for which the distribution is made, as in `>=0.2,<0.3`; empty: any."""
+    extra: str = ""
+    """The extra of Unlatch with the packages that it imports; empty: it needs none."""
 
     @property
     def description(self) -> str:
         """Its target and its origin as text: `unlatch_press.press:Press (unlatch-press)`."""
         return f"{self.target} ({self.origin})"
-
-
-def installed_version(distribution: str) -> str | None:
-    """Returns the version of an installed distribution; None if it is not installed."""
-    try:
-        return version(distribution)
-    except PackageNotFoundError:
-        return None
 
 
 def installed_entry_points(group: str) -> EntryPoints:
@@ -163,9 +155,12 @@ class Catalog:
         self._check_version(name, entry)
         try:
             found = _import_entry(entry.target)
+        except ImportError as exc:
+            if entry.extra:
+                raise explain_missing_package(exc, extra=entry.extra, needed_by=f"The {self.kind} '{name}'") from exc
+            raise self._explain_broken(name, entry, exc) from exc
         except Exception as exc:
-            problem = f" cannot be loaded from '{entry.target}': {type(exc).__name__}: {exc}"
-            raise self._make_error(name, f"{problem}. Reinstall or fix that package.") from exc
+            raise self._explain_broken(name, entry, exc) from exc
         self._check_contract(name, entry, found)
         return found
 
@@ -216,6 +211,11 @@ class Catalog:
         if not (isinstance(found, type) and issubclass(found, base)):
             problem = f", '{entry.target}', is {found!r}. Expected a subclass of {base.__module__}.{base.__qualname__}"
             raise self._make_error(name, f"{problem}. Fix that package.")
+
+    def _explain_broken(self, name: str, entry: CatalogEntry, exc: Exception) -> PluginError:
+        """Returns the error for a plugin that cannot be imported."""
+        problem = f" cannot be loaded from '{entry.target}': {type(exc).__name__}: {exc}"
+        return self._make_error(name, f"{problem}. Reinstall or fix that package.")
 
     def _make_error(self, name: str, problem: str) -> PluginError:
         origin = self.entry(name).origin

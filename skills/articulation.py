@@ -9,7 +9,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from unlatch.objects.annotate.peer_info import with_info_file
 from unlatch.objects.annotation import HandleType, Part
 from unlatch.objects.scene_object import SceneObject
 from unlatch.robots.gripper import GripperCfg
@@ -59,6 +58,8 @@ class ArticulationSkill(Skill):
     """Whether the skill opens its part (True) or closes it (False); None = neither."""
 
     def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
+        from unlatch.objects.annotate.peer_info import with_info_file
+
         super().__init__(cfg, context)
         self.object_name = cfg.objects[0]
         self.object: SceneObject = context.objects[self.object_name]

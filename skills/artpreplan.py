@@ -2,36 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from unlatch.simcore.errors import check_range
-from unlatch.simcore.ranges import Range
 from unlatch.skills.contract.config import SkillCfg
+from unlatch.skills.contract.entries import ArtPreplanCfg
 from unlatch.skills.contract.failure import Failure
 from unlatch.skills.contract.skill import Skill
-
-MAX_CANDIDATES = 1000
-
-
-@dataclass
-class ArtPreplanCfg(SkillCfg):
-    """Entry of `artpreplan`, first in the chain: it searches for a layout in which all later skills have a plan."""
-
-    acts: ClassVar[bool] = False
-
-    candidates: Annotated[int, Range(1, MAX_CANDIDATES)] = 16
-    """Largest number of layouts tried: object poses in their regions, openings, and start joints of the arms."""
-    best_of: int = 1
-    """Number of layouts with a plan to compare; the one with the largest margin to the joint limits is taken."""
-    planner_setting: Any = None
-    """Always None: the entries that follow have the planner settings."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_range(f"skills[{self.name}].best_of", self.best_of, 1, self.candidates)
 
 
 class ArtPreplan(Skill):

@@ -1,7 +1,8 @@
-"""Which skills there are."""
+"""Which skills there are, and for which of them planner settings can be derived."""
 
 from __future__ import annotations
 
+from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.registry import Catalog, CatalogEntry
 
 SKILLS = Catalog(
@@ -32,3 +33,26 @@ SKILLS = Catalog(
     contract="unlatch.skills.contract.skill:Skill",
     listed_by="unlatch list skills",
 )
+STRATEGY_NAMES = ("bar", "beside", "drag", "edge", "front", "hook", "inside", "knob", "push")
+"""Beginnings of the names of derived strategies."""
+DERIVABLE_SKILLS = ("close", "open", "rotate")
+"""Skills whose planner settings can be derived."""
+
+
+def derivable_skill(skill: str) -> str:
+    """Returns the one of `DERIVABLE_SKILLS` that a skill derives settings and tasks from: itself or its `derived_as`.
+
+    Raises:
+        ConfigError: There is none.
+        PluginError: The skill cannot be loaded.
+    """
+    if skill in DERIVABLE_SKILLS:
+        return skill
+    named: str | None = SKILLS.load(skill).derived_as if skill in SKILLS.names() else None
+    if named not in DERIVABLE_SKILLS:
+        raise ConfigError(
+            f"skill '{skill}' has no planner_setting, and none can be derived for it. Expected a planner_setting, one "
+            f"of {', '.join(DERIVABLE_SKILLS)}, or a skill whose class has `derived_as` set to one of them. Add it.",
+            key="planner_setting",
+        )
+    return named

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -18,22 +18,14 @@ from unlatch.skills.articulation import LED_SHARE, ArticulationSkill
 from unlatch.skills.contract.command import JointMotion, ManipCommand, ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.context import SkillContext
-from unlatch.skills.dragging import (
-    LIFTED_S,
-    MOST_SLID_M,
-    Press,
-    drag_commands,
-    find_weak_joint,
-    fingertips_on_part,
-    press_of_setting,
-    slide_on_face,
-)
-from unlatch.skills.strategies.open_close import is_round
 from unlatch.skills.turning import LEAST_TURN_RAD, TurningPlan, plan_turns
 from unlatch.solver.path.slip import Slip
 from unlatch.solver.planning.plan import KeyframePlan, PlanBudget
 from unlatch.solver.planning.planner import plan_keyframes
 from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode
+
+if TYPE_CHECKING:
+    from unlatch.skills.dragging import Press
 
 Array = np.ndarray
 
@@ -96,6 +88,8 @@ class GraspingSkill(ArticulationSkill):
 
     def _plan_drag(self, rng: np.random.Generator) -> bool:
         """See `plan`; fails if the fingers or the motors are too weak to press as hard as friction needs."""
+        from unlatch.skills.dragging import find_weak_joint
+
         press, hand = self._choose_press(), self.context.arm.cfg.gripper
         if not press.is_enough:
             self.fail(
@@ -124,6 +118,8 @@ class GraspingSkill(ArticulationSkill):
 
     def _choose_press(self) -> Press:
         """Returns how hard the fingertips press; see `choose_press`."""
+        from unlatch.skills.dragging import press_of_setting
+
         gripper, opens = self.context.arm.cfg.gripper, self.opens is not False
         return press_of_setting(self.object.asset, self.part, self.cfg.planner_setting, gripper, opens=opens)
 
@@ -132,6 +128,8 @@ class GraspingSkill(ArticulationSkill):
         """See `Skill.declare_press`: the force with which fingertips drag the part."""
         if part is None or not cfg.planner_setting.drags:
             return None
+        from unlatch.skills.dragging import press_of_setting
+
         return press_of_setting(asset, part, cfg.planner_setting, gripper, opens=cls.opens is not False).force_n
 
     def _knob_width_m(self) -> float | None:
@@ -166,9 +164,13 @@ class GraspingSkill(ArticulationSkill):
     def make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
         """See `ArticulationSkill.make_commands`; a part that is turned in several turns is grasped in each."""
         if self.cfg.planner_setting.drags:
+            from unlatch.skills.dragging import drag_commands
+
             plans = [turn.plan for turn in plan.turns] if isinstance(plan, TurningPlan) else [plan]
             return [command for each in plans for command in drag_commands(self, each, self._choose_press())]
         if isinstance(plan, TurningPlan):
+            from unlatch.skills.strategies.open_close import is_round
+
             settings = self._settings_by_strategy
             return [
                 command
@@ -261,6 +263,8 @@ class GraspingSkill(ArticulationSkill):
 
     def _check_drag(self) -> None:
         """Checks that the fingertips touch the face that they drag, and stay at their spot on it."""
+        from unlatch.skills.dragging import LIFTED_S, MOST_SLID_M, fingertips_on_part, slide_on_face
+
         touching, place = self.is_touched, fingertips_on_part(self)
         if self._follow_index != self.executor.index:
             self._follow_index, self._lost_frames, self._has_met = self.executor.index, 0, False

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from unlatch.objects.annotation import Articulation
 from unlatch.simcore.errors import SkillError
-from unlatch.simcore.missing_value import MISSING
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.context import SkillContext
+from unlatch.skills.contract.entries import HoldCfg
 from unlatch.skills.contract.failure import Failure
 from unlatch.skills.grasping import EMPTY_GRIPPER_M
 from unlatch.skills.holding import HoldingSkill
@@ -25,14 +25,6 @@ HANDLE, HANDLE_END, HANDLE_OUT = "handle", "handle_end", "handle_out"
 """Keypoints of the handle: its middle, a point along its bar, and one away from the object."""
 _OFFSET_M = 0.05
 """Distance of the other two keypoints from the middle."""
-
-
-@dataclass
-class HoldCfg(SkillCfg):
-    """Entry of `hold`: the hand holds a fixed handle of the object, while another arm moves `part`."""
-
-    handle: str = MISSING
-    """Name of the handle in the object's annotation: `left_handle` or `right_handle` of a pot."""
 
 
 class Hold(HoldingSkill, ArticulationSkill):

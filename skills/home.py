@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from unlatch.robots.gripper import GripperCfg
-from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.success_rules import MAX_AWAY_FROM_HOME, MAX_SPEED_AT_HOME, SuccessRule
 from unlatch.skills.carrying import CARRYING_PACE, InHandSkill
 from unlatch.skills.contract.command import JointMotion, ManipCommand, ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg
+from unlatch.skills.contract.entries import HomeCfg
 from unlatch.skills.contract.failure import Failure
 from unlatch.solver.planning.joint_transit import plan_to_joints
 
@@ -23,22 +23,6 @@ Array = np.ndarray
 
 _STILL_S = 0.2
 """Time at the end for which the targets rest, so that the arm comes to a stop [s]."""
-
-
-@dataclass
-class HomeCfg(SkillCfg):
-    """An entry of `home`: `objects` names what the hand holds or stands beside."""
-
-    needs_objects: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.planner_setting.derived or self.strategies:
-            raise ConfigError(
-                "skills[home].planner_setting and strategies have no effect: the home of the arm is that of the robot. "
-                "Remove them.",
-                key="planner_setting",
-            )
 
 
 class Home(InHandSkill):

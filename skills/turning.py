@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unlatch.objects.annotation import PartKind
-from unlatch.solver.diagnosis.diagnosis import Diagnosis
 from unlatch.solver.planning.plan import KeyframePlan
+
+if TYPE_CHECKING:
+    from unlatch.solver.diagnosis.diagnosis import Diagnosis
 
 Array = np.ndarray
 
@@ -96,6 +98,8 @@ def plan_turns(
         target_s: Joint position of the part at the end [rad].
         least_rad: Smallest turn that is tried [rad], unless less is left.
     """
+    from unlatch.solver.diagnosis.diagnosis import Diagnosis
+
     turns: list[PlannedTurn] = []
     refused: list[KeyframePlan] = []
     here, start = s, q

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.solids import Solids
 from unlatch.simcore.urdf.model import rigid_links
 from unlatch.tasks.relation import RelationCfg, RelationKind
+
+if TYPE_CHECKING:
+    from unlatch.simcore.meshes.solids import Solids
 
 Array = np.ndarray
 
@@ -54,6 +57,8 @@ class PlacedObject:
     @property
     def solids(self) -> Solids:
         """Its colliders."""
+        from unlatch.simcore.meshes.solids import Solids
+
         return Solids.from_urdf(self.asset.urdf_path)
 
     def levels(self) -> list[float]:
@@ -92,6 +97,8 @@ def swept_below(asset: ObjectAsset, part: Part, openings: Array, *, below_m: flo
 
     `openings` (N,) are those that the part passes [rad or m]; corners less than `below_m` lower do not count [m].
     """
+    from unlatch.simcore.meshes.solids import Solids
+
     solids, closed = Solids.from_urdf(asset.urdf_path), asset.articulation.closed_positions()
     vertices, model = solids.vertices(part.link), solids.model
     poses = (model.link_pose(part.link, {**closed, part.joint: part.openness.position(float(o))}) for o in openings)

@@ -12,10 +12,10 @@ The names in `__all__` are imported when they are first used: importing this pac
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 
 try:
     import lazy_loader
-    from wrapt import when_imported
 except ModuleNotFoundError as exc:
     raise ModuleNotFoundError(
         f"Unlatch is not installed in this Python, {sys.executable}: package '{exc.name}' is missing. "
@@ -29,9 +29,17 @@ __version__ = "0.2.0"
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
-@when_imported("gymnasium")
-def _register_environments(_: object) -> None:
-    """Registers every task with Gymnasium as `unlatch/<Task>-v0` once a program imports Gymnasium."""
+def _register_environments(_: object = None) -> None:
+    """Registers every task with Gymnasium as `unlatch/<Task>-v0`."""
     from unlatch.workflows.gym.registration import register_environments
 
     register_environments()
+
+
+if "gymnasium" in sys.modules:
+    _register_environments()
+else:
+    with suppress(ModuleNotFoundError):  # wrapt comes with the extra `gym`, as Gymnasium does
+        from wrapt import when_imported
+
+        when_imported("gymnasium")(_register_environments)

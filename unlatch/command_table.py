@@ -1,7 +1,7 @@
 """The commands of `unlatch`: their names, what they do, and how one is run. Only light modules are imported here.
 
-A command `make-object` is the function `main` of `unlatch.workflows.commands.make_object`, imported when it runs. Its
-help text is `workflows/commands/help/make_object.txt`, so that `--help` imports nothing of the command.
+The help text of a command `make-object` is `workflows/commands/help/make_object.txt`, so that `--help` imports nothing
+of the command.
 """
 
 from __future__ import annotations
@@ -47,8 +47,36 @@ COMMANDS = {
 }
 """One line on each command, by its name."""
 
-_MODULES = {"import": "import_task"}
-"""Modules of commands whose own names Python reserves."""
+_MAINS = {
+    "annotate": "unlatch.workflows.commands.annotate:main",
+    "bench": "unlatch.workflows.commands.bench:main",
+    "check": "unlatch.workflows.commands.check:main",
+    "clip": "unlatch.workflows.commands.clip:main",
+    "collect": "unlatch.workflows.commands.collect:main",
+    "completion": "unlatch.workflows.commands.completion:main",
+    "config": "unlatch.workflows.commands.config:main",
+    "convert": "unlatch.workflows.commands.convert:main",
+    "doctor": "unlatch.workflows.commands.doctor:main",
+    "evaluate": "unlatch.workflows.commands.evaluate:main",
+    "export": "unlatch.workflows.commands.export:main",
+    "import": "unlatch.workflows.commands.import_task:main",
+    "label": "unlatch.workflows.commands.label:main",
+    "list": "unlatch.workflows.commands.list:main",
+    "make-object": "unlatch.workflows.commands.make_object:main",
+    "merge": "unlatch.workflows.commands.merge:main",
+    "new": "unlatch.workflows.commands.new:main",
+    "phases": "unlatch.workflows.commands.phases:main",
+    "plan": "unlatch.workflows.commands.plan:main",
+    "preview": "unlatch.workflows.commands.preview:main",
+    "render": "unlatch.workflows.commands.render:main",
+    "replay": "unlatch.workflows.commands.replay:main",
+    "report": "unlatch.workflows.commands.report:main",
+    "schema": "unlatch.workflows.commands.schema:main",
+    "studio": "unlatch.workflows.commands.studio:main",
+    "view": "unlatch.workflows.commands.view:main",
+    "watch": "unlatch.workflows.commands.watch:main",
+}
+"""The function that runs a command, as `module:function`, by the name of the command; imported when it runs."""
 
 _HELP_FLAGS = ("-h", "--help", "--hydra-help")
 
@@ -94,22 +122,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         return 0
     try:
-        command = import_module(f"unlatch.workflows.commands.{module_name(name)}")
+        module, _, function = _MAINS[name].partition(":")
+        run_command = getattr(import_module(module), function)
     except PluginError as exc:  # a package of an extra is missing
         sys.stderr.write(f"unlatch: {exc.message}\n")
         return 2
     try:
         interrupts.raise_at_ctrl_c()
-        code: int = command.main(arguments[1:])
+        code: int = run_command(arguments[1:])
     except KeyboardInterrupt:  # before the command took over
         sys.stderr.write(interrupts.MESSAGE)
         return interrupts.INTERRUPTED
     return code
-
-
-def module_name(name: str) -> str:
-    """Returns the name of a command's module in `unlatch.workflows.commands`."""
-    return _MODULES.get(name, name.replace("-", "_"))
 
 
 def read_help(name: str) -> str:

@@ -9,10 +9,8 @@ import numpy as np
 
 from unlatch.configs.composition import Request
 from unlatch.configs.derivation.derived_request import describe_object_path, is_object_path, read_object_and_robot
-from unlatch.configs.derivation.derived_task import derive_task
 from unlatch.configs.overrides import override_key
 from unlatch.objects.library import chooses_instance, load_object
-from unlatch.robots.hand_shape import hand_shapes
 from unlatch.simcore.errors import ConfigError
 
 ALL_PARTS = "all"
@@ -43,6 +41,9 @@ def name_each_part(
     choices = {override_key(text): text.partition("=")[2] for text in overrides}
     if choices.get("part") != ALL_PARTS:
         return [list(overrides)], {}
+    from unlatch.configs.derivation.derived_task import derive_task
+    from unlatch.robots.hand_shape import hand_shapes
+
     if "object" not in choices or "skill" not in choices:
         raise ConfigError(
             "part=all stands for each part of an object in turn. Expected object=PATH skill=open, close or rotate "

@@ -11,20 +11,13 @@ from dataclasses import replace
 from operator import itemgetter
 
 from unlatch.configs.dataclass_reader import read_dataclass
-from unlatch.configs.derivation.derived_task import derive_layout
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.robots.description import ArmCfg, RobotCfg
-from unlatch.robots.hand_shape import hand_shape, hand_shapes
-from unlatch.skills.artpreplan import ArtPreplanCfg
-from unlatch.skills.catalog import SKILLS
+from unlatch.skills.catalog import SKILLS, derivable_skill
 from unlatch.skills.contract.config import SkillCfg, StrategyCfg, part_acted_on
-from unlatch.skills.hold import HoldCfg
-from unlatch.skills.home import HomeCfg
-from unlatch.skills.strategies.hold import hold_setting
-from unlatch.skills.strategies.open_close import count_holds, opening_of_share
-from unlatch.skills.strategies.ranking import derivable_skill, derive_strategies
+from unlatch.skills.contract.entries import ArtPreplanCfg, HoldCfg, HomeCfg
 from unlatch.solver.settings.setting import FollowJointCfg, PlannerSettingCfg
 from unlatch.tasks.task import GoalKind, TaskCfg
 
@@ -57,7 +50,12 @@ def fill_skill_setting(
     """
     if not entry.planner_setting.derived or part is None or isinstance(entry, HomeCfg):
         return entry  # a skill that carries finds grasps and spots itself, in the scene as it is
+    from unlatch.robots.hand_shape import hand_shape
+    from unlatch.skills.strategies.ranking import derive_strategies
+
     if isinstance(entry, HoldCfg):
+        from unlatch.skills.strategies.hold import hold_setting
+
         setting = hold_setting(asset.articulation.fixed_handle(entry.handle), hand_shape(robot, arm))
         return replace(entry, strategy="hold", planner_setting=setting)
     opening = abs(s - part.openness.closed)
@@ -143,6 +141,8 @@ def _opening_of_goal(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAss
 
     None: it asks for none, the skill does not open the part, or a later skill moves the part further.
     """
+    from unlatch.skills.strategies.open_close import opening_of_share
+
     if derivable_skill(cfg.skills[index].name) != "open" or _moves_later(cfg, index, assets, part):
         return None
     shares = [
@@ -167,6 +167,8 @@ def _with_more_holds(
 
     A chain that states where to grasp, or that opens several parts, stays as it is.
     """
+    from unlatch.skills.strategies.open_close import count_holds, opening_of_share
+
     derived = cfg.task.derived
     if derived is None or derived.openness is None:
         return cfg.skills
@@ -192,6 +194,9 @@ def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
     derived = cfg.task.derived
     if derived is None:
         return cfg
+    from unlatch.configs.derivation.derived_task import derive_layout
+    from unlatch.robots.hand_shape import hand_shapes
+
     asset = assets[cfg.object.name]
     part = part_acted_on(derived.skill, derived.part, asset.articulation)
     task = cfg.task

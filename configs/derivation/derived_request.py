@@ -14,21 +14,15 @@ from omegaconf import OmegaConf
 from unlatch.configs.composition import Request, compose_config, to_plain
 from unlatch.configs.config_files import option_names
 from unlatch.configs.dataclass_reader import read_dataclass
-from unlatch.configs.derivation.derived_task import derive_task, derive_task_for_any
 from unlatch.configs.overrides import unquote_text
-from unlatch.objects.annotate.source import UNKNOWN_CATEGORY, find_urdf, read_category
 from unlatch.objects.config import ObjectCfg
-from unlatch.objects.importers.made_urdf import needs_urdf
-from unlatch.objects.importers.urdf_folder import is_urdf_folder
 from unlatch.objects.library import chooses_instance, load_object
 from unlatch.objects.resting.side import RestsOn
 from unlatch.robots.description import RobotCfg
-from unlatch.robots.hand_shape import hand_shapes
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.simcore.files import user_path
-from unlatch.skills.catalog import SKILLS
+from unlatch.skills.catalog import DERIVABLE_SKILLS, SKILLS, derivable_skill
 from unlatch.skills.contract.config import part_acted_on
-from unlatch.skills.strategies.ranking import DERIVABLE_SKILLS, derivable_skill
 from unlatch.tasks.task import check_openness
 
 OBJECT_NAME = "object"
@@ -62,6 +56,9 @@ def derive_request(primary: str, schema: type, request: Request) -> Request:
     found = replace(request, overrides=rest, given=given)
     if skill is None:
         return found
+    from unlatch.configs.derivation.derived_task import derive_task, derive_task_for_any
+    from unlatch.robots.hand_shape import hand_shapes
+
     cfg, robot = read_object_and_robot(primary, schema, found)
     if chooses_instance(cfg):
         return replace(found, given={**given, "task": derive_task_for_any(skill, cfg, part, openness=openness)})
@@ -169,6 +166,8 @@ def is_object_path(value: str | None, config_dirs: Sequence[str]) -> bool:
         return False
     if any((user_path(folder) / "object" / f"{value}.yaml").is_file() for folder in config_dirs):
         return False
+    from unlatch.objects.importers.made_urdf import needs_urdf
+
     is_file = value.lower().endswith(".urdf") or needs_urdf(value)
     return is_file or bool(re.search(r"[/\\~]", value)) or Path(value).is_dir()
 
@@ -183,6 +182,9 @@ def describe_object_path(value: str, part: str | None) -> dict[str, Any]:
     """
     if "${" in value:
         raise ConfigError(f"object='{value}' contains a reference. Expected a plain path. Write it out.", key="object")
+    from unlatch.objects.annotate.source import UNKNOWN_CATEGORY, find_urdf, read_category
+    from unlatch.objects.importers.urdf_folder import is_urdf_folder
+
     path = user_path(value)
     category = UNKNOWN_CATEGORY if is_urdf_folder(path) else read_category(find_urdf(path))
     node = {"name": OBJECT_NAME, "category": category, "source": "urdf", "root": value}

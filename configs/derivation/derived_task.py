@@ -12,6 +12,7 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.robots.hand_shape import HandShape
 from unlatch.simcore.meshes.shape_surface import shape_mesh
+from unlatch.skills.catalog import derivable_skill
 from unlatch.skills.strategies.face_drag import can_be_dragged
 from unlatch.skills.strategies.hand_fit import HandFit
 from unlatch.skills.strategies.open_close import (
@@ -24,7 +25,7 @@ from unlatch.skills.strategies.open_close import (
     start_range,
     widened_start,
 )
-from unlatch.skills.strategies.ranking import derivable_skill, derive_strategies, dragged_start
+from unlatch.skills.strategies.ranking import derive_strategies, dragged_start
 from unlatch.skills.strategies.rotate import MAX_DURATION_S, check_turns, turned_by, turned_to
 from unlatch.skills.turning import needs_turns
 from unlatch.tasks.part_words import part_words

@@ -19,8 +19,8 @@ from unlatch.objects.importers.usd.openusd import import_openusd
 from unlatch.objects.importers.usd.writer import write_usd
 from unlatch.simcore.cache import MANIFEST_FILE, intact_hash, json_hash, replaced_folder, write_manifest
 from unlatch.simcore.errors import AssetError, ConfigError
+from unlatch.simcore.extras import installed_version
 from unlatch.simcore.files import user_path
-from unlatch.simcore.registry import installed_version
 
 MISSING = "???"
 """OmegaConf's mark for a required field without a value."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from unlatch.simcore.cache import cache_root, cached_folder, json_hash
 from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
 from unlatch.simcore.files import plain_name, user_path
 from unlatch.simcore.geometry import turn_to_x
+from unlatch.simcore.meshes.decomposition.coacd_process import coacd_version
 from unlatch.simcore.urdf.reader import read_urdf
 
 VERSION = 10
@@ -94,11 +94,11 @@ def source_object_set(cfg: ObjectCfg, *, among: Sequence[str] = ()) -> dict[str,
     if among:
         urdfs = urdf_instances(user_path(cfg.root or ""))
         instances = {name: urdf_state(urdfs[name])[:16] for name in among}
-        return {"converter": VERSION, "coacd": version("coacd"), "instances": instances}
+        return {"converter": VERSION, "coacd": coacd_version(), "instances": instances}
     source = _find_source(cfg)
     given = _read_given_annotation(source, cfg) is not None
     files = source.files_hash(_list_side_files(given=given))
-    return {"converter": VERSION, "coacd": version("coacd"), "files": files[:16]}
+    return {"converter": VERSION, "coacd": coacd_version(), "files": files[:16]}
 
 
 def source_instances(cfg: ObjectCfg) -> list[str]:
@@ -168,7 +168,7 @@ def _list_side_files(*, given: bool) -> tuple[str, ...]:
 
 
 def _cache_key(source: SourceObject, cfg: ObjectCfg, *, given: bool) -> str:
-    versions = (VERSION, UrdfConverter.VERSION, version("coacd"))
+    versions = (VERSION, UrdfConverter.VERSION, coacd_version())
     files = source.files_hash(_list_side_files(given=given))
     return json_hash([*versions, files, source.instance, source.category, cfg.scale])
 
@@ -208,7 +208,7 @@ def _convert_model(source: SourceObject, cfg: ObjectCfg, scale: float, folder: P
     """
     is_appliance = source.category.lower() in APPLIANCES
     face_density = APPLIANCE_FACE_DENSITY_KG_M2 if is_appliance else FACE_DENSITY_KG_M2
-    key = json_hash([source.files_hash(_SIDE_FILES), UrdfConverter.VERSION, version("coacd"), scale, face_density])
+    key = json_hash([source.files_hash(_SIDE_FILES), UrdfConverter.VERSION, coacd_version(), scale, face_density])
     name = f"{plain_name(source.instance)[:64]}-{key[:16]}"
     made = UrdfConverter(
         UrdfConverterCfg(

@@ -138,3 +138,13 @@ def turn_to_x(quarters: int) -> np.ndarray:
     """Returns (3, 3) the exact rotation about z that turns a direction, `quarters` quarter turns from +x, to +x."""
     c, s = [(1, 0), (0, 1), (-1, 0), (0, -1)][quarters % 4]
     return np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def third_side_range(low: float, high: float, side: float) -> tuple[float, float]:
+    """Returns the range of the third side of a spherical triangle whose first side lies between low and high, and whose
+    second is `side`; all sides are 0 to pi [rad].
+    """
+    smallest = max(0.0, low - side, side - high)
+    turn = math.pi - side  # the third side is at most pi - |turn - first|
+    largest = math.pi - max(0.0, low - turn, turn - high)
+    return smallest, largest

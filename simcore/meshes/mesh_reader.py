@@ -14,7 +14,6 @@ import numpy as np
 
 from unlatch.simcore.errors import AssetError, shorten
 from unlatch.simcore.extras import import_extra
-from unlatch.simcore.lazy_imports import trimesh
 from unlatch.simcore.meshes.obj_file import read_obj
 from unlatch.simcore.meshes.obj_materials import first_finish, first_texture
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
@@ -124,6 +123,8 @@ def read_coloured_parts(path: Path, *, with_materials: bool) -> list[SurfaceMesh
     Raises:
         AssetError: The file cannot be read.
     """
+    import trimesh
+
     try:
         scene = trimesh.load_scene(path, process=False, skip_materials=not with_materials)
     except (OSError, ValueError, LookupError, TypeError, RuntimeError) as exc:  # exceptions of third-party readers
@@ -229,6 +230,8 @@ def load_scene(path: Path, data: bytes, **options: Any) -> Any:
     Raises:
         READER_ERRORS: The file is damaged.
     """
+    import trimesh
+
     resolver: Any = _FolderResolver(path.parent)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

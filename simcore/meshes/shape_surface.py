@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.lazy_imports import trimesh
-from unlatch.simcore.meshes.mesh_reader import read_mesh
-from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
 from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel
+
+if TYPE_CHECKING:
+    from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 
 MAX_LENGTH = 1e9
 """Sizes and positions beyond this are mistakes, whatever their unit."""
@@ -36,6 +37,9 @@ def shape_mesh(shape: Shape) -> TriangleMesh:
         AssetError: Its mesh file cannot be read or holds a number that is not finite; or its size or position is
             larger than any unit could explain.
     """
+    from unlatch.simcore.meshes.mesh_reader import read_mesh
+    from unlatch.simcore.meshes.triangle_mesh import join_meshes
+
     largest = max(*(abs(v) for v in shape.size), float(np.max(np.abs(shape.T_link_shape.p))))
     if largest > MAX_LENGTH:
         raise AssetError(
@@ -55,6 +59,10 @@ def primitive_mesh(kind: ShapeKind, size: Sequence[float]) -> TriangleMesh:
 
     A cylinder is a prism of 48 sides, a sphere a polyhedron. Both lie up to 0.3 % of a radius inside the true surface.
     """
+    import trimesh
+
+    from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
+
     if kind is ShapeKind.box:
         solid = trimesh.creation.box(extents=size)
     elif kind is ShapeKind.cylinder:
@@ -93,6 +101,8 @@ def triangle_distances(point: np.ndarray, triangles: np.ndarray) -> np.ndarray:
 
 
 def _shape_distance(shape: Shape, point: np.ndarray) -> float:
+    from unlatch.simcore.meshes.mesh_reader import read_mesh
+
     local = shape.T_link_shape.inverse() @ point
     if shape.kind is ShapeKind.sphere:
         return abs(float(np.linalg.norm(local)) - shape.size[0])

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import radians
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
+from unlatch.simcore.errors import ConfigError, unknown_name
 from unlatch.simcore.missing_value import MISSING
-from unlatch.simcore.randomization.distribution import DISTRIBUTIONS, Distribution, as_distribution
 from unlatch.simcore.ranges import Count, Range, check_ranges
 from unlatch.simcore.sim.properties.tendons import TendonCfg
+
+if TYPE_CHECKING:
+    from unlatch.simcore.randomization.distribution import Distribution
 
 MOST_DISTRACTORS = 50
 """Largest number of distractors in one episode."""
@@ -142,52 +144,9 @@ class RuleCfg:
         Raises:
             ConfigError: Its type or a parameter is unknown, missing or out of range.
         """
+        from unlatch.simcore.randomization.distribution import read_distribution
+
         return read_distribution(self.distribution, "rule.distribution")
-
-
-def read_distribution(raw: Any, where: str) -> Distribution:
-    """Makes a distribution from a map with `type` and parameters, or from a number or list of numbers.
-
-    Raises:
-        ConfigError: The type or a parameter is unknown, missing or out of range.
-    """
-    try:
-        if not isinstance(raw, Mapping):
-            return as_distribution(raw)
-        return _read_map(raw, where)
-    except ConfigError as exc:
-        if exc.message.startswith(where):
-            raise
-        raise ConfigError(f"{where}: {exc.message}", **{**exc.values, "key": where}) from exc
-
-
-def _read_map(raw: Mapping[str, Any], where: str) -> Distribution:
-    kind = raw.get("type")
-    if not isinstance(kind, str) or kind not in DISTRIBUTIONS:
-        raise unknown_name(str(kind), "a known distribution", where=f"{where}.type", known=DISTRIBUTIONS)
-    parameters = {str(name): value for name, value in raw.items() if name != "type"}
-    known = DISTRIBUTIONS[kind].parameters
-    for name in parameters:
-        if name not in known:
-            raise ConfigError(
-                f"{where}.{name} is unknown.{close_matches(name, known)} Keys there: type, {', '.join(known)}. Remove "
-                "or rename it.",
-                key=f"{where}.{name}",
-            )
-    required = [name for name in known if name not in DISTRIBUTIONS[kind].optional]
-    for name in required:
-        if name not in parameters:
-            raise ConfigError(
-                f"{where}.{name} is missing. {kind} expects {', '.join(required)}. Give it.", key=f"{where}.{name}"
-            )
-    if kind == "combine":
-        parts = parameters["distributions"]
-        if not isinstance(parts, list):
-            raise ConfigError(f"{where}.distributions is no list. Expected the parts. Change it.", key=where)
-        parameters["distributions"] = [
-            read_distribution(part, f"{where}.distributions[{index}]") for index, part in enumerate(parts)
-        ]
-    return DISTRIBUTIONS[kind](**parameters)
 
 
 @dataclass
@@ -254,3 +213,13 @@ class RandomizationCfg:
             "recorded": self.recorded,
         }
         return {key: value for key, value in content.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class VisualDraw:
+    """Visual rules that are drawn anew for a recorded episode, in place of its recorded visuals."""
+
+    cfg: RandomizationCfg
+    """A randomization; only its visual rules and distractors are used."""
+    seed: int
+    """Seed of the draws; the seed of the episode gives the same draws as the episode itself."""

@@ -10,7 +10,7 @@ from weakref import WeakMethod
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unlatch.simcore.errors import ConfigError, check_range, close_matches
+from unlatch.simcore.errors import ConfigError, check_range, close_matches, unknown_name
 from unlatch.simcore.randomization.parameter_values import check_order, format_value, read_numbers, read_rows
 
 Array = np.ndarray
@@ -376,3 +376,48 @@ def as_distribution(value: Any) -> Distribution:
         ConfigError: It is neither.
     """
     return value if isinstance(value, Distribution) else Constant(value=value)
+
+
+def read_distribution(raw: Any, where: str) -> Distribution:
+    """Makes a distribution from a map with `type` and parameters, or from a number or list of numbers.
+
+    Raises:
+        ConfigError: The type or a parameter is unknown, missing or out of range.
+    """
+    try:
+        if not isinstance(raw, Mapping):
+            return as_distribution(raw)
+        return _read_map(raw, where)
+    except ConfigError as exc:
+        if exc.message.startswith(where):
+            raise
+        raise ConfigError(f"{where}: {exc.message}", **{**exc.values, "key": where}) from exc
+
+
+def _read_map(raw: Mapping[str, Any], where: str) -> Distribution:
+    kind = raw.get("type")
+    if not isinstance(kind, str) or kind not in DISTRIBUTIONS:
+        raise unknown_name(str(kind), "a known distribution", where=f"{where}.type", known=DISTRIBUTIONS)
+    parameters = {str(name): value for name, value in raw.items() if name != "type"}
+    known = DISTRIBUTIONS[kind].parameters
+    for name in parameters:
+        if name not in known:
+            raise ConfigError(
+                f"{where}.{name} is unknown.{close_matches(name, known)} Keys there: type, {', '.join(known)}. Remove "
+                "or rename it.",
+                key=f"{where}.{name}",
+            )
+    required = [name for name in known if name not in DISTRIBUTIONS[kind].optional]
+    for name in required:
+        if name not in parameters:
+            raise ConfigError(
+                f"{where}.{name} is missing. {kind} expects {', '.join(required)}. Give it.", key=f"{where}.{name}"
+            )
+    if kind == "combine":
+        parts = parameters["distributions"]
+        if not isinstance(parts, list):
+            raise ConfigError(f"{where}.distributions is no list. Expected the parts. Change it.", key=where)
+        parameters["distributions"] = [
+            read_distribution(part, f"{where}.distributions[{index}]") for index, part in enumerate(parts)
+        ]
+    return DISTRIBUTIONS[kind](**parameters)

@@ -14,8 +14,7 @@ from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.files import read_bounded
 from unlatch.simcore.recording.codes import FAILURE_CODES
 from unlatch.simcore.recording.data_set.location import absolute_folder
-from unlatch.simcore.recording.episode_json.fields import EPISODE_FIELDS
-from unlatch.simcore.recording.episode_json.structure import Table, has_form, kind_problems
+from unlatch.simcore.recording.episode_json.structure import has_form, kind_problems
 from unlatch.simcore.recording.json_values import encode_sealed, plain, read_sealed
 from unlatch.simcore.recording.keys import STATE, kind_of
 from unlatch.simcore.recording.state_file import MAX_STATE_BYTES, decode_any_state, decode_npz, decode_state
@@ -34,9 +33,11 @@ STATE_FILE = "state.npz"
 MAX_JSON_BYTES = 64 << 20
 """Largest `episode.json` that is read [bytes]."""
 
-_HEAD_FIELDS = ("format", "format_version", "state", "sha256")
-_FIELDS: Table = {key: field for key, field in EPISODE_FIELDS.items() if key not in _HEAD_FIELDS}
-"""Keys of `episode.json` that are attributes of a record."""
+_FIELDS = (
+    *("number", "seed", "success", "code", "evidence", "language", "assets", "layout", "applied", "skills", "goal"),
+    *("settle", "events", "timings_ms"),
+)
+"""Keys of `episode.json` that are attributes of a record; `episode_json.fields` has their types."""
 
 
 @dataclass
@@ -226,6 +227,8 @@ def content_problems(folder: Path, record: EpisodeRecord) -> Iterator[str]:
     Raises:
         FormatVersionError, RecordingError: See `read_episode`.
     """
+    from unlatch.simcore.recording.episode_json.fields import EPISODE_FIELDS
+
     head = {key: value for key, value in _read_content(folder)[1].items() if key not in _FIELDS}
     fields = {key: EPISODE_FIELDS[key] for key in ("format", "format_version", "state")}
     yield from kind_problems(head, fields, "", complete=True)
@@ -239,8 +242,10 @@ def _read_content(folder: Path) -> tuple[EpisodeRecord, dict[str, Any]]:
     """Returns the record without its arrays, and all that `episode.json` holds."""
     path = folder / EPISODE_FILE
     content = read_sealed(path, expected=EPISODE_FORMAT, versions=READ_VERSIONS, limit=MAX_JSON_BYTES)
-    for name, table_field in _FIELDS.items():
-        if name not in content or not has_form(content[name], table_field.kind):
+    from unlatch.simcore.recording.episode_json.fields import EPISODE_FIELDS
+
+    for name in _FIELDS:
+        if name not in content or not has_form(content[name], EPISODE_FIELDS[name].kind):
             raise _field_error(path, name, content.get(name))
     state = content.get("state")
     if not isinstance(state, dict) or state.get("file") != STATE_FILE or not isinstance(state.get("sha256"), str):

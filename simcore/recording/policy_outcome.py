@@ -9,9 +9,6 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.measurements import joint_positions, touching_rows
-from unlatch.simcore.recording.motion_share import compute_motion_share
-from unlatch.simcore.recording.skill_verdict import JudgedSkill, is_threshold_met
 
 STAGES: dict[str, str] = {
     "never_touched": "The fingers never touched the part.",
@@ -52,6 +49,8 @@ class PolicyOutcome:
         """
         if "reached" not in record.goal or not record.arrays:
             return None if "reached" not in record.goal else cls(False, None, None, "never_touched", None, 0.0)
+        from unlatch.simcore.recording.motion_share import compute_motion_share
+
         frame = record.goal["reached_frame"]
         violated = record.evidence.get("frame") if record.code in VIOLATIONS else None
         return cls(
@@ -84,6 +83,9 @@ class PolicyOutcome:
 
 def _find_stage(record: EpisodeRecord, frame: int) -> str:
     """Returns the last stage up to a state frame; in a chain, that of the skill that had begun last."""
+    from unlatch.simcore.recording.measurements import joint_positions, touching_rows
+    from unlatch.simcore.recording.skill_verdict import JudgedSkill, is_threshold_met
+
     reached_frame = record.goal["reached_frame"]
     if reached_frame is not None and reached_frame <= frame:
         return "goal"

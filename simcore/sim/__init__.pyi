@@ -16,7 +16,6 @@ from .joint_drive import JointDrive as JointDrive
 from .mesh_hull import hull_points as hull_points
 from .part_motion import measure_motion as measure_motion
 from .pose_estimate_error import PoseEstimateError as PoseEstimateError
-from .pose_estimate_error import PoseEstimateView as PoseEstimateView
 from .scene import NOT_RECORDED as NOT_RECORDED
 from .scene import Scene as Scene
 from .sweep import PlannedMotion as PlannedMotion

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pybullet as p
@@ -14,11 +14,13 @@ from numpy.typing import ArrayLike
 
 from unlatch.simcore.errors import FrameNotFoundError, WorldError, close_matches
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.mesh_reader import SurfaceMesh
-from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.sim.properties.link_masses import LinkMasses
 from unlatch.simcore.sim.visuals.finish import Finish
-from unlatch.simcore.sim.visuals.visual_shapes import VisualShape, read_visual_shapes
+
+if TYPE_CHECKING:
+    from unlatch.simcore.meshes.mesh_reader import SurfaceMesh
+    from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
+    from unlatch.simcore.sim.visuals.visual_shapes import VisualShape
 
 Array = np.ndarray
 Item = TypeVar("Item")
@@ -170,6 +172,8 @@ class Body:
     @cached_property
     def visual_shapes(self) -> tuple[VisualShape, ...]:
         """Visual shapes of its model, link by link."""
+        from unlatch.simcore.sim.visuals.visual_shapes import read_visual_shapes
+
         return read_visual_shapes(self.body_id, client=self.client)
 
     def label(self, index: int) -> str:

@@ -1,4 +1,4 @@
-"""Errors of the poses with which a planner works, and a view that randomizes them."""
+"""Errors of the poses with which a planner works."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.views.attribute_view import AttributeView
 
 Array = np.ndarray
 
@@ -56,20 +55,3 @@ class PoseEstimateError:
     def keypoint_error(self, part: str, keypoint: str) -> Array:
         """(3,) error of a keypoint of a part in the frame that its annotation names [m]."""
         return self.keypoints_m[self.keypoints.index((part, keypoint))]
-
-
-class PoseEstimateView(AttributeView):
-    """Errors of an object's pose, joints and keypoints, in the single environment of an episode."""
-
-    kind = "pose estimate view"
-
-    def __init__(self, pose_error: PoseEstimateError, *, name: str) -> None:
-        super().__init__(name)
-        xyz, rpy = "x, y, z", "roll, pitch, yaw"
-        self._add_array("seen_position", pose_error, "position_m", "m", xyz)
-        self._add_array("seen_orientation", pose_error, "rpy_rad", "rad", rpy)
-        if pose_error.joints:
-            self._add_array("seen_joints", pose_error, "joint_errors", "rad or m", ", ".join(pose_error.joints))
-        names = ", ".join(f"{part}.{keypoint}" for part, keypoint in pose_error.keypoints)
-        words = f"{xyz} for all keypoints, or one per keypoint: {names}"
-        self._add_array("seen_keypoints", pose_error, "keypoints_m", "m", words, repeat=3)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from unlatch.simcore.sim.contacts import ContactView, FingerLoads
 from unlatch.simcore.sim.sensors.config import SensorCfg
-from unlatch.simcore.sim.sensors.sensor import Sensor
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.state import Module
+
+if TYPE_CHECKING:
+    from unlatch.simcore.sim.sensors.sensor import Sensor
 
 Array = np.ndarray
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import pybullet as p
@@ -16,9 +16,10 @@ from unlatch.simcore.errors import ConfigError, WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.ranges import Fraction, Range, check_ranges
 from unlatch.simcore.sim.bodies import ROOT, Body
-from unlatch.simcore.sim.renderers.bullet_image import TinyRenderer
-from unlatch.simcore.sim.renderers.renderer import Light, Renderer
-from unlatch.simcore.sim.visuals.visual_shapes import Paint
+from unlatch.simcore.sim.visuals.visual_shapes import Light, Paint
+
+if TYPE_CHECKING:
+    from unlatch.simcore.sim.renderers.renderer import Renderer
 
 Array = np.ndarray
 
@@ -97,7 +98,7 @@ class World:
         """
         self.cfg = cfg
         self.visuals = visuals
-        self.renderer = renderer or TinyRenderer()
+        self._renderer = renderer
         self.bodies: dict[str, Body] = {}
         self.scenery: dict[str, Body] = {}
         """Visible bodies without any physics; only in a world with visual shapes."""
@@ -119,7 +120,8 @@ class World:
         if self._client < 0:
             raise WorldError("Bullet refused a DIRECT connection. Close other clients of this process and try again.")
         try:
-            self.renderer.open(self)
+            if self._renderer is not None:
+                self._renderer.open(self)
             self.reset()
         except WorldError:
             self.__exit__()
@@ -128,9 +130,19 @@ class World:
 
     def __exit__(self, *exc: object) -> None:
         if self._client is not None:
-            self.renderer.close()
+            if self._renderer is not None:
+                self._renderer.close()
             p.disconnect(physicsClientId=self._client)
             self._client = None
+
+    @property
+    def renderer(self) -> Renderer:
+        """What draws the images of this world; loaded only if one is drawn."""
+        if self._renderer is None:
+            from unlatch.simcore.sim.renderers.bullet_image import TinyRenderer
+
+            self._renderer = TinyRenderer()
+        return self._renderer
 
     @property
     def client(self) -> int:

@@ -5,9 +5,6 @@ from .open_close import goal_value as goal_value
 from .open_close import opened_to as opened_to
 from .open_close import start_range as start_range
 from .open_close import widened_start as widened_start
-from .ranking import DERIVABLE_SKILLS as DERIVABLE_SKILLS
-from .ranking import STRATEGY_NAMES as STRATEGY_NAMES
-from .ranking import derivable_skill as derivable_skill
 from .ranking import derive_strategies as derive_strategies
 from .rotate import MAX_DURATION_S as MAX_DURATION_S
 from .rotate import check_turns as check_turns

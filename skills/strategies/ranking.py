@@ -14,7 +14,7 @@ from unlatch.objects.annotation import HandleType, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.robots.hand_shape import HandShape
 from unlatch.simcore.errors import ConfigError
-from unlatch.skills.catalog import SKILLS
+from unlatch.skills.catalog import derivable_skill
 from unlatch.skills.strategies.face_drag import DRAG_APPROACH_M, can_be_dragged, drag_setting, drag_spots
 from unlatch.skills.strategies.free_edge import edge_grip, edge_hook, free_edges
 from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandFit, HandGrasp, held_at_edge
@@ -61,29 +61,6 @@ KNOB_ACROSS_SLIPS = ("fixed", "side")
 line, it jams."""
 UNEVEN_SLIPS = ("cone",)
 """Slip modes for a push on a face with slats: fingertips that slide sink in between them."""
-STRATEGY_NAMES = ("bar", "beside", "drag", "edge", "front", "hook", "inside", "knob", "push")
-"""Beginnings of the names of derived strategies."""
-DERIVABLE_SKILLS = ("close", "open", "rotate")
-"""Skills whose planner settings can be derived."""
-
-
-def derivable_skill(skill: str) -> str:
-    """Returns the one of `DERIVABLE_SKILLS` that a skill derives settings and tasks from: itself or its `derived_as`.
-
-    Raises:
-        ConfigError: There is none.
-        PluginError: The skill cannot be loaded.
-    """
-    if skill in DERIVABLE_SKILLS:
-        return skill
-    named: str | None = SKILLS.load(skill).derived_as if skill in SKILLS.names() else None
-    if named not in DERIVABLE_SKILLS:
-        raise ConfigError(
-            f"skill '{skill}' has no planner_setting, and none can be derived for it. Expected a planner_setting, one "
-            f"of {', '.join(DERIVABLE_SKILLS)}, or a skill whose class has `derived_as` set to one of them. Add it.",
-            key="planner_setting",
-        )
-    return named
 
 
 def derive_strategies(

@@ -1,5 +1,4 @@
 from .contradiction import find_contradictions as find_contradictions
-from .contradiction import third_side_range as third_side_range
 from .diagnosis import Diagnosis as Diagnosis
 from .diagnosis import explain_goal as explain_goal
 from .diagnosis import nearest_goal as nearest_goal

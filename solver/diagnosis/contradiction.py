@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.geometry import angle_between
+from unlatch.simcore.geometry.rotations import third_side_range
 from unlatch.solver.diagnosis.diagnosis_text import format_amount, format_point
 from unlatch.solver.diagnosis.so3 import (
     AngleCondition,
@@ -220,16 +221,6 @@ def _compare_axes(a: AxisRow, b: AxisRow) -> tuple[float, str, bool]:
         which = "opposite targets" if target > 1.0 else "the same target"
         return out, f"both are about {which}, and the tool axes are {axes} apart", True
     return out, f"{targets}, the tool axes {axes}", False
-
-
-def third_side_range(low: float, high: float, side: float) -> tuple[float, float]:
-    """Returns the range of the third side of a spherical triangle whose first side lies between low and high, and whose
-    second is `side`; all sides are 0 to pi [rad].
-    """
-    smallest = max(0.0, low - side, side - high)
-    turn = math.pi - side  # the third side is at most pi - |turn - first|
-    largest = math.pi - max(0.0, low - turn, turn - high)
-    return smallest, largest
 
 
 def _compare_places(a: PointRow | PlaneRow, b: PointRow | PlaneRow) -> tuple[float, str]:

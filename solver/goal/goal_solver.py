@@ -16,11 +16,10 @@ import numpy as np
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
-from unlatch.solver.goal.least_cost import RESTORE, STARTS, WAVES, solve_least_cost
 from unlatch.solver.goal.parameter_layout import Nearness
 from unlatch.solver.goal.program import Program, Schedule, program_of
 from unlatch.solver.goal.solution import Solution
-from unlatch.solver.goal.start_library import start_library_of
+from unlatch.solver.goal.start_library import RESTORE, STARTS, WAVES, start_library_of
 from unlatch.solver.goal.verify import SLACK, active_bounds, box_excess, residuals_of, row_excess
 from unlatch.solver.kinematics import frozen_array
 from unlatch.solver.scene import ArmModel, Array, PlanningScene, checked_joints
@@ -139,6 +138,8 @@ class GoalSolver:
     def _find_least_cost(
         self, problems: Sequence[_Variant], q_reference: Array, nearness: Nearness, waves: int
     ) -> tuple[Goal | None, int]:
+        from unlatch.solver.goal.least_cost import solve_least_cost
+
         best: Goal | None = None
         tried = 0
         for variant, rows in problems:

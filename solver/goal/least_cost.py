@@ -20,30 +20,19 @@ import numpy as np
 
 from unlatch.solver.goal.parameter_layout import Nearness
 from unlatch.solver.goal.program import Program, Schedule, program_of
-from unlatch.solver.goal.start_library import StartLibrary, start_library_of
+from unlatch.solver.goal.start_library import RESTORE, STARTS, WAVES, StartLibrary, start_library_of
 from unlatch.solver.scene import ArmModel, Array
 from unlatch.solver.terms.row import AxisRow, Row
 
 _STEPS = 12
 _SLOW = tuple((mu, 0.5, 1.0, 0.4) for mu in np.geomspace(10.0, 1e4, _STEPS))
 _FAST = tuple((mu, 3.0, 1.0, 0.4) for mu in np.geomspace(300.0, 1e4, _STEPS))
-RESTORE = (
-    ((30.0, 0.3, 0.1, 0.6),) * 2
-    + ((300.0, 0.3, 0.1, 0.6),) * 3
-    + ((1e4, 0.3, 0.03, 0.4),) * 3
-    + ((1e4, 1e-3, 0.0, 0.3),) * 4
-)
-"""Steps from a start: first a low penalty, with which the whole arm moves to the goal; exact at the end."""
 _HOLD = ((1e6, 1e-3, 0.0, 0.1),) * _STEPS
 _DISTINCT_RAD = 0.03
 _VIOLATION_PRICE = 30.0
 """Cost per unit of violation in the ranking of ends."""
 _GROUPS = (2, 3, 3)
 """Numbers of ends that are refined together, in order of promise."""
-STARTS = 16
-"""Starts of a wave."""
-WAVES = 6
-"""Largest number of waves of starts; the search ends with the first one that finds a goal."""
 _LARGEST_WEIGHT = 1e3
 """Largest weight of a cost; the last penalty is 1e4."""
 _RUNS = 4

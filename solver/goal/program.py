@@ -22,7 +22,6 @@ import casadi as ca
 import numpy as np
 
 from unlatch.solver.codegen import CompiledFunction
-from unlatch.solver.goal.ldl import ldl_solve
 from unlatch.solver.goal.parameter_layout import POINT_WEIGHT, ParameterLayout, RowCounts
 from unlatch.solver.goal.refiner import Refiner, program_key
 from unlatch.solver.kinematics import Kinematics
@@ -257,6 +256,8 @@ def _interval_excess(value: Any, low: Any, high: Any) -> tuple[Any, Any]:
 
 def _bounded_step(form: _QuadraticForm, q: Any, lower: Any, upper: Any) -> Any:
     """Returns the step that minimises the form; joints beyond their limits are put on them, the rest solved again."""
+    from unlatch.solver.goal.ldl import ldl_solve
+
     free = ca.vertcat(*ldl_solve(form.H, [-g for g in form.g]))
     room_up, room_down = upper - q, lower - q
     beyond = ca.if_else(free > room_up, 1.0, ca.if_else(free < room_down, 1.0, 0.0))

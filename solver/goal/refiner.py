@@ -14,17 +14,18 @@ Rows, scaling and safeguards are our own.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import casadi as ca
 import numpy as np
 
 from unlatch.solver.codegen import CompiledFunction
-from unlatch.solver.goal.ldl import ldl_solve
 from unlatch.solver.goal.parameter_layout import ParameterLayout
-from unlatch.solver.goal.row_model import MU, RowModel, add_cost, add_rows
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.program_store import function_key
+
+if TYPE_CHECKING:
+    from unlatch.solver.goal.row_model import RowModel
 
 Array = np.ndarray
 
@@ -80,6 +81,8 @@ class Refiner:
 
     def measure(self) -> Any:
         """Returns the CasADi Function (q, reference, parameters) -> cost and largest residual of a row."""
+        from unlatch.solver.goal.row_model import RowModel, add_cost, add_rows
+
         q, reference = ca.SX.sym("q", self.kinematics.n_q), ca.SX.sym("ref", self.kinematics.n_q)
         P = ca.SX.sym("P", self.layout.size)
         model = RowModel(self.kinematics, q)
@@ -109,6 +112,8 @@ class Refiner:
         step predicts; lower triangle and gradient of the quadratic model that gave the step, and its damping; merit,
         cost and violation at the accepted joints.
         """
+        from unlatch.solver.goal.row_model import MU, RowModel, add_cost, add_rows
+
         n = self.kinematics.n_q
         reference, P = ca.SX.sym("ref", n), ca.SX.sym("P", self.layout.size)
         m = self.layout.scalar_rows
@@ -182,5 +187,7 @@ def _clip_step(dq: Any) -> Any:
 
 def _damped_step(flat: Any, g: Any, damping: Any, n: int) -> Any:
     """Returns -(H + damping)^-1 g for a lower triangle row by row."""
+    from unlatch.solver.goal.ldl import ldl_solve
+
     H = [[flat[j * (j + 1) // 2 + i] + (damping if i == j else 0.0) for i in range(j + 1)] for j in range(n)]
     return ca.vertcat(*ldl_solve(H, [-g[i] for i in range(n)], pivot_floor=_PIVOT_FLOOR))

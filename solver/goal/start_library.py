@@ -13,6 +13,17 @@ from unlatch.solver.scene import ArmModel, Array
 from unlatch.solver.terms.row import AxisRow, ExpressionRow, PlaneRow, PointRow, Row
 
 LIBRARY_SIZE = 4096
+STARTS = 16
+"""Starts of a wave."""
+WAVES = 6
+"""Largest number of waves of starts; the search ends with the first one that finds a goal."""
+RESTORE = (
+    ((30.0, 0.3, 0.1, 0.6),) * 2
+    + ((300.0, 0.3, 0.1, 0.6),) * 3
+    + ((1e4, 0.3, 0.03, 0.4),) * 3
+    + ((1e4, 1e-3, 0.0, 0.3),) * 4
+)
+"""Steps from a start: first a low penalty, with which the whole arm moves to the goal; exact at the end."""
 _MARGIN_RAD = 0.3
 _POOL = 6
 """Number of configurations compared per pick."""

@@ -14,7 +14,6 @@ import numpy as np
 from unlatch.simcore.geometry import Pose
 from unlatch.solver.goal.program import Schedule
 from unlatch.solver.goal.verify import SLACK, active_bounds, box_excess, limit_margin
-from unlatch.solver.path.path_with_goal import WAYPOINTS, solve_with_goal
 from unlatch.solver.path.slip import Slip
 from unlatch.solver.path.waypoints import (
     Grasp,
@@ -120,6 +119,8 @@ class PathSolver:
             retreats: (K, 3) offsets back from the goal, ee frame, the goal (zero) first [m].
             q_now: (n,) joints to stay near [rad].
         """
+        from unlatch.solver.path.path_with_goal import WAYPOINTS, solve_with_goal
+
         solved = solve_with_goal(
             self.arm,
             scene,

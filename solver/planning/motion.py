@@ -13,7 +13,6 @@ from itertools import pairwise, starmap
 
 import numpy as np
 
-from unlatch.simcore.lazy_imports import ompl
 from unlatch.solver.collision import Collision, CollisionChecker, describe_collision
 from unlatch.solver.scene import ArmModel, Array
 
@@ -236,6 +235,8 @@ def _sample_path(path: Array, resolution: float) -> list[Array]:
 
 
 def _rrt_connect(start: Array, goal: Array, space: _CheckedSpace, arm: ArmModel, *, seed: int) -> list[Array] | None:
+    import ompl
+
     ompl.util.setLogLevel(ompl.util.LogLevel.LOG_NONE)  # it warns at each reseed, and reports each solve
     ompl.util.RNG.setSeed(seed)
     n = arm.n_q

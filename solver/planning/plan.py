@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.ranges import Range, check_ranges
-from unlatch.solver.diagnosis.diagnosis import Diagnosis
 from unlatch.solver.goal.solution import Solution
 from unlatch.solver.kinematics import frozen_array
 from unlatch.solver.path.actuation_motions import NO_ENDS
@@ -22,6 +21,9 @@ from unlatch.solver.scene import ArmModel, Array, PlanningScene, checked_joints
 from unlatch.solver.settings.conventions import read_motions, read_scene
 from unlatch.solver.settings.hand_motions import MotionReading
 from unlatch.solver.settings.setting import PlannerSettingCfg
+
+if TYPE_CHECKING:
+    from unlatch.solver.diagnosis.diagnosis import Diagnosis
 
 _LEAST_WORK = 1000
 """Smallest work of a budget."""

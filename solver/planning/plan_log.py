@@ -6,12 +6,13 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from unlatch.solver.diagnosis.diagnosis import Diagnosis
-from unlatch.solver.diagnosis.diagnosis_text import compose_message, format_point
 from unlatch.solver.planning.clearance import StageFailure
-from unlatch.solver.planning.failed_path import FailedPath
+
+if TYPE_CHECKING:
+    from unlatch.solver.diagnosis.diagnosis import Diagnosis
+    from unlatch.solver.planning.failed_path import FailedPath
 
 _CODES = {
     "goal": "plan_infeasible",
@@ -107,6 +108,9 @@ class FurthestReached:
 
         With `explain` it works out where exactly a failed path ends, in some 20 solves.
         """
+        from unlatch.solver.diagnosis.diagnosis import Diagnosis
+        from unlatch.solver.diagnosis.diagnosis_text import compose_message
+
         failure = self._path.explain() if explain and self._path is not None else self._failure
         evidence: dict[str, Any] = {"stage": failure.stage, "goals": goals, "ended_at": dict(self._tally)}
         place = _describe_collision_place(failure.evidence)
@@ -123,6 +127,8 @@ class FurthestReached:
 
 def _describe_collision_place(evidence: Mapping[str, Any]) -> str:
     """Returns how deep a collision is and where, for a message."""
+    from unlatch.solver.diagnosis.diagnosis_text import format_point
+
     if "pair" not in evidence:
         return ""
     distance = 1e3 * float(evidence["distance_m"])

@@ -10,13 +10,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from unlatch.simcore.errors import SolverError
 from unlatch.simcore.geometry import Pose
 from unlatch.solver.collision import CollisionChecker, describe_collision
-from unlatch.solver.diagnosis.diagnosis import Diagnosis, explain_goal, nearest_goal
 from unlatch.solver.goal.goal_solver import Goal
 from unlatch.solver.goal.solution import Solution
 from unlatch.solver.path.actuation_motions import pre_poses
@@ -25,15 +25,16 @@ from unlatch.solver.path.slip import Slip
 from unlatch.solver.planning.clearance import Clearance, carried_by_hand, collision_evidence
 from unlatch.solver.planning.goal_finder import GoalFinder, ReachedGoal, hand_axes
 from unlatch.solver.planning.goal_ranker import GoalRanker, RankedGoal
-from unlatch.solver.planning.least_cost_search import LeastCostSearch
 from unlatch.solver.planning.motion import MotionResult, is_timed_motion_clear, plan_motion
 from unlatch.solver.planning.plan import Keyframe, KeyframePlan, PlanRequest
 from unlatch.solver.planning.plan_completer import PlanCandidate, PlanCompleter
 from unlatch.solver.planning.plan_log import PlanLog
-from unlatch.solver.planning.present_grasp import describe_misfit
 from unlatch.solver.planning.segments import time_segments
-from unlatch.solver.planning.variation import Variation
 from unlatch.solver.planning.work import work_of
+
+if TYPE_CHECKING:
+    from unlatch.solver.diagnosis.diagnosis import Diagnosis
+    from unlatch.solver.planning.variation import Variation
 
 Array = np.ndarray
 
@@ -70,6 +71,8 @@ def _plan_keyframes(request: PlanRequest, checker: CollisionChecker | None, rng:
     variety = request.budget.variety
     if variety is None:
         return _Planner(request, checker, rng).run()
+    from unlatch.solver.planning.variation import Variation
+
     # with variety 0 the plan depends on the request alone
     rng = np.random.default_rng(0) if variety == 0.0 else rng
     variation = Variation(variety, rng)
@@ -161,6 +164,8 @@ class _Planner:
 
     def run_from_grasp(self, q_hand: Array) -> KeyframePlan:
         """See `plan_from_grasp`."""
+        from unlatch.solver.diagnosis.diagnosis import Diagnosis
+
         began, T = time.perf_counter(), self.arm.kinematics.pose(q_hand)
         self.paths.centring = 0.0  # it would swing the elbow, however short the rest of the path is
         candidates = (
@@ -177,6 +182,8 @@ class _Planner:
 
     def _complete_grasp(self, reached: ReachedGoal, slip: Slip, T_base_ee: Pose) -> PlanCandidate | None:
         """Returns the plan of a hand at a pose that is at its goal already, or None with the failure noted."""
+        from unlatch.solver.planning.present_grasp import describe_misfit
+
         rows = self.goals.rows_with_offset(reached.source.batch.rows, reached.variant)
         misfit = None if rows is None else describe_misfit(rows, T_base_ee, slip, self.request)
         if rows is None or misfit is not None:
@@ -207,6 +214,8 @@ class _Planner:
 
         With a variation, posture and transit are drawn.
         """
+        from unlatch.solver.planning.least_cost_search import LeastCostSearch
+
         goals = self.goals.offset_goals(found)
         search = LeastCostSearch(self.request, self.ranker, variation)
         blocked: list[PlanCandidate] = []
@@ -266,6 +275,8 @@ class _Planner:
 
         They also run after waves that found goals, so that a larger budget finds every plan that a smaller one finds.
         """
+        from unlatch.solver.diagnosis.diagnosis import explain_goal
+
         found = self.goals.find_exactly()
         if not found and not best.found and self.budget.thorough:
             best = replace(best, starts_tried=self.log.counts["starts"])
@@ -403,6 +414,8 @@ class _Planner:
         )
 
     def _build_refusal(self) -> KeyframePlan:
+        from unlatch.solver.diagnosis.diagnosis import nearest_goal
+
         best = self.goals.best
         if best is None:
             raise SolverError("The planner ran no start: goal_waves and goal_starts must be at least 1.")

@@ -9,7 +9,7 @@ import pytest
 
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.verdict import recompute_success
-from unlatch.skills.artpreplan import ArtPreplanCfg
+from unlatch.skills.contract.entries import ArtPreplanCfg
 from unlatch.skills.open import Open
 from unlatch.workflows.checks.criteria_source import CriteriaSource
 from unlatch.workflows.runs.loading import load

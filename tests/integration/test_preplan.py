@@ -14,9 +14,9 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.verdict import recompute_success
 from unlatch.skills.articulation import ArticulationSkill
-from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.close import Close
 from unlatch.skills.contract.config import StrategyCfg
+from unlatch.skills.contract.entries import ArtPreplanCfg
 from unlatch.skills.open import Open
 from unlatch.solver.planning.work import work_of
 from unlatch.workflows.checks.criteria_source import CriteriaSource

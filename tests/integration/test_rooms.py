@@ -11,8 +11,9 @@ from unlatch.simcore.errors import ConfigError, WorldError
 from unlatch.simcore.geometry import Pinhole
 from unlatch.simcore.sim.renderers.bullet_image import TinyRenderer
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
-from unlatch.simcore.sim.renderers.renderer import Light, RenderRequest
+from unlatch.simcore.sim.renderers.renderer import RenderRequest
 from unlatch.simcore.sim.visuals.pictures import link_labels, require_visuals, visible_links
+from unlatch.simcore.sim.visuals.visual_shapes import Light
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.episode.rooms import pictures
 from unlatch.workflows.episode.rooms.room import Room

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.randomization.config import VisualDraw
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.sensors.camera import Camera
@@ -18,7 +19,7 @@ from unlatch.simcore.state import Rendering
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.randomization.distractors import Distractor, DistractorView, read_distractors
-from unlatch.workflows.episode.randomization.episode_randomization import VisualDraw, recorded_randomization
+from unlatch.workflows.episode.randomization.recorded_randomization import recorded_randomization
 from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.replay import ReplayMode, replay_deviation

@@ -11,9 +11,9 @@ import pytest
 from unlatch.robots.gripper import GripperCfg
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry.pose import Pose
-from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.contract.config import SkillCfg, fill_objects
-from unlatch.skills.home import Home, HomeCfg
+from unlatch.skills.contract.entries import ArtPreplanCfg, HomeCfg
+from unlatch.skills.home import Home
 from unlatch.solver.settings.setting import PlannerSettingCfg
 
 HEAD = [0.0, 0.0, 0.1]

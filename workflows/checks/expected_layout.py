@@ -12,7 +12,7 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.recording.codes import FAILURE_CODES
 from unlatch.simcore.recording.criteria import POSSIBLE, RECORDED, TOLERANCE, Criteria
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.skills.artpreplan import ArtPreplanCfg
+from unlatch.skills.contract.entries import ArtPreplanCfg
 from unlatch.tasks.layout import sample_layout
 from unlatch.workflows.checks.randomized_values import randomizes
 

@@ -22,9 +22,9 @@ from unlatch.simcore.recording.episode_json.fields import SKILL_FIELDS
 from unlatch.simcore.recording.measurements import joint_positions, read_frame
 from unlatch.simcore.recording.observed.object_geometry import movable_joints
 from unlatch.simcore.recording.success_rules import INITIAL_S, OPTIONAL_RULES
-from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg, stages_of
+from unlatch.skills.contract.entries import ArtPreplanCfg
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.gripping import grip_force, load_of
 from unlatch.tasks.language import phrasing_draws, step_language

@@ -13,12 +13,11 @@ from typing import Any, get_type_hints
 
 from unlatch import command_table
 from unlatch.configs.config_files import config_dir, group_names, option_names, plugin_folders
-from unlatch.objects.procedural import catalog
 from unlatch.configs.dataclass_reader import split_optional
 from unlatch.configs.schema import EpisodeCfg
+from unlatch.objects.procedural import catalog
 from unlatch.simcore.recording.export.catalog import EXPORTERS
-from unlatch.simcore.sim.renderers.auto import AUTO
-from unlatch.simcore.sim.renderers.catalog import RENDERERS
+from unlatch.simcore.sim.renderers.catalog import AUTO, RENDERERS
 from unlatch.skills.catalog import SKILLS
 from unlatch.workflows.runs.schema import CollectCfg, EvaluateCfg, PlanCfg, PreviewCfg
 

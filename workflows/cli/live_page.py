@@ -11,7 +11,6 @@ from unlatch.simcore.files import path_word
 from unlatch.workflows.cli.console import print_note, relative_path
 from unlatch.workflows.runs.run import output_folder
 from unlatch.workflows.runs.schema import RunCfg
-from unlatch.workflows.viewing.live.page_process import PageProcess
 
 
 @contextmanager
@@ -33,6 +32,8 @@ def live_page(cfgs: Sequence[RunCfg], *, prefix: str, sweep: Path | None) -> Ite
     if not shown:
         yield
         return
+    from unlatch.workflows.viewing.live.page_process import PageProcess
+
     host, port = shown[0].live_host, shown[0].live_port
     if any((cfg.live_host, cfg.live_port) != (host, port) for cfg in shown):
         raise ConfigError(

@@ -19,9 +19,7 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.command_line import CommandLine
 from unlatch.workflows.cli.composed_configs import load_configs
 from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, print_note, relative_path, result_console
-from unlatch.workflows.cli.debugger import make_debuggable
 from unlatch.workflows.cli.live_page import live_page
-from unlatch.workflows.runs.data_folders import count_episodes
 from unlatch.workflows.runs.launchers.catalog import LAUNCHERS, SERIAL
 from unlatch.workflows.runs.launchers.sweep import (
     LOGS,
@@ -57,6 +55,8 @@ def run_jobs(name: str, schema: type[R], line: CommandLine, run: Callable[[R], i
                 f"launcher={SERIAL}. Leave out one of both.",
                 flag="--pdb",
             )
+        from unlatch.workflows.cli.debugger import make_debuggable
+
         jobs = [replace(job, cfg=make_debuggable(job.cfg)) for job in jobs]
     sweep = place_outputs(jobs, given=line.overrides)
     _check_outputs_differ([job.cfg for job in jobs], prefix=prefix)
@@ -131,7 +131,7 @@ def launcher_of(cfgs: Sequence[RunCfg]) -> LauncherCfg:
     if any((cfg.launcher, cfg.sweep_dir) != (first.launcher, first.sweep_dir) for cfg in cfgs):
         raise ConfigError("Jobs of one multirun have several launchers or sweep_dirs. Expected one of each. Name one.")
     name = first.launcher.name
-    known = [SERIAL, *LAUNCHERS]
+    known = [SERIAL, *LAUNCHERS.names()]
     if name not in known:
         raise ConfigError(
             f"launcher.name={name} is unknown.{close_matches(name, known)} Expected one of: {', '.join(known)}.",
@@ -178,7 +178,7 @@ def launch_jobs(command: str, jobs: Sequence[LoadedConfig[Any]], folder: Path, *
         SimCoreError: The launcher is not installed, or one of its settings is wrong.
     """
     cfg: LauncherCfg = jobs[0].cfg.launcher
-    launcher = LAUNCHERS[cfg.name]
+    launcher = LAUNCHERS.load(cfg.name)
     launcher.check()
     flags = [word for path in config_dirs for word in ("--config-dir", str(user_path(path).absolute()))]
     todo = [make_sweep_job(command, job, flags) for job in jobs]
@@ -243,6 +243,8 @@ def _print_jobs(
 
 def _describe_success(folder: Path) -> tuple[str, str]:
     """Returns the success rate of a data set, and its interval, as they stand in a table."""
+    from unlatch.workflows.runs.data_folders import count_episodes
+
     if not folder.is_dir():
         return "no data set", ""
     try:

@@ -10,15 +10,12 @@ from rich.table import Table
 from unlatch.simcore.files import path_word
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, print_note, relative_path, result_console
-from unlatch.workflows.cli.debugger import open_debugger
 from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
 from unlatch.workflows.runs.progress import Interruption
-from unlatch.workflows.runs.retries.traceback_frames import frames_to_show
 from unlatch.workflows.runs.run import PICTURE, RunDisplay, RunRequest, RunResult, has_picture, run_episodes
 from unlatch.workflows.runs.run_times.pace import is_telling, pace_of
 from unlatch.workflows.runs.run_times.run_clock import RunTime, read_run_times
 from unlatch.workflows.runs.statistics import RunStatistics
-from unlatch.workflows.viewing.report.reproduction import plan_command
 
 ERROR = "error"
 """Failure code of an exception."""
@@ -37,7 +34,7 @@ def run_and_report(request: RunRequest, *, debug: bool = False, pdb: bool = Fals
     Returns:
         The exit code: 0; 1 if an attempt ended as `error`, or the run was given up; or 130 after Ctrl-C.
     """
-    stopped_by, on_bug = (None, open_debugger) if pdb else (Interruption(), None)
+    stopped_by, on_bug = (None, _open_debugger) if pdb else (Interruption(), None)
     result = run_episodes(request, RunDisplay(not pdb, stopped_by, print_note, on_bug))
     statistics = print_summary(result, debug=debug)
     stop, folder = result.stop, result.data_set.path
@@ -59,6 +56,13 @@ def run_and_report(request: RunRequest, *, debug: bool = False, pdb: bool = Fals
         print_line(f"picture: {relative_path(folder / PICTURE)}")
     print_line(f"data set: {relative_path(folder)}")
     return FAILED if stop.is_hopeless else exit_code(statistics)
+
+
+def _open_debugger(exc: Exception) -> None:
+    """Opens the debugger where an episode raised an exception."""
+    from unlatch.workflows.cli.debugger import open_debugger
+
+    open_debugger(exc)
 
 
 def print_summary(result: RunResult, *, debug: bool = False) -> RunStatistics:
@@ -99,6 +103,9 @@ def _codes_to_describe(statistics: RunStatistics) -> list[str]:
 
 def _describe_first(code: str, data_set: DataSet, statistics: RunStatistics, *, debug: bool) -> Iterator[str]:
     """Yields why the first attempt with a failure code failed, and the command that shows it."""
+    from unlatch.workflows.runs.retries.traceback_frames import frames_to_show
+    from unlatch.workflows.viewing.report.reproduction import plan_command
+
     number = statistics.first[code]
     record = data_set.read(number, arrays=False)
     yield f"first {code}, episode {number}: {record.message}"

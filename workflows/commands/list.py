@@ -17,8 +17,7 @@ from unlatch.simcore.files import read_text
 from unlatch.simcore.recording.export.catalog import EXPORTERS
 from unlatch.simcore.registry import Catalog
 from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
-from unlatch.simcore.sim.renderers.auto import AUTO
-from unlatch.simcore.sim.renderers.catalog import RENDERERS
+from unlatch.simcore.sim.renderers.catalog import AUTO, RENDERERS
 from unlatch.simcore.sim.sensors.catalog import SENSORS
 from unlatch.skills.catalog import SKILLS
 from unlatch.solver.terms.catalog import COSTS, TERMS

@@ -16,8 +16,7 @@ from unlatch.configs.derivation.derived_request import describe_object_path, is_
 from unlatch.robots.hand_shape import describe_direction, describe_hand_frame
 from unlatch.simcore.errors import ConfigError, close_matches, describe_choices
 from unlatch.simcore.files import path_word, user_path
-from unlatch.skills.catalog import SKILLS
-from unlatch.skills.strategies.ranking import derivable_skill
+from unlatch.skills.catalog import SKILLS, derivable_skill
 from unlatch.workflows.assets.new_robot import NewRobotCfg, new_robot
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command

@@ -19,7 +19,8 @@ from unlatch.workflows.studio.document import TaskDocument, new_document, open_d
 from unlatch.workflows.studio.server import StudioServer
 from unlatch.workflows.studio.session import PLAN, REACH, SCENE, StudioSession
 from unlatch.workflows.studio.worker import WorkerProcess
-from unlatch.workflows.viewing.live.page_process import LOCAL_HOST, MAX_PORT, listen_at, page_url
+from unlatch.workflows.viewing.live.page_address import LOCAL_HOST, MAX_PORT
+from unlatch.workflows.viewing.live.page_process import listen_at, page_url
 from unlatch.workflows.viewing.viewers.browser import opened_in_browser
 
 DEFAULT_PORT = 8070

@@ -27,7 +27,8 @@ from unlatch.workflows.runs.data_folders import data_sets_in, short_names
 from unlatch.workflows.runs.run_times.pace import pace_of
 from unlatch.workflows.runs.run_times.run_clock import read_run_times
 from unlatch.workflows.runs.statistics import RunStatistics, time_text
-from unlatch.workflows.viewing.live.page_process import DEFAULT_PORT, LOCAL_HOST, MAX_PORT, PageProcess
+from unlatch.workflows.viewing.live.page_address import DEFAULT_PORT, LOCAL_HOST, MAX_PORT
+from unlatch.workflows.viewing.live.page_process import PageProcess
 
 MAX_PERIOD_S = 3600.0
 _SHARE_OF_TIME = 0.1

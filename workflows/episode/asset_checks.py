@@ -23,14 +23,13 @@ from unlatch.simcore.errors import AssetError, ConfigError, unknown_name
 from unlatch.simcore.rng import EpisodeStreams, episode_seed
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.urdf.xml import parse_xml
-from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg, part_acted_on
-from unlatch.skills.home import HomeCfg
+from unlatch.skills.contract.entries import ArtPreplanCfg, HomeCfg
 from unlatch.solver.settings.reader import check_names
 from unlatch.tasks.layout import check_opening, describe_object, sample_layout
 from unlatch.workflows.episode.assets import naming_drawn_object
-from unlatch.workflows.episode.randomization.episode_randomization import make_randomization
+from unlatch.workflows.episode.randomization.recorded_randomization import make_randomization
 from unlatch.workflows.episode.region_reach import check_regions
 from unlatch.workflows.episode.scene_building import build_scene
 from unlatch.workflows.episode.skill_checks import check_points, check_skill

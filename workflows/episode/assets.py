@@ -16,11 +16,10 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import chooses_instance, load_instance, load_object, split_record
 from unlatch.objects.resting.side import RestsOn
-from unlatch.objects.resting.stable_sides import stable_sides, suits_any_side
 from unlatch.simcore.errors import AssetError, ConfigError, RecordingError, SimCoreError
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
+from unlatch.skills.contract.entries import ArtPreplanCfg
 from unlatch.tasks.language import LanguageStep, target_words
 from unlatch.tasks.layout import check_opening, describe_object
 
@@ -51,6 +50,8 @@ def find_other_sides(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> list
         cfg: The episode, with its derived task.
         assets: The objects by name, which stand.
     """
+    from unlatch.objects.resting.stable_sides import stable_sides
+
     cfgs = cfg.all_objects()
     turnable = {
         name: [RestsOn.bottom, *stable_sides(asset, _parts_acted_on(cfg, assets, name))]
@@ -80,6 +81,8 @@ def lay_objects(
 
 def advise_any_side(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> str:
     """Returns advice to lay an object on another side where a person would do so; else an empty string."""
+    from unlatch.objects.resting.stable_sides import suits_any_side
+
     keys = {cfg.object.name: "object", **{item.name: f"objects.{i}" for i, item in enumerate(cfg.objects)}}
     for name, item in cfg.all_objects().items():
         asset = assets[name]

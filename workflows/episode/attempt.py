@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from unlatch.robots.action import ArmAction
 from unlatch.simcore.errors import SimCoreError
@@ -16,14 +17,16 @@ from unlatch.skills.contract.config import StageSequences, stages_of
 from unlatch.skills.contract.failure import Failure, earliest
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.holding import HoldingSkill
-from unlatch.skills.recovery.disturbance import Disturbance
-from unlatch.skills.recovery.nudge import Nudge, can_be_nudged
-from unlatch.skills.recovery.step_back import StepBack
 from unlatch.solver.planning.plan import PlanBudget
 from unlatch.workflows.episode.chain_planner import PlannedSkill
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.frame_loop import ArmStatus
-from unlatch.workflows.episode.recovery import ArmQueue, Recovery
+from unlatch.workflows.episode.skill_run import ArmQueue
+
+if TYPE_CHECKING:
+    from unlatch.skills.recovery.disturbance import Disturbance
+    from unlatch.skills.recovery.nudge import Nudge
+    from unlatch.workflows.episode.recovery import Recovery
 
 
 class Attempt:
@@ -35,11 +38,14 @@ class Attempt:
         """By arm; made on first use."""
         self._nudges: dict[tuple[str, str], Nudge] = {}
         """By object and joint."""
-        self._recovery = Recovery(episode)
+        self._recovery: Recovery | None = None
+        """None: no skill of this episode is planned anew."""
 
     def run(self) -> None:
         """Runs the whole episode: every stage of the chain, then settling."""
         episode = self.episode
+        if episode.cfg.replan > 0 or episode.cfg.disturb.nudge_probability > 0.0:
+            self._recovery = self._make_recovery()
         episode.begin()
         failure = episode.failure
         for sequences in stages_of(episode.cfg.skills):
@@ -61,6 +67,7 @@ class Attempt:
             raise SimCoreError(f"{len(runs)} skills are under way. A planner takes over where one arm acts.")
         (sequence,), index = stages[runs[0].stage], runs[0].chain_index
         queue = ArmQueue(sequence[sequence.index(index) + 1 :], run=runs[0])
+        self._recovery = self._make_recovery()
         self._recovery.take_over(queue)
         with self._timing("execute"):
             failure = self._move_arms([queue], [queue], [])
@@ -70,6 +77,12 @@ class Attempt:
         if failure is None and not episode.judge.over:
             failure = self._settle()
         episode.conclude(failure)
+
+    def _make_recovery(self) -> Recovery:
+        """Returns what plans skills anew after they were broken off."""
+        from unlatch.workflows.episode.recovery import Recovery
+
+        return Recovery(self.episode)
 
     def plan(self, index: int = 0) -> Skill:
         """Begins and plans a skill; returns it with its plan or its failure.
@@ -166,8 +179,9 @@ class Attempt:
             if not waiting and len(holding) == len(moving):
                 for skill in holding:
                     skill.let_go()
-            for queue in moving:
-                self._recovery.check_plan(queue, concurrent=_skills_of_others(queue, moving))
+            if self._recovery is not None:
+                for queue in moving:
+                    self._recovery.check_plan(queue, concurrent=_skills_of_others(queue, moving))
             done = [queue for queue in moving if queue.skill.is_done()]
             if judge.over:
                 failure = earliest([queue.skill.failure for queue in queues if queue.skill.failure is not None])
@@ -175,7 +189,8 @@ class Attempt:
             done = [
                 queue
                 for queue in done
-                if not self._recovery.keeps_going(queue, concurrent=_skills_of_others(queue, moving))
+                if self._recovery is None
+                or not self._recovery.keeps_going(queue, concurrent=_skills_of_others(queue, moving))
             ]
             moving = [queue for queue in moving if queue not in done]
             failure = self._end_skills(done)
@@ -212,6 +227,8 @@ class Attempt:
         run, probability = queue.run, self.episode.cfg.disturb.nudge_probability
         if probability == 0.0 or run is None or isinstance(run.skill, HoldingSkill):
             return
+        from unlatch.skills.recovery.nudge import Nudge, can_be_nudged
+
         rng = stream(self.episode.seed, f"disturb.nudge.{run.chain_index}")
         if isinstance(run.skill, ArticulationSkill) and can_be_nudged(run.skill) and rng.uniform() < probability:
             self._nudges[run.object_name, run.joint] = Nudge(run.skill, rng)
@@ -230,13 +247,15 @@ class Attempt:
             skill.update()
         episode.frames.record_state(
             {
-                skill.context.arm.name: ArmStatus(phase, -1 if isinstance(skill, StepBack) else skill.executor.index)
-                for skill, phase in zip(skills, phases, strict=True)
+                skill.context.arm.name: ArmStatus(phase, -1 if queue.step_back is skill else skill.executor.index)
+                for queue, skill, phase in zip(queues, skills, phases, strict=True)
             }
         )
 
     def _disturb(self, skill: Skill, planned: Mapping[str, ArmAction]) -> ArmAction:
         """Returns the action that a skill's arm executes in place of the planned one."""
+        from unlatch.skills.recovery.disturbance import Disturbance
+
         context, name = skill.context, skill.context.arm.name
         if name not in self._disturbances:
             rng = stream(self.episode.seed, f"disturb.{name}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,23 +15,23 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.skills.articulation import ArticulationSkill
-from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
-from unlatch.skills.concurrent_motions import planned_motion
 from unlatch.skills.contract.command_checks import check_commands
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.context import SkillContext
+from unlatch.skills.contract.entries import ArtPreplanCfg
 from unlatch.skills.contract.failure import Failure
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.holding import HoldingSkill
-from unlatch.skills.pick import Pick
 from unlatch.solver.planning.plan import PlanBudget
 from unlatch.solver.settings.setting import FollowJointCfg
 from unlatch.tasks.layout import Layout
 from unlatch.workflows.episode.assets import naming_drawn_object, part_acted_on_by
-from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
 from unlatch.workflows.episode.planner_models import arm_model, robot_model
 from unlatch.workflows.episode.scene import EpisodeScene
+
+if TYPE_CHECKING:
+    from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
 
 MAX_FIRST_STRATEGIES = 3
 """Largest number of the first arm's planned strategies with which the other arms are planned. Further strategies do not
@@ -140,14 +140,20 @@ class ChainPlanner:
             earlier: Attempts at the same skill that were broken off.
         """
         context = self._make_context(self.scene.robot.arm(entry.arm).name)
-        context = replace(context, concurrent_motions=tuple(planned_motion(skill) for skill in concurrent))
+        if concurrent:
+            from unlatch.skills.concurrent_motions import planned_motion
+
+            context = replace(context, concurrent_motions=tuple(planned_motion(skill) for skill in concurrent))
         if budget is not None:
             context = replace(context, budget=budget)
         skill: Skill = SKILLS.load(entry.name)(entry, context)
         if earlier and isinstance(skill, ArticulationSkill) and isinstance(earlier[0], ArticulationSkill):
             skill.s0 = earlier[0].s0
-        if isinstance(skill, Pick):
-            skill.missed = [each.choice for each in earlier if isinstance(each, Pick) and each.choice is not None]
+        if earlier and skill.carries:
+            from unlatch.skills.pick import Pick
+
+            if isinstance(skill, Pick):
+                skill.missed = [each.choice for each in earlier if isinstance(each, Pick) and each.choice is not None]
         return skill
 
     def plan_again(

@@ -18,7 +18,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,13 +26,14 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.resting.side import RestsOn
 from unlatch.simcore.errors import AssetError, ConfigError, RecordingError, SimCoreError
+from unlatch.simcore.randomization.config import VisualDraw
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.keys import convert_to_stored_types
 from unlatch.simcore.recording.success_rules import INITIAL_S
 from unlatch.simcore.rng import EpisodeStreams, episode_seed
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.world import World
-from unlatch.skills.artpreplan import ArtPreplanCfg
+from unlatch.skills.contract.entries import ArtPreplanCfg
 from unlatch.skills.contract.failure import Failure, earliest
 from unlatch.skills.contract.skill import Skill
 from unlatch.tasks.language import phrasing_draws, task_language
@@ -53,17 +54,15 @@ from unlatch.workflows.episode.chain_planner import ChainPlanner, PlannedSkill
 from unlatch.workflows.episode.criteria import PolicyRules
 from unlatch.workflows.episode.frame_loop import FrameLoop
 from unlatch.workflows.episode.judge import Judge
-from unlatch.workflows.episode.layout_search import LayoutSearch
-from unlatch.workflows.episode.randomization.episode_randomization import (
-    EpisodeRandomization,
-    VisualDraw,
-    make_randomization,
-    recorded_randomization,
-)
-from unlatch.workflows.episode.rooms.room import Room
+from unlatch.workflows.episode.randomization.recorded_randomization import make_randomization, recorded_randomization
 from unlatch.workflows.episode.scene import EpisodeScene
 from unlatch.workflows.episode.scene_building import build_scene
 from unlatch.workflows.episode.skill_run import SkillRun
+
+if TYPE_CHECKING:
+    from unlatch.workflows.episode.layout_search import LayoutSearch
+    from unlatch.workflows.episode.randomization.episode_randomization import EpisodeRandomization
+    from unlatch.workflows.episode.rooms.room import Room
 
 logger = logging.getLogger(__name__)
 
@@ -228,7 +227,7 @@ class Episode:
 
     def _build(self, layout: Layout) -> Failure | None:
         """Empties the world and builds the scene of a layout; returns why the layout is invalid."""
-        self._layout, cfg = layout, self.cfg
+        self._layout, cfg, options = layout, self.cfg, self.options
         acted_on = self.planner.acted_on
         self.scene = build_scene(
             self._world,
@@ -241,12 +240,12 @@ class Episode:
             seed=self.seed,
             object_views=any(skill.scene_force_threshold_n is not None for skill in cfg.skills),
         )
-        options = self.options
-        room = Room(self.scene, cfg.scenery, self.seed if options.scenery_seed is None else options.scenery_seed)
+        room = self._make_room()
         self.randomization = make_randomization(
             self.scene, cfg.randomization, self.seed, visual_draw=options.visual_draw, room=room
         )
-        room.show()
+        if room is not None:
+            room.show()
         if self.randomization is not None:
             self._layout = replace(layout, q_home=self.randomization.homes(layout.q_home))
         unrest = self.scene.let_rest(self._layout)
@@ -264,6 +263,15 @@ class Episode:
         if problem is None and unrest is not None:
             problem = Failure("invalid_layout", unrest, 0.0)
         return problem
+
+    def _make_room(self) -> Room | None:
+        """Returns the room around the table, which only images show; None in a world without visual shapes."""
+        if not self._world.visuals:
+            return None
+        from unlatch.workflows.episode.rooms.room import Room
+
+        seed = self.seed if self.options.scenery_seed is None else self.options.scenery_seed
+        return Room(self.scene, self.cfg.scenery, seed)
 
     def _build_at_rest(self, layout: Layout) -> Failure | None:
         """Builds the scene of a layout and lets it come to rest; returns why the layout is invalid."""
@@ -334,6 +342,8 @@ class Episode:
 
         It has a `share` of the work of a search.
         """
+        from unlatch.workflows.episode.layout_search import LayoutSearch
+
         on_planned = self.options.on_planned
         search = LayoutSearch(
             self.planner,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,10 @@ from unlatch.skills.contract.command import Phase
 from unlatch.skills.contract.skill import Skill
 from unlatch.workflows.episode.judge import Judge
 from unlatch.workflows.episode.planner_models import arm_model
-from unlatch.workflows.episode.randomization.episode_randomization import EpisodeRandomization
 from unlatch.workflows.episode.scene import EpisodeScene
+
+if TYPE_CHECKING:
+    from unlatch.workflows.episode.randomization.episode_randomization import EpisodeRandomization
 
 
 class ArmStatus(NamedTuple):

@@ -8,9 +8,9 @@ from itertools import zip_longest
 
 from unlatch.objects.scene_object import SceneObject
 from unlatch.skills.articulation import ArticulationSkill
-from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import StageSequences, stages_of
+from unlatch.skills.contract.entries import ArtPreplanCfg
 from unlatch.skills.contract.failure import Failure
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.holding import HoldingSkill

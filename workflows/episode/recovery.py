@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from unlatch.simcore.errors import SimCoreError
 from unlatch.simcore.recording.codes import NO_FAILURES, PART_MOVED, TAKEN_OVER
@@ -19,7 +19,7 @@ from unlatch.skills.pick import Pick
 from unlatch.skills.place import Place
 from unlatch.skills.recovery.step_back import RepeatableSkill, StepBack
 from unlatch.workflows.episode.episode import Episode
-from unlatch.workflows.episode.skill_run import SkillRun
+from unlatch.workflows.episode.skill_run import ArmQueue, SkillRun
 
 RECOVERABLE = frozenset({"grasp_missed", "slipped", "motion_blocked", "not_reached"})
 """Failure codes after which a skill may be planned anew. Forbidden contact, overload and overspeed are final."""
@@ -30,37 +30,6 @@ _BRAKE_S = 0.5
 """Longest time in which an arm that a policy moved goes on along its way [s]."""
 MAX_ATTEMPTS = 30
 """Most attempts at one skill, of all kinds."""
-
-
-@dataclass
-class ArmQueue:
-    """The skills of one arm in a stage, one after the other."""
-
-    remaining: list[int]
-    """Indices in the chain of the skills that have not begun."""
-    run: SkillRun | None = None
-    """The skill that runs."""
-    broken: list[SkillRun] = field(default_factory=list)
-    """Attempts at this skill that were broken off."""
-    step_back: StepBack | None = None
-    """Carried out in place of the skill after it was broken off."""
-    given_up: Failure | None = None
-    """Why the last attempt was broken off, where the skill cannot be planned anew."""
-
-    @property
-    def skill(self) -> Skill:
-        """The skill that moves the arm.
-
-        Raises:
-            SimCoreError: None has begun.
-        """
-        if self.run is None:
-            raise SimCoreError("No skill of this arm has begun.")
-        return self.step_back or self.run.skill
-
-    def begin(self, run: SkillRun) -> None:
-        """Notes the next skill of the chain."""
-        self.run, self.broken, self.step_back, self.given_up = run, [], None, None
 
 
 class Recovery:

@@ -12,8 +12,8 @@ from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
 from unlatch.robots.model import model_path
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.urdf.reader import read_urdf
-from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.contract.config import SkillCfg
+from unlatch.skills.contract.entries import ArtPreplanCfg
 from unlatch.solver.kinematics import Kinematics
 from unlatch.tasks.task import RegionCfg
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,11 +19,13 @@ from unlatch.simcore.sim.collision import ObstacleModel
 from unlatch.simcore.sim.contacts import ContactMonitor, FingerLoads
 from unlatch.simcore.sim.scene import Scene
 from unlatch.simcore.sim.turned_contacts import TurnedContacts
-from unlatch.simcore.sim.visuals.pictures import LookAtCamera, framing_camera
 from unlatch.simcore.sim.world import World
 from unlatch.skills.contract.context import FrameSpeeds, Views
 from unlatch.tasks.layout import Layout
 from unlatch.workflows.episode.planner_models import arm_model
+
+if TYPE_CHECKING:
+    from unlatch.simcore.sim.visuals.pictures import LookAtCamera
 
 TABLE_SIZE_M = (1.8, 2.0, 0.06)
 TABLE_CENTER_M = (0.5, 0.0, -0.03)
@@ -88,6 +91,8 @@ class EpisodeScene:
         Args:
             aspect: Width of the picture over its height.
         """
+        from unlatch.simcore.sim.visuals.pictures import framing_camera
+
         arms = [self.robot.body.link_pose(arm.base_link).p for arm in self.robot.cfg.arms]
         points = [foot + np.array(offset) for foot in arms for offset in _ARM_POINTS_M]
         for item in self.objects.values():

@@ -11,7 +11,6 @@ from unlatch.objects.config import ObjectSource
 from unlatch.objects.friction import OBJECT_FRICTION
 from unlatch.objects.procedural.colours import FINISH_OF_COLOUR
 from unlatch.objects.scene_object import ObjectKeypoints, ObjectRegion, SceneObject
-from unlatch.objects.semantic_classes import check_classes
 from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
 from unlatch.robots.model import drawn_model_path, model_path
 from unlatch.robots.robot import Robot
@@ -23,7 +22,6 @@ from unlatch.simcore.sim.contacts import ContactMonitor, ContactView, FingerLoad
 from unlatch.simcore.sim.scene import Scene
 from unlatch.simcore.sim.sensors.catalog import SENSORS
 from unlatch.simcore.sim.sensors.config import SensorCfg
-from unlatch.simcore.sim.sensors.lidar import LidarCfg
 from unlatch.simcore.sim.visuals.finish import FINISHES
 from unlatch.simcore.sim.world import World
 from unlatch.skills.contract.context import Views
@@ -121,12 +119,7 @@ def build_scene(
         scene.add_contact_view(view)
     for each in loads.values():
         scene.add_contact_view(each)
-    for cfg in sensors:
-        sensor = SENSORS.load(cfg.type)(cfg, world)
-        sensor.seed = seed
-        if isinstance(cfg, LidarCfg):
-            check_classes(cfg.reflectivity, world, key=f"sensors: {cfg.name}.reflectivity")
-        scene.add_sensor(sensor)
+    _add_sensors(scene, sensors, seed)
     episode = EpisodeScene(world, scene, robot, objects, views, loads, monitor, tuple(fixtures), shown)
     scene.update_state()
     return episode
@@ -223,3 +216,18 @@ def _make_views(
         )
         found.update({(name, part): views for owner, part in acted_on if owner == name})
     return found
+
+
+def _add_sensors(scene: Scene, sensors: Sequence[SensorCfg], seed: int) -> None:
+    """Adds the sensors of an episode to its scene; `seed` is that of their noise."""
+    if not sensors:
+        return
+    from unlatch.objects.semantic_classes import check_classes
+    from unlatch.simcore.sim.sensors.lidar import LidarCfg
+
+    for cfg in sensors:
+        sensor = SENSORS.load(cfg.type)(cfg, scene.world)
+        sensor.seed = seed
+        if isinstance(cfg, LidarCfg):
+            check_classes(cfg.reflectivity, scene.world, key=f"sensors: {cfg.name}.reflectivity")
+        scene.add_sensor(sensor)

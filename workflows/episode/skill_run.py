@@ -1,4 +1,7 @@
-"""One skill of the chain from its beginning to its end, as the judge follows it and as the record has it."""
+"""One skill of the chain from its beginning to its end, as the judge follows it and as the record has it.
+
+Beside it the queue of an arm: its skills in a stage, one after the other.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,18 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unlatch.objects.carrying.conditions import ObjectPoses
+from unlatch.simcore.errors import SimCoreError
 from unlatch.simcore.recording.success_rules import SuccessRule
 from unlatch.simcore.sim.contacts import Violation
 from unlatch.skills.contract.failure import Failure
 from unlatch.skills.contract.skill import Skill
 from unlatch.tasks.language import LanguageStep, step_language
+
+if TYPE_CHECKING:
+    from unlatch.skills.recovery.step_back import StepBack
 
 
 @dataclass
@@ -195,3 +202,34 @@ class SkillRun:
         if self.broken_by is not None:
             found |= {"code": self.broken_by.code, "message": self.broken_by.message}
         return found
+
+
+@dataclass
+class ArmQueue:
+    """The skills of one arm in a stage, one after the other."""
+
+    remaining: list[int]
+    """Indices in the chain of the skills that have not begun."""
+    run: SkillRun | None = None
+    """The skill that runs."""
+    broken: list[SkillRun] = field(default_factory=list)
+    """Attempts at this skill that were broken off."""
+    step_back: StepBack | None = None
+    """Carried out in place of the skill after it was broken off."""
+    given_up: Failure | None = None
+    """Why the last attempt was broken off, where the skill cannot be planned anew."""
+
+    @property
+    def skill(self) -> Skill:
+        """The skill that moves the arm.
+
+        Raises:
+            SimCoreError: None has begun.
+        """
+        if self.run is None:
+            raise SimCoreError("No skill of this arm has begun.")
+        return self.step_back or self.run.skill
+
+    def begin(self, run: SkillRun) -> None:
+        """Notes the next skill of the chain."""
+        self.run, self.broken, self.step_back, self.given_up = run, [], None, None

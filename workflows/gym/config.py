@@ -11,8 +11,7 @@ from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
 from unlatch.simcore.ranges import Count, Range, check_ranges
 from unlatch.simcore.recording.export.config import ExportCfg, RotationForm, StateKind
 from unlatch.simcore.recording.json_values import plain
-from unlatch.simcore.recording.observed.point_cloud import PointSource, PointSurface
-from unlatch.simcore.sim.renderers.catalog import RENDERERS
+from unlatch.simcore.recording.observed.point_choice import PointSource, PointSurface
 from unlatch.simcore.state import Rendering
 
 TINY = "tiny"
@@ -113,6 +112,8 @@ class ObservationCfg:
                     )
 
     def _check_images(self) -> None:
+        from unlatch.simcore.sim.renderers.catalog import RENDERERS
+
         kinds = [kind.name for kind in Rendering]
         for image in self.images:
             if image not in kinds:

@@ -11,7 +11,7 @@ from unlatch.simcore.errors import ConfigError, unknown_name
 from unlatch.simcore.ranges import Range
 from unlatch.simcore.recording.images.modality import MODALITIES, POINT_CLOUD
 from unlatch.simcore.recording.images.rendered_annotations import annotation_names
-from unlatch.simcore.sim.renderers.auto import AUTO
+from unlatch.simcore.sim.renderers.catalog import AUTO
 
 RGB = ("h264", "lossless")
 MAX_WORKERS = 1024

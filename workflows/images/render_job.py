@@ -17,7 +17,7 @@ import numpy as np
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.files import write_whole_file
-from unlatch.simcore.randomization.config import RandomizationCfg
+from unlatch.simcore.randomization.config import RandomizationCfg, VisualDraw
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.episode_folders import AREAS
 from unlatch.simcore.recording.episode import EpisodeRecord
@@ -31,7 +31,6 @@ from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.sensors.camera import Camera
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.state import Rendering
-from unlatch.workflows.episode.randomization.episode_randomization import VisualDraw
 from unlatch.workflows.episode.randomization.visual_views import cameras
 from unlatch.workflows.images.render_annotations import EpisodeAnnotations
 from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome

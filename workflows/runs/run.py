@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unlatch.objects.library import describe_folder
 from unlatch.simcore.errors import count_noun
@@ -20,10 +20,9 @@ from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.episode.episode import EpisodeOptions
 from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
 from unlatch.workflows.runs.executors.catalog import make_executor
-from unlatch.workflows.runs.header import header_of
 from unlatch.workflows.runs.executors.executor import Executor, Outcome, never_ended
+from unlatch.workflows.runs.header import header_of
 from unlatch.workflows.runs.jobs.recording_job import RecordingJob, writer_name
-from unlatch.workflows.runs.live.publisher import StatePublisher
 from unlatch.workflows.runs.progress import Interruption, OnProgress, Progress
 from unlatch.workflows.runs.retries.choice import Retries, choose_retries
 from unlatch.workflows.runs.retries.code_versions import (
@@ -37,8 +36,9 @@ from unlatch.workflows.runs.run_times.run_clock import RunClock, RunTime, forget
 from unlatch.workflows.runs.schema import CollectCfg, Retry, RunCfg
 from unlatch.workflows.runs.statistics import RunStatistics
 from unlatch.workflows.runs.stop_condition import StopCondition
-from unlatch.workflows.viewing.contact_sheet import contact_sheet
-from unlatch.workflows.viewing.episode_files import remove_outdated
+
+if TYPE_CHECKING:
+    from unlatch.workflows.runs.live.publisher import StatePublisher
 
 logger = logging.getLogger(__name__)
 
@@ -210,7 +210,7 @@ def _make_episodes(
         _notify_other_code(data_set, plan.existing, code, display.notify)
         return outcome
     _allow_replacing(plan, data_set, code, display)
-    publisher = StatePublisher(data_set.path, clock.run) if request.cfg.live else None
+    publisher = _make_publisher(data_set, clock) if request.cfg.live else None
     options = EpisodeOptions(on_bug=display.on_bug, on_state=publisher)
     interruption = display.interruption
     outcomes = executor.run(
@@ -263,6 +263,8 @@ def _remove_traces(
     if not plan.again.numbers:
         return
     data_set.remove_empty_replaced()
+    from unlatch.workflows.viewing.episode_files import remove_outdated
+
     outdated = remove_outdated(data_set.path, set(plan.again.numbers) - outcome.left_again)
     if outdated:
         display.notify(f"removed, since they show episodes that were made again: {', '.join(outdated)}")
@@ -301,10 +303,19 @@ def _count_existing(data_set: DataSet, numbers: set[int], stop: StopCondition) -
     return sorted(errors)
 
 
+def _make_publisher(data_set: DataSet, clock: RunClock) -> StatePublisher:
+    """Returns what shows the present state of an episode to the page of a run with `live`."""
+    from unlatch.workflows.runs.live.publisher import StatePublisher
+
+    return StatePublisher(data_set.path, clock.run)
+
+
 def _draw_picture(cfg: RunCfg, data_set: DataSet, numbers: Sequence[int], *, again: bool) -> None:
     """Draws the picture of the whole set, unless it exists or the run makes only a shard; `again` replaces it."""
     path = data_set.path / PICTURE
     if has_picture(cfg) and (again or not path.exists()):
+        from unlatch.workflows.viewing.contact_sheet import contact_sheet
+
         contact_sheet(cfg, data_set, numbers, path=path, rows=cfg.pictures)
 
 

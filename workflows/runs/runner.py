@@ -14,13 +14,12 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.scene import NOT_RECORDED
 from unlatch.simcore.sim.world import World
-from unlatch.skills.artpreplan import ArtPreplanCfg
+from unlatch.skills.contract.entries import ArtPreplanCfg
 from unlatch.skills.contract.skill import Skill
 from unlatch.workflows.episode.actor import Actor
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.episode.criteria import PolicyRules
 from unlatch.workflows.episode.episode import Episode, EpisodeOptions
-from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
 from unlatch.workflows.episode.skill_run import SkillRun
 
 Array = np.ndarray
@@ -133,6 +132,8 @@ class EpisodeRunner:
         Raises:
             RecordingError: See `replay`.
         """
+        from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
+
         episode = self._repeat(record, policy)
         episode.reset(record, redraws=True)
         episode.planner.layout_search = LayoutSearchReport.from_dict(record.layout.get("preplan"))

@@ -14,11 +14,11 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.missing_value import MISSING
 from unlatch.simcore.ranges import Count, Range, check_ranges
 from unlatch.simcore.recording.data_set.episode_folders import MAX_NUMBER
-from unlatch.simcore.sim.renderers.auto import AUTO
+from unlatch.simcore.sim.renderers.catalog import AUTO
 from unlatch.workflows.gym.config import ActionCfg, ObservationCfg, SuccessWhen
 from unlatch.workflows.images.render_config import ImagesCfg
 from unlatch.workflows.runs.executors.executor import WorkerLimits
-from unlatch.workflows.viewing.live.page_process import DEFAULT_PORT, LOCAL_HOST, MAX_PORT
+from unlatch.workflows.viewing.live.page_address import DEFAULT_PORT, LOCAL_HOST, MAX_PORT
 
 _SHARD = re.compile(r"([0-9]{1,9})/([0-9]{1,9})\Z")
 MAX_WORKERS = 1024

@@ -11,8 +11,8 @@ import numpy as np
 from unlatch.configs.chain import entry_keys
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.scene import NOT_RECORDED
-from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.contract.command import ManipKind
+from unlatch.skills.contract.entries import ArtPreplanCfg
 from unlatch.solver.planning.plan import KeyframePlan
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.episode.chain_planner import PlannedSkill

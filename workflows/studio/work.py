@@ -26,9 +26,9 @@ from unlatch.simcore.sim.scene import NOT_RECORDED
 from unlatch.simcore.sim.sensors.camera import Camera
 from unlatch.simcore.state import Rendering
 from unlatch.skills.articulation import ArticulationSkill
-from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg, stages_of
+from unlatch.skills.contract.entries import ArtPreplanCfg
 from unlatch.solver.settings.setting import SuccessMode
 from unlatch.solver.terms.term import Term
 from unlatch.workflows.episode.asset_checks import check_assets

@@ -15,7 +15,8 @@ from unlatch.objects.annotation import Articulation, Part
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.workflows.viewing.annotation_picture import KEYPOINT_COLOURS
-from unlatch.workflows.viewing.live.page_process import LOCAL_HOST, listen_at, page_url
+from unlatch.workflows.viewing.live.page_address import LOCAL_HOST
+from unlatch.workflows.viewing.live.page_process import listen_at, page_url
 from unlatch.workflows.viewing.viewers.link_meshes import link_meshes
 from unlatch.workflows.viewing.viewers.scene_page_server import ScenePageHandler, ScenePageServer
 

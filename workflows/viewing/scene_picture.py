@@ -9,17 +9,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
+from unlatch.simcore.randomization.config import VisualDraw
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.collision import BulletCollisionChecker
-from unlatch.simcore.sim.renderers.auto import AUTO, picture_renderer
-from unlatch.simcore.sim.renderers.catalog import RENDERERS
+from unlatch.simcore.sim.renderers.auto import picture_renderer
+from unlatch.simcore.sim.renderers.catalog import AUTO, RENDERERS
 from unlatch.simcore.sim.renderers.renderer import Renderer
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.simcore.sim.world import World
 from unlatch.tasks.task import RegionCfg
 from unlatch.workflows.episode.actor import Actor
 from unlatch.workflows.episode.episode import Episode, EpisodeOptions
-from unlatch.workflows.episode.randomization.episode_randomization import VisualDraw
 from unlatch.workflows.viewing.overlay import Overlay
 
 Array = np.ndarray

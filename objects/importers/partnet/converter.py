@@ -6,7 +6,6 @@ import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +38,7 @@ from unlatch.simcore.cache import cache_root, cached_folder, json_hash
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.convex_hull import hulls_inertial
+from unlatch.simcore.meshes.decomposition.coacd_process import coacd_version
 from unlatch.simcore.meshes.decomposition.convex_decomposition import (
     ConvexDecompositionCfg,
     Decomposition,
@@ -109,7 +109,7 @@ def source_object_set(cfg: ObjectCfg, *, among: Sequence[str]) -> dict[str, Any]
     found = [instance_folder(root, cfg.category, instance=name) for name in names]
     return {
         "converter": CONVERTER_VERSION,
-        "coacd": version("coacd"),
+        "coacd": coacd_version(),
         "instances": {path.name: source_state(path)[:16] for path in found},
     }
 
@@ -131,7 +131,7 @@ def check_source_objects(cfg: ObjectCfg, *, among: Sequence[str] | None) -> None
 def _cache_key(source: SourceObject, scale: float | None) -> str:
     category = repr(partnet_category(source.category))
     files = source.files_hash(SIDE_FILES)
-    return json_hash([CONVERTER_VERSION, version("coacd"), files, scale, asdict(_SETTINGS), category])
+    return json_hash([CONVERTER_VERSION, coacd_version(), files, scale, asdict(_SETTINGS), category])
 
 
 def _convert(source: SourceObject, folder: Path, *, scale: float | None) -> None:

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from unlatch.simcore.errors import AssetError
+from unlatch.simcore.extras import installed_version
 from unlatch.simcore.meshes.decomposition import coacd_child
 
 _CRASHES = (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGFPE, -signal.SIGILL, 0xC0000005)
@@ -69,3 +70,8 @@ def _wait_for_child(child: subprocess.Popen[bytes], started: Path, *, limit_s: f
 
 def _read_text(path: Path) -> str:
     return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def coacd_version() -> str:
+    """Returns the installed version of CoACD, on which converted objects depend; `none` if there is none."""
+    return installed_version("coacd") or "none"

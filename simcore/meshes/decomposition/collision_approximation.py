@@ -8,7 +8,6 @@ from enum import Enum
 import numpy as np
 
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.lazy_imports import trimesh
 from unlatch.simcore.meshes.convex_hull import convex_hull, mesh_hull
 from unlatch.simcore.meshes.decomposition.convex_decomposition import ConvexDecompositionCfg, decompose
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes, simplify_mesh
@@ -84,6 +83,8 @@ def make_colliders(
 
 
 def _bounding_box(mesh: TriangleMesh, *, least_m: float, where: str) -> Colliders:
+    import trimesh
+
     hull = mesh_hull(mesh, least_m=least_m, where=where)
     low, high = hull.vertices.min(axis=0), hull.vertices.max(axis=0)
     pose, size = Pose.from_translation((low + high) / 2), high - low

@@ -21,6 +21,8 @@ from pathlib import Path
 import numpy as np
 import scipy
 
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.extras import require_package
 from unlatch.simcore.meshes.convex_hull import convex_hull, thicken_points
 from unlatch.simcore.meshes.decomposition import coacd_child
 from unlatch.simcore.meshes.decomposition.coacd_process import run_coacd_child
@@ -285,6 +287,7 @@ def _run_coacd(
     pending = sorted(largest[: cfg.coacd_pieces])
     if not pending:
         return results
+    require_package("coacd", extra="assets", needed_by=f"{where}: a concave mesh", error=AssetError)
     with tempfile.TemporaryDirectory(prefix="unlatch-coacd-") as name:
         folder = Path(name)
         settings = {}

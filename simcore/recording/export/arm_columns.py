@@ -20,7 +20,7 @@ from unlatch.simcore.recording.observed.acted_part import ActedPart, entry_indic
 from unlatch.simcore.recording.observed.camera_cloud import CameraView
 from unlatch.simcore.recording.observed.geometry import geometry_names, geometry_values
 from unlatch.simcore.recording.observed.object_geometry import ObjectGeometry
-from unlatch.simcore.recording.observed.point_cloud import PointSurface
+from unlatch.simcore.recording.observed.point_choice import PointSurface
 from unlatch.simcore.recording.observed.scene import ObservedScene
 
 FORCES = ("load_mean", "load_max", "on_part_mean")

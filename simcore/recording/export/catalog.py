@@ -9,7 +9,8 @@ EXPORTERS = Catalog(
     {
         "lerobot": CatalogEntry(
             "unlatch.simcore.recording.export.lerobot.exporter:LeRobotExporter",
-            "LeRobot data set v3.0, for LeRobot's trainers, the Hugging Face hub and Rerun",
+            "LeRobot data set v3.0, for LeRobot's trainers, the Hugging Face hub and Rerun (extra export)",
+            extra="export",
         ),
         "maniskill": CatalogEntry(
             "unlatch.simcore.recording.export.maniskill:ManiSkillExporter",

@@ -21,7 +21,7 @@ from unlatch.simcore.recording.export.column import (
 from unlatch.simcore.recording.export.config import ExportCfg
 from unlatch.simcore.recording.observed.acted_part import ActedPart
 from unlatch.simcore.recording.observed.camera_cloud import CameraView
-from unlatch.simcore.recording.observed.point_cloud import PointSource
+from unlatch.simcore.recording.observed.point_choice import PointSource
 from unlatch.simcore.recording.observed.scene import ObservedScene
 
 Part = tuple[str, str, int]

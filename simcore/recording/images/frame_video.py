@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.lazy_imports import av
+from unlatch.simcore.extras import import_extra
 
 Array = np.ndarray
 
@@ -56,14 +56,20 @@ ENCODINGS = {
 """Encodings by name: H.264 for colours, `h264_444` where a side is odd, lossless FFV1."""
 
 
+def _load_av() -> Any:
+    """Returns PyAV, the library of FFmpeg."""
+    return import_extra("av", extra="video", needed_by="A video")
+
+
 class FrameVideoWriter:
     """Writes frames one by one; use as a context manager."""
 
     def __init__(self, path: Path, encoding: str | Encoding, *, width: int, height: int, rate_hz: int) -> None:
         """Opens a file that does not exist yet; `encoding` is a name in `ENCODINGS`, or an encoding of the caller."""
+        self._av = _load_av()
         self._encoding = ENCODINGS[encoding] if isinstance(encoding, str) else encoding
         file_options = {"fflags": "+bitexact", **self._encoding.file_options}  # no random numbers in the file
-        self._container = av.open(str(path), "w", options=file_options)
+        self._container = self._av.open(str(path), "w", options=file_options)
         stream: Any = self._container.add_stream(
             self._encoding.codec, rate=rate_hz, options=dict(self._encoding.options)
         )
@@ -76,7 +82,7 @@ class FrameVideoWriter:
 
     def add(self, image: Array) -> None:
         """Adds a frame (height, width) or (height, width, 3), of the encoding's type."""
-        frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(image), format=self._encoding.frames)
+        frame = self._av.VideoFrame.from_ndarray(np.ascontiguousarray(image), format=self._encoding.frames)
         frame.pts, frame.time_base = self._count, self._time_base
         self._count += 1
         if self._palette is None:
@@ -96,8 +102,8 @@ class FrameVideoWriter:
 
     def _make_palette_filter(self, width: int, height: int) -> Any:
         """Returns FFmpeg's filters that choose a palette for all frames and give them its colours."""
-        graph = av.filter.Graph()
-        pixels = av.VideoFormat(self._encoding.frames)
+        graph = self._av.filter.Graph()
+        pixels = self._av.VideoFormat(self._encoding.frames)
         source = graph.add_buffer(width=width, height=height, format=pixels, time_base=self._time_base)
         copies, choose, sink = graph.add("split"), graph.add("palettegen"), graph.add("buffersink")
         # a regular pattern of dots does not move, so that what stands still needs no bytes
@@ -123,6 +129,8 @@ def read_frames(path: Path, encoding: str) -> Iterator[Array]:
     Raises:
         RecordingError: It is missing or damaged.
     """
+    av = _load_av()
+
     form = ENCODINGS[encoding].frames
     try:
         with av.open(str(path)) as container:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unlatch.simcore.registry import DISTRIBUTION
+from unlatch.simcore.extras import DISTRIBUTION
 from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
 
 ANNOTATIONS = ("boxes_2d_loose", "boxes_2d_tight", "boxes_3d", "keypoints", "occlusion", "poses")

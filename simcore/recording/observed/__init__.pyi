@@ -9,7 +9,7 @@ from .geometry import geometry_values as geometry_values
 from .object_geometry import ObjectGeometry as ObjectGeometry
 from .object_geometry import PartGeometry as PartGeometry
 from .object_geometry import movable_joints as movable_joints
-from .point_cloud import PointSource as PointSource
-from .point_cloud import PointSurface as PointSurface
+from .point_choice import PointSource as PointSource
+from .point_choice import PointSurface as PointSurface
 from .point_cloud import SurfaceCloud as SurfaceCloud
 from .scene import ObservedScene as ObservedScene

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from enum import Enum
-
 import numpy as np
 
 from unlatch.simcore.errors import AssetError
@@ -11,30 +9,11 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, draw_surface_points, join_meshes
 from unlatch.simcore.recording.observed.object_geometry import ObjectGeometry
+from unlatch.simcore.recording.observed.point_choice import PointSurface
 from unlatch.simcore.sums import sum_in_order
 from unlatch.simcore.urdf.model import Link, Shape, UrdfModel
 
 Array = np.ndarray
-
-
-class PointSurface(Enum):
-    """Shapes on whose surface points are drawn."""
-
-    visual = "visual"
-    """What a camera sees."""
-    collision = "collision"
-    """What touches."""
-
-
-class PointSource(Enum):
-    """Where points come from."""
-
-    geometry = "geometry"
-    """The whole surface of the object, seen or not."""
-    camera = "camera"
-    """What cameras see of the object."""
-    both = "both"
-    """Two clouds, one of each."""
 
 
 class SurfaceCloud:

@@ -10,7 +10,8 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.observed.acted_part import ActedPart
 from unlatch.simcore.recording.observed.camera_cloud import CameraCloud
 from unlatch.simcore.recording.observed.object_geometry import ObjectGeometry
-from unlatch.simcore.recording.observed.point_cloud import PointSurface, SurfaceCloud
+from unlatch.simcore.recording.observed.point_choice import PointSurface
+from unlatch.simcore.recording.observed.point_cloud import SurfaceCloud
 from unlatch.simcore.rng import stream
 
 

@@ -9,9 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from unlatch.simcore.errors import WorldError
+from unlatch.simcore.sim.renderers.catalog import AUTO
 
-AUTO = "auto"
-"""The name that stands for the renderer that suits the images and this machine."""
 _MESA_FROM_PX = 320 * 240
 _MESA_DEPTH_FROM_PX = 640 * 480
 _PROBE = """

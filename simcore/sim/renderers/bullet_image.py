@@ -9,7 +9,8 @@ import numpy as np
 import pybullet as p
 
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.renderers.renderer import Light, RawImages, RenderedWorld, Renderer, RenderRequest
+from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld, Renderer, RenderRequest
+from unlatch.simcore.sim.visuals.visual_shapes import Light
 
 Array = np.ndarray
 

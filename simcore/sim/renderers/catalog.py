@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from unlatch.simcore.registry import Catalog, CatalogEntry
-from unlatch.simcore.sim.renderers.auto import AUTO
+
+AUTO = "auto"
+"""The name that stands for the renderer that suits the images and this machine."""
 
 RENDERERS = Catalog(
     "renderer",

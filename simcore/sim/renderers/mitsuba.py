@@ -19,8 +19,8 @@ from unlatch.simcore.sim.renderers.bullet_image import TinyRenderer
 from unlatch.simcore.sim.renderers.drawn_links import DrawnLink, drawn_links
 from unlatch.simcore.sim.renderers.lighting.environment_light import SKY, SUN, decode_srgb, environment_light, tone_map
 from unlatch.simcore.sim.renderers.link_geometry import ShapeGeometry, geometry_key, shape_geometry
-from unlatch.simcore.sim.renderers.renderer import Light, RawImages, RenderedWorld, Renderer, RenderRequest
-from unlatch.simcore.sim.visuals.visual_shapes import Paint
+from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld, Renderer, RenderRequest
+from unlatch.simcore.sim.visuals.visual_shapes import Light, Paint
 
 Array = np.ndarray
 

@@ -30,8 +30,8 @@ from unlatch.simcore.sim.renderers.lighting.environment_light import (
 from unlatch.simcore.sim.renderers.link_geometry import geometry_key, shape_geometry
 from unlatch.simcore.sim.renderers.picture_pass import make_picture_pass
 from unlatch.simcore.sim.renderers.pygfx_links import LinkGeometry, ShownLink
-from unlatch.simcore.sim.renderers.renderer import Light, RawImages, RenderedWorld, Renderer, RenderRequest
-from unlatch.simcore.sim.visuals.visual_shapes import Paint
+from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld, Renderer, RenderRequest
+from unlatch.simcore.sim.visuals.visual_shapes import Light, Paint
 
 Array = np.ndarray
 

@@ -10,7 +10,7 @@ from PIL import Image
 
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.renderers.ray_scene import RayHits, Rays, RayScene
-from unlatch.simcore.sim.renderers.renderer import Light
+from unlatch.simcore.sim.visuals.visual_shapes import Light
 
 Array = np.ndarray
 

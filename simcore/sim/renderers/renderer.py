@@ -10,7 +10,7 @@ import numpy as np
 
 from unlatch.simcore.geometry import Fisheye, Pinhole, Pose
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.visuals.visual_shapes import Paint
+from unlatch.simcore.sim.visuals.visual_shapes import Light, Paint
 
 Array = np.ndarray
 
@@ -60,24 +60,6 @@ class RawImages:
     as for every pinhole."""
     normals: Array | None = None
     """(height, width, 3) unit normals in the camera frame, towards it; None: they follow from depth."""
-
-
-@dataclass(frozen=True)
-class Light:
-    """One distant light, with the parameters of Bullet's renderers; physics does not depend on it."""
-
-    direction: tuple[float, float, float] = (-1.0, -1.2, 2.5)
-    """From the scene towards the light, world frame; any length."""
-    colour: tuple[float, float, float] = (1.0, 1.0, 1.0)
-    """Red, green and blue, 0 to 1."""
-    ambient: float = 0.6
-    """Share of a surface's colour without light."""
-    diffuse: float = 0.35
-    """Additional share under light along the surface normal."""
-    specular: float = 0.05
-    """Strength of highlights."""
-    shadow: bool = True
-    """Whether bodies cast shadows."""
 
 
 class RenderedWorld(Protocol):

@@ -15,6 +15,7 @@ from .scenery import add_panel as add_panel
 from .scenery import add_solid as add_solid
 from .visual_geometry import bullet_primitive_mesh as bullet_primitive_mesh
 from .visual_geometry import link_mesh as link_mesh
+from .visual_shapes import Light as Light
 from .visual_shapes import Paint as Paint
 from .visual_shapes import VisualShape as VisualShape
 from .visual_shapes import read_visual_shapes as read_visual_shapes

@@ -9,7 +9,6 @@ import numpy as np
 import pybullet as p
 
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.lazy_imports import trimesh
 from unlatch.simcore.meshes.mesh_reader import read_mesh
 from unlatch.simcore.meshes.shape_surface import primitive_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
@@ -58,6 +57,8 @@ def bullet_primitive_mesh(body: Body, shape: VisualShape) -> TriangleMesh:
     Raises:
         WorldError: The shape is of another kind.
     """
+    import trimesh
+
     kind, size = shape.kind, shape.size
     if kind == p.GEOM_BOX:
         return primitive_mesh(ShapeKind.box, size)

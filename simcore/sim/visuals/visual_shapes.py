@@ -1,4 +1,4 @@
-"""Visual shapes of a body's model, and the paint over them."""
+"""Visual shapes of a body's model, the paint over them, and the light on them."""
 
 from __future__ import annotations
 
@@ -32,6 +32,24 @@ class VisualShape:
     """Its own colour."""
     texture: int
     """Bullet's number of its own texture, -1 for none."""
+
+
+@dataclass(frozen=True)
+class Light:
+    """One distant light, with the parameters of Bullet's renderers; physics does not depend on it."""
+
+    direction: tuple[float, float, float] = (-1.0, -1.2, 2.5)
+    """From the scene towards the light, world frame; any length."""
+    colour: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    """Red, green and blue, 0 to 1."""
+    ambient: float = 0.6
+    """Share of a surface's colour without light."""
+    diffuse: float = 0.35
+    """Additional share under light along the surface normal."""
+    specular: float = 0.05
+    """Strength of highlights."""
+    shadow: bool = True
+    """Whether bodies cast shadows."""
 
 
 @dataclass(frozen=True)

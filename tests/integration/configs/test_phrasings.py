@@ -16,9 +16,9 @@ from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.rng import stream
-from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import part_acted_on
+from unlatch.skills.contract.entries import ArtPreplanCfg
 from unlatch.tasks.language import step_language, task_language
 from unlatch.tasks.part_words import Manner, part_words
 from unlatch.tasks.phrasings import step_phrasings, task_phrasings

@@ -14,12 +14,13 @@ from unlatch.simcore import randomization as dr
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.rng import stream
-from unlatch.simcore.sim.pose_estimate_error import PoseEstimateError, PoseEstimateView
+from unlatch.simcore.sim.pose_estimate_error import PoseEstimateError
 from unlatch.simcore.sim.sensors.camera import Camera, CameraCfg
 from unlatch.simcore.sim.sensors.config import MountCfg
 from unlatch.simcore.sim.views.appearance_view import AppearanceView, LightView
 from unlatch.simcore.sim.views.attribute_view import AttributeView
 from unlatch.simcore.sim.views.camera_view import CameraView
+from unlatch.simcore.sim.views.pose_estimate_view import PoseEstimateView
 from unlatch.simcore.sim.visuals.appearance import LinkAppearance, TextureStore
 from unlatch.simcore.sim.world import World, WorldCfg
 

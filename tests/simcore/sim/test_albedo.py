@@ -7,7 +7,8 @@ import pytest
 
 from unlatch.simcore.geometry import Pinhole, Pose
 from unlatch.simcore.sim.renderers.bullet_image import TinyRenderer
-from unlatch.simcore.sim.renderers.renderer import Light, RenderRequest
+from unlatch.simcore.sim.renderers.renderer import RenderRequest
+from unlatch.simcore.sim.visuals.visual_shapes import Light
 from unlatch.simcore.sim.world import World, WorldCfg
 
 pytestmark = pytest.mark.integration

@@ -19,10 +19,11 @@ from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, creased_normals
 from unlatch.simcore.sim.bodies import ROOT
 from unlatch.simcore.sim.renderers import embree
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
-from unlatch.simcore.sim.renderers.renderer import Light, RenderRequest
+from unlatch.simcore.sim.renderers.renderer import RenderRequest
 from unlatch.simcore.sim.visuals.appearance import LinkAppearance, TextureStore
 from unlatch.simcore.sim.visuals.pictures import take_images
 from unlatch.simcore.sim.visuals.scenery import add_panel
+from unlatch.simcore.sim.visuals.visual_shapes import Light
 from unlatch.simcore.sim.world import World, WorldCfg
 
 pytestmark = pytest.mark.integration

@@ -11,8 +11,8 @@ import pytest
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pinhole, Pose
 from unlatch.simcore.sim.renderers.pygfx import PygfxRenderer
-from unlatch.simcore.sim.renderers.renderer import Light, RawImages, RenderRequest
-from unlatch.simcore.sim.visuals.visual_shapes import Paint
+from unlatch.simcore.sim.renderers.renderer import RawImages, RenderRequest
+from unlatch.simcore.sim.visuals.visual_shapes import Light, Paint
 from unlatch.simcore.sim.world import World, WorldCfg
 
 pytestmark = pytest.mark.integration

@@ -10,7 +10,7 @@ import pytest
 
 from unlatch.simcore.recording import EpisodeRecord
 from unlatch.simcore.recording.criteria import RECORDED, Criteria
-from unlatch.skills.artpreplan import ArtPreplanCfg
+from unlatch.skills.contract.entries import ArtPreplanCfg
 from unlatch.workflows.checks import expected_layout
 from unlatch.workflows.checks.expected_layout import ExpectedLayout
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from unlatch.skills.artpreplan import ArtPreplanCfg
+from unlatch.skills.contract.entries import ArtPreplanCfg
 from unlatch.solver.planning.plan import PlanBudget
 from unlatch.solver.planning.work import WorkMeter
 from unlatch.workflows.episode.layout_search import CHANGES_SHARE, MOST_CHANGES, LayoutSearch

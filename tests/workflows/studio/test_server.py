@@ -15,7 +15,8 @@ from unlatch.workflows.studio.document import new_document
 from unlatch.workflows.studio.jobs import Problem
 from unlatch.workflows.studio.server import StudioServer
 from unlatch.workflows.studio.session import PLAN, REACH, SCENE, StudioSession
-from unlatch.workflows.viewing.live.page_process import LOCAL_HOST, listen_at
+from unlatch.workflows.viewing.live.page_address import LOCAL_HOST
+from unlatch.workflows.viewing.live.page_process import listen_at
 from unlatch.workflows.viewing.viewers import viser_scene
 from unlatch.workflows.viewing.viewers.browser import opened_in_browser
 from unlatch.workflows.viewing.viewers.scene_page_server import is_local

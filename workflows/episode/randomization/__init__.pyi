@@ -1,4 +1,3 @@
 from .episode_randomization import EpisodeRandomization as EpisodeRandomization
-from .episode_randomization import VisualDraw as VisualDraw
-from .episode_randomization import make_randomization as make_randomization
+from .recorded_randomization import make_randomization as make_randomization
 from .visual_views import cameras as cameras

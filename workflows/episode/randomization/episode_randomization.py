@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -12,15 +11,15 @@ import numpy as np
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.objects.procedural.textures import texture_file
 from unlatch.robots.control.signal_view import SignalView
-from unlatch.simcore.errors import ConfigError, RecordingError, WorldError, unknown_name
-from unlatch.simcore.randomization.config import RandomizationCfg, ViewCfg
+from unlatch.simcore.errors import ConfigError, WorldError, unknown_name
+from unlatch.simcore.randomization.config import RandomizationCfg, ViewCfg, VisualDraw
 from unlatch.simcore.randomization.rule import SIMULATION_CONTEXT
 from unlatch.simcore.randomization.setup import Setup
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.drives import DriveGroup
-from unlatch.simcore.sim.pose_estimate_error import PoseEstimateView
 from unlatch.simcore.sim.views.articulation_view import ArticulationView
+from unlatch.simcore.sim.views.pose_estimate_view import PoseEstimateView
 from unlatch.simcore.sim.views.rigid_prim_view import RigidPrimView
 from unlatch.simcore.sim.views.view import BodyView
 from unlatch.simcore.sim.visuals.appearance import TextureStore
@@ -52,17 +51,6 @@ from unlatch.workflows.episode.rooms.room import SCENERY, Room, RoomView
 from unlatch.workflows.episode.scene import EpisodeScene
 
 _POSES = ("position", "orientation")
-_KEY = "randomization.from"
-
-
-@dataclass(frozen=True)
-class VisualDraw:
-    """Visual rules that are drawn anew for a recorded episode, in place of its recorded visuals."""
-
-    cfg: RandomizationCfg
-    """A randomization; only its visual rules and distractors are used."""
-    seed: int
-    """Seed of the draws; the seed of the episode gives the same draws as the episode itself."""
 
 
 class EpisodeRandomization:
@@ -307,55 +295,3 @@ class EpisodeRandomization:
         lines = [line for layer in self.layers.values() for line in layer.lines(control_hz=hz)]
         lines = [f"randomization {self.cfg.name}: {len(lines)} rules", *lines]
         return lines + ([f"  distractors: {len(self._distractors)}"] if self._distractors else [])
-
-
-def make_randomization(
-    scene: EpisodeScene,
-    cfg: RandomizationCfg,
-    seed: int,
-    *,
-    visual_draw: VisualDraw | None = None,
-    room: Room | None = None,
-) -> EpisodeRandomization | None:
-    """Makes the randomization of a scene and resets it; returns None where nothing varies.
-
-    `room` is the room of the configuration.
-
-    Raises:
-        ConfigError: A rule, or a value of the episode that `from` names, does not fit the scene.
-        RecordingError: A recorded value does not fit the scene.
-    """
-    if not cfg.active and visual_draw is None:
-        return None
-    with _explain_misfit(cfg, {name: item.asset.instance for name, item in scene.objects.items()}):
-        made = EpisodeRandomization(scene, cfg, visual_draw=visual_draw, room=room)
-        made.reset(seed)
-    return made
-
-
-def recorded_randomization(applied: Mapping[str, Any], *, name: str) -> RandomizationCfg:
-    """Returns the randomization that applies recorded values again; one without rules where there are none."""
-    return RandomizationCfg(name=name, recorded=dict(applied) if applied else None)
-
-
-@contextmanager
-def _explain_misfit(cfg: RandomizationCfg, instances: Mapping[str, str]) -> Iterator[None]:
-    """Explains an error of recorded values that do not fit an episode: where they come from, and what would fit.
-
-    Raises:
-        ConfigError: Recorded values do not fit the scene.
-    """
-    try:
-        yield
-    except (ConfigError, RecordingError) as exc:
-        if cfg.source is None:
-            raise
-        here = ", ".join(f"{name} {instance}" for name, instance in instances.items())
-        said = exc.message.replace("randomization.recorded.", "its ").removeprefix("Recorded randomization: ")
-        for advice in (" Name one of them.", " Use the scene that it was recorded in."):
-            said = said.removesuffix(advice)
-        raise ConfigError(
-            f"{_KEY}='{cfg.source}' does not fit an episode of {here}: {said} Name an episode of the same robot and "
-            "objects, or keep the object the same by object.instance.",
-            key=_KEY,
-        ) from exc

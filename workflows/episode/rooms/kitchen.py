@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from unlatch.simcore.sim.renderers.renderer import Light
 from unlatch.simcore.sim.visuals.finish import FINISHES, Finish
+from unlatch.simcore.sim.visuals.visual_shapes import Light
 from unlatch.tasks.layout import TABLE
 from unlatch.workflows.episode.rooms.pictures import (
     Rgb,

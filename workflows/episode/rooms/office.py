@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from unlatch.simcore.sim.renderers.renderer import Light
 from unlatch.simcore.sim.visuals.finish import FINISHES, Finish
+from unlatch.simcore.sim.visuals.visual_shapes import Light
 from unlatch.workflows.episode.rooms.pictures import (
     Rgb,
     draw_boards,

@@ -10,9 +10,9 @@ from unlatch.configs.schema import Scenery
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.renderers.renderer import Light
 from unlatch.simcore.sim.views.attribute_view import AttributeView
 from unlatch.simcore.sim.visuals.scenery import remove_scenery
+from unlatch.simcore.sim.visuals.visual_shapes import Light
 from unlatch.tasks.layout import TABLE
 from unlatch.workflows.episode.rooms.kitchen import build_kitchen
 from unlatch.workflows.episode.rooms.office import build_office

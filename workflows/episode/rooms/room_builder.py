@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.lazy_imports import trimesh
 from unlatch.simcore.meshes.mesh_reader import SurfaceMesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, creased_normals
 from unlatch.simcore.sim.visuals.finish import FINISHES, Finish
@@ -64,11 +63,15 @@ class RoomBuilder:
 
     def cylinder(self, kind: str, material: Material, start: Point, end: Point, radius_m: float) -> None:
         """Adds a cylinder between the middles of its ends [m]."""
+        import trimesh
+
         solid = trimesh.creation.cylinder(radius=radius_m, segment=[start, end], sections=28)
         self._add_solid(kind, material, solid)
 
     def ball(self, kind: str, material: Material, middle: Point, radius_m: float, *, squash: Point = (1, 1, 1)) -> None:
         """Adds a ball, or an ellipsoid of other factors on its radius [m]."""
+        import trimesh
+
         solid = trimesh.creation.uv_sphere(radius=radius_m, count=[14, 20])
         solid.apply_scale(squash)
         solid.apply_translation(middle)
@@ -76,6 +79,8 @@ class RoomBuilder:
 
     def profile(self, kind: str, material: Material, middle: Point, outline: Sequence[tuple[float, float]]) -> None:
         """Adds a solid of revolution about a vertical axis: (radius, height) from its bottom up [m]."""
+        import trimesh
+
         solid = trimesh.creation.revolve(np.array(outline), sections=28)
         solid.apply_translation(middle)
         self._add_solid(kind, material, solid)

@@ -1,14 +1,18 @@
 """The launchers of a sweep by name."""
 
-from unlatch.workflows.runs.launchers.hydra_launcher import HydraLauncher
+from __future__ import annotations
+
+from unlatch.simcore.registry import Catalog, CatalogEntry
 
 SERIAL = "serial"
 """Value of `launcher.name` without a launcher: this process runs the jobs."""
-LAUNCHERS = {
-    "joblib": HydraLauncher("joblib", module="hydra_plugins.hydra_joblib_launcher", extra="joblib"),
-    "slurm": HydraLauncher(
-        "submitit_slurm", module="hydra_plugins.hydra_submitit_launcher", extra="slurm", program="sbatch"
-    ),
-    "slurm_local": HydraLauncher("submitit_local", module="hydra_plugins.hydra_submitit_launcher", extra="slurm"),
-}
+_MODULE = "unlatch.workflows.runs.launchers.hydra_launcher"
+LAUNCHERS = Catalog(
+    "launcher",
+    {
+        "joblib": CatalogEntry(f"{_MODULE}:JOBLIB", "processes of this machine: extra 'joblib'"),
+        "slurm": CatalogEntry(f"{_MODULE}:SLURM", "jobs of a cluster with Slurm: extra 'slurm'"),
+        "slurm_local": CatalogEntry(f"{_MODULE}:SLURM_LOCAL", "jobs as for Slurm, on this machine: extra 'slurm'"),
+    },
+)
 """Hydra's launchers by the name that `launcher.name` uses."""

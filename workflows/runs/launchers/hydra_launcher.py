@@ -156,3 +156,9 @@ def _format_literal(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return quote_text(value) if isinstance(value, str) else str(value)
+
+
+_SUBMITIT = "hydra_plugins.hydra_submitit_launcher"
+JOBLIB = HydraLauncher("joblib", module="hydra_plugins.hydra_joblib_launcher", extra="joblib")
+SLURM = HydraLauncher("submitit_slurm", module=_SUBMITIT, extra="slurm", program="sbatch")
+SLURM_LOCAL = HydraLauncher("submitit_local", module=_SUBMITIT, extra="slurm")

@@ -27,10 +27,10 @@ from typing import Any
 import psutil
 
 from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.extras import DISTRIBUTION, installed_version
 from unlatch.simcore.files import read_bounded
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.registry import DISTRIBUTION, installed_version
 from unlatch.workflows.runs.run_times.run_clock import read_run_times
 
 Packages = Mapping[str, Mapping[str, str]]

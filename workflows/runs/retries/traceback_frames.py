@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from unlatch.simcore.extras import DISTRIBUTION
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.registry import DISTRIBUTION
 from unlatch.workflows.runs.retries.code_versions import MADE_WITH, find_places, find_plugins, library_folders
 
 MOST_FRAMES = 3

@@ -19,8 +19,8 @@ from unlatch.simcore.files import open_draft, report_unwritable
 from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.json_values import plain
-from unlatch.simcore.sim.renderers.auto import AUTO, picture_renderer
-from unlatch.simcore.sim.renderers.catalog import RENDERERS
+from unlatch.simcore.sim.renderers.auto import picture_renderer
+from unlatch.simcore.sim.renderers.catalog import AUTO, RENDERERS
 from unlatch.simcore.sim.sensors.camera import CameraCfg
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.runs.recorded_config import config_of_record

@@ -15,12 +15,8 @@ from pathlib import Path
 from typing import IO
 
 from unlatch.simcore.errors import ConfigError
+from unlatch.workflows.viewing.live.page_address import LOCAL_HOST, MAX_PORT
 
-DEFAULT_PORT = 8090
-"""Port of the page if none is given."""
-LOCAL_HOST = "127.0.0.1"
-"""Address that only this computer reaches."""
-MAX_PORT = 65535
 _TRIES = 20
 """Ports that are tried one after the other before the system chooses one."""
 _STOP_S = 2.0

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unlatch.simcore.lazy_imports import trimesh
 from unlatch.simcore.meshes.mesh_reader import read_coloured_parts
 from unlatch.simcore.meshes.shape_surface import primitive_mesh
 from unlatch.simcore.meshes.textured_surface import read_textured_surface
@@ -117,6 +116,8 @@ def _merge_vertices(vertices: Array, faces: Array) -> tuple[Array, Array]:
 
 def _split_sharp_edges(vertices: Array, faces: Array) -> tuple[Array, Array]:
     """Gives faces on two sides of a sharp edge separate vertices: viewers smooth over shared vertices."""
+    import trimesh
+
     mesh = trimesh.Trimesh(vertices, faces, process=False)
     smooth = mesh.face_adjacency[mesh.face_adjacency_angles < _CREASE_RAD]  # (E, 2)
     patch = trimesh.graph.connected_component_labels(smooth, node_count=len(faces))  # (F,)

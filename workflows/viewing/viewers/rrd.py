@@ -9,7 +9,6 @@ import numpy as np
 from PIL import Image
 
 from unlatch.simcore.extras import import_extra
-from unlatch.simcore.lazy_imports import trimesh
 from unlatch.workflows.viewing.viewers.link_meshes import ColouredMesh
 from unlatch.workflows.viewing.viewers.recorded_scene import PATH_RGB, POINT_RGB, RecordedScene, ShownBody, ShownForce
 
@@ -110,6 +109,8 @@ def _make_blueprint(scene: RecordedScene) -> Any:
 
 def _vertex_normals(vertices: Array, faces: Array) -> Array:
     """Returns unit normals (V, 3): the mean over the faces about a vertex, weighted by area."""
+    import trimesh
+
     crosses = trimesh.triangles.cross(vertices[faces]).astype(float)  # (F, 3)
     normals: Array = trimesh.geometry.mean_vertex_normals(len(vertices), faces, crosses).astype(np.float32)
     return normals

@@ -16,7 +16,7 @@ import numpy as np
 from PIL import Image
 
 from unlatch.simcore.errors import PluginError
-from unlatch.simcore.lazy_imports import trimesh, viser
+from unlatch.simcore.extras import import_extra
 from unlatch.simcore.meshes.textured_surface import linear_light
 from unlatch.workflows.viewing.viewers.link_meshes import ColouredMesh, Texture
 from unlatch.workflows.viewing.viewers.recorded_scene import POINT_RGB
@@ -41,6 +41,8 @@ def start_viser(*, secret: str | None = None) -> Any:
     Raises:
         PluginError: This version of viser starts its server in an unknown manner, and would answer everybody.
     """
+    viser = import_extra("viser", extra="view", needed_by="A page with a scene")
+
     with _requiring(secret or secrets.token_urlsafe()) as started:
         with redirect_stdout(io.StringIO()):  # viser prints a banner even with verbose=False
             server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
@@ -114,6 +116,8 @@ def add_body(view: Any, name: str, meshes: Iterable[ColouredMesh], *, position: 
 
 def textured_trimesh(mesh: ColouredMesh, texture: Texture) -> Any:
     """Returns a textured mesh of trimesh; colour factors of glTF are linear in light, those of a URDF are not."""
+    import trimesh
+
     made = trimesh.Trimesh(mesh.vertices, mesh.faces, process=False)
     material = trimesh.visual.material.PBRMaterial(
         baseColorTexture=Image.open(io.BytesIO(texture.picture)).convert("RGB"),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from unlatch.simcore.errors import RecordingError, shorten
+from unlatch.simcore.extras import DISTRIBUTION, installed_version
 from unlatch.simcore.recording.export.columns import IMAGE
 from unlatch.simcore.recording.export.exporter import Exporter
 from unlatch.simcore.recording.export.lerobot.config import LeRobotCfg
@@ -25,7 +26,6 @@ from unlatch.simcore.recording.export.lerobot.videos import encode_video, video_
 from unlatch.simcore.recording.export.lerobot.writer import LeRobotWriter
 from unlatch.simcore.recording.export.source import ExportSource
 from unlatch.simcore.recording.export.trajectory import Trajectory
-from unlatch.simcore.registry import DISTRIBUTION, installed_version
 
 _CARD = """---
 task_categories:

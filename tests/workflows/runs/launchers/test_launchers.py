@@ -104,15 +104,15 @@ def test_failed_jobs_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_every_launcher_has_its_file_and_its_file_its_launcher():
     names = {path.stem for path in (config_dir() / "launcher").glob("*.yaml")}
-    assert names == {SERIAL, *LAUNCHERS}
+    assert names == {SERIAL, *LAUNCHERS.names()}
     assert all(settings_of(name)["name"] == name for name in names)
 
 
-@pytest.mark.parametrize("name", sorted(LAUNCHERS))
+@pytest.mark.parametrize("name", LAUNCHERS.names())
 def test_the_settings_of_a_file_are_those_of_the_launcher(name: str, tmp_path: Path):
-    pytest.importorskip(LAUNCHERS[name].module)
+    pytest.importorskip(LAUNCHERS.load(name).module)
     content = settings_of(name)
-    overrides = LAUNCHERS[name].overrides(
+    overrides = LAUNCHERS.load(name).overrides(
         tmp_path / "sweep-0.json", 1, content["settings"], codes=tmp_path, at_once=content.get("jobs_at_once")
     )
     with initialize_config_dir(config_dir=str(config_dir()), version_base="1.3"):
@@ -148,25 +148,25 @@ def test_zero_jobs_at_once_raises_an_error():
 
 
 def test_without_slurm_the_missing_program_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    pytest.importorskip(LAUNCHERS["slurm"].module)
+    pytest.importorskip(LAUNCHERS.load("slurm").module)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ConfigError, match="'sbatch' is not on this machine"):
-        LAUNCHERS["slurm"].launch(tmp_path, 1, {}, at_once=None)
+        LAUNCHERS.load("slurm").launch(tmp_path, 1, {}, at_once=None)
 
 
-@pytest.mark.parametrize("name", sorted(LAUNCHERS))
+@pytest.mark.parametrize("name", LAUNCHERS.names())
 def test_a_missing_plugin_is_named_with_its_extra(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(sys.modules, LAUNCHERS[name].module, None)
-    with pytest.raises(PluginError, match=re.escape(install_command(LAUNCHERS[name].extra))):
-        LAUNCHERS[name].launch(tmp_path, 1, {}, at_once=None)
+    monkeypatch.setitem(sys.modules, LAUNCHERS.load(name).module, None)
+    with pytest.raises(PluginError, match=re.escape(install_command(LAUNCHERS.load(name).extra))):
+        LAUNCHERS.load(name).launch(tmp_path, 1, {}, at_once=None)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["joblib", "slurm_local"])
 def test_every_job_runs_and_its_exit_code_is_reported(name: str, tmp_path: Path):
-    pytest.importorskip(LAUNCHERS[name].module)
+    pytest.importorskip(LAUNCHERS.load(name).module)
     jobs = [SweepJob("a", ("--version",)), SweepJob("b", ("nonsense",)), SweepJob("c", ("list", "skills"))]
-    codes = LAUNCHERS[name].launch(write_jobs(tmp_path, jobs), 3, settings_of(name)["settings"], at_once=2)
+    codes = LAUNCHERS.load(name).launch(write_jobs(tmp_path, jobs), 3, settings_of(name)["settings"], at_once=2)
     assert codes == [OK, BAD_INPUT, OK]
     assert "Unknown command 'nonsense'" in (tmp_path / LOGS / "b.log").read_text()
     assert "artpreplan" in (tmp_path / LOGS / "c.log").read_text()
@@ -175,7 +175,7 @@ def test_every_job_runs_and_its_exit_code_is_reported(name: str, tmp_path: Path)
 @pytest.mark.slow
 @pytest.mark.integration
 def test_a_sweep_writes_one_data_set_for_each_job_into_one_folder(tmp_path: Path):
-    pytest.importorskip(LAUNCHERS["joblib"].module)
+    pytest.importorskip(LAUNCHERS.load("joblib").module)
     common = ["episodes=1", "pictures=0", "launcher=joblib", f"sweep_dir={tmp_path / 's'}"]
     assert command_table.main(["collect", "-m", "task=close_drawer", "seed=1,2", *common]) == OK
     sets = {path.name: DataSet.open(path) for path in (tmp_path / "s").glob("seed*")}
