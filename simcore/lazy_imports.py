@@ -12,5 +12,3 @@ ompl: Any = lazy_loader.load("ompl")
 """Sampling-based planners of motions; 0.05 s to import."""
 trimesh: Any = lazy_loader.load("trimesh")
 """Meshes; half a second to import. Its functions have no types, so callers annotate the results."""
-viser: Any = lazy_loader.load("viser")
-"""Pages with a scene in three dimensions; 0.15 s to import."""

@@ -37,7 +37,7 @@ from unlatch.workflows.studio.words import (
 from unlatch.workflows.studio.yaml_edit import find_line, parse_key, read_tree
 from unlatch.workflows.viewing.phase_moments import failure_notes, part_openings
 from unlatch.workflows.viewing.recorded_moments import phase_of
-from unlatch.workflows.viewing.viewers.read_scene import shown_forces
+from unlatch.workflows.viewing.viewers.recorded_scene import shown_forces
 
 _LEAST_FORCE_N = 0.1
 """Contact views whose force never exceeds this have no curve [N]."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import SplitResult
 
@@ -17,9 +18,14 @@ from unlatch.simcore.geometry import Pose
 from unlatch.workflows.viewing.annotation_picture import KEYPOINT_COLOURS
 from unlatch.workflows.viewing.live.page_process import LOCAL_HOST, listen_at, page_url
 from unlatch.workflows.viewing.viewers.link_meshes import link_meshes
+from unlatch.workflows.viewing.viewers.recorded_scene import link_bodies
 from unlatch.workflows.viewing.viewers.scene_page_server import ScenePageHandler, ScenePageServer
+from unlatch.workflows.viewing.viewers.viser_scene import SceneNodes
 
 Array = np.ndarray
+
+_OPACITY = 0.6
+"""Of the object: keypoints behind its surface stay visible."""
 
 
 class AnnotationEditor:
@@ -33,13 +39,13 @@ class AnnotationEditor:
         self.edit = KeypointEdit(loaded)
         self.loaded = loaded
         self._closed = loaded.articulation.closed_positions()
-        self._scene = server.scene
+        self._nodes = SceneNodes(server)
         self.controls: dict[tuple[str, str], Any] = {}
         """Controls by part and keypoint."""
-        self._add_object()
+        self._show_object()
         for part in self.articulation.parts.values():
             for name in part.keypoints:
-                self._add_control(part, name, server)
+                self._add_control(part, name)
         gui = server.gui
         self.status = gui.add_markdown("Drag a keypoint, then save.")
         self.save_button = gui.add_button("Save")
@@ -75,31 +81,21 @@ class AnnotationEditor:
         else:
             self.status.content = f"Saved {self.loaded.path}"
 
-    def _add_object(self) -> None:
-        self._scene.set_up_direction("+z")
-        for link, meshes in link_meshes(self.loaded.model).items():
-            pose = self.loaded.model.link_pose(link, self._closed)
-            for number, mesh in enumerate(meshes):
-                self._scene.add_mesh_simple(
-                    f"/object/{link}/{number}",
-                    vertices=mesh.vertices,
-                    faces=mesh.faces,
-                    color=tuple(round(255 * value) for value in mesh.rgba[:3]),
-                    opacity=0.6,
-                    position=tuple(pose.p),
-                    wxyz=tuple(pose.quat_wxyz),
-                )
+    def _show_object(self) -> None:
+        self._nodes.view.set_up_direction("+z")
+        meshes = {
+            link: [replace(mesh, rgba=(*mesh.rgba[:3], _OPACITY), texture=None) for mesh in pieces]
+            for link, pieces in link_meshes(self.loaded.model).items()
+        }
+        poses = {link: self.loaded.model.link_pose(link, self._closed) for link in meshes}
+        self._nodes.show(link_bodies("object", meshes, poses))
 
-    def _add_control(self, part: Part, name: str, server: Any) -> None:
-        p_root = self._point_in_root(part, name)
-        path = f"/keypoints/{part.name}/{name}"
-        control = server.scene.add_transform_controls(
-            path, scale=0.12 * self.loaded.size_m, disable_rotations=True, position=tuple(p_root)
-        )
-        server.scene.add_icosphere(
-            f"{path}/dot", radius=0.012 * self.loaded.size_m, color=KEYPOINT_COLOURS.get(name, (60, 60, 60))
-        )
-        server.scene.add_label(f"{path}/label", f"{part.name}: {name}")
+    def _add_control(self, part: Part, name: str) -> None:
+        path, size_m, view = f"keypoints/{part.name}/{name}", self.loaded.size_m, self._nodes.view
+        p_root = tuple(self._point_in_root(part, name))
+        control = view.add_transform_controls(f"/{path}", scale=0.12 * size_m, disable_rotations=True, position=p_root)
+        view.add_icosphere(f"/{path}/dot", radius=0.012 * size_m, color=KEYPOINT_COLOURS.get(name, (60, 60, 60)))
+        self._nodes.add_label("keypoints", f"{path}/label", f"{part.name}: {name}")
         control.on_update(lambda _: self.move(part.name, name, np.asarray(control.position, dtype=float)))
         self.controls[part.name, name] = control
 

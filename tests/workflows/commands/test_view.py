@@ -27,8 +27,7 @@ from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.workflows.runs.header import header_of
 from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.viewing.viewers.link_meshes import box_mesh, link_meshes
-from unlatch.workflows.viewing.viewers.read_scene import read_scene
-from unlatch.workflows.viewing.viewers.recorded_scene import RecordedScene, ShownBody
+from unlatch.workflows.viewing.viewers.recorded_scene import RecordedScene, ShownBody, read_scene
 
 FINGERS = "contacts.franka_panda.left.{}.fingers_link.force_max_n"
 

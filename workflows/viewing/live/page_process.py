@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.extras import import_extra
 
 DEFAULT_PORT = 8090
 """Port of the page if none is given."""
@@ -49,8 +50,10 @@ class PageProcess:
             port_key: The same for `port`.
 
         Raises:
+            PluginError: viser is not installed.
             ConfigError: There is no such address here, or the port is not allowed.
         """
+        import_extra("viser", extra="view", needed_by="The page")
         self._arguments = {"paths": [str(path) for path in paths], "title": title}
         self._socket = listen_at(host, port, host_key=host_key, port_key=port_key)
         self.port: int = self._socket.getsockname()[1]
