@@ -33,7 +33,7 @@ class StudioServer(ScenePageServer):
         super().__init__(listening, _Handler, token=token)
         self.session = session
         self.view = SceneView(self.scene, session)
-        self.html = fill_template("unlatch.workflows.studio", "page.html", scene=f"{SCENE}/").encode()
+        self.html = fill_template("studio.html", scene=f"{SCENE}/").encode()
         self.view.start()
 
     def server_close(self) -> None:

@@ -26,7 +26,7 @@ _TRIES = 20
 """Ports that are tried one after the other before the system chooses one."""
 _STOP_S = 2.0
 """Time in which the process ends by itself [s]."""
-_MAIN = "unlatch.workflows.viewing.live.page_main"
+_MAIN = "unlatch.workflows.viewing.live.page_server"
 """Module that the process runs."""
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
+import sys
 import threading
 import time
+from collections.abc import Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -24,6 +27,8 @@ _SHARE_OF_TIME = 0.1
 """Largest share of the time that is spent on counting."""
 _FRAME_S = 0.1
 """Time between two states of the scene [s]."""
+_NICENESS = 10
+"""The page gets the time that a run leaves."""
 _ASKED_S = 10.0
 """Time after the last request in which data sets are read; without a reader, nothing is."""
 
@@ -115,12 +120,28 @@ class PageServer(ScenePageServer):
         super().__init__(listening, _Handler, token=token)
         self.scene.gui.configure_theme(show_logo=False, show_share_button=False)
         self.page = LivePage(paths, self.scene)
-        self.html = fill_template(
-            "unlatch.workflows.viewing.live", "page.html", title=title, scene=f"{SCENE}/"
-        ).encode()
+        self.html = fill_template("live.html", title=title, scene=f"{SCENE}/").encode()
         self.page.start()
 
     def server_close(self) -> None:
         """Ends the threads and viser."""
         self.page.stop()
         super().server_close()
+
+
+def serve(descriptor: int, paths: Sequence[str], title: str) -> None:
+    """Serves the page on an open socket until stdin, whose first line is the token, is closed by the parent's end."""
+    os.nice(_NICENESS)
+    token = sys.stdin.buffer.readline().decode("ascii").strip()
+    server = PageServer(socket.socket(fileno=descriptor), [Path(path) for path in paths], title=title, token=token)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    server.serve_forever()
+
+
+def _end_with_parent() -> None:
+    sys.stdin.buffer.read()
+    os._exit(0)  # at once: it has nothing to save, and its threads may be waiting for a browser
+
+
+if __name__ == "__main__":  # in a process of its own, see `PageProcess`
+    serve(int(sys.argv[1]), **json.loads(sys.argv[2]))

@@ -17,7 +17,7 @@ from unlatch.simcore.errors import RecordingError, SimCoreError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.simcore.sim.world import World
-from unlatch.workflows.viewing.clips.page_clip import count_clip_frames, take_clip
+from unlatch.workflows.viewing.clips.page_clip import PageClip, count_clip_frames, take_clip
 from unlatch.workflows.viewing.phase_moments import failure_notes, find_rounds, part_openings
 from unlatch.workflows.viewing.phase_pictures import count_phase_pictures, take_phase_pictures
 from unlatch.workflows.viewing.phase_sheet import OVERSAMPLED, TILE_PX
@@ -80,17 +80,6 @@ class StripSection:
     failed: bool
     """Whether it shows the failure."""
     pictures: tuple[StripPicture, ...]
-
-
-@dataclass(frozen=True)
-class PageClip:
-    """The clip of an episode."""
-
-    mp4_base64: str
-    """The video as text for a page."""
-    frames: int
-    speed: float
-    """How many times as fast as the episode it plays."""
 
 
 @dataclass(frozen=True)
@@ -258,20 +247,16 @@ def _take_sections(
         )
         for section in sheet.sections
     )
-    return sections, PageClip(b64encode(clip.mp4).decode(), clip.frames, clip.speed) if clip else None
+    return sections, clip
 
 
 def _single_picture(
     world: World, view: LookAtCamera, label: str, time_s: float | None, on_picture: Callable[[], None]
 ) -> tuple[StripSection, ...]:
-    picture = StripPicture(_photograph(world, view), label, time_s)
-    on_picture()
-    return (StripSection("no arm moved", False, (picture,)),)
-
-
-def _photograph(world: World, view: LookAtCamera) -> str:
     width, height = (OVERSAMPLED * side for side in TILE_PX)
-    return _encode_jpeg(take_picture(world, view, width=width, height=height))
+    picture = _encode_jpeg(take_picture(world, view, width=width, height=height))
+    on_picture()
+    return (StripSection("no arm moved", False, (StripPicture(picture, label, time_s),)),)
 
 
 def _encode_jpeg(picture: Array) -> str:

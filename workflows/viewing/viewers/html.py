@@ -57,4 +57,4 @@ def _fill_panel(scene: RecordedScene) -> str:
         "phases": list(scene.phases),
         "charts": charts,
     }
-    return fill_template("unlatch.workflows.viewing.viewers", "panel.html", content=content)
+    return fill_template("panel.html", content=content)
