@@ -11,7 +11,7 @@ RUN apt-get update \
     && apt-get install --yes --no-install-recommends gcc libc6-dev \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=build /wheels /wheels
-RUN pip install --no-cache-dir /wheels/*.whl
+RUN pip install --no-cache-dir "$(ls /wheels/*.whl)[view]"
 # any user may write these two folders, so that `docker run --user` works; the `1` lets nobody replace files of others
 RUN useradd --create-home --uid 1000 unlatch && mkdir -m 1777 /work /cache
 ENV UNLATCH_CACHE_DIR=/cache MPLCONFIGDIR=/cache/matplotlib

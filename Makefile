@@ -179,7 +179,7 @@ $(RELEASE_VENV)/.installed:
 
 $(RUNNABLE): pyproject.toml
 	$(NEW_VENV)
-	$(BIN)/python -m pip install $(PIP_FLAGS) --editable .
+	$(BIN)/python -m pip install $(PIP_FLAGS) --editable '.[view]'
 	@touch $@
 
 $(STAMP): pyproject.toml
