@@ -9,10 +9,8 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
-from urllib.parse import SplitResult
 
 from unlatch.simcore.errors import SimCoreError
 from unlatch.workflows.viewing.live.content import PageContent
@@ -100,16 +98,9 @@ class LivePage:
 class _Handler(ScenePageHandler):
     server: PageServer
 
-    def answer_page(self, url: SplitResult) -> None:
+    def read_state(self, query: str) -> bytes:
         """See `ScenePageHandler`."""
-        if url.path == "/":
-            self.answer(self.server.html, "text/html; charset=utf-8")
-        elif url.path == "/state.json":
-            self.answer(self.server.page.to_json(), "application/json")
-        elif self.is_for_scene(url.path):
-            self.answer_with_scene()
-        else:
-            self.send_error(HTTPStatus.NOT_FOUND)
+        return self.server.page.to_json()
 
 
 class PageServer(ScenePageServer):

@@ -16,25 +16,24 @@ import numpy as np
 from unlatch.objects.annotation import PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.robots.description import RobotCfg
+from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.success_rules import OBJECT_VIEWS
 from unlatch.skills.contract.command import Phase
+from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.viewing.phase_moments import failure_notes, nothing_to_show
 from unlatch.workflows.viewing.picture import Rgb
 from unlatch.workflows.viewing.scene_picture import add_laid_out_state
-from unlatch.workflows.viewing.viewers.link_meshes import ColouredMesh
+from unlatch.workflows.viewing.viewers.link_meshes import ColouredMesh, box_mesh
 from unlatch.workflows.viewing.viewers.scene_models import (
     SceneModel,
     choose_view,
-    fixed_meshes,
     load_assets,
-    object_joints,
     open_object,
     open_robot,
-    robot_joints,
 )
 
 Array = np.ndarray
@@ -52,6 +51,7 @@ _CONTACT_VIEWS: dict[str, tuple[str, Rgb, str]] = {
 """Label, colour, and point of the arm or of the object for the mark, by the last word of a contact view. Views of an
 object have its name before the label."""
 
+_TABLE_RGBA, _PLINTH_RGBA = (0.83, 0.79, 0.72, 1.0), (0.45, 0.47, 0.5, 1.0)
 POINT_RGB: Rgb = (250, 180, 20)
 PATH_RGB: Rgb = (60, 110, 220)
 _TOUCH_N = 0.1
@@ -186,18 +186,48 @@ def read_scene(data_set: DataSet, number: int) -> tuple[RecordedScene, list[str]
 
 def fixed_bodies(layout: Mapping[str, Any], *, frames: int = 1) -> Iterator[ShownBody]:
     """Yields the table and the plinths in the layout of a record, which do not move."""
-    for name, mesh, pose in fixed_meshes(layout):
-        yield ShownBody(name, (mesh,), np.tile(pose.p, (frames, 1)), np.tile(pose.quat_xyzw, (frames, 1)))
+    table = Pose.from_translation(TABLE_CENTER_M)
+    yield _fixed_body("table", box_mesh(np.array(TABLE_SIZE_M), _TABLE_RGBA), table, frames)
+    for name, place in layout.get("objects", {}).items():
+        size, position = place.get("plinth_size_m"), place.get("plinth_position")
+        if size is not None and position is not None:
+            pose = Pose.from_quat_xyzw(position, place["plinth_quat_xyzw"])
+            yield _fixed_body(f"plinth/{name}", box_mesh(np.array(size), _PLINTH_RGBA), pose, frames)
+
+
+def _fixed_body(name: str, mesh: ColouredMesh, T_world_body: Pose, frames: int) -> ShownBody:
+    return ShownBody(name, (mesh,), np.tile(T_world_body.p, (frames, 1)), np.tile(T_world_body.quat_xyzw, (frames, 1)))
 
 
 def robot_bodies(model: SceneModel, robot: RobotCfg, arrays: Mapping[str, Array]) -> Iterator[ShownBody]:
     """Yields the visible links of a robot in the T states of arrays (T, ...) by the key of the record."""
-    yield from _moving_bodies(model, *robot_joints(robot, arrays))
+    names: list[str] = []
+    columns: list[Array] = []
+    for arm in robot.arms:
+        prefix = f"robots.{robot.name}.{arm.name}"
+        names += [*arm.joints, *arm.gripper.joints]
+        columns.append(arrays[f"{prefix}.joint_positions"])
+        shared = np.array([arm.gripper.positions(float(opening)) for (opening,) in arrays[f"{prefix}.gripper_opening"]])
+        columns.append(arrays.get(f"{prefix}.gripper_joint_positions", shared))
+    yield from _moving_bodies(model, names, np.concatenate(columns, axis=1))
 
 
 def object_bodies(model: SceneModel, name: str, arrays: Mapping[str, Array]) -> Iterator[ShownBody]:
-    """Yields the visible links of an object in the T states of arrays (T, ...) by the key of the record."""
-    yield from _moving_bodies(model, *object_joints(model, name, arrays))
+    """Yields the visible links of an object in the T states of arrays (T, ...) by the key of the record.
+
+    Raises:
+        RecordingError: The record has another number of joints.
+    """
+    joints = [joint.name for joint in model.body.movable_joints]
+    positions = arrays[f"objects.{name}.joint_positions"]
+    if positions.shape[1] != len(joints):
+        raise RecordingError(
+            f"Object '{name}' has {len(joints)} movable joints here ({', '.join(joints)}), the record has "
+            f"{positions.shape[1]}. Expected the object that was recorded. Restore it.",
+            object=name,
+        )
+    pairs = zip(arrays[f"objects.{name}.root_position"], arrays[f"objects.{name}.root_quat_xyzw"], strict=True)
+    yield from _moving_bodies(model, joints, positions, [Pose.from_quat_xyzw(*pair) for pair in pairs])
 
 
 def link_bodies(
