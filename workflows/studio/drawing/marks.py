@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from unlatch.objects.annotate.keypoint_edit import HEAD, TAIL
 from unlatch.objects.annotation import Part
 from unlatch.simcore.geometry import Pose
 from unlatch.tasks.task import RegionCfg
@@ -17,6 +16,7 @@ from unlatch.workflows.studio.drawing.name_places import SceneName
 from unlatch.workflows.studio.jobs import Array, ViewResult
 from unlatch.workflows.studio.reach import FINE_M, place_m
 from unlatch.workflows.studio.session import RUN, StudioSession
+from unlatch.workflows.viewing.annotation_editor import KeypointControls
 from unlatch.workflows.viewing.live.scene import LiveScene
 from unlatch.workflows.viewing.viewers.scene_models import SceneModel
 from unlatch.workflows.viewing.viewers.viser_scene import LABEL_ANCHORS, SceneNodes, short_label
@@ -79,34 +79,22 @@ class SceneMarks:
         annotation = self._session.annotation
         if annotation is None or annotation.object not in self._scene.objects:
             return
-        model, asset = self._scene.objects[annotation.object], self._scene.assets[annotation.object]
-        controls: dict[tuple[str, str], Any] = {}
-        anchors = cycle(LABEL_ANCHORS)
-        for part_name, name in annotation.movable(asset.articulation):
-            part = annotation.edit.articulation.part(part_name)
-            point = part.keypoint(name)
-            link = {"link": part.link, "base": part.base}.get(point.frame)
-            T_world_frame = model.body.root_pose() if link is None else model.body.link_pose(link)
-            control = self._nodes.view.add_transform_controls(
-                f"/handles/{part_name}/{name}",
-                scale=0.14 * annotation.edit.loaded.size_m,
-                disable_rotations=True,
-                depth_test=False,
-                position=T_world_frame @ point.xyz,
-            )
-            controls[part_name, name] = self._nodes.keep("handles", control)
-            words = f"{part_name}: {short_label(name)}"
-            self._nodes.add_label("handles", f"handles/{part_name}/{name}/name", words, anchor=next(anchors))
+        body, asset = self._scene.objects[annotation.object].body, self._scene.assets[annotation.object]
 
-            def moved(_: Any, key: tuple[str, str] = (part_name, name), T_world_frame: Pose = T_world_frame) -> None:
-                p_world = np.asarray(controls[key].position, dtype=float)
-                self._session.move_keypoint(*key, T_world_frame.inverse() @ p_world)
-                follower = controls.get((key[0], TAIL))
-                if key[1] == HEAD and follower is not None:
-                    tail = annotation.edit.articulation.part(key[0]).keypoint(TAIL)
-                    follower.position = T_world_frame @ tail.xyz
+        def frame_pose(part: Part, frame: str) -> Pose:
+            links = {"link": part.link, "base": part.base}
+            return body.link_pose(links[frame]) if frame in links else body.root_pose()
 
-            control.on_update(moved)
+        controls = KeypointControls(
+            self._nodes,
+            annotation.edit,
+            frame_pose=frame_pose,
+            move=self._session.move_keypoint,
+            scale=0.14 * annotation.edit.loaded.size_m,
+            depth_test=False,
+        )
+        for (part, keypoint), anchor in zip(annotation.movable(asset.articulation), cycle(LABEL_ANCHORS), strict=False):
+            controls.add(part, keypoint, f"{part}: {short_label(keypoint)}", anchor=anchor)
 
     def draw_cameras(self) -> None:
         """Draws every camera as a frustum with what it sees; while a run plays, it is not known."""
