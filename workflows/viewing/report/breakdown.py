@@ -53,17 +53,14 @@ def breakdowns(columns: Sequence[Sequence[Tally]]) -> list[Breakdown]:
     found = [make_breakdown("all", columns, lambda item: {"all attempts": item.total})]
     if any(len(column) > 1 for column in columns):
         found.append(make_breakdown("data set", columns, lambda item: {item.name: item.total}))
-    found += [make_breakdown(group, columns, _counts_by_group(group)) for group in ("task", "robot", "randomization")]
+    for group in ("task", "robot", "randomization"):
+        found.append(make_breakdown(group, columns, lambda item, group=group: {item.label(group): item.total}))
     found.append(make_breakdown("category", columns, lambda item: item.by_category))
     sides = make_breakdown("rests on", columns, lambda item: item.by_side)
     if [row.label for row in sides.rows] != [STANDING]:
         found.append(sides)
     found.append(_instance_breakdown(columns))
     return [item for item in found if item.rows]
-
-
-def _counts_by_group(group: str) -> Callable[[Tally], Mapping[str, Counts]]:
-    return lambda item: {item.label(group): item.total}
 
 
 def make_breakdown(
@@ -84,7 +81,8 @@ def _instance_breakdown(columns: Sequence[Sequence[Tally]]) -> Breakdown:
     whole = make_breakdown("instance", columns, lambda item: item.by_instance)
     repeated = [row for row in whole.rows if max(counts.n for counts in row.columns) > 1]
     once = len(whole.rows) - len(repeated)
-    worst_first = sorted(repeated, key=lambda row: (_pooled_rate(row), -sum(counts.n for counts in row.columns)))
+    pooled = {row.label: sum(row.columns, Counts()) for row in repeated}
+    worst_first = sorted(repeated, key=lambda row: (pooled[row.label].rate, -pooled[row.label].n))
     shown = worst_first[:MOST_ROWS]
     words = []
     if len(worst_first) > len(shown):
@@ -95,7 +93,3 @@ def _instance_breakdown(columns: Sequence[Sequence[Tally]]) -> Breakdown:
     if beyond:
         words.append(f"{beyond:,} attempts of further instances")
     return Breakdown("instance", tuple(shown), "; ".join(words))
-
-
-def _pooled_rate(row: BreakdownRow) -> float:
-    return sum(counts.successes for counts in row.columns) / sum(counts.n for counts in row.columns)

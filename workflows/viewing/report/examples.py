@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import zip_longest
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -57,6 +58,18 @@ class EpisodeCurves:
     forbidden_n: Array
     """(T,) largest force where nothing may touch: arm on object, robot on its surroundings [N]."""
 
+    def to_dict(self) -> dict[str, Any]:
+        """Returns plain values for JSON."""
+        return {
+            "episode": self.number,
+            "code": self.code,
+            "time_s": self.times_s.round(4).tolist(),
+            "opening": self.openings.round(5).tolist(),
+            "finger_force_n": self.finger_n.round(3).tolist(),
+            "finger_force_limit_n": self.finger_limit_n,
+            "forbidden_n": self.forbidden_n.round(3).tolist(),
+        }
+
 
 @dataclass(frozen=True)
 class StripPicture:
@@ -99,6 +112,11 @@ class PictureStrip:
     sections: tuple[StripSection, ...]
     clip: PageClip | None
     """None: a page has a limited number of clips, or no arm moved."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns plain values for JSON, without pictures."""
+        named = {"data_set": self.data_set, "episode": self.number, "code": self.code, "command": self.command}
+        return {**named, "clip_frames": self.clip.frames if self.clip else 0}
 
 
 def choose_strips(tallies: Sequence[Tally], *, pictures: int) -> list[tuple[Tally, int]]:
