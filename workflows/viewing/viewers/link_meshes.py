@@ -19,8 +19,8 @@ Colour = tuple[float, float, float, float]
 """Red, green, blue and opacity, each from 0 to 1."""
 
 _GREY: Colour = (0.75, 0.75, 0.75, 1.0)
-_SAME_DIGITS = 5
-"""Vertices that are equal in this many decimals [m] are merged."""
+_SAME_M = 1e-5
+"""Vertices closer than this are merged [m]."""
 _CREASE_RAD = 0.6
 """Faces that meet at a larger angle keep a sharp edge [rad]."""
 
@@ -102,9 +102,24 @@ def _merge_pieces(pieces: list[tuple[Array, Array]], rgba: Colour) -> ColouredMe
     counts = np.cumsum([0, *(len(vertices) for vertices, _ in pieces)])
     vertices = np.concatenate([vertices for vertices, _ in pieces])
     faces = np.concatenate([faces + first for (_, faces), first in zip(pieces, counts, strict=False)])
+    vertices, faces = _split_sharp_edges(*_merge_vertices(vertices, faces))
+    return ColouredMesh(vertices.astype(np.float32), faces.astype(np.uint32), rgba)
+
+
+def _merge_vertices(vertices: Array, faces: Array) -> tuple[Array, Array]:
+    """Merges vertices at the same place; drops faces that lose an edge."""
+    cells = np.round(vertices / _SAME_M).astype(np.int64)
+    _, first, index = np.unique(cells, axis=0, return_index=True, return_inverse=True)
+    joined = index.reshape(-1)[faces]
+    a, b, c = joined.T
+    return vertices[first], joined[(a != b) & (b != c) & (c != a)]
+
+
+def _split_sharp_edges(vertices: Array, faces: Array) -> tuple[Array, Array]:
+    """Gives faces on two sides of a sharp edge separate vertices: viewers smooth over shared vertices."""
     mesh = trimesh.Trimesh(vertices, faces, process=False)
-    mesh.merge_vertices(digits_vertex=_SAME_DIGITS)
-    mesh.update_faces(mesh.nondegenerate_faces())
-    # faces on two sides of a sharp edge get vertices of their own: viewers smooth over shared vertices
-    mesh = trimesh.graph.smooth_shade(mesh, angle=_CREASE_RAD, facet_minarea=None)
-    return ColouredMesh(mesh.vertices.astype(np.float32), mesh.faces.astype(np.uint32), rgba)
+    smooth = mesh.face_adjacency[mesh.face_adjacency_angles < _CREASE_RAD]  # (E, 2)
+    patch = trimesh.graph.connected_component_labels(smooth, node_count=len(faces))  # (F,)
+    corners = np.stack([np.repeat(patch, 3), faces.reshape(-1)], axis=1)  # (3 F, 2)
+    owners, index = np.unique(corners, axis=0, return_inverse=True)
+    return vertices[owners[:, 1]], index.reshape(-1, 3)
