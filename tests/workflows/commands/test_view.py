@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -243,6 +244,17 @@ def test_a_missing_extra_is_named():
         PluginError, match="comes with the extra 'rerun'. Install it: " + re.escape(install_command("rerun"))
     ):
         import_extra("no_such_package_of_ours", extra="rerun")
+
+
+@pytest.mark.parametrize("command", ["view", "studio", "watch"])
+def test_a_command_whose_page_needs_viser_names_its_extra(
+    data_set: DataSet, command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setitem(sys.modules, "viser", None)
+    words = {"view": [str(data_set.path)], "studio": ["task=open_drawer"], "watch": [str(data_set.path), "page=true"]}
+    assert command_table.main([command, *words[command]]) == 2
+    assert f"It comes with the extra 'view'. Install it: {install_command('view')}" in capsys.readouterr().err
+    assert not [path for path in data_set.path.iterdir() if path.name == "view-0.html"]
 
 
 @pytest.mark.slow
