@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.workflows.studio.annotation import open_annotation
 from unlatch.workflows.studio.background import BackgroundWork
@@ -234,7 +236,7 @@ class StudioSession(StudioState):
             self.clock = Clock()
         self.tell("annotation")
 
-    def move_keypoint(self, part: str, keypoint: str, xyz: Sequence[float]) -> None:
+    def move_keypoint(self, part: str, keypoint: str, xyz: Sequence[float] | np.ndarray) -> None:
         """Moves a keypoint to a position (3,) in its own frame [m]; without an open annotation, nothing happens."""
         with self.changed:
             if self.annotation is not None:

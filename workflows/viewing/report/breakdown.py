@@ -53,14 +53,17 @@ def breakdowns(columns: Sequence[Sequence[Tally]]) -> list[Breakdown]:
     found = [make_breakdown("all", columns, lambda item: {"all attempts": item.total})]
     if any(len(column) > 1 for column in columns):
         found.append(make_breakdown("data set", columns, lambda item: {item.name: item.total}))
-    for group in ("task", "robot", "randomization"):
-        found.append(make_breakdown(group, columns, lambda item, group=group: {item.label(group): item.total}))
+    found += [make_breakdown(group, columns, _counts_by_group(group)) for group in ("task", "robot", "randomization")]
     found.append(make_breakdown("category", columns, lambda item: item.by_category))
     sides = make_breakdown("rests on", columns, lambda item: item.by_side)
     if [row.label for row in sides.rows] != [STANDING]:
         found.append(sides)
     found.append(_instance_breakdown(columns))
     return [item for item in found if item.rows]
+
+
+def _counts_by_group(group: str) -> Callable[[Tally], Mapping[str, Counts]]:
+    return lambda item: {item.label(group): item.total}
 
 
 def make_breakdown(
