@@ -87,13 +87,7 @@ def write_report(
             f"attempt.{damage}"
         )
     report = make_report(tallies, pictures=cfg.pictures, clips=cfg.clips, progress=progress)
-    page = fill_template(
-        "unlatch.workflows.viewing.report",
-        "page.html",
-        report=report,
-        compared=len(report.columns) > 1,
-        keys=("set-a", "set-b"),
-    )
+    page = fill_template("report.html", report=report, compared=len(report.columns) > 1, keys=("set-a", "set-b"))
     numbers = json.dumps(report.to_dict(), indent=1, allow_nan=False).encode()
     write_output(target, page.encode())
     write_output(target.with_suffix(".json"), numbers)

@@ -22,6 +22,7 @@ from unlatch.workflows.studio.worker import WorkerProcess
 from unlatch.workflows.viewing.live.page_address import LOCAL_HOST, MAX_PORT
 from unlatch.workflows.viewing.live.page_process import listen_at, page_url
 from unlatch.workflows.viewing.viewers.browser import opened_in_browser
+from unlatch.workflows.viewing.viewers.viser_scene import import_viser
 
 DEFAULT_PORT = 8070
 """Port of the page if none is given."""
@@ -78,8 +79,10 @@ def serve_studio(document: TaskDocument, cfg: StudioCfg, *, config_dirs: Sequenc
     """Serves the page until Ctrl-C is pressed.
 
     Raises:
+        PluginError: viser is not installed.
         ConfigError: There is no such address here, or the port is not allowed.
     """
+    import_viser()
     listening = listen_at(cfg.host, cfg.port)
     port = listening.getsockname()[1]
     token = secrets.token_urlsafe()

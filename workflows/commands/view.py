@@ -15,7 +15,7 @@ from unlatch.workflows.runs.recorded_config import check_episode
 from unlatch.workflows.viewing.episode_files import VIEW
 from unlatch.workflows.viewing.output_file import check_suffix, output_path, write_output
 from unlatch.workflows.viewing.viewers.catalog import VIEWERS
-from unlatch.workflows.viewing.viewers.read_scene import read_scene
+from unlatch.workflows.viewing.viewers.recorded_scene import read_scene
 
 
 @dataclass

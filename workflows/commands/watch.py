@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, PluginError
 from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs
@@ -72,7 +72,7 @@ def watch_data_sets(paths: Sequence[str], cfg: WatchCfg) -> int:
     if not (shows_again or cfg.page):
         console.print(growth_table(paths, console.width))
         return OK
-    page = _make_page(paths, cfg) if cfg.page in (True, None) else None
+    page = None if cfg.page is False else _make_page(paths, cfg)
     try:
         with nullcontext() if page is None else page:
             if page is not None:
@@ -88,10 +88,17 @@ def watch_data_sets(paths: Sequence[str], cfg: WatchCfg) -> int:
     return OK
 
 
-def _make_page(paths: Sequence[str], cfg: WatchCfg) -> PageProcess:
+def _make_page(paths: Sequence[str], cfg: WatchCfg) -> PageProcess | None:
+    """Returns the page; None, with a note, if nobody asked for it and viser is not installed."""
     folders = data_sets_in(paths)
     title = short_names(folders)[0] if len(folders) == 1 else ", ".join(short_names([Path(path) for path in paths]))
-    return PageProcess([Path(path) for path in paths], host=cfg.host, port=cfg.port, title=title)
+    try:
+        return PageProcess([Path(path) for path in paths], host=cfg.host, port=cfg.port, title=title)
+    except PluginError as exc:
+        if cfg.page:
+            raise
+        print_note(f"no page: {exc.message}")
+        return None
 
 
 def _show_table(paths: Sequence[str], console: Console, every_s: float) -> None:

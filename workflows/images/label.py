@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,14 +19,15 @@ from unlatch.simcore.files import user_path
 from unlatch.simcore.ranges import Count, check_ranges
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.export.draft import Draft
-from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame, take_annotated_frame
+from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame
 from unlatch.simcore.sim.annotators.config import AnnotationCfg
 from unlatch.simcore.sim.annotators.formats.coco_file import CocoFile
 from unlatch.simcore.sim.annotators.formats.dope_file import dope_frame
 from unlatch.simcore.sim.annotators.formats.drawing import draw_annotations
 from unlatch.workflows.episode.randomization.visual_views import cameras
+from unlatch.workflows.images.render_annotations import take_camera_frame
 from unlatch.workflows.runs.recorded_config import chosen_summaries, config_of
-from unlatch.workflows.viewing.scene_picture import RecordedWorld, open_record
+from unlatch.workflows.viewing.scene_picture import open_record
 
 _COCO_FILE = "coco.json"
 _PICTURE = "annotated.png"
@@ -94,13 +94,18 @@ def label(
     settings = read_render_settings(episode_cfg, cfg.cameras, request=request)
     seen_cfg = with_cameras(episode_cfg, settings.cameras)
     out = user_path(str(cfg.out)).absolute()
-    with _open_draft(out) as draft:
-        writer = _LabelWriter(draft, [camera.name for camera in settings.cameras], annotation_cfg)
+    with Draft(out, key="label", is_file=False) as draft:
+        if out.exists():
+            raise RecordingError(
+                f"Folder '{out}' exists already. Expected a folder that does not exist yet. Change out=.", path=str(out)
+            )
+        writer = _LabelWriter(draft.path, [camera.name for camera in settings.cameras], annotation_cfg)
         total = len(settings.cameras) * sum(len(_frames(item.n_actions, every=cfg.every)) for item in chosen)
         for item in chosen:
             for _ in writer.add_episode(data_set, item.number, seen_cfg, every=cfg.every):
                 on_image(writer.n_images, total)
         counts = writer.finish()
+        draft.commit()
     return LabelReport(out, counts)
 
 
@@ -121,9 +126,11 @@ class _LabelWriter:
             check_classes(self._cfg.leave_out, recorded.world, key="leave_out")
             frames = _frames(record.n_actions, every=every)
             for frame in frames:
-                for camera, annotated in _take_frames(recorded, frame, self._cfg):
+                recorded.show(frame)
+                for camera in cameras(recorded.episode.scene):
+                    annotated = take_camera_frame(recorded, camera, self._cfg)
                     in_middle = frame == frames[len(frames) // 2]
-                    self._add_frame(camera, annotated, f"{number:06d}_{frame:06d}", is_example=in_middle)
+                    self._add_frame(camera.cfg.name, annotated, f"{number:06d}_{frame:06d}", is_example=in_middle)
                     self.n_images += 1
                     yield
 
@@ -147,37 +154,3 @@ class _LabelWriter:
 def _frames(n_actions: int, *, every: int) -> range:
     """Returns the states of an episode of which images are taken."""
     return range(0, n_actions + 1, every)
-
-
-@contextmanager
-def _open_draft(out: Path) -> Iterator[Path]:
-    """Yields a temporary folder that becomes `out` at the end; it is removed after an error.
-
-    Raises:
-        RecordingError: The folder exists already, another command is writing it, or nothing can be written.
-    """
-    with Draft(out, key="label", is_file=False) as draft:
-        if out.exists():
-            raise RecordingError(
-                f"Folder '{out}' exists already. Expected a folder that does not exist yet. Change out=.", path=str(out)
-            )
-        yield draft.path
-        draft.commit()
-
-
-def _take_frames(recorded: RecordedWorld, frame: int, cfg: AnnotationCfg) -> Iterator[tuple[str, AnnotatedFrame]]:
-    """Yields the annotated view of every camera in a frame, with the camera's name."""
-    recorded.show(frame)
-    scene = recorded.episode.scene.state_tree
-    scene.keypoints.update_state()
-    for camera in cameras(recorded.episode.scene):
-        annotated = take_annotated_frame(
-            recorded.world,
-            camera.optics,
-            camera.T_world_sensor,
-            near_m=camera.cfg.near_m,
-            far_m=camera.cfg.far_m,
-            cfg=cfg,
-            keypoints=scene.keypoints.state_dict(),
-        )
-        yield camera.cfg.name, annotated

@@ -322,9 +322,7 @@ def _problem_of(render_set: RenderSet, number: int, digest: str) -> str:
         return exc.message
     if episode.state_sha256 != digest:
         return "its images were made from another record"
-    wrong = [name for name, item in episode.files.items() if _size_of(episode.folder / name) != item["bytes"]]
+    paths = {name: episode.folder / name for name in episode.files}
+    sizes = {name: path.stat().st_size if path.is_file() else -1 for name, path in paths.items()}
+    wrong = [name for name, item in episode.files.items() if sizes[name] != item["bytes"]]
     return f"{', '.join(wrong)} has changed since it was written" if wrong else ""
-
-
-def _size_of(path: Path) -> int:
-    return path.stat().st_size if path.is_file() else -1

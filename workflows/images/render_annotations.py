@@ -10,9 +10,10 @@ import numpy as np
 
 from unlatch.simcore.recording.images.rendered_annotations import annotations_file
 from unlatch.simcore.recording.state_file import encode_npz
-from unlatch.simcore.sim.annotators.annotated_frame import take_annotated_frame
-from unlatch.simcore.sim.annotators.annotations import Annotations, annotate
+from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame, take_annotated_frame
+from unlatch.simcore.sim.annotators.annotations import annotate
 from unlatch.simcore.sim.annotators.config import AnnotationCfg
+from unlatch.simcore.sim.renderers.renderer import RawImages
 from unlatch.simcore.sim.sensors.camera import Camera
 from unlatch.workflows.viewing.scene_picture import RecordedWorld
 
@@ -34,22 +35,16 @@ class EpisodeAnnotations:
 
     def add(self, camera: Camera) -> None:
         """Annotates the current image of an updated camera whose depth images are switched on."""
-        scene = self._recorded.episode.scene.state_tree
-        scene.keypoints.update_state()
-        annotated = take_annotated_frame(
-            self._recorded.world,
-            camera.optics,
-            camera.T_world_sensor,
-            near_m=camera.cfg.near_m,
-            far_m=camera.cfg.far_m,
-            cfg=self._cfg,
-            keypoints=scene.keypoints.state_dict(),
-            images=camera.raw_images(),
-        )
-        found = annotate(annotated, self._names)
-        name = camera.cfg.name
-        self._descriptions.setdefault(name, _describe_annotations(found))
-        rows = self._rows.setdefault(name, {})
+        frame = take_camera_frame(self._recorded, camera, self._cfg, images=camera.raw_images())
+        found = annotate(frame, self._names)
+        description = {
+            "paths": list(found.paths),
+            "semantic_ids": list(found.semantic_ids),
+            "id_to_labels": {str(number): dict(labels) for number, labels in found.id_to_labels.items()},
+            "names": {key: value.tolist() for key, value in found.values.items() if value.dtype.kind == "U"},
+        }
+        self._descriptions.setdefault(camera.cfg.name, description)
+        rows = self._rows.setdefault(camera.cfg.name, {})
         for key, value in found.values.items():
             if value.dtype.kind != "U":  # names are the same in every frame
                 rows.setdefault(key, []).append(value)
@@ -62,10 +57,19 @@ class EpisodeAnnotations:
         return self._descriptions
 
 
-def _describe_annotations(found: Annotations) -> dict[str, Any]:
-    return {
-        "paths": list(found.paths),
-        "semantic_ids": list(found.semantic_ids),
-        "id_to_labels": {str(number): dict(labels) for number, labels in found.id_to_labels.items()},
-        "names": {key: value.tolist() for key, value in found.values.items() if value.dtype.kind == "U"},
-    }
+def take_camera_frame(
+    recorded: RecordedWorld, camera: Camera, cfg: AnnotationCfg, *, images: RawImages | None = None
+) -> AnnotatedFrame:
+    """Returns what a camera sees of the shown state, with what is needed to annotate it; None: it takes its images."""
+    keypoints = recorded.episode.scene.state_tree.keypoints
+    keypoints.update_state()
+    return take_annotated_frame(
+        recorded.world,
+        camera.optics,
+        camera.T_world_sensor,
+        near_m=camera.cfg.near_m,
+        far_m=camera.cfg.far_m,
+        cfg=cfg,
+        keypoints=keypoints.state_dict(),
+        images=images,
+    )

@@ -30,7 +30,7 @@ class ObjectAnnotation:
         self.is_saved = True
         self._checked: Articulation | None = None
 
-    def move(self, part: str, keypoint: str, xyz: Sequence[float]) -> None:
+    def move(self, part: str, keypoint: str, xyz: Sequence[float] | np.ndarray) -> None:
         """Moves a keypoint to a position (3,) in its own frame [m]."""
         self.edit.move(part, keypoint, np.asarray(xyz, dtype=float))
         self.is_saved = False

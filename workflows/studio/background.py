@@ -8,11 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from unlatch.workflows.studio.jobs import Problem, ReachJob, ShownScene, TaskText, ViewJob, ViewResult
+from unlatch.workflows.studio.jobs import Problem, ReachJob, TaskText, ViewJob, ViewResult
 from unlatch.workflows.studio.reach import Place, ReachMap, region_at
-from unlatch.workflows.studio.state import REACH, RUN, VIEW, StudioState
+from unlatch.workflows.studio.state import CHECK, PLAN, REACH, RUN, SCENE, VIEW, StudioState
 from unlatch.workflows.studio.worker import JobQueue
 from unlatch.workflows.studio.yaml_edit import read_tree
+
+_MATTER = (SCENE, CHECK, PLAN, RUN, REACH, "views", "show", "clock")
+"""Changes after which something may be missing; a text that has changed is read first."""
 
 
 @dataclass
@@ -28,10 +31,11 @@ class BackgroundWork:
         self._reach_key = ""
         self._seen_key = ""
 
-    def go_on(self) -> None:
-        """Asks for the next thing that is missing."""
-        self._look()
-        self._map_reach()
+    def go_on_after(self, change: str) -> None:
+        """Asks for the next thing that is missing; `change` is what has changed, see `StudioState.listeners`."""
+        if change in _MATTER:
+            self._look()
+            self._map_reach()
 
     def _look(self) -> None:
         """Asks for the images of the cameras at the start, or in the frame at which a run is stopped."""
@@ -51,7 +55,8 @@ class BackgroundWork:
                 scene = replace(
                     scene, seed=record.seed, layout=record.layout, hashes=record.assets, applied=record.applied
                 )
-            key = _views_key(state.document.text, scene, frame)
+            identity = [state.document.text, scene.episode, frame, dict(scene.layout)]
+            key = json.dumps(identity, sort_keys=True, default=str)
             if key == self._seen_key:
                 return
             self._seen_key = key
@@ -65,7 +70,6 @@ class BackgroundWork:
                 state.views, state.views_moment = (answer, moment) if isinstance(answer, ViewResult) else (None, "")
                 state.views_problem = answer if isinstance(answer, Problem) else None
             state.tell("views")
-            self.go_on()
 
         self.queue.submit(VIEW, job, keep)
 
@@ -91,9 +95,7 @@ class BackgroundWork:
                         state.since.pop(REACH, None)
                         if not isinstance(answer, Problem):
                             found.found[place] = answer
-                    state.tell(REACH)
-                    if not isinstance(answer, Problem):
-                        self.go_on()
+                    state.tell(REACH if not isinstance(answer, Problem) else "busy")
 
                 self.queue.submit(REACH, job, keep)
                 return
@@ -105,7 +107,3 @@ class BackgroundWork:
         rest.pop("regions", None)
         heights = [(region.object, tuple(region.height_m)) for region in self.state.regions()]
         return repr(({**tree, "task": rest}, heights, self.state.episode))
-
-
-def _views_key(text: str, scene: ShownScene, frame: int) -> str:
-    return json.dumps([text, scene.episode, frame, dict(scene.layout)], sort_keys=True, default=str)

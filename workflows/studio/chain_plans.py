@@ -66,7 +66,12 @@ class ChainPlans:
             stages = [self._plan_first(), *stages[1:]]
             if report is None:
                 stages += self._plan_others(stages[0])
-        plans = [plan for number, stage in enumerate(stages) for plan in self._show_stage(number, stage)]
+        keys = entry_keys(episode.cfg.skills, episode.cfg.robot.name)
+        plans = [
+            replace(_shown_plan(planned, keys[index], T_world_base), stage=number)
+            for number, stage in enumerate(stages)
+            for index, planned, T_world_base in zip(stage.indices, stage.planned, stage.bases, strict=False)
+        ]
         return plans, [stage.state for stage in stages]
 
     def _searched_stages(self) -> list[_Stage]:
@@ -104,12 +109,6 @@ class ChainPlans:
         )
         walk.plan_chain(LayoutCandidate(0, episode.planner.layout), episode.planner.budget)
         return list(self._stages.get(0, {}).values())[1:]
-
-    def _show_stage(self, number: int, stage: _Stage) -> Iterator[ShownPlan]:
-        cfg = self.episode.cfg
-        keys = entry_keys(cfg.skills, cfg.robot.name)
-        for index, planned, T_world_base in zip(stage.indices, stage.planned, stage.bases, strict=False):
-            yield replace(_shown_plan(planned, keys[index], T_world_base), stage=number)
 
 
 def _shown_plan(planned: PlannedSkill, key: str, T_world_base: Pose) -> ShownPlan:

@@ -207,7 +207,7 @@ def new_document(overrides: Sequence[str], *, config_dirs: Sequence[str] = ()) -
         defaults.append({f"override /{group}": option})  # type: ignore[arg-type]
     text = f"{PACKAGE}\n{_block({'defaults': defaults})}" if defaults else f"{PACKAGE}\n"
     if own:
-        text = f"{text}\n{_block(own)}" if defaults else f"{text}{_block(own)}"
+        text += ("\n" if defaults else "") + _block(own)
     text += f"\ntask:\n  name: {name}\n"
     if "task" not in chosen:
         part = {"part": chosen["part"]} if "part" in chosen else {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
@@ -22,8 +23,6 @@ from unlatch.workflows.studio.jobs import (
     SceneResult,
     ShownPart,
     ShownPlan,
-    ShownSkill,
-    ViewResult,
 )
 from unlatch.workflows.studio.reach import ReachMap, place_m, places_in
 from unlatch.workflows.studio.state import StudioState
@@ -37,7 +36,7 @@ from unlatch.workflows.studio.words import (
 from unlatch.workflows.studio.yaml_edit import find_line, parse_key, read_tree
 from unlatch.workflows.viewing.phase_moments import failure_notes, part_openings
 from unlatch.workflows.viewing.recorded_moments import phase_of
-from unlatch.workflows.viewing.viewers.read_scene import shown_forces
+from unlatch.workflows.viewing.viewers.recorded_scene import shown_forces
 
 _LEAST_FORCE_N = 0.1
 """Contact views whose force never exceeds this have no curve [N]."""
@@ -51,12 +50,8 @@ def describe_state(state: StudioState) -> dict[str, Any]:
         return {
             "revision": state.revision,
             "document": {
-                "text": text,
-                "name": document.name,
+                **{key: getattr(document, key) for key in ("text", "name", "is_saved", "can_undo", "can_redo")},
                 "path": str(document.path),
-                "is_saved": document.is_saved,
-                "can_undo": document.can_undo,
-                "can_redo": document.can_redo,
                 "message": state.message,
             },
             "problem": _describe_problem(text, state.problem),
@@ -75,18 +70,16 @@ def describe_state(state: StudioState) -> dict[str, Any]:
             "run": None if state.run is None else describe_run(state.run, state.parts()),
             "run_problem": _describe_problem(text, state.run_problem),
             "run_is_old": state.run_is_old(),
-            "views": {} if state.views is None else describe_views(state.views),
+            "views": {
+                name: f"data:image/webp;base64,{base64.b64encode(image).decode()}"
+                for name, image in ({} if state.views is None else state.views.images).items()
+            },
             "views_moment": state.views_moment,
             "views_problem": _describe_problem(text, state.views_problem),
             "annotation": None if state.annotation is None else state.annotation.to_dict(),
             "annotatable": annotatable(objects),
             "reach": describe_reach(state.reach, state.regions()),
         }
-
-
-def describe_views(views: ViewResult) -> dict[str, str]:
-    """Returns the address of a picture, which holds it, by the name of the camera."""
-    return {name: f"data:image/webp;base64,{base64.b64encode(image).decode()}" for name, image in views.images.items()}
 
 
 def _describe_problem(text: str, problem: Problem | None) -> dict[str, Any] | None:
@@ -136,24 +129,22 @@ def describe_scene(result: SceneResult, openings: Mapping[tuple[str, str], float
         "parts": [
             {**asdict(part), "shown": openings.get((part.object, part.joint), part.position)} for part in result.parts
         ],
-        "skills": [_describe_skill(skill) for skill in result.skills],
+        "skills": [
+            {
+                **_plain_values(skill, "settings", "mode", "unit"),
+                "success": words_of_success(skill.mode, skill.unit),
+                "constraints": [vars(constraint) for constraint in skill.constraints],
+            }
+            for skill in result.skills
+        ],
         "cameras": [camera.name for camera in result.cameras],
         "took_s": result.took_s,
     }
 
 
-def _describe_skill(skill: ShownSkill) -> dict[str, Any]:
-    return {
-        "key": skill.key,
-        "name": skill.name,
-        "object": skill.object,
-        "part": skill.part,
-        "strategies": list(skill.strategies),
-        "derived": skill.derived,
-        "threshold": skill.threshold,
-        "success": list(words_of_success(skill.mode, skill.unit)),
-        "constraints": [asdict(constraint) for constraint in skill.constraints],
-    }
+def _plain_values(item: Any, *left_out: str) -> dict[str, Any]:
+    """Returns the fields of a dataclass, without some, as they are."""
+    return {key: value for key, value in vars(item).items() if key not in left_out}
 
 
 def describe_plan(result: PlanResult) -> dict[str, Any]:
@@ -188,26 +179,10 @@ def _plan_spans(result: PlanResult) -> list[dict[str, Any]]:
 
 
 def _describe_skill_plan(plan: ShownPlan) -> dict[str, Any]:
-    contradicting = sorted({index for each in plan.contradictions for index in each["indices"] if index >= 0})
     return {
-        "arm": plan.arm,
-        "skill": plan.skill,
-        "key": plan.key,
-        "object": plan.object,
-        "part": plan.part,
-        "strategy": plan.strategy,
-        "found": plan.found,
-        "code": plan.code,
-        "message": plan.message,
-        "lines": list(plan.lines),
-        "residuals": [dict(each) for each in plan.residuals],
-        "contradictions": [dict(each) for each in plan.contradictions],
-        "contradicting": contradicting,
-        "remedies": [dict(each) for each in plan.remedies],
-        "refused": [dict(each) for each in plan.refused],
-        "timings_ms": dict(plan.timings_ms),
+        **_plain_values(plan, "joint", "compromise", "segments", "carried"),
+        "contradicting": sorted({index for each in plan.contradictions for index in each["indices"] if index >= 0}),
         "keyframes": [{"label": frame.label, "s": frame.s} for frame in plan.keyframes],
-        "stage": plan.stage,
     }
 
 
@@ -240,11 +215,8 @@ def _curves(result: RunResult, units: Units) -> list[dict[str, Any]]:
             unit = units.get((str(skill["object"]), str(skill.get("part"))), "" if skill.get("part") else "m")
             curves[name] = _curve(name, unit, part_openings(record, skill), 4)
     floats = {key: array for key, array in record.arrays.items() if array.dtype.kind == "f"}
-    forces = [
-        force
-        for force in shown_forces(result.cfg.robot, floats)
-        if np.nanmax(force.values_n, initial=0.0) > _LEAST_FORCE_N
-    ]
+    every = shown_forces(result.cfg.robot, floats)
+    forces = [force for force in every if np.nanmax(force.values_n, initial=0.0) > _LEAST_FORCE_N]
     labels = [force.label for force in forces]
     for force in forces:
         _, *owner, _ = ["", *force.name.split(".")]  # robot, arm and object, as far as there are several
@@ -276,28 +248,22 @@ def describe_reach(maps: Mapping[str, ReachMap], regions: Sequence[RegionCfg]) -
     """Returns, for each region with a map, how many of its places plan, and why others do not."""
     described = []
     for region in regions:
-        found = maps.get(region.object)
-        if found is None:
+        if (found := maps.get(region.object)) is None:
             continue
         plan, known = found.share(region)
         inside = set(places_in(region, 1))
-        codes: dict[str, int] = {}
-        for place, result in found.found.items():
-            if place in inside and not result.plans:
-                codes[result.code] = codes.get(result.code, 0) + 1
+        failed = [(at, result) for at, result in found.found.items() if at in inside and not result.plans]
         described.append(
             {
                 "object": region.object,
                 "plan": plan,
                 "known": known,
                 "places": len(inside),
-                "codes": codes,
+                "codes": Counter(result.code for _, result in failed),
                 "is_done": found.next_place(region) is None,
                 "examples": [
-                    {"at_m": list(place_m(place)), "code": result.code, "message": result.message}
-                    for place, result in found.found.items()
-                    if place in inside and not result.plans
-                ][:3],
+                    {"at_m": place_m(at), "code": result.code, "message": result.message} for at, result in failed[:3]
+                ],
             }
         )
     return described

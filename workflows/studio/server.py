@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from http import HTTPStatus
-from urllib.parse import SplitResult, parse_qs
+from urllib.parse import parse_qs
 
 from unlatch.simcore.errors import SimCoreError
 from unlatch.workflows.studio.drawing.scene_view import SceneView
@@ -33,7 +33,7 @@ class StudioServer(ScenePageServer):
         super().__init__(listening, _Handler, token=token)
         self.session = session
         self.view = SceneView(self.scene, session)
-        self.html = fill_template("unlatch.workflows.studio", "page.html", scene=f"{SCENE}/").encode()
+        self.html = fill_template("studio.html", scene=f"{SCENE}/").encode()
         self.view.start()
 
     def server_close(self) -> None:
@@ -44,17 +44,6 @@ class StudioServer(ScenePageServer):
 
 class _Handler(ScenePageHandler):
     server: StudioServer
-
-    def answer_page(self, url: SplitResult) -> None:
-        """See `ScenePageHandler`."""
-        if url.path == "/":
-            self.answer(self.server.html, "text/html; charset=utf-8")
-        elif url.path == "/state.json":
-            self.answer(self._wait_for_state(url.query), "application/json")
-        elif self.is_for_scene(url.path):
-            self.answer_with_scene()
-        else:
-            self.send_error(HTTPStatus.NOT_FOUND)
 
     def do_POST(self) -> None:  # noqa: N802 - the name that http.server calls
         """Does one action: `{"action": NAME, ...}`; answers `{}` or `{"error": MESSAGE}`."""
@@ -86,7 +75,7 @@ class _Handler(ScenePageHandler):
             return {"error": f"{type(exc).__name__}: {exc}"}
         return {}
 
-    def _wait_for_state(self, query: str) -> bytes:
+    def read_state(self, query: str) -> bytes:
         """Returns the state as soon as it is newer than the one that the page has."""
         session = self.server.session
         since = parse_qs(query).get("since", [""])[0]

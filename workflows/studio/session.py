@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.workflows.studio.annotation import open_annotation
 from unlatch.workflows.studio.background import BackgroundWork
@@ -63,6 +65,7 @@ class StudioSession(StudioState):
             REACH: JobQueue(self.runners[REACH], (VIEW, REACH)),
         }
         self._background = BackgroundWork(self, self._queues[REACH], self._task_text)
+        self.listeners.append(self._background.go_on_after)
         self._actions: dict[str, Callable[..., None]] = {
             "text": self.write_text,
             "set": self.set_value,
@@ -162,22 +165,6 @@ class StudioSession(StudioState):
             self.episode = number
         self._refresh()
 
-    def choose_shown(self, **values: bool) -> None:
-        """See `StudioState.choose_shown`; images and reach are computed where they are shown."""
-        super().choose_shown(**values)
-        self._background.go_on()
-
-    def set_clock(self, of: str = SCENE, frame: int | None = None, playing: bool | None = None) -> None:
-        """See `StudioState.set_clock`; where a run is stopped, the cameras look again."""
-        super().set_clock(of, frame, playing)
-        self._background.go_on()
-
-    def tick(self, frames: int) -> None:
-        """See `StudioState.tick`; where it stops, the cameras look again."""
-        super().tick(frames)
-        if not self.clock.playing:
-            self._background.go_on()
-
     def to_dict(self) -> dict[str, Any]:
         """Returns the state as plain values for the page."""
         return describe_state(self)
@@ -249,7 +236,7 @@ class StudioSession(StudioState):
             self.clock = Clock()
         self.tell("annotation")
 
-    def move_keypoint(self, part: str, keypoint: str, xyz: Sequence[float]) -> None:
+    def move_keypoint(self, part: str, keypoint: str, xyz: Sequence[float] | np.ndarray) -> None:
         """Moves a keypoint to a position (3,) in its own frame [m]; without an open annotation, nothing happens."""
         with self.changed:
             if self.annotation is not None:
@@ -340,15 +327,16 @@ class StudioSession(StudioState):
                 self.tell("busy")
                 return
             self.known[kind] = (job.task.text, job.task.episode)
-            if kind == SCENE:
-                self._note_refusal(SCENE, answer if isinstance(answer, Problem) else None)
-                if isinstance(answer, SceneResult):
-                    self._submit(SCENE, CHECK, CheckJob(job.task))
-                    self.scene = answer
-                    self.openings.clear()
-                    self.clock = Clock()
-            elif kind == CHECK:
-                self._note_refusal(CHECK, answer.problem if isinstance(answer, CheckResult) else answer)
+            if kind in (SCENE, CHECK):
+                self.refused.pop(kind, None)
+                problem = answer.problem if isinstance(answer, CheckResult) else answer
+                if isinstance(problem, Problem):
+                    self.refused[kind] = problem
+            if isinstance(answer, SceneResult):
+                self._submit(SCENE, CHECK, CheckJob(job.task))
+                self.scene = answer
+                self.openings.clear()
+                self.clock = Clock()
             elif kind == PLAN:
                 self.plan_problem = answer if isinstance(answer, Problem) else None
                 self.plan = answer if isinstance(answer, PlanResult) else None
@@ -360,13 +348,6 @@ class StudioSession(StudioState):
         self.tell(kind)
         if kind == RUN and self.run is not None and self.length_of(RUN):
             self.set_clock(of=RUN, frame=0, playing=True)
-        self._background.go_on()
-
-    def _note_refusal(self, kind: str, problem: Problem | None) -> None:
-        if problem is None:
-            self.refused.pop(kind, None)
-        else:
-            self.refused[kind] = problem
 
     def _forget_idle(self) -> None:
         """Removes the kinds of jobs of which no answer is to come."""

@@ -6,7 +6,7 @@ import io
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -85,20 +85,21 @@ class StudioWork:
         started = time.perf_counter()
         try:
             loaded = self._load(job.task)
-            if isinstance(job, SceneJob):
-                return self._draw_scene(job.task, loaded, started)
-            if isinstance(job, CheckJob):
-                return CheckResult(self._check(job.task, loaded.cfg))
-            if isinstance(job, PlanJob):
-                return self._plan(job.task, loaded.cfg, started)
-            if isinstance(job, RunJob):
-                with EpisodeRunner(loaded.cfg) as runner:
-                    record = runner.run(job.task.episode)
-                return RunResult(loaded.cfg, record, time.perf_counter() - started)
-            if isinstance(job, ViewJob):
-                return _look(loaded.cfg, job)
-            if isinstance(job, ReachJob):
-                return self._try_place(loaded.cfg, job)
+            match job:
+                case SceneJob():
+                    return self._draw_scene(job.task, loaded, started)
+                case CheckJob():
+                    return CheckResult(self._check(job.task, loaded.cfg))
+                case PlanJob():
+                    return self._plan(job.task, loaded.cfg, started)
+                case RunJob():
+                    with EpisodeRunner(loaded.cfg) as runner:
+                        record = runner.run(job.task.episode)
+                    return RunResult(loaded.cfg, record, time.perf_counter() - started)
+                case ViewJob():
+                    return _look(loaded.cfg, job)
+                case ReachJob():
+                    return _try_place(loaded.cfg, job)
         except SimCoreError as exc:
             return _problem_of(exc)
         raise TypeError(f"{type(job).__name__} is no job.")
@@ -126,8 +127,7 @@ class StudioWork:
     def _draw_scene(self, task: TaskText, loaded: LoadedConfig[PlanCfg], started: float) -> SceneResult:
         cfg = loaded.cfg
         # a search for a layout plans many layouts; the first one is drawn at once
-        acting = [entry for entry in cfg.skills if not isinstance(entry, ArtPreplanCfg)]
-        with EpisodeRunner(replace(cfg, skills=acting or cfg.skills)) as runner:
+        with EpisodeRunner(replace(cfg, skills=_acting_skills(cfg) or cfg.skills)) as runner:
             episode = runner.episode(task.episode)
             episode.begin()
             return SceneResult(
@@ -160,29 +160,35 @@ class StudioWork:
             found = bool(plans) and episode.failure is None and all(plan.found for plan in plans)
             return PlanResult(shown, tuple(plans), found, time.perf_counter() - started, tuple(states))
 
-    def _try_place(self, cfg: EpisodeCfg, job: ReachJob) -> ReachResult:
-        acting = [entry for entry in cfg.skills if not isinstance(entry, ArtPreplanCfg)]
-        others = [region for region in cfg.task.regions if region.object != job.region.object]
-        cfg = replace(cfg, skills=acting, task=replace(cfg.task, regions=[*others, job.region]))
-        with EpisodeRunner(cfg) as runner:
-            episode = runner.episode(job.task.episode)
-            episode.begin()
-            failure = episode.failure
-            if failure is None:
-                indices = [sequence[0] for sequence in stages_of(acting)[0]]
-                planned = episode.planner.plan_together(indices, budget=episode.planner.budget.first_look())
-                failure = next((item.skill.failure for item in planned if item.skill.failure is not None), None)
-            return ReachResult(failure is None, *(("", "") if failure is None else (failure.code, failure.message)))
+
+def _acting_skills(cfg: EpisodeCfg) -> list[SkillCfg]:
+    """Returns the skills without a search for a layout."""
+    return [entry for entry in cfg.skills if not isinstance(entry, ArtPreplanCfg)]
 
 
-class _written(tempfile.TemporaryDirectory[str]):  # noqa: N801 - used as a function
-    """Writes a task file into a folder of its own while it is entered; yields the folder."""
+def _try_place(cfg: EpisodeCfg, job: ReachJob) -> ReachResult:
+    """Plans the skills that begin first with an object at one place."""
+    acting = _acting_skills(cfg)
+    others = [region for region in cfg.task.regions if region.object != job.region.object]
+    cfg = replace(cfg, skills=acting, task=replace(cfg.task, regions=[*others, job.region]))
+    with EpisodeRunner(cfg) as runner:
+        episode = runner.episode(job.task.episode)
+        episode.begin()
+        failure = episode.failure
+        if failure is None:
+            indices = [sequence[0] for sequence in stages_of(acting)[0]]
+            planned = episode.planner.plan_together(indices, budget=episode.planner.budget.first_look())
+            failure = next((item.skill.failure for item in planned if item.skill.failure is not None), None)
+        return ReachResult(failure is None, *(("", "") if failure is None else (failure.code, failure.message)))
 
-    def __init__(self, name: str, text: str) -> None:
-        super().__init__(prefix="unlatch-studio-")
-        folder = Path(self.name) / "task"
-        folder.mkdir()
-        (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+
+@contextmanager
+def _written(name: str, text: str) -> Iterator[str]:
+    """Writes a task file into a folder of its own, which is removed at the end; yields the folder."""
+    with tempfile.TemporaryDirectory(prefix="unlatch-studio-") as folder:
+        (Path(folder) / "task").mkdir()
+        (Path(folder) / "task" / f"{name}.yaml").write_text(text, encoding="utf-8")
+        yield folder
 
 
 def _problem_of(exc: SimCoreError) -> Problem:

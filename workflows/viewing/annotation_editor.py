@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from urllib.parse import SplitResult
 
@@ -11,16 +12,72 @@ import numpy as np
 
 from unlatch.objects.annotate.keypoint_edit import HEAD, TAIL, KeypointEdit
 from unlatch.objects.annotate.storage import AnnotatedUrdf
-from unlatch.objects.annotation import Articulation, Part
+from unlatch.objects.annotation import Part
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.workflows.viewing.annotation_picture import KEYPOINT_COLOURS
 from unlatch.workflows.viewing.live.page_address import LOCAL_HOST
 from unlatch.workflows.viewing.live.page_process import listen_at, page_url
 from unlatch.workflows.viewing.viewers.link_meshes import link_meshes
+from unlatch.workflows.viewing.viewers.recorded_scene import link_bodies
 from unlatch.workflows.viewing.viewers.scene_page_server import ScenePageHandler, ScenePageServer
+from unlatch.workflows.viewing.viewers.viser_scene import SceneNodes
 
 Array = np.ndarray
+
+_OPACITY = 0.6
+"""Of the object: keypoints behind its surface stay visible."""
+
+
+class KeypointControls:
+    """Controls in a scene with which keypoints of an annotation are dragged; the tail of an axis follows its head."""
+
+    def __init__(
+        self,
+        nodes: SceneNodes,
+        edit: KeypointEdit,
+        *,
+        frame_pose: Callable[[Part, str], Pose],
+        move: Callable[[str, str, Array], None],
+        **style: Any,
+    ) -> None:
+        """Adds no control yet.
+
+        Args:
+            nodes: The scene.
+            edit: The annotation.
+            frame_pose: Returns the pose in the scene of a part's frame `link`, `base` or another one, its root.
+            move: Moves a keypoint of a part to a position (3,) in its own frame [m].
+            **style: viser's names for the size of the controls, and how they are drawn.
+        """
+        self._nodes, self._edit, self._frame_pose, self._move, self._style = nodes, edit, frame_pose, move, style
+        self.controls: dict[tuple[str, str], Any] = {}
+        """Controls by part and keypoint."""
+
+    def add(self, part: str, keypoint: str, words: str, **label: Any) -> str:
+        """Adds the control of a keypoint, with its name in words; returns the name of its node."""
+        path = f"handles/{part}/{keypoint}"
+        control = self._nodes.view.add_transform_controls(
+            f"/{path}", disable_rotations=True, position=self._place(part, keypoint), **self._style
+        )
+        self.controls[part, keypoint] = self._nodes.keep("handles", control)
+        self._nodes.add_label("handles", f"{path}/name", words, **label)
+        control.on_update(lambda _: self.move(part, keypoint, np.asarray(control.position, dtype=float)))
+        return path
+
+    def move(self, part: str, keypoint: str, p_scene: Array) -> None:
+        """Moves a keypoint to a position (3,) in the scene [m]."""
+        entry = self._edit.articulation.part(part)
+        frame = self._frame_pose(entry, entry.keypoint(keypoint).frame)
+        self._move(part, keypoint, frame.inverse() @ p_scene)
+        if keypoint == HEAD and (part, TAIL) in self.controls:
+            self.controls[part, TAIL].position = self._place(part, TAIL)
+
+    def _place(self, part: str, keypoint: str) -> Array:
+        """Returns where a keypoint is in the scene, (3,) [m]."""
+        entry = self._edit.articulation.part(part)
+        point: Array = self._frame_pose(entry, entry.keypoint(keypoint).frame) @ entry.keypoint(keypoint).xyz
+        return point
 
 
 class AnnotationEditor:
@@ -32,86 +89,43 @@ class AnnotationEditor:
     def __init__(self, server: Any, loaded: AnnotatedUrdf) -> None:
         """Builds the page on a `viser.ViserServer`."""
         self.edit = KeypointEdit(loaded)
-        self.loaded = loaded
-        self._closed = loaded.articulation.closed_positions()
-        self._scene = server.scene
-        self.controls: dict[tuple[str, str], Any] = {}
-        """Controls by part and keypoint."""
-        self._add_object()
-        for part in self.articulation.parts.values():
-            for name in part.keypoints:
-                self._add_control(part, name, server)
-        gui = server.gui
-        self.status = gui.add_markdown("Drag a keypoint, then save.")
-        self.save_button = gui.add_button("Save")
-        self.save_button.on_click(lambda _: self._save_and_report())
-
-    @property
-    def articulation(self) -> Articulation:
         """The annotation with what has been moved so far."""
-        return self.edit.articulation
-
-    @property
-    def problems(self) -> list[str]:
-        """Problems of the current annotation, one line each."""
-        return self.edit.problems
-
-    def move(self, part: str, keypoint: str, p_root: Array) -> None:
-        """Moves a keypoint to a position (3,) in the root frame of the closed object [m]."""
-        entry = self.articulation.part(part)
-        frame = self._frame_pose(entry, entry.keypoint(keypoint).frame)
-        self.edit.move(part, keypoint, frame.inverse() @ p_root)
-        if keypoint == HEAD and (part, TAIL) in self.controls:
-            self.controls[part, TAIL].position = tuple(self._point_in_root(self.articulation.part(part), TAIL))
-
-    def save(self) -> None:
-        """Writes the annotation; see `KeypointEdit.save`."""
-        self.edit.save()
+        self._loaded, self._closed = loaded, loaded.articulation.closed_positions()
+        self._nodes = SceneNodes(server)
+        self._show_object()
+        self.points = KeypointControls(
+            self._nodes, self.edit, frame_pose=self._frame_pose, move=self.edit.move, scale=0.12 * loaded.size_m
+        )
+        for part in self.edit.articulation.parts.values():
+            for name in part.keypoints:
+                path = self.points.add(part.name, name, f"{part.name}: {name}")
+                rgb = KEYPOINT_COLOURS.get(name, (60, 60, 60))
+                self._nodes.view.add_icosphere(f"/{path}/dot", radius=0.012 * loaded.size_m, color=rgb)
+        self.status = server.gui.add_markdown("Drag a keypoint, then save.")
+        self.save_button = server.gui.add_button("Save")
+        self.save_button.on_click(lambda _: self._save_and_report())
 
     def _save_and_report(self) -> None:
         try:
-            self.save()
+            self.edit.save()
         except AssetError as exc:
             self.status.content = exc.message
         else:
-            self.status.content = f"Saved {self.loaded.path}"
+            self.status.content = f"Saved {self._loaded.path}"
 
-    def _add_object(self) -> None:
-        self._scene.set_up_direction("+z")
-        for link, meshes in link_meshes(self.loaded.model).items():
-            pose = self.loaded.model.link_pose(link, self._closed)
-            for number, mesh in enumerate(meshes):
-                self._scene.add_mesh_simple(
-                    f"/object/{link}/{number}",
-                    vertices=mesh.vertices,
-                    faces=mesh.faces,
-                    color=tuple(round(255 * value) for value in mesh.rgba[:3]),
-                    opacity=0.6,
-                    position=tuple(pose.p),
-                    wxyz=tuple(pose.quat_wxyz),
-                )
-
-    def _add_control(self, part: Part, name: str, server: Any) -> None:
-        p_root = self._point_in_root(part, name)
-        path = f"/keypoints/{part.name}/{name}"
-        control = server.scene.add_transform_controls(
-            path, scale=0.12 * self.loaded.size_m, disable_rotations=True, position=tuple(p_root)
-        )
-        server.scene.add_icosphere(
-            f"{path}/dot", radius=0.012 * self.loaded.size_m, color=KEYPOINT_COLOURS.get(name, (60, 60, 60))
-        )
-        server.scene.add_label(f"{path}/label", f"{part.name}: {name}")
-        control.on_update(lambda _: self.move(part.name, name, np.asarray(control.position, dtype=float)))
-        self.controls[part.name, name] = control
-
-    def _point_in_root(self, part: Part, name: str) -> Array:
-        keypoint = part.keypoint(name)
-        point: Array = self._frame_pose(part, keypoint.frame) @ keypoint.xyz
-        return point
+    def _show_object(self) -> None:
+        self._nodes.view.set_up_direction("+z")
+        meshes = {
+            link: [replace(mesh, rgba=(*mesh.rgba[:3], _OPACITY), texture=None) for mesh in pieces]
+            for link, pieces in link_meshes(self._loaded.model).items()
+        }
+        poses = {link: self._loaded.model.link_pose(link, self._closed) for link in meshes}
+        self._nodes.show(link_bodies("object", meshes, poses))
 
     def _frame_pose(self, part: Part, frame: str) -> Pose:
-        links: Mapping[str, str] = {"link": part.link, "base": part.base}
-        return self.loaded.model.link_pose(links[frame], self._closed) if frame in links else Pose.identity()
+        """Returns the pose of a frame of a part in the root frame of the closed object."""
+        links = {"link": part.link, "base": part.base}
+        return self._loaded.model.link_pose(links[frame], self._closed) if frame in links else Pose.identity()
 
 
 class _Handler(ScenePageHandler):

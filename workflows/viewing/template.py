@@ -1,16 +1,15 @@
-"""Fills the HTML templates of this package with Jinja."""
+"""Fills the HTML templates of pages with Jinja."""
 
 from __future__ import annotations
 
 from importlib import resources
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
 
-_ENVIRONMENT = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
+def fill_template(file: str, **values: Any) -> str:
+    """Fills a file of the folder `templates`; texts are escaped unless they are marked as safe."""
+    from jinja2 import Environment, StrictUndefined  # pages alone need it
 
-
-def fill_template(package: str, file: str, **values: Any) -> str:
-    """Fills a template in a package; texts are escaped unless they are marked as safe."""
-    text = (resources.files(package) / file).read_text(encoding="utf-8")
-    return _ENVIRONMENT.from_string(text).render(**values)
+    text = (resources.files("unlatch.workflows.viewing") / "templates" / file).read_text(encoding="utf-8")
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
+    return environment.from_string(text).render(**values)

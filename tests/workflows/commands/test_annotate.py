@@ -386,12 +386,12 @@ def editor(cwd: Path):
 
 
 def test_the_editor_moves_a_keypoint_and_saves(editor, cwd: Path):
-    part = editor.articulation.part("drawer")
-    control = editor.controls["drawer", "articulated_object_head"]
+    part = editor.edit.articulation.part("drawer")
+    control = editor.points.controls["drawer", "articulated_object_head"]
     before = part.keypoint("articulated_object_head").xyz
     target = np.array(control.position) + np.array([0.0, 0.012, 0.0])
-    editor.move("drawer", "articulated_object_head", target)
-    editor.save()
+    editor.points.move("drawer", "articulated_object_head", target)
+    editor.edit.save()
     after = load_annotation(cwd / "a").articulation.part("drawer")
     np.testing.assert_allclose(after.keypoint("articulated_object_head").xyz - before, [0, 0.012, 0], atol=1e-6)
     np.testing.assert_allclose(
@@ -404,8 +404,8 @@ def test_the_editor_moves_a_keypoint_and_saves(editor, cwd: Path):
 
 def test_the_editor_does_not_save_an_annotation_that_does_not_fit(editor, cwd: Path):
     before = (cwd / "a" / "articulation.yaml").read_bytes()
-    editor.move("drawer", "link_contact_point", np.array([2.0, 0.0, 0.0]))
-    assert "keypoint 'link_contact_point' lies" in editor.problems[0]
+    editor.points.move("drawer", "link_contact_point", np.array([2.0, 0.0, 0.0]))
+    assert "keypoint 'link_contact_point' lies" in editor.edit.problems[0]
     for callback in editor.save_button._impl.update_cb:
         callback(None)
     assert "Not saved." in editor.status.content

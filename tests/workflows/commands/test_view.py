@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,8 +28,7 @@ from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.workflows.runs.header import header_of
 from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.viewing.viewers.link_meshes import box_mesh, link_meshes
-from unlatch.workflows.viewing.viewers.read_scene import read_scene
-from unlatch.workflows.viewing.viewers.recorded_scene import RecordedScene, ShownBody
+from unlatch.workflows.viewing.viewers.recorded_scene import RecordedScene, ShownBody, read_scene
 
 FINGERS = "contacts.franka_panda.left.{}.fingers_link.force_max_n"
 
@@ -244,6 +244,17 @@ def test_a_missing_extra_is_named():
         PluginError, match="comes with the extra 'rerun'. Install it: " + re.escape(install_command("rerun"))
     ):
         import_extra("no_such_package_of_ours", extra="rerun")
+
+
+@pytest.mark.parametrize("command", ["view", "studio", "watch"])
+def test_a_command_whose_page_needs_viser_names_its_extra(
+    data_set: DataSet, command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setitem(sys.modules, "viser", None)
+    words = {"view": [str(data_set.path)], "studio": ["task=open_drawer"], "watch": [str(data_set.path), "page=true"]}
+    assert command_table.main([command, *words[command]]) == 2
+    assert f"It comes with the extra 'view'. Install it: {install_command('view')}" in capsys.readouterr().err
+    assert not [path for path in data_set.path.iterdir() if path.name == "view-0.html"]
 
 
 @pytest.mark.slow

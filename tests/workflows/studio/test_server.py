@@ -228,7 +228,7 @@ def test_a_browser_gets_a_file_with_the_address_and_no_argument_with_the_token(m
 
 
 def test_a_viser_that_would_answer_everybody_is_not_started(monkeypatch):
-    monkeypatch.setattr(viser_scene.viser, "ViserServer", lambda **_: SimpleNamespace(stop=lambda: None))
+    monkeypatch.setattr(viser_scene.import_viser(), "ViserServer", lambda **_: SimpleNamespace(stop=lambda: None))
     with pytest.raises(PluginError, match=r"every user of this computer.*pip install 'viser==1\.1\.1'"):
         viser_scene.start_viser()
 

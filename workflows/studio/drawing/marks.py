@@ -9,20 +9,23 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from unlatch.objects.annotate.keypoint_edit import HEAD, TAIL
+from unlatch.objects.annotation import Part
 from unlatch.simcore.geometry import Pose
 from unlatch.tasks.task import RegionCfg
-from unlatch.workflows.studio.drawing.groups import HandleGroups
 from unlatch.workflows.studio.drawing.name_places import SceneName
 from unlatch.workflows.studio.jobs import Array, ViewResult
 from unlatch.workflows.studio.reach import FINE_M, place_m
 from unlatch.workflows.studio.session import RUN, StudioSession
+from unlatch.workflows.viewing.annotation_editor import KeypointControls
 from unlatch.workflows.viewing.live.scene import LiveScene
-from unlatch.workflows.viewing.viewers.viser_scene import LABEL_ANCHORS, short_label
+from unlatch.workflows.viewing.viewers.scene_models import SceneModel
+from unlatch.workflows.viewing.viewers.viser_scene import LABEL_ANCHORS, SceneNodes, short_label
 
 _PLANS_RGB, _FAILS_RGB = (0, 105, 40), (175, 15, 5)
 _CAMERA_RGB = (90, 60, 140)
+_AXIS_RGB = ((220, 40, 40), (40, 170, 60), (50, 90, 230), (200, 120, 20))
 _AXIS_M, _FRAME_M = 0.16, 0.05
+_ARROW_M = {"shaft_radius": 0.003, "head_radius": 0.008, "head_length": 0.02}
 _CAMERA_SCALE = 0.04
 """Size of the frustum of a camera; a camera beside the eye hid the object behind a larger one."""
 
@@ -31,134 +34,96 @@ class SceneMarks:
     """Marks of one scene."""
 
     def __init__(self, server: Any, session: StudioSession, scene: LiveScene) -> None:
-        self._view, self._session, self._scene = server.scene, session, scene
-        self._groups = HandleGroups()
+        self._nodes, self._session, self._scene = SceneNodes(server), session, scene
         self.axis_names: list[SceneName] = []
         """Names of the axes and handle frames that are drawn."""
 
     def draw_axes(self, acted_on: set[str]) -> None:
         """Draws axes and handle frame of the parts that a skill acts on."""
-        self._groups.clear("axes")
+        self._nodes.clear("axes")
         self.axis_names.clear()
         if not self._session.drawn().axes or self._session.clock.playing:
             return
-        view, names = self._view, self._session.drawn().names
         for owner, model in self._scene.objects.items():
             for part in self._scene.assets[owner].articulation.parts.values():
-                if f"{owner}.{part.name}" not in acted_on:
-                    continue
-                frames = {"link": model.body.link_pose(part.link), "base": model.body.link_pose(part.base)}
-                head = part.keypoints["articulated_object_head"]
-                start = frames.get(head.frame, model.body.root_pose()) @ head.xyz
-                for index, (name, axis) in enumerate(part.axes.items()):
-                    end = start + _AXIS_M * frames.get(axis.frame, model.body.root_pose()).rotate(axis.xyz)
-                    rgb = ((220, 40, 40), (40, 170, 60), (50, 90, 230), (200, 120, 20))[index % 4]
-                    path = f"/axes/{owner}/{part.name}/{name}"
-                    self._groups.keep(
-                        "axes",
-                        view.add_arrows(
-                            path,
-                            np.array([[start, end]]),
-                            rgb,
-                            shaft_radius=0.003,
-                            head_radius=0.008,
-                            head_length=0.02,
-                        ),
-                    )
-                    if names:
-                        label = name.replace("_", " ")
-                        beyond = start + 1.15 * (end - start)
-                        written = view.add_label(
-                            f"{path}/name", label, position=beyond, font_screen_scale=0.6, anchor="center-left"
-                        )
-                        self.axis_names.append(SceneName(self._groups.keep("axes", written), beyond))
-                if part.handle.T_link_handle is not None:
-                    pose = frames["link"] @ part.handle.T_link_handle
-                    path = f"/axes/{owner}/{part.name}/contact"
-                    self._groups.keep(
-                        "axes",
-                        view.add_frame(
-                            path, axes_length=_FRAME_M, axes_radius=0.002, position=pose.p, wxyz=pose.quat_wxyz
-                        ),
-                    )
-                    if names:
-                        words = f"contact frame ({part.handle.type.value})"
-                        written = view.add_label(f"{path}/name", words, font_screen_scale=0.6, anchor="top-right")
-                        self.axis_names.append(SceneName(self._groups.keep("axes", written), pose.p))
+                if f"{owner}.{part.name}" in acted_on:
+                    self._add_axes(f"axes/{owner}/{part.name}", part, model)
+
+    def _add_axes(self, path: str, part: Part, model: SceneModel) -> None:
+        frames = {"link": model.body.link_pose(part.link), "base": model.body.link_pose(part.base)}
+        root = model.body.root_pose()
+        head = part.keypoints["articulated_object_head"]
+        start = frames.get(head.frame, root) @ head.xyz
+        for index, (name, axis) in enumerate(part.axes.items()):
+            end = start + _AXIS_M * frames.get(axis.frame, root).rotate(axis.xyz)
+            rgb, ends = _AXIS_RGB[index % len(_AXIS_RGB)], np.array([[start, end]])
+            self._nodes.keep("axes", self._nodes.view.add_arrows(f"/{path}/{name}", ends, rgb, **_ARROW_M))
+            beyond = start + 1.15 * (end - start)
+            self._name_axis(f"{path}/{name}", name.replace("_", " "), beyond, anchor="center-left", position=beyond)
+        if part.handle.T_link_handle is not None:
+            pose = frames["link"] @ part.handle.T_link_handle
+            path = f"{path}/contact"
+            place = {"position": pose.p, "wxyz": pose.quat_wxyz}
+            frame = self._nodes.view.add_frame(f"/{path}", axes_length=_FRAME_M, axes_radius=0.002, **place)
+            self._nodes.keep("axes", frame)
+            self._name_axis(path, f"contact frame ({part.handle.type.value})", pose.p, anchor="top-right")
+
+    def _name_axis(self, path: str, words: str, p_world: Array, **place: Any) -> None:
+        if self._session.drawn().names:
+            label = self._nodes.add_label("axes", f"{path}/name", words, scale=0.6, **place)
+            self.axis_names.append(SceneName(label, p_world))
 
     def draw_keypoint_controls(self) -> None:
         """Draws a control at each keypoint that is being moved."""
-        self._groups.clear("handles")
+        self._nodes.clear("handles")
         annotation = self._session.annotation
         if annotation is None or annotation.object not in self._scene.objects:
             return
-        model, asset = self._scene.objects[annotation.object], self._scene.assets[annotation.object]
-        controls: dict[tuple[str, str], Any] = {}
-        anchors = cycle(LABEL_ANCHORS)
-        for part_name, name in annotation.movable(asset.articulation):
-            part = annotation.edit.articulation.part(part_name)
-            point = part.keypoint(name)
-            link = {"link": part.link, "base": part.base}.get(point.frame)
-            T_world_frame = model.body.root_pose() if link is None else model.body.link_pose(link)
-            control = self._view.add_transform_controls(
-                f"/handles/{part_name}/{name}",
-                scale=0.14 * annotation.edit.loaded.size_m,
-                disable_rotations=True,
-                depth_test=False,
-                position=T_world_frame @ point.xyz,
-            )
-            label = self._view.add_label(
-                f"/handles/{part_name}/{name}/name",
-                f"{part_name}: {short_label(name)}",
-                font_screen_scale=0.75,
-                anchor=next(anchors),
-            )
-            controls[part_name, name] = control
-            self._groups.keep("handles", control)
-            self._groups.keep("handles", label)
+        body, asset = self._scene.objects[annotation.object].body, self._scene.assets[annotation.object]
 
-            def moved(_: Any, key: tuple[str, str] = (part_name, name), T_world_frame: Pose = T_world_frame) -> None:
-                p_world = np.asarray(controls[key].position, dtype=float)
-                self._session.move_keypoint(*key, T_world_frame.inverse() @ p_world)
-                follower = controls.get((key[0], TAIL))
-                if key[1] == HEAD and follower is not None:
-                    tail = annotation.edit.articulation.part(key[0]).keypoint(TAIL)
-                    follower.position = T_world_frame @ tail.xyz
+        def frame_pose(part: Part, frame: str) -> Pose:
+            links = {"link": part.link, "base": part.base}
+            return body.link_pose(links[frame]) if frame in links else body.root_pose()
 
-            control.on_update(moved)
+        controls = KeypointControls(
+            self._nodes,
+            annotation.edit,
+            frame_pose=frame_pose,
+            move=self._session.move_keypoint,
+            scale=0.14 * annotation.edit.loaded.size_m,
+            depth_test=False,
+        )
+        for (part, keypoint), anchor in zip(annotation.movable(asset.articulation), cycle(LABEL_ANCHORS), strict=False):
+            controls.add(part, keypoint, f"{part}: {short_label(keypoint)}", anchor=anchor)
 
     def draw_cameras(self) -> None:
         """Draws every camera as a frustum with what it sees; while a run plays, it is not known."""
-        self._groups.clear("cameras")
+        self._nodes.clear("cameras")
         session, clock = self._session, self._session.clock
         scene, views = session.scene, session.views
         if scene is None or not session.drawn().cameras or (clock.of == RUN and clock.playing):
             return
         for camera in views.cameras if views is not None and clock.of == RUN else scene.cameras:
             pose = Pose.from_quat_xyzw(camera.position, camera.quat_xyzw)
-            path = f"/cameras/{camera.name}"
-            self._groups.keep(
-                "cameras",
-                self._view.add_camera_frustum(
-                    path,
-                    camera.fov_rad,
-                    camera.aspect,
-                    image=_read_image(views, camera.name),
-                    scale=_CAMERA_SCALE,
-                    thickness=2.0,
-                    thickness_units="screen",
-                    color=_CAMERA_RGB,
-                    cast_shadow=False,
-                    wxyz=pose.quat_wxyz,
-                    position=pose.p,
-                ),
+            frustum = self._nodes.view.add_camera_frustum(
+                f"/cameras/{camera.name}",
+                camera.fov_rad,
+                camera.aspect,
+                image=_read_image(views, camera.name),
+                scale=_CAMERA_SCALE,
+                thickness=2.0,
+                thickness_units="screen",
+                color=_CAMERA_RGB,
+                cast_shadow=False,
+                wxyz=pose.quat_wxyz,
+                position=pose.p,
             )
-            words = f"camera {camera.name}"
-            self._groups.keep("cameras", self._view.add_label(f"{path}/name", words, font_screen_scale=0.75))
+            self._nodes.keep("cameras", frustum)
+            self._nodes.add_label("cameras", f"cameras/{camera.name}/name", f"camera {camera.name}")
 
     def draw_reach(self, regions: list[RegionCfg]) -> None:
         """Colours the places of which is known whether layouts there plan."""
-        self._groups.clear("reach")
+        self._nodes.clear("reach")
         session = self._session
         if not session.drawn().reach:
             return
@@ -179,7 +144,7 @@ class SceneMarks:
             chosen = [place_m(place) for place, colour in places if colour is plans]
             if chosen:
                 centers = np.array([(x, y, 0.003) for x, y in chosen], dtype=np.float32)
-                handle = self._view.add_batched_meshes_simple(
+                handle = self._nodes.view.add_batched_meshes_simple(
                     f"/reach/{plans}",
                     square,
                     faces,
@@ -189,7 +154,7 @@ class SceneMarks:
                     side="double",
                     cast_shadow=False,
                 )
-                self._groups.keep("reach", handle)
+                self._nodes.keep("reach", handle)
 
 
 def _read_image(views: ViewResult | None, camera: str) -> Array | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,13 @@ from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.model import model_path
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.urdf.reader import read_urdf
-from unlatch.workflows.studio.drawing.groups import HandleGroups
 from unlatch.workflows.studio.jobs import Array, PlanResult, ShownPlan
 from unlatch.workflows.studio.session import PLAN, RUN, StudioSession
 from unlatch.workflows.viewing.live.scene import LiveScene
 from unlatch.workflows.viewing.viewers.link_meshes import ColouredMesh
+from unlatch.workflows.viewing.viewers.recorded_scene import ShownBody, link_bodies
 from unlatch.workflows.viewing.viewers.scene_models import SceneModel
-from unlatch.workflows.viewing.viewers.viser_scene import add_body
+from unlatch.workflows.viewing.viewers.viser_scene import SceneNodes
 
 _GHOST_RGB, _BAD_RGB = (90, 140, 235), (214, 69, 56)
 SEGMENT_RGB = {
@@ -34,81 +34,73 @@ class PlanGhosts:
     """The plans of one scene as ghosts."""
 
     def __init__(self, server: Any, session: StudioSession, scene: LiveScene) -> None:
-        self._view, self._session, self._scene = server.scene, session, scene
-        self._groups = HandleGroups()
-        self._ghost: dict[str, Any] = {}
-        self._ghost_of: tuple[RobotCfg, tuple[int, int, int]] | None = None
+        self._session, self._scene = session, scene
+        self._hands, self._arms = SceneNodes(server), SceneNodes(server)
         self._drawn: tuple[PlanResult, int | None, bool] | None = None
+        self._tinted: dict[tuple[str, tuple[int, int, int]], list[ColouredMesh]] = {}
+        """Meshes of the links of the robot `_tinted_robot` in the colour of a ghost: equal ones are not sent again."""
+        self._tinted_robot: RobotCfg | None = None
 
     def draw(self, plan: PlanResult | None, robot: RobotCfg) -> None:
         """Draws the whole chain; while the time slider shows the plan, the hands of the present skill only."""
-        show, clock = self._session.drawn(), self._session.clock
-        if plan is None or not show.ghosts or clock.of == RUN:
-            self._groups.clear("plan")
+        show, clock, model = self._session.drawn(), self._session.clock, self._scene.robot
+        if plan is None or not show.ghosts or clock.of == RUN or model is None:
+            self._hands.clear("plan")
+            self._hands.show([])
             self._drawn = None
-            self._hide_ghost()
+            self._arms.hide_bodies()
             return
+        if self._tinted_robot != robot:
+            self._tinted, self._tinted_robot = {}, robot
         stage = plan.moment(clock.frame)[0] if clock.of == PLAN else None
         if self._drawn is None or self._drawn[0] is not plan or self._drawn[1:] != (stage, show.names):
-            self._groups.clear("plan")
-            for index, each in enumerate(plan.plans):
-                self._add_paths(f"plan/{index}", each)
-                if stage is None or each.stage == stage:
-                    self._add_hands(f"plan/{index}", each, robot, number=index + 1 if len(plan.plans) > 1 else None)
+            self._draw_chain(plan, robot, model, stage)
             self._drawn = plan, stage, show.names
-        self._pose_ghost(plan, robot)
+        self._pose_arms(plan, robot, model)
 
-    def _add_paths(self, path: str, plan: ShownPlan) -> None:
-        for index, segment in enumerate(plan.segments):
-            if len(segment.tip) < 2:
-                continue
-            pairs = np.stack([segment.tip[:-1], segment.tip[1:]], axis=1)
-            rgb = SEGMENT_RGB.get(segment.kind, (0, 0, 0))
-            line = self._view.add_line_segments(f"/{path}/path/{index}", pairs, rgb, thickness=0.006)
-            self._groups.keep("plan", line)
+    def _draw_chain(self, plan: PlanResult, robot: RobotCfg, model: SceneModel, stage: int | None) -> None:
+        """Draws the paths of all skills, and the hands at the keyframes of one stage; None: of all stages."""
+        self._hands.clear("plan")
+        hands: list[ShownBody] = []
+        for index, each in enumerate(plan.plans):
+            for number, segment in enumerate(each.segments):
+                if len(segment.tip) > 1:
+                    rgb = SEGMENT_RGB.get(segment.kind, (0, 0, 0))
+                    self._hands.add_path("plan", f"plan/{index}/path/{number}", segment.tip, rgb, thickness=0.006)
+            if stage is None or each.stage == stage:
+                number_of_skill = index + 1 if len(plan.plans) > 1 else None
+                hands += self._hands_of(f"plan/{index}", each, robot, model, number=number_of_skill)
+        self._hands.show(hands)
 
-    def _add_hands(self, path: str, plan: ShownPlan, robot: RobotCfg, *, number: int | None) -> None:
-        """Draws the hand of every keyframe but the present one.
+    def _hands_of(
+        self, path: str, plan: ShownPlan, robot: RobotCfg, model: SceneModel, *, number: int | None
+    ) -> Iterator[ShownBody]:
+        """Yields the hand of every keyframe but the present one, and writes the names of the keyframes.
 
         In a chain, which has a `number` for each skill, only the goal has a name.
         """
-        model = self._scene.robot
-        if model is None:
-            return
         names = self._session.drawn().names  # so many that those of the keyframes would hide them
         arm = next(entry for entry in robot.arms if entry.name == plan.arm)
-        links = hand_links(robot, arm)
-        meshes = {
-            link: [_tinted(mesh, _GHOST_RGB) for mesh in model.meshes[link]] for link in links if link in model.meshes
-        }
+        meshes = self._tint(model, hand_links(robot, arm), _GHOST_RGB)
         for index, keyframe in enumerate(plan.keyframes):
             if keyframe.label == "current":
                 continue
             place = f"{path}/keyframes/{index}"
-            for link, pose in robot_poses(model, robot, {plan.arm: keyframe.q}).items():
-                if link in meshes:
-                    body = add_body(self._view, f"{place}/{link}", meshes[link], position=pose.p, wxyz=pose.quat_wxyz)
-                    self._groups.keep("plan", body)
+            yield from link_bodies(place, meshes, robot_poses(model, robot, {plan.arm: keyframe.q}))
             if not names and (number is None or keyframe.label == "goal"):
                 words = keyframe.label if number is None else f"{number} {plan.skill}"
-                label = self._view.add_label(
-                    f"/{place}/name", words, position=keyframe.position, font_screen_scale=0.75
-                )
-                self._groups.keep("plan", label)
+                self._hands.add_label("plan", f"{place}/name", words, position=keyframe.position)
 
-    def _pose_ghost(self, plan: PlanResult, robot: RobotCfg) -> None:
+    def _pose_arms(self, plan: PlanResult, robot: RobotCfg, model: SceneModel) -> None:
         """Poses the arms at the moment of the clock, or where the constraints are nearest to being met."""
-        joints, model = self.joints(plan), self._scene.robot
-        if not joints or model is None:
-            self._hide_ghost()
+        joints = self.joints(plan)
+        if not joints:
+            self._arms.hide_bodies()
             return
-        self._make_ghost(model, robot, _GHOST_RGB if plan.found else _BAD_RGB)
         arms = [entry for entry in robot.arms if entry.name in joints]
-        shown = set().union(*(arm_links(robot, arm) for arm in arms))
-        for link, pose in robot_poses(model, robot, joints).items():
-            frame = self._ghost[link]
-            frame.visible = link in shown
-            frame.position, frame.wxyz = pose.p, pose.quat_wxyz
+        links = set().union(*(arm_links(robot, arm) for arm in arms))
+        meshes = self._tint(model, links, _GHOST_RGB if plan.found else _BAD_RGB)
+        self._arms.show(link_bodies("ghost", meshes, robot_poses(model, robot, joints)))
 
     def joints(self, plan: PlanResult) -> dict[str, Array]:
         """Returns the joints (n,) of every arm that acts at the moment of the clock, by its name [rad]."""
@@ -124,26 +116,20 @@ class PlanGhosts:
                 joints[each.arm] = each.compromise
         return joints
 
-    def _make_ghost(self, model: SceneModel, robot: RobotCfg, rgb: tuple[int, int, int]) -> None:
-        if self._ghost and self._ghost_of == (robot, rgb):
-            return
-        for frame in self._ghost.values():
-            frame.remove()
-        self._ghost_of = robot, rgb
-        self._ghost = {
-            link: add_body(
-                self._view,
-                f"ghost/{link}",
-                [_tinted(mesh, rgb) for mesh in meshes],
-                position=np.zeros(3),
-                wxyz=np.array([1.0, 0.0, 0.0, 0.0]),
-            )
-            for link, meshes in model.meshes.items()
-        }
-
-    def _hide_ghost(self) -> None:
-        for frame in self._ghost.values():
-            frame.visible = False
+    def _tint(
+        self, model: SceneModel, links: Collection[str], rgb: tuple[int, int, int]
+    ) -> dict[str, list[ColouredMesh]]:
+        """Returns the meshes of the visible ones of some links, translucent in one colour."""
+        red, green, blue = (value / 255 for value in rgb)
+        found = {}
+        for link in model.meshes:
+            if link in links:
+                if (link, rgb) not in self._tinted:
+                    self._tinted[link, rgb] = [
+                        ColouredMesh(mesh.vertices, mesh.faces, (red, green, blue, 0.35)) for mesh in model.meshes[link]
+                    ]
+                found[link] = self._tinted[link, rgb]
+        return found
 
 
 def robot_poses(model: SceneModel, robot: RobotCfg, joints: Mapping[str, Array]) -> dict[str, Pose]:
@@ -189,8 +175,3 @@ def arm_links(robot: RobotCfg, arm: ArmCfg) -> set[str]:
 def _links_below(robot: RobotCfg, top: str) -> set[str]:
     model = read_urdf(model_path(robot), packages=True)
     return {link for link in model.links if model.is_below(link, top)}
-
-
-def _tinted(mesh: ColouredMesh, rgb: tuple[int, int, int]) -> ColouredMesh:
-    red, green, blue = rgb
-    return ColouredMesh(mesh.vertices, mesh.faces, (red / 255, green / 255, blue / 255, 0.35))

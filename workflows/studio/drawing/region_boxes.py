@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from unlatch.tasks.task import RegionCfg
-from unlatch.workflows.studio.drawing.groups import HandleGroups
 from unlatch.workflows.studio.drawing.name_places import SceneName
 from unlatch.workflows.studio.jobs import Array
 from unlatch.workflows.studio.session import RUN, StudioSession
+from unlatch.workflows.viewing.viewers.viser_scene import SceneNodes
 
 _REGION_RGB = (40, 90, 220)
 _FAN_M = 0.22
@@ -29,8 +29,7 @@ class RegionBoxes:
 
     def __init__(self, server: Any, session: StudioSession, redraw: Callable[[], None]) -> None:
         """Draws nothing yet; `redraw` is called at the end of a drag, in a thread of viser."""
-        self._view, self._session, self._redraw = server.scene, session, redraw
-        self._groups = HandleGroups()
+        self._nodes, self._session, self._redraw = SceneNodes(server), session, redraw
         self._boxes: list[dict[str, Any]] = []
         self._dragged = threading.Event()
         self.names: list[SceneName] = []
@@ -45,45 +44,31 @@ class RegionBoxes:
         if boxes == self._boxes:
             return
         self._boxes = boxes
-        self._groups.clear("regions")
+        self._nodes.clear("regions")
         self.names.clear()
         if shown:
             for index, region in enumerate(regions):
                 self._add_region(index, region)
 
     def _add_region(self, index: int, region: RegionCfg) -> None:
-        view, session = self._view, self._session
+        view, session = self._nodes.view, self._session
         (x, y), (dx, dy), (low, high) = region.center_m, region.half_extent_m, region.height_m
-        path, ring = f"/regions/{index}", f"/region_turns/{index}"
-        move = view.add_transform_controls(
-            path,
-            scale=0.16,
-            line_width=3.0,
-            active_axes=(True, True, False),
-            disable_rotations=True,
-            depth_test=False,
-            position=(x, y, low),
-        )
+        path = f"/regions/{index}"
+        flat = {"active_axes": (True, True, False), "depth_test": False}
+        shifts = {**flat, "line_width": 3.0, "disable_rotations": True}
+        move = view.add_transform_controls(path, scale=0.16, position=(x, y, low), **shifts)
         turn = view.add_transform_controls(
-            ring,
+            f"/region_turns/{index}",
             scale=0.26,
-            active_axes=(True, True, False),
             disable_axes=True,
             disable_sliders=True,
-            depth_test=False,
             position=(x, y, low),
             wxyz=_yaw_wxyz(math.radians(region.yaw_deg)),
             rotation_limits=((0.0, 0.0), (0.0, 0.0), (0.0, math.pi)),
+            **flat,
         )
-        size = view.add_transform_controls(
-            f"/region_corners/{index}",
-            scale=0.08,
-            line_width=3.0,
-            active_axes=(True, True, False),
-            disable_rotations=True,
-            depth_test=False,
-            position=(x + dx, y + dy, low),
-        )
+        corner = (x + dx, y + dy, low)
+        size = view.add_transform_controls(f"/region_corners/{index}", scale=0.08, position=corner, **shifts)
         height = max(high - low, _LEAST_BOX_M)
         box = view.add_box(
             f"{path}/box",
@@ -93,17 +78,13 @@ class RegionBoxes:
             position=(0.0, 0.0, 0.5 * height),
             cast_shadow=False,
         )
-        edges = view.add_line_segments(
-            f"{path}/edges", _box_edges(dx, dy, height), _REGION_RGB, thickness=2.0, thickness_units="screen"
-        )
-        fan = view.add_line_segments(
-            f"{path}/fan", _fan_lines(region.yaw_deg), _REGION_RGB, thickness=2.0, thickness_units="screen"
-        )
-        name = view.add_label(
-            f"{path}/name", f"region of {region.object}", position=(0.0, -dy, 0.0), font_screen_scale=0.75
-        )
-        for handle in (move, turn, size, box, edges, fan, name):
-            self._groups.keep("regions", handle)
+        thin = {"thickness": 2.0, "thickness_units": "screen"}
+        edges = view.add_line_segments(f"{path}/edges", _box_edges(dx, dy, height), _REGION_RGB, **thin)
+        fan = view.add_line_segments(f"{path}/fan", _fan_lines(region.yaw_deg), _REGION_RGB, **thin)
+        for handle in (move, turn, size, box, edges, fan):
+            self._nodes.keep("regions", handle)
+        words = f"region of {region.object}"
+        name = self._nodes.add_label("regions", f"regions/{index}/name", words, position=(0.0, -dy, 0.0))
         self.names.append(SceneName(name, np.array([x, y - dy, low])))
         keys = ("task", "regions", index)
 

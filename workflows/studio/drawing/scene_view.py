@@ -26,9 +26,9 @@ from unlatch.workflows.viewing.live.scene import LiveScene, ShownEpisode
 from unlatch.workflows.viewing.viewers.viser_scene import set_view
 
 _FRAME_S = 1.0 / 20.0
+"""Time between two states of the scene while something is played [s]."""
 _STOP_S = 10.0
 """Longest time in which the end waits for what is being drawn [s]."""
-"""Time between two states of the scene while something is played [s]."""
 EYE_M, TARGET_M = (-0.95, -1.4, 1.2), (0.36, -0.04, 0.25)
 """From where a page looks at first, world frame [m]."""
 
@@ -130,7 +130,8 @@ class SceneView:
             if what & {"scene", "reach", "show", "annotation"}:
                 self._marks.draw_reach(scene.scene.cfg.task.regions)
             if what & {"scene", "plan", "run", "clock", "openings", "show", "annotation", "camera"}:
-                points = [SceneName(label, label.position) for label in self._scene.point_labels]
+                labels = [node.label for node in self._scene.nodes.points.values() if node.label.visible]
+                points = [SceneName(label, label.position) for label in labels]
                 keep_names_apart([*points, *self._boxes.names, *self._marks.axis_names], self._T_world_camera)
             self.problem = ""
         except (SimCoreError, OSError, ValueError, LookupError) as exc:  # a damaged mesh, an object that was removed
@@ -170,7 +171,7 @@ class SceneView:
                 self._scene.show(shown, state, 0, acted_on=acted_on)
             elif session.openings:
                 self._scene.show(shown, move_parts(state, session.openings, self._scene), 0, acted_on=acted_on)
-        self._scene.label_points(dots=show.keypoints, names=show.names)
+        self._scene.nodes.show_points(dots=show.keypoints, names=show.names)
         self._marks.draw_axes(acted_on)
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from pathlib import Path
 from typing import Annotated, Any
-
-import numpy as np
 
 from unlatch.configs.cameras import read_render_settings, with_cameras
 from unlatch.configs.composition import Request
@@ -29,8 +28,6 @@ from unlatch.workflows.viewing.clips.views import OVERVIEW, VIEWS, view_taker
 from unlatch.workflows.viewing.output_file import check_suffix, output_path
 from unlatch.workflows.viewing.phase_moments import nothing_to_show
 from unlatch.workflows.viewing.scene_picture import add_laid_out_state, make_picture_renderer, open_record
-
-Array = np.ndarray
 
 SIZE_PX = (640, 480)
 """Default width and height of the views [pixels]."""
@@ -160,14 +157,18 @@ def write_clip(
     if not record.arrays:
         raise nothing_to_show(record)
     numbers = frame_numbers(record, fps=options.fps, speed=options.speed)
+    report = on_frame or (lambda done, total: None)
     with (
         World(cfg.world, visuals=True, renderer=make_picture_renderer(name)) as world,
         open_record(shown_cfg, record, world=world) as shown,
     ):
         shown.show(0)
         take = view_taker(shown, options.camera, width=width, height=height)
-        pictures = _report_frames(take_frames(shown, numbers, take), len(numbers), on_frame)
-        frames = _write_whole_clip(path, pictures, options.fps)
+        done = count(1)
+        pictures = take_frames(shown, numbers, take, on_picture=lambda: report(next(done), len(numbers)))
+        first = next(pictures)  # an error of the renderer comes before any file
+        with report_unwritable(path.parent), open_draft(path) as draft:
+            frames = write_frames(draft, CLIP_ENCODINGS[path.suffix[1:]], chain([first], pictures), fps=options.fps)
     return WrittenClip(path, frames, frames / options.fps, name)
 
 
@@ -184,22 +185,3 @@ def _read_camera(cfg: EpisodeCfg, options: ClipCfg, config_dirs: Sequence[str]) 
     except ConfigError as exc:
         raise ConfigError(exc.message.replace("cameras[0]", f"camera={options.camera}"), key="camera") from exc
     return settings.cameras[0]
-
-
-def _report_frames(pictures: Iterator[Array], total: int, on_frame: OnFrame | None) -> Iterator[Array]:
-    for number, picture in enumerate(pictures, start=1):
-        yield picture
-        if on_frame is not None:
-            on_frame(number, total)
-
-
-def _write_whole_clip(path: Path, pictures: Iterator[Array], fps: int) -> int:
-    """Writes a file completely or not at all; returns its number of pictures."""
-    first = next(pictures)  # an error of the renderer comes before any file
-
-    def all_pictures() -> Iterator[Array]:
-        yield first
-        yield from pictures
-
-    with report_unwritable(path.parent), open_draft(path) as draft:
-        return write_frames(draft, CLIP_ENCODINGS[path.suffix[1:]], all_pictures(), fps=fps)

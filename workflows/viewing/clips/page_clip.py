@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,8 +26,8 @@ CLIP_RATE_HZ = 8
 class PageClip:
     """A clip of one episode."""
 
-    mp4: bytes
-    """The file."""
+    mp4_base64: str
+    """The file as text for a page."""
     frames: int
     """Number of frames, with those that repeat the last one."""
     speed: float
@@ -56,4 +57,4 @@ def take_clip(shown: RecordedWorld, *, on_picture: Callable[[], None] = lambda: 
         path = Path(folder, "clip.mp4")
         pictures = take_frames(shown, numbers, take, on_picture=on_picture)
         frames = write_frames(path, CLIP_ENCODINGS["mp4"], pictures, fps=CLIP_RATE_HZ)
-        return PageClip(path.read_bytes(), frames, speed)
+        return PageClip(b64encode(path.read_bytes()).decode(), frames, speed)

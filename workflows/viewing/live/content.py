@@ -69,12 +69,19 @@ class GrowingDataSet:
 
     def _count(self, data_set: DataSet) -> None:
         corrupt = CorruptEpisodes()
-        latest = _LatestEpisodes(data_set)
-        self.statistics = RunStatistics.of(latest.watch(data_set.each_summary(corrupt.add)))
+        written: list[tuple[float, int, str | None]] = []
+        """When each episode was written, its number and its failure code."""
+
+        def note(item: EpisodeSummary) -> EpisodeSummary:
+            written.append((_modified_s(data_set.folder_of(item.number)), item.number, item.code))
+            return item
+
+        self.statistics = RunStatistics.of(map(note, data_set.each_summary(corrupt.add)))
         self.damaged = len(corrupt.numbers)
         self.pace = pace_of(read_run_times(self.path))
-        self.failures = self._describe(data_set, latest.failures())
-        self.last_number = latest.last_number
+        self.last_number = max(written)[1] if written else None
+        failures = ((ended, number, code) for ended, number, code in written if code is not None)
+        self.failures = self._describe(data_set, heapq.nlargest(LAST_FAILURES, failures))
 
     def _describe(self, data_set: DataSet, failures: Iterable[tuple[float, int, str]]) -> list[FailedEpisode]:
         """Returns the failures with their messages; the records of those that were described before are not read."""
@@ -107,7 +114,16 @@ class GrowingDataSet:
         return {
             "name": name,
             "n": statistics.n,
-            "measures": [_measure_dict(word, measure) for word, measure in _measures(statistics)],
+            "measures": [
+                {
+                    **vars(measure),
+                    "name": word,
+                    "rate": measure.rate,
+                    "interval_95": measure.interval,
+                    "text": str(measure),
+                }
+                for word, measure in _measures(statistics)
+            ],
             "codes": statistics.codes,
             "damaged": self.damaged,
             "per_hour": self.pace.per_hour,
@@ -130,51 +146,12 @@ def _measures(statistics: RunStatistics) -> Iterator[tuple[str, SuccessMeasure]]
         yield "strict", statistics.strict
 
 
-def _measure_dict(word: str, measure: SuccessMeasure) -> dict[str, Any]:
-    low, high = measure.interval
-    return {
-        "name": word,
-        "n": measure.n,
-        "successes": measure.successes,
-        "rate": measure.rate,
-        "interval_95": [low, high],
-        "text": str(measure),
-    }
-
-
-class _LatestEpisodes:
-    """Finds the episodes that were written last, in one pass over the summaries of a data set."""
-
-    def __init__(self, data_set: DataSet) -> None:
-        self.last_number: int | None = None
-        """Number of the episode that was written last."""
-        self._data_set = data_set
-        self._last = 0.0
-        self._failures: list[tuple[float, int, str]] = []
-
-    def watch(self, summaries: Iterable[EpisodeSummary]) -> Iterator[EpisodeSummary]:
-        """Yields the summaries."""
-        for item in summaries:
-            ended = self._read_time(item.number)
-            if self.last_number is None or ended >= self._last:
-                self._last, self.last_number = ended, item.number
-            if item.code is not None:
-                entry = (ended, item.number, item.code)
-                if len(self._failures) < LAST_FAILURES:
-                    heapq.heappush(self._failures, entry)
-                else:
-                    heapq.heappushpop(self._failures, entry)
-            yield item
-
-    def failures(self) -> list[tuple[float, int, str]]:
-        """Returns time, number and code of the last failures, the newest first."""
-        return sorted(self._failures, reverse=True)
-
-    def _read_time(self, number: int) -> float:
-        try:
-            return self._data_set.folder_of(number).stat().st_mtime
-        except OSError:  # it is being replaced
-            return 0.0
+def _modified_s(folder: Path) -> float:
+    """Returns when a folder was changed [s since 1970]; 0 while it is being replaced."""
+    try:
+        return folder.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 class PageContent:
@@ -220,14 +197,7 @@ class PageContent:
             "sets": [item.to_dict(names[item.path], now=now) for item in sets],
             "waiting_for": "" if sets else ", ".join(map(str, self._paths[:3])),
             "failures": [
-                {
-                    "set": name,
-                    "number": failure.number,
-                    "code": failure.code,
-                    "message": failure.message,
-                    "age_s": max(0.0, now - failure.ended),
-                    "command": failure.command,
-                }
+                {**vars(failure), "set": name, "age_s": max(0.0, now - failure.ended)}
                 for failure, name in failures[:LAST_FAILURES]
             ],
         }

@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import IO
 
 from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.extras import import_extra
 from unlatch.workflows.viewing.live.page_address import LOCAL_HOST, MAX_PORT
 
 _TRIES = 20
 """Ports that are tried one after the other before the system chooses one."""
 _STOP_S = 2.0
 """Time in which the process ends by itself [s]."""
-_MAIN = "unlatch.workflows.viewing.live.page_main"
+_MAIN = "unlatch.workflows.viewing.live.page_server"
 """Module that the process runs."""
 
 
@@ -45,8 +46,10 @@ class PageProcess:
             port_key: The same for `port`.
 
         Raises:
+            PluginError: viser is not installed.
             ConfigError: There is no such address here, or the port is not allowed.
         """
+        import_extra("viser", extra="view", needed_by="The page")
         self._arguments = {"paths": [str(path) for path in paths], "title": title}
         self._socket = listen_at(host, port, host_key=host_key, port_key=port_key)
         self.port: int = self._socket.getsockname()[1]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
+import sys
 import threading
 import time
-from http import HTTPStatus
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import SplitResult
 
 from unlatch.simcore.errors import SimCoreError
 from unlatch.workflows.viewing.live.content import PageContent
@@ -24,6 +25,8 @@ _SHARE_OF_TIME = 0.1
 """Largest share of the time that is spent on counting."""
 _FRAME_S = 0.1
 """Time between two states of the scene [s]."""
+_NICENESS = 10
+"""The page gets the time that a run leaves."""
 _ASKED_S = 10.0
 """Time after the last request in which data sets are read; without a reader, nothing is."""
 
@@ -95,16 +98,9 @@ class LivePage:
 class _Handler(ScenePageHandler):
     server: PageServer
 
-    def answer_page(self, url: SplitResult) -> None:
+    def read_state(self, query: str) -> bytes:
         """See `ScenePageHandler`."""
-        if url.path == "/":
-            self.answer(self.server.html, "text/html; charset=utf-8")
-        elif url.path == "/state.json":
-            self.answer(self.server.page.to_json(), "application/json")
-        elif self.is_for_scene(url.path):
-            self.answer_with_scene()
-        else:
-            self.send_error(HTTPStatus.NOT_FOUND)
+        return self.server.page.to_json()
 
 
 class PageServer(ScenePageServer):
@@ -115,12 +111,28 @@ class PageServer(ScenePageServer):
         super().__init__(listening, _Handler, token=token)
         self.scene.gui.configure_theme(show_logo=False, show_share_button=False)
         self.page = LivePage(paths, self.scene)
-        self.html = fill_template(
-            "unlatch.workflows.viewing.live", "page.html", title=title, scene=f"{SCENE}/"
-        ).encode()
+        self.html = fill_template("live.html", title=title, scene=f"{SCENE}/").encode()
         self.page.start()
 
     def server_close(self) -> None:
         """Ends the threads and viser."""
         self.page.stop()
         super().server_close()
+
+
+def serve(descriptor: int, paths: Sequence[str], title: str) -> None:
+    """Serves the page on an open socket until stdin, whose first line is the token, is closed by the parent's end."""
+    os.nice(_NICENESS)
+    token = sys.stdin.buffer.readline().decode("ascii").strip()
+    server = PageServer(socket.socket(fileno=descriptor), [Path(path) for path in paths], title=title, token=token)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    server.serve_forever()
+
+
+def _end_with_parent() -> None:
+    sys.stdin.buffer.read()
+    os._exit(0)  # at once: it has nothing to save, and its threads may be waiting for a browser
+
+
+if __name__ == "__main__":  # in a process of its own, see `PageProcess`
+    serve(int(sys.argv[1]), **json.loads(sys.argv[2]))

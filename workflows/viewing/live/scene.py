@@ -1,11 +1,11 @@
-"""The scene of an episode in the browser: posed again for each state, rebuilt for each episode."""
+"""The scene of an episode in the browser, shown state by state, for pages that follow a run or a plan."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import cycle
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,18 +13,21 @@ import numpy as np
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.robots.description import RobotCfg
-from unlatch.simcore.geometry import Pose
+from unlatch.workflows.viewing.viewers.recorded_scene import (
+    ShownBody,
+    fixed_bodies,
+    object_bodies,
+    robot_bodies,
+    shown_points,
+)
 from unlatch.workflows.viewing.viewers.scene_models import (
     SceneModel,
     choose_view,
-    fixed_meshes,
     load_assets,
-    object_joints,
     open_object,
     open_robot,
-    robot_joints,
 )
-from unlatch.workflows.viewing.viewers.viser_scene import LABEL_ANCHORS, add_body, add_point, set_view
+from unlatch.workflows.viewing.viewers.viser_scene import SceneNodes, set_view
 
 Array = np.ndarray
 
@@ -46,18 +49,6 @@ class ShownEpisode:
     """Equal for episodes with the same objects, which are then only moved; None: they are built anew."""
 
 
-@dataclass(frozen=True)
-class _ShownModel:
-    model: SceneModel
-    frames: dict[str, Any]
-    """viser's frame of each link."""
-
-    def pose(self, joints: list[str], positions: Array, root: Pose | None = None) -> None:
-        for link, pose in self.model.link_poses(joints, positions, root).items():
-            frame = self.frames[link]
-            frame.position, frame.wxyz = pose.p, pose.quat_wxyz
-
-
 class LiveScene:
     """Shows one episode at a time on a `viser.ViserServer`; use it from one thread, as a context manager.
 
@@ -67,28 +58,28 @@ class LiveScene:
     def __init__(self, server: Any, *, has_view: bool = False) -> None:
         """Makes an empty scene; `has_view` says that from where a page looks is set already."""
         self._server = server
-        self._key: Hashable = None
-        self._models_key: Hashable = None
+        self._has_view = has_view
+        self.nodes = SceneNodes(server)
+        """What is shown of the episode."""
         self.assets: Mapping[str, ObjectAsset] = {}
         """The objects that are shown, by name."""
-        self._episode_stack = ExitStack()
-        self._robot_stack = ExitStack()
+        self.objects: dict[str, SceneModel] = {}
+        """The models of the objects that are shown, by name."""
+        self.robot: SceneModel | None = None
+        """The model of the robot that is shown."""
         self._robot_cfg: RobotCfg | None = None
-        self._robot: _ShownModel | None = None
-        self._objects: dict[str, _ShownModel] = {}
-        self._points: dict[str, tuple[Any, ...]] = {}
-        self._handles: list[Any] = []
-        """Of the bodies and points of this episode."""
-        self._fixed: list[Any] = []
-        """Handles of table and plinths."""
-        self._has_view = has_view
+        self._fixed: list[ShownBody] = []
+        """Table and plinths."""
+        self._key: Hashable = None
+        self._models_key: Hashable = None
+        self._object_worlds, self._robot_world = ExitStack(), ExitStack()
 
     def __enter__(self) -> LiveScene:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._episode_stack.close()
-        self._robot_stack.close()
+        self._object_worlds.close()
+        self._robot_world.close()
 
     def show(self, episode: ShownEpisode, arrays: Mapping[str, Array], frame: int, *, acted_on: set[str]) -> None:
         """Shows a state.
@@ -106,105 +97,32 @@ class LiveScene:
         now = {key: array[frame : frame + 1] for key, array in arrays.items() if array.dtype.kind == "f"}
         if not all(np.isfinite(array).all() for array in now.values()):
             return
-        with self._server.atomic():
-            if episode.key != self._key:
-                if self._models_key is None or episode.models_key != self._models_key:
-                    self._clear()
-                    self._build(episode, now)
-                self._show_robot(episode.cfg.robot)
-                self._show_fixed(episode.layout)
-                self._key, self._models_key = episode.key, episode.models_key
-            self._pose(episode.cfg.robot, now, acted_on)
+        if episode.key != self._key:
+            self._open_models(episode, now)
+        robot = robot_bodies(self.robot, episode.cfg.robot, now) if self.robot is not None else ()
+        objects = (object_bodies(model, name, now) for name, model in self.objects.items())
+        points = (point for point in shown_points(now, acted_on) if point.acted_on)
+        self.nodes.show([*self._fixed, *robot, *chain.from_iterable(objects)], points)
 
-    @property
-    def robot(self) -> SceneModel | None:
-        """The robot that is shown."""
-        return None if self._robot is None else self._robot.model
-
-    @property
-    def objects(self) -> dict[str, SceneModel]:
-        """The objects that are shown, by name."""
-        return {name: shown.model for name, shown in self._objects.items()}
-
-    @property
-    def point_labels(self) -> list[Any]:
-        """Handles of the visible names of keypoints; their positions are in the world frame."""
-        return [label for _, label in self._points.values() if label.visible]
-
-    def label_points(self, *, dots: bool, names: bool) -> None:
-        """Decides whether keypoints and their names are visible."""
-        for dot, label in self._points.values():
-            dot.visible, label.visible = dots, dots and names
-
-    def _clear(self) -> None:
-        self._key, self._models_key = None, None
-        self._episode_stack.close()
-        for handle in self._handles:
-            handle.remove()
-        self._handles.clear()
-        self._objects.clear()
-        self._points.clear()
-
-    def _build(self, episode: ShownEpisode, now: Mapping[str, Array]) -> None:
-        cfg = episode.cfg
-        assets, _ = load_assets([cfg.object, *cfg.objects], episode.layout, episode.hashes, number=episode.number)
-        self.assets = assets
-        if not self._has_view:
-            set_view(self._server, *choose_view(assets, now))
-            self._has_view = True
-        for name, asset in assets.items():
-            shown = self._add_model(self._episode_stack.enter_context(open_object(name, asset)))
-            self._objects[name] = shown
-            self._handles.extend(shown.frames.values())
-
-    def _show_fixed(self, layout: Mapping[str, Any]) -> None:
-        for handle in self._fixed:
-            handle.remove()
-        self._fixed = [
-            add_body(self._server.scene, name, [mesh], position=pose.p, wxyz=pose.quat_wxyz)
-            for name, mesh, pose in fixed_meshes(layout)
-        ]
-
-    def _show_robot(self, robot: RobotCfg) -> None:
-        if self._robot_cfg == robot:
-            return
-        for frame in () if self._robot is None else self._robot.frames.values():
-            frame.remove()
-        self._robot, self._robot_cfg = None, None
-        self._robot_stack.close()
-        self._robot = self._add_model(self._robot_stack.enter_context(open_robot(robot)))
-        self._robot_cfg = robot
-
-    def _add_model(self, model: SceneModel) -> _ShownModel:
-        view, pose = self._server.scene, Pose.identity()
-        return _ShownModel(
-            model,
-            {
-                link: add_body(view, f"{model.name}/{link}", meshes, position=pose.p, wxyz=pose.quat_wxyz)
-                for link, meshes in model.meshes.items()
-            },
-        )
-
-    def _pose(self, robot: RobotCfg, now: Mapping[str, Array], acted_on: set[str]) -> None:
-        if self._robot is not None:
-            joints, positions = robot_joints(robot, now)
-            self._robot.pose(joints, positions[0])
-        for name, shown in self._objects.items():
-            joints, positions, roots = object_joints(shown.model, name, now)
-            shown.pose(joints, positions[0], roots[0])
-        self._pose_points(now, acted_on)
-
-    def _pose_points(self, now: Mapping[str, Array], acted_on: set[str]) -> None:
-        anchors = cycle(LABEL_ANCHORS)
-        for key, positions in now.items():
-            first, _, name = key.partition(".")
-            if first != "keypoints" or name.rpartition(".")[0] not in acted_on:
-                continue
-            anchor, position = next(anchors), positions[0]
-            if name not in self._points:
-                label = name.rpartition(".")[2]
-                path = name.replace(".", "/")
-                self._points[name] = add_point(self._server.scene, path, label, position, anchor=anchor, has_label=True)
-                self._handles.extend(self._points[name])
-            for handle in self._points[name]:
-                handle.position = position
+    def _open_models(self, episode: ShownEpisode, now: Mapping[str, Array]) -> None:
+        """Opens the models of an episode; those of the robot and of equal objects stay open."""
+        cfg, self._key = episode.cfg, None
+        if self._models_key is None or episode.models_key != self._models_key:
+            self._models_key = None
+            self._object_worlds.close()
+            self.objects.clear()
+            self.assets, _ = load_assets(
+                [cfg.object, *cfg.objects], episode.layout, episode.hashes, number=episode.number
+            )
+            if not self._has_view:
+                set_view(self._server, *choose_view(self.assets, now))
+                self._has_view = True
+            for name, asset in self.assets.items():
+                self.objects[name] = self._object_worlds.enter_context(open_object(name, asset))
+        if self._robot_cfg != cfg.robot:
+            self.robot, self._robot_cfg = None, None
+            self._robot_world.close()
+            self.robot = self._robot_world.enter_context(open_robot(cfg.robot))
+            self._robot_cfg = cfg.robot
+        self._fixed = list(fixed_bodies(episode.layout))
+        self._key, self._models_key = episode.key, episode.models_key

@@ -84,7 +84,8 @@ def _instance_breakdown(columns: Sequence[Sequence[Tally]]) -> Breakdown:
     whole = make_breakdown("instance", columns, lambda item: item.by_instance)
     repeated = [row for row in whole.rows if max(counts.n for counts in row.columns) > 1]
     once = len(whole.rows) - len(repeated)
-    worst_first = sorted(repeated, key=lambda row: (_pooled_rate(row), -sum(counts.n for counts in row.columns)))
+    pooled = {row.label: sum(row.columns, Counts()) for row in repeated}
+    worst_first = sorted(repeated, key=lambda row: (pooled[row.label].rate, -pooled[row.label].n))
     shown = worst_first[:MOST_ROWS]
     words = []
     if len(worst_first) > len(shown):
@@ -95,7 +96,3 @@ def _instance_breakdown(columns: Sequence[Sequence[Tally]]) -> Breakdown:
     if beyond:
         words.append(f"{beyond:,} attempts of further instances")
     return Breakdown("instance", tuple(shown), "; ".join(words))
-
-
-def _pooled_rate(row: BreakdownRow) -> float:
-    return sum(counts.successes for counts in row.columns) / sum(counts.n for counts in row.columns)

@@ -176,17 +176,8 @@ class Report:
             "pace": {name: vars(pace) for name, pace in self.paces.items()},
             "wall_time_ms": times,
             "places": {name: [vars(place) for place in places] for name, places in self.places.items()},
-            "curves": {name: [_curves_to_dict(item) for item in items] for name, items in self.series.items()},
-            "strips": [
-                {
-                    "data_set": item.data_set,
-                    "episode": item.number,
-                    "code": item.code,
-                    "command": item.command,
-                    "clip_frames": item.clip.frames if item.clip else 0,
-                }
-                for item in self.strips
-            ],
+            "curves": {name: [item.to_dict() for item in items] for name, items in self.series.items()},
+            "strips": [item.to_dict() for item in self.strips],
             "sweep": {row.name: row.to_dict() for row in self.rows},
             "commands": {origin.name: origin.commands for origin in self.origins},
             "differences": [{"key": key, "values": [one, other]} for key, one, other in self.differences],
@@ -209,7 +200,9 @@ def make_report(tallies: Sequence[Tally], *, pictures: int, clips: int, progress
     charted = tallies[: MOST_CHARTED if is_sweep else None]
     varied = varied_groups(tallies) if is_sweep else []
     report = Report(
-        title=_report_title(tallies),
+        title=" · ".join(
+            ", ".join(dict.fromkeys(item.label(group) for item in tallies)) for group in ("task", "robot")
+        ),
         subtitle=f"{count_noun(sum(item.total.n for item in tallies), 'attempt')} in "
         + ", ".join(item.name for item in tallies[:6])
         + (f" and {len(tallies) - 6} more data sets" if len(tallies) > 6 else ""),
@@ -253,11 +246,6 @@ def _describe_damage(item: Tally) -> list[str]:
             f"only one in {item.verified_every} episodes was read to find damaged ones; `unlatch check` reads all"
         )
     return lines
-
-
-def _report_title(tallies: Sequence[Tally]) -> str:
-    words = [", ".join(dict.fromkeys(item.label(group) for item in tallies)) for group in ("task", "robot")]
-    return " · ".join(words)
 
 
 def _make_column(name: str, group: Sequence[Tally], paces: dict[str, Pace]) -> ReportColumn:
@@ -364,16 +352,4 @@ def _quantiles(values: Sequence[float]) -> dict[str, float]:
         "n": len(ordered),
         "mean": sum(ordered) / len(ordered),
         **{f"p{share}": ordered[round(last * share / 100)] for share in (5, 50, 95, 99)},
-    }
-
-
-def _curves_to_dict(item: EpisodeCurves) -> dict[str, Any]:
-    return {
-        "episode": item.number,
-        "code": item.code,
-        "time_s": item.times_s.round(4).tolist(),
-        "opening": item.openings.round(5).tolist(),
-        "finger_force_n": item.finger_n.round(3).tolist(),
-        "finger_force_limit_n": item.finger_limit_n,
-        "forbidden_n": item.forbidden_n.round(3).tolist(),
     }

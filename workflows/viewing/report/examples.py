@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import zip_longest
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -17,7 +18,7 @@ from unlatch.simcore.errors import RecordingError, SimCoreError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.simcore.sim.world import World
-from unlatch.workflows.viewing.clips.page_clip import count_clip_frames, take_clip
+from unlatch.workflows.viewing.clips.page_clip import PageClip, count_clip_frames, take_clip
 from unlatch.workflows.viewing.phase_moments import failure_notes, find_rounds, part_openings
 from unlatch.workflows.viewing.phase_pictures import count_phase_pictures, take_phase_pictures
 from unlatch.workflows.viewing.phase_sheet import OVERSAMPLED, TILE_PX
@@ -57,6 +58,18 @@ class EpisodeCurves:
     forbidden_n: Array
     """(T,) largest force where nothing may touch: arm on object, robot on its surroundings [N]."""
 
+    def to_dict(self) -> dict[str, Any]:
+        """Returns plain values for JSON."""
+        return {
+            "episode": self.number,
+            "code": self.code,
+            "time_s": self.times_s.round(4).tolist(),
+            "opening": self.openings.round(5).tolist(),
+            "finger_force_n": self.finger_n.round(3).tolist(),
+            "finger_force_limit_n": self.finger_limit_n,
+            "forbidden_n": self.forbidden_n.round(3).tolist(),
+        }
+
 
 @dataclass(frozen=True)
 class StripPicture:
@@ -83,17 +96,6 @@ class StripSection:
 
 
 @dataclass(frozen=True)
-class PageClip:
-    """The clip of an episode."""
-
-    mp4_base64: str
-    """The video as text for a page."""
-    frames: int
-    speed: float
-    """How many times as fast as the episode it plays."""
-
-
-@dataclass(frozen=True)
 class PictureStrip:
     """Pictures of one episode, and its clip."""
 
@@ -110,6 +112,11 @@ class PictureStrip:
     sections: tuple[StripSection, ...]
     clip: PageClip | None
     """None: a page has a limited number of clips, or no arm moved."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns plain values for JSON, without pictures."""
+        named = {"data_set": self.data_set, "episode": self.number, "code": self.code, "command": self.command}
+        return {**named, "clip_frames": self.clip.frames if self.clip else 0}
 
 
 def choose_strips(tallies: Sequence[Tally], *, pictures: int) -> list[tuple[Tally, int]]:
@@ -258,20 +265,16 @@ def _take_sections(
         )
         for section in sheet.sections
     )
-    return sections, PageClip(b64encode(clip.mp4).decode(), clip.frames, clip.speed) if clip else None
+    return sections, clip
 
 
 def _single_picture(
     world: World, view: LookAtCamera, label: str, time_s: float | None, on_picture: Callable[[], None]
 ) -> tuple[StripSection, ...]:
-    picture = StripPicture(_photograph(world, view), label, time_s)
-    on_picture()
-    return (StripSection("no arm moved", False, (picture,)),)
-
-
-def _photograph(world: World, view: LookAtCamera) -> str:
     width, height = (OVERSAMPLED * side for side in TILE_PX)
-    return _encode_jpeg(take_picture(world, view, width=width, height=height))
+    picture = _encode_jpeg(take_picture(world, view, width=width, height=height))
+    on_picture()
+    return (StripSection("no arm moved", False, (StripPicture(picture, label, time_s),)),)
 
 
 def _encode_jpeg(picture: Array) -> str:

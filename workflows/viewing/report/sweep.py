@@ -25,10 +25,8 @@ class SweepRow:
     """Successes of a policy that may break rules; None for demonstrations."""
     median_ms: float | None
     """Wall time of an episode, all stages together [ms]."""
-    episode: int | None
-    """An episode to look at: the first failure of the most frequent code, or a success; None: there is no attempt."""
     command: str
-    """The command that shows it; empty if there is none."""
+    """The command that shows the first failure of the most frequent code, or a success; empty: there is no attempt."""
     report: str
     """The command that writes the report of this data set alone."""
 
@@ -56,7 +54,6 @@ def make_row(item: Tally, groups: Sequence[str], median_ms: float | None) -> Swe
         item.total,
         item.policy.measure("goal", n=item.total.n) if item.policy.n else None,
         median_ms,
-        episode,
         "" if episode is None else view_command(item.data_set, episode),
         report_command(item.data_set),
     )

@@ -5,9 +5,7 @@ from unlatch.simcore.registry import Catalog, CatalogEntry
 VIEWERS = Catalog(
     "format",
     {
-        "html": CatalogEntry(
-            "unlatch.workflows.viewing.viewers.html:to_html", "a page for any browser, nothing else needed"
-        ),
+        "html": CatalogEntry("unlatch.workflows.viewing.viewers.html:to_html", "a page for any browser (extra view)"),
         "rrd": CatalogEntry(
             "unlatch.workflows.viewing.viewers.rrd:to_rrd", "a recording for the Rerun viewer (extra rerun)"
         ),

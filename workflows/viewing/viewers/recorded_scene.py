@@ -1,18 +1,57 @@
-"""The scene of a recorded episode: bodies with their poses in every frame, points, forces and curves."""
+"""The scene of a recorded episode: bodies with their poses in every frame, keypoints, forces and curves.
+
+It is read from the record and the header of its data set; nothing is simulated. Pages that follow a run or a plan make
+the same bodies and keypoints for one state at a time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from unlatch.objects.annotation import PartKind
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.robots.description import RobotCfg
+from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.success_rules import OBJECT_VIEWS
+from unlatch.skills.contract.command import Phase
+from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M
+from unlatch.workflows.runs.recorded_config import config_of
+from unlatch.workflows.viewing.phase_moments import failure_notes, nothing_to_show
 from unlatch.workflows.viewing.picture import Rgb
-from unlatch.workflows.viewing.viewers.link_meshes import ColouredMesh
+from unlatch.workflows.viewing.scene_picture import add_laid_out_state
+from unlatch.workflows.viewing.viewers.link_meshes import ColouredMesh, box_mesh
+from unlatch.workflows.viewing.viewers.scene_models import (
+    SceneModel,
+    choose_view,
+    load_assets,
+    open_object,
+    open_robot,
+)
 
 Array = np.ndarray
 
+_PHASE_NAMES = {phase.value: phase.name for phase in Phase}
+_CONTACT_VIEWS: dict[str, tuple[str, Rgb, str]] = {
+    "fingers_link": ("fingers on the moving part", (32, 150, 70), "tcp_position"),
+    "fingers_base": ("fingers on the object's body", (240, 150, 20), "tcp_position"),
+    "fingers": ("a finger, all contacts", (60, 120, 220), "tcp_position"),
+    "forbid_collision": ("arm on the object", (215, 35, 35), "ee_position"),
+    "environment": ("robot on its surroundings", (150, 60, 200), "ee_position"),
+    "furniture": ("on furniture", (120, 120, 120), "root_position"),
+    "other_objects": ("on other objects", (200, 110, 40), "root_position"),
+}
+"""Label, colour, and point of the arm or of the object for the mark, by the last word of a contact view. Views of an
+object have its name before the label."""
+
+_TABLE_RGBA, _PLINTH_RGBA = (0.83, 0.79, 0.72, 1.0), (0.45, 0.47, 0.5, 1.0)
 POINT_RGB: Rgb = (250, 180, 20)
 PATH_RGB: Rgb = (60, 110, 220)
 _TOUCH_N = 0.1
@@ -63,7 +102,7 @@ class ShownForce:
     positions: Array
     """(T, 3) positions of its mark, at the tool or the hand, world frame [m]."""
 
-    @property
+    @cached_property
     def radii_m(self) -> Array:
         """(T,) radii of a ball whose volume shows the force: twice the width is eight times the force [m]."""
         radii: Array = np.where(self.values_n > _TOUCH_N, 0.01 * np.cbrt(self.values_n), 0.0)
@@ -104,6 +143,166 @@ class RecordedScene:
     """(3,) point that the camera looks at, world frame [m]."""
 
 
-def fixed_body(name: str, mesh: ColouredMesh, T_world_body: Pose, *, frames: int) -> ShownBody:
-    """Returns a body that does not move."""
+def read_scene(data_set: DataSet, number: int) -> tuple[RecordedScene, list[str]]:
+    """Returns the scene of an episode, and one line for each thing that differs from the recording.
+
+    Raises:
+        RecordingError: The episode cannot be read or has no states.
+        ConfigError, AssetError: Its robot or an object is not available.
+    """
+    cfg = config_of(data_set)
+    record = add_laid_out_state(cfg, data_set.read(number))
+    times = record.arrays.get("time")
+    if times is None or len(times) == 0:
+        raise nothing_to_show(record)
+    robot = cfg.robot
+    arrays = {key: _fill_gaps(array) for key, array in record.arrays.items() if array.dtype.kind == "f"}
+    assets, notices = load_assets([cfg.object, *cfg.objects], record.layout, record.assets, number=number)
+    bodies = list(fixed_bodies(record.layout, frames=len(times)))
+    with open_robot(robot) as model:
+        bodies += robot_bodies(model, robot, arrays)
+    for name, asset in assets.items():
+        with open_object(name, asset) as model:
+            bodies += object_bodies(model, name, arrays)
+    eye, target = choose_view(assets, arrays)
+    numbers = record.arrays.get("skills.phase", np.zeros(len(times), dtype=int))
+    acted_on = {f"{skill.get('object')}.{skill.get('part')}" for skill in record.skills}
+    scene = RecordedScene(
+        title=f"{cfg.task.name} · episode {number} · {record.outcome}",
+        success=record.success,
+        notes=(*record.language[:1], *failure_notes(record)),
+        times_s=arrays["time"] - arrays["time"][0],
+        phases=tuple(_PHASE_NAMES.get(int(number), str(int(number))) for number in numbers),
+        bodies=tuple(bodies),
+        points=tuple(shown_points(arrays, acted_on)),
+        forces=tuple(shown_forces(robot, arrays)),
+        curves=tuple(_shown_curves(record, assets, arrays)),
+        tool_paths={arm.name: arrays[f"robots.{robot.name}.{arm.name}.tcp_position"] for arm in robot.arms},
+        eye=eye,
+        target=target,
+    )
+    return scene, notices
+
+
+def fixed_bodies(layout: Mapping[str, Any], *, frames: int = 1) -> Iterator[ShownBody]:
+    """Yields the table and the plinths in the layout of a record, which do not move."""
+    table = Pose.from_translation(TABLE_CENTER_M)
+    yield _fixed_body("table", box_mesh(np.array(TABLE_SIZE_M), _TABLE_RGBA), table, frames)
+    for name, place in layout.get("objects", {}).items():
+        size, position = place.get("plinth_size_m"), place.get("plinth_position")
+        if size is not None and position is not None:
+            pose = Pose.from_quat_xyzw(position, place["plinth_quat_xyzw"])
+            yield _fixed_body(f"plinth/{name}", box_mesh(np.array(size), _PLINTH_RGBA), pose, frames)
+
+
+def _fixed_body(name: str, mesh: ColouredMesh, T_world_body: Pose, frames: int) -> ShownBody:
     return ShownBody(name, (mesh,), np.tile(T_world_body.p, (frames, 1)), np.tile(T_world_body.quat_xyzw, (frames, 1)))
+
+
+def robot_bodies(model: SceneModel, robot: RobotCfg, arrays: Mapping[str, Array]) -> Iterator[ShownBody]:
+    """Yields the visible links of a robot in the T states of arrays (T, ...) by the key of the record."""
+    names: list[str] = []
+    columns: list[Array] = []
+    for arm in robot.arms:
+        prefix = f"robots.{robot.name}.{arm.name}"
+        names += [*arm.joints, *arm.gripper.joints]
+        columns.append(arrays[f"{prefix}.joint_positions"])
+        shared = np.array([arm.gripper.positions(float(opening)) for (opening,) in arrays[f"{prefix}.gripper_opening"]])
+        columns.append(arrays.get(f"{prefix}.gripper_joint_positions", shared))
+    yield from _moving_bodies(model, names, np.concatenate(columns, axis=1))
+
+
+def object_bodies(model: SceneModel, name: str, arrays: Mapping[str, Array]) -> Iterator[ShownBody]:
+    """Yields the visible links of an object in the T states of arrays (T, ...) by the key of the record.
+
+    Raises:
+        RecordingError: The record has another number of joints.
+    """
+    joints = [joint.name for joint in model.body.movable_joints]
+    positions = arrays[f"objects.{name}.joint_positions"]
+    if positions.shape[1] != len(joints):
+        raise RecordingError(
+            f"Object '{name}' has {len(joints)} movable joints here ({', '.join(joints)}), the record has "
+            f"{positions.shape[1]}. Expected the object that was recorded. Restore it.",
+            object=name,
+        )
+    pairs = zip(arrays[f"objects.{name}.root_position"], arrays[f"objects.{name}.root_quat_xyzw"], strict=True)
+    yield from _moving_bodies(model, joints, positions, [Pose.from_quat_xyzw(*pair) for pair in pairs])
+
+
+def link_bodies(
+    prefix: str, meshes: Mapping[str, Sequence[ColouredMesh]], poses: Mapping[str, Pose]
+) -> Iterator[ShownBody]:
+    """Yields links with meshes at one moment, named `PREFIX/LINK`, at their poses in the world frame."""
+    for link, pieces in meshes.items():
+        yield ShownBody(f"{prefix}/{link}", tuple(pieces), poses[link].p[None], poses[link].quat_xyzw[None])
+
+
+def shown_points(arrays: Mapping[str, Array], acted_on: Collection[str]) -> Iterator[ShownPoint]:
+    """Yields the keypoints of a record; `acted_on` has `object.part` of the parts that skills act on."""
+    for key, positions in arrays.items():
+        first, _, rest = key.partition(".")
+        if first == "keypoints":
+            part, _, point = rest.rpartition(".")
+            yield ShownPoint(rest.replace(".", "/"), point, positions, part in acted_on)
+
+
+def shown_forces(robot: RobotCfg, arrays: Mapping[str, Array]) -> Iterator[ShownForce]:
+    """Yields the largest force of every contact view in each of the T states of a record."""
+    first_arm = robot.arms[0].name
+    known = list(_CONTACT_VIEWS)
+    keys = [key for key in arrays if key.startswith("contacts.") and key.endswith(".force_max_n")]
+    for key in sorted(keys, key=lambda key: [view in key for view in known], reverse=True):
+        values = arrays[key]
+        name = key.removeprefix("contacts.").removesuffix(".force_max_n")
+        words = name.split(".")
+        label, rgb, point = _CONTACT_VIEWS.get(words[-1], (words[-1].replace("_", " "), (90, 90, 90), "ee_position"))
+        arm = words[1] if len(words) > 2 else first_arm
+        owner = f"robots.{robot.name}.{arm}"
+        if words[-1] in OBJECT_VIEWS:
+            owner, label = f"objects.{words[0]}", f"{words[0]} {label}"
+        places = arrays[f"{owner}.{point}"]
+        # a force between two frames belongs to the later one
+        yield ShownForce(name, label, rgb, np.concatenate([np.zeros(1), values])[: len(places)], places)
+
+
+def _moving_bodies(
+    model: SceneModel, joints: list[str], positions: Array, roots: list[Pose] | None = None
+) -> Iterator[ShownBody]:
+    """Yields the visible links of a model, posed by joint positions (T, n)."""
+    frames = [
+        model.link_poses(joints, row, None if roots is None else roots[frame]) for frame, row in enumerate(positions)
+    ]
+    for link, meshes in model.meshes.items():
+        track = [poses[link] for poses in frames]
+        yield ShownBody(
+            f"{model.name}/{link}",
+            tuple(meshes),
+            np.array([pose.p for pose in track]),
+            np.array([pose.quat_xyzw for pose in track]),
+        )
+
+
+def _shown_curves(
+    record: EpisodeRecord, assets: Mapping[str, ObjectAsset], arrays: Mapping[str, Array]
+) -> Iterator[ShownCurve]:
+    """Yields the positions of the parts that a skill acted on."""
+    shown = set()
+    for skill in record.skills:
+        owner, part, column = str(skill.get("object")), str(skill.get("part")), skill.get("joint_index")
+        key = f"objects.{owner}.joint_positions"
+        if owner not in assets or key not in arrays or column is None or (key, column) in shown:
+            continue
+        shown.add((key, column))
+        slides = assets[owner].articulation.part(part).kind is PartKind.slider
+        yield ShownCurve(f"{part} of {owner}", "m" if slides else "rad", arrays[key][:, column])
+
+
+def _fill_gaps(array: Array) -> Array:
+    """Replaces rows that are not finite with the last finite row: a diverged episode ends with such rows."""
+    if not len(array) or np.isfinite(array).all():
+        return array
+    good = np.isfinite(array.reshape(len(array), -1)).all(axis=1)
+    last = np.maximum.accumulate(np.where(good, np.arange(len(array)), -1))
+    filled: Array = np.where(good.any(), array[np.maximum(last, int(np.argmax(good)))], 0.0)
+    return filled

@@ -16,19 +16,14 @@ from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.robots.description import RobotCfg, base_pose
 from unlatch.robots.model import model_path
-from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.workflows.episode.assets import pin_side
-from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M
-from unlatch.workflows.viewing.viewers.link_meshes import ColouredMesh, box_mesh, link_meshes
+from unlatch.workflows.viewing.viewers.link_meshes import ColouredMesh, link_meshes
 
 Array = np.ndarray
-
-_TABLE_RGBA = (0.83, 0.79, 0.72, 1.0)
-_PLINTH_RGBA = (0.45, 0.47, 0.5, 1.0)
 
 
 @dataclass(frozen=True)
@@ -86,48 +81,6 @@ def open_object(name: str, asset: ObjectAsset) -> Iterator[SceneModel]:
 @lru_cache(maxsize=4)
 def _robot_meshes(path: Path) -> Mapping[str, list[ColouredMesh]]:
     return link_meshes(read_urdf(path, packages=True))
-
-
-def robot_joints(robot: RobotCfg, arrays: Mapping[str, Array]) -> tuple[list[str], Array]:
-    """Returns the names of n joints of the arms and fingers, and their positions (T, n) from arrays of the record."""
-    names: list[str] = []
-    columns: list[Array] = []
-    for arm in robot.arms:
-        prefix = f"robots.{robot.name}.{arm.name}"
-        names += [*arm.joints, *arm.gripper.joints]
-        columns.append(arrays[f"{prefix}.joint_positions"])
-        shared = np.array([arm.gripper.positions(float(opening)) for (opening,) in arrays[f"{prefix}.gripper_opening"]])
-        columns.append(arrays.get(f"{prefix}.gripper_joint_positions", shared))
-    return names, np.concatenate(columns, axis=1)
-
-
-def object_joints(model: SceneModel, name: str, arrays: Mapping[str, Array]) -> tuple[list[str], Array, list[Pose]]:
-    """Returns the names of n joints of an object, their positions (T, n) and the T poses of its root.
-
-    Raises:
-        RecordingError: The record has another number of joints.
-    """
-    joints = [joint.name for joint in model.body.movable_joints]
-    prefix = f"objects.{name}"
-    positions = arrays[f"{prefix}.joint_positions"]
-    if positions.shape[1] != len(joints):
-        raise RecordingError(
-            f"Object '{name}' has {len(joints)} movable joints here ({', '.join(joints)}), the record has "
-            f"{positions.shape[1]}. Expected the object that was recorded. Restore it.",
-            object=name,
-        )
-    pairs = zip(arrays[f"{prefix}.root_position"], arrays[f"{prefix}.root_quat_xyzw"], strict=True)
-    return joints, positions, [Pose.from_quat_xyzw(*pair) for pair in pairs]
-
-
-def fixed_meshes(layout: Mapping[str, Any]) -> Iterator[tuple[str, ColouredMesh, Pose]]:
-    """Yields name, mesh and pose in the world frame of the table and of the plinths in the layout of a record."""
-    yield "table", box_mesh(np.array(TABLE_SIZE_M), _TABLE_RGBA), Pose.from_translation(TABLE_CENTER_M)
-    for name, place in layout.get("objects", {}).items():
-        size, position = place.get("plinth_size_m"), place.get("plinth_position")
-        if size is not None and position is not None:
-            pose = Pose.from_quat_xyzw(position, place["plinth_quat_xyzw"])
-            yield f"plinth/{name}", box_mesh(np.array(size), _PLINTH_RGBA), pose
 
 
 def load_assets(

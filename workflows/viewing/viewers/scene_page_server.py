@@ -30,6 +30,8 @@ class ScenePageServer(ThreadingHTTPServer):
     """Serves on a socket that listens already; `serve_forever` serves until `shutdown`."""
 
     daemon_threads = True
+    html: bytes
+    """The page; its subclass sets it."""
 
     def __init__(self, listening: socket.socket, handler: type[ScenePageHandler], *, token: str) -> None:
         """Starts viser on a port of its own; `handler` answers each request that knows the token."""
@@ -54,7 +56,7 @@ class ScenePageServer(ThreadingHTTPServer):
 
 
 class ScenePageHandler(BaseHTTPRequestHandler):
-    """Refuses requests without the token; a subclass answers the others."""
+    """Answers requests with the token for one page, whose state a subclass reads; refuses all others."""
 
     protocol_version = "HTTP/1.1"
     error_message_format = (
@@ -77,7 +79,18 @@ class ScenePageHandler(BaseHTTPRequestHandler):
             self.answer_page(url)
 
     def answer_page(self, url: SplitResult) -> None:
-        """Answers one request that may be answered."""
+        """Answers one request that may be answered: for the page, for its state, or for the scene."""
+        if url.path == "/":
+            self.answer(self.server.html, "text/html; charset=utf-8")
+        elif url.path == "/state.json":
+            self.answer(self.read_state(url.query), "application/json")
+        elif url.path.startswith(f"{SCENE}/") or url.path == SCENE:
+            self.answer_with_scene()
+        else:
+            self.send_error(HTTPStatus.NOT_FOUND)
+
+    def read_state(self, query: str) -> bytes:
+        """Returns what the page shows, as JSON."""
         raise NotImplementedError
 
     def is_allowed(self) -> bool:
@@ -90,10 +103,6 @@ class ScenePageHandler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Logs nothing: a page asks again and again."""
-
-    def is_for_scene(self, path: str) -> bool:
-        """Returns whether a path is one of viser."""
-        return path.startswith(f"{SCENE}/") or path == SCENE
 
     def answer_with_scene(self, *, prefix: str = SCENE) -> None:
         """Passes the request on to viser; `prefix` is the beginning of the path, which viser does not see."""

@@ -1,4 +1,8 @@
-"""Puts bodies and points into a scene of viser, for pages of recorded and of running episodes."""
+"""Builds the scene of every page: starts viser, and adds, moves and removes the nodes of bodies, keypoints and forces.
+
+The record viewer, the live page, the studio and the annotation editor show their scenes through `SceneNodes`. So a
+robot looks, moves and is named alike on all of them.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,11 @@ import io
 import math
 import secrets
 import threading
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
+from dataclasses import dataclass
 from http import HTTPStatus
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -19,17 +25,31 @@ from unlatch.simcore.errors import PluginError
 from unlatch.simcore.extras import import_extra
 from unlatch.simcore.meshes.textured_surface import linear_light
 from unlatch.workflows.viewing.viewers.link_meshes import ColouredMesh, Texture
-from unlatch.workflows.viewing.viewers.recorded_scene import POINT_RGB
+from unlatch.workflows.viewing.viewers.recorded_scene import PATH_RGB, POINT_RGB, ShownBody, ShownForce, ShownPoint
 
 Array = np.ndarray
 
+Handle = Any
+"""viser's handle of a node."""
+
 LABEL_ANCHORS = ("bottom-right", "top-left", "bottom-left", "top-right")
 """Anchors of labels, in turn: keypoints come in pairs that are close to each other."""
+LABEL_SCALE = 0.75
+"""Size of names beside viser's own."""
 FOV_RAD = math.radians(42.0)
 """Vertical field of view of a page that is opened [rad]."""
 SECRET_HEADER = "X-Unlatch-Secret"
 """Header of the requests that viser answers."""
 _STARTING = threading.Lock()
+
+
+def import_viser() -> Any:
+    """Returns the package viser.
+
+    Raises:
+        PluginError: It is not installed.
+    """
+    return import_extra("viser", extra="view", needed_by="A page with a scene in three dimensions")
 
 
 def start_viser(*, secret: str | None = None) -> Any:
@@ -39,10 +59,10 @@ def start_viser(*, secret: str | None = None) -> Any:
     header `SECRET_HEADER` is `secret`; None: it answers none.
 
     Raises:
-        PluginError: This version of viser starts its server in an unknown manner, and would answer everybody.
+        PluginError: viser is not installed, or this version of it starts its server in an unknown manner, and would
+            answer everybody.
     """
-    viser = import_extra("viser", extra="view", needed_by="A page with a scene")
-
+    viser = import_viser()
     with _requiring(secret or secrets.token_urlsafe()) as started:
         with redirect_stdout(io.StringIO()):  # viser prints a banner even with verbose=False
             server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
@@ -96,22 +116,164 @@ def set_view(server: Any, eye: Array, target: Array) -> None:
     camera.position, camera.look_at, camera.fov = eye, target, FOV_RAD
 
 
-def add_body(view: Any, name: str, meshes: Iterable[ColouredMesh], *, position: Array, wxyz: Array) -> Any:
-    """Adds a rigid body to a scene; returns the handle of its frame, whose pose in the world frame can be changed."""
-    frame = view.add_frame(f"/{name}", show_axes=False, position=position, wxyz=wxyz)
-    for index, mesh in enumerate(meshes):
+@dataclass(frozen=True)
+class PointNode:
+    """The nodes of a keypoint."""
+
+    dot: Handle
+    label: Handle
+
+
+class SceneNodes:
+    """Adds, moves and removes what a page shows in its scene of viser.
+
+    A body `robot/NAME/LINK` is a node of this name, below which its meshes are `0`, `1` and so on. A keypoint has a dot
+    `keypoints/NAME` and a name `labels/NAME`, a force has a ball `forces/NAME`.
+    """
+
+    def __init__(self, server: Any) -> None:
+        """Takes a `viser.ViserServer`; nothing is shown yet."""
+        self._server = server
+        self.view = server.scene
+        """viser's interface to the scene, for marks that only one page draws."""
+        self._bodies: dict[str, tuple[Sequence[ColouredMesh], Handle]] = {}
+        self.points: dict[str, PointNode] = {}
+        """Keypoints that are shown, by name."""
+        self._balls: dict[str, Handle] = {}
+        self._groups: dict[str, list[Handle]] = {}
+
+    def show(
+        self,
+        bodies: Iterable[ShownBody],
+        points: Iterable[ShownPoint] = (),
+        forces: Iterable[ShownForce] = (),
+        *,
+        frame: int = 0,
+    ) -> None:
+        """Shows one frame of bodies, keypoints and forces, and no others.
+
+        What is shown already is moved. A body is sent again only if it has other meshes than before.
+        """
+        shown, marked = {body.name: body for body in bodies}, {point.name: point for point in points}
+        with self._server.atomic():
+            for name in [*self._bodies]:
+                if name not in shown or not _are_same(self._bodies[name][0], shown[name].meshes):
+                    self._bodies.pop(name)[1].remove()
+            for name in [*self.points]:
+                if name not in marked:
+                    node = self.points.pop(name)
+                    node.dot.remove()
+                    node.label.remove()
+            for body in shown.values():
+                self._show_body(body, frame)
+            for point, anchor in zip(marked.values(), cycle(LABEL_ANCHORS), strict=False):
+                self._show_point(point, frame, anchor)
+            for force in forces:
+                self._show_force(force, frame)
+
+    def hide_bodies(self) -> None:
+        """Hides all bodies; those of the next `show` are visible again."""
+        for _, handle in self._bodies.values():
+            handle.visible = False
+
+    def show_points(self, *, dots: bool, names: bool) -> None:
+        """Decides whether keypoints and their names are visible."""
+        for node in self.points.values():
+            node.dot.visible, node.label.visible = dots, dots and names
+
+    def add_paths(self, paths: Mapping[str, Array]) -> None:
+        """Draws paths (T, 3) in the world frame [m] as `path/NAME`."""
+        for name, path in paths.items():
+            if len(path) > 1:
+                self.add_path("paths", f"path/{name}", path, PATH_RGB, thickness=2.0, thickness_units="screen")
+
+    def add_path(self, group: str, name: str, path: Array, rgb: tuple[int, int, int], **style: Any) -> None:
+        """Draws a path (T, 3) in the world frame [m]; `style` are viser's names for its thickness."""
+        pieces = np.stack([path[:-1], path[1:]], axis=1)  # (T - 1, 2, 3)
+        self.keep(group, self.view.add_line_segments(f"/{name}", pieces, rgb, **style))
+
+    def add_label(self, group: str, name: str, text: str, *, scale: float = LABEL_SCALE, **place: Any) -> Handle:
+        """Writes a text in the scene; `place` is its `position` and `anchor`. Returns its handle."""
+        return self.keep(group, self.view.add_label(f"/{name}", text, font_screen_scale=scale, **place))
+
+    def keep(self, group: str, handle: Handle) -> Handle:
+        """Adds a node that only one page draws to a group, which is removed as a whole; returns the node."""
+        self._groups.setdefault(group, []).append(handle)
+        return handle
+
+    def clear(self, group: str) -> None:
+        """Removes the nodes of a group."""
+        for handle in reversed(self._groups.pop(group, [])):
+            with suppress(KeyError):  # it went with its parent
+                handle.remove()
+
+    def _show_body(self, body: ShownBody, frame: int) -> None:
+        position, wxyz = _round_values(body.positions[frame]), _round_values(np.roll(body.quats_xyzw[frame], 1))
+        if body.name in self._bodies:
+            handle = self._bodies[body.name][1]
+            handle.position, handle.wxyz, handle.visible = position, wxyz, True
+            return
+        handle = self.view.add_frame(f"/{body.name}", show_axes=False, position=position, wxyz=wxyz)
+        for index, mesh in enumerate(body.meshes):
+            self._add_mesh(f"/{body.name}/{index}", mesh)
+        self._bodies[body.name] = (body.meshes, handle)
+
+    def _add_mesh(self, name: str, mesh: ColouredMesh) -> None:
         if mesh.texture is not None:
-            view.add_mesh_trimesh(f"/{name}/{index}", textured_trimesh(mesh, mesh.texture))
-            continue
-        view.add_mesh_simple(
-            f"/{name}/{index}",
+            self.view.add_mesh_trimesh(name, textured_trimesh(mesh, mesh.texture))
+            return
+        self.view.add_mesh_simple(
+            name,
             mesh.vertices,
             mesh.faces,
             color=tuple(round(255 * value) for value in mesh.rgba[:3]),
             opacity=None if mesh.rgba[3] >= 1.0 else mesh.rgba[3],
             side="double",
         )
-    return frame
+
+    def _show_point(self, point: ShownPoint, frame: int, anchor: str) -> None:
+        position = _round_values(point.positions[frame])
+        if point.name in self.points:
+            node = self.points[point.name]
+            node.dot.position, node.label.position = position, position
+            return
+        dot = self.view.add_icosphere(
+            f"/keypoints/{point.name}", 0.008, POINT_RGB, subdivisions=2, position=position, cast_shadow=False
+        )
+        # not a child of the dot: when playback restarts, viser leaves labels where their parents were last
+        label = self.view.add_label(
+            f"/labels/{point.name}",
+            short_label(point.label),
+            font_screen_scale=LABEL_SCALE,
+            anchor=anchor,
+            position=position,
+            visible=point.acted_on,
+        )
+        self.points[point.name] = PointNode(dot, label)
+
+    def _show_force(self, force: ShownForce, frame: int) -> None:
+        """Shows a ball at the hand whose volume is the force; where there is none, a ball too small to see."""
+        radius = round(float(force.radii_m[frame]), 4)
+        if force.name not in self._balls:
+            if not force.radii_m.any():
+                return
+            self._balls[force.name] = self.view.add_icosphere(
+                f"/forces/{force.name}", 1.0, force.rgb, subdivisions=3, opacity=0.6, scale=1e-6, cast_shadow=False
+            )
+        ball = self._balls[force.name]
+        ball.scale = max(radius, 1e-6)
+        if radius:
+            ball.position = _round_values(force.positions[frame])
+
+
+def _are_same(meshes: Sequence[ColouredMesh], others: Sequence[ColouredMesh]) -> bool:
+    return len(meshes) == len(others) and all(one is other for one, other in zip(meshes, others, strict=True))
+
+
+def _round_values(array: Array) -> Array:
+    """Rounds values to a micrometre or microradian: such numbers compress well."""
+    rounded: Array = np.round(array, 6).astype(np.float32)
+    return rounded
 
 
 def textured_trimesh(mesh: ColouredMesh, texture: Texture) -> Any:
@@ -134,20 +296,3 @@ def textured_trimesh(mesh: ColouredMesh, texture: Texture) -> Any:
 def short_label(keypoint: str) -> str:
     """Returns the name of a keypoint in a scene: `head`, `tail`, `link contact`. Long names print over each other."""
     return keypoint.removeprefix("articulated_object_").removesuffix("_point").replace("_", " ")
-
-
-def add_point(view: Any, name: str, label: str, position: Array, *, anchor: str, has_label: bool) -> tuple[Any, Any]:
-    """Adds a keypoint at `position` (3,), world frame [m]; returns the handles of its dot and of its label."""
-    dot = view.add_icosphere(
-        f"/keypoints/{name}", 0.008, POINT_RGB, subdivisions=2, position=position, cast_shadow=False
-    )
-    # not a child of the dot: when playback restarts, viser leaves labels where their parents were last
-    text = view.add_label(
-        f"/labels/{name}",
-        short_label(label),
-        font_screen_scale=0.75,
-        anchor=anchor,
-        position=position,
-        visible=has_label,
-    )
-    return dot, text

@@ -172,7 +172,7 @@ def test_the_scene_shows_the_last_episode_where_it_was_recorded(
             assert current.about is not None
             assert (current.about["number"], current.about["phase"]) == (record.number, "success")
             assert current.about["problem"] == ""
-            hand = scene._robot.frames["panda_hand"]
+            hand = scene.nodes._bodies["robot/franka_panda/panda_hand"][1]
             np.testing.assert_allclose(
                 hand.position, record.arrays["robots.franka_panda.left.ee_position"][0], atol=1e-6
             )
