@@ -179,7 +179,11 @@ def test_a_value_is_compared_by_its_type_and_exactly(make_record: Make, recorded
         (0.0, 1.1e-9, False),
         (1e6, 1e6 + 0.9e-3, True),  # the relative tolerance
         (1e6, 1e6 + 1.1e-3, False),
+        ([1e6], [1e6 + 0.9e-3], True),
         (1 << 62, (1 << 62) + 1, False),  # integers are exact
+        (1.0 + 0.9e-9, 1, False),
+        (1, 1.0 + 0.9e-9, False),
+        (1.0, "1.0", False),
     ],
 )
 def test_floats_of_another_machine_are_compared_within_a_tolerance(

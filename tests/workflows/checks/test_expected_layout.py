@@ -132,6 +132,16 @@ class TestStatement:
         assert len(seen) == n_draws
 
     @pytest.mark.usefixtures("seen")
+    def test_that_draw_is_found_by_its_values_on_any_machine_and_whatever_the_instances(self):
+        layout = {"objects": {"oven": {"x": 2.0 + 1e-9}}, "q_home": {"left": [0.1, 0.2]}, "instances": {"oven": "7"}}
+        assert x_of(make({"tried": 3, "chosen": None}, **layout)) == 2.0
+
+    @pytest.mark.usefixtures("seen")
+    def test_a_search_must_be_reported(self):
+        assert make({"tried": 3, "chosen": 0}).statement()["preplan"] is RECORDED
+        assert "preplan" not in make(skills=(OPEN,)).statement()
+
+    @pytest.mark.usefixtures("seen")
     def test_no_further_object_may_be_stated(self):
         layout = {"objects": {"oven": {"x": 1.0}, "tap": {}}, "q_home": {"left": [0.1, 0.2]}}
         record = EpisodeRecord(number=0, seed=0, success=True, layout=layout)
