@@ -10,8 +10,9 @@ import pytest
 
 from unlatch.simcore.recording import EpisodeRecord, recompute_success
 from unlatch.simcore.recording.check import check_record
-from unlatch.simcore.recording.criteria import ABSENT, POSSIBLE, RECORDED, Criteria
+from unlatch.simcore.recording.criteria import ABSENT, POSSIBLE, RECORDED, Criteria, undetermined
 from unlatch.simcore.recording.episode_json.fields import SKILL_FIELDS
+from unlatch.simcore.recording.episode_json.structure import CLOCK, RECORD, Field
 
 Make = Callable[..., EpisodeRecord]
 TARGETS = "actions.panda.left.joint_targets"
@@ -178,7 +179,11 @@ def test_a_value_is_compared_by_its_type_and_exactly(make_record: Make, recorded
         (0.0, 1.1e-9, False),
         (1e6, 1e6 + 0.9e-3, True),  # the relative tolerance
         (1e6, 1e6 + 1.1e-3, False),
+        ([1e6], [1e6 + 0.9e-3], True),
         (1 << 62, (1 << 62) + 1, False),  # integers are exact
+        (1.0 + 0.9e-9, 1, False),
+        (1, 1.0 + 0.9e-9, False),
+        (1.0, "1.0", False),
     ],
 )
 def test_floats_of_another_machine_are_compared_within_a_tolerance(
@@ -186,6 +191,21 @@ def test_floats_of_another_machine_are_compared_within_a_tolerance(
 ):
     criteria = Criteria({"layout": {"value": expected}}, tolerance=1e-9)
     assert bool(list(criteria.differences(make_record(layout={"value": recorded})))) != is_same
+
+
+@pytest.mark.parametrize(("expected", "is_same"), [(1e6 + 0.9, True), (1e6 + 1.1, False)])
+def test_the_tolerance_is_that_of_the_criteria(make_record: Make, expected: float, is_same: bool):
+    criteria = Criteria({"layout": {"value": expected}}, tolerance=1e-6)
+    assert bool(list(criteria.differences(make_record(layout={"value": 1e6})))) != is_same
+
+
+def test_keys_that_the_configuration_does_not_determine_may_have_any_value():
+    table = {
+        "seed": Field(int, "by the configuration"),
+        "share": Field(float, "by the arrays", RECORD),
+        "time_ms": Field(float, "by the clock", CLOCK, optional=True),
+    }
+    assert undetermined(table) == {"share": RECORDED, "time_ms": POSSIBLE}
 
 
 def test_a_key_that_must_be_absent_differs_from_one_whose_value_is_null(make_record: Make):

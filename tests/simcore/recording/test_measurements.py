@@ -123,6 +123,16 @@ class TestForcesOnObjects:
             skills = [{"object": "apple", "frame_start": 1, "conditions": [{"object": "apple", key: "can"}]}]
             assert forbidden_rows(self.make(skills, can__other_objects=touched), slice(1, None), rule(1.0, 30.0)) == []
 
+    @pytest.mark.parametrize("last", [None, 4])
+    def test_a_bystander_that_no_skill_names_may_not_be_touched_at_all(self, last: int | None):
+        record = self.make([{"object": "drawer", "frame_start": 1}], can__other_objects=[0.0] * 3 + [4.0])
+        assert forbidden_rows(record, slice(1, last), rule(1.0, 30.0)) == [(3, "can.other_objects", 900.0, 1.0)]
+        assert forbidden_rows(record, slice(1, 3), rule(1.0, 30.0)) == []
+
+    def test_without_a_frame_before_the_first_skill_no_object_bears_anything_at_rest(self):
+        record = self.make([{"object": "drawer", "frame_start": 0}], can__other_objects=[0.0, 4.0, 0.0, 2.0])
+        assert forbidden_rows(record, ALL, rule(1.0, 30.0)) == [(1, "can.other_objects", 900.0, 1.0)]
+
     def test_what_lies_in_a_drawer_at_rest_may_be_touched_by_it(self):
         record = self.make(can__other_objects=[2.0, 2.0, 5.0, 2.0])
         assert forbidden_rows(record, slice(1, None), rule(1.0, 30.0)) == []

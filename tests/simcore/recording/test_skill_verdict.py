@@ -28,6 +28,8 @@ SUSTAINED = "contacts.panda.left.fingers.force_sustained_n"
 SPEED = "speeds.panda.max"
 OPENS = [0.0, 0.0, 0.25, 0.5, 0.75, 1.0, 1.0]
 NEVER = 7
+AT_HOME = float(np.float32(0.05))
+"""The largest speed at home [rad/s]: that of a record, which has 32 bits."""
 """A limit behind the last frame: the attempt was not stopped."""
 
 
@@ -283,7 +285,7 @@ class TestHome:
         rule = {"success_mode": None, "finger_contact_required": False, "goes_home": True}
         return make(*(skills or [entry(name="home", **rule)]), **{self.Q: q, self.DQ: dq, **arrays})
 
-    @pytest.mark.parametrize(("away", "speed"), [(0.0, 0.0), (0.03, 0.05), (-0.03, -0.05)])
+    @pytest.mark.parametrize(("away", "speed"), [(0.0, 0.0), (0.03, AT_HOME), (-0.03, -AT_HOME)])
     def test_an_arm_that_is_back_and_stands_still_broke_no_rule(self, away: float, speed: float):
         assert judge(self.record(away, speed)) == []
 

@@ -61,7 +61,7 @@ class TestEntry:
         assert (entry["goes_home"], "holds" in entry) == (True, False)
         assert SuccessRule.from_entry(entry, where="entry 0") == rule
 
-    @pytest.mark.parametrize("threshold_n", [0.0, 30.0])
+    @pytest.mark.parametrize("threshold_n", [0.0, 30.0, 30])
     def test_a_rule_for_objects_is_a_key_of_the_entry(self, threshold_n: float):
         rule = replace(RULE, scene_force_threshold_n=threshold_n)
         assert rule.to_entry() == {**ENTRY, "scene_force_threshold_n": threshold_n}

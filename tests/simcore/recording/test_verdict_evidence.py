@@ -236,3 +236,7 @@ class TestContradiction:
         assert contradicts_success(make_record(), criteria) is False
         never = make_record(success=False, code="plan_infeasible", settle=None, arrays={}, skills=[], goal={})
         assert contradicts_success(never, criteria) is False
+
+    def test_without_a_time_of_settling_nothing_is_contradicted(self, make_record: Make):
+        stopped = make_record(success=False, code="error", settle=None)
+        assert contradicts_success(stopped, Criteria()) is False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from unlatch.simcore.recording import EpisodeRecord
@@ -36,7 +37,12 @@ def make_asset(*, little: str = "", **kinds: str) -> Any:
 
 ASSETS = {"oven": make_asset(door="revolute", knob="continuous"), "cabinet": make_asset(drawer="prismatic")}
 ASSETS["bell"] = make_asset(little="button", cover="prismatic", button="prismatic")
-ASSETS["can"] = SimpleNamespace(free=True, **vars(make_asset(lid="revolute")))
+ASSETS["can"] = SimpleNamespace(
+    free=True,
+    bounds_obj=np.array([[-0.03, -0.03, 0.0], [0.03, 0.03, 0.1]]),
+    outline_obj=np.array([[0.0, 0.0, 0.05, 0.03]]),
+    **vars(make_asset(lid="revolute")),
+)
 KNOB = GoalCfg(object="oven", part="knob", kind=GoalKind.moved_fraction, value=0.5)
 KNOB_ENTRY = {
     "object": "oven",
@@ -56,6 +62,7 @@ def make(
     goal: tuple[GoalCfg, ...] = (KNOB,),
     chain: tuple[str, ...] = ("open",),
     n_actions: int = 50,
+    stated: dict[str, Any] | None = None,
 ) -> ExpectedGoal:
     cfg: Any = SimpleNamespace(
         task=SimpleNamespace(goal=list(goal), settle_s=0.5),
@@ -63,7 +70,7 @@ def make(
         skills=[SimpleNamespace(name=name) for name in chain],
     )
     entries = [{"name": name} for name in chain] if skills or goal else []
-    record: Any = SimpleNamespace(n_actions=n_actions, skills=entries)
+    record: Any = SimpleNamespace(n_actions=n_actions, skills=entries, goal=stated)
     return ExpectedGoal(cfg, ASSETS, record, skills)
 
 
@@ -116,6 +123,13 @@ class TestStatement:
     def test_a_condition_on_a_free_object_is_stated_without_a_joint(self):
         found = make(goal=(LIFTED,)).statement(goes_on=False)["conditions"]
         assert found == [{"object": "can", "kind": "lifted", "value": 0.1}]
+
+    @pytest.mark.parametrize("key", ["outline", "lid"])
+    def test_a_condition_has_the_outline_of_its_object_where_the_record_has_outlines(self, key: str):
+        on_table = GoalCfg(object="can", kind=GoalKind.on)
+        made = make(goal=(on_table,), stated={"conditions": [{key: [[0.0, 0.0, 0.1, 0.02]]}]})
+        (found,) = made.statement(goes_on=False)["conditions"]
+        assert found.get("outline") == ([[0.0, 0.0, 0.05, 0.03]] if key == "outline" else None)
 
 
 class TestSettling:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.recording import EpisodeRecord
+from unlatch.simcore.recording.codes import FAILURE_CODES
 from unlatch.simcore.recording.criteria import RECORDED, Criteria
 from unlatch.skills.contract.entries import ArtPreplanCfg
 from unlatch.workflows.checks import expected_layout
@@ -131,6 +132,16 @@ class TestStatement:
         assert len(seen) == n_draws
 
     @pytest.mark.usefixtures("seen")
+    def test_that_draw_is_found_by_its_values_on_any_machine_and_whatever_the_instances(self):
+        layout = {"objects": {"oven": {"x": 2.0 + 1e-9}}, "q_home": {"left": [0.1, 0.2]}, "instances": {"oven": "7"}}
+        assert x_of(make({"tried": 3, "chosen": None}, **layout)) == 2.0
+
+    @pytest.mark.usefixtures("seen")
+    def test_a_search_must_be_reported(self):
+        assert make({"tried": 3, "chosen": 0}).statement()["preplan"] is RECORDED
+        assert "preplan" not in make(skills=(OPEN,)).statement()
+
+    @pytest.mark.usefixtures("seen")
     def test_no_further_object_may_be_stated(self):
         layout = {"objects": {"oven": {"x": 1.0}, "tap": {}}, "q_home": {"left": [0.1, 0.2]}}
         record = EpisodeRecord(number=0, seed=0, success=True, layout=layout)
@@ -197,5 +208,19 @@ class TestProblems:
         refused = [{**refused[0], "name": "close", "code": "bored"}]
         found = list(make({"tried": 2, "chosen": 1, "failures": refused, "counts": {"1 close: bored": 1}}).problems())
         assert found[0] == "layout.preplan.failures[0] is of skill 1 (close), which the chain does not have."
-        assert found[1].startswith("layout.preplan.failures[0].code is 'bored' in the record, expected one of invalid_")
+        codes = ", ".join(FAILURE_CODES)
+        assert found[1] == f"layout.preplan.failures[0].code is 'bored' in the record, expected one of {codes}."
         assert len(found) == 2
+
+    @pytest.mark.usefixtures("seen")
+    def test_refused_layouts_are_counted_by_skill_and_code(self):
+        def refuse(candidate: int, skill: int, name: str) -> dict[str, Any]:
+            return {"candidate": candidate, "skill": skill, "name": name, "code": "path_infeasible", "message": "no"}
+
+        refused = [refuse(0, -1, "layout"), refuse(1, 0, "artpreplan"), refuse(2, -1, "layout")]
+        counts = {"layout: path_infeasible": 2, "0 artpreplan: path_infeasible": 1}
+        assert list(make({"tried": 4, "chosen": 3, "failures": refused, "counts": counts}).problems()) == []
+        twice = [refused[0], refused[1], refused[0]]
+        assert list(make({"tried": 4, "chosen": 3, "failures": twice, "counts": counts}).problems()) == [
+            "layout.preplan.failures[2].candidate is 0 in the record, expected another layout that was tried."
+        ]

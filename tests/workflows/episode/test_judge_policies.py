@@ -4,10 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.workflows.episode.judge_stage import NOT_OPEN, SETTLE_FRAMES, Stage, make_skill, open_door, two_arms
 from unlatch.skills.contract.context import FrameSpeeds
 from unlatch.tasks.task import GoalCfg, GoalKind
 from unlatch.workflows.episode.criteria import PolicyRules
+
+
+class TestRules:
+    @pytest.mark.parametrize(
+        ("evaluation", "rules"),
+        [
+            ({}, PolicyRules(arms_may_move=True, end_at_violation=True)),
+            ({"success_when": "still"}, PolicyRules(arms_may_move=False, end_at_violation=True)),
+            ({"success_when": "settled"}, PolicyRules(arms_may_move=True, end_at_violation=True)),
+            ({"end_at_violation": False}, PolicyRules(arms_may_move=True, end_at_violation=False)),
+            ({"end_at_violation": True}, PolicyRules(arms_may_move=True, end_at_violation=True)),
+        ],
+    )
+    def test_they_are_read_from_the_header_of_a_data_set(self, evaluation: dict[str, Any], rules: PolicyRules):
+        assert PolicyRules.of(evaluation) == rules
 
 
 class TestPolicies:

@@ -91,8 +91,16 @@ def test_an_entry_has_the_skill_its_rule_and_what_was_reached(spoken: list[Any])
 
 def test_an_entry_of_fingertips_that_drag_the_part_states_how_hard_they_press(spoken: list[Any]):
     assert "press_force_n" not in make_run().to_entry(last_frame=99, draw=0.0)
-    run = make_run(declare_press=lambda *_: 24.5)
+    asked: list[tuple[Any, ...]] = []
+
+    def press_with_24_n(*arguments: Any) -> float:
+        asked.append(arguments)
+        return 24.5
+
+    run = make_run(declare_press=press_with_24_n)
     assert run.to_entry(last_frame=99, draw=0.0)["press_force_n"] == 24.5
+    asset, gripper = run.skill.context.objects["oven"].asset, run.skill.context.arm.cfg.gripper
+    assert asked == [(run.skill.cfg, asset, asset.articulation.part("door"), gripper)]
 
 
 def test_a_run_that_is_open_ends_with_the_episode_and_has_not_succeeded(spoken: list[Any]):
