@@ -19,6 +19,7 @@ from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import ConfigError, PluginError
 from unlatch.simcore.files import read_text
+from unlatch.simcore.registry import DISTRIBUTION
 
 SCHEMA_SUFFIX = "_schema"
 """Suffix of Hydra's names for dataclasses and for content that replaces a file; users cannot choose these."""
@@ -99,10 +100,10 @@ class PluginSource(ConfigSource):
         )
 
     def describe_origin(self, config_path: str) -> str:
-        """Returns the origin of a name as text: `unlatch_press.tasks:press_button (unlatch-press)`."""
+        """Returns the origin of a name as text: `unlatch_press.tasks:press_button (unlatch-press)`, or our file."""
         group, name = _split_path(config_path)
         entry = TASKS.entry(name) if group == "task" else ROBOTS.entry(name.removesuffix(SCHEMA_SUFFIX))
-        return entry.description
+        return entry.target if entry.origin == DISTRIBUTION else entry.description
 
     def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
         """Returns the names in a group."""

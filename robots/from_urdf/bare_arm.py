@@ -8,18 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
+from unlatch.robots.catalog import load_robot
 from unlatch.robots.changed_model import to_text
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.from_urdf.hands import LEAST_JOINTS
 from unlatch.robots.hand_shape import collider_points
-from unlatch.robots.robotiq_2f85 import (
-    FINGER_LINKS,
-    HAND_LINK,
-    HAND_LINKS,
-    KEYPOINTS,
-    attach_robotiq_2f85,
-    robotiq_2f85,
-)
+from unlatch.robots.robotiq_2f85 import FINGER_LINKS, HAND_LINK, HAND_LINKS, attach_robotiq_2f85
 from unlatch.simcore.errors import AssetError, ConfigError, describe_choices
 from unlatch.simcore.geometry import Pose, unit
 from unlatch.simcore.geometry.rotations import rpy_from_matrix
@@ -147,12 +141,13 @@ def with_data_sheet(cfg: RobotCfg) -> RobotCfg:
             arms.append(arm)
             continue
         links = dict.fromkeys([*arm.forbidden_links, *HAND_LINKS])
+        (known,) = load_robot("ur5e").arms
         arms.append(
             replace(
                 arm,
-                keypoints={name: list(xyz) for name, xyz in KEYPOINTS.items()},
+                keypoints=known.keypoints,
                 forbidden_links=[name for name in links if name not in FINGER_LINKS],
-                gripper=robotiq_2f85(),
+                gripper=known.gripper,
             )
         )
     return replace(cfg, arms=arms)

@@ -15,7 +15,7 @@ import pytest
 
 from unlatch import command_table
 from unlatch.objects import annotation, validation
-from unlatch.robots.franka_panda import franka_panda
+from unlatch.robots.catalog import load_robot
 from unlatch.simcore.randomization import node_graph
 from unlatch.simcore.recording.keys import KEYS
 from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
@@ -126,7 +126,7 @@ def words_of(kind: str) -> set[str]:
     return {
         "annotator": lambda: set(ANNOTATORS.names()),
         "axis": lambda: {*texts_in(validation), "link0_vertical_axis"},
-        "keypoint": lambda: {*texts_in(annotation), *franka_panda().arms[0].keypoints},
+        "keypoint": lambda: {*texts_in(annotation), *load_robot("franka_panda").arms[0].keypoints},
         "meaning": lambda: {CONTACT_NAME, *MEANINGS},
         "port": lambda: texts_in(node_graph),
         "record": lambda: {spec.pattern for spec in KEYS},

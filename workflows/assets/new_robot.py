@@ -20,7 +20,8 @@ from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
 from unlatch.robots.from_urdf.bare_arm import GRIPPERS, Mount, with_data_sheet, with_gripper
 from unlatch.robots.from_urdf.reach import ReachModel, ReachRegion
 from unlatch.robots.from_urdf.robot_from_urdf import robot_from_urdf
-from unlatch.robots.model import DISTRIBUTION, model_path
+from unlatch.robots.model import model_path
+from unlatch.robots.package_files import DISTRIBUTION
 from unlatch.robots.robot import Arm, Robot
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import user_path, write_whole_file
