@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.errors import SolverError
-from unlatch.solver.planning.natural_spline import NaturalSpline
 from unlatch.solver.scene import ArmModel, Array
 
 _GRID_PER_WAYPOINT = 3
@@ -30,13 +29,8 @@ _SPLINE_CHECKS = 5
 """Number of points between two waypoints at which the spline is compared with the straight line."""
 DEVIATION_RAD = 0.005
 """Default of the largest joint deviation of a timed path from the straight lines between waypoints [rad]."""
-_NOT_FOR_TOPPRA = {
-    "matplotlib": (),
-    "matplotlib.pyplot": (),
-    "scipy.interpolate": ("BPoly", "CubicSpline", "PPoly", "UnivariateSpline"),
-    "scipy.sparse": (),
-}
-"""Modules that `toppra` imports and our use of it does not need, with the classes that it takes from them."""
+_NOT_FOR_TOPPRA = ("matplotlib", "matplotlib.pyplot")
+"""Modules that `toppra` imports for its debug plots alone."""
 _MARGIN = 0.97
 """Share of the limits that is used: TOPP-RA keeps them at grid points only, and the path bends between them."""
 
@@ -152,7 +146,7 @@ def _time_curve(
 
 def _sample_trajectory(
     path: Array,
-    curve: NaturalSpline,
+    curve: Any,
     points: int,
     velocity: Array,
     acceleration: Array,
@@ -192,8 +186,8 @@ def _sample_trajectory(
     return samples, used
 
 
-def _fit_spline(path: Array, velocity: Array, joints: int, deviation_rad: float) -> tuple[Array, NaturalSpline]:
-    """Returns a path (W, n) with extra points, and a cubic spline near the straight lines between its rows.
+def _fit_spline(path: Array, velocity: Array, joints: int, deviation_rad: float) -> tuple[Array, Any]:
+    """Returns a path (W, n) with extra points, and a natural cubic spline near the straight lines between its rows.
 
     A spline swings out where a path bends sharply, as at a joint limit. Points are inserted on the straight lines there
     until each joint stays within `deviation_rad`; coordinates after the `joints` may swing. `velocity` (n,) spaces the
@@ -204,7 +198,7 @@ def _fit_spline(path: Array, velocity: Array, joints: int, deviation_rad: float)
         lengths = np.linalg.norm(np.diff(path / velocity, axis=0), axis=1)  # even time, so that the spline is tame
         knots = np.concatenate([[0.0], np.cumsum(lengths)])
         knots /= knots[-1]
-        curve = NaturalSpline(knots, path)
+        curve = load_toppra().SplineInterpolator(knots, path, "natural")
         at = knots[:-1, None] + share * np.diff(knots)[:, None]  # (W - 1, checks)
         lines = path[:-1, None] + share[:, None] * np.diff(path, axis=0)[:, None]  # (W - 1, checks, n)
         off = np.abs(curve(at.ravel()).reshape(lines.shape) - lines)[..., :joints].max(axis=(1, 2))
@@ -237,16 +231,9 @@ def _limit_use(samples: Array, velocity: Array, acceleration: Array, dt: float) 
 
 @cache
 def load_toppra() -> Any:
-    """Returns the package `toppra`, imported on the first call, without three packages that it imports at once.
-
-    matplotlib, for its debug plots alone, takes half a second. `scipy.interpolate`, for its own splines, and
-    `scipy.sparse`, for a solver that we do not use, take as long.
-    """
-    names = [name for name in _NOT_FOR_TOPPRA if name.partition(".")[0] == "scipy" or "matplotlib" not in sys.modules]
-    stand_ins = {name: ModuleType(name) for name in names if name not in sys.modules}
-    for name, module in stand_ins.items():
-        vars(module).update({attribute: _LateClass(name, attribute) for attribute in _NOT_FOR_TOPPRA[name]})
-    sys.modules.update(stand_ins)
+    """Returns the package `toppra`, imported on the first call, without matplotlib, which takes half a second."""
+    stand_ins = [] if "matplotlib" in sys.modules else [name for name in _NOT_FOR_TOPPRA if name not in sys.modules]
+    sys.modules.update({name: ModuleType(name) for name in stand_ins})
     try:
         for name in ("toppra.algorithm", "toppra.constraint"):
             import_module(name)
@@ -254,20 +241,3 @@ def load_toppra() -> Any:
         for name in stand_ins:
             del sys.modules[name]
     return import_module("toppra")
-
-
-class _LateClass:
-    """Stands for a class of a module and imports it on its first use, by other code than ours."""
-
-    def __init__(self, module: str, name: str) -> None:
-        self._module = module
-        self._name = name
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._load()(*args, **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._load(), name)
-
-    def _load(self) -> Any:
-        return getattr(import_module(self._module), self._name)

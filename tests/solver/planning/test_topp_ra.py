@@ -1,4 +1,4 @@
-"""TOPP-RA is imported without what our use of it does not need, and other code finds all of that unchanged."""
+"""TOPP-RA is imported without matplotlib, and other code finds matplotlib unchanged."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ pytestmark = pytest.mark.slow
 
 THERE = (
     "import sys; from unlatch.solver.planning.timing import load_toppra; toppra = load_toppra(); "
-    "print('matplotlib.figure' in sys.modules, 'scipy.interpolate' in sys.modules, 'scipy.sparse' in sys.modules)"
+    "print('matplotlib.figure' in sys.modules)"
 )
 
 
@@ -20,14 +20,11 @@ def printed_words(text: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("before", "printed"),
-    [("", ["False"] * 3), ("import matplotlib.pyplot, scipy.interpolate, scipy.sparse; ", ["True"] * 3)],
+    [("", ["False"]), ("import matplotlib.pyplot; ", ["True"])],
 )
 def test_loading_toppra_leaves_other_packages_unchanged(before: str, printed: list[str]):
-    after = (
-        "import matplotlib.pyplot as plt, scipy.interpolate, scipy.sparse; "
-        "print(callable(plt.figure), scipy.interpolate.CubicSpline([0, 1], [0, 1])(0.5), scipy.sparse.eye(2).sum())"
-    )
-    assert printed_words(f"{before}{THERE}; {after}") == [*printed, "True", "0.5", "2.0"]
+    after = "import matplotlib.pyplot as plt; print(callable(plt.figure))"
+    assert printed_words(f"{before}{THERE}; {after}") == [*printed, "True"]
 
 
 def test_other_code_may_use_the_splines_of_toppra():
@@ -36,4 +33,4 @@ def test_other_code_may_use_the_splines_of_toppra():
         "print(toppra.SplineInterpolator([0, 1], line)([0.5])[0, 0]); "
         "print(toppra.SimplePath(np.array([0.0, 1.0]), line)(0.25)[0])"
     )
-    assert printed_words(f"{THERE}; {after}")[3:] == ["0.5", "0.15625"]  # as without our loading
+    assert printed_words(f"{THERE}; {after}")[1:] == ["0.5", "0.15625"]  # as without our loading
