@@ -33,7 +33,7 @@ _ALONG = 0.7
 
 
 @dataclass(frozen=True)
-class Mount:
+class GripperMount:
     """Where a gripper is put."""
 
     link: str
@@ -42,7 +42,7 @@ class Mount:
     """Mounting face, z out of it."""
 
 
-def find_mount(model: UrdfModel, urdf: Path, flange: str | None) -> Mount:
+def find_mount(model: UrdfModel, urdf: Path, flange: str | None) -> GripperMount:
     """Returns where a gripper is put on an arm.
 
     Without `flange`, it is put on the frame `tool0` at the end of the arm, or else on the last moving link. The z of a
@@ -64,8 +64,8 @@ def find_mount(model: UrdfModel, urdf: Path, flange: str | None) -> Mount:
         )
     joint = model.parent_joint(flange)
     if joint is None or not joint.moves:
-        return Mount(flange, Pose.identity())
-    return Mount(flange, _end_of_link(model, joint, urdf))
+        return GripperMount(flange, Pose.identity())
+    return GripperMount(flange, _end_of_link(model, joint, urdf))
 
 
 def _last_link(model: UrdfModel, urdf: Path) -> str:
@@ -111,7 +111,7 @@ def _end_of_link(model: UrdfModel, joint: Joint, urdf: Path) -> Pose:
     return Pose(R, out * float((points @ out).max()))
 
 
-def with_gripper(urdf: Path, flange: str | None) -> tuple[str, Mount]:
+def with_gripper(urdf: Path, flange: str | None) -> tuple[str, GripperMount]:
     """Returns the text of an arm's URDF with a Robotiq 2F-85, with absolute paths of meshes, and where it is put.
 
     Raises:

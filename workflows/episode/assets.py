@@ -19,8 +19,8 @@ from unlatch.objects.resting.side import RestsOn
 from unlatch.objects.resting.stable_sides import stable_sides, suits_any_side
 from unlatch.simcore.errors import AssetError, ConfigError, RecordingError, SimCoreError
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
+from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.tasks.language import LanguageStep, target_words
 from unlatch.tasks.layout import check_opening, describe_object
 
@@ -185,7 +185,7 @@ def language_steps(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> list[L
     return [
         language_step(cfg, assets, index)
         for index, entry in enumerate(cfg.skills)
-        if not isinstance(entry, ArtPreplanCfg)
+        if not isinstance(entry, LayoutSearchCfg)
     ]
 
 

@@ -15,7 +15,6 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.skills.articulation import ArticulationSkill
-from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.concurrent_motions import planned_motion
 from unlatch.skills.contract.command_checks import check_commands
@@ -24,6 +23,7 @@ from unlatch.skills.contract.context import SkillContext
 from unlatch.skills.contract.failure import Failure
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.holding import HoldingSkill
+from unlatch.skills.layout_search import LayoutSearchCfg, layout_search_of
 from unlatch.skills.pick import Pick
 from unlatch.solver.planning.plan import PlanBudget
 from unlatch.solver.settings.setting import FollowJointCfg
@@ -115,7 +115,7 @@ class ChainPlanner:
             ]
         entry, searched = self.cfg.skills[index], self.layout_search
         chosen = None if searched is None else searched.chosen
-        if isinstance(entry, ArtPreplanCfg):
+        if isinstance(entry, LayoutSearchCfg):
             return [replace(entry, arm=entry.arm or self.cfg.robot.arms[0].name)]
         found = [strategy for name in self._arms_for(index) for strategy in self._strategies_of_arm(name, index)]
         if chosen is None or index not in chosen.strategies:
@@ -262,7 +262,7 @@ class ChainPlanner:
         else:
             middle = np.mean(list(item.keypoints_world(part_name).values()), axis=0)
         nearest = sorted(arms, key=lambda name: float(np.linalg.norm(arms[name].T_world_base.p - middle)))
-        return nearest if isinstance(self.cfg.skills[0], ArtPreplanCfg) else nearest[:1]
+        return nearest[:1] if layout_search_of(self.cfg.skills) is None else nearest
 
     def _strategies_of_arm(self, arm_name: str, index: int) -> list[SkillCfg]:
         """Returns the strategies of one arm; they are derived once for each joint position of the part.

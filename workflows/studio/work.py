@@ -26,9 +26,9 @@ from unlatch.simcore.sim.scene import NOT_RECORDED
 from unlatch.simcore.sim.sensors.camera import Camera
 from unlatch.simcore.state import Rendering
 from unlatch.skills.articulation import ArticulationSkill
-from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg, stages_of
+from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.solver.settings.setting import SuccessMode
 from unlatch.solver.terms.term import Term
 from unlatch.workflows.episode.asset_checks import check_assets
@@ -126,7 +126,7 @@ class StudioWork:
     def _draw_scene(self, task: TaskText, loaded: LoadedConfig[PlanCfg], started: float) -> SceneResult:
         cfg = loaded.cfg
         # a search for a layout plans many layouts; the first one is drawn at once
-        acting = [entry for entry in cfg.skills if not isinstance(entry, ArtPreplanCfg)]
+        acting = [entry for entry in cfg.skills if not isinstance(entry, LayoutSearchCfg)]
         with EpisodeRunner(replace(cfg, skills=acting or cfg.skills)) as runner:
             episode = runner.episode(task.episode)
             episode.begin()
@@ -161,7 +161,7 @@ class StudioWork:
             return PlanResult(shown, tuple(plans), found, time.perf_counter() - started, tuple(states))
 
     def _try_place(self, cfg: EpisodeCfg, job: ReachJob) -> ReachResult:
-        acting = [entry for entry in cfg.skills if not isinstance(entry, ArtPreplanCfg)]
+        acting = [entry for entry in cfg.skills if not isinstance(entry, LayoutSearchCfg)]
         others = [region for region in cfg.task.regions if region.object != job.region.object]
         cfg = replace(cfg, skills=acting, task=replace(cfg.task, regions=[*others, job.region]))
         with EpisodeRunner(cfg) as runner:
@@ -265,7 +265,7 @@ def _shown_skills(cfg: EpisodeCfg, episode: Episode) -> Iterator[ShownSkill]:
     """Yields every entry of the chain; settings that are derived later than the scene is drawn have no strategies."""
     index, units = 0, units_of(list(_shown_parts(episode)))
     for key, entry in zip(entry_keys(cfg.skills, cfg.robot.name), cfg.skills, strict=True):
-        if isinstance(entry, ArtPreplanCfg):
+        if isinstance(entry, LayoutSearchCfg):
             yield ShownSkill(key=key, name=entry.name, object=entry.objects[0], part=None)
         else:
             strategies = entry.entries_by_strategy()

@@ -1,7 +1,12 @@
-"""Asks for a search for a layout in which the whole chain of skills can be planned."""
+"""The entry `artpreplan` of a task file: it asks for a search over layouts before the episode begins.
+
+A layout is one draw of the poses of the objects, their openings, and the start joints of the arms. The search takes the
+first layout, or the best of several, in which every skill of the chain has a plan. `unlatch.workflows.episode` runs it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,8 +21,8 @@ MAX_CANDIDATES = 1000
 
 
 @dataclass
-class ArtPreplanCfg(SkillCfg):
-    """Entry of `artpreplan`, first in the chain: it searches for a layout in which all later skills have a plan."""
+class LayoutSearchCfg(SkillCfg):
+    """What the search tries. The entry is the first one of the chain; its name in a task file is `artpreplan`."""
 
     acts: ClassVar[bool] = False
 
@@ -34,14 +39,16 @@ class ArtPreplanCfg(SkillCfg):
         check_range(f"skills[{self.name}].best_of", self.best_of, 1, self.candidates)
 
 
-class ArtPreplan(Skill):
-    """Marks a chain whose layout is searched for; the skill itself moves nothing and has no frames.
+def layout_search_of(skills: Sequence[SkillCfg]) -> LayoutSearchCfg | None:
+    """Returns the search over layouts that a chain of skills asks for; None if it asks for none."""
+    first = skills[0] if skills else None
+    return first if isinstance(first, LayoutSearchCfg) else None
 
-    `unlatch.workflows.episode.layout_search` searches before the episode begins, while the layout can still change. The
-    search is over when this skill begins.
-    """
 
-    cfg_type: ClassVar[type[SkillCfg]] = ArtPreplanCfg
+class LayoutSearchSkill(Skill):
+    """Has no frames and moves nothing: the search is over when this skill begins."""
+
+    cfg_type: ClassVar[type[SkillCfg]] = LayoutSearchCfg
     executes: ClassVar[bool] = False
 
     def plan(self, rng: np.random.Generator) -> bool:
