@@ -1,6 +1,6 @@
 from .articulation import ArticulationSkill as ArticulationSkill
 from .artpreplan import ArtPreplan as ArtPreplan
-from .artpreplan import ArtPreplanCfg as ArtPreplanCfg
+from .layout_search import LayoutSearchCfg as LayoutSearchCfg
 from .catalog import SKILLS as SKILLS
 from .close import Close as Close
 from .concurrent_motions import planned_motion as planned_motion

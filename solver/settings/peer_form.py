@@ -12,7 +12,6 @@ from dataclasses import fields
 from typing import Any
 
 from unlatch.simcore.errors import close_matches
-from unlatch.solver.settings.fitness import PART_KEYPOINTS
 from unlatch.solver.settings.hand_motions import MOTION_WORDS
 from unlatch.solver.settings.origin import Origin
 from unlatch.solver.settings.peer_entry import (
@@ -22,7 +21,7 @@ from unlatch.solver.settings.peer_entry import (
     is_misspelling,
     rewrite_entry,
 )
-from unlatch.solver.settings.setting import PlannerSettingCfg, RangeXyzCfg, SuccessMode
+from unlatch.solver.settings.setting import PART_KEYPOINTS, PlannerSettingCfg, RangeXyzCfg, SuccessMode
 
 IGNORED = ("actuation_time", "mobile_move", "post_actuation_times", "pre_actuation_times")
 """Keys of the peers that have no effect."""
