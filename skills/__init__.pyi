@@ -1,6 +1,4 @@
 from .articulation import ArticulationSkill as ArticulationSkill
-from .artpreplan import ArtPreplan as ArtPreplan
-from .layout_search import LayoutSearchCfg as LayoutSearchCfg
 from .catalog import SKILLS as SKILLS
 from .close import Close as Close
 from .concurrent_motions import planned_motion as planned_motion
@@ -22,6 +20,8 @@ from .hold import HoldCfg as HoldCfg
 from .holding import HoldingSkill as HoldingSkill
 from .home import Home as Home
 from .home import HomeCfg as HomeCfg
+from .layout_search import LayoutSearchCfg as LayoutSearchCfg
+from .layout_search import LayoutSearchSkill as LayoutSearchSkill
 from .open import Open as Open
 from .rotate import Rotate as Rotate
 from .strategies.hand_fit import HandFit as HandFit

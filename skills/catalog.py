@@ -1,4 +1,4 @@
-"""Which skills there are."""
+"""The skills by name."""
 
 from __future__ import annotations
 
