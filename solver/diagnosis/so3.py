@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import scipy
 
 from unlatch.solver.goal.verify import SLACK, angles_between
 
@@ -158,7 +157,9 @@ def proves_no_rotation(conditions: Sequence[Condition]) -> bool:
 
 def rotations_of_vectors(vectors: Array) -> Array:
     """Returns the (B, 3, 3) rotations of rotation vectors (B, 3) [rad]."""
-    rotations: Array = scipy.spatial.transform.Rotation.from_rotvec(vectors).as_matrix()
+    from scipy.spatial.transform import Rotation  # the reader of settings imports this module, and needs no SciPy
+
+    rotations: Array = Rotation.from_rotvec(vectors).as_matrix()
     return rotations
 
 
@@ -173,5 +174,6 @@ def _spread_rotations(count: int) -> Array:
     r, rest = np.sqrt(s / count), np.sqrt(1.0 - s / count)
     alpha, beta = 2.0 * math.pi * s / _SPIRAL_A, 2.0 * math.pi * s / _SPIRAL_B
     x, y, z, w = r * np.sin(alpha), r * np.cos(alpha), rest * np.sin(beta), rest * np.cos(beta)
-    rotations: Array = scipy.spatial.transform.Rotation.from_quat(np.column_stack([x, y, z, w])).as_matrix()
-    return rotations
+    length = np.linalg.norm([x, y, z], axis=0)
+    angle = 2.0 * np.arctan2(length, w)
+    return rotations_of_vectors(np.column_stack([x, y, z]) * (angle / length)[:, None])
