@@ -28,6 +28,7 @@ from unlatch.solver.diagnosis.so3 import (
 )
 from unlatch.solver.goal.verify import SLACK
 from unlatch.solver.scene import ArmModel, Array, PlanningScene
+from unlatch.solver.terms.axis import third_side_range
 from unlatch.solver.terms.row import AxisRow, ExpressionRow, GeometricRow, PlaneRow, PointRow, Row
 from unlatch.solver.terms.term import Term
 
@@ -220,16 +221,6 @@ def _compare_axes(a: AxisRow, b: AxisRow) -> tuple[float, str, bool]:
         which = "opposite targets" if target > 1.0 else "the same target"
         return out, f"both are about {which}, and the tool axes are {axes} apart", True
     return out, f"{targets}, the tool axes {axes}", False
-
-
-def third_side_range(low: float, high: float, side: float) -> tuple[float, float]:
-    """Returns the range of the third side of a spherical triangle whose first side lies between low and high, and whose
-    second is `side`; all sides are 0 to pi [rad].
-    """
-    smallest = max(0.0, low - side, side - high)
-    turn = math.pi - side  # the third side is at most pi - |turn - first|
-    largest = math.pi - max(0.0, low - turn, turn - high)
-    return smallest, largest
 
 
 def _compare_places(a: PointRow | PlaneRow, b: PointRow | PlaneRow) -> tuple[float, str]:

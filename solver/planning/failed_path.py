@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from unlatch.simcore.geometry import Pose
-from unlatch.solver.diagnosis.path_end import PathEnd, holds_at, path_end
 from unlatch.solver.path.path_solver import PathSolution
 from unlatch.solver.path.waypoints import Grasp, Waypoints, part_motions, part_waypoints, pose_waypoints
 from unlatch.solver.planning.clearance import Clearance, StageFailure
 from unlatch.solver.scene import ArmModel, Array, PlanningScene
+
+if TYPE_CHECKING:
+    from unlatch.solver.diagnosis.path_end import PathEnd
 
 
 class FailedPath(Protocol):
@@ -199,6 +201,8 @@ def _find_end(
     arm: ArmModel, waypoint_at: Callable[[float], Waypoints], path: PathSolution, s_start: float
 ) -> PathEnd | None:
     """Returns the exact end of a path, continued from its last waypoint that holds exactly."""
+    from unlatch.solver.diagnosis.path_end import holds_at, path_end  # seldom needed
+
     last = int(np.argmin(np.abs(path.s - path.reached_s)))
     while last > 0 and not holds_at(arm, waypoint_at(float(path.s[last])), path.q[last]):
         last -= 1

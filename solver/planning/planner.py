@@ -16,7 +16,7 @@ import numpy as np
 from unlatch.simcore.errors import SolverError
 from unlatch.simcore.geometry import Pose
 from unlatch.solver.collision import CollisionChecker, describe_collision
-from unlatch.solver.diagnosis.diagnosis import Diagnosis, explain_goal, nearest_goal
+from unlatch.solver.diagnosis.diagnosis import Diagnosis, nearest_goal
 from unlatch.solver.goal.goal_solver import Goal
 from unlatch.solver.goal.solution import Solution
 from unlatch.solver.path.actuation_motions import pre_poses
@@ -268,6 +268,8 @@ class _Planner:
         """
         found = self.goals.find_exactly()
         if not found and not best.found and self.budget.thorough:
+            from unlatch.solver.diagnosis.goal_explanation import explain_goal  # seldom needed
+
             best = replace(best, starts_tried=self.log.counts["starts"])
             self.log.counts["explanations"] += 1
             self.explained, compromise = explain_goal(self.goals.terms, self.arm, self.goals.term_scene, best)

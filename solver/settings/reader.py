@@ -9,7 +9,6 @@ from typing import Any
 
 from unlatch.simcore.errors import ConfigError, unknown_name
 from unlatch.simcore.geometry import angle_between
-from unlatch.solver.diagnosis.contradiction import third_side_range
 from unlatch.solver.settings.hand_motions import read_list
 from unlatch.solver.settings.origin import HANDS, Origin
 from unlatch.solver.settings.peer_form import detect_origin, read_exponents, rewrite_setting
@@ -21,7 +20,7 @@ from unlatch.solver.settings.setting import (
     check_keys,
     omitted_setting,
 )
-from unlatch.solver.terms.axis import AxisAngle
+from unlatch.solver.terms.axis import AxisAngle, third_side_range
 from unlatch.solver.terms.term import Term, read_number
 
 

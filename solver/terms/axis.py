@@ -182,3 +182,13 @@ class KeypointAxisOrthogonal(FrameAxisOrthogonal):
     """The same as `frame_axis_orthogonal`; the usual name if the target is a line of two keypoints."""
 
     TYPE: ClassVar[str] = "keypoint_axis_orthogonal"
+
+
+def third_side_range(low: float, high: float, side: float) -> tuple[float, float]:
+    """Returns the range of the third side of a spherical triangle whose first side lies between low and high, and whose
+    second is `side`; all sides are 0 to pi [rad].
+    """
+    smallest = max(0.0, low - side, side - high)
+    turn = math.pi - side  # the third side is at most pi - |turn - first|
+    largest = math.pi - max(0.0, low - turn, turn - high)
+    return smallest, largest
