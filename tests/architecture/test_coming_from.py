@@ -20,7 +20,7 @@ from unlatch.simcore.randomization import node_graph
 from unlatch.simcore.recording.keys import KEYS
 from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
 from unlatch.skills.catalog import SKILLS
-from unlatch.solver.settings.peer_entry import CONTACT_NAME, MEANINGS
+from unlatch.solver.settings.origin import CONTACT_NAME, MEANINGS
 from unlatch.solver.terms.catalog import TERMS
 from unlatch.workflows.runs.schema import CollectCfg, EvaluateCfg
 
