@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.robots.franka_panda import franka_panda, urdf_path
+from unlatch.robots.catalog import load_robot
+from unlatch.robots.model import model_path
 from unlatch.simcore.geometry import Pose
 from unlatch.solver.goal.parameter_layout import Nearness
 from unlatch.solver.kinematics import Kinematics
@@ -68,10 +69,10 @@ def load(path: str | None) -> dict[str, Any]:
 
 def arm_of(common: Mapping[str, Any]) -> ArmModel:
     """Returns a new model of the set's arm: a Panda with the set's tool keypoints. Each has its own programs."""
-    arm = franka_panda().arms[0]
+    arm = load_robot("franka_panda").arms[0]
     box = common["workspace_box"]
     return ArmModel(
-        kinematics=Kinematics.from_urdf(urdf_path(), base_link=arm.base_link, tip_link=arm.ee_link),
+        kinematics=Kinematics.from_urdf(model_path("franka_panda"), base_link=arm.base_link, tip_link=arm.ee_link),
         tool_keypoints={name: np.array(p) for name, p in common["keypoints_in_hand"].items()},
         q_lower=np.array(common["robot"]["lower"][:7]),
         q_upper=np.array(common["robot"]["upper"][:7]),

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.robots.franka_panda import franka_panda, urdf_path
+from unlatch.robots.catalog import load_robot
+from unlatch.robots.model import model_path
 from unlatch.simcore.geometry import matrix_from_axis_angle
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.path.slip import Slip, SlipMode
@@ -36,9 +37,9 @@ class Problem:
 
 def panda() -> ArmModel:
     """Returns the shipped Panda without a scene."""
-    arm = franka_panda().arms[0]
+    arm = load_robot("franka_panda").arms[0]
     return ArmModel(
-        kinematics=Kinematics.from_urdf(urdf_path(), base_link=arm.base_link, tip_link=arm.ee_link),
+        kinematics=Kinematics.from_urdf(model_path("franka_panda"), base_link=arm.base_link, tip_link=arm.ee_link),
         tool_keypoints={
             "tool_head": np.array([0, 0, 0.1034]),
             "tool_tail": np.array([0, 0, 0.0584]),

@@ -26,7 +26,7 @@ import yaml
 from success_runs import TASK, Job, Result, RunCfg, collect_command, rate, run_or_read, with_interval
 
 from unlatch.configs.setting_file import read_setting_file
-from unlatch.solver.settings.peer_form import find_settings
+from unlatch.solver.settings.reader import find_settings
 from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded

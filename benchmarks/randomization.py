@@ -14,7 +14,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from unlatch.robots.franka_panda import franka_panda, urdf_path
+from unlatch.robots.catalog import load_robot
+from unlatch.robots.model import model_path
 from unlatch.simcore import randomization as dr
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.drives import DriveGroup
@@ -32,12 +33,12 @@ BUDGET_MS = {"nothing fires": 0.3, "all fire": 3.0}
 def build_views(world: World) -> tuple[RigidPrimView, ArticulationView]:
     """Builds sixteen balls and sixteen Pandas that hold their home position; returns their views."""
     balls, frankas, drives = [], [], []
-    arm = franka_panda().arms[0]
+    arm = load_robot("franka_panda").arms[0]
 
     def build(env: int, T_world_env: Pose) -> None:
         T_world_ball = T_world_env @ Pose.from_translation((0.75, 0.0, 0.1))
         balls.append(world.add_sphere(f"env_{env}/ball", radius_m=0.1, T_world_sphere=T_world_ball, mass_kg=1.0))
-        body = world.load_urdf(urdf_path(), name=f"env_{env}/franka", T_world_root=T_world_env)
+        body = world.load_urdf(model_path("franka_panda"), name=f"env_{env}/franka", T_world_root=T_world_env)
         body.set_joint_positions(arm.joints, arm.home)
         names = [joint.name for joint in body.movable_joints]
         group = DriveGroup(

@@ -29,7 +29,7 @@ import psutil
 from fingerprint import made_with
 from summary_tables import BELOW_AIM, keep_other
 
-from unlatch.robots.franka_panda import urdf_path
+from unlatch.robots.model import model_path
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.sim.world import World, WorldCfg
@@ -154,7 +154,7 @@ def _measure_bare_bullet(processes: int, seconds: float) -> float:
 def _step_for(seconds: float) -> float:
     with World(WorldCfg()) as world:
         world.add_box("ground", size_m=(4.0, 4.0, 1.0), T_world_box=Pose.from_translation((0.0, 0.0, -0.5)))
-        world.load_urdf(urdf_path(), name="robot", T_world_root=Pose.identity())
+        world.load_urdf(model_path("franka_panda"), name="robot", T_world_root=Pose.identity())
         world.add_box("box", size_m=(0.1, 0.1, 0.1), T_world_box=Pose.from_translation((0.5, 0, 0.05)), mass_kg=1.0)
         for _ in range(1000):
             world.step()

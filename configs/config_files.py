@@ -12,7 +12,7 @@ from pathlib import Path
 import yaml
 
 from unlatch.objects.procedural.catalog import GENERATORS
-from unlatch.robots.catalog import ROBOTS
+from unlatch.robots.catalog import DESCRIPTIONS, ROBOTS
 from unlatch.simcore.errors import ConfigError, DuplicateEntryError
 from unlatch.simcore.files import path_word, read_text, user_path
 from unlatch.simcore.missing_value import MISSING
@@ -48,8 +48,8 @@ def broken_plugin_folders() -> list[str]:
 
 
 def group_names() -> list[str]:
-    """Returns the sorted names of groups: our folders of YAML files."""
-    return sorted({path.parent.name for path in config_dir().glob("*/*.yaml")})
+    """Returns the sorted names of groups: our folders of YAML files, and `robot`, whose files are in `robots`."""
+    return sorted({"robot", *(path.parent.name for path in config_dir().glob("*/*.yaml"))})
 
 
 def option_names(group: str) -> list[str]:
@@ -69,8 +69,7 @@ def generated_objects(group: str) -> list[str]:
 
 def own_option_names(group: str) -> list[str]:
     """Returns the sorted options of a group that come with Unlatch, without those of other distributions."""
-    made = ROBOTS.own_names() if group == "robot" else []
-    return sorted({*(path.stem for path in (config_dir() / group).glob("*.yaml")), *made, *generated_objects(group)})
+    return sorted({*_own_files(group), *generated_objects(group)})
 
 
 def camera_names() -> list[str]:
@@ -105,7 +104,7 @@ def yaml_files(group: str, own: Sequence[str] = ()) -> dict[str, Path]:
         ConfigError: A file of the user has the same name as one of the other files.
     """
     check_own_folders(own)
-    files = {path.stem: path for path in (config_dir() / group).glob("*.yaml")}
+    files = _own_files(group)
     origins = dict.fromkeys(files, "unlatch")
     for folder in plugin_folders():
         for path in sorted((folder.path / group).glob("*.yaml")):
@@ -127,6 +126,12 @@ def yaml_files(group: str, own: Sequence[str] = ()) -> dict[str, Path]:
     for folder_of_user in own:
         files.update({path.stem: path for path in (user_path(folder_of_user) / group).glob("*.yaml")})
     return dict(sorted(files.items()))
+
+
+def _own_files(group: str) -> dict[str, Path]:
+    """Returns the YAML files of a group that come with Unlatch, by name."""
+    folder = DESCRIPTIONS if group == "robot" else config_dir() / group
+    return {path.stem: path for path in folder.glob("*.yaml")}
 
 
 def check_own_folders(folders: Sequence[str]) -> None:

@@ -17,7 +17,8 @@ from unlatch.simcore.recording.keys import is_name
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.skills.catalog import SKILLS, STRATEGY_NAMES
 from unlatch.skills.contract.config import SkillCfg, StageSequences, stages_of
-from unlatch.skills.contract.entries import ArtPreplanCfg, HoldCfg, HomeCfg
+from unlatch.skills.contract.entries import HoldCfg, HomeCfg
+from unlatch.skills.layout_search import LayoutSearchCfg, layout_search_of
 from unlatch.solver.settings.fitness import find_misfit_motions
 from unlatch.solver.settings.setting import PlannerSettingCfg
 from unlatch.tasks.language import FIELDS
@@ -119,7 +120,7 @@ def _check_objects(cfg: EpisodeCfg) -> None:
                 f"{key}='{item.name}' is taken: {taken[item.name]} has that name. Expected another name. Rename it.",
                 key=key,
             )
-        if item.rests_on is RestsOn.any and not (cfg.skills and isinstance(cfg.skills[0], ArtPreplanCfg)):
+        if item.rests_on is RestsOn.any and layout_search_of(cfg.skills) is None:
             raise ConfigError(
                 f"{where}.rests_on=any asks a search for a layout to try the sides of '{item.name}', and this chain "
                 "has none. Expected artpreplan as the first entry of skills. Add it, or name one side.",
@@ -163,7 +164,7 @@ def _check_skills(cfg: EpisodeCfg) -> None:
             raise ConfigError(
                 f"{where}.name: {exc.message}", key=f"{where}.name", available=exc.values["available"]
             ) from exc
-        if isinstance(skill, ArtPreplanCfg) and (index > 0 or len(cfg.skills) == 1):
+        if isinstance(skill, LayoutSearchCfg) and (index > 0 or len(cfg.skills) == 1):
             raise ConfigError(
                 f"{where} is '{skill.name}', which searches for a layout for the skills after it. Expected it once, as "
                 "the first of several entries. Move or remove it.",
@@ -183,7 +184,7 @@ def _check_skills(cfg: EpisodeCfg) -> None:
                 f"{', '.join(arms)}.",
                 key=f"{where}.arm",
             )
-        if not isinstance(skill, ArtPreplanCfg):
+        if not isinstance(skill, LayoutSearchCfg):
             _check_order(skill, where)
     _check_stages(cfg)
 
@@ -204,7 +205,7 @@ def _check_stages(cfg: EpisodeCfg) -> None:
         first = cfg.skills[indices[0]]
         for index in indices[1:]:
             skill = cfg.skills[index]
-            if ArtPreplanCfg in (type(skill), type(first)):
+            if LayoutSearchCfg in (type(skill), type(first)):
                 raise ConfigError(
                     f"{keys[index]} is in the same stage as a search for a layout. Expected the search alone in its "
                     "stage. Move one of them to another stage.",

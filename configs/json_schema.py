@@ -22,7 +22,7 @@ from unlatch.simcore.sim.sensors.catalog import SENSORS
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg
-from unlatch.solver.settings.peer_form import IGNORED
+from unlatch.solver.settings.origin import IGNORED
 from unlatch.solver.settings.setting import PlannerSettingCfg
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -94,9 +94,7 @@ def _stated_keys(loader: ConfigLoader, own: Sequence[str], path: str, package: s
 def _robot_origin(robot: str) -> str:
     """Returns the origin of values of a robot that its YAML file does not state."""
     entry = ROBOTS.entry(robot)
-    if entry.origin != DISTRIBUTION:
-        return entry.description
-    return f"{entry.target.partition(':')[0].replace('.', '/')}.py"
+    return entry.target if entry.origin == DISTRIBUTION else entry.description
 
 
 def _name_file(folder: str, path: str) -> str:

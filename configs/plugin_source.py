@@ -20,6 +20,7 @@ from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import ConfigError, PluginError
+from unlatch.simcore.extras import DISTRIBUTION
 from unlatch.simcore.files import read_text
 
 SCHEMA_SUFFIX = "_schema"
@@ -106,12 +107,12 @@ class PluginSource(ConfigSource):
         )
 
     def describe_origin(self, config_path: str) -> str:
-        """Returns the origin of a name as text: `unlatch_press.tasks:press_button (unlatch-press)`."""
+        """Returns the origin of a name as text: `unlatch_press.tasks:press_button (unlatch-press)`, or our file."""
         group, name = _split_path(config_path)
         if group == "object":
             return f"{GENERATORS.entry(name).target.partition(':')[0].replace('.', '/')}.py"
         entry = TASKS.entry(name) if group == "task" else ROBOTS.entry(name.removesuffix(SCHEMA_SUFFIX))
-        return entry.description
+        return entry.target if entry.origin == DISTRIBUTION else entry.description
 
     def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
         """Returns the names in a group."""

@@ -17,8 +17,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import user_path
 from unlatch.solver.settings.fitness import find_misfit_motions, find_obstacles
 from unlatch.solver.settings.origin import HANDS, Origin
-from unlatch.solver.settings.peer_form import find_settings
-from unlatch.solver.settings.reader import read_planner_setting
+from unlatch.solver.settings.reader import find_settings, read_planner_setting
 from unlatch.solver.settings.setting import PlannerSettingCfg
 
 _MAX_BYTES = 1_000_000

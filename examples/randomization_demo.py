@@ -6,7 +6,8 @@ import sys
 
 import numpy as np
 
-from unlatch.robots.franka_panda import franka_panda, urdf_path
+from unlatch.robots.catalog import load_robot
+from unlatch.robots.model import model_path
 from unlatch.simcore import randomization as dr
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.drives import DriveGroup
@@ -38,8 +39,8 @@ def main(n_frames: int = 1000) -> None:
             balls.append(
                 world.add_sphere(f"env_{env}/object", radius_m=0.1, T_world_sphere=T_world_object, mass_kg=1.0)
             )
-            franka = world.load_urdf(urdf_path(), name=f"env_{env}/franka", T_world_root=T_world_env)
-            arm = franka_panda().arms[0]
+            franka = world.load_urdf(model_path("franka_panda"), name=f"env_{env}/franka", T_world_root=T_world_env)
+            arm = load_robot("franka_panda").arms[0]
             franka.set_joint_positions(arm.joints, arm.home)
             frankas.append(franka)
             drives.append([_held_at_home(world, franka.name)])

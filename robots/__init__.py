@@ -1,4 +1,4 @@
-"""Robots: their description, arms and grippers; one robot a module, listed in `catalog.py`."""
+"""Robots: their description, arms and grippers. Each robot is one YAML file in `robots/descriptions`."""
 
 import lazy_loader
 

@@ -1,37 +1,75 @@
-"""The robots by name."""
+"""The robots by name.
+
+Those of Unlatch are YAML files in `robots/descriptions`, in the form that `unlatch new robot` writes for the robot of a
+user. Each file holds the numbers of one robot and their sources; its first line is what `unlatch list robots` says. A
+robot of another distribution is a function that returns a `RobotCfg`, an entry point of the group `unlatch.robots`.
+"""
 
 from __future__ import annotations
 
+import copy
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from unlatch.robots.description import ArmCfg, RobotCfg
+from unlatch.robots.gripper import GripperCfg
 from unlatch.simcore.errors import unknown_name
 from unlatch.simcore.registry import Catalog, CatalogEntry
 
-ROBOTS = Catalog(
+DESCRIPTIONS = Path(__file__).resolve().parent / "descriptions"
+"""Folder of the YAML files."""
+
+
+def load_robot(name: str) -> RobotCfg:
+    """Returns the description of a robot of the catalog; every call makes a new one.
+
+    Raises:
+        UnknownEntryError: No such robot.
+        PluginError: The distribution that brings the robot is broken.
+    """
+    robot: RobotCfg = ROBOTS.make(name)
+    return robot
+
+
+def _built_in_robot(name: str) -> RobotCfg:
+    """Returns the robot that a file in `DESCRIPTIONS` describes."""
+    values = copy.deepcopy(read_description(name))
+    for arm in values["arms"]:
+        arm["gripper"] = GripperCfg(**arm["gripper"])
+    values["arms"] = [ArmCfg(**arm) for arm in values["arms"]]
+    return RobotCfg(**values)
+
+
+@cache
+def read_description(name: str) -> Any:
+    """Returns the plain values of a YAML file in `DESCRIPTIONS`, read once; callers must not change them."""
+    return yaml.load((DESCRIPTIONS / f"{name}.yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+
+
+class RobotCatalog(Catalog):
+    """A catalog whose own entries are YAML files instead of functions."""
+
+    def load(self, name: str) -> Any:
+        """Returns the function without arguments that makes a robot; see `Catalog.load`."""
+        return partial(_built_in_robot, name) if name in self._builtin else super().load(name)
+
+
+def _list_descriptions() -> dict[str, CatalogEntry]:
+    """Returns the entry of each robot in `DESCRIPTIONS`."""
+    found = {}
+    for path in sorted(DESCRIPTIONS.glob("*.yaml")):
+        with path.open(encoding="utf-8") as file:
+            summary = file.readline().removeprefix("#").strip()
+        found[path.stem] = CatalogEntry(f"unlatch/robots/descriptions/{path.name}", summary)
+    return found
+
+
+ROBOTS = RobotCatalog(
     "robot",
-    {
-        "baxter": CatalogEntry(
-            "unlatch.robots.baxter:baxter", "Rethink Baxter, two arms of 7 axes, grippers of 42 mm (extra robots)"
-        ),
-        "dual_panda": CatalogEntry(
-            "unlatch.robots.dual_panda:dual_panda", "two Franka Emika Pandas on one stand, arms left and right"
-        ),
-        "fr3": CatalogEntry(
-            "unlatch.robots.fr3:fr3", "Franka Research 3, 7 axes, parallel gripper of 80 mm (extra robots)"
-        ),
-        "franka_panda": CatalogEntry(
-            "unlatch.robots.franka_panda:franka_panda", "Franka Emika Panda, 7 axes, parallel gripper of 80 mm"
-        ),
-        "franka_robotiq": CatalogEntry(
-            "unlatch.robots.franka_robotiq:franka_robotiq",
-            "Franka Emika Panda, 7 axes, Robotiq 2F-85 of 85 mm (extra robots)",
-        ),
-        "ur5": CatalogEntry(
-            "unlatch.robots.ur5:ur5", "Universal Robots UR5, 6 axes, two-finger gripper of 50 mm (extra robots)"
-        ),
-        "ur5e": CatalogEntry(
-            "unlatch.robots.ur5e:ur5e", "Universal Robots UR5e, 6 axes, Robotiq 2F-85 of 85 mm (extra robots)"
-        ),
-        "xarm6": CatalogEntry("unlatch.robots.xarm6:xarm6", "UFACTORY xArm 6, 6 axes, linkage gripper of 84 mm"),
-    },
+    _list_descriptions(),
     group="unlatch.robots",
     product="unlatch.robots.description:RobotCfg",
     listed_by="unlatch list robots",

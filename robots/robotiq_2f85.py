@@ -1,16 +1,11 @@
 """Robotiq 2F-85, a gripper on arms of several makers. The model is from `airo-models` (extra `robots`).
 
-Stroke, force and speed come from the maker's manual: 85 mm, 20 to 235 N; the pads close at 20 to 150 mm/s, so that each
-finger moves at up to 75 mm/s. The maker states no largest force on one finger: ours is the largest grip force.
+`robots/descriptions/ur5e.yaml` has its values and their sources.
 
 The gripper is a four-bar linkage on either side. One motor turns both outer knuckles. Each carries an outer finger, and
 an inner knuckle guides the inner finger. Opposite bars are equally long, so the inner finger stays parallel to the hand
 while it swings in: the five other joints mimic that of the motor. This is the parallel grip of the real gripper. Its
 other motion, in which the fingers close around a part that touches them near the palm, is left out.
-
-The model stops with pads 1.5 mm apart. Its pads open by 86 mm; here they open by the maker's 85 mm. The fingertips
-swing 14 mm forward as they close. The keypoints hold for fingers that grip 20 mm, the thickness of a handle. The rubber
-pads yield like the UR5's (`robots/ur5.py`); the maker states no stiffness.
 
 The model's base has 0.23 kg. Here it has the 0.78 kg of `2f85.xml` of MuJoCo Menagerie, so that the gripper has the
 0.9 kg of the manual. The coupling between gripper and arm is 13.9 mm thick.
@@ -20,12 +15,9 @@ from __future__ import annotations
 
 import copy
 import xml.etree.ElementTree as ET
-from itertools import combinations
-from math import cos, sin
 from pathlib import Path
 
-from unlatch.robots.gripper import GripperCfg
-from unlatch.robots.model import distribution_file
+from unlatch.robots.package_files import distribution_file
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.urdf.xml import parse_xml
 
@@ -39,66 +31,12 @@ HAND_LINKS = (
 """Links of the hand that may not touch a part."""
 FINGER_LINKS = tuple(f"{side}_inner_{kind}" for side in ("left", "right") for kind in ("finger", "finger_pad"))
 """Links that hold a part."""
-KEYPOINTS = {
-    "tool_head": (0.0, 0.0, 0.154),
-    "tool_tail": (0.0, 0.0, 0.109),
-    "tool_side": (0.0, 0.04, 0.154),
-    "tool_tip": (0.0, 0.0, 0.1625),
-}
-"""Tool keypoints in the frame of `HAND_LINK` [m]."""
 _URDF = "airo_models/grippers/robotiq_2f_85/urdf/robotiq_2f_85.urdf"
 _COUPLING = "airo_models/grippers/robotiq_2f_85/meshes/visual/robotiq_gripper_coupling.obj"
 _COUPLING_M, _COUPLING_KG = 0.0139, 0.05
 _BASE_KG = 0.777441
 _MOUNT, _BASE = "base_link", "base_link_inertia"
 """Names in the model's URDF of the frame of the mounting face and of the palm; an arm may have links so named."""
-_CLOSED_RAD, _OPENED_RAD = 0.8, 0.011726
-"""Positions of the motor's joint: with closed fingers (the model's upper limit), and open by the maker's stroke."""
-_INTERVALS = 8
-
-
-def pad_opening_m(drive_rad: float) -> float:
-    """Returns the opening between the pads at a position of the motor's joint [m], from the model's geometry.
-
-    An outer knuckle turns at 30.6 mm from the middle. It carries the joint of the inner finger at (37.6, 43.0) mm. The
-    face of its pad lies 25.2 mm further in.
-    """
-    return 2.0 * (0.0306011 + 0.0376 * cos(drive_rad) - 0.043 * sin(drive_rad) - 0.0220203447 - 0.00635 / 2)
-
-
-def robotiq_2f85() -> GripperCfg:
-    """Returns the gripper's configuration."""
-    followers = {
-        f"{side}_{joint}": sign
-        for side in ("left", "right")
-        for joint, sign in (("outer_knuckle_joint", 1.0), ("inner_knuckle_joint", 1.0), ("inner_finger_joint", -1.0))
-        if (side, joint) != ("left", "outer_knuckle_joint")  # the motor's: `finger_joint`
-    }
-    signs = {"finger_joint": 1.0, **followers}
-    drives = [_CLOSED_RAD + i / _INTERVALS * (_OPENED_RAD - _CLOSED_RAD) for i in range(_INTERVALS + 1)]
-    widths_m = [round(pad_opening_m(drive), 5) for drive in drives]
-    return GripperCfg(
-        joints=list(signs),
-        closed=[sign * _CLOSED_RAD for sign in signs.values()],
-        opened=[sign * _OPENED_RAD for sign in signs.values()],
-        widths_m=widths_m,
-        max_width_m=widths_m[-1],
-        max_force_n=235.0,
-        grip_force_n=50.0,
-        least_force_n=20.0,
-        max_speed_m_s=0.075,
-        finger_force_limit_n=235.0,
-        armature_kg_m2=1e-3,
-        finger_links=list(FINGER_LINKS),
-        friction=1.2,
-        pad_stiffness_n_m=5e4,
-        pad_damping_n_s_m=200.0,
-    )
-
-
-def touching_hand_links() -> list[list[str]]:
-    """Returns the pairs of links of the hand that meet or overlap at its joints."""
-    return [list(pair) for pair in combinations((*HAND_LINKS, *FINGER_LINKS), 2)]
 
 
 def attach_robotiq_2f85(robot: ET.Element, flange: str, *, where: str) -> None:

@@ -1,5 +1,4 @@
 from .articulation import ArticulationSkill as ArticulationSkill
-from .artpreplan import ArtPreplan as ArtPreplan
 from .catalog import DERIVABLE_SKILLS as DERIVABLE_SKILLS
 from .catalog import SKILLS as SKILLS
 from .catalog import STRATEGY_NAMES as STRATEGY_NAMES
@@ -14,7 +13,6 @@ from .contract.config import StrategyCfg as StrategyCfg
 from .contract.context import FrameSpeeds as FrameSpeeds
 from .contract.context import SkillContext as SkillContext
 from .contract.context import Views as Views
-from .contract.entries import ArtPreplanCfg as ArtPreplanCfg
 from .contract.entries import HoldCfg as HoldCfg
 from .contract.entries import HomeCfg as HomeCfg
 from .contract.failure import Failure as Failure
@@ -24,6 +22,7 @@ from .gripping import handle_load as handle_load
 from .hold import Hold as Hold
 from .holding import HoldingSkill as HoldingSkill
 from .home import Home as Home
+from .layout_search import LayoutSearchCfg as LayoutSearchCfg
 from .open import Open as Open
 from .rotate import Rotate as Rotate
 from .strategies.hand_fit import HandFit as HandFit

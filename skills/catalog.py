@@ -9,7 +9,7 @@ SKILLS = Catalog(
     "skill",
     {
         "artpreplan": CatalogEntry(
-            "unlatch.skills.artpreplan:ArtPreplan",
+            "unlatch.skills.layout_search:LayoutSearchSkill",
             "search for a layout in which the whole chain plans; nothing is executed",
         ),
         "close": CatalogEntry(

@@ -23,7 +23,7 @@ from .scene import ArmModel as ArmModel
 from .scene import Array as Array
 from .scene import JointGeometry as JointGeometry
 from .scene import PlanningScene as PlanningScene
-from .settings.peer_form import IGNORED as IGNORED
+from .settings.origin import IGNORED as IGNORED
 from .settings.setting import FollowJointCfg as FollowJointCfg
 from .settings.setting import PlannerSettingCfg as PlannerSettingCfg
 from .settings.setting import SuccessMode as SuccessMode

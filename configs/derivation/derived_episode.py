@@ -17,7 +17,8 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.skills.catalog import SKILLS, derivable_skill
 from unlatch.skills.contract.config import SkillCfg, StrategyCfg, part_acted_on
-from unlatch.skills.contract.entries import ArtPreplanCfg, HoldCfg, HomeCfg
+from unlatch.skills.contract.entries import HoldCfg, HomeCfg
+from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.solver.settings.setting import FollowJointCfg, PlannerSettingCfg
 from unlatch.tasks.task import GoalKind, TaskCfg
 
@@ -102,7 +103,7 @@ def part_of_skill(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset]
     None: the skill carries a whole object, or an arm goes home beside one or with it.
     """
     entry = cfg.skills[index]
-    if isinstance(entry, ArtPreplanCfg):
+    if isinstance(entry, LayoutSearchCfg):
         if assets[entry.objects[0]].free:
             return None
         later = (i for i in range(index + 1, len(cfg.skills)) if cfg.skills[i].objects[0] == entry.objects[0])
@@ -210,7 +211,7 @@ def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
     )
     made, openings = max(layouts, key=itemgetter(1))
     found = read_dataclass(TaskCfg, {"name": task.name, **made}, where="task")
-    described = [entry for entry in cfg.skills if not isinstance(entry, ArtPreplanCfg)]
+    described = [entry for entry in cfg.skills if not isinstance(entry, LayoutSearchCfg)]
     placed = {region.object for region in task.regions} | {relation.object for relation in task.relations}
     opened = {(entry.object, entry.part) for entry in task.openness}
     return replace(

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from unlatch.robots.changed_model import cached_model, to_text
-from unlatch.robots.model import example_robot_urdf
+from unlatch.robots.package_files import example_robot_urdf
 from unlatch.simcore.cache import cache_root
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.mesh_reader import Colour, read_coloured_parts

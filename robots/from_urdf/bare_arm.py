@@ -8,18 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
+from unlatch.robots.catalog import load_robot
 from unlatch.robots.changed_model import to_text
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.from_urdf.hands import LEAST_JOINTS
 from unlatch.robots.hand_shape import collider_points
-from unlatch.robots.robotiq_2f85 import (
-    FINGER_LINKS,
-    HAND_LINK,
-    HAND_LINKS,
-    KEYPOINTS,
-    attach_robotiq_2f85,
-    robotiq_2f85,
-)
+from unlatch.robots.robotiq_2f85 import FINGER_LINKS, HAND_LINK, HAND_LINKS, attach_robotiq_2f85
 from unlatch.simcore.errors import AssetError, ConfigError, describe_choices
 from unlatch.simcore.geometry import Pose, unit
 from unlatch.simcore.geometry.rotations import rpy_from_matrix
@@ -39,7 +33,7 @@ _ALONG = 0.7
 
 
 @dataclass(frozen=True)
-class Mount:
+class GripperMount:
     """Where a gripper is put."""
 
     link: str
@@ -48,7 +42,7 @@ class Mount:
     """Mounting face, z out of it."""
 
 
-def find_mount(model: UrdfModel, urdf: Path, flange: str | None) -> Mount:
+def find_mount(model: UrdfModel, urdf: Path, flange: str | None) -> GripperMount:
     """Returns where a gripper is put on an arm.
 
     Without `flange`, it is put on the frame `tool0` at the end of the arm, or else on the last moving link. The z of a
@@ -70,8 +64,8 @@ def find_mount(model: UrdfModel, urdf: Path, flange: str | None) -> Mount:
         )
     joint = model.parent_joint(flange)
     if joint is None or not joint.moves:
-        return Mount(flange, Pose.identity())
-    return Mount(flange, _end_of_link(model, joint, urdf))
+        return GripperMount(flange, Pose.identity())
+    return GripperMount(flange, _end_of_link(model, joint, urdf))
 
 
 def _last_link(model: UrdfModel, urdf: Path) -> str:
@@ -117,7 +111,7 @@ def _end_of_link(model: UrdfModel, joint: Joint, urdf: Path) -> Pose:
     return Pose(R, out * float((points @ out).max()))
 
 
-def with_gripper(urdf: Path, flange: str | None) -> tuple[str, Mount]:
+def with_gripper(urdf: Path, flange: str | None) -> tuple[str, GripperMount]:
     """Returns the text of an arm's URDF with a Robotiq 2F-85, with absolute paths of meshes, and where it is put.
 
     Raises:
@@ -147,12 +141,13 @@ def with_data_sheet(cfg: RobotCfg) -> RobotCfg:
             arms.append(arm)
             continue
         links = dict.fromkeys([*arm.forbidden_links, *HAND_LINKS])
+        (known,) = load_robot("ur5e").arms
         arms.append(
             replace(
                 arm,
-                keypoints={name: list(xyz) for name, xyz in KEYPOINTS.items()},
+                keypoints=known.keypoints,
                 forbidden_links=[name for name in links if name not in FINGER_LINKS],
-                gripper=robotiq_2f85(),
+                gripper=known.gripper,
             )
         )
     return replace(cfg, arms=arms)

@@ -33,7 +33,7 @@ _APPROACHES = ((1.0, 0.0, 0.0), (0.94, 0.34, 0.0), (0.94, -0.34, 0.0), (0.5, 0.0
 """Directions in which a hand looks when it grasps bars, edges and knobs: ahead, to either side, steeply down, down."""
 
 
-class ChainJoint(Protocol):
+class ArmJoint(Protocol):
     """One joint of an arm."""
 
     @property
@@ -49,7 +49,7 @@ class ArmKinematics(Protocol):
         """Number of joints."""
 
     @property
-    def joints(self) -> Sequence[ChainJoint]:
+    def joints(self) -> Sequence[ArmJoint]:
         """The joints from base to tip."""
 
     def sweep(self, q: Array) -> tuple[Array, Array, Array, Array]:

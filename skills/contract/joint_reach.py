@@ -1,4 +1,4 @@
-"""Which positions the joint of a part can be led to."""
+"""The positions to which the joint of a part can be led."""
 
 from __future__ import annotations
 

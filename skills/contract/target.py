@@ -1,4 +1,4 @@
-"""What a skill moves something to."""
+"""The place at which a skill puts a free object."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pushes a part while the hand is on its way to it, as somebody does who bumps into an open door."""
+"""Pushes a part while the hand approaches it, as when somebody bumps into an open door."""
 
 from __future__ import annotations
 

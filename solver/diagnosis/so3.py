@@ -157,26 +157,15 @@ def proves_no_rotation(conditions: Sequence[Condition]) -> bool:
 
 def rotations_of_vectors(vectors: Array) -> Array:
     """Returns the (B, 3, 3) rotations of rotation vectors (B, 3) [rad]."""
-    angle = np.linalg.norm(vectors, axis=1)
-    K = _cross_matrix(vectors)
-    near = angle < 1e-6
-    safe = np.where(near, 1.0, angle)
-    first = np.where(near, 1.0 - angle * angle / 6.0, np.sin(safe) / safe)
-    second = np.where(near, 0.5, (1.0 - np.cos(safe)) / (safe * safe))
-    return np.eye(3) + first[:, None, None] * K + second[:, None, None] * (K @ K)
+    from scipy.spatial.transform import Rotation  # the reader of settings imports this module, and needs no SciPy
+
+    rotations: Array = Rotation.from_rotvec(vectors).as_matrix()
+    return rotations
 
 
 def _stack_conditions(conditions: Sequence[Condition], R: Array) -> tuple[Array, Array]:
     parts = [condition.linearize(R) for condition in conditions]
     return np.concatenate([r for r, _ in parts], axis=1), np.concatenate([J for _, J in parts], axis=1)
-
-
-def _cross_matrix(v: Array) -> Array:
-    """Returns the (B, 3, 3) matrices of the cross product with vectors (B, 3)."""
-    K = np.zeros((len(v), 3, 3))
-    K[:, 0, 1], K[:, 0, 2], K[:, 1, 2] = -v[:, 2], v[:, 1], -v[:, 0]
-    K[:, 1, 0], K[:, 2, 0], K[:, 2, 1] = v[:, 2], -v[:, 1], v[:, 0]
-    return K
 
 
 def _spread_rotations(count: int) -> Array:
@@ -185,7 +174,6 @@ def _spread_rotations(count: int) -> Array:
     r, rest = np.sqrt(s / count), np.sqrt(1.0 - s / count)
     alpha, beta = 2.0 * math.pi * s / _SPIRAL_A, 2.0 * math.pi * s / _SPIRAL_B
     x, y, z, w = r * np.sin(alpha), r * np.cos(alpha), rest * np.sin(beta), rest * np.cos(beta)
-    angle = 2.0 * np.arctan2(np.sqrt(x * x + y * y + z * z), w)
-    axis = np.column_stack([x, y, z])
-    axis /= np.linalg.norm(axis, axis=1, keepdims=True) + 1e-15
-    return rotations_of_vectors(axis * angle[:, None])
+    length = np.linalg.norm([x, y, z], axis=0)
+    angle = 2.0 * np.arctan2(length, w)
+    return rotations_of_vectors(np.column_stack([x, y, z]) * (angle / length)[:, None])

@@ -201,7 +201,7 @@ def _find_end(
     arm: ArmModel, waypoint_at: Callable[[float], Waypoints], path: PathSolution, s_start: float
 ) -> PathEnd | None:
     """Returns the exact end of a path, continued from its last waypoint that holds exactly."""
-    from unlatch.solver.diagnosis.path_end import holds_at, path_end
+    from unlatch.solver.diagnosis.path_end import holds_at, path_end  # seldom needed
 
     last = int(np.argmin(np.abs(path.s - path.reached_s)))
     while last > 0 and not holds_at(arm, waypoint_at(float(path.s[last])), path.q[last]):

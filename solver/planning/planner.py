@@ -17,6 +17,7 @@ import numpy as np
 from unlatch.simcore.errors import SolverError
 from unlatch.simcore.geometry import Pose
 from unlatch.solver.collision import CollisionChecker, describe_collision
+from unlatch.solver.diagnosis.diagnosis import Diagnosis, nearest_goal
 from unlatch.solver.goal.goal_solver import Goal
 from unlatch.solver.goal.solution import Solution
 from unlatch.solver.path.actuation_motions import pre_poses
@@ -275,10 +276,10 @@ class _Planner:
 
         They also run after waves that found goals, so that a larger budget finds every plan that a smaller one finds.
         """
-        from unlatch.solver.diagnosis.diagnosis import explain_goal
-
         found = self.goals.find_exactly()
         if not found and not best.found and self.budget.thorough:
+            from unlatch.solver.diagnosis.goal_explanation import explain_goal  # seldom needed
+
             best = replace(best, starts_tried=self.log.counts["starts"])
             self.log.counts["explanations"] += 1
             self.explained, compromise = explain_goal(self.goals.terms, self.arm, self.goals.term_scene, best)
@@ -414,7 +415,6 @@ class _Planner:
         )
 
     def _build_refusal(self) -> KeyframePlan:
-        from unlatch.solver.diagnosis.diagnosis import nearest_goal
 
         best = self.goals.best
         if best is None:

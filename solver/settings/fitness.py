@@ -10,16 +10,9 @@ from unlatch.simcore.errors import close_matches
 from unlatch.simcore.geometry import unit
 from unlatch.solver.scene import Array, axis_name
 from unlatch.solver.settings.origin import HANDS, Origin
-from unlatch.solver.settings.setting import PlannerSettingCfg
+from unlatch.solver.settings.setting import PART_KEYPOINTS, PlannerSettingCfg
 from unlatch.solver.terms.term import Term
 
-PART_KEYPOINTS = (
-    "articulated_object_head",
-    "articulated_object_tail",
-    "base_contact_point",
-    "link_contact_point",
-)
-"""Keypoints that every annotated part has."""
 _TOOL_KEYPOINTS = ("tool_head", "tool_side", "tool_tail", "tool_tip")
 _AXES = ("base_front_axis", "link0_contact_axis", "link0_move_axis", "link0_rot_axis", "link0_vertical_axis")
 _CONTAINER_WORDS = ("inside", "surface", "bottom")

@@ -9,12 +9,9 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from unlatch.simcore.errors import close_matches
-from unlatch.solver.settings.origin import Origin
-from unlatch.solver.terms.catalog import COSTS, TERMS
+from unlatch.solver.settings.origin import CONTACT_NAME, MEANINGS, TARGET_AXIS, TARGET_CROSS, TARGET_PAIR, Origin
+from unlatch.solver.terms.catalog import COSTS, TERMS, infer_type
 from unlatch.solver.terms.term import Term
-
-CONTACT_NAME = "fingers_contact_with_link0"
-"""The name that means a point constraint in the form of the peers."""
 
 _ANGLE_TYPES = (
     "frame_axis_parallel",
@@ -22,27 +19,6 @@ _ANGLE_TYPES = (
     "keypoint_axis_parallel",
     "keypoint_axis_orthogonal",
 )
-_AXIS = ("target_axis",)
-_CROSS = ("cross_target_axis1_from_keypoint_name", "cross_target_axis1_to_keypoint_name")
-_PAIR = ("target_axis_from_keypoint_name", "target_axis_to_keypoint_name")
-
-MEANINGS: dict[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
-    "fingers_orthogonal_to_link0": ((*_AXIS, *_CROSS), _PAIR, "cross product"),
-    "hand_parallel_to_axis_computed_by_keypoints": (
-        _PAIR,
-        (*_AXIS, "target_axis_frame", *_CROSS),
-        "the two target keypoints",
-    ),
-    "hand_parallel_to_link0_edge": (_AXIS, (*_CROSS, *_PAIR), "target_axis alone"),
-    "hand_parallel_to_link0_edge_door": (
-        _CROSS,
-        (*_AXIS, "target_axis_frame", *_PAIR),
-        "the object keypoint axis alone",
-    ),
-    "hand_parallel_to_link0_move_axis": (_AXIS, (*_CROSS, *_PAIR), "target_axis alone"),
-}
-"""Names with a meaning in the form of the peers: fields needed, fields without effect, meaning."""
-
 KEYPOINT_ALIASES = {"base_object_contact_point": "base_contact_point"}
 """Object keypoints that the peers call by two names."""
 
@@ -70,25 +46,20 @@ def rewrite_entry(
 ) -> dict[str, Any] | None:
     """Returns an entry in our form, or None if a cost has no counterpart; `notices` receives a line for each change.
 
-    In our own form only a missing `type` and the frame `link` are rewritten. Values that are not understood stay, so
-    that the strict reader refuses them.
+    Values that are not understood stay, so that the strict reader refuses them.
     """
     out = {str(key): value for key, value in entry.items() if value is not None}
-    peer = origin.is_peer
-    if peer:
-        _read_names(out, where, notices)
-        _read_letters(out, where, notices)
-    if not cost and peer:
+    _read_names(out, where, notices)
+    _read_letters(out, where, notices)
+    if not cost:
         _type_by_name(out, where, notices, origin)
-    if not _settle_type(out, where, notices, cost=cost, origin=origin):
+    if not _settle_type(out, where, notices, cost=cost):
         return None
-    if peer:
-        _keep_one_target(out, where, notices)
+    _keep_one_target(out, where, notices)
     _settle_frame(out, where, notices, origin)
-    if peer:
-        if not cost:
-            _settle_numbers(out, where, notices)
-        _drop_unknown(out, where, notices, cost=cost)
+    if not cost:
+        _settle_numbers(out, where, notices)
+    _drop_unknown(out, where, notices, cost=cost)
     return out
 
 
@@ -139,21 +110,21 @@ def _type_by_name(out: dict[str, Any], where: str, notices: list[str], origin: O
         notices.append(f"{where} '{name}': type {kind} read as {out['type']}, which the name means.")
 
 
-def _settle_type(out: dict[str, Any], where: str, notices: list[str], *, cost: bool, origin: Origin) -> bool:
+def _settle_type(out: dict[str, Any], where: str, notices: list[str], *, cost: bool) -> bool:
     """Infers a missing type, and that of a cost or of an entry without the fields of its type.
 
     An unknown type of a constraint stays, so that it is refused. Returns False if a cost must be omitted.
     """
-    catalog, peer = (COSTS if cost else TERMS), origin.is_peer
+    catalog = COSTS if cost else TERMS
     kind = out.get("type")
     known = kind in catalog.names()
     if kind is not None and not known and not cost:
         return True
-    if kind is not None and (not peer or (known and not _lacks_fields(out, catalog.load(str(kind))))):
+    if known and not _lacks_fields(out, catalog.load(str(kind))):
         return True
     inferred = infer_type(out, cost=cost)
     if inferred is None:
-        if not cost or not peer:
+        if not cost:
             return True
         what = f"type {kind}" if kind is not None else "no type"
         notices.append(f"{where}: dropped, {what} is no cost here. Costs: {', '.join(COSTS.names())}.")
@@ -173,27 +144,13 @@ def _lacks_fields(out: Mapping[str, Any], cls: type[Term]) -> bool:
     return any(name not in out for name in required if name != "tolerance")
 
 
-def infer_type(entry: Mapping[str, Any], *, cost: bool) -> str | None:
-    """Returns the `type` that the fields of an entry imply, or None."""
-    suffix = "cost" if cost else "constraint"
-    if entry.get("plane_normal") is not None:
-        return f"point2plane_{suffix}"
-    if entry.get("keypoint_name") is not None and entry.get("target_keypoint_name") is not None:
-        return f"point2point_{suffix}"
-    if entry.get("axis_from_keypoint_name") is None or cost:
-        return None
-    keypoints = entry.get("target_axis_from_keypoint_name") is not None
-    orthogonal = entry.get("target_inner_product") == 0
-    return f"{'keypoint' if keypoints else 'frame'}_axis_{'orthogonal' if orthogonal else 'parallel'}"
-
-
 def _keep_one_target(out: dict[str, Any], where: str, notices: list[str]) -> None:
     """Drops one of two targets; the type of the entry says which."""
     kind = out.get("type")
-    others = [key for key in (*_AXIS, *_CROSS) if key in out]
-    if kind not in _ANGLE_TYPES or not others or not all(key in out for key in _PAIR):
+    others = [key for key in (*TARGET_AXIS, *TARGET_CROSS) if key in out]
+    if kind not in _ANGLE_TYPES or not others or not all(key in out for key in TARGET_PAIR):
         return
-    dropped = others if str(kind).startswith("keypoint_") else list(_PAIR)
+    dropped = others if str(kind).startswith("keypoint_") else list(TARGET_PAIR)
     for key in dropped:
         del out[key]
     notices.append(f"{where}: dropped {', '.join(dropped)}, type {kind} takes the other target.")
@@ -208,7 +165,7 @@ def _settle_frame(out: dict[str, Any], where: str, notices: list[str], origin: O
     elif frame in ("base", "world") and numbers and origin is Origin.interndata:
         out["target_axis_frame"] = "object"
         notices.append(f"{place}: {frame} read as object (the moving part's), which InternDataEngine always takes.")
-    elif frame is not None and frame not in _FRAMES and origin.is_peer:
+    elif frame is not None and frame not in _FRAMES:
         if not numbers:
             del out["target_axis_frame"]
             notices.append(f"{place}: dropped, '{frame}' is no frame, and the target needs none.")

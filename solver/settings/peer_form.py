@@ -7,78 +7,32 @@ but are not understood (an unknown constraint, an unknown motion) stay, so that 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
 from unlatch.simcore.errors import close_matches
-from unlatch.solver.settings.fitness import PART_KEYPOINTS
 from unlatch.solver.settings.hand_motions import MOTION_WORDS
-from unlatch.solver.settings.origin import Origin
+from unlatch.solver.settings.origin import IGNORED, Origin
 from unlatch.solver.settings.peer_entry import (
-    CONTACT_NAME,
     KEYPOINT_ALIASES,
-    MEANINGS,
     is_misspelling,
     rewrite_entry,
 )
-from unlatch.solver.settings.setting import PlannerSettingCfg, RangeXyzCfg, SuccessMode
-
-IGNORED = ("actuation_time", "mobile_move", "post_actuation_times", "pre_actuation_times")
-"""Keys of the peers that have no effect."""
+from unlatch.solver.settings.setting import PART_KEYPOINTS, PlannerSettingCfg, RangeXyzCfg, SuccessMode
 
 _GENSIM2_SHARE = 0.3
 _ROTATE_RAD = 0.785
-_EXPONENT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+")
 _WORD_WITH_NUMBER = re.compile(r"(move-[a-z]+)[ :=]+([+-]?\d*\.?\d+)")
 
 
-def detect_origin(raw: Mapping[str, Any]) -> Origin:
-    """Returns which system wrote a block: the one it names in `origin`, or else the one whose marks it has.
-
-    Without marks of another system it is ours: every unknown key is an error.
-    The marks are things that only the other systems write: constraint names in `MEANINGS` (InternDataEngine), the label
-    `category_name`, the keys of `IGNORED`, and the labels of a whole GenSim2 task without a threshold.
-    """
-    named = raw.get("origin")
-    if isinstance(named, Origin):
-        return named
-    if isinstance(named, str) and named in Origin.__members__:
-        return Origin[named]
-    entries = raw.get("constraint_list")
-    names = {str(e.get("name")) for e in entries if isinstance(e, Mapping)} if isinstance(entries, list) else set()
-    if names & {CONTACT_NAME, *MEANINGS}:
-        return Origin.interndata
-    if raw.get("category_name") is not None or any(key in raw for key in IGNORED):
-        return Origin.gensim2
-    is_whole_task = {"task_name", "tool_keypoint_name_list", "object_keypoint_name_list"} <= set(raw)
-    return Origin.gensim2 if is_whole_task and "success_threshold" not in raw else Origin.unlatch
-
-
-def read_exponents(value: Any, where: str, notices: list[str]) -> Any:
-    """Returns a value with texts such as `1e-6` as numbers; YAML 1.1 reads them as texts."""
-    if isinstance(value, str) and _EXPONENT.fullmatch(value):
-        notices.append(f"{where}: the text '{value}' (YAML 1.1 wants 1.0e-6) read as the number {float(value):g}.")
-        return float(value)
-    if isinstance(value, Mapping):
-        return {k: read_exponents(v, f"{where}.{k}", notices) for k, v in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        return [read_exponents(v, f"{where}[{i}]", notices) for i, v in enumerate(value)]
-    return value
-
-
 def rewrite_setting(raw: Mapping[str, Any], where: str, notices: list[str], origin: Origin) -> dict[str, Any]:
-    """Returns a block, after `read_exponents`, in our form; `notices` receives a line for each change.
-
-    In our own form only the entries of constraints and costs are rewritten.
-    """
+    """Returns a block of another system in our form; `notices` receives a line for each change."""
     known = [f.name for f in fields(PlannerSettingCfg)]
     out = {str(key): value for key, value in raw.items() if value is not None or key not in known}
     for key, cost in (("constraint_list", False), ("cost_list", True)):
         if isinstance(out.get(key), list):
             out[key] = list(_rewrite_entries(out[key], f"{where}.{key}", notices, origin, cost=cost))
-    if origin is Origin.unlatch:
-        return out
     _drop_keys(out, where, notices, known)
     _settle_success(out, where, notices, origin)
     _settle_motions(out, where, notices)
@@ -89,26 +43,6 @@ def rewrite_setting(raw: Mapping[str, Any], where: str, notices: list[str], orig
         )
     _settle_names(out, f"{where}.object_keypoint_name_list", notices)
     return out
-
-
-def find_settings(tree: Any, where: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yields the full key and the block of every `planner_setting` of a parsed YAML file.
-
-    A file of GenSim2 is one block as a whole. In other files, blocks have the key `planner_setting`, at any depth.
-    """
-    if isinstance(tree, Mapping):
-        if not where and "constraint_list" in tree:
-            yield "planner_setting", tree
-            return
-        for key, value in tree.items():
-            full = f"{where}.{key}" if where else str(key)
-            if key == "planner_setting" and isinstance(value, Mapping):
-                yield full, value
-            else:
-                yield from find_settings(value, full)
-    elif isinstance(tree, list):
-        for index, value in enumerate(tree):
-            yield from find_settings(value, f"{where}[{index}]")
 
 
 def _rewrite_entries(
@@ -124,7 +58,7 @@ def _rewrite_entries(
         if out is None:
             continue
         same = repr(sorted((k, v) for k, v in out.items() if k != "name"))
-        if same in seen and origin is not Origin.unlatch:
+        if same in seen:
             notices.append(f"{place}: dropped, it says the same as {where}[{seen[same]}].")
             continue
         seen.setdefault(same, index)

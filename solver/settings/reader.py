@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, fields
 from typing import Any
 
 from unlatch.simcore.errors import ConfigError, unknown_name
 from unlatch.simcore.geometry import angle_between
 from unlatch.simcore.geometry.rotations import third_side_range
 from unlatch.solver.settings.hand_motions import read_list
-from unlatch.solver.settings.origin import HANDS, Origin
-from unlatch.solver.settings.peer_form import detect_origin, read_exponents, rewrite_setting
+from unlatch.solver.settings.origin import HANDS, Origin, detect_origin
 from unlatch.solver.settings.setting import (
     KeyposeRandomRangeCfg,
     PlannerSettingCfg,
@@ -22,7 +22,10 @@ from unlatch.solver.settings.setting import (
     omitted_setting,
 )
 from unlatch.solver.terms.axis import AxisAngle
+from unlatch.solver.terms.catalog import infer_type
 from unlatch.solver.terms.term import Term, read_number
+
+_EXPONENT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+")
 
 
 def read_planner_setting(raw: Mapping[str, Any], *, where: str) -> tuple[PlannerSettingCfg, list[str]]:
@@ -46,7 +49,12 @@ def read_planner_setting(raw: Mapping[str, Any], *, where: str) -> tuple[Planner
     notices: list[str] = []
     plain = read_exponents(raw, where, notices)
     origin = detect_origin(plain)
-    values = rewrite_setting(plain, where, notices, origin)
+    if origin.is_peer:
+        from unlatch.solver.settings.peer_form import rewrite_setting  # few files have such a block
+
+        values = rewrite_setting(plain, where, notices, origin)
+    else:
+        values = _complete_own_form(plain, where, notices)
     values.setdefault("origin", origin)
     check_keys(values, PlannerSettingCfg, where)
     if values.get("success_threshold") is None or values["success_threshold"] == "???":
@@ -70,6 +78,65 @@ def read_planner_setting(raw: Mapping[str, Any], *, where: str) -> tuple[Planner
         sentence = problem.message.removesuffix("Change or remove one of them.")
         notices.append(f"{sentence}Kept as it is; no plan exists until one of them is changed or removed.")
     return setting, notices
+
+
+def find_settings(tree: Any, where: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yields the full key and the block of every `planner_setting` of a parsed YAML file.
+
+    A file of GenSim2 is one block as a whole. In other files, blocks have the key `planner_setting`, at any depth.
+    """
+    if isinstance(tree, Mapping):
+        if not where and "constraint_list" in tree:
+            yield "planner_setting", tree
+            return
+        for key, value in tree.items():
+            full = f"{where}.{key}" if where else str(key)
+            if key == "planner_setting" and isinstance(value, Mapping):
+                yield full, value
+            else:
+                yield from find_settings(value, full)
+    elif isinstance(tree, list):
+        for index, value in enumerate(tree):
+            yield from find_settings(value, f"{where}[{index}]")
+
+
+def read_exponents(value: Any, where: str, notices: list[str]) -> Any:
+    """Returns a value with texts such as `1e-6` as numbers; YAML 1.1 reads them as texts."""
+    if isinstance(value, str) and _EXPONENT.fullmatch(value):
+        notices.append(f"{where}: the text '{value}' (YAML 1.1 wants 1.0e-6) read as the number {float(value):g}.")
+        return float(value)
+    if isinstance(value, Mapping):
+        return {k: read_exponents(v, f"{where}.{k}", notices) for k, v in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [read_exponents(v, f"{where}[{i}]", notices) for i, v in enumerate(value)]
+    return value
+
+
+def _complete_own_form(raw: Mapping[str, Any], where: str, notices: list[str]) -> dict[str, Any]:
+    """Returns a block of ours in which entries have a `type`, and the frame `link` is called `object`."""
+    known = [f.name for f in fields(PlannerSettingCfg)]
+    out = {str(key): value for key, value in raw.items() if value is not None or key not in known}
+    for key, cost in (("constraint_list", False), ("cost_list", True)):
+        if isinstance(out.get(key), list):
+            out[key] = [
+                _complete_entry(entry, f"{where}.{key}[{i}]", notices, cost=cost)
+                if isinstance(entry, Mapping)
+                else entry
+                for i, entry in enumerate(out[key])
+            ]
+    return out
+
+
+def _complete_entry(entry: Mapping[str, Any], where: str, notices: list[str], *, cost: bool) -> dict[str, Any]:
+    out = {str(key): value for key, value in entry.items() if value is not None}
+    inferred = infer_type(out, cost=cost)
+    if "type" not in out and inferred is not None:
+        out["type"] = inferred
+        notices.append(f"{where}.type: missing, read as {inferred} from its fields.")
+    if out.get("target_axis_frame") == "link":
+        out["target_axis_frame"] = "object"
+        notices.append(f"{where}.target_axis_frame: link read as object (the moving part's frame).")
+    return out
 
 
 def _read_derived(raw: Mapping[str, Any], where: str) -> PlannerSettingCfg:

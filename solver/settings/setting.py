@@ -20,6 +20,13 @@ MAX_THRESHOLD = 10.0
 _TERM_LISTS = ("constraint_list", "cost_list")
 MISSING: Any = "???"
 """OmegaConf's mark of a required value, written out so that OmegaConf is not imported here."""
+PART_KEYPOINTS = (
+    "articulated_object_head",
+    "articulated_object_tail",
+    "base_contact_point",
+    "link_contact_point",
+)
+"""Keypoints that every annotated part has."""
 
 
 class SuccessMode(Enum):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from unlatch.simcore.registry import Catalog, CatalogEntry
 
 TERMS = Catalog(
@@ -45,3 +48,17 @@ COSTS = Catalog(
     },
     group="unlatch.costs",
 )
+
+
+def infer_type(entry: Mapping[str, Any], *, cost: bool) -> str | None:
+    """Returns the `type` that the fields of an entry imply, or None."""
+    suffix = "cost" if cost else "constraint"
+    if entry.get("plane_normal") is not None:
+        return f"point2plane_{suffix}"
+    if entry.get("keypoint_name") is not None and entry.get("target_keypoint_name") is not None:
+        return f"point2point_{suffix}"
+    if entry.get("axis_from_keypoint_name") is None or cost:
+        return None
+    keypoints = entry.get("target_axis_from_keypoint_name") is not None
+    orthogonal = entry.get("target_inner_product") == 0
+    return f"{'keypoint' if keypoints else 'frame'}_axis_{'orthogonal' if orthogonal else 'parallel'}"

@@ -9,8 +9,9 @@ import yaml
 
 import unlatch.skills
 from unlatch.configs.config_files import TASKS, config_dir, own_option_names
+from unlatch.configs.robot_file import read_robot_file
 from unlatch.objects.procedural.catalog import GENERATORS
-from unlatch.robots.catalog import ROBOTS
+from unlatch.robots.catalog import DESCRIPTIONS, ROBOTS
 from unlatch.robots.description import RobotCfg
 from unlatch.simcore.recording.export.catalog import EXPORTERS
 from unlatch.simcore.registry import Catalog
@@ -69,11 +70,12 @@ def test_every_skill_of_the_package_is_in_the_catalog():
 
 
 @pytest.mark.parametrize("name", ROBOTS.own_names())
-def test_a_robot_is_named_as_in_the_catalog_and_has_its_yaml(name: str):
+def test_a_robot_is_named_as_in_the_catalog_and_is_read_as_a_users_file(name: str):
     robot = ROBOTS.load(name)()
     assert isinstance(robot, RobotCfg)
     assert robot.name == name
     assert name in own_option_names("robot")
+    assert read_robot_file(DESCRIPTIONS / f"{name}.yaml") == robot
 
 
 def test_executors_and_their_yaml_files_agree():
@@ -99,7 +101,7 @@ def test_an_experiment_says_what_it_is_below_its_package(name: str):
     assert len(lines) <= 45
 
 
-@pytest.mark.parametrize("group", ["camera", "object", "planner", "randomization", "executor", "robot", "sensor"])
+@pytest.mark.parametrize("group", ["camera", "object", "planner", "randomization", "executor", "sensor"])
 def test_every_yaml_begins_with_a_line_that_says_what_it_is(group: str):
     for path in sorted((config_dir() / group).glob("*.yaml")):
         assert path.read_text(encoding="utf-8").startswith("# "), path.name

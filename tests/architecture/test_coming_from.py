@@ -15,12 +15,12 @@ import pytest
 
 from unlatch import command_table
 from unlatch.objects import annotation, validation
-from unlatch.robots.franka_panda import franka_panda
+from unlatch.robots.catalog import load_robot
 from unlatch.simcore.randomization import node_graph
 from unlatch.simcore.recording.keys import KEYS
 from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
 from unlatch.skills.catalog import SKILLS
-from unlatch.solver.settings.peer_entry import CONTACT_NAME, MEANINGS
+from unlatch.solver.settings.origin import CONTACT_NAME, MEANINGS
 from unlatch.solver.terms.catalog import TERMS
 from unlatch.workflows.runs.schema import CollectCfg, EvaluateCfg
 
@@ -126,7 +126,7 @@ def words_of(kind: str) -> set[str]:
     return {
         "annotator": lambda: set(ANNOTATORS.names()),
         "axis": lambda: {*texts_in(validation), "link0_vertical_axis"},
-        "keypoint": lambda: {*texts_in(annotation), *franka_panda().arms[0].keypoints},
+        "keypoint": lambda: {*texts_in(annotation), *load_robot("franka_panda").arms[0].keypoints},
         "meaning": lambda: {CONTACT_NAME, *MEANINGS},
         "port": lambda: texts_in(node_graph),
         "record": lambda: {spec.pattern for spec in KEYS},

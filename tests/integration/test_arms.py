@@ -9,7 +9,7 @@ import pytest
 
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.verdict import recompute_success
-from unlatch.skills.contract.entries import ArtPreplanCfg
+from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.skills.open import Open
 from unlatch.workflows.checks.criteria_source import CriteriaSource
 from unlatch.workflows.runs.loading import load
@@ -54,7 +54,7 @@ def test_a_named_arm_acts(arm: str):
 @pytest.mark.slow
 def test_a_search_tries_the_nearest_arm_first_and_then_the_other(monkeypatch: pytest.MonkeyPatch):
     cfg = config()
-    cfg = replace(cfg, skills=[ArtPreplanCfg(name="artpreplan", objects=["microwave"], candidates=2), *cfg.skills])
+    cfg = replace(cfg, skills=[LayoutSearchCfg(name="artpreplan", objects=["microwave"], candidates=2), *cfg.skills])
     tried: list[str] = []
     plan = Open.plan
 

@@ -16,7 +16,7 @@ from unlatch.simcore.recording.verdict import recompute_success
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.close import Close
 from unlatch.skills.contract.config import StrategyCfg
-from unlatch.skills.contract.entries import ArtPreplanCfg
+from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.skills.open import Open
 from unlatch.solver.planning.work import work_of
 from unlatch.workflows.checks.criteria_source import CriteriaSource
@@ -36,7 +36,7 @@ def config(*overrides: str, **preplan: int) -> CollectCfg:
     cfg = load("open_microwave", "object.instance=7", *overrides)
     if not preplan:
         return cfg
-    entry = ArtPreplanCfg(name="artpreplan", objects=["microwave"], **preplan)
+    entry = LayoutSearchCfg(name="artpreplan", objects=["microwave"], **preplan)
     return replace(cfg, skills=[entry, *cfg.skills])
 
 
@@ -339,4 +339,4 @@ def test_a_search_must_be_first_in_a_chain_and_have_skills_after_it(place: int |
 @pytest.mark.parametrize(("values", "said"), [({"candidates": 0}, "candidates=0"), ({"best_of": 17}, "best_of=17")])
 def test_counts_out_of_range_are_refused(values: dict[str, int], said: str):
     with pytest.raises(ConfigError, match=rf"skills\[artpreplan\]\.{said} is out of range"):
-        ArtPreplanCfg(name="artpreplan", objects=["microwave"], **values)
+        LayoutSearchCfg(name="artpreplan", objects=["microwave"], **values)

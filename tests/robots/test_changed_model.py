@@ -11,8 +11,8 @@ from scipy.spatial import ConvexHull, cKDTree
 
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.changed_model import align_inertias, changed_model, repair_inertias
-from unlatch.robots.model import distribution_file, model_path
-from unlatch.robots.xarm6 import urdf_path
+from unlatch.robots.model import model_path
+from unlatch.robots.package_files import distribution_file
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry.rotations import matrix_from_rpy
 from unlatch.simcore.meshes.shape_surface import shape_mesh
@@ -94,14 +94,14 @@ def test_a_possible_inertia_is_left_alone():
 
 def test_the_changed_model_is_cached_with_its_meshes_and_reproducible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("UNLATCH_CACHE_DIR", str(tmp_path / "one"))
-    first = urdf_path()
+    first = model_path("xarm6")
     assert first.is_relative_to(tmp_path)
-    assert urdf_path() == first
+    assert model_path("xarm6") == first
     meshes = [shape.path for link in read_urdf(first).links.values() for shape in (*link.visuals, *link.collisions)]
     assert meshes
     assert all(path is not None and path.is_relative_to(first.parent) for path in meshes)
     monkeypatch.setenv("UNLATCH_CACHE_DIR", str(tmp_path / "two"))
-    assert urdf_path().read_bytes() == first.read_bytes()
+    assert model_path("xarm6").read_bytes() == first.read_bytes()
 
 
 @pytest.mark.slow

@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 
 from unlatch.robots.action import Action, ArmAction
-from unlatch.robots.baxter import baxter
+from unlatch.robots.catalog import load_robot
 from unlatch.robots.description import base_pose
 from unlatch.robots.gripper import GripperCfg
 from unlatch.robots.model import model_path
 from unlatch.robots.robot import Robot
-from unlatch.robots.robotiq_2f85 import HAND_LINK, pad_opening_m
-from unlatch.robots.ur5 import ur5
-from unlatch.robots.ur5e import ur5e
+from unlatch.robots.robotiq_2f85 import HAND_LINK
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.extras import install_command
 from unlatch.simcore.geometry import Pose
@@ -61,7 +59,7 @@ def test_an_error_names_a_missing_extra(name: str, package: str, monkeypatch: py
 @needs_models
 def test_the_fingers_of_the_ur5_are_the_models_boxes_on_sliders():
     model = read_urdf(model_path("ur5"))
-    (arm,) = ur5().arms
+    (arm,) = load_robot("ur5").arms
     for joint, link, sign in zip(arm.gripper.joints, arm.gripper.finger_links, (1.0, -1.0), strict=True):
         (box,) = model.links[link].collisions
         assert box.size == pytest.approx((0.005, 0.02, 0.05))
@@ -78,7 +76,7 @@ def test_the_fingers_of_the_ur5_are_the_models_boxes_on_sliders():
 def test_both_hands_of_baxter_are_alike_and_close():
     model = read_urdf(model_path("baxter"))
     shapes = []
-    for arm in baxter().arms:
+    for arm in load_robot("baxter").arms:
         tips = [link for link in arm.gripper.finger_links if link.endswith("_tip")]
         T_hand_root = model.link_pose(arm.ee_link).inverse()
         pads = []
@@ -95,7 +93,8 @@ def test_both_hands_of_baxter_are_alike_and_close():
 def test_the_arms_of_baxter_start_as_mirror_images():
     model = read_urdf(model_path("baxter"))
     left, right = (
-        model.link_pose(arm.ee_link, dict(zip(arm.joints, arm.home, strict=True))).p for arm in baxter().arms
+        model.link_pose(arm.ee_link, dict(zip(arm.joints, arm.home, strict=True))).p
+        for arm in load_robot("baxter").arms
     )
     np.testing.assert_allclose(left * [1.0, -1.0, 1.0], right, atol=2e-3)
 
@@ -114,7 +113,7 @@ SIDES = ("left", "right")
 @needs_models
 @pytest.mark.parametrize("side", SIDES)
 def test_the_four_bars_of_the_robotiq_stay_closed(side: str):
-    model, gripper = read_urdf(model_path("ur5e")), ur5e().arms[0].gripper
+    model, gripper = read_urdf(model_path("ur5e")), load_robot("ur5e").arms[0].gripper
     # The mesh of the inner knuckle ends at its pin, (y, z) in its own frame [m]. There, the inner finger turns on it.
     pin_knuckle = np.array([0.0, 0.0371, 0.0434])
     opened = _robotiq_at(model, gripper, gripper.max_width_m)
@@ -127,22 +126,28 @@ def test_the_four_bars_of_the_robotiq_stay_closed(side: str):
         np.testing.assert_allclose(now[f"{side}_inner_finger"].R, opened[f"{side}_inner_finger"].R, atol=1e-9)
 
 
+def robotiq_opening_m(drive_rad: float) -> float:
+    """Opening between the pads of the Robotiq 2F-85 at a position of its motor's joint [m]; see `ur5e.yaml`."""
+    lever = 0.0306011 + 0.0376 * np.cos(drive_rad) - 0.043 * np.sin(drive_rad)
+    return float(2.0 * (lever - 0.0220203447 - 0.00635 / 2))
+
+
 @needs_models
 def test_the_robotiq_weighs_and_opens_what_its_maker_says():
-    model, gripper = read_urdf(model_path("ur5e")), ur5e().arms[0].gripper
+    model, gripper = read_urdf(model_path("ur5e")), load_robot("ur5e").arms[0].gripper
     links = [name for name in model.links if model.is_below(name, HAND_LINK)]
     masses = [model.links[name].inertial.mass_kg for name in links]
     assert sum(masses) == pytest.approx(0.9, abs=0.05)
     assert gripper.max_width_m == pytest.approx(0.085, abs=1e-4)
     assert gripper.opening_range()[0] < 2e-3
     drives = np.linspace(gripper.closed[0], gripper.opened[0], len(gripper.widths_m))
-    assert [pad_opening_m(drive) for drive in drives] == pytest.approx(gripper.widths_m, abs=1e-5)
+    assert [robotiq_opening_m(drive) for drive in drives] == pytest.approx(gripper.widths_m, abs=1e-5)
 
 
 @pytest.mark.slow
 @needs_models
 def test_the_coupled_joints_of_the_robotiq_follow_its_motor_under_load():
-    cfg = ur5e()
+    cfg = load_robot("ur5e")
     with World(WorldCfg()) as world:
         robot = Robot(world, cfg, model_path("ur5e"), T_world_root=base_pose(cfg))
         (arm,) = robot.arms.values()

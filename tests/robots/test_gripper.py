@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from unlatch.robots.franka_panda import franka_panda
+from unlatch.robots.catalog import load_robot
 from unlatch.robots.gripper import GripperCfg
-from unlatch.robots.xarm6 import pad_opening_m, xarm6
 from unlatch.simcore.errors import ConfigError
 
-SLIDING = franka_panda().arms[0].gripper
-LEVERS = xarm6().arms[0].gripper
+SLIDING = load_robot("franka_panda").arms[0].gripper
+LEVERS = load_robot("xarm6").arms[0].gripper
+
+
+def xarm_opening_m(drive_rad: float) -> float:
+    """Opening between the pads of the xArm Gripper at a position of its drive joint [m]; see `xarm6.yaml`."""
+    return 2.0 * (0.035 + 0.035465 * math.cos(drive_rad) - 0.042039 * math.sin(drive_rad) - 0.026)
 
 
 @pytest.mark.parametrize("gripper", [SLIDING, LEVERS])
@@ -32,7 +37,9 @@ def test_an_impossible_opening_gives_the_end_of_the_range():
 
 def test_the_table_of_openings_is_that_of_the_linkage():
     for drive in np.linspace(LEVERS.closed[0], LEVERS.opened[0], 40):
-        assert LEVERS.width([drive] * len(LEVERS.joints)) == pytest.approx(pad_opening_m(drive), abs=2e-4)
+        assert LEVERS.width([drive] * len(LEVERS.joints)) == pytest.approx(xarm_opening_m(drive), abs=2e-4)
+    drives = np.linspace(LEVERS.closed[0], LEVERS.opened[0], len(LEVERS.widths_m))
+    assert [round(xarm_opening_m(drive), 5) for drive in drives] == LEVERS.widths_m
 
 
 @pytest.mark.parametrize("gripper", [SLIDING, LEVERS])

@@ -5,16 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from unlatch.robots.dual_panda import dual_panda
-from unlatch.robots.franka_panda import franka_panda
+from unlatch.robots.catalog import load_robot
 from unlatch.robots.hand_shape import hand_shape, hand_shapes
 from unlatch.simcore.errors import ConfigError
 
-ARM = franka_panda().arms[0]
+ARM = load_robot("franka_panda").arms[0]
 
 
 def test_hands_of_the_same_shape_are_listed_once() -> None:
-    robot = dual_panda()
+    robot = load_robot("dual_panda")
     assert len(hand_shapes(robot)) == 1
     wider = replace(robot.arms[1], gripper=replace(robot.arms[1].gripper, max_width_m=0.06))
     both = replace(robot, arms=[robot.arms[0], wider])

@@ -7,14 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from unlatch.robots.franka_panda import franka_panda, urdf_path
+from unlatch.robots.catalog import load_robot
+from unlatch.robots.model import model_path
 from unlatch.skills.dragging import LEAST_PRESS_N, choose_press, press_torques, slide_on_face
 from unlatch.skills.gripping import SAFETY_FACTOR
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.scene import ArmModel
 from unlatch.solver.settings.setting import PlannerSettingCfg
 
-ARM = franka_panda().arms[0]
+ARM = load_robot("franka_panda").arms[0]
 PANDA = ARM.gripper
 FRICTION = PANDA.friction * 0.8
 
@@ -39,7 +40,7 @@ def test_a_press_is_within_half_of_what_a_finger_bears_and_drags_its_load(load_n
 
 def test_the_torques_of_a_press_do_the_work_of_its_force():
     arm = ArmModel(
-        kinematics=Kinematics.from_urdf(urdf_path(), base_link=ARM.base_link, tip_link=ARM.ee_link),
+        kinematics=Kinematics.from_urdf(model_path("franka_panda"), base_link=ARM.base_link, tip_link=ARM.ee_link),
         tool_keypoints={name: np.array(point) for name, point in ARM.keypoints.items()},
         q_lower=np.array(ARM.lower),
         q_upper=np.array(ARM.upper),

@@ -12,12 +12,11 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_forces import Catch, ClosingForces
 from unlatch.objects.config import ObjectCfg, ObjectSource
 from unlatch.objects.library import load_object
-from unlatch.robots.franka_panda import franka_panda
-from unlatch.robots.xarm6 import xarm6
+from unlatch.robots.catalog import load_robot
 from unlatch.skills.gripping import SAFETY_FACTOR, grip_force, handle_load, steady_load
 
-PANDA = franka_panda().arms[0].gripper
-XARM = xarm6().arms[0].gripper
+PANDA = load_robot("franka_panda").arms[0].gripper
+XARM = load_robot("xarm6").arms[0].gripper
 
 SASH = """<robot name="window">
   <link name="frame"><visual><geometry><box size="0.1 0.6 0.1"/></geometry></visual></link>

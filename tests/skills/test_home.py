@@ -12,8 +12,9 @@ from unlatch.robots.gripper import GripperCfg
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry.pose import Pose
 from unlatch.skills.contract.config import SkillCfg, fill_objects
-from unlatch.skills.contract.entries import ArtPreplanCfg, HomeCfg
+from unlatch.skills.contract.entries import HomeCfg
 from unlatch.skills.home import Home
+from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.solver.settings.setting import PlannerSettingCfg
 
 HEAD = [0.0, 0.0, 0.1]
@@ -54,7 +55,7 @@ class TestEntry:
         assert filled(entry("home"), entry("open", "oven", "door")) == [(["oven"], "door", None)]
 
     def test_a_search_for_a_layout_acts_on_nothing(self):
-        search = ArtPreplanCfg(name="artpreplan", objects=["oven"])
+        search = LayoutSearchCfg(name="artpreplan", objects=["oven"])
         assert filled(search, entry("home"), entry("open", "oven", "door", "left")) == [(["oven"], "door", "left")]
 
     def test_an_arm_that_does_nothing_else_has_those_of_another_arm_and_keeps_its_own(self):

@@ -7,7 +7,7 @@ import pytest
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.registry import Catalog
-from unlatch.solver.diagnosis.diagnosis import explain_goal
+from unlatch.solver.diagnosis.goal_explanation import explain_goal
 from unlatch.solver.goal.goal_solver import GoalSolver
 from unlatch.solver.scene import PlanningScene
 from unlatch.solver.settings.setting import PlannerSettingCfg

@@ -15,7 +15,7 @@ from unlatch.objects.closing_forces import ClosingForces
 from unlatch.objects.closing_motion import closing_reach
 from unlatch.objects.config import ObjectCfg, ObjectSource
 from unlatch.objects.library import load_object
-from unlatch.robots.franka_panda import franka_panda
+from unlatch.robots.catalog import load_robot
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.rng import stream
@@ -184,7 +184,7 @@ def test_a_shell_that_swings_below_its_case_passes_plinth_and_table(tmp_path: Pa
     )
     case = load_object(cfg, rng=np.random.default_rng(0))
     (shell,) = case.articulation.parts.values()
-    derived = derive_task("open", case, shell, hand_shape("franka_panda", franka_panda().arms[0]))
+    derived = derive_task("open", case, shell, hand_shape("franka_panda", load_robot("franka_panda").arms[0]))
     made = read_dataclass(TaskCfg, {**derived["task"], "name": "t"}, where="task")
     lowest_m = made.regions[0].height_m[0]
     place = sample_layout(made, {"suitcase": case}, HOMES, stream(0, "layout")).objects["suitcase"]

@@ -17,10 +17,11 @@ from unlatch.configs.derivation.derived_task import REACH_CENTER_M, REACH_HALF_M
 from unlatch.objects.friction import OBJECT_FRICTION
 from unlatch.robots.checks import check_robot
 from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
-from unlatch.robots.from_urdf.bare_arm import GRIPPERS, Mount, with_data_sheet, with_gripper
+from unlatch.robots.from_urdf.bare_arm import GRIPPERS, GripperMount, with_data_sheet, with_gripper
 from unlatch.robots.from_urdf.reach import ReachModel, ReachRegion
 from unlatch.robots.from_urdf.robot_from_urdf import robot_from_urdf
-from unlatch.robots.model import DISTRIBUTION, model_path
+from unlatch.robots.model import model_path
+from unlatch.robots.package_files import DISTRIBUTION
 from unlatch.robots.robot import Arm, Robot
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import user_path, write_whole_file
@@ -96,7 +97,7 @@ class NewRobot:
     """For each arm, the share of hand poses in the region of derived tasks that it reaches."""
     still: list[str]
     """Moving joints of the model that belong to no arm, such as wheels, or a lift below two arms."""
-    mount: Mount | None = None
+    mount: GripperMount | None = None
     """Where a gripper was put; None: the URDF has its own."""
 
     @property

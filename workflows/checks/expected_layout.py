@@ -12,7 +12,7 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.recording.codes import FAILURE_CODES
 from unlatch.simcore.recording.criteria import POSSIBLE, RECORDED, TOLERANCE, Criteria
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.skills.contract.entries import ArtPreplanCfg
+from unlatch.skills.layout_search import LayoutSearchCfg, layout_search_of
 from unlatch.tasks.layout import sample_layout
 from unlatch.workflows.checks.randomized_values import randomizes
 
@@ -44,31 +44,31 @@ class ExpectedLayout:
 
         If the search chose no layout, the record has one of those that it tried: that one.
         """
-        first = self._cfg.skills[0] if self._cfg.skills else None
-        if not isinstance(first, ArtPreplanCfg):
+        search = layout_search_of(self._cfg.skills)
+        if search is None:
             return self._draw()
-        return {"preplan": RECORDED, **self._draw_searched(first)}
+        return {"preplan": RECORDED, **self._draw_searched(search)}
 
-    def _draw_searched(self, first: ArtPreplanCfg) -> dict[str, Any]:
+    def _draw_searched(self, search: LayoutSearchCfg) -> dict[str, Any]:
         report = self._record.layout.get("preplan")
         report = report if isinstance(report, Mapping) else {}
         tried, chosen = report.get("tried"), report.get("chosen")
-        most = tried if isinstance(tried, int) and tried in range(1, first.candidates) else first.candidates
+        most = tried if isinstance(tried, int) and tried in range(1, search.candidates) else search.candidates
         draws = [self._draw() for _ in range(most if chosen is None else self._place(chosen, most) + 1)]
         return draws[-1] if chosen is not None else next(filter(self._is_recorded, reversed(draws)), draws[-1])
 
     def problems(self) -> Iterator[str]:
         """Yields what is wrong with the report of the search for a layout."""
-        first = self._cfg.skills[0] if self._cfg.skills else None
-        if not isinstance(first, ArtPreplanCfg):
+        search = layout_search_of(self._cfg.skills)
+        if search is None:
             return
         report = self._record.layout.get("preplan")
         if not isinstance(report, Mapping):
             yield f"layout.preplan is {report!r}, but the chain begins with a search for a layout."
             return
         tried, chosen = report.get("tried"), report.get("chosen")
-        if not isinstance(tried, int) or not 0 < tried <= first.candidates:
-            yield f"layout.preplan.tried is {tried!r}, expected 1 to {first.candidates} by the configuration."
+        if not isinstance(tried, int) or not 0 < tried <= search.candidates:
+            yield f"layout.preplan.tried is {tried!r}, expected 1 to {search.candidates} by the configuration."
         elif chosen is not None and not (isinstance(chosen, int) and 0 <= chosen < tried):
             yield f"layout.preplan.chosen is {chosen!r}, expected one of the {tried} layouts that were tried."
         elif chosen is None and (self._record.skills or self._record.success):

@@ -24,9 +24,9 @@ from unlatch.simcore.recording.observed.object_geometry import movable_joints
 from unlatch.simcore.recording.success_rules import INITIAL_S, OPTIONAL_RULES
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg, stages_of
-from unlatch.skills.contract.entries import ArtPreplanCfg
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.gripping import grip_force, load_of
+from unlatch.skills.layout_search import layout_search_of
 from unlatch.tasks.language import phrasing_draws, step_language
 from unlatch.workflows.checks.expected_goal import as_recorded
 from unlatch.workflows.checks.randomized_values import POSES, randomizes
@@ -70,7 +70,7 @@ class ExpectedSkills:
         """
         self._cfg, self._assets, self._record = cfg, assets, record
         self._stages = stages_of(cfg.skills)
-        self._is_searched = bool(cfg.skills) and isinstance(cfg.skills[0], ArtPreplanCfg)
+        self._is_searched = layout_search_of(cfg.skills) is not None
         self._places = [entry.get("entry", index) for index, entry in enumerate(record.skills)]
         self._actor = actor
         self._repeats = cfg.replan > 0 or actor.may_push(cfg) or len(set(self._places)) < len(self._places)

@@ -25,7 +25,8 @@ from unlatch.simcore.sim.world import World
 from unlatch.simcore.urdf.xml import parse_xml
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg, part_acted_on
-from unlatch.skills.contract.entries import ArtPreplanCfg, HomeCfg
+from unlatch.skills.contract.entries import HomeCfg
+from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.solver.settings.reader import check_names
 from unlatch.tasks.layout import check_opening, describe_object, sample_layout
 from unlatch.workflows.episode.assets import naming_drawn_object
@@ -63,7 +64,7 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
     check_regions(cfg, assets)
     arms = {arm.name: arm for arm in cfg.robot.arms}
     for skill, where in zip(cfg.skills, entry_keys(cfg.skills, cfg.robot.name), strict=True):
-        if isinstance(skill, ArtPreplanCfg):
+        if isinstance(skill, LayoutSearchCfg):
             continue  # it acts on no object
         asset = assets[skill.objects[0]]
         if isinstance(skill, HomeCfg):

@@ -19,7 +19,7 @@ from unlatch.objects.resting.side import RestsOn
 from unlatch.simcore.errors import AssetError, ConfigError, RecordingError, SimCoreError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.catalog import SKILLS
-from unlatch.skills.contract.entries import ArtPreplanCfg
+from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.tasks.language import LanguageStep, target_words
 from unlatch.tasks.layout import check_opening, describe_object
 
@@ -188,7 +188,7 @@ def language_steps(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> list[L
     return [
         language_step(cfg, assets, index)
         for index, entry in enumerate(cfg.skills)
-        if not isinstance(entry, ArtPreplanCfg)
+        if not isinstance(entry, LayoutSearchCfg)
     ]
 
 

@@ -19,10 +19,10 @@ from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.command_checks import check_commands
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.context import SkillContext
-from unlatch.skills.contract.entries import ArtPreplanCfg
 from unlatch.skills.contract.failure import Failure
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.holding import HoldingSkill
+from unlatch.skills.layout_search import LayoutSearchCfg, layout_search_of
 from unlatch.solver.planning.plan import PlanBudget
 from unlatch.solver.settings.setting import FollowJointCfg
 from unlatch.tasks.layout import Layout
@@ -115,7 +115,7 @@ class ChainPlanner:
             ]
         entry, searched = self.cfg.skills[index], self.layout_search
         chosen = None if searched is None else searched.chosen
-        if isinstance(entry, ArtPreplanCfg):
+        if isinstance(entry, LayoutSearchCfg):
             return [replace(entry, arm=entry.arm or self.cfg.robot.arms[0].name)]
         found = [strategy for name in self._arms_for(index) for strategy in self._strategies_of_arm(name, index)]
         if chosen is None or index not in chosen.strategies:
@@ -268,7 +268,7 @@ class ChainPlanner:
         else:
             middle = np.mean(list(item.keypoints_world(part_name).values()), axis=0)
         nearest = sorted(arms, key=lambda name: float(np.linalg.norm(arms[name].T_world_base.p - middle)))
-        return nearest if isinstance(self.cfg.skills[0], ArtPreplanCfg) else nearest[:1]
+        return nearest[:1] if layout_search_of(self.cfg.skills) is None else nearest
 
     def _strategies_of_arm(self, arm_name: str, index: int) -> list[SkillCfg]:
         """Returns the strategies of one arm; they are derived once for each joint position of the part.

@@ -33,9 +33,9 @@ from unlatch.simcore.recording.success_rules import INITIAL_S
 from unlatch.simcore.rng import EpisodeStreams, episode_seed
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.world import World
-from unlatch.skills.contract.entries import ArtPreplanCfg
 from unlatch.skills.contract.failure import Failure, earliest
 from unlatch.skills.contract.skill import Skill
+from unlatch.skills.layout_search import LayoutSearchCfg, layout_search_of
 from unlatch.tasks.language import phrasing_draws, task_language
 from unlatch.tasks.layout import Layout, sample_layout
 from unlatch.workflows.episode.actor import Actor
@@ -195,9 +195,9 @@ class Episode:
         cfg = self.cfg
         failure: Failure | None = None
         if recorded is None:
-            first = cfg.skills[0]
-            if isinstance(first, ArtPreplanCfg):
-                layout, failure = self._search_layout(asked, first, rng)
+            search = layout_search_of(cfg.skills)
+            if search is not None:
+                layout, failure = self._search_layout(asked, search, rng)
             else:
                 layout = self._draw_layout(rng)
         elif redraws and (number := _layout_number(cfg, recorded)) is not None:
@@ -281,7 +281,7 @@ class Episode:
         return problem
 
     def _search_layout(
-        self, asked: EpisodeCfg, entry: ArtPreplanCfg, rng: np.random.Generator
+        self, asked: EpisodeCfg, entry: LayoutSearchCfg, rng: np.random.Generator
     ) -> tuple[Layout, Failure | None]:
         """Returns a layout in which the chain plans; where none does, the last that was tried and why it is refused.
 
@@ -336,7 +336,7 @@ class Episode:
         return layout, failure
 
     def _begin_search(
-        self, entry: ArtPreplanCfg, rng: np.random.Generator, sides: Mapping[str, RestsOn], *, share: float = 1.0
+        self, entry: LayoutSearchCfg, rng: np.random.Generator, sides: Mapping[str, RestsOn], *, share: float = 1.0
     ) -> _SideSearch:
         """Returns a search with the present objects, which lie on `sides`; nothing is tried yet.
 
@@ -499,14 +499,14 @@ def _layout_number(cfg: EpisodeCfg, recorded: EpisodeRecord) -> int | None:
     Raises:
         RecordingError: The search could not draw it.
     """
-    first = cfg.skills[0] if cfg.skills else None
-    if not isinstance(first, ArtPreplanCfg):
+    search = layout_search_of(cfg.skills)
+    if search is None:
         return 0
     chosen = recorded.layout.get("preplan", {}).get("chosen")
-    if chosen is not None and not (isinstance(chosen, int) and 0 <= chosen < first.candidates):
+    if chosen is not None and not (isinstance(chosen, int) and 0 <= chosen < search.candidates):
         raise RecordingError(
             f"layout.preplan.chosen={chosen!r} of episode {recorded.number}, expected a number below "
-            f"{first.candidates}. The record is damaged.",
+            f"{search.candidates}. The record is damaged.",
             number=recorded.number,
         )
     return chosen

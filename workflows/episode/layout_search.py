@@ -10,10 +10,10 @@ from unlatch.objects.scene_object import SceneObject
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import StageSequences, stages_of
-from unlatch.skills.contract.entries import ArtPreplanCfg
 from unlatch.skills.contract.failure import Failure
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.holding import HoldingSkill
+from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.solver.planning.plan import KeyframePlan, PlanBudget
 from unlatch.tasks.layout import Layout
 from unlatch.workflows.episode.chain_planner import ChainPlanner, PlannedSkill
@@ -50,7 +50,7 @@ class LayoutSearch:
     def __init__(
         self,
         planner: ChainPlanner,
-        cfg: ArtPreplanCfg,
+        cfg: LayoutSearchCfg,
         *,
         draw: Callable[[], Layout],
         build: Callable[[Layout], Failure | None],
@@ -238,7 +238,7 @@ class LayoutSearch:
         for some in (holding, [sequence for sequence in sequences if sequence not in holding]):
             for places in zip_longest(*some):
                 indices = [index for index in places if index is not None]
-                if not isinstance(skills[indices[0]], ArtPreplanCfg):
+                if not isinstance(skills[indices[0]], LayoutSearchCfg):
                     yield indices
 
     def _move_to_end(self, skill: Skill) -> None:

@@ -13,7 +13,7 @@ from unlatch.robots.model import model_path
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.skills.contract.config import SkillCfg
-from unlatch.skills.contract.entries import ArtPreplanCfg
+from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.solver.kinematics import Kinematics
 from unlatch.tasks.task import RegionCfg
 
@@ -32,7 +32,9 @@ def check_regions(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> None:
     """
     for index, region in enumerate(cfg.task.regions):
         skills = [
-            skill for skill in cfg.skills if not isinstance(skill, ArtPreplanCfg) and skill.objects[0] == region.object
+            skill
+            for skill in cfg.skills
+            if not isinstance(skill, LayoutSearchCfg) and skill.objects[0] == region.object
         ]
         if skills and not assets[region.object].free:
             begins_open = any(item.object == region.object and item.range[1] > 0.0 for item in cfg.task.openness)

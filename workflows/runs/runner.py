@@ -14,8 +14,8 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.scene import NOT_RECORDED
 from unlatch.simcore.sim.world import World
-from unlatch.skills.contract.entries import ArtPreplanCfg
 from unlatch.skills.contract.skill import Skill
+from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.workflows.episode.actor import Actor
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.episode.criteria import PolicyRules
@@ -87,7 +87,7 @@ class EpisodeRunner:
     def warm_up(self) -> None:
         """Plans in one layout and drops the plan, so that one-time compilation does not count as planning time."""
         skills = [
-            replace(entry, candidates=1, best_of=1) if isinstance(entry, ArtPreplanCfg) else entry
+            replace(entry, candidates=1, best_of=1) if isinstance(entry, LayoutSearchCfg) else entry
             for entry in self.cfg.skills
         ]
         planner = replace(self.cfg.planner, work=min(self.cfg.planner.work, WARM_UP_WORK))

@@ -12,7 +12,7 @@ from unlatch.configs.chain import entry_keys
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.scene import NOT_RECORDED
 from unlatch.skills.contract.command import ManipKind
-from unlatch.skills.contract.entries import ArtPreplanCfg
+from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.solver.planning.plan import KeyframePlan
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.episode.chain_planner import PlannedSkill
@@ -102,7 +102,7 @@ class ChainPlans:
         self._stages.clear()
         walk = LayoutSearch(
             episode.planner,
-            ArtPreplanCfg(name="artpreplan"),
+            LayoutSearchCfg(name="artpreplan"),
             draw=lambda: episode.planner.layout,
             build=lambda _: None,
             on_planned=partial(self._keep, episode),

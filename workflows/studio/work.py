@@ -28,7 +28,7 @@ from unlatch.simcore.state import Rendering
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg, stages_of
-from unlatch.skills.contract.entries import ArtPreplanCfg
+from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.solver.settings.setting import SuccessMode
 from unlatch.solver.terms.term import Term
 from unlatch.workflows.episode.asset_checks import check_assets
@@ -163,7 +163,7 @@ class StudioWork:
 
 def _acting_skills(cfg: EpisodeCfg) -> list[SkillCfg]:
     """Returns the skills without a search for a layout."""
-    return [entry for entry in cfg.skills if not isinstance(entry, ArtPreplanCfg)]
+    return [entry for entry in cfg.skills if not isinstance(entry, LayoutSearchCfg)]
 
 
 def _try_place(cfg: EpisodeCfg, job: ReachJob) -> ReachResult:
@@ -271,7 +271,7 @@ def _shown_skills(cfg: EpisodeCfg, episode: Episode) -> Iterator[ShownSkill]:
     """Yields every entry of the chain; settings that are derived later than the scene is drawn have no strategies."""
     index, units = 0, units_of(list(_shown_parts(episode)))
     for key, entry in zip(entry_keys(cfg.skills, cfg.robot.name), cfg.skills, strict=True):
-        if isinstance(entry, ArtPreplanCfg):
+        if isinstance(entry, LayoutSearchCfg):
             yield ShownSkill(key=key, name=entry.name, object=entry.objects[0], part=None)
         else:
             strategies = entry.entries_by_strategy()

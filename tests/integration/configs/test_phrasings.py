@@ -18,7 +18,7 @@ from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.rng import stream
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import part_acted_on
-from unlatch.skills.contract.entries import ArtPreplanCfg
+from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.tasks.language import step_language, task_language
 from unlatch.tasks.part_words import Manner, part_words
 from unlatch.tasks.phrasings import step_phrasings, task_phrasings
@@ -87,7 +87,7 @@ def loaded(cfg: ObjectCfg, seed: int, folder: Path) -> ObjectAsset:
 @pytest.mark.parametrize("task", TASKS)
 def test_a_task_and_its_steps_are_said_in_several_ways(task: str, tmp_path: Path):
     cfg = load(task)
-    entries = [entry for entry in cfg.skills if not isinstance(entry, ArtPreplanCfg)]
+    entries = [entry for entry in cfg.skills if not isinstance(entry, LayoutSearchCfg)]
     for seed in SEEDS:
         assets = {
             item.name: load_object(item, rng=np.random.default_rng(seed))

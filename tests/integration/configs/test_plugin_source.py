@@ -25,7 +25,7 @@ MODULE = """
 import dataclasses
 import numpy as np
 from pathlib import Path
-from unlatch.robots.franka_panda import franka_panda
+from unlatch.robots.catalog import load_robot
 
 def pull():
     return {
@@ -43,7 +43,7 @@ def with_number(): return {"task": {1: "x"}}
 def with_resolver(): return {"defaults": ["open_drawer", "_self_"], "task": {"summary": "${oc.env:HOME}"}}
 def a_list(): return ["task"]
 def raises(): raise RuntimeError("no licence")
-def arm(): return dataclasses.replace(franka_panda(), base_height_m=0.1)
+def arm(): return dataclasses.replace(load_robot("franka_panda"), base_height_m=0.1)
 def no_robot(): return 3
 """
 

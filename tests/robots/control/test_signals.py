@@ -3,8 +3,9 @@
 import numpy as np
 
 from unlatch.robots.action import ArmAction
+from unlatch.robots.catalog import load_robot
 from unlatch.robots.control.signals import ArmSignals, MotorTargets
-from unlatch.robots.franka_panda import franka_panda, urdf_path
+from unlatch.robots.model import model_path
 from unlatch.robots.robot import Robot
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.impedance import JointTargets
@@ -71,7 +72,9 @@ def test_the_gripper_is_as_late_as_the_joints_and_loses_the_same_commands():
 def first_step_that_closes(late_steps: int) -> int:
     """Physics step in which the fingers of a Panda begin to close; they are told to in the first one."""
     with World(WorldCfg()) as world:
-        arm = Robot(world, franka_panda(), urdf_path(), T_world_root=Pose.identity()).arms["left"]
+        arm = Robot(world, load_robot("franka_panda"), model_path("franka_panda"), T_world_root=Pose.identity()).arms[
+            "left"
+        ]
         arm.reset(arm.cfg.home, gripper_m=0.08)
         arm.signals.late_steps = late_steps
         arm.begin_frame(ArmAction(np.array(arm.cfg.home), 0.0, arm.T_base_ee), frame_s=1 / 30)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unlatch.robots import dual_panda, franka_panda
+from unlatch.robots.catalog import load_robot
 from unlatch.robots.drawn import panda
 from unlatch.robots.model import drawn_model_path, model_path
 
@@ -23,13 +23,13 @@ def without_visuals(path: Path) -> str:
     return ET.tostring(robot, encoding="unicode").replace("package://", "")
 
 
-@pytest.mark.parametrize("robot", [franka_panda.franka_panda(), dual_panda.dual_panda()], ids=lambda cfg: cfg.name)
+@pytest.mark.parametrize("robot", [load_robot("franka_panda"), load_robot("dual_panda")], ids=lambda cfg: cfg.name)
 def test_joints_masses_and_colliders_are_those_of_the_simulation(robot) -> None:
     assert without_visuals(drawn_model_path(robot)) == without_visuals(model_path(robot))
 
 
 def test_the_base_has_visual_meshes_of_several_colours_that_exist() -> None:
-    path = franka_panda.drawn_urdf_path()
+    path = drawn_model_path(load_robot("franka_panda"))
     base = next(link for link in ET.parse(path).getroot().iter("link") if link.get("name") == "panda_link0")
     colours = {color.get("rgba") for color in base.iterfind("visual/material/color")}
     meshes = [path.parent / mesh.get("filename", "") for mesh in base.iterfind("visual/geometry/mesh")]
@@ -39,5 +39,5 @@ def test_the_base_has_visual_meshes_of_several_colours_that_exist() -> None:
 
 def test_without_the_package_of_meshes_the_model_of_the_simulation_is_drawn(monkeypatch) -> None:
     monkeypatch.setattr(panda, "find_spec", lambda name: None)
-    source = franka_panda.urdf_path()
+    source = model_path("franka_panda")
     assert panda._make_model.__wrapped__(source.parent, source) == source

@@ -7,8 +7,9 @@ import pytest
 from scipy.stats import kstest
 
 from unlatch.objects.procedural.textures import texture_file
+from unlatch.robots.catalog import load_robot
 from unlatch.robots.control.signal_view import SignalView
-from unlatch.robots.franka_panda import franka_panda, urdf_path
+from unlatch.robots.model import model_path
 from unlatch.robots.robot import Robot
 from unlatch.simcore import randomization as dr
 from unlatch.simcore.errors import ConfigError
@@ -40,7 +41,9 @@ STEPPED = {"action_latency": 1 / 240, "texture": 1.0, "action_dropped": 1.0, "sh
 
 
 def views(world: World) -> list[AttributeView]:
-    arm = Robot(world, franka_panda(), urdf_path(), T_world_root=Pose.identity()).arms["left"]
+    arm = Robot(world, load_robot("franka_panda"), model_path("franka_panda"), T_world_root=Pose.identity()).arms[
+        "left"
+    ]
     box = world.add_box("box", size_m=(0.1, 0.1, 0.1), T_world_box=Pose.identity())
     appearance = LinkAppearance(world, [box], TextureStore(world, texture_file), links=[-1])
     camera = Camera(CameraCfg(name="front", type="camera", mount=MountCfg()), world)

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from unlatch.objects import ObjectCfg, load_object
-from unlatch.robots.catalog import ROBOTS
-from unlatch.robots.franka_panda import franka_panda
+from unlatch.robots.catalog import ROBOTS, load_robot
 from unlatch.robots.model import model_path
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
@@ -21,7 +20,7 @@ from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.collision import BulletCollisionChecker, ObstacleModel, RobotModel
 from unlatch.simcore.sim.world import World, WorldCfg
 
-ARM = franka_panda().arms[0]
+ARM = load_robot("franka_panda").arms[0]
 HOME = np.array(ARM.home)
 
 
@@ -38,7 +37,7 @@ def robot_model() -> RobotModel:
         arm_joints=tuple(ARM.joints),
         finger_joints=tuple(ARM.gripper.joints),
         finger_links=frozenset(ARM.gripper.finger_links),
-        ignored_pairs=frozenset(frozenset(pair) for pair in franka_panda().self_collision_ignored),
+        ignored_pairs=frozenset(frozenset(pair) for pair in load_robot("franka_panda").self_collision_ignored),
         home=dict(zip(ARM.joints, ARM.home, strict=True)),
     )
 

@@ -8,10 +8,7 @@ import numpy as np
 import pybullet as p
 import pytest
 
-from unlatch.robots.catalog import ROBOTS
-from unlatch.robots.dual_panda import dual_panda
-from unlatch.robots.dual_panda import urdf_path as dual_urdf_path
-from unlatch.robots.franka_panda import franka_panda, urdf_path
+from unlatch.robots.catalog import ROBOTS, load_robot
 from unlatch.robots.model import model_path
 from unlatch.robots.robot import Arm, Robot
 from unlatch.simcore.errors import WorldError
@@ -22,12 +19,12 @@ from unlatch.simcore.sim.impedance import MAX_DAMPING_RATIO, ImpedanceServo, Joi
 from unlatch.simcore.sim.joint_drive import DriveMode, JointDrive
 from unlatch.simcore.sim.world import World
 
-JOINTS = franka_panda().arms[0].joints
+JOINTS = load_robot("franka_panda").arms[0].joints
 
 
 @pytest.fixture
 def arm(world: World) -> Arm:
-    made = Robot(world, franka_panda(), urdf_path(), T_world_root=Pose.identity()).arm(None)
+    made = Robot(world, load_robot("franka_panda"), model_path("franka_panda"), T_world_root=Pose.identity()).arm(None)
     made.reset(made.cfg.home, gripper_m=0.08)
     return made
 
@@ -67,9 +64,9 @@ def test_a_joint_returns_to_its_target_without_swinging(arm: Arm, world: World) 
 def test_an_arm_without_armatures_accelerates_as_the_torques_read_back_say_and_these_stay_within_the_limits(
     world: World,
 ) -> None:
-    cfg = franka_panda()
+    cfg = load_robot("franka_panda")
     cfg.arms[0].armature = [0.0] * 7  # Bullet's inverse dynamics knows none
-    arm = Robot(world, cfg, urdf_path(), T_world_root=Pose.identity()).arm(None)
+    arm = Robot(world, cfg, model_path("franka_panda"), T_world_root=Pose.identity()).arm(None)
     arm.reset(arm.cfg.home, gripper_m=0.08)
     body, limits, saturated = arm._body, np.array(arm.cfg.max_effort), False
     for _ in range(30):
@@ -102,7 +99,7 @@ def test_joints_with_impedance_control_take_no_targets_of_servos(arm: Arm) -> No
 
 
 def test_a_group_without_impedance_control_has_no_targets_to_follow(world: World) -> None:
-    body = Robot(world, franka_panda(), urdf_path(), T_world_root=Pose.identity()).body
+    body = Robot(world, load_robot("franka_panda"), model_path("franka_panda"), T_world_root=Pose.identity()).body
     fingers = DriveGroup(body, {"panda_finger_joint1": JointDrive(DriveMode.servo, max_effort=1.0)})
     with pytest.raises(WorldError, match=r"No drive of this group of 'franka_panda' has impedance control"):
         fingers.follow(JointTargets(np.zeros(1), np.zeros(1), np.zeros(1)))
@@ -121,7 +118,7 @@ def test_a_damping_ratio_above_the_limit_is_refused(arm: Arm) -> None:
 
 @pytest.fixture
 def panda(world: World) -> Body:
-    return world.load_urdf(urdf_path(), name="panda", T_world_root=Pose.identity())
+    return world.load_urdf(model_path("franka_panda"), name="panda", T_world_root=Pose.identity())
 
 
 @pytest.mark.parametrize("moments", [(1e-6, 1e-6, 1.0), (-1e-3, 1e-3, 1e-3)])
@@ -149,8 +146,8 @@ def test_a_joint_that_moves_no_inertia_is_named(world: World, tmp_path: Path) ->
 
 
 def test_two_arms_of_one_body_load_and_hold_still_with_armatures(world: World) -> None:
-    cfg = dual_panda()
-    body = world.load_urdf(dual_urdf_path(), name="two", T_world_root=Pose.identity())
+    cfg = load_robot("dual_panda")
+    body = world.load_urdf(model_path("dual_panda"), name="two", T_world_root=Pose.identity())
     groups, home = [], {}
     for arm_cfg in cfg.arms:
         home.update(zip(arm_cfg.joints, arm_cfg.home, strict=True))
@@ -161,7 +158,7 @@ def test_two_arms_of_one_body_load_and_hold_still_with_armatures(world: World) -
         }
         drives[arm_cfg.joints[-1]] = drives[arm_cfg.joints[-1]].having("armature", 0.5)
         groups.append(DriveGroup(body, drives, world=world))
-    late = world.load_urdf(dual_urdf_path(), name="late", T_world_root=Pose.from_translation((5.0, 0.0, 0.0)))
+    late = world.load_urdf(model_path("dual_panda"), name="late", T_world_root=Pose.from_translation((5.0, 0.0, 0.0)))
     joint = late.joint(cfg.arms[0].joints[-1])
     late.masses.set_armature(joint.index, 0.5, axis_link=joint.axis, prismatic=False)
     with pytest.raises(WorldError, match="refuses the inertia of a link"):  # so the order matters

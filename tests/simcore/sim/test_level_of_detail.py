@@ -11,7 +11,8 @@ import scipy
 import trimesh
 from scipy.spatial import cKDTree
 
-from unlatch.robots.franka_panda import drawn_urdf_path
+from unlatch.robots.catalog import load_robot
+from unlatch.robots.model import drawn_model_path
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pinhole, Pose
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, creased_normals, draw_surface_points
@@ -76,7 +77,7 @@ def half_ball() -> ShapeGeometry:
 def panda_shapes() -> list[ShapeGeometry]:
     """The shapes of the Panda's links that have many triangles."""
     with World(WorldCfg(), visuals=True) as world:
-        body = world.load_urdf(drawn_urdf_path(), name="panda", T_world_root=Pose.identity())
+        body = world.load_urdf(drawn_model_path(load_robot("franka_panda")), name="panda", T_world_root=Pose.identity())
         shapes = [shape_geometry(body, shape) for shape in body.visual_shapes]
     return [shape for shape in shapes if len(shape.faces) > 2000]
 
@@ -208,7 +209,7 @@ def panda_world() -> Iterator[Callable[..., World]]:
                 raise
             pytest.skip(exc.message)
         world.add_box("board", size_m=(2.0, 2.0, 0.1), T_world_box=Pose.from_translation((0.4, 0.0, -0.05)))
-        world.load_urdf(drawn_urdf_path(), name="panda", T_world_root=Pose.identity())
+        world.load_urdf(drawn_model_path(load_robot("franka_panda")), name="panda", T_world_root=Pose.identity())
         return world
 
     yield open_world

@@ -10,15 +10,15 @@ import pytest
 
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
+from unlatch.robots.catalog import load_robot
 from unlatch.robots.description import ArmCfg
-from unlatch.robots.dual_panda import dual_panda
 from unlatch.robots.model import model_path
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.collision import BulletCollisionChecker, ObstacleModel, RobotModel
 from unlatch.simcore.sim.sweep import PlannedMotion
 from unlatch.simcore.urdf.reader import read_urdf
 
-LEFT, RIGHT = dual_panda().arms
+LEFT, RIGHT = load_robot("dual_panda").arms
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def links(arm: ArmCfg) -> frozenset[str]:
 
 
 def model(arm: ArmCfg) -> RobotModel:
-    cfg = dual_panda()
+    cfg = load_robot("dual_panda")
     home = {joint: q for each in cfg.arms for joint, q in zip(each.joints, each.home, strict=True)}
     return RobotModel(
         urdf_path=model_path("dual_panda"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from unlatch.robots.franka_panda import franka_panda
+from unlatch.robots.catalog import load_robot
 from unlatch.robots.model import model_path
 from unlatch.robots.robot import Arm, Robot
 from unlatch.simcore.errors import SkillError
@@ -19,7 +19,7 @@ from unlatch.skills.contract.execution import CommandExecutor
 
 @pytest.fixture
 def arm() -> Iterator[Arm]:
-    cfg = franka_panda()
+    cfg = load_robot("franka_panda")
     with World(WorldCfg()) as world:
         robot = Robot(world, cfg, model_path(cfg.name), T_world_root=Pose.identity())
         arm = robot.arm(None)

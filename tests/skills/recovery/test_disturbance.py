@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from unlatch.robots.action import ArmAction
-from unlatch.robots.franka_panda import franka_panda, urdf_path
+from unlatch.robots.catalog import load_robot
+from unlatch.robots.model import model_path
 from unlatch.simcore.geometry import Pose
 from unlatch.skills.contract.command import Phase
 from unlatch.skills.recovery.config import DisturbCfg
@@ -14,14 +15,14 @@ from unlatch.skills.recovery.disturbance import Disturbance, SmoothNoise
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.scene import ArmModel
 
-PANDA = franka_panda().arms[0]
+PANDA = load_robot("franka_panda").arms[0]
 FRAME_S = 1.0 / 30.0
 STRETCHES = ((Phase.transit, 60), (Phase.approach, 30), (Phase.grasp, 20), (Phase.follow, 60), (Phase.retreat, 40))
 
 
 def make_arm() -> ArmModel:
     return ArmModel(
-        kinematics=Kinematics.from_urdf(urdf_path(), base_link=PANDA.base_link, tip_link=PANDA.ee_link),
+        kinematics=Kinematics.from_urdf(model_path("franka_panda"), base_link=PANDA.base_link, tip_link=PANDA.ee_link),
         tool_keypoints={},
         q_lower=np.array(PANDA.lower),
         q_upper=np.array(PANDA.upper),

@@ -10,7 +10,7 @@ import pytest
 from unlatch.objects.annotation import Handle, HandleType, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.procedural.links import LinkBuilder
-from unlatch.robots.franka_panda import franka_panda
+from unlatch.robots.catalog import load_robot
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
@@ -19,7 +19,7 @@ from unlatch.skills.strategies.hand_fit import HandFit
 from unlatch.skills.strategies.open_close import SPOT
 from unlatch.skills.strategies.ranking import derive_strategies, dragged_start
 
-HAND = hand_shape(franka_panda(), franka_panda().arms[0])
+HAND = hand_shape(load_robot("franka_panda"), load_robot("franka_panda").arms[0])
 MakeObject = Callable[..., tuple[ObjectAsset, Part]]
 GREY = (0.5, 0.5, 0.5, 1.0)
 CLOSED = (0.0, 0.0)

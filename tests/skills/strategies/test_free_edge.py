@@ -9,14 +9,14 @@ from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
-from unlatch.robots.franka_panda import franka_panda
+from unlatch.robots.catalog import load_robot
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.meshes.solids import Solids
 from unlatch.skills.strategies.free_edge import edge_hook, free_edges
 from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandFit
 from unlatch.skills.strategies.ranking import derive_strategies
 
-HAND = hand_shape("franka_panda", franka_panda().arms[0])
+HAND = hand_shape("franka_panda", load_robot("franka_panda").arms[0])
 
 
 def made(category: str, instance: str = "3") -> tuple[ObjectAsset, Part]:

@@ -13,13 +13,13 @@ import pytest
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_instance, load_object
-from unlatch.robots.franka_panda import franka_panda
+from unlatch.robots.catalog import load_robot
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.geometry import Pose
 from unlatch.skills.strategies.grasps import GraspCandidate, GraspSide, grasp_candidates
 from unlatch.solver.planning.work import WorkMeter, work_of
 
-HAND = hand_shape("franka_panda", franka_panda().arms[0])
+HAND = hand_shape("franka_panda", load_robot("franka_panda").arms[0])
 FIT = work_of({"fits": 1})
 T_WORLD_CUP = Pose.from_translation([0.5, 0.1, 0.0])
 

@@ -11,14 +11,14 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.objects.procedural.links import LinkBuilder
-from unlatch.robots.franka_panda import franka_panda
+from unlatch.robots.catalog import load_robot
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.geometry import Pose
 from unlatch.skills.strategies.hand_fit import LEAST_HELD_M, TIP_ROOM_M, HandFit
 from unlatch.skills.strategies.open_close import start_range, widened_start
 from unlatch.skills.strategies.ranking import derive_strategies
 
-HAND = hand_shape("franka_panda", franka_panda().arms[0])
+HAND = hand_shape("franka_panda", load_robot("franka_panda").arms[0])
 MakeObject = Callable[..., tuple[ObjectAsset, Part]]
 GREY = (0.5, 0.5, 0.5, 1.0)
 BAR_M = 0.01

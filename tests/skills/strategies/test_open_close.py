@@ -10,7 +10,7 @@ import pytest
 from unlatch.objects.annotation import Handle, HandleType, Openness, Part, PartKind
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
-from unlatch.robots.franka_panda import franka_panda
+from unlatch.robots.catalog import load_robot
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.errors import ConfigError
 from unlatch.skills.strategies.open_close import (
@@ -70,7 +70,7 @@ def moves_by(part: Part, span: float) -> Part:
 
 @pytest.mark.parametrize("span", [0.003, 0.01, 0.029])
 def test_a_button_is_pressed_from_fully_out_with_tolerances_that_follow_its_range(span: float):
-    hand = hand_shape("franka_panda", franka_panda().arms[0])
+    hand = hand_shape("franka_panda", load_robot("franka_panda").arms[0])
     asset = load_object(ObjectCfg("drawer", "drawer", instance="0"), rng=np.random.default_rng(0))
     held = moves_by(asset.articulation.parts["drawer"], span)
     button = replace(held, handle=Handle(HandleType.none, np.zeros(3)))

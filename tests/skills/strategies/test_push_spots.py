@@ -10,7 +10,7 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.objects.procedural.links import LinkBuilder
-from unlatch.robots.franka_panda import franka_panda
+from unlatch.robots.catalog import load_robot
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.geometry import Pose
 from unlatch.skills.strategies.hand_fit import HandFit
@@ -18,7 +18,7 @@ from unlatch.skills.strategies.open_close import SPOT
 from unlatch.skills.strategies.push_spots import inner_spots, is_even, lever_spots, places_beside_lever, push_shifts
 from unlatch.skills.strategies.ranking import derive_strategies
 
-HAND = hand_shape("franka_panda", franka_panda().arms[0])
+HAND = hand_shape("franka_panda", load_robot("franka_panda").arms[0])
 MakeObject = Callable[..., tuple[ObjectAsset, Part]]
 GREY = (0.5, 0.5, 0.5, 1.0)
 

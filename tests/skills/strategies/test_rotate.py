@@ -11,14 +11,14 @@ from unlatch.objects.annotation import Handle, HandleType, Openness, Part, PartK
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
-from unlatch.robots.franka_panda import franka_panda
+from unlatch.robots.catalog import load_robot
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.errors import ConfigError
 from unlatch.skills.strategies.open_close import is_round, opened_to, start_range
 from unlatch.skills.strategies.ranking import derive_strategies
 from unlatch.skills.strategies.rotate import check_turns, rotate_setting, turned_by, turned_to
 
-HAND = hand_shape("franka_panda", franka_panda().arms[0])
+HAND = hand_shape("franka_panda", load_robot("franka_panda").arms[0])
 
 
 def dial() -> tuple[ObjectAsset, Part]:

@@ -12,9 +12,9 @@ from unlatch.solver.diagnosis.contradiction import (
     constraint_labels,
     find_contradictions,
     find_row_contradictions,
-    third_side_range,
 )
 from unlatch.solver.diagnosis.so3 import rotations_of_vectors
+from unlatch.solver.terms.axis import third_side_range
 from unlatch.solver.terms.row import AxisRow, PlaneRow, PointRow
 
 X, Y, Z = np.eye(3)

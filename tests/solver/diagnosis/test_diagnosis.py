@@ -11,8 +11,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from unlatch.solver.diagnosis.diagnosis import Diagnosis, explain_goal
+from unlatch.solver.diagnosis.diagnosis import Diagnosis
 from unlatch.solver.diagnosis.diagnosis_text import MESSAGE_LENGTH, compose_message
+from unlatch.solver.diagnosis.goal_explanation import explain_goal
 from unlatch.solver.diagnosis.relaxation import constraint_elements, relaxations
 from unlatch.solver.goal.solution import Solution
 from unlatch.solver.settings.reader import read_planner_setting

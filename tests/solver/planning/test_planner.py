@@ -213,7 +213,7 @@ def test_the_slower_solver_runs_if_no_found_goal_serves(request_open, monkeypatc
 def test_a_first_look_reports_how_far_it_came_without_a_worked_out_reason(request_open, door, monkeypatch):
     look = {"budget": PlanBudget().first_look()}
     monkeypatch.setattr(
-        "unlatch.solver.planning.planner.explain_goal", lambda *_: pytest.fail("a reason was worked out")
+        "unlatch.solver.diagnosis.goal_explanation.explain_goal", lambda *_: pytest.fail("a reason was worked out")
     )
     far = plan(request_open(scene=door(x=3.0), **look))
     assert far.diagnosis.code == "plan_infeasible"

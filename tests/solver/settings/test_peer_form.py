@@ -10,9 +10,8 @@ import yaml
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.solver.settings.hand_motions import MOTION_WORDS
-from unlatch.solver.settings.peer_entry import CONTACT_NAME, MEANINGS
-from unlatch.solver.settings.peer_form import IGNORED, detect_origin, find_settings
-from unlatch.solver.settings.reader import read_planner_setting
+from unlatch.solver.settings.origin import CONTACT_NAME, IGNORED, MEANINGS, detect_origin
+from unlatch.solver.settings.reader import find_settings, read_planner_setting
 from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode
 from unlatch.solver.terms.catalog import COSTS, TERMS
 

@@ -11,11 +11,11 @@ import pytest
 from unlatch.simcore.recording import EpisodeRecord
 from unlatch.simcore.recording.codes import FAILURE_CODES
 from unlatch.simcore.recording.criteria import RECORDED, Criteria
-from unlatch.skills.contract.entries import ArtPreplanCfg
+from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.workflows.checks import expected_layout
 from unlatch.workflows.checks.expected_layout import ExpectedLayout
 
-SEARCH = ArtPreplanCfg(name="artpreplan", objects=["oven"], candidates=4)
+SEARCH = LayoutSearchCfg(name="artpreplan", objects=["oven"], candidates=4)
 OPEN = SimpleNamespace(name="open")
 
 

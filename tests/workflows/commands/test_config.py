@@ -38,8 +38,8 @@ def test_every_value_has_its_origin(capsys: pytest.CaptureFixture[str]):
     assert found["task.name"] == ("open_drawer", "configs/task/open_drawer.yaml")
     assert found["object.category"] == ("drawer", "unlatch/objects/procedural/cabinets.py")
     assert found["object.held_out"] == ("0.3", "command line")
-    assert found["robot.name"] == ("xarm6", "configs/robot/xarm6.yaml")
-    assert found["robot.arms.0.home_std"][1] == "unlatch/robots/xarm6.py"
+    assert found["robot.name"] == ("xarm6", "unlatch/robots/descriptions/xarm6.yaml")
+    assert found["robot.arms.0.home_std"][1] == "unlatch/robots/descriptions/xarm6.yaml"
     assert found["task.settle_s"] == ("0.5", "default")
     assert found["seed"] == ("3", "command line")
     assert found["skills.0.planner_setting.success_threshold"] == ("0.5", "command line")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from unlatch import command_table
-from unlatch.robots.model import distribution_file
-from unlatch.robots.xarm6 import xarm6
+from unlatch.robots.catalog import load_robot
+from unlatch.robots.package_files import distribution_file
 from unlatch.workflows.assets.new_robot import urdf_reference, yaml_text
 
 DATA = Path(__file__).parents[2] / "data"
@@ -38,7 +38,9 @@ def test_a_written_task_can_be_checked(tmp_path: Path, capsys: pytest.CaptureFix
 @pytest.mark.slow
 def test_a_robot_of_the_user_lies_in_a_folder_robot(assert_refused: Callable[..., str], tmp_path: Path) -> None:
     robot = tmp_path / "my_arm.yaml"
-    robot.write_text(yaml_text(replace(xarm6(), name="my_arm", urdf=urdf_reference(XARM))), encoding="utf-8")
+    robot.write_text(
+        yaml_text(replace(load_robot("xarm6"), name="my_arm", urdf=urdf_reference(XARM))), encoding="utf-8"
+    )
     assert_refused("import", str(ONE_ARM), f"robot={robot}", text="is not in a folder 'robot'", folder=tmp_path / "new")
 
 
@@ -46,7 +48,9 @@ def test_a_robot_of_the_user_lies_in_a_folder_robot(assert_refused: Callable[...
 def test_a_task_is_imported_for_a_robot_of_the_user(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     robot = tmp_path / "mine" / "robot" / "my_arm.yaml"
     robot.parent.mkdir(parents=True)
-    robot.write_text(yaml_text(replace(xarm6(), name="my_arm", urdf=urdf_reference(XARM))), encoding="utf-8")
+    robot.write_text(
+        yaml_text(replace(load_robot("xarm6"), name="my_arm", urdf=urdf_reference(XARM))), encoding="utf-8"
+    )
     out = tmp_path / "imported"
     assert command_table.main(["import", str(ONE_ARM), f"robot={robot}", f"out={out}"]) == 0
     said = capsys.readouterr().out.splitlines()

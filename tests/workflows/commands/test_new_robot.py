@@ -10,14 +10,12 @@ import numpy as np
 import pytest
 
 from unlatch import command_table
+from unlatch.robots.catalog import load_robot
 from unlatch.robots.checks import limit_problems
 from unlatch.robots.description import RobotCfg
-from unlatch.robots.franka_panda import franka_panda
-from unlatch.robots.franka_panda import urdf_path as panda_path
 from unlatch.robots.from_urdf.hands import find_arm_chains, measure_hand, read_mimics
-from unlatch.robots.model import distribution_file, model_path
-from unlatch.robots.robotiq_2f85 import robotiq_2f85
-from unlatch.robots.xarm6 import pad_opening_m, xarm6
+from unlatch.robots.model import model_path
+from unlatch.robots.package_files import distribution_file
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.workflows.assets.new_robot import urdf_reference
@@ -27,11 +25,11 @@ XARM = distribution_file("pybullet", "pybullet_data/xarm/xarm6_with_gripper.urdf
 
 
 def test_the_hand_of_the_panda_is_measured_as_its_description_has_it():
-    model = read_urdf(panda_path())
-    (chain,) = find_arm_chains(model, panda_path())
-    (arm,) = franka_panda().arms
+    model = read_urdf(model_path("franka_panda"))
+    (chain,) = find_arm_chains(model, model_path("franka_panda"))
+    (arm,) = load_robot("franka_panda").arms
     assert (chain.base_link, chain.ee_link, list(chain.joints)) == (arm.base_link, arm.ee_link, arm.joints)
-    hand = measure_hand(model, chain, read_mimics(panda_path()))
+    hand = measure_hand(model, chain, read_mimics(model_path("franka_panda")))
     assert set(hand.finger_links) == set(arm.gripper.finger_links)
     assert hand.widths_m[-1] == pytest.approx(arm.gripper.max_width_m, abs=1e-3)
     assert hand.opens_evenly
@@ -42,17 +40,16 @@ def test_the_hand_of_the_panda_is_measured_as_its_description_has_it():
 def test_a_linkage_is_measured_as_it_moves():
     model, follows = read_urdf(XARM), read_mimics(XARM)
     (chain,) = find_arm_chains(model, XARM)
-    (arm,) = xarm6().arms
+    (arm,) = load_robot("xarm6").arms
     assert (chain.base_link, chain.ee_link, list(chain.joints)) == (arm.base_link, arm.ee_link, arm.joints)
     assert chain.finger_joints[0] == "drive_joint"
     assert set(chain.finger_joints[1:]) == set(follows)
     hand = measure_hand(model, chain, follows)
     assert set(hand.finger_links) == set(arm.gripper.finger_links)
     assert not hand.opens_evenly
-    for drive, width in zip(
-        np.linspace(hand.closed[0], hand.opened[0], len(hand.widths_m)), hand.widths_m, strict=True
-    ):
-        assert width == pytest.approx(pad_opening_m(drive), abs=5e-4)
+    drives = np.linspace(hand.closed[0], hand.opened[0], len(hand.widths_m))
+    openings_m = 2.0 * (0.035 + 0.035465 * np.cos(drives) - 0.042039 * np.sin(drives) - 0.026)  # as in xarm6.yaml
+    assert hand.widths_m == pytest.approx(openings_m, abs=5e-4)
     np.testing.assert_allclose(hand.keypoints["tool_head"], arm.keypoints["tool_head"], atol=2e-3)
 
 
@@ -83,7 +80,7 @@ def test_a_urdf_of_a_distribution_is_named_by_it(tmp_path: Path):
 
 
 def test_a_stated_model_that_is_not_there_is_named(tmp_path: Path):
-    robot = RobotCfg(name="mine", arms=xarm6().arms, urdf=str(tmp_path / "no.urdf"))
+    robot = RobotCfg(name="mine", arms=load_robot("xarm6").arms, urdf=str(tmp_path / "no.urdf"))
     with pytest.raises(
         AssetError, match=r"robot\.urdf of 'mine'='.*no\.urdf' is not a file\. Expected the path of a URDF"
     ):
@@ -92,7 +89,7 @@ def test_a_stated_model_that_is_not_there_is_named(tmp_path: Path):
 
 @pytest.mark.slow
 def test_limits_of_a_robot_without_a_data_sheet_are_its_models():
-    robot = RobotCfg(name="mine", arms=xarm6().arms, urdf=urdf_reference(XARM))
+    robot = RobotCfg(name="mine", arms=load_robot("xarm6").arms, urdf=urdf_reference(XARM))
     assert list(limit_problems(robot, object_friction=0.8)) == []
     robot.arms[0].max_velocity[2] = 4.0
     (problem,) = limit_problems(robot, object_friction=0.8)
@@ -162,7 +159,7 @@ def test_an_arm_without_a_gripper_gets_one_and_opens_a_drawer(
     assert "robotiq_2f85 on lbr_iiwa_link_7: at (0, 0, 45) mm, along +z" in out
     assert "look up in the data sheet: max_acceleration, armature, stiffness\n" in out
     (arm,) = load("open_drawer", "robot=iiwa", config_dirs=[tmp_path]).robot.arms
-    assert arm.gripper == robotiq_2f85()
+    assert arm.gripper == load_robot("ur5e").arms[0].gripper
     assert not set(arm.forbidden_links) & set(arm.gripper.finger_links)
     options = ["--config-dir", str(tmp_path), "episodes=2", "seed=1", "pictures=0", "executor=serial"]
     code, out, _ = run_command("collect", "task=open_drawer", "robot=iiwa", *options, f"out={tmp_path / 'data'}")

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from unlatch.configs.cross_checks import hand_notices
+from unlatch.robots.catalog import load_robot
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.from_urdf.hands import Chain, Hand, find_arm_chains, measure_hand, read_mimics
 from unlatch.robots.from_urdf.robot_from_urdf import robot_from_urdf
 from unlatch.robots.hand_shape import describe_hand_frame
-from unlatch.robots.model import distribution_file, model_path
-from unlatch.robots.xarm6 import xarm6
+from unlatch.robots.model import model_path
+from unlatch.robots.package_files import distribution_file
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.urdf.reader import read_urdf
@@ -135,12 +136,12 @@ def test_the_hands_own_frame_is_found_and_named(
     assert chain.ee_link == "hand"
     assert np.argmax(np.abs(hand.keypoints["tool_head"])) == axis
     place = "(111, 0, 0)" if along_x else "(0, 0, 111)"
-    arm = replace(xarm6().arms[0], ee_link=chain.ee_link, keypoints=hand.keypoints)
+    arm = replace(load_robot("xarm6").arms[0], ee_link=chain.ee_link, keypoints=hand.keypoints)
     assert describe_hand_frame(arm) == f"frame of hand: approaches along {approach}, opens along y, holds at {place} mm"
 
 
 def test_a_tilted_hand_frame_is_named_by_its_numbers():
-    (arm,) = xarm6().arms
+    (arm,) = load_robot("xarm6").arms
     tilted = replace(arm, keypoints={"tool_head": [0.1, 0, 0.1], "tool_tail": [0, 0, 0], "tool_side": [0.1, -0.1, 0.1]})
     assert describe_hand_frame(tilted).endswith(
         "approaches along (0.71, 0.00, 0.71), opens along y, holds at (100, 0, 100) mm"
@@ -229,7 +230,7 @@ def test_check_shows_a_robots_hand_frame_and_what_does_not_fit(
     tmp_path: Path, run_command: Callable[..., tuple[int, str, str]]
 ):
     yaml = tmp_path / "mine.yaml"
-    text = yaml_text(replace(xarm6(), name="mine", urdf=urdf_reference(XARM)))
+    text = yaml_text(replace(load_robot("xarm6"), name="mine", urdf=urdf_reference(XARM)))
     yaml.write_text(text, encoding="utf-8")
     code, out, _ = run_command("check", yaml)
     assert (code, len(out.splitlines())) == (0, 3)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from unlatch.skills.contract.entries import ArtPreplanCfg
+from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.solver.planning.plan import PlanBudget
 from unlatch.solver.planning.work import WorkMeter
 from unlatch.workflows.episode.layout_search import CHANGES_SHARE, MOST_CHANGES, LayoutSearch
@@ -26,7 +26,7 @@ class Chain:
         """The present choice of each skill that has a plan."""
         self.tried: list[dict[int, int]] = []
         planner: Any = SimpleNamespace(budget=PlanBudget())
-        self.search = LayoutSearch(planner, ArtPreplanCfg(name="artpreplan"), draw=None, build=None)  # type: ignore[arg-type]
+        self.search = LayoutSearch(planner, LayoutSearchCfg(name="artpreplan"), draw=None, build=None)  # type: ignore[arg-type]
         monkeypatch.setattr(self.search, "_plan_skills", self._plan_skills)
         monkeypatch.setattr(self.search, "_move_to_end", lambda skill: None)
         monkeypatch.setattr(self.search, "_remember_scene", self._remember_scene)

@@ -37,8 +37,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from unlatch.robots.franka_panda import franka_panda, urdf_path
 from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.robots.catalog import load_robot
+from unlatch.robots.model import model_path
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.export.exporter import Exporter
 from unlatch.simcore.sim.sensors.sensor import Sensor
@@ -146,12 +147,16 @@ class Grips(Exporter):
         draft.write_text("".join(f"{item.number}\\n" for item in trajectories))
 
 
+def urdf_path():
+    return model_path("franka_panda")
+
+
 def arm(change):
-    robot = franka_panda()
+    robot = load_robot("franka_panda")
     return replace(robot, name="wrong", arms=[change(robot.arms[0])])
 
 
-def other_name(): return franka_panda()
+def other_name(): return load_robot("franka_panda")
 def strong(): return arm(lambda a: replace(a, ee_link="panda_link7x"))
 def folded(): return arm(lambda a: replace(a, home=[0.0, -0.5, 0.0, -3.0, 0.0, 0.1, 0.0]))
 def one_sided(): return arm(lambda a: replace(a, keypoints={**a.keypoints, "tool_head": [0.0, 0.2, 0.1034]}))

@@ -14,7 +14,7 @@ from unlatch.configs.derivation.derived_task import derive_layout
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.objects.procedural.cabinets import drawer
-from unlatch.robots.franka_panda import franka_panda
+from unlatch.robots.catalog import load_robot
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.registry import CatalogEntry
@@ -30,7 +30,7 @@ from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg, PreviewCfg
 
-ARM = franka_panda().arms[0]
+ARM = load_robot("franka_panda").arms[0]
 
 
 def config(*overrides: str) -> CollectCfg:

@@ -9,7 +9,8 @@ import numpy as np
 import pybullet as p
 import pytest
 
-from unlatch.robots.franka_panda import franka_panda, urdf_path
+from unlatch.robots.catalog import load_robot
+from unlatch.robots.model import model_path
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import ConfigError, WorldError
 from unlatch.simcore.geometry import Pose
@@ -389,7 +390,7 @@ def test_bodies_of_a_view_are_alike(world: World, rig: Rig) -> None:
 
 
 def test_damping_ratios_are_lowered_to_the_largest_one_and_gains_of_servos_are_not(world: World) -> None:
-    arm = Robot(world, franka_panda(), urdf_path(), T_world_root=Pose.identity()).arm(None)
+    arm = Robot(world, load_robot("franka_panda"), model_path("franka_panda"), T_world_root=Pose.identity()).arm(None)
     view = ArticulationView(world, [world.bodies["franka_panda"]], name="robot", drives=[[arm.drives]])
     damping = view.attribute("damping")
     damping.write(0, damping.bounded(np.full((1, 9), 3.0))[0])
