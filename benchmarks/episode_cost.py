@@ -38,7 +38,7 @@ import pybullet as p
 
 from unlatch.configs.config_files import option_names
 from unlatch.robots.robot import Robot
-from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.sim.contacts import ContactMonitor
 from unlatch.simcore.sim.drives import DriveGroup
@@ -238,7 +238,7 @@ def _measure(words: Sequence[str], cfg: EpisodeCostCfg) -> tuple[list[Times], in
                     function(*args, **kwargs)
                 loops_s.append(time.process_time() - start)
                 if world.signature() != end:
-                    raise SimCoreError(f"The bare loop of episode {number} of {' '.join(words)} ends elsewhere.")
+                    raise UnlatchError(f"The bare loop of episode {number} of {' '.join(words)} ends elsewhere.")
             if number > 0:
                 times.append(Times({part: scale * seconds for part, seconds in timer.seconds.items()}, *loops_s))
                 successes += record.success
@@ -273,7 +273,7 @@ def main() -> int:
     for name, words in rows.items():
         try:
             times, successes = _measure(words, cfg)
-        except SimCoreError as exc:
+        except UnlatchError as exc:
             if not cfg.library:
                 raise
             print(f"{name:<22} left out: {str(exc).splitlines()[0][:90]}", flush=True)

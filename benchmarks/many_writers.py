@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.cli.arguments import read_pairs
@@ -125,7 +125,7 @@ def _run_measured(words: list[str]) -> tuple[float, float, str]:
     text = process.stdout.read() if process.stdout is not None else ""
     _, status, usage = os.wait4(process.pid, 0)
     if status:
-        raise SimCoreError(f"`unlatch {' '.join(words)}` ended with {os.waitstatus_to_exitcode(status)}.")
+        raise UnlatchError(f"`unlatch {' '.join(words)}` ended with {os.waitstatus_to_exitcode(status)}.")
     return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024.0, text
 
 

@@ -23,7 +23,7 @@ import numpy as np
 import pybullet as p
 
 from unlatch.configs.config_files import option_names
-from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded
@@ -145,7 +145,7 @@ def main() -> int:
     for name, words in jobs.items():
         try:
             found = _measure(words, cfg)
-        except SimCoreError as exc:
+        except UnlatchError as exc:
             print(f"{name:<30} left out: {str(exc).splitlines()[0][:90]}", flush=True)
             continue
         _print_row(name, *found)

@@ -39,7 +39,7 @@ from summary_tables import BELOW_AIM, keep_other, read_others
 
 import unlatch
 from unlatch.objects.procedural.catalog import GENERATORS
-from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.errors import UnlatchError
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded
 from unlatch.workflows.cli.console import OK, print_line, result_console
@@ -128,7 +128,7 @@ def run_entry(entry: Entry, cfg: SecondEngineCfg) -> Result | None:
         data = unlatch.collect(
             unlatch.load(*entry.words, seed=cfg.seed), episodes=cfg.n, out=folder, workers=cfg.workers
         )
-    except SimCoreError as exc:
+    except UnlatchError as exc:
         if DOES_NOT_FIT in str(exc):
             return None
         raise

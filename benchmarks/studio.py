@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import psutil
 
-from unlatch.simcore.errors import SimCoreError, check_range
+from unlatch.simcore.errors import UnlatchError, check_range
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded
 from unlatch.workflows.cli.console import FAILED, OK, print_line
@@ -104,9 +104,9 @@ def _process_times(runner: WorkerProcess) -> float:
 def _wait(session: StudioSession, condition: Callable[[], bool]) -> None:
     with session.changed:
         if not session.changed.wait_for(condition, timeout=_WAIT_S):
-            raise SimCoreError(f"No answer within {_WAIT_S:.0f} s.")
+            raise UnlatchError(f"No answer within {_WAIT_S:.0f} s.")
     if session.problem is not None:
-        raise SimCoreError(session.problem.message)
+        raise UnlatchError(session.problem.message)
 
 
 if __name__ == "__main__":

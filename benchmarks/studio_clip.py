@@ -24,7 +24,7 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from unlatch.simcore.errors import SimCoreError, check_range
+from unlatch.simcore.errors import UnlatchError, check_range
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded
 from unlatch.workflows.cli.console import OK, print_line
@@ -157,11 +157,11 @@ def add_constraint(text: str) -> str:
     """Returns the text of the task with `CONSTRAINT` at the end of its list of constraints.
 
     Raises:
-        SimCoreError: The text has no such list.
+        UnlatchError: The text has no such list.
     """
     before, key, after = text.partition("constraint_list:\n")
     if not key:
-        raise SimCoreError("The task file on the page has no constraint_list. Change the steps of the script.")
+        raise UnlatchError("The task file on the page has no constraint_list. Change the steps of the script.")
     item = CONSTRAINT.partition("-")[0]
     lines = after.splitlines(keepends=True)
     end = next((number for number, line in enumerate(lines) if not line.startswith(item)), len(lines))
@@ -172,7 +172,7 @@ def _wait_for_plan(page: Any, condition: str = "true") -> None:
     """Waits until the text on the page is planned and a condition holds.
 
     Raises:
-        SimCoreError: The text has a mistake, or could not be planned, so that there will be no plan of it.
+        UnlatchError: The text has a mistake, or could not be planned, so that there will be no plan of it.
     """
     mistaken = f"{_IDLE} && (window.studio.scene_is_old || window.studio.plan_problem)"
     page.wait_for_function(f"({_PLANNED} && ({condition})) || ({mistaken})")
@@ -183,7 +183,7 @@ def _check(page: Any, what: str, condition: str) -> None:
     """Raises what the page says where a condition does not hold."""
     if not page.evaluate(condition):
         said = " ".join(page.inner_text(place) for place in ("#problem", "#verdict") if page.is_visible(place))
-        raise SimCoreError(f"The clip cannot show its {what}. Change the steps of the script. The page says: {said}")
+        raise UnlatchError(f"The clip cannot show its {what}. Change the steps of the script. The page says: {said}")
 
 
 def _show_end_of_text(page: Any) -> None:
@@ -222,7 +222,7 @@ def _studio() -> Iterator[str]:
         try:
             found = re.match(r"studio: (http\S+)", process.stdout.readline() if process.stdout else "")
             if found is None:
-                raise SimCoreError("unlatch studio did not start. Run it by itself to see why.")
+                raise UnlatchError("unlatch studio did not start. Run it by itself to see why.")
             yield found[1]
         finally:
             process.terminate()

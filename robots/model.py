@@ -39,7 +39,7 @@ def drawn_model_path(robot: RobotCfg) -> Path:
     """Returns the URDF of a robot for pictures: that of `model_path`, or one with better visual meshes if it has one.
 
     Raises:
-        SimCoreError: As `model_path`.
+        UnlatchError: As `model_path`.
     """
     path = model_path(robot)
     if robot.urdf is not None:

@@ -13,10 +13,10 @@ from .errors import GeometryError as GeometryError
 from .errors import NoSolutionError as NoSolutionError
 from .errors import PluginError as PluginError
 from .errors import RecordingError as RecordingError
-from .errors import SimCoreError as SimCoreError
 from .errors import SkillError as SkillError
 from .errors import SolverError as SolverError
 from .errors import UnknownEntryError as UnknownEntryError
+from .errors import UnlatchError as UnlatchError
 from .errors import WorldError as WorldError
 from .errors import check_range as check_range
 from .errors import close_matches as close_matches

@@ -1,4 +1,4 @@
-"""Every error that a caller may catch derives from `SimCoreError`.
+"""Every error that a caller may catch derives from `UnlatchError`.
 
 A message says what is wrong, where, what was found and expected, and what to do. The same values are
 attributes of the error, so callers never parse text.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -36,7 +37,7 @@ _SAME_THING = {
 """Words that people write for a thing that has another name here."""
 
 
-class SimCoreError(Exception):
+class UnlatchError(Exception):
     """Base of all errors raised by this distribution; keyword values become attributes."""
 
     def __init__(self, message: str, **values: Any) -> None:
@@ -47,11 +48,11 @@ class SimCoreError(Exception):
             setattr(self, name, value)
 
 
-class ConfigError(SimCoreError):
+class ConfigError(UnlatchError):
     """A configuration value is missing, unknown, of the wrong type or out of its range."""
 
 
-class PluginError(SimCoreError):
+class PluginError(UnlatchError):
     """A plugin could not be found, loaded or registered."""
 
 
@@ -63,11 +64,11 @@ class DuplicateEntryError(PluginError):
     """Two distributions register the same name in one catalog."""
 
 
-class AssetError(SimCoreError):
+class AssetError(UnlatchError):
     """An asset (URDF, mesh, annotation) is missing, damaged or inconsistent."""
 
 
-class WorldError(SimCoreError):
+class WorldError(UnlatchError):
     """The simulated world lacks something or cannot do something."""
 
 
@@ -75,11 +76,11 @@ class FrameNotFoundError(WorldError):
     """A link or joint name does not exist on a body."""
 
 
-class GeometryError(SimCoreError, ValueError):
+class GeometryError(UnlatchError, ValueError):
     """Values do not form a vector, rotation or pose."""
 
 
-class SolverError(SimCoreError):
+class SolverError(UnlatchError):
     """A planning problem is malformed."""
 
 
@@ -87,11 +88,11 @@ class NoSolutionError(SolverError):
     """The solution of an unsolved problem was read."""
 
 
-class SkillError(SimCoreError):
+class SkillError(UnlatchError):
     """A skill was used against its contract."""
 
 
-class RecordingError(SimCoreError):
+class RecordingError(UnlatchError):
     """A data set or an episode cannot be written or read."""
 
 
@@ -99,7 +100,7 @@ class FormatVersionError(RecordingError):
     """A data set was written in a format that this version does not read."""
 
 
-class HubError(SimCoreError):
+class HubError(UnlatchError):
     """The Hugging Face Hub cannot be reached, or refuses a request."""
 
 
@@ -245,3 +246,13 @@ def check_range(
         expected = f"{low:.12g} or more" if math.isinf(high) else f"{low:.12g} to {high:.12g}"
     message = f"{key}={value:.12g} is out of range. Expected {' '.join(filter(None, (expected, unit)))}."
     raise ConfigError(message, key=key)
+
+
+def __getattr__(name: str) -> type[UnlatchError]:
+    """Returns `UnlatchError` under the name that it had in version 0.2, with a warning."""
+    if name != "SimCoreError":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn(
+        f"{name} is named UnlatchError. The next version has only that name.", DeprecationWarning, stacklevel=2
+    )
+    return UnlatchError

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
-from unlatch.simcore.errors import PluginError, SimCoreError
+from unlatch.simcore.errors import PluginError, UnlatchError
 
 DISTRIBUTION = "unlatch"
 """Name of this distribution."""
@@ -60,7 +60,7 @@ def extra_packages(distribution: str, extra: str) -> list[str]:
 
 
 def import_extra(
-    module: str, *, extra: str, needed_by: str | None = None, error: type[SimCoreError] = PluginError
+    module: str, *, extra: str, needed_by: str | None = None, error: type[UnlatchError] = PluginError
 ) -> ModuleType:
     """Imports and returns a module of a package that an extra brings.
 
@@ -71,7 +71,7 @@ def import_extra(
         error: Class of the error.
 
     Raises:
-        SimCoreError: The package is not installed; the message says how to install it.
+        UnlatchError: The package is not installed; the message says how to install it.
     """
     try:
         return import_module(module)
@@ -80,12 +80,12 @@ def import_extra(
 
 
 def require_package(
-    package: str, *, extra: str, needed_by: str | None = None, error: type[SimCoreError] = PluginError
+    package: str, *, extra: str, needed_by: str | None = None, error: type[UnlatchError] = PluginError
 ) -> None:
     """Checks that a package of an extra is installed, without importing it; arguments as for `import_extra`.
 
     Raises:
-        SimCoreError: It is not; the message says how to install it.
+        UnlatchError: It is not; the message says how to install it.
     """
     if find_spec(package) is None:
         missing = ModuleNotFoundError(f"No module named '{package}'", name=package)
@@ -98,8 +98,8 @@ def explain_missing_package(
     extra: str,
     module: str | None = None,
     needed_by: str | None = None,
-    error: type[SimCoreError] = PluginError,
-) -> SimCoreError:
+    error: type[UnlatchError] = PluginError,
+) -> UnlatchError:
     """Returns the error for a package of an extra that cannot be imported; it says how to install the package.
 
     Args:

@@ -12,7 +12,9 @@ The names in `__all__` are imported when they are first used: importing this pac
 from __future__ import annotations
 
 import sys
+import warnings
 from contextlib import suppress
+from typing import Any
 
 try:
     import lazy_loader
@@ -26,7 +28,17 @@ except ModuleNotFoundError as exc:
 
 __version__ = "0.2.0"
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_load_name, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> Any:
+    """Returns a name of `__all__`, or `UnlatchError` under the name that it had in version 0.2, with a warning."""
+    if name != "SimCoreError":
+        return _load_name(name)
+    warnings.warn(
+        f"{name} is named UnlatchError. The next version has only that name.", DeprecationWarning, stacklevel=2
+    )
+    return _load_name("UnlatchError")
 
 
 def _register_environments(_: object = None) -> None:

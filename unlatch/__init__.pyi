@@ -8,9 +8,9 @@ from .simcore.errors import HubError as HubError
 from .simcore.errors import NoSolutionError as NoSolutionError
 from .simcore.errors import PluginError as PluginError
 from .simcore.errors import RecordingError as RecordingError
-from .simcore.errors import SimCoreError as SimCoreError
 from .simcore.errors import SkillError as SkillError
 from .simcore.errors import SolverError as SolverError
+from .simcore.errors import UnlatchError as UnlatchError
 from .simcore.errors import WorldError as WorldError
 from .simcore.recording.data_set.data_set import DataSet as DataSet
 from .simcore.recording.data_set.data_set import open_dataset as open_dataset

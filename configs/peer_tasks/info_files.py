@@ -11,7 +11,7 @@ from unlatch.configs.peer_tasks.chain import PeerSkill
 from unlatch.configs.peer_tasks.scene_objects import SceneObject
 from unlatch.configs.peer_tasks.values import read_text
 from unlatch.objects.annotate.peer_info import find_info_part, with_info_file
-from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.errors import UnlatchError
 
 
 def find_info_file(skill: PeerSkill, item: Mapping[str, Any], scene: SceneObject, roots: Sequence[Path]) -> Path | None:
@@ -36,12 +36,12 @@ def read_info_file(scene: SceneObject, path: Path) -> tuple[str | None, str]:
     """Returns the part that an `info.json` is about, and why its keypoints cannot be used; empty if they can."""
     try:
         part = find_info_part(scene.asset, path)
-    except SimCoreError as exc:
+    except UnlatchError as exc:
         return None, exc.message
     if part is None:
         return None, f"{path} is about a joint by which no part of {scene.name} moves"
     try:
         with_info_file(scene.part(part), scene.asset, path)
-    except SimCoreError as exc:
+    except UnlatchError as exc:
         return part, exc.message
     return part, ""

@@ -8,7 +8,7 @@ from typing import Any
 
 from unlatch.configs.config_files import yaml_files
 from unlatch.configs.setting_file import read_yaml_tree
-from unlatch.simcore.errors import ConfigError, SimCoreError
+from unlatch.simcore.errors import ConfigError, UnlatchError
 from unlatch.simcore.files import path_word, user_path
 
 INTERNDATA, GENSIM2 = "InternDataEngine", "GenSim2"
@@ -49,7 +49,7 @@ def explain_peer_task(overrides: Sequence[str], config_dirs: Sequence[str]) -> C
     name = [*chosen, *bare][-1]
     word = name if bare else f"task={name}"
     is_path = name.endswith(_YAML)
-    with suppress(SimCoreError):  # the composition reports what is wrong with a file of ours
+    with suppress(UnlatchError):  # the composition reports what is wrong with a file of ours
         file = user_path(name) if is_path else yaml_files("task", config_dirs).get(name)
         if file is None or not file.is_file():
             return None

@@ -17,7 +17,7 @@ from unlatch.objects.carrying.region import RegionKind
 from unlatch.objects.config import ObjectCfg, ObjectSource
 from unlatch.objects.library import load_object
 from unlatch.objects.procedural.catalog import GENERATORS
-from unlatch.simcore.errors import ConfigError, SimCoreError, describe_choices
+from unlatch.simcore.errors import ConfigError, UnlatchError, describe_choices
 from unlatch.simcore.files import plain_name, user_path
 from unlatch.skills.contract.config import part_acted_on
 
@@ -165,7 +165,7 @@ def object_on_disk(name: str, paths: Sequence[Path]) -> tuple[SceneObject | None
             found = SceneObject(name, "object", describe_object_path(str(path.absolute()), None))
             found.category = str((found.node or {}).get("category", "object"))
             _ = found.asset
-        except SimCoreError as exc:
+        except UnlatchError as exc:
             why = exc.message.rstrip(".")
             continue
         return found, str(path)

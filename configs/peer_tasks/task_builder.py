@@ -13,7 +13,7 @@ from unlatch.configs.peer_tasks.scene_objects import SceneObject
 from unlatch.configs.peer_tasks.values import has_reference, read_mapping, read_number
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import hand_shapes
-from unlatch.simcore.errors import ConfigError, SimCoreError
+from unlatch.simcore.errors import ConfigError, UnlatchError
 from unlatch.solver.settings.origin import Origin
 from unlatch.solver.settings.reader import check_names, read_planner_setting
 from unlatch.solver.settings.setting import PlannerSettingCfg
@@ -156,7 +156,7 @@ class TaskBuilder:
                 raise ConfigError("It refers to another key.")
             setting, notices = read_planner_setting(raw, where=path)
             self._check_setting(setting, item, part, path)
-        except SimCoreError as exc:
+        except UnlatchError as exc:
             self.ledger.leave(path, dict(raw), f"{exc.message} The setting is derived from the part instead")
             return None
         self.ledger.read(path, dict(raw), "kept as it is")

@@ -18,7 +18,7 @@ from network import CLOUD, IMAGE, STATE, ActionNetwork, NetworkCfg, save
 from torch.optim.lr_scheduler import OneCycleLR
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.recording.export.lerobot.reader import LeRobotSet
 
 OPTIONS = {
@@ -120,5 +120,5 @@ if __name__ == "__main__":
         sys.exit(f"{__doc__}\nOptions: {', '.join(OPTIONS)}")
     try:
         train(sets, {**OPTIONS, **{key: type(OPTIONS[key])(value) for key, value in given.items()}})
-    except SimCoreError as exc:
+    except UnlatchError as exc:
         sys.exit(f"train.py: {exc.message}")

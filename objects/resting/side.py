@@ -6,7 +6,7 @@ from enum import Enum
 
 import numpy as np
 
-from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.errors import UnlatchError
 
 
 class RestsOn(Enum):
@@ -27,10 +27,10 @@ class RestsOn(Enum):
         """(3, 3) exact rotation that turns this side of a standing object down.
 
         Raises:
-            SimCoreError: `any` names no side.
+            UnlatchError: `any` names no side.
         """
         if self not in _COLUMNS:
-            raise SimCoreError(f"rests_on={self.value} names no side. Choose one of {', '.join(_NAMES)}.")
+            raise UnlatchError(f"rests_on={self.value} names no side. Choose one of {', '.join(_NAMES)}.")
         return np.array(_COLUMNS[self], dtype=float).T
 
 

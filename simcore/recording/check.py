@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.simcore.errors import RecordingError, SimCoreError
+from unlatch.simcore.errors import RecordingError, UnlatchError
 from unlatch.simcore.recording.criteria import Criteria
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.episode_folders import numbers_in
@@ -32,7 +32,7 @@ from unlatch.simcore.recording.verdict import ABORT_CODES, Verdict, contradicts_
 
 _QUAT_TOLERANCE = 1e-6
 _TIME_TOLERANCE_S = 1e-8
-MISFITS = (SimCoreError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+MISFITS = (UnlatchError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """Exceptions of code that reads a record whose values do not fit together."""
 _NOT_FINITE_CODES = ("diverged", "error")
 """Codes of records that may hold values that are not finite."""
@@ -133,7 +133,7 @@ def check_record(record: EpisodeRecord, derive: Callable[[EpisodeRecord], Criter
             record = criteria.apply_to(record)
         return [*messages, *_verdict_problems(record, criteria)]
     except MISFITS as exc:
-        reason = exc.message if isinstance(exc, SimCoreError) else f"{type(exc).__name__}: {exc}."
+        reason = exc.message if isinstance(exc, UnlatchError) else f"{type(exc).__name__}: {exc}."
         return messages or [f"it cannot be checked, because its values do not fit together: {reason}"]
 
 

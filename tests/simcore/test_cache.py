@@ -10,7 +10,7 @@ import pytest
 
 from unlatch.simcore import cache
 from unlatch.simcore.cache import CACHE_VARIABLE, cache_root, content_hash, intact_hash, replaced_folder, write_manifest
-from unlatch.simcore.errors import AssetError, SimCoreError
+from unlatch.simcore.errors import AssetError, UnlatchError
 
 
 def test_the_argument_wins_over_the_variable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_temporary_folder_that_somebody_else_put_there_is_refused(what, tempor
         place.symlink_to(tmp_path / "elsewhere")
     else:
         place.write_text("")
-    with pytest.raises(SimCoreError, match="UNLATCH_CACHE_DIR to"):
+    with pytest.raises(UnlatchError, match="UNLATCH_CACHE_DIR to"):
         cache_root()
     monkeypatch.setenv("UNLATCH_CACHE_DIR", str(tmp_path / "own"))
     assert cache_root() == tmp_path / "own"

@@ -1,5 +1,6 @@
 """Errors keep their values, travel between processes and share one base."""
 
+import importlib
 import math
 import pickle
 
@@ -13,9 +14,9 @@ from unlatch.simcore.errors import (
     HubError,
     NoSolutionError,
     RecordingError,
-    SimCoreError,
     SolverError,
     UnknownEntryError,
+    UnlatchError,
     check_range,
     close_matches,
     describe_choices,
@@ -26,7 +27,7 @@ ALL_ERRORS = [e for e in vars(errors).values() if isinstance(e, type) and issubc
 
 @pytest.mark.parametrize("error", ALL_ERRORS, ids=lambda e: e.__name__)
 def test_every_error_derives_from_the_base_and_has_a_docstring(error):
-    assert issubclass(error, SimCoreError)
+    assert issubclass(error, UnlatchError)
     assert error.__doc__
 
 
@@ -48,7 +49,7 @@ def test_an_error_survives_the_way_from_a_worker_process():
     [
         (NoSolutionError, (SolverError,)),
         (FormatVersionError, (RecordingError,)),
-        (HubError, (SimCoreError,)),
+        (HubError, (UnlatchError,)),
         (GeometryError, (ValueError,)),
     ],
 )
@@ -141,3 +142,10 @@ def test_a_range_may_exclude_its_lowest_value_and_name_its_unit(value: float, hi
     with pytest.raises(ConfigError) as caught:
         check_range("force_n", value, 0.0, high, above=True, unit="N")
     assert caught.value.message == message
+
+
+@pytest.mark.parametrize("module", ["unlatch", "unlatch.simcore.errors"])
+def test_the_base_of_all_errors_has_its_old_name_for_one_version(module: str) -> None:
+    name = "SimCoreError"
+    with pytest.warns(DeprecationWarning, match=f"{name} is named UnlatchError"):
+        assert getattr(importlib.import_module(module), name) is UnlatchError

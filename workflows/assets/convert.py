@@ -20,7 +20,7 @@ from unlatch.objects.importers.mesh_converter import MeshConverter, MeshConverte
 from unlatch.objects.importers.property_groups import MassPropertiesCfg
 from unlatch.objects.importers.urdf_converter import DriveType, InertiaFallback, UrdfConverter, UrdfConverterCfg
 from unlatch.objects.importers.usd.stage import USD_SUFFIXES
-from unlatch.simcore.errors import AssetError, ConfigError, SimCoreError
+from unlatch.simcore.errors import AssetError, ConfigError, UnlatchError
 from unlatch.simcore.files import user_path
 from unlatch.simcore.meshes.decomposition.collision_approximation import CollisionApproximation
 from unlatch.simcore.meshes.mesh_reader import MESH_SUFFIXES
@@ -163,7 +163,7 @@ def convert_one(job: ConvertJob) -> ConvertOutcome:
     missing = [folder for folder in (target.parent, *target.parent.parents) if not folder.exists()]
     try:
         return _convert_one(job)
-    except SimCoreError as exc:
+    except UnlatchError as exc:
         for folder in missing:  # the failed conversion may have created it
             with suppress(OSError):
                 folder.rmdir()

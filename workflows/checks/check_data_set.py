@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.recording.check import Problem, check_dataset
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.checks.criteria_source import UNDERIVED, CriteriaSource
@@ -18,7 +18,7 @@ def check_data_set(data_set: DataSet, *, on_episode: Callable[[int, int], None] 
     """
     try:
         derive = CriteriaSource.of(data_set).derive
-    except SimCoreError as exc:
+    except UnlatchError as exc:
         text = f"dataset.json: the criteria of its episodes cannot be derived: {exc.message}"
         return [Problem(None, text), *check_dataset(data_set.path, on_episode=on_episode)]
     return list(_join_underived(check_dataset(data_set.path, derive=derive, on_episode=on_episode)))

@@ -11,7 +11,7 @@ import numpy as np
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.library import choose_instance, load_instance
-from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.lru_cache import LRUCache
 from unlatch.simcore.recording.check import unexpected_arrays
 from unlatch.simcore.recording.criteria import ABSENT, POSSIBLE, RECORDED, TOLERANCE, Criteria, undetermined
@@ -97,7 +97,7 @@ class CriteriaSource:
             # the task did not fit the object, or its scene could not be built
             statements["layout"] = {"instances": instances, "objects": POSSIBLE, "q_home": POSSIBLE}
             return Criteria(statements, tolerance=self._tolerance)
-        except SimCoreError as exc:
+        except UnlatchError as exc:
             return Criteria(statements, problems=(f"{UNDERIVED}: {exc.message}",))
 
     def _load_assets(self, record: EpisodeRecord, rng: np.random.Generator) -> dict[str, ObjectAsset]:

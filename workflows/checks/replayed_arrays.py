@@ -10,7 +10,7 @@ from typing import Any
 from loky import cpu_count
 
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.recording.check import MISFITS
 from unlatch.simcore.recording.criteria import POSSIBLE, RECORDED, Criteria
 from unlatch.simcore.recording.data_set.data_set import DataSet
@@ -74,7 +74,7 @@ class ReplayArraysJob:
             def replay_episode(number: int) -> Outcome:
                 try:
                     record = self.data_set.read(number)
-                except SimCoreError:  # `check_data_set` reports it
+                except UnlatchError:  # `check_data_set` reports it
                     return ReplayOutcome(number, False, "damaged")
                 try:
                     problems = list(replay_problems(runner, record, policy))
@@ -101,7 +101,7 @@ def replay_problems(runner: EpisodeRunner, record: EpisodeRecord, policy: Policy
         policy: How it was judged if a policy moved the arms; None: it is a demonstration.
 
     Raises:
-        SimCoreError: The record does not fit the present objects or the present robot.
+        UnlatchError: The record does not fit the present objects or the present robot.
     """
     if not record.arrays:
         return

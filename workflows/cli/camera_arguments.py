@@ -20,7 +20,7 @@ def read_camera_arguments(command: str, arguments: Sequence[str], schema: type[T
         The data set, the options as a `schema`, and the overrides of cameras with folders of YAML files.
 
     Raises:
-        SimCoreError: The arguments are wrong, or the folder is not a data set.
+        UnlatchError: The arguments are wrong, or the folder is not a data set.
     """
     line = parse_command_line(arguments, command=command)
     (path,), pairs = split_paths(command, line.overrides, count=1)

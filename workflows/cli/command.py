@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable, Sequence
 
 from unlatch.simcore import interrupts
-from unlatch.simcore.errors import ConfigError, SimCoreError
+from unlatch.simcore.errors import ConfigError, UnlatchError
 from unlatch.workflows.cli.console import BAD_INPUT, FAILED, INTERRUPTED, OK, print_note
 
 _FOREIGN_BYTE = re.compile("[\udc80-\udcff]")
@@ -46,7 +46,7 @@ def run_guarded(function: Callable[[], int], *, debug: bool = False) -> int:
                 f"'{name}' has bytes that are no UTF-8, as file names of other systems have. Expected a name in UTF-8. "
                 "Rename the file or folder."
             ).with_traceback(exc.__traceback__)
-        if isinstance(exc, SimCoreError):
+        if isinstance(exc, UnlatchError):
             return _print_error(exc, debug=debug)
         frames = [] if debug else _user_frames(exc)
         if not frames:
@@ -71,10 +71,10 @@ def _end_interrupted() -> int:
     return INTERRUPTED
 
 
-def _print_error(exc: SimCoreError, *, debug: bool) -> int:
+def _print_error(exc: UnlatchError, *, debug: bool) -> int:
     """Prints an error of ours; returns its exit code."""
     cause = exc.__cause__
-    is_checked = isinstance(cause, SimCoreError) and cause.__cause__ is None  # a plugin refuses a value: no bug
+    is_checked = isinstance(cause, UnlatchError) and cause.__cause__ is None  # a plugin refuses a value: no bug
     frames = [] if cause is None or is_checked or debug else _user_frames(cause)
     if debug:
         print_note("".join(traceback.format_exception(exc)).rstrip("\n") + "\n")

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TypeVar
 
-from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.errors import UnlatchError
 from unlatch.workflows.cli.console import print_note
 from unlatch.workflows.runs.schema import EvaluateCfg, ExecutorCfg, Retry, RunCfg
 
@@ -35,7 +35,7 @@ def debugging(*, active: bool) -> Iterator[None]:
     """Opens the debugger where the block raises an exception, if `active`, and then raises it; not for wrong input."""
     try:
         yield
-    except SimCoreError:
+    except UnlatchError:
         raise
     except Exception as exc:
         if active:

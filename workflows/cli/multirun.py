@@ -13,7 +13,7 @@ from rich.box import SIMPLE
 from rich.table import Table
 
 from unlatch.configs.overrides import override_key
-from unlatch.simcore.errors import ConfigError, SimCoreError, close_matches, count_noun
+from unlatch.simcore.errors import ConfigError, UnlatchError, close_matches, count_noun
 from unlatch.simcore.files import path_word, user_path
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.command_line import CommandLine
@@ -175,7 +175,7 @@ def launch_jobs(command: str, jobs: Sequence[LoadedConfig[Any]], folder: Path, *
         The exit code: 0, or 1 if a job failed.
 
     Raises:
-        SimCoreError: The launcher is not installed, or one of its settings is wrong.
+        UnlatchError: The launcher is not installed, or one of its settings is wrong.
     """
     cfg: LauncherCfg = jobs[0].cfg.launcher
     launcher = LAUNCHERS.load(cfg.name)
@@ -249,7 +249,7 @@ def _describe_success(folder: Path) -> tuple[str, str]:
         return "no data set", ""
     try:
         counts = count_episodes(DataSet.open(folder))
-    except SimCoreError:
+    except UnlatchError:
         return "damaged", ""
     low, high = counts.interval
     rate = f"{100.0 * counts.successes / max(counts.n, 1):.1f} %"

@@ -10,7 +10,7 @@ from pathlib import Path
 from unlatch.configs.config_files import CONFIGS_GROUP, TASKS, broken_plugin_folders, check_unique_names, plugin_folders
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import ROBOTS
-from unlatch.simcore.errors import DuplicateEntryError, SimCoreError, close_matches
+from unlatch.simcore.errors import DuplicateEntryError, UnlatchError, close_matches
 from unlatch.simcore.recording.export.catalog import EXPORTERS
 from unlatch.simcore.registry import Catalog, installed_entry_points
 from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
@@ -73,9 +73,9 @@ def _check_plugin(catalog: Catalog, point: EntryPoint) -> Finding:
     except DuplicateEntryError as exc:
         # of the whole group; this one may be as good as any other
         return Finding(label, value, " ".join(exc.message.split()), broken=True)
-    except (SimCoreError, SystemExit) as exc:  # a module may call sys.exit when it is imported
+    except (UnlatchError, SystemExit) as exc:  # a module may call sys.exit when it is imported
         cause = exc.__cause__ or exc
-        problem = exc.message if isinstance(exc, SimCoreError) else f"it ends Python when it is imported: {exc!r}"
+        problem = exc.message if isinstance(exc, UnlatchError) else f"it ends Python when it is imported: {exc!r}"
         place = _place_of(cause, point)
         return Finding(label, value, " ".join(problem.split()) + (f" ({place})" if place else ""), broken=True)
     return Finding(label, value)

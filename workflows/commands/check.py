@@ -15,7 +15,7 @@ from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.checks import limit_problems, model_problems
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import describe_hand_frame
-from unlatch.simcore.errors import ConfigError, RecordingError, SimCoreError, count_noun
+from unlatch.simcore.errors import ConfigError, RecordingError, UnlatchError, count_noun
 from unlatch.simcore.files import path_word
 from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.simcore.recording.check import Problem, not_compared
@@ -201,7 +201,7 @@ def _replay_problems(data_set: DataSet, workers: int | None) -> list[Problem]:
 
 def _robot_problems(data_set: DataSet) -> list[str]:
     """Returns limits of the robot that the configuration of a data set exceeds; none if it cannot be read."""
-    with suppress(SimCoreError):  # `check_data_set` reports it
+    with suppress(UnlatchError):  # `check_data_set` reports it
         found = limit_problems(config_of(data_set).robot, object_friction=OBJECT_FRICTION)
         return [f"dataset.json: config.{problem.message}" for problem in found]
     return []

@@ -63,7 +63,7 @@ def draw_phases(data_set: DataSet, cfg: PhasesCfg, progress: StepProgress) -> tu
         The picture's path, and how many moments it shows.
 
     Raises:
-        SimCoreError: The input is wrong. Nothing is written.
+        UnlatchError: The input is wrong. Nothing is written.
     """
     check_episode(data_set, cfg.episode)
     path = output_path(cfg.out, data_set.path / PHASES.format(number=cfg.episode))

@@ -74,7 +74,7 @@ def write_report(
         The page's path, beside which the JSON is, and what was counted in each data set.
 
     Raises:
-        SimCoreError: The input is wrong. Nothing is written.
+        UnlatchError: The input is wrong. Nothing is written.
     """
     folders = data_sets_in(paths)
     target = output_path(cfg.out, (folders[0] if len(folders) == 1 else Path.cwd()) / REPORT)

@@ -51,7 +51,7 @@ def write_view(data_set: DataSet, cfg: ViewCfg) -> tuple[Path, list[str]]:
         The file's path, and one line for each thing that cannot be shown.
 
     Raises:
-        SimCoreError: The input is wrong, or an extra is missing. Nothing is written.
+        UnlatchError: The input is wrong, or an extra is missing. Nothing is written.
     """
     VIEWERS.entry(cfg.format)
     check_episode(data_set, cfg.episode)

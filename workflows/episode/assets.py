@@ -16,7 +16,7 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import chooses_instance, load_instance, load_object, split_record
 from unlatch.objects.resting.side import RestsOn
-from unlatch.simcore.errors import AssetError, ConfigError, RecordingError, SimCoreError
+from unlatch.simcore.errors import AssetError, ConfigError, RecordingError, UnlatchError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.layout_search import LayoutSearchCfg
@@ -118,7 +118,7 @@ def with_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
 
 @contextmanager
 def naming_drawn_object(
-    cfg: ObjectCfg, asset: ObjectAsset, *, error: type[SimCoreError] = AssetError
+    cfg: ObjectCfg, asset: ObjectAsset, *, error: type[UnlatchError] = AssetError
 ) -> Iterator[None]:
     """Replaces a `ConfigError` within it by an error that names the object, if the object was drawn.
 
@@ -132,7 +132,7 @@ def naming_drawn_object(
 
     Raises:
         ConfigError: The object is the same in every episode.
-        SimCoreError: An `error`; the object was drawn.
+        UnlatchError: An `error`; the object was drawn.
     """
     try:
         yield

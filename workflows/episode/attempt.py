@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from unlatch.robots.action import ArmAction
-from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.rng import stream
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.catalog import SKILLS
@@ -59,12 +59,12 @@ class Attempt:
         """Takes over an episode that a policy has begun, and runs it to its end.
 
         Raises:
-            SimCoreError: No skill is under way, or several arms act at the same time.
+            UnlatchError: No skill is under way, or several arms act at the same time.
         """
         episode, stages = self.episode, stages_of(self.episode.cfg.skills)
         runs = [run for run in episode.judge.current if run.is_open]
         if len(runs) != 1 or len(stages[runs[0].stage]) != 1:
-            raise SimCoreError(f"{len(runs)} skills are under way. A planner takes over where one arm acts.")
+            raise UnlatchError(f"{len(runs)} skills are under way. A planner takes over where one arm acts.")
         (sequence,), index = stages[runs[0].stage], runs[0].chain_index
         queue = ArmQueue(sequence[sequence.index(index) + 1 :], run=runs[0])
         self._recovery = self._make_recovery()

@@ -25,7 +25,7 @@ import numpy as np
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.resting.side import RestsOn
-from unlatch.simcore.errors import AssetError, ConfigError, RecordingError, SimCoreError
+from unlatch.simcore.errors import AssetError, ConfigError, RecordingError, UnlatchError
 from unlatch.simcore.randomization.config import VisualDraw
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.keys import convert_to_stored_types
@@ -437,10 +437,10 @@ class Episode:
         """Returns the record of the episode, once `conclude` has taken its verdict.
 
         Raises:
-            SimCoreError: It has neither succeeded nor failed yet.
+            UnlatchError: It has neither succeeded nor failed yet.
         """
         if self.failure is None and not (self._is_reset and self.judge.success):
-            raise SimCoreError(f"Episode {self.number} has neither succeeded nor failed. Finish it first.")
+            raise UnlatchError(f"Episode {self.number} has neither succeeded nor failed. Finish it first.")
         runs = self.judge.runs if self._is_reset else []
         last_frame = self.frames.frame if self._is_reset else -1
         draws = phrasing_draws(self.seed, 1 + len(runs))[1:]

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.recording.codes import NO_FAILURES, PART_MOVED, TAKEN_OVER
 from unlatch.simcore.recording.success_rules import MAX_SETTLE_CHANGE_M, MAX_SETTLE_CHANGE_RAD
 from unlatch.simcore.rng import stream
@@ -66,11 +66,11 @@ class Recovery:
         the skill is planned from there.
 
         Raises:
-            SimCoreError: The skill moves no part.
+            UnlatchError: The skill moves no part.
         """
         run = queue.run
         if run is None or not isinstance(run.skill, ArticulationSkill):
-            raise SimCoreError("Only a skill that moves a part can be taken over from a policy.")
+            raise UnlatchError("Only a skill that moves a part can be taken over from a policy.")
         targets = self._episode.frames.recorder.last_actions(
             f"actions.{self._episode.cfg.robot.name}.{run.arm}.joint_targets"
         )

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from unlatch.objects.carrying.conditions import ObjectPoses
-from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.recording.success_rules import SuccessRule
 from unlatch.simcore.sim.contacts import Violation
 from unlatch.skills.contract.failure import Failure
@@ -224,10 +224,10 @@ class ArmQueue:
         """The skill that moves the arm.
 
         Raises:
-            SimCoreError: None has begun.
+            UnlatchError: None has begun.
         """
         if self.run is None:
-            raise SimCoreError("No skill of this arm has begun.")
+            raise UnlatchError("No skill of this arm has begun.")
         return self.step_back or self.run.skill
 
     def begin(self, run: SkillRun) -> None:

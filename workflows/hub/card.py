@@ -70,7 +70,7 @@ def write_clip_of(folder: Path, source: ExportSource) -> None:
     """Writes the clip of the first exported episode, unless there is one.
 
     Raises:
-        SimCoreError: It cannot be drawn, such as when its objects have changed.
+        UnlatchError: It cannot be drawn, such as when its objects have changed.
     """
     if not (folder / CLIP).is_file():
         record = source.data_set.read(source.numbers[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from unlatch.simcore.errors import ConfigError, HubError, SimCoreError
+from unlatch.simcore.errors import ConfigError, HubError, UnlatchError
 from unlatch.simcore.recording.export.lerobot.meta_files import CONVENTIONS_FILE, INFO_FILE, read_json
 from unlatch.simcore.recording.export.source import ExportSource
 from unlatch.workflows.hub.card import write_card, write_clip_of
@@ -46,7 +46,7 @@ def push_export(connection: HubConnection, cfg: HubCfg, source: ExportSource, fo
         write_card(folder, cfg, source)
         version = str(read_json(folder / INFO_FILE)["codebase_version"])
         return connection.upload(folder, str(cfg.push), private=cfg.private, version=version)
-    except SimCoreError as exc:
+    except UnlatchError as exc:
         raise HubError(
             f"{exc.message} The export in '{folder}' is complete. To push it, run the same command again: it exports "
             "only what is missing.",

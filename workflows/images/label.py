@@ -80,7 +80,7 @@ def label(
     `on_image` is called after each image with how many are done, and how many there will be.
 
     Raises:
-        SimCoreError: The input is wrong. No folder is created.
+        UnlatchError: The input is wrong. No folder is created.
     """
     annotation_cfg = AnnotationCfg(
         semantic_types=cfg.semantic_types, leave_out=cfg.leave_out, camera_rotation_deg=cfg.camera_rotation_deg

@@ -181,7 +181,7 @@ def prepare_render(data_set: DataSet, cfg: RenderCfg, request: Request | None = 
     Images that are damaged, or that belong to a record that has changed, are removed.
 
     Raises:
-        SimCoreError: The input is wrong. Nothing is written.
+        UnlatchError: The input is wrong. Nothing is written.
     """
     if cfg.renderer != AUTO:
         RENDERERS.entry(cfg.renderer)  # raises if the name is unknown, as the next line does

@@ -23,7 +23,7 @@ import cloudpickle
 import numpy as np
 from loky.backend.context import get_context
 
-from unlatch.simcore.errors import ConfigError, SimCoreError
+from unlatch.simcore.errors import ConfigError, UnlatchError
 from unlatch.workflows.policies.catalog import parse_spec
 from unlatch.workflows.policies.lerobot import can_batch, make_batched
 from unlatch.workflows.policies.module import PolicySpaces, ask_batch, find_target, make_object
@@ -167,7 +167,7 @@ def _run_process(control: Connection, packed: bytes) -> None:
             raise ConfigError("The policy has no method act_batch(observations, slots). Set batch=false.", key="batch")
     except Exception as exc:  # noqa: BLE001 - code of a user: the driver reports whatever is wrong with it
         what = (
-            exc.message if isinstance(exc, SimCoreError) else f"The policy cannot be made: {type(exc).__name__}: {exc}."
+            exc.message if isinstance(exc, UnlatchError) else f"The policy cannot be made: {type(exc).__name__}: {exc}."
         )
         control.send((ConfigError(what, key="policy"), traceback.format_exc()))
         return
@@ -248,7 +248,7 @@ class BatchServer:
         """Reads one message; answers it unless it asks for an action, which it yields as a request."""
         try:
             header, arrays = receive_message(client.connection)
-        except (OSError, SimCoreError):  # the worker has ended or died
+        except (OSError, UnlatchError):  # the worker has ended or died
             self._drop(client)
             return
         if not self._admit(client, header):

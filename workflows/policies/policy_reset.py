@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from unlatch.simcore.errors import AssetError, SimCoreError
+from unlatch.simcore.errors import AssetError, UnlatchError
 
 if TYPE_CHECKING:
     from unlatch.workflows.gym.env import UnlatchEnv
@@ -14,12 +14,12 @@ def reset_episode(env: UnlatchEnv, number: int) -> tuple[Any, dict[str, Any]] | 
     """Resets an environment to an episode; returns observation and info, or None if the episode ended with a bug.
 
     Raises:
-        SimCoreError: The configuration is wrong.
+        UnlatchError: The configuration is wrong.
     """
     try:
         return env.reset(options={"episode": number})
     except Exception as exc:  # as in `EpisodeRunner.run`
-        if isinstance(exc, SimCoreError) and not isinstance(exc, AssetError):
+        if isinstance(exc, UnlatchError) and not isinstance(exc, AssetError):
             raise
         env.episode.fail_with_bug(exc)
         return None

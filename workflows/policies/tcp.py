@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.simcore.errors import ConfigError, SimCoreError
+from unlatch.simcore.errors import ConfigError, UnlatchError
 from unlatch.workflows.gym.env import UnlatchEnv
 
 Array = np.ndarray
@@ -26,7 +26,7 @@ MAX_ARRAY_BYTES = 256 << 20
 _DTYPES = ("float64", "float32", "int64", "int32", "uint8", "bool")
 
 
-class PolicyServerError(SimCoreError):
+class PolicyServerError(UnlatchError):
     """A policy server cannot be reached, is too slow, or breaks the protocol."""
 
     exit_code = 1

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from unlatch.simcore.errors import AssetError, ConfigError, SimCoreError
+from unlatch.simcore.errors import AssetError, ConfigError, UnlatchError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.rng import stream
 from unlatch.workflows.episode.actor import TAKEOVER, Actor
@@ -62,7 +62,7 @@ def run_correction(
     used, ends the episode with code `error`, not the run.
 
     Raises:
-        SimCoreError: The configuration, an action's shape or the policy's server is wrong.
+        UnlatchError: The configuration, an action's shape or the policy's server is wrong.
     """
     begun = reset_episode(env, number)
     if begun is None:
@@ -93,7 +93,7 @@ def run_correction(
     except AssetError as exc:  # a later skill does not fit the drawn object
         episode.fail_with_bug(exc)
         over = True
-    except SimCoreError:
+    except UnlatchError:
         raise
     except Exception as exc:  # noqa: BLE001 - code of a user: a bug in it ends this episode, not the run
         episode.fail_with_bug(exc)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from unlatch.simcore.errors import ConfigError, SimCoreError
+from unlatch.simcore.errors import ConfigError, UnlatchError
 from unlatch.simcore.files import user_path
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.location import DATASET_FILE
@@ -73,7 +73,7 @@ def describe_data_set(path: Path) -> str:
     try:
         data_set = DataSet.open(path)
         statistics = count_episodes(data_set, corrupt)
-    except SimCoreError as exc:
+    except UnlatchError as exc:
         return f"damaged: {exc.message}"
     config = data_set.header.get("config", {})
     names = [str(config.get(key, {}).get("name", "?")) for key in ("task", "robot")]

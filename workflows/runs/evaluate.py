@@ -14,7 +14,7 @@ import cloudpickle
 
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.simcore.errors import AssetError, ConfigError, SimCoreError
+from unlatch.simcore.errors import AssetError, ConfigError, UnlatchError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.json_values import plain
@@ -328,7 +328,7 @@ def run_episode(env: UnlatchEnv, policy: Policy, number: int) -> EpisodeRecord:
     An exception in the policy, or an object that cannot be used, ends the episode with code `error`, not the run.
 
     Raises:
-        SimCoreError: The configuration, an action's shape or the policy's server is wrong.
+        UnlatchError: The configuration, an action's shape or the policy's server is wrong.
     """
     begun = reset_episode(env, number)
     if begun is None:
@@ -347,7 +347,7 @@ def run_episode(env: UnlatchEnv, policy: Policy, number: int) -> EpisodeRecord:
             over = terminated or truncated
     except AssetError as exc:  # a later skill does not fit the drawn object
         env.episode.fail_with_bug(exc)
-    except SimCoreError:
+    except UnlatchError:
         raise
     except Exception as exc:  # noqa: BLE001 - code of a user: a bug in it ends this episode, not the run
         env.episode.fail_with_bug(exc)

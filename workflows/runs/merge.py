@@ -55,7 +55,7 @@ def merge(
         notify: Called with one line for each episode that is left out.
 
     Raises:
-        SimCoreError: The input is wrong; nothing was written.
+        UnlatchError: The input is wrong; nothing was written.
     """
     sets = [DataSet.open(path) for path in sources]
     for other in sets[1:]:

@@ -141,7 +141,7 @@ def run_episodes(request: RunRequest, display: RunDisplay | None = None) -> RunR
     """Makes the missing episodes of a run, and those of earlier runs again that `cfg.retry` chooses.
 
     Raises:
-        SimCoreError: The input is wrong.
+        UnlatchError: The input is wrong.
         KeyboardInterrupt: Ctrl-C without `interruption`; finished episodes are kept.
     """
     started = time.perf_counter()

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.simcore.errors import ConfigError, SimCoreError
+from unlatch.simcore.errors import ConfigError, UnlatchError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.scene import NOT_RECORDED
@@ -74,14 +74,14 @@ class EpisodeRunner:
             The skill, which holds its plan or its failure.
 
         Raises:
-            SimCoreError: The layout is invalid.
+            UnlatchError: The layout is invalid.
         """
         return self._plan_first_skill(self.episode(number))
 
     def _plan_first_skill(self, episode: Episode) -> Skill:
         episode.begin()
         if episode.failure is not None:
-            raise SimCoreError(f"{episode.failure.code}: {episode.failure.message}.")
+            raise UnlatchError(f"{episode.failure.code}: {episode.failure.message}.")
         return Attempt(episode).plan()
 
     def warm_up(self) -> None:

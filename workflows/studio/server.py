@@ -7,7 +7,7 @@ import socket
 from http import HTTPStatus
 from urllib.parse import parse_qs
 
-from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.errors import UnlatchError
 from unlatch.workflows.studio.drawing.scene_view import SceneView
 from unlatch.workflows.studio.session import StudioSession
 from unlatch.workflows.viewing.template import fill_template
@@ -69,7 +69,7 @@ class _Handler(ScenePageHandler):
             return {"error": "The request is no mapping."}
         try:
             self.server.session.act(str(values.pop("action", "")), values)
-        except SimCoreError as exc:
+        except UnlatchError as exc:
             return {"error": exc.message}
         except Exception as exc:  # noqa: BLE001 - a request of one page must not end the server
             return {"error": f"{type(exc).__name__}: {exc}"}

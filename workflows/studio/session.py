@@ -92,7 +92,7 @@ class StudioSession(StudioState):
         """Does what a control of the page asks for.
 
         Raises:
-            SimCoreError: There is no such action, or it cannot be done; the state is unchanged.
+            UnlatchError: There is no such action, or it cannot be done; the state is unchanged.
         """
         action = self._actions.get(name)
         if action is None:

@@ -20,7 +20,7 @@ from unlatch.configs.chain import entry_keys
 from unlatch.configs.composition import Request, compose_config
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation import PartKind
-from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.scene import NOT_RECORDED
 from unlatch.simcore.sim.sensors.camera import Camera
@@ -100,7 +100,7 @@ class StudioWork:
                     return _look(loaded.cfg, job)
                 case ReachJob():
                     return _try_place(loaded.cfg, job)
-        except SimCoreError as exc:
+        except UnlatchError as exc:
             return _problem_of(exc)
         raise TypeError(f"{type(job).__name__} is no job.")
 
@@ -146,7 +146,7 @@ class StudioWork:
             try:
                 check_assets(cfg, number=task.episode)
                 self._checked = (task.text, None)
-            except SimCoreError as exc:
+            except UnlatchError as exc:
                 self._checked = (task.text, _problem_of(exc))
         return self._checked[1]
 
@@ -191,7 +191,7 @@ def _written(name: str, text: str) -> Iterator[str]:
         yield folder
 
 
-def _problem_of(exc: SimCoreError) -> Problem:
+def _problem_of(exc: UnlatchError) -> Problem:
     return Problem(" ".join(exc.message.split()), str(exc.values.get("key", "") or ""))
 
 
@@ -277,7 +277,7 @@ def _shown_skills(cfg: EpisodeCfg, episode: Episode) -> Iterator[ShownSkill]:
             strategies = entry.entries_by_strategy()
             part = episode.planner.part_of(index)
             if entry.planner_setting.derived:
-                with suppress(SimCoreError):  # of a part that an earlier skill moves
+                with suppress(UnlatchError):  # of a part that an earlier skill moves
                     strategies = episode.planner.strategies(index)
             index += 1
             unit = units.get((entry.objects[0], str(part)), "") if entry.objects else ""

@@ -40,7 +40,7 @@ def write_report(urdf_path: Path, target: Path) -> str:
     """Measures a converted object and writes `<target>.report.json` and `.png` beside it; returns a line about it.
 
     Raises:
-        SimCoreError: It cannot be read or loaded.
+        UnlatchError: It cannot be read or loaded.
     """
     report = measure_object(urdf_path)
     place = target.with_name(f"{target.name}.report.json")
@@ -55,7 +55,7 @@ def measure_object(urdf_path: Path) -> dict[str, Any]:
     """Returns the report as plain values; lengths in metres, masses in kilograms, angles in radians.
 
     Raises:
-        SimCoreError: It cannot be read or loaded.
+        UnlatchError: It cannot be read or loaded.
     """
     model = read_urdf(urdf_path)
     surfaces = read_surfaces(model, urdf_path.parent.resolve(), where=str(urdf_path))
@@ -89,7 +89,7 @@ def draw_object(urdf_path: Path, path: Path) -> None:
     """Draws an object and its colliders, each with all joints at their lower and at their upper ends.
 
     Raises:
-        SimCoreError: It cannot be loaded, or the picture cannot be written.
+        UnlatchError: It cannot be loaded, or the picture cannot be written.
     """
     model = read_urdf(urdf_path)
     moving = [joint for joint in model.joints.values() if joint.moves]

@@ -33,7 +33,7 @@ class Exporter(ABC):
             cfg: A `cfg_type`.
 
         Raises:
-            SimCoreError: The options do not fit these episodes, or an extra is missing.
+            UnlatchError: The options do not fit these episodes, or an extra is missing.
         """
         self.source = source
         self.cfg = cfg
@@ -45,7 +45,7 @@ class Exporter(ABC):
             target: The existing target.
 
         Raises:
-            SimCoreError: The target has this format but other columns or conventions.
+            UnlatchError: The target has this format but other columns or conventions.
         """
         return None
 
@@ -60,5 +60,5 @@ class Exporter(ABC):
             base: The target to extend, which the draft replaces afterwards; None for a new export.
 
         Raises:
-            SimCoreError: An episode cannot be written.
+            UnlatchError: An episode cannot be written.
         """

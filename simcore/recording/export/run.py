@@ -47,7 +47,7 @@ def run_export(
         on_episode: Called with the number of episodes that have been read and the total number.
 
     Raises:
-        SimCoreError: The target is something else, or an episode cannot be exported. The target is unchanged.
+        UnlatchError: The target is something else, or an episode cannot be exported. The target is unchanged.
     """
     target, there, base = absolute_folder(out), set[int](), None
     is_file = bool(exporter.suffix)

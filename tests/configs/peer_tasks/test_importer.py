@@ -26,7 +26,7 @@ from unlatch.objects.annotate.peer_info import make_info
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.objects.procedural.catalog import GENERATORS
-from unlatch.simcore.errors import ConfigError, SimCoreError
+from unlatch.simcore.errors import ConfigError, UnlatchError
 from unlatch.skills.contract.config import stages_of
 
 DATA = Path(__file__).parents[2] / "data"
@@ -701,7 +701,7 @@ def test_files_with_random_values_are_imported_or_refused(path: Path, count: int
         file = written(tree, tmp_path, f"random_{number}")
         try:
             items = import_tasks(file, ImportCfg())
-        except SimCoreError:
+        except UnlatchError:
             outcomes["refused"] += 1
             continue
         for item in items:

@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from unlatch.configs.config_files import yaml_files
-from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.errors import UnlatchError
 from unlatch.workflows.cli.command_line import CommandLine
 from unlatch.workflows.cli.composed_configs import load_configs
 from unlatch.workflows.runs.schema import CollectCfg
@@ -70,7 +70,7 @@ def read(folder: Path, content: dict[str, Any]) -> tuple[str, str | None]:
     line = CommandLine(["task=fuzzed", f"seed={SEED}"], [str(folder)], resolve=True)
     try:
         (loaded,) = load_configs("collect", CollectCfg, line)
-    except SimCoreError as exc:
+    except UnlatchError as exc:
         return "", exc.message
     return repr(loaded.cfg), None
 

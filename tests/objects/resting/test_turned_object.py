@@ -21,7 +21,7 @@ from unlatch.objects.resting.side import OTHER_SIDES, RestsOn
 from unlatch.objects.resting.stable_sides import stable_sides, suits_any_side
 from unlatch.objects.resting.turned_object import outward_of, turn_object
 from unlatch.objects.validation import validate_articulation
-from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.shape_surface import shape_cloud
 
@@ -71,7 +71,7 @@ def test_the_named_side_is_down_after_the_rotation(side: RestsOn) -> None:
 
 
 def test_any_names_no_side() -> None:
-    with pytest.raises(SimCoreError, match=r"rests_on=any names no side. Choose one of bottom, back, left"):
+    with pytest.raises(UnlatchError, match=r"rests_on=any names no side. Choose one of bottom, back, left"):
         _ = RestsOn.any.down_rotation
 
 

@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 import yaml
 
-from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.errors import UnlatchError
 from unlatch.workflows.studio.document import TaskDocument, new_document
 from unlatch.workflows.studio.jobs import PlanJob, PlanResult, SceneJob, SceneResult, TaskText
 from unlatch.workflows.studio.work import StudioWork
@@ -57,7 +57,7 @@ def test_the_constraint_is_the_last_of_the_list_whatever_follows_it(clip: Module
 
 
 def test_a_text_without_constraints_is_refused(clip: ModuleType) -> None:
-    with pytest.raises(SimCoreError, match="no constraint_list"):
+    with pytest.raises(UnlatchError, match="no constraint_list"):
         clip.add_constraint("task: {name: mine}\n")
 
 

@@ -105,6 +105,6 @@ class Executor(Protocol):
         Closing the generator stops at once; finished episodes are kept.
 
         Raises:
-            SimCoreError: No episode can be made: the configuration or the data set is wrong.
+            UnlatchError: No episode can be made: the configuration or the data set is wrong.
         """
         ...

@@ -25,7 +25,7 @@ from loky.backend.context import get_context
 from loky.backend.process import LokyProcess
 from loky.backend.resource_tracker import ensure_running
 
-from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.native_output import WORKER_VARIABLE
 from unlatch.workflows.runs.executors.executor import Job, Outcome, WorkerLimits
 from unlatch.workflows.runs.executors.workers import Worker, WorkerError, WorkerExecutor
@@ -104,7 +104,7 @@ class ProcessExecutor(WorkerExecutor[_Worker]):
             outcome: Outcome = value
             return outcome
         if kind == REFUSED:
-            error: SimCoreError = value
+            error: UnlatchError = value
             raise error
         raise WorkerError(f"Worker {worker.name} was ended by a bug:\n{value}")
 
@@ -153,7 +153,7 @@ def _run_worker(connection: Connection, packed: bytes, name: str) -> None:
                 except (EOFError, ConnectionError):
                     return
                 connection.send((DONE, make_episode(number)))
-    except SimCoreError as exc:
+    except UnlatchError as exc:
         _send(connection, REFUSED, _make_picklable(exc))
     except ConnectionError:
         return  # the driver is gone
@@ -179,12 +179,12 @@ def _send(connection: Connection, kind: str, value: Any) -> None:
         connection.send((kind, value))
 
 
-def _make_picklable(exc: SimCoreError) -> SimCoreError:
+def _make_picklable(exc: UnlatchError) -> UnlatchError:
     """Returns the error, or one with its message only if its values cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(exc))
     except Exception:  # noqa: BLE001 - pickling a value may raise anything; the message still gets through
-        return SimCoreError(exc.message)
+        return UnlatchError(exc.message)
     return exc
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import psutil
 
-from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.extras import import_extra
 from unlatch.simcore.native_output import WORKER_VARIABLE
 from unlatch.workflows.runs.executors.executor import Job, Outcome, WorkerLimits, never_ended
@@ -120,7 +120,7 @@ class RayExecutor(WorkerExecutor[_Worker]):
         except self._ray.exceptions.RayTaskError as exc:
             cause = getattr(exc, "cause", None)
             raise (
-                cause if isinstance(cause, SimCoreError) else WorkerError(f"A worker was ended by a bug:\n{exc}")
+                cause if isinstance(cause, UnlatchError) else WorkerError(f"A worker was ended by a bug:\n{exc}")
             ) from exc
         except self._ray.exceptions.RayError as exc:
             worker.gone, worker.answer = True, exc

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import ClassVar, Generic, TypeVar
 
-from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.errors import UnlatchError
 from unlatch.workflows.runs.executors.executor import Job, Outcome, WorkerLimits, never_ended
 
 logger = logging.getLogger(__name__)
@@ -20,7 +20,7 @@ _SETUP_TRIES = 3
 """Number of workers that may die during setup, one after the other, before the run ends."""
 
 
-class WorkerError(SimCoreError):
+class WorkerError(UnlatchError):
     """A worker cannot be set up, or a bug ended it."""
 
     exit_code = 1
@@ -169,7 +169,7 @@ class WorkerExecutor(ABC, Generic[AnyWorker]):
         """Reads one message of a worker and notes whether it is `ready` or `gone`; returns the outcome of an episode.
 
         Raises:
-            SimCoreError: No episode can be made, or a bug ended the worker.
+            UnlatchError: No episode can be made, or a bug ended the worker.
         """
 
     @abstractmethod

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera
 from unlatch.workflows.studio.drawing.marks import SceneMarks
@@ -134,8 +134,8 @@ class SceneView:
                 points = [SceneName(label, label.position) for label in labels]
                 keep_names_apart([*points, *self._boxes.names, *self._marks.axis_names], self._T_world_camera)
             self.problem = ""
-        except (SimCoreError, OSError, ValueError, LookupError) as exc:  # a damaged mesh, an object that was removed
-            self.problem = exc.message if isinstance(exc, SimCoreError) else f"{type(exc).__name__}: {exc}"
+        except (UnlatchError, OSError, ValueError, LookupError) as exc:  # a damaged mesh, an object that was removed
+            self.problem = exc.message if isinstance(exc, UnlatchError) else f"{type(exc).__name__}: {exc}"
 
     def _draw_state(self, first: ShownScene, plan: PlanResult | None) -> None:
         """Poses robot and objects: as in the run, in the plan, or at the start."""

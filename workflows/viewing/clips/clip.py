@@ -136,7 +136,7 @@ def write_clip(
     """Writes a clip, see `clip`. It is written completely or not at all.
 
     Raises:
-        SimCoreError: The input is wrong, or the renderer does not work here. Nothing is written.
+        UnlatchError: The input is wrong, or the renderer does not work here. Nothing is written.
     """
     check_clip_file(out, options)
     path = output_path(out, Path(f"clip-{record.number}.mp4"))

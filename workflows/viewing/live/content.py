@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from unlatch.simcore.errors import ConfigError, RecordingError, SimCoreError
+from unlatch.simcore.errors import ConfigError, RecordingError, UnlatchError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.index import INDEX_FOLDER, EpisodeSummary
 from unlatch.simcore.recording.data_set.location import DATASET_FILE
@@ -64,7 +64,7 @@ class GrowingDataSet:
         try:
             self._count(DataSet.open(self.path))
             self.problem = ""
-        except SimCoreError as exc:
+        except UnlatchError as exc:
             self.problem = exc.message
 
     def _count(self, data_set: DataSet) -> None:

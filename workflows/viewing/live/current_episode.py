@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.simcore.errors import RecordingError, SimCoreError
+from unlatch.simcore.errors import RecordingError, UnlatchError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.location import DATASET_FILE
 from unlatch.simcore.recording.success_rules import INITIAL_S
@@ -78,8 +78,8 @@ class CurrentEpisode:
                 self._show_running(self._live.parent.parent, self._state)
             else:
                 self._show_recorded(last)
-        except (SimCoreError, OSError, ValueError, LookupError) as exc:  # of a damaged file, or one that is being moved
-            problem = exc.message if isinstance(exc, SimCoreError) else f"{type(exc).__name__}: {exc}"
+        except (UnlatchError, OSError, ValueError, LookupError) as exc:  # of a damaged file, or one that is being moved
+            problem = exc.message if isinstance(exc, UnlatchError) else f"{type(exc).__name__}: {exc}"
             self.about = None if self.about is None else {**self.about, "problem": problem}
 
     def _find_running(self, data_sets: Sequence[Path]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.errors import UnlatchError
 from unlatch.workflows.viewing.live.content import PageContent
 from unlatch.workflows.viewing.live.current_episode import CurrentEpisode
 from unlatch.workflows.viewing.live.scene import LiveScene
@@ -78,7 +78,7 @@ class LivePage:
             try:
                 self._content.update()
                 self._problem = ""
-            except (OSError, SimCoreError) as exc:  # a folder that cannot be read now
+            except (OSError, UnlatchError) as exc:  # a folder that cannot be read now
                 self._problem = str(exc)
             self._counted.set()
             took_s = time.monotonic() - started

@@ -91,7 +91,7 @@ class LiveScene:
             acted_on: `object.part` of the parts whose keypoints are shown.
 
         Raises:
-            SimCoreError: The robot or an object is not available here.
+            UnlatchError: The robot or an object is not available here.
             KeyError: A value is missing.
         """
         now = {key: array[frame : frame + 1] for key, array in arrays.items() if array.dtype.kind == "f"}

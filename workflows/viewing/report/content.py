@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from unlatch.simcore.errors import SimCoreError, count_noun
+from unlatch.simcore.errors import UnlatchError, count_noun
 from unlatch.simcore.recording.json_values import differences
 from unlatch.simcore.recording.policy_outcome import STAGES
 from unlatch.workflows.runs.corrupt_episodes import MOST_KEPT
@@ -334,7 +334,7 @@ def _take_pictures(
             continue
         try:
             cfg = config_of(item.data_set)
-        except SimCoreError as exc:  # made by another version: the report shows its numbers nevertheless
+        except UnlatchError as exc:  # made by another version: the report shows its numbers nevertheless
             report.notices.append(f"no pictures of {item.name}: {exc.message}")
             continue
         clipped = {number for name, number in with_clip if name == item.name}

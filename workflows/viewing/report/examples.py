@@ -14,7 +14,7 @@ import numpy as np
 from PIL import Image
 
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.simcore.errors import RecordingError, SimCoreError
+from unlatch.simcore.errors import RecordingError, UnlatchError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.simcore.sim.world import World
@@ -224,7 +224,7 @@ def take_strips(
         try:
             record = add_laid_out_state(cfg, tally.data_set.read(number))
             sections, clip = _take_sections(cfg, record, with_clip=number in with_clip, on_picture=on_picture)
-        except SimCoreError as exc:  # damaged, or with an object that is not on this machine
+        except UnlatchError as exc:  # damaged, or with an object that is not on this machine
             yield f"no pictures of episode {number} of {tally.name}: {exc.message}"
             continue
         is_told = any(section.failed for section in sections)
