@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from unlatch.simcore.sim.annotators.formats.page import outputs_table, update_table
+from benchmarks.annotators_page import outputs_table, update_table
 
-PAGE = Path(__file__).parents[5] / "docs" / "annotators.md"
+PAGE = Path(__file__).parents[4] / "docs" / "annotators.md"
 
 
 def test_the_page_is_up_to_date():
@@ -14,5 +14,5 @@ def test_the_page_is_up_to_date():
     page = PAGE.read_text(encoding="utf-8")
     assert page == update_table(page), (
         "docs/annotators.md is out of date. Run:\n"
-        "python -m unlatch.simcore.sim.annotators.formats.page docs/annotators.md"
+        "python -m benchmarks.annotators_page docs/annotators.md"
     )

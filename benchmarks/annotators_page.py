@@ -1,6 +1,6 @@
 """Generates the table of `docs/annotators.md` from the outputs that annotators declare.
 
-`python -m unlatch.simcore.sim.annotators.formats.page docs/annotators.md` updates it; a test fails when it is out of
+`python -m benchmarks.annotators_page docs/annotators.md` updates it; a test fails when it is out of
 date.
 """
 
