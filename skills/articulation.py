@@ -58,13 +58,13 @@ class ArticulationSkill(Skill):
     """Whether the skill opens its part (True) or closes it (False); None = neither."""
 
     def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
-        from unlatch.objects.annotate.peer_info import with_info_file
-
         super().__init__(cfg, context)
         self.object_name = cfg.objects[0]
         self.object: SceneObject = context.objects[self.object_name]
         self.part: Part = part_acted_on(cfg.name, cfg.part, self.object.asset.articulation)
         if cfg.obj_info_path is not None:
+            from unlatch.objects.annotate.peer_info import with_info_file
+
             self.part = with_info_file(self.part, self.object.asset, cfg.obj_info_path)
         self.views: Views = context.views[(self.object_name, self.part.name)]
         self.s0 = self.s

@@ -80,13 +80,13 @@ def read_term(cls: type[T], entry: Mapping[str, Any], *, where: str) -> T:
                 available=list(known),
             )
     values: dict[str, Any] = {}
-    for name, field in known.items():
-        kind = str(field.metadata.get("kind", "name"))
-        required = field.default is MISSING and field.default_factory is MISSING
+    for name, item in known.items():
+        kind = str(item.metadata.get("kind", "name"))
+        required = item.default is MISSING and item.default_factory is MISSING
         if entry.get(name) is None:
             if required:
                 raise ConfigError(
-                    f"{where}.{name} is missing; {cls.TYPE} needs it ({field.metadata.get('expects', kind)}). Add it.",
+                    f"{where}.{name} is missing; {cls.TYPE} needs it ({item.metadata.get('expects', kind)}). Add it.",
                     key=f"{where}.{name}",
                 )
             continue

@@ -22,7 +22,6 @@ from unlatch.simcore.recording.check import Problem, not_compared
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.location import DATASET_FILE
 from unlatch.simcore.recording.images.renders import RenderSet, render_names
-from unlatch.workflows import runs
 from unlatch.workflows.checks.check_data_set import check_data_set
 from unlatch.workflows.checks.replayed_arrays import replay_arrays
 from unlatch.workflows.cli.arguments import read_pairs
@@ -31,6 +30,7 @@ from unlatch.workflows.cli.command_line import parse_command_line
 from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK, print_line, print_note
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.data_folders import data_sets_below
+from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.progress import Progress, StepProgress
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.retries.code_versions import describe_machine, describe_mixed_code
@@ -107,7 +107,7 @@ def main(arguments: list[str]) -> int:
 def _check_task(arguments: list[str]) -> int:
     """Composes a configuration, loads its objects and checks that they fit together; plans nothing."""
     line = parse_command_line(arguments, command="check")
-    loaded = runs.load_config("collect", CollectCfg, line.overrides, config_dirs=line.config_dirs)
+    loaded = load_config("collect", CollectCfg, line.overrides, config_dirs=line.config_dirs)
     check_assets(loaded.cfg)
     for notice in loaded.notices:
         print_line(f"note: {notice}")

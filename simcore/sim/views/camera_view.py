@@ -50,9 +50,9 @@ class CameraView(AttributeView):
             most=_WIDEST_RAD,
         )
         self._add_attribute("intrinsics", 4, "px", "fx, fy, cx, cy", self._read_intrinsics, self._set_intrinsics)
-        for field, limits in ranges_of(ImageNoise).items():
+        for name, limits in ranges_of(ImageNoise).items():
             unit, most = limits.unit.strip("[]"), limits.high
-            self._add_field(field, 1, unit, "strength", camera, "noise", lambda v: float(v[0]), least=0.0, most=most)
+            self._add_field(name, 1, unit, "strength", camera, "noise", lambda v: float(v[0]), least=0.0, most=most)
 
     def _set_position(self, _env: int, values: Array) -> None:
         self._camera.mount.T_mount_sensor = Pose(self._camera.mount.T_mount_sensor.R, values)

@@ -21,7 +21,8 @@ from unlatch.workflows.viewing.scene_picture import RecordedWorld
 
 Array = np.ndarray
 
-OVERVIEW, CLOSE = "overview", "close"
+OVERVIEW = "overview"
+CLOSE = "close"
 VIEWS = {
     OVERVIEW: "the whole robot and the objects",
     CLOSE: "the objects, and the hands in the whole episode",

@@ -13,6 +13,5 @@ def test_the_page_is_up_to_date():
     assert "| `occlusion` |" in outputs_table()
     page = PAGE.read_text(encoding="utf-8")
     assert page == update_table(page), (
-        "docs/annotators.md is out of date. Run:\n"
-        "python -m benchmarks.annotators_page docs/annotators.md"
+        "docs/annotators.md is out of date. Run:\npython -m benchmarks.annotators_page docs/annotators.md"
     )
