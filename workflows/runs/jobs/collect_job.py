@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.workflows.runs.corrections import open_corrections
 from unlatch.workflows.runs.jobs.recording_job import RecordingJob
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
@@ -23,6 +22,8 @@ class CollectJob(RecordingJob):
     def open_episode_source(self) -> Iterator[Callable[[int], EpisodeRecord]]:
         """See `RecordingJob`."""
         if self.cfg.policy is not None:
+            from unlatch.workflows.runs.corrections import open_corrections
+
             with open_corrections(self.cfg, self.options) as run:
                 yield run
             return
