@@ -8,7 +8,7 @@
 # format           Formats the code.
 # fuzz             Tests thousands of mutated task files, URDFs and forged records. Takes about 40 minutes.
 # mutants          Changes the judge and the verdict in small ways, and checks that a test notices each change. Takes four
-#                  minutes on two cores. Add ONLY=unlatch.workflows.episode.goal for one module.
+#                  minutes on two cores. Add ONLY=unlatch.workflows.episode.judge for one module.
 # corpus           Hashes what Unlatch writes and prints for some thousand inputs, and names what has changed since the file
 #                  tests/corpus/hashes.txt. Takes 20 minutes on two cores. ARGS="only=texts" for a part,
 #                  ARGS="write=true" to write the file.

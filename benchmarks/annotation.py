@@ -20,9 +20,9 @@ from statistics import median
 
 import numpy as np
 
-from unlatch.objects.annotate import AnnotateCfg, annotate_source, read_source
+from unlatch.objects.annotate.annotator import AnnotateCfg, annotate_source
 from unlatch.objects.annotate.peer_info import read_peer_info
-from unlatch.objects.annotate.source import PARTNET_URDF
+from unlatch.objects.annotate.source import PARTNET_URDF, read_source
 from unlatch.objects.annotation import Part
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.shape_surface import surface_distance

@@ -27,14 +27,14 @@ from rich.box import MARKDOWN
 from rich.table import Table
 from success_runs import Job, Result, RunCfg, rate, run_or_read, with_interval
 
-from unlatch.objects.annotate import AnnotateCfg, annotate_source, read_source
-from unlatch.objects.annotate.source import PARTNET_URDF
+from unlatch.objects.annotate.annotator import AnnotateCfg, annotate_source
+from unlatch.objects.annotate.source import PARTNET_URDF, read_source
 from unlatch.objects.annotate.storage import with_mark, write_annotation_file
 from unlatch.objects.annotation import ANNOTATION_FILE
 from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded
-from unlatch.workflows.cli.console import OK, print_line, result_console
+from unlatch.workflows.cli.terminal import OK, print_line, result_console
 from unlatch.workflows.runs.statistics import wilson_interval
 
 CATEGORIES = ("microwave", "drawer", "refrigerator", "safe", "oven", "door", "laptop")

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from unlatch.workflows.cli.console import print_line
+from unlatch.workflows.cli.terminal import print_line
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("configs", "objects", "robots", "simcore", "skills", "solver", "tasks", "workflows")

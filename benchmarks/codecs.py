@@ -24,9 +24,9 @@ from typing import Any
 import av
 import numpy as np
 
-from unlatch.simcore.recording.images.frame_video import H264_OPTIONS
-from unlatch.simcore.recording.images.modality import RGB
-from unlatch.simcore.recording.images.renders import RenderSet
+from unlatch.simcore.recording.frame_video import H264_OPTIONS
+from unlatch.simcore.recording.modality import RGB
+from unlatch.simcore.recording.renders import RenderSet
 from unlatch.workflows.cli.arguments import read_pairs
 
 AV1 = {"crf": "30", "g": "2", "preset": "12", "svtav1-params": "fast-decode=0:lookahead=0:pred-struct=1"}

@@ -39,21 +39,21 @@ import pybullet as p
 from unlatch.configs.config_files import option_names
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import UnlatchError
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.sim.contacts import ContactMonitor
 from unlatch.simcore.sim.drives import DriveGroup
 from unlatch.simcore.sim.scene import Scene
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded
-from unlatch.workflows.cli.command_line import CommandLine
-from unlatch.workflows.cli.composed_configs import load_configs
+from unlatch.workflows.cli.multirun import load_configs
+from unlatch.workflows.cli.terminal import CommandLine
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.frame_loop import FrameLoop
 from unlatch.workflows.episode.judge import Judge
 from unlatch.workflows.episode.scene import EpisodeScene
-from unlatch.workflows.runs.header import header_of
+from unlatch.workflows.runs.code_versions import header_of
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 

@@ -24,13 +24,12 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.simcore.recording.export.lerobot.config import LeRobotCfg
-from unlatch.simcore.recording.export.lerobot.exporter import LeRobotExporter
-from unlatch.simcore.recording.export.run import run_export
-from unlatch.simcore.recording.export.source import ExportSource
-from unlatch.simcore.recording.images.modality import RGB
-from unlatch.simcore.recording.images.renders import RenderSet
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.recording.export.exporter import run_export
+from unlatch.simcore.recording.export.lerobot import LeRobotCfg, LeRobotExporter
+from unlatch.simcore.recording.export.trajectory import ExportSource
+from unlatch.simcore.recording.modality import RGB
+from unlatch.simcore.recording.renders import RenderSet
 from unlatch.workflows.cli.arguments import read_pairs
 
 LONG_S = 15.0

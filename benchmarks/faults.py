@@ -26,7 +26,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded
 

@@ -32,7 +32,7 @@ import unlatch
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded
-from unlatch.workflows.cli.console import OK, print_line
+from unlatch.workflows.cli.terminal import OK, print_line
 from unlatch.workflows.runs.runner import EpisodeRunner
 
 PATH = Path(__file__).with_name("fingerprint.json")

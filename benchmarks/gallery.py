@@ -24,15 +24,15 @@ from success_runs import Result, Seed
 
 from unlatch.configs.config_files import own_option_names
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded
-from unlatch.workflows.cli.console import OK, print_line
-from unlatch.workflows.commands.list import list_tasks
+from unlatch.workflows.cli.terminal import OK, print_line
+from unlatch.workflows.commands.information import list_tasks
 from unlatch.workflows.runs.recorded_config import config_of_record
-from unlatch.workflows.viewing.clips.clip import clip
-from unlatch.workflows.viewing.recorded_moments import last_finite_frame
+from unlatch.workflows.viewing.clip import clip
+from unlatch.workflows.viewing.phase_moments import last_finite_frame
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "gallery.md"

@@ -19,10 +19,10 @@ import kpam_problems as kpam
 import numpy as np
 from rich.console import Console
 
-from unlatch.solver.goal.parameter_layout import ParameterLayout, RowCounts
-from unlatch.solver.goal.row_model import RowModel, add_cost
-from unlatch.solver.goal.start_library import start_library_of
 from unlatch.solver.kinematics import Kinematics
+from unlatch.solver.parameter_layout import ParameterLayout, RowCounts
+from unlatch.solver.row_model import RowModel, add_cost
+from unlatch.solver.start_library import start_library_of
 
 Array = np.ndarray
 

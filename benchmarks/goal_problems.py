@@ -36,9 +36,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from unlatch.solver.codegen import COMPILE_VARIABLE, has_compiler
-from unlatch.solver.diagnosis.contradiction import find_contradictions
-from unlatch.solver.goal.goal_solver import GoalSolver
+from unlatch.solver.compiled_functions import COMPILE_VARIABLE, has_compiler
+from unlatch.solver.contradiction import find_contradictions
+from unlatch.solver.goal_solver import GoalSolver
 
 Array = np.ndarray
 Solve = Callable[[Mapping[str, Any]], tuple["Array | None", float]]

@@ -23,7 +23,7 @@ from summary_tables import keep_other
 import unlatch
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded
-from unlatch.workflows.cli.console import OK, print_line
+from unlatch.workflows.cli.terminal import OK, print_line
 
 CAMERAS = ("front", "wrist")
 _NAMED = 1000

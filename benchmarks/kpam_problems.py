@@ -5,7 +5,7 @@ nothing here reads the name of a frame. Whoever wrote the file turned the axes o
 moving link: for all 917 of them, `target_axis_in_base` is the axis turned by `object_T_in_base`. GenSim2 itself turns
 them with the root of the articulation (`root_pose_in_base`), which agrees for 11 of them. The comparison of the
 solvers stands, because both solve the same numbers, but most of these goals are not those at which GenSim2 acts.
-Planner settings of GenSim2 are read with the root: `unlatch.solver.settings.conventions`.
+Planner settings of GenSim2 are read with the root: `unlatch.solver.setting_reader`.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 
 from unlatch.robots.catalog import load_robot
-from unlatch.robots.model import model_path
+from unlatch.robots.models import model_path
 from unlatch.simcore.geometry import Pose
-from unlatch.solver.goal.parameter_layout import Nearness
 from unlatch.solver.kinematics import Kinematics
+from unlatch.solver.parameter_layout import Nearness
 from unlatch.solver.scene import ArmModel, JointGeometry, PlanningScene
-from unlatch.solver.terms.row import AxisRow, PointRow, Row
+from unlatch.solver.term import AxisRow, PointRow, Row
 
 Array = np.ndarray
 

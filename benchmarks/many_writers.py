@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from unlatch.simcore.errors import UnlatchError
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded

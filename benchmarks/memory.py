@@ -17,11 +17,11 @@ from pathlib import Path
 
 import psutil
 
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded
-from unlatch.workflows.cli.command_line import CommandLine
-from unlatch.workflows.cli.composed_configs import load_configs
+from unlatch.workflows.cli.multirun import load_configs
+from unlatch.workflows.cli.terminal import CommandLine
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 

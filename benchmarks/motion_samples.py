@@ -18,9 +18,9 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.robots.description import ArmCfg
 from unlatch.robots.robot import Arm
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.skills.contract.command import Phase
+from unlatch.skills.commands import Phase
 from unlatch.workflows.episode.episode import Episode
-from unlatch.workflows.episode.planner_models import arm_model
+from unlatch.workflows.episode.scene import arm_model
 from unlatch.workflows.runs.runner import EpisodeRunner
 
 Array = np.ndarray

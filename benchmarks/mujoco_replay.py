@@ -25,16 +25,15 @@ from mujoco_scene import FINGER_YIELD_M, ROBOT, STEP_HZ, MujocoScene, build_mujo
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation import Part
+from unlatch.objects.annotation_entries import ClosingForces
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.closing_forces import ClosingForces
-from unlatch.objects.closing_motion import handle_lever_m
+from unlatch.objects.closing_force_values import handle_lever_m
 from unlatch.robots.description import ArmCfg
 from unlatch.simcore.closing_profile import DRAWING_SPEED_M_S
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.extras import import_extra
+from unlatch.simcore.recording.broken_rules import BrokenRule, JudgedSkill, broken_goal_rules, missed_threshold
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.goal_verdict import broken_goal_rules
-from unlatch.simcore.recording.skill_verdict import BrokenRule, JudgedSkill, missed_threshold
+from unlatch.simcore.registry import import_extra
 from unlatch.simcore.rng import EpisodeStreams
 from unlatch.tasks.layout import Layout
 from unlatch.workflows.episode.assets import load_assets

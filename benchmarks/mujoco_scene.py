@@ -21,11 +21,10 @@ from unlatch.objects.annotation import PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.friction import OBJECT_FRICTION
 from unlatch.objects.scene_object import SPINDLE_KG_M2
-from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
-from unlatch.robots.gripper import GripperCfg
-from unlatch.robots.model import model_path
-from unlatch.simcore.extras import import_extra
+from unlatch.robots.description import ArmCfg, GripperCfg, RobotCfg, base_pose
+from unlatch.robots.models import model_path
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.registry import import_extra
 from unlatch.simcore.urdf.model import Inertial, Joint, Link, Shape, ShapeKind, UrdfModel, rigid_links
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.tasks.layout import TABLE, Layout, plinth_name

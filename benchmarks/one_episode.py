@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.workflows.cli.command_line import CommandLine
-from unlatch.workflows.cli.composed_configs import load_configs
+from unlatch.workflows.cli.multirun import load_configs
+from unlatch.workflows.cli.terminal import CommandLine
 from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.schema import CollectCfg

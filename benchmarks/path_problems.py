@@ -18,12 +18,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from path_scenes import Problem, panda, problems
 
-from unlatch.solver.path.path_solver import PathSolver
-from unlatch.solver.planning.goal_finder import GoalFinder
-from unlatch.solver.planning.goal_ranker import GoalRanker
-from unlatch.solver.planning.plan import KeyframePlan
-from unlatch.solver.planning.plan_log import PlanLog
-from unlatch.solver.planning.planner import plan_keyframes
+from unlatch.solver.goal_search import GoalFinder, GoalRanker
+from unlatch.solver.path_solver import PathSolver
+from unlatch.solver.plan import KeyframePlan
+from unlatch.solver.plan_log import PlanLog
+from unlatch.solver.planner import plan_keyframes
 from unlatch.solver.scene import ArmModel
 
 Array = np.ndarray
@@ -115,8 +114,8 @@ def _make_outcome(kind: str, arm: ArmModel, plan: KeyframePlan) -> Outcome:
 
 def _plan_tasks(n: int, seed: int) -> Iterator[Outcome]:
     """Yields the results of planning the shipped tasks, in turn, with their objects."""
-    from unlatch.workflows.cli.command_line import CommandLine
-    from unlatch.workflows.cli.composed_configs import load_configs
+    from unlatch.workflows.cli.multirun import load_configs
+    from unlatch.workflows.cli.terminal import CommandLine
     from unlatch.workflows.runs.runner import EpisodeRunner
     from unlatch.workflows.runs.schema import CollectCfg
 

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 
 from unlatch.robots.catalog import load_robot
-from unlatch.robots.model import model_path
+from unlatch.robots.models import model_path
 from unlatch.simcore.geometry import matrix_from_axis_angle
 from unlatch.solver.kinematics import Kinematics
-from unlatch.solver.path.slip import Slip, SlipMode
-from unlatch.solver.planning.plan import PlanBudget, PlanRequest
-from unlatch.solver.scene import ArmModel, JointGeometry, PlanningScene
-from unlatch.solver.settings.reader import read_planner_setting
-from unlatch.solver.settings.setting import PlannerSettingCfg
+from unlatch.solver.plan import PlanBudget, PlanRequest
+from unlatch.solver.scene import ArmModel, JointGeometry, PlanningScene, Slip, SlipMode
+from unlatch.solver.setting import PlannerSettingCfg
+from unlatch.solver.setting_reader import read_planner_setting
 
 Array = np.ndarray
 WAYPOINTS = 24

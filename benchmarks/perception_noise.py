@@ -21,16 +21,15 @@ from rich.box import MARKDOWN
 from rich.table import Table
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded
-from unlatch.workflows.cli.command_line import CommandLine
-from unlatch.workflows.cli.composed_configs import load_configs
-from unlatch.workflows.cli.console import print_line, result_console
+from unlatch.workflows.cli.multirun import load_configs
+from unlatch.workflows.cli.terminal import CommandLine, print_line, result_console
 from unlatch.workflows.commands.collect import collect_and_report
+from unlatch.workflows.runs.evaluate import TASKS
 from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.runs.statistics import RunStatistics
-from unlatch.workflows.runs.success_bench import TASKS
 
 KINDS = {"position": "m", "keypoint": "m", "orientation": "deg"}
 """Kinds of noise with the unit of their key."""

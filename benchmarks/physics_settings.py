@@ -27,7 +27,7 @@ from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded
-from unlatch.workflows.cli.console import OK
+from unlatch.workflows.cli.terminal import OK
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.statistics import wilson_interval

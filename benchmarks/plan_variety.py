@@ -34,9 +34,9 @@ import numpy as np
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.rng import stream
 from unlatch.skills.articulation import ArticulationSkill
-from unlatch.solver.planning.plan import KeyframePlan
-from unlatch.workflows.cli.command_line import CommandLine
-from unlatch.workflows.cli.composed_configs import load_configs
+from unlatch.solver.plan import KeyframePlan
+from unlatch.workflows.cli.multirun import load_configs
+from unlatch.workflows.cli.terminal import CommandLine
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg

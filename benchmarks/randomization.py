@@ -14,15 +14,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from unlatch import randomization as dr
 from unlatch.robots.catalog import load_robot
-from unlatch.robots.model import model_path
-from unlatch.simcore import randomization as dr
+from unlatch.robots.models import model_path
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.drives import DriveGroup
-from unlatch.simcore.sim.joint_drive import DriveMode, JointDrive
-from unlatch.simcore.sim.views.articulation_view import ArticulationView
-from unlatch.simcore.sim.views.grid_cloner import GridCloner
-from unlatch.simcore.sim.views.rigid_prim_view import RigidPrimView
+from unlatch.simcore.sim.attribute_views import GridCloner
+from unlatch.simcore.sim.body_views import ArticulationView, RigidPrimView
+from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
 from unlatch.simcore.sim.world import World, WorldCfg
 
 NUM_ENVS = 16

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.check import not_compared
-from unlatch.simcore.recording.codes import FAILURE_CODES
-from unlatch.simcore.recording.episode_json.fields import (
+from unlatch.simcore.recording.episode_fields import (
     APPLIED_FIELDS,
     EPISODE_FIELDS,
     EVENT_FIELDS,
@@ -31,8 +30,9 @@ from unlatch.simcore.recording.episode_json.fields import (
     SKILL_FIELDS,
     VIOLATION_FIELDS,
 )
-from unlatch.simcore.recording.episode_json.structure import Table, describe_kind
+from unlatch.simcore.recording.episode_structure import Table, describe_kind
 from unlatch.simcore.recording.keys import ACTION, INTERVAL, KEYS, STATE
+from unlatch.simcore.recording.success_rules import FAILURE_CODES
 
 _ARRAYS = {"states": STATE, "actions": ACTION, "intervals": INTERVAL}
 """Kind of the arrays in a table, by its name on the page."""

@@ -22,9 +22,8 @@ from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.visuals.pictures import take_picture
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.viewing.contact_sheet import contact_frame
 from unlatch.workflows.viewing.picture import write_picture
-from unlatch.workflows.viewing.scene_picture import open_record
+from unlatch.workflows.viewing.scene_picture import contact_frame, open_record
 
 ORDER = ("tiny", "embree", "pygfx", "mitsuba")
 

@@ -26,18 +26,18 @@ import numpy as np
 import pybullet as p
 
 from unlatch.configs.cameras import read_render_settings, with_cameras
+from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.geometry import Pinhole
-from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.simcore.recording.images.renders import RenderSet
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.recording.renders import RenderSet
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.renderers.pygfx import PygfxRenderer, open_device
 from unlatch.simcore.sim.renderers.renderer import Renderer, RenderRequest
 from unlatch.simcore.sim.visuals.pictures import take_images
 from unlatch.simcore.sim.world import World
-from unlatch.workflows.cli.command_line import CommandLine
-from unlatch.workflows.cli.composed_configs import load_configs
+from unlatch.workflows.cli.multirun import load_configs
+from unlatch.workflows.cli.terminal import CommandLine
 from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.images.render import header_of
 from unlatch.workflows.images.render_config import RenderCfg

@@ -21,9 +21,8 @@ from unlatch.configs.schema import Scenery
 from unlatch.simcore.sim.visuals.pictures import take_picture
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.viewing.contact_sheet import contact_frame
 from unlatch.workflows.viewing.picture import write_picture
-from unlatch.workflows.viewing.scene_picture import make_picture_renderer, open_record
+from unlatch.workflows.viewing.scene_picture import contact_frame, make_picture_renderer, open_record
 
 ROOMS = (Scenery.studio, Scenery.kitchen, Scenery.workshop, Scenery.office)
 

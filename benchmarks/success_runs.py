@@ -16,10 +16,10 @@ from typing import Any
 from fingerprint import fingerprint_here, is_present, made_with, same_behaviour
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.range_share import STRICT_SHARE, end_share
-from unlatch.workflows.cli.console import print_line
+from unlatch.simcore.recording.policy_outcome import STRICT_SHARE, end_share
+from unlatch.workflows.cli.terminal import print_line
 from unlatch.workflows.runs.statistics import wilson_interval
 
 RESULTS = Path(__file__).with_name("results.json")

@@ -29,22 +29,21 @@ import psutil
 from fingerprint import made_with
 from summary_tables import BELOW_AIM, keep_other
 
-from unlatch.robots.model import model_path
+from unlatch.robots.models import model_path
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded
-from unlatch.workflows.cli.command_line import CommandLine
-from unlatch.workflows.cli.composed_configs import load_configs
-from unlatch.workflows.cli.console import OK
-from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
-from unlatch.workflows.runs.executors.process import ProcessExecutor
-from unlatch.workflows.runs.header import header_of
-from unlatch.workflows.runs.jobs.collect_job import CollectJob
+from unlatch.workflows.cli.multirun import load_configs
+from unlatch.workflows.cli.terminal import OK, CommandLine
+from unlatch.workflows.runs.code_versions import header_of
+from unlatch.workflows.runs.collect import CollectJob
+from unlatch.workflows.runs.executors import EpisodeMaker, Outcome
 from unlatch.workflows.runs.progress import Progress
+from unlatch.workflows.runs.run import StopCondition
 from unlatch.workflows.runs.schema import CollectCfg
-from unlatch.workflows.runs.stop_condition import StopCondition
+from unlatch.workflows.runs.worker_processes import ProcessExecutor
 
 LEAST_PER_HOUR = 10_000
 LEAST_GAIN = 0.95

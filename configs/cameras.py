@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from unlatch.configs.composition import Request, compose_additions
-from unlatch.configs.cross_checks import check_sensors
 from unlatch.configs.dataclass_reader import read_dataclass
-from unlatch.configs.schema import CamerasCfg, EpisodeCfg
+from unlatch.configs.schema import CamerasCfg, EpisodeCfg, check_sensors
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.randomization.config import RandomizationCfg
 from unlatch.simcore.recording.json_values import plain

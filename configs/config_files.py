@@ -13,9 +13,8 @@ import yaml
 
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import DESCRIPTIONS, ROBOTS
-from unlatch.simcore.errors import ConfigError, DuplicateEntryError
+from unlatch.simcore.errors import MISSING, ConfigError, DuplicateEntryError
 from unlatch.simcore.files import path_word, read_text, user_path
-from unlatch.simcore.missing_value import MISSING
 from unlatch.simcore.registry import Catalog, installed_entry_points
 
 TASKS = Catalog("task", {}, group="unlatch.tasks", product="collections.abc:Mapping")

@@ -18,12 +18,10 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import PluginError
 from unlatch.simcore.ranges import Range
 from unlatch.simcore.registry import Catalog
-from unlatch.simcore.sim.sensors.catalog import SENSORS
-from unlatch.simcore.sim.sensors.config import SensorCfg
+from unlatch.simcore.sim.sensors.config import SENSORS, SensorCfg
 from unlatch.skills.catalog import SKILLS
-from unlatch.skills.contract.config import SkillCfg
-from unlatch.solver.settings.origin import IGNORED
-from unlatch.solver.settings.setting import PlannerSettingCfg
+from unlatch.skills.config import SkillCfg
+from unlatch.solver.setting import IGNORED, PlannerSettingCfg
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _REFERENCE = {"type": "string", "pattern": r"\$\{.+\}", "description": "a reference to another key: ${object.name}"}

@@ -12,8 +12,7 @@ from functools import partial
 
 from policy_server import add_address, listen
 
-from unlatch.workflows.gym.config import ActionMode
-from unlatch.workflows.policies.lerobot import Checkpoint, SequentialPolicy
+from unlatch.policies import ActionMode, Checkpoint, SequentialPolicy
 
 
 class ServedPolicy:

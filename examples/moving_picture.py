@@ -20,12 +20,10 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from unlatch.configs.schema import Scenery
-from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.simcore.sim.visuals.pictures import LookAtCamera, framing_camera, take_picture
-from unlatch.workflows.runs.recorded_config import config_of
-from unlatch.workflows.viewing.acted_part import find_acted_part
-from unlatch.workflows.viewing.clips.views import choose_view
-from unlatch.workflows.viewing.recorded_moments import last_finite_frame
+from unlatch.data import DataSet, config_of
+from unlatch.sim import LookAtCamera, framing_camera, take_picture
+from unlatch.workflows.viewing.best_view import choose_view, find_acted_part
+from unlatch.workflows.viewing.phase_moments import last_finite_frame
 from unlatch.workflows.viewing.scene_picture import RecordedWorld, open_record
 
 EPISODES = {

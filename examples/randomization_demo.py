@@ -6,16 +6,19 @@ import sys
 
 import numpy as np
 
-from unlatch.robots.catalog import load_robot
-from unlatch.robots.model import model_path
-from unlatch.simcore import randomization as dr
-from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.drives import DriveGroup
-from unlatch.simcore.sim.joint_drive import DriveMode, JointDrive
-from unlatch.simcore.sim.views.articulation_view import ArticulationView
-from unlatch.simcore.sim.views.grid_cloner import GridCloner
-from unlatch.simcore.sim.views.rigid_prim_view import RigidPrimView
-from unlatch.simcore.sim.world import World, WorldCfg
+from unlatch import randomization as dr
+from unlatch.robots import load_robot, model_path
+from unlatch.sim import (
+    ArticulationView,
+    DriveGroup,
+    DriveMode,
+    GridCloner,
+    JointDrive,
+    Pose,
+    RigidPrimView,
+    World,
+    WorldCfg,
+)
 
 
 def main(n_frames: int = 1000) -> None:

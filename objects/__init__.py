@@ -1,9 +1,69 @@
-"""Articulated objects: generators, importers, the annotation that planners read, and the library that finds them.
+"""Objects: their annotation, how they are loaded, and how a generator builds them."""
 
-To add a procedural category: one file in `procedural/`, one line in `procedural/catalog.py`, one object YAML, one test.
-To add a data set: one importer in `importers/`, one member of `ObjectSource`.
-"""
+from unlatch.objects.annotation import (
+    Articulation,
+    Handle,
+    HandleType,
+    Openness,
+    Part,
+    PartKind,
+    read_articulation,
+    write_articulation,
+)
+from unlatch.objects.annotation_entries import Catch, ClosingForces, FixedHandle, Gasket
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
+from unlatch.objects.procedural.assembly import (
+    HOLDING,
+    Assembly,
+    GeneratedObject,
+    ObjectGenerator,
+    PartMotion,
+    lid_motion,
+)
+from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.objects.procedural.colours import CHROME, DARK, PLASTICS
+from unlatch.objects.procedural.handles import PanelGrip
+from unlatch.objects.procedural.links import DRAWER_FRONT, LID_BEHIND, LinkBuilder, PanelBuilder
+from unlatch.objects.procedural.parameters import Drawn, one_of, uniform
+from unlatch.objects.scene_object import SceneObject
+from unlatch.objects.validation import validate_articulation
 
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__all__ = [
+    "CHROME",
+    "DARK",
+    "DRAWER_FRONT",
+    "GENERATORS",
+    "HOLDING",
+    "LID_BEHIND",
+    "PLASTICS",
+    "Articulation",
+    "Assembly",
+    "Catch",
+    "ClosingForces",
+    "Drawn",
+    "FixedHandle",
+    "Gasket",
+    "GeneratedObject",
+    "Handle",
+    "HandleType",
+    "LinkBuilder",
+    "ObjectAsset",
+    "ObjectCfg",
+    "ObjectGenerator",
+    "Openness",
+    "PanelBuilder",
+    "PanelGrip",
+    "Part",
+    "PartKind",
+    "PartMotion",
+    "SceneObject",
+    "lid_motion",
+    "load_object",
+    "one_of",
+    "read_articulation",
+    "uniform",
+    "validate_articulation",
+    "write_articulation",
+]

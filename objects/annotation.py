@@ -16,10 +16,17 @@ import numpy as np
 import yaml
 from numpy.typing import ArrayLike
 
-from unlatch.objects.carrying.region import Region
-from unlatch.objects.closing_forces import ClosingForces, read_closing_forces
-from unlatch.objects.fixed_handle import FixedHandle
-from unlatch.objects.mapping_reader import UNIT_TOLERANCE, MappingReader, readonly_vector, rounded, rounded_list
+from unlatch.objects.annotation_entries import (
+    UNIT_TOLERANCE,
+    ClosingForces,
+    FixedHandle,
+    MappingReader,
+    Region,
+    read_closing_forces,
+    readonly_vector,
+    rounded,
+    rounded_list,
+)
 from unlatch.simcore.errors import AssetError, ConfigError, close_matches
 from unlatch.simcore.files import read_text
 from unlatch.simcore.geometry import Pose

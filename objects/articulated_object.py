@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from unlatch.objects.annotation import Articulation, PartKind
-from unlatch.objects.carrying.region import Region, RegionOpening
-from unlatch.objects.resting.side import RestsOn
+from unlatch.objects.annotation_entries import Region, RegionOpening
+from unlatch.objects.config import RestsOn
 from unlatch.simcore.errors import AssetError, close_matches
 from unlatch.simcore.geometry import turn_to_x
-from unlatch.simcore.sums import sum_in_order
+from unlatch.simcore.rng import sum_in_order
 from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
 
@@ -76,7 +76,7 @@ class ObjectAsset:
 
         Each row is a centre and a radius. (0, 4) of an object without colliders.
         """
-        from unlatch.objects.carrying.outline import find_outline  # only tasks that carry need it
+        from unlatch.objects.find_regions import find_outline  # only tasks that carry need it
 
         found = find_outline(self.model, self.articulation.closed_positions())
         found.setflags(write=False)
@@ -90,7 +90,7 @@ class ObjectAsset:
     @cached_property
     def regions(self) -> dict[str, Region]:
         """Places in or on the object where things may be put, by name: those of the annotation, or found ones."""
-        from unlatch.objects.carrying.find_regions import find_regions  # only tasks that carry need it
+        from unlatch.objects.find_regions import find_regions  # only tasks that carry need it
 
         stated = self.articulation.regions
         return find_regions(self.model, self.articulation) if stated is None else stated

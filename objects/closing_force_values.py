@@ -1,28 +1,4 @@
-"""Catches and gaskets of objects whose file states none, by category: ranges, with where they come from.
-
-Forces are at the handle, and do not include the friction of the hinge. Published sources, and what they say:
-
-- Refrigerators: a push of at most 66.7 N (15 lbf) on the inside of the door, near its latch edge, opens it (16 CFR
-  1750.5(a)(1), measured as in 1750.6(a)). The handle is about as far from the hinge: an upper bound. A page about door
-  seals says that 5 to 10 lbf (22 to 44 N) are typical, without a measurement (shhonestfortune.com, "DIY fixes for
-  refrigerator door seal efficiency").
-- Doors and drawers of homes were measured once: Jain, Nguyen, Rath, Okerman and Kemp, "The complex structure of simple
-  devices: a survey of trajectories and forces that open doors and drawers", BioRob 2010 (29 doors and 15 drawers in 6
-  homes and an office, doi 10.1109/BIOROB.2010.5626754). We could not read its tables. A summary of it by others gives
-  15 to 36 N at the handles of appliances, and 0 to 3 N after the start.
-- Magnetic catches of cabinets pull with 2 to 8 lbf, 9 to 36 N (Monroe Engineering, "Magnetic catches: what is pull
-  force and why does it matter?").
-- Drawer slides with a detent: about 5 to 7 N open the drawer (Accuride Europe, "Accuride detents"). The same maker says
-  that slides that close themselves need more, and gives no number.
-- Cabinets and drawers that must be accessible in the USA: at most 22.2 N (5 lbf) operate the hardware (2010 ADA
-  Standards 309.4 and 811.4). The doors of appliances are exempt (804.6.2).
-- Washing machines: "industry standards require" that about 15 lbf (66.7 N) open the door, latch and seal together (US
-  patent 6,560,998).
-
-We found no published force for microwaves, ovens and dishwashers. UL 923, section 40, states loads that the door of a
-microwave must bear, not the force that opens it. Their ranges, and all reaches, are our own choice of a typical
-household product.
-"""
+"""Closing forces of a category: which catch and gasket its doors have, and how far a part must swing to close."""
 
 from __future__ import annotations
 
@@ -31,10 +7,59 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from unlatch.objects.annotation import Articulation, Part, PartKind
-from unlatch.objects.closing_forces import NO_CLOSING_FORCES, Catch, ClosingForces, Gasket
-from unlatch.objects.closing_motion import can_hold_closed
+from unlatch.objects.annotation_entries import NO_CLOSING_FORCES, Catch, ClosingForces, Gasket
 from unlatch.simcore.rng import stream
 from unlatch.simcore.urdf.model import UrdfModel
+
+Array = np.ndarray
+
+_SLACK = 1e-4
+"""A part closes at a stop if `closed` is this close to the limit of its joint [rad or m]."""
+LEAST_LEVER_M = 0.02
+"""Least distance of a handle from the hinge for a force on it to open the part [m]."""
+
+
+def lever_m(model: UrdfModel, part: Part, point: Array) -> float:
+    """Returns how far a point (3,) of the part's link moves per unit of the joint.
+
+    It is its distance from the hinge [m/rad]; 1 for a slider.
+    """
+    if part.kind is PartKind.slider:
+        return 1.0
+    joint = model.joints[part.joint]
+    p = model.link_pose(joint.child).inverse() @ model.link_pose(part.link) @ point
+    return float(np.linalg.norm(np.cross(joint.axis / np.linalg.norm(joint.axis), p)))
+
+
+def opening_direction(model: UrdfModel, part: Part, point: Array) -> Array:
+    """Returns the (3,) unit direction in which a point (3,) of the part moves as it opens, frame of the link."""
+    joint = model.joints[part.joint]
+    T_link_child = model.link_pose(part.link).inverse() @ model.link_pose(joint.child)
+    axis = T_link_child.rotate(joint.axis / np.linalg.norm(joint.axis)) * part.openness.sign
+    if part.kind is PartKind.slider:
+        return axis
+    moved = np.cross(axis, point - T_link_child.p)
+    return moved / max(float(np.linalg.norm(moved)), 1e-12)
+
+
+def handle_lever_m(part: Part, model: UrdfModel) -> float:
+    """Returns how far the handle moves per unit of the joint, see `lever_m`."""
+    return lever_m(model, part, part.keypoint("articulated_object_head").xyz)
+
+
+def can_hold_closed(part: Part, model: UrdfModel) -> bool:
+    """Returns whether a catch or gasket can hold a part: a limit of its joint stops it, and its handle has a lever."""
+    joint = model.joints[part.joint]
+    limit = joint.lower if part.openness.sign > 0.0 else joint.upper
+    stops = joint.kind != "continuous" and abs(part.openness.closed - limit) <= _SLACK
+    return stops and handle_lever_m(part, model) >= LEAST_LEVER_M
+
+
+def closing_reach(part: Part, model: UrdfModel) -> float:
+    """Returns the opening within which catch or gasket act on a part [rad or m]; 0 without them."""
+    reach_m = 0.0 if part.closing_forces is None else part.closing_forces.reach_m
+    return reach_m / handle_lever_m(part, model) if reach_m else 0.0
+
 
 Range = tuple[float, float]
 

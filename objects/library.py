@@ -16,19 +16,26 @@ import numpy as np
 from unlatch.objects.annotation import ANNOTATION_FILE, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_force_values import record_forces, with_category_forces
-from unlatch.objects.config import PARTNET_VARIABLE, ObjectCfg, ObjectSource, check_category
+from unlatch.objects.config import (
+    PARTNET_VARIABLE,
+    RANDOM,
+    SEEDS,
+    ObjectCfg,
+    ObjectSource,
+    RestsOn,
+    Split,
+    check_category,
+    split_of,
+)
 from unlatch.objects.friction import holding_friction, joint_friction
-from unlatch.objects.instances import RANDOM, SEEDS, Split, split_of
 from unlatch.objects.procedural.catalog import GENERATORS, first_matching_seed
-from unlatch.objects.resting.side import RestsOn
 from unlatch.objects.validation import check_articulation
-from unlatch.simcore.cache import CACHE_VARIABLE, content_hash
+from unlatch.simcore.cache import CACHE_VARIABLE, FileCache, content_hash
 from unlatch.simcore.errors import count_noun
-from unlatch.simcore.extras import DISTRIBUTION
-from unlatch.simcore.file_cache import FileCache
 from unlatch.simcore.files import user_path
 from unlatch.simcore.geometry import turn_to_x
-from unlatch.simcore.scratch import scratch_files
+from unlatch.simcore.registry import DISTRIBUTION
+from unlatch.simcore.temporary_folders import scratch_files
 
 if TYPE_CHECKING:
     from unlatch.objects.procedural.assembly import GeneratedObject
@@ -54,7 +61,7 @@ class Importer(Protocol):
 
 
 _IMPORTERS = {
-    ObjectSource.partnet_mobility: "unlatch.objects.importers.partnet.converter",
+    ObjectSource.partnet_mobility: "unlatch.objects.importers.partnet_object",
     ObjectSource.scene_synthesizer: "unlatch.objects.importers.synthesized_object",
     ObjectSource.urdf: "unlatch.objects.importers.urdf_object",
 }
@@ -246,7 +253,7 @@ def _lay_down(asset: ObjectAsset, cfg: ObjectCfg) -> ObjectAsset:
     A friction that the URDF states stays as it is.
     """
     if cfg.source is not ObjectSource.procedural:
-        from unlatch.objects.resting.turned_files import write_turned_object
+        from unlatch.objects.scaled_model import write_turned_object
 
         asset = write_turned_object(asset, cfg.rests_on, front_part=cfg.part, cache_dir=cfg.cache_dir)
     parts, model = asset.articulation.parts.values(), asset.model
@@ -264,7 +271,7 @@ def _load_procedural(cfg: ObjectCfg) -> ObjectAsset:
     seed = int(cfg.instance or 0)
     made, R_obj_peer = generate(seed, name=cfg.category), turn_to_x(2)
     if cfg.rests_on not in _STANDING:
-        from unlatch.objects.resting.turned_object import turn_object
+        from unlatch.objects.turned_object import turn_object
 
         lying = turn_object(made.model, made.articulation, made.bounds_obj, cfg.rests_on, front_part=None)
         made = replace(made, model=lying.model, articulation=lying.articulation, bounds_obj=lying.bounds_obj)

@@ -7,16 +7,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from unlatch.objects.annotation import Part, PartKind
+from unlatch.objects.annotation_entries import Catch, Gasket, Region
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.carrying.region import Region
-from unlatch.objects.closing_forces import Catch, Gasket
-from unlatch.objects.closing_motion import handle_lever_m
+from unlatch.objects.closing_force_values import handle_lever_m
 from unlatch.simcore.closing_profile import DRAWING_SPEED_M_S
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.closed_stop import ClosedStop
-from unlatch.simcore.sim.drives import DriveGroup
-from unlatch.simcore.sim.joint_drive import DriveMode, JointDrive
+from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
+from unlatch.simcore.sim.joint_mechanisms import ClosedStop
 from unlatch.simcore.sim.pose_estimate_error import PoseEstimateError
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.state import Buffer, Module

@@ -12,7 +12,7 @@ from unlatch.objects.annotation import (
     PartKind,
 )
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.closing_motion import LEAST_LEVER_M, can_hold_closed, handle_lever_m
+from unlatch.objects.closing_force_values import LEAST_LEVER_M, can_hold_closed, handle_lever_m
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.shape_surface import surface_distance
 from unlatch.simcore.urdf.model import Joint, UrdfModel, rigid_shapes

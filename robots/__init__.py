@@ -1,5 +1,24 @@
-"""Robots: their description, arms and grippers. Each robot is one YAML file in `robots/descriptions`."""
+"""Robots: the catalog, the description of a robot, and the robot in a world."""
 
-import lazy_loader
+from unlatch.robots.arm_control import Action, ArmAction
+from unlatch.robots.catalog import ROBOTS, load_robot
+from unlatch.robots.checks import check_robot
+from unlatch.robots.description import ArmCfg, GripperCfg, RobotCfg
+from unlatch.robots.hand_shape import HandShape
+from unlatch.robots.models import model_path
+from unlatch.robots.robot import Arm, Robot
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__all__ = [
+    "ROBOTS",
+    "Action",
+    "Arm",
+    "ArmAction",
+    "ArmCfg",
+    "GripperCfg",
+    "HandShape",
+    "Robot",
+    "RobotCfg",
+    "check_robot",
+    "load_robot",
+    "model_path",
+]

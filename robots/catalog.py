@@ -14,8 +14,7 @@ from typing import Any
 
 import yaml
 
-from unlatch.robots.description import ArmCfg, RobotCfg
-from unlatch.robots.gripper import GripperCfg
+from unlatch.robots.description import ArmCfg, GripperCfg, RobotCfg
 from unlatch.simcore.errors import unknown_name
 from unlatch.simcore.registry import Catalog, CatalogEntry
 

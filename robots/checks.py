@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from unlatch.robots.catalog import ROBOTS
-from unlatch.robots.description import ArmCfg, RobotCfg
-from unlatch.robots.gripper import GripperCfg
-from unlatch.robots.model import model_path
+from unlatch.robots.description import ArmCfg, GripperCfg, RobotCfg
+from unlatch.robots.models import model_path
 from unlatch.simcore.errors import ConfigError, unknown_name
 from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf

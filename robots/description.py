@@ -4,13 +4,193 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Annotated
 
-from unlatch.robots.gripper import GripperCfg
-from unlatch.simcore.errors import ConfigError, close_matches
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unlatch.simcore.errors import MISSING, ConfigError, close_matches
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.missing_value import MISSING
-from unlatch.simcore.ranges import Positive, Range, check_ranges
+from unlatch.simcore.ranges import NotNegative, Positive, Range, check_ranges
+
+_LEAST_TRAVEL = 1e-6
+
+
+@dataclass
+class GripperCfg:
+    """A gripper of two fingers that open by one number, the distance between its pads.
+
+    Its joints move together: all are at the same share of the way from `closed` to `opened`. The joints that mimic
+    the first one in a URDF belong to them, because Bullet does not simulate `<mimic>`. Without `closed` and `opened`,
+    each joint moves from 0 to half the opening.
+    """
+
+    joints: list[str] = field(default_factory=list)
+    """Finger joints that move together, the one with the motor first."""
+    closed: list[float] = field(default_factory=list)
+    """Their positions with closed fingers, one a joint [rad or m]; left out: 0."""
+    opened: list[float] = field(default_factory=list)
+    """Their positions wide open, one a joint [rad or m]; left out: half the width."""
+    widths_m: list[float] = field(default_factory=list)
+    """Opening at evenly spaced positions from `closed` to `opened`, both included [m]. If you leave it out, the opening
+    is proportional to the position. Fingers on levers need this list.
+    """
+    max_width_m: Positive = MISSING
+    """Opening between the pads when fully open [m]."""
+    max_force_n: Positive = MISSING
+    """Grip force in the maker's data sheet [N]."""
+    grip_force_n: Positive = MISSING
+    """Largest force used to grip [N]; at most `max_force_n`. The force of an episode lies between `least_force_n` and
+    this one and depends on the part, see `unlatch.skills.gripping`.
+    """
+    least_force_n: NotNegative | None = None
+    """Smallest force that the hand can be commanded [N]; null: the hand always grips with `grip_force_n`."""
+    max_speed_m_s: Positive = MISSING
+    """Speed of one finger [m/s]."""
+    finger_force_limit_n: NotNegative = 0.0
+    """Largest force that one finger may bear for longer than 20 ms, from whatever it touches [N]. If you leave it out,
+    or at 0: twice `max_force_n`, for hands whose maker states none. More fails the attempt (code `overload`).
+    """
+    armature_kg_m2: float = 0.0
+    """Inertia that motor and gears add at each turning joint [kg m^2]. Without it, the coupled light links of a linkage
+    drift apart by several degrees.
+    """
+    finger_links: list[str] = field(default_factory=list)
+    """Links that may touch the part."""
+    friction: Positive = 1.0
+    """Friction coefficient of the finger pads (Bullet multiplies it with the object's)."""
+    spinning_friction: NotNegative = 0.005
+    """Coefficient of the pads' friction about the normal of a contact (ours): it keeps a part from turning freely about
+    a single contact point; 0: none.
+    """
+    friction_anchor: bool = True
+    """Whether a contact of a pad that sticks is held at its place against drift. Bullet's friction alone creeps."""
+    pad_stiffness_n_m: NotNegative = 0.0
+    """Stiffness of a pad at each contact point [N/m]; 0: rigid. With rigid pads, only one of two coupled fingers
+    presses on a part that is 0.2 mm off the middle. It presses with the force of both.
+    """
+    pad_damping_n_s_m: NotNegative = 0.0
+    """Damping of a soft pad at each contact point [N s/m]."""
+    symmetric: bool = True
+    """Whether turning the hand by pi about its approach axis gives the same grasp."""
+
+    def __post_init__(self) -> None:
+        if MISSING in (self.max_width_m, self.max_force_n, self.grip_force_n, self.max_speed_m_s):
+            return  # a schema without values yet; missing values are refused where they are read
+        check_ranges(self, "gripper")
+        self.finger_force_limit_n = self.finger_force_limit_n or 2.0 * self.max_force_n
+        for key in ("joints", "finger_links"):
+            if not getattr(self, key):
+                raise ConfigError(f"gripper.{key} is empty. Expected at least one name. Add it.", key=key)
+        if self.grip_force_n > self.max_force_n:
+            raise ConfigError(
+                f"gripper.grip_force_n={self.grip_force_n} is above the maker's {self.max_force_n} N. Lower it.",
+                key="grip_force_n",
+            )
+        if self.least_force_n is not None and self.grip_force_n < self.least_force_n:
+            raise ConfigError(
+                f"gripper.grip_force_n={self.grip_force_n} is below the smallest force that the hand can be commanded, "
+                f"gripper.least_force_n={self.least_force_n} N. Raise it.",
+                key="grip_force_n",
+            )
+        self._check_travel()
+        self._check_widths()
+
+    def _check_travel(self) -> None:
+        for key in ("closed", "opened"):
+            values = getattr(self, key)
+            if (self.closed or self.opened) and len(values) != len(self.joints):
+                raise ConfigError(
+                    f"gripper.{key} has {len(values)} values, expected {len(self.joints)} (one for each of joints "
+                    f"{list(self.joints)}), or neither closed nor opened. Give one value a joint.",
+                    key=key,
+                )
+        for joint, a, b in zip(self.joints, self.closed, self.opened, strict=False):
+            if abs(b - a) < _LEAST_TRAVEL:
+                raise ConfigError(
+                    f"gripper.opened of {joint} is {b}, as is gripper.closed. Expected two positions between which it "
+                    "travels. Change one, or take the joint out.",
+                    key="opened",
+                )
+
+    def _check_widths(self) -> None:
+        widths = list(self.widths_m)
+        if not widths:
+            return
+        rising = all(a < b for a, b in pairwise(widths))
+        if len(widths) < 2 or not rising or widths[0] < 0.0 or abs(widths[-1] - self.max_width_m) > 1e-9:
+            raise ConfigError(
+                f"gripper.widths_m={widths} is not a sequence from closed to open. Expected at least two openings "
+                f"that rise, the last one max_width_m={self.max_width_m}. Change it.",
+                key="widths_m",
+            )
+        if not self.opened:
+            raise ConfigError(
+                "gripper.widths_m is set, and gripper.opened is not. Expected the joint positions between which the "
+                "fingers travel beside it. Add closed and opened, or remove widths_m.",
+                key="widths_m",
+            )
+
+    def positions(self, width_m: float) -> list[float]:
+        """Returns the positions of `joints` at an opening [rad or m]; an opening out of range gives the nearest end."""
+        if not self.opened:
+            return [width_m / len(self.joints)] * len(self.joints)
+        share = float(np.interp(width_m, self._widths(), np.linspace(0.0, 1.0, len(self._widths()))))
+        return [a + share * (b - a) for a, b in zip(self.closed, self.opened, strict=True)]
+
+    def width(self, positions: ArrayLike) -> float:
+        """Returns the opening between the pads [m] at (n,) positions of `joints` [rad or m]."""
+        if not self.opened:
+            return float(np.sum(positions))
+        shares = (np.asarray(positions) - self.closed) / self.travel()
+        return float(np.interp(np.mean(shares), np.linspace(0.0, 1.0, len(self._widths())), self._widths()))
+
+    @property
+    def on_levers(self) -> bool:
+        """Whether the fingers swing: they then also move back and forth, and a push at a tip moves them."""
+        return bool(self.widths_m)
+
+    def travel(self) -> list[float]:
+        """Returns how far each of `joints` moves from closed to open, with its sign [rad or m]."""
+        if not self.opened:
+            return [self.max_width_m / len(self.joints)] * len(self.joints)
+        return [b - a for a, b in zip(self.closed, self.opened, strict=True)]
+
+    def opening_range(self) -> tuple[float, float]:
+        """Returns the smallest and the largest opening [m]: fingers on levers may leave a gap when closed."""
+        return self._widths()[0], self.max_width_m
+
+    def offsets(self) -> list[float]:
+        """Returns the position of each of `joints` with closed fingers [rad or m]."""
+        return list(self.closed) if self.opened else [0.0] * len(self.joints)
+
+    def commanded_force(self, wanted_n: float) -> float:
+        """Returns the force nearest to a wanted one that the hand may be commanded [N]."""
+        least_n = self.grip_force_n if self.least_force_n is None else self.least_force_n
+        return min(max(wanted_n, least_n), self.grip_force_n)
+
+    def efforts(self) -> list[float]:
+        """Returns the effort of each of `joints`; together they press with `grip_force_n` on each side [N m or N].
+
+        By virtual work, at the mean lever of a finger: the work of all joints over their travel equals the work of the
+        force over the opening.
+        """
+        if not self.opened:
+            return [self.grip_force_n] * len(self.joints)
+        stroke_m = self.max_width_m - self._widths()[0]
+        return [self.grip_force_n * stroke_m / (len(self.joints) * abs(travel)) for travel in self.travel()]
+
+    def speeds(self) -> list[float]:
+        """Returns the speed of each of `joints` while a finger moves at `max_speed_m_s` [rad/s or m/s]."""
+        if not self.opened:
+            return [self.max_speed_m_s] * len(self.joints)
+        stroke_m = self.max_width_m - self._widths()[0]
+        return [self.max_speed_m_s * abs(travel) / (0.5 * stroke_m) for travel in self.travel()]
+
+    def _widths(self) -> list[float]:
+        return list(self.widths_m) or [0.0, self.max_width_m]
+
 
 _LIMITS = ("max_velocity", "max_acceleration", "max_effort", "stiffness")
 _YIELD_RAD = 0.1

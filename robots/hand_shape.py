@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from unlatch.robots.description import ArmCfg, RobotCfg
-from unlatch.robots.model import model_path
+from unlatch.robots.models import model_path
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose, unit
 from unlatch.simcore.meshes.shape_surface import shape_mesh

@@ -8,18 +8,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unlatch.robots.action import Action, ArmAction
-from unlatch.robots.control.effort_mean import EffortMean
-from unlatch.robots.control.signals import ArmSignals, MotorTargets
-from unlatch.robots.control.target_spline import TargetSpline
+from unlatch.robots.arm_control import Action, ArmAction, ArmSignals, EffortMean, MotorTargets, TargetSpline
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.simcore.errors import WorldError, close_matches
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.drives import DriveGroup
+from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
 from unlatch.simcore.sim.impedance import JointTargets
-from unlatch.simcore.sim.joint_coupling import couple_joints
-from unlatch.simcore.sim.joint_drive import DriveMode, JointDrive
+from unlatch.simcore.sim.joint_mechanisms import couple_joints
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.state import Buffer, Module
 

@@ -1,25 +1,39 @@
-"""Cached folders: written once under a name that follows from their sources."""
+"""Caches: folders and files on disk for later processes, and bounded caches in memory.
+
+A cached folder or file has a name that follows from its sources, and is written completely or not at all. A program
+in the cache runs as the user who loads it. So it is used only if it, its folder and the folders up to the cache
+directory belong to this user (or to root) and nobody else may write to them. Others may write to the cache
+directory itself if it is sticky, as `/tmp` is: there, nobody can replace what belongs to this user.
+"""
 
 from __future__ import annotations
 
 import errno
 import hashlib
+import io
 import json
 import logging
 import os
+import shlex
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from unlatch.simcore.errors import AssetError, ConfigError
-from unlatch.simcore.files import home_folder, user_path
-from unlatch.simcore.locked_area import locked_folder
-from unlatch.simcore.native_output import WORKER_VARIABLE
+from unlatch.simcore.files import home_folder, open_draft, user_path
+from unlatch.simcore.process import WORKER_VARIABLE, speaks_for_all
+from unlatch.simcore.temporary_folders import locked_folder
+
+if TYPE_CHECKING:
+    import numpy as np
+
 
 logger = logging.getLogger(__name__)
 
@@ -265,3 +279,232 @@ def _cache_error(folder: Path, exc: OSError) -> AssetError:
         f"Set object.cache_dir or {CACHE_VARIABLE} to a folder that this user can write to.",
         path=str(folder),
     )
+
+
+def is_own(path: Path) -> bool:
+    """Returns whether only this user or root can have written a file or folder of the cache; True if it is missing.
+
+    If not, logs one line that says why, and what to do.
+    """
+    problem = foreign_access(path)
+    if problem is not None:
+        _warn_once(problem)
+    return problem is None
+
+
+def foreign_access(path: Path) -> str | None:
+    """Returns who else can have written a file or folder of the cache, and what to do; None: nobody."""
+    if not hasattr(os, "geteuid"):  # Windows, where modes say nothing
+        return None
+    root, place = cache_root().resolve(), path.resolve()
+    for part in (path, *path.parents):
+        if part.resolve() == root:
+            break
+        if part.is_symlink():  # whoever owns it can change where it leads
+            return f"{path} leads to {place} by a link. Remove it"
+    for checked in (*reversed(place.parents), place)[len(root.parents) :]:
+        try:
+            found = checked.stat()
+        except FileNotFoundError:
+            return None
+        except OSError as exc:
+            return f"{checked} cannot be read ({exc.strerror}). Make it readable"
+        if found.st_uid not in (os.geteuid(), 0):
+            return f"{checked} belongs to {_user_name(found.st_uid)}. Remove it"
+        is_sticky_root = checked == root and found.st_mode & stat.S_ISVTX
+        if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not is_sticky_root:
+            others = "every user of this computer" if found.st_mode & stat.S_IWOTH else "its group"
+            return f"{others} may write to {checked}. Run chmod go-w {shlex.quote(str(checked))}"
+    return None
+
+
+def close_to_others(path: Path) -> None:
+    """Takes the right to write to a file from all others, who have it by the umask of some systems.
+
+    Raises:
+        OSError: It cannot be changed.
+    """
+    path.chmod(path.stat().st_mode & OWN_MODE)
+
+
+def _user_name(number: int) -> str:
+    with suppress(ImportError, KeyError):
+        import pwd  # not on every system
+
+        return f"user {pwd.getpwuid(number).pw_name}"
+    return f"user {number}"
+
+
+_warned: list[str] = []
+"""What this process has said: one line is enough, as one remedy mostly helps for all programs."""
+
+
+def _warn_once(problem: str) -> None:
+    if not _warned and speaks_for_all():
+        _warned.append(problem)
+        logger.warning(
+            "A compiled program of the cache is not used, which is slower: %s, or set %s to a folder of your own.",
+            problem,
+            CACHE_VARIABLE,
+        )
+
+
+_DIGEST = 32
+"""Bytes of a SHA-256."""
+
+
+def read_kept(path: Path) -> bytes | None:
+    """Returns the content that `write_kept` wrote; None if there is no such file, or it is damaged."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    if hashlib.sha256(content[_DIGEST:]).digest() != content[:_DIGEST]:
+        return None
+    with suppress(OSError):  # a shared cache that this user may only read
+        os.utime(path)  # for `_remove_oldest`
+    return content[_DIGEST:]
+
+
+def write_kept(path: Path, content: bytes, *, most: int) -> None:
+    """Writes a file completely or not at all, and keeps at most `most` files of its suffix in its folder.
+
+    Only this user may write to it. If the cache cannot be written, nothing is kept.
+    """
+    try:
+        make_cache_folder(path.parent, mode=OWN_MODE)
+        with open_draft(path) as draft:
+            draft.write_bytes(hashlib.sha256(content).digest() + content)
+            close_to_others(draft)
+        _remove_oldest(path.parent, path.suffix, most)
+    except OSError as exc:
+        logger.info("%s is not kept for the next process: %s", path.name, exc)
+
+
+def _remove_oldest(folder: Path, suffix: str, most: int) -> None:
+    used = []
+    for path in folder.glob(f"*{suffix}"):
+        with suppress(OSError):  # another process has just removed it
+            used.append((path.stat().st_mtime, path))
+    for _, path in sorted(used)[:-most]:
+        path.unlink(missing_ok=True)
+
+
+MOST_FILES = 400
+"""Largest number of files in one folder; the least recently used ones are removed."""
+
+
+def kept_arrays(folder: str, key: str, make: Callable[[], Mapping[str, np.ndarray]]) -> Mapping[str, np.ndarray]:
+    """Returns arrays by name from the cache, or makes and stores them.
+
+    Args:
+        folder: Name of their folder in the cache.
+        key: Hash of the code and of all inputs, see `arrays_key`.
+        make: Makes them.
+    """
+    import numpy as np  # only here and below: shell completion, which must be quick, reads the cache, too
+
+    path = cache_root() / folder / f"{key}.npz"
+    content = read_kept(path)
+    if content is not None:
+        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+    made, written = make(), io.BytesIO()
+    np.savez(written, allow_pickle=False, **made)
+    write_kept(path, written.getvalue(), most=MOST_FILES)
+    return made
+
+
+def arrays_key(code: str, *parts: object) -> str:
+    """Returns a key for `kept_arrays`.
+
+    Args:
+        code: The file of the module that makes the arrays, its `__file__`: other code makes other arrays.
+        parts: All inputs: arrays, bytes, and values whose `repr` states all of them.
+    """
+    import numpy as np
+
+    digest = hashlib.sha256(Path(code).read_bytes())
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            digest.update(f"{part.dtype} {part.shape}\0".encode())
+            digest.update(np.ascontiguousarray(part).tobytes())
+        else:
+            digest.update(part if isinstance(part, bytes) else repr(part).encode())
+        digest.update(b"\0")
+    return digest.hexdigest()[:32]
+
+
+ValueT = TypeVar("ValueT")
+
+
+class LRUCache(Generic[ValueT]):
+    """Least-recently-used cache of computed values; for functions of hashable arguments use `functools.lru_cache`."""
+
+    def __init__(self, max_size: int) -> None:
+        """Makes an empty cache of at most `max_size` values."""
+        self._max_size = max_size
+        self._values: OrderedDict[Hashable, ValueT] = OrderedDict()
+
+    def get(self, key: Hashable, compute: Callable[[], ValueT]) -> ValueT:
+        """Returns the value of a key, and computes it if it is missing."""
+        if key not in self._values:
+            self._values[key] = compute()
+        self._values.move_to_end(key)
+        while len(self._values) > self._max_size:
+            self._values.popitem(last=False)
+        return self._values[key]
+
+
+FileState: TypeAlias = tuple[int, int, int, int] | None
+"""Number, size [bytes], and times of the last change of content and of metadata [ns]; None: there is no such file."""
+
+_SETTLED_NS = 2_000_000_000
+"""A file that changed later than this before its state was taken may change again within one tick of its clock [ns]."""
+
+
+class FileCache(Generic[ValueT]):
+    """The least recently used values are dropped; a value is read again once a file that it was read from changes."""
+
+    def __init__(self, max_size: int) -> None:
+        self._entries: LRUCache[list[_Entry[ValueT]]] = LRUCache(max_size)
+
+    def get(self, key: Hashable, read: Callable[[], ValueT], *, files_of: Callable[[ValueT], Iterable[Path]]) -> ValueT:
+        """Returns the value of a key.
+
+        Args:
+            key: What the value depends on, apart from the content of files.
+            read: Reads the value.
+            files_of: Returns the files and folders that a value was read from, also those that may come to exist. A
+                folder changes when a file in it comes or goes. No files: the value is not kept.
+        """
+        entries = self._entries.get(key, list)
+        if entries and entries[0].is_current():
+            return entries[0].value
+        entries.clear()
+        began = time.time_ns()
+        value = read()
+        entry = _Entry(value, {path: _state_of(path) for path in files_of(value)})
+        if entry.states and entry.is_older_than(began - _SETTLED_NS):
+            entries.append(entry)
+        return value
+
+
+class _Entry(Generic[ValueT]):
+    def __init__(self, value: ValueT, states: dict[Path, FileState]) -> None:
+        self.value = value
+        self.states = states
+
+    def is_current(self) -> bool:
+        return all(_state_of(path) == state for path, state in self.states.items())
+
+    def is_older_than(self, limit_ns: int) -> bool:
+        return all(state is None or max(state[2:]) < limit_ns for state in self.states.values())
+
+
+def _state_of(path: Path) -> FileState:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns

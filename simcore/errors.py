@@ -1,7 +1,7 @@
 """Every error that a caller may catch derives from `UnlatchError`.
 
 A message says what is wrong, where, what was found and expected, and what to do. The same values are
-attributes of the error, so callers never parse text.
+attributes of the error, so callers never parse text. `MISSING` marks a field that must be given.
 """
 
 from __future__ import annotations
@@ -256,3 +256,6 @@ def __getattr__(name: str) -> type[UnlatchError]:
         f"{name} is named UnlatchError. The next version has only that name.", DeprecationWarning, stacklevel=2
     )
     return UnlatchError
+
+
+MISSING: Any = "???"

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, get_args, get_type_hints
 
-from unlatch.simcore.errors import check_range
-from unlatch.simcore.missing_value import MISSING
+from unlatch.simcore.errors import MISSING, check_range
 
 
 @dataclass(frozen=True)

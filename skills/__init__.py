@@ -1,9 +1,55 @@
-"""Skills: what a robot does to one part of one object; one skill per file, listed in `catalog.py`.
+"""Skills, and what a new skill is written with.
 
-How a part is grasped, pushed or turned is in `strategies/`. What counts as success is in `contract/success.py`; the
-threshold of a derived setting is `goal_value` in `strategies/open_close.py`.
+    from unlatch.skills import Skill, SkillCfg
+
+`Skill` is the contract; `Open`, `Close`, `Rotate` and the others are the skills of Unlatch, and bases of new ones.
 """
 
-import lazy_loader
+from unlatch.simcore.errors import check_range
+from unlatch.simcore.ranges import Range, check_ranges
+from unlatch.skills.articulation import ArticulationSkill
+from unlatch.skills.catalog import SKILLS
+from unlatch.skills.close import Close
+from unlatch.skills.commands import JointMotion, ManipCommand, ManipKind, Phase
+from unlatch.skills.config import SkillCfg, StrategyCfg
+from unlatch.skills.context import Failure, FrameSpeeds, SkillContext, Views
+from unlatch.skills.entries import HoldCfg, HomeCfg
+from unlatch.skills.hold import Hold
+from unlatch.skills.holding import HoldingSkill
+from unlatch.skills.home import Home
+from unlatch.skills.layout_search import LayoutSearchCfg
+from unlatch.skills.open import Open
+from unlatch.skills.pick import Pick
+from unlatch.skills.place import Place
+from unlatch.skills.rotate import Rotate
+from unlatch.skills.skill import Skill
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__all__ = [
+    "SKILLS",
+    "ArticulationSkill",
+    "Close",
+    "Failure",
+    "FrameSpeeds",
+    "Hold",
+    "HoldCfg",
+    "HoldingSkill",
+    "Home",
+    "HomeCfg",
+    "JointMotion",
+    "LayoutSearchCfg",
+    "ManipCommand",
+    "ManipKind",
+    "Open",
+    "Phase",
+    "Pick",
+    "Place",
+    "Range",
+    "Rotate",
+    "Skill",
+    "SkillCfg",
+    "SkillContext",
+    "StrategyCfg",
+    "Views",
+    "check_range",
+    "check_ranges",
+]

@@ -11,25 +11,20 @@ import numpy as np
 
 from unlatch.objects.annotation import HandleType, Part
 from unlatch.objects.scene_object import SceneObject
-from unlatch.robots.gripper import GripperCfg
+from unlatch.robots.description import GripperCfg
 from unlatch.simcore.errors import SkillError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.success_rules import SuccessRule
-from unlatch.skills.contract.command import JointMotion, ManipCommand, ManipKind, Phase
-from unlatch.skills.contract.config import SkillCfg, part_acted_on
-from unlatch.skills.contract.context import SkillContext, Views
-from unlatch.skills.contract.failure import Failure
-from unlatch.skills.contract.joint_reach import describe_reach, is_reachable, joint_unit
-from unlatch.skills.contract.skill import Skill
-from unlatch.skills.contract.success import Displacement
-from unlatch.solver.path.actuation_motions import NO_ENDS, post_poses
-from unlatch.solver.path.slip import Slip, SlipMode
-from unlatch.solver.planning.plan import KeyframePlan, PlanRequest
-from unlatch.solver.planning.planner import plan_from_grasp, plan_keyframes
-from unlatch.solver.scene import Array, JointGeometry, PlanningScene
-from unlatch.solver.settings.conventions import read_motions
-from unlatch.solver.settings.hand_motions import MOTION_WORDS
-from unlatch.solver.settings.setting import FollowJointCfg, PlannerSettingCfg, SuccessMode
+from unlatch.skills.commands import JointMotion, ManipCommand, ManipKind, Phase
+from unlatch.skills.config import SkillCfg, part_acted_on
+from unlatch.skills.context import Displacement, Failure, SkillContext, Views, describe_reach, is_reachable, joint_unit
+from unlatch.skills.skill import Skill
+from unlatch.solver.path_solver import NO_ENDS, post_poses
+from unlatch.solver.plan import KeyframePlan, PlanRequest
+from unlatch.solver.planner import plan_from_grasp, plan_keyframes
+from unlatch.solver.scene import Array, JointGeometry, PlanningScene, Slip, SlipMode
+from unlatch.solver.setting import MOTION_WORDS, FollowJointCfg, PlannerSettingCfg, SuccessMode
+from unlatch.solver.setting_reader import read_motions
 
 _CLOSED_WITHIN_M = 2e-3
 _CLOSING_TIME_FACTOR = 1.5

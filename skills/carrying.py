@@ -9,18 +9,17 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from unlatch.objects.carrying.conditions import ObjectPoses
-from unlatch.objects.carrying.region import Region, RegionKind
+from unlatch.objects.annotation_entries import Region, RegionKind
+from unlatch.objects.carrying_conditions import ObjectPoses
 from unlatch.objects.scene_object import SceneObject
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.solids import Solids
-from unlatch.skills.contract.command import JointMotion, ManipCommand, ManipKind, Phase
-from unlatch.skills.contract.config import SkillCfg
-from unlatch.skills.contract.context import SkillContext, Views
-from unlatch.skills.contract.failure import Failure
-from unlatch.skills.contract.skill import Skill
-from unlatch.skills.strategies.grasps import Obstacle
-from unlatch.solver.planning.plan import KeyframePlan
+from unlatch.skills.commands import JointMotion, ManipCommand, ManipKind, Phase
+from unlatch.skills.config import SkillCfg
+from unlatch.skills.context import Failure, SkillContext, Views
+from unlatch.skills.skill import Skill
+from unlatch.skills.strategies.free_objects import Obstacle
+from unlatch.solver.plan import KeyframePlan
 from unlatch.solver.scene import ArmModel, JointGeometry, PlanningScene
 
 Array = np.ndarray

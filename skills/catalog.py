@@ -30,7 +30,7 @@ SKILLS = Catalog(
         ),
     },
     group="unlatch.skills",
-    contract="unlatch.skills.contract.skill:Skill",
+    contract="unlatch.skills.skill:Skill",
     listed_by="unlatch list skills",
 )
 STRATEGY_NAMES = ("bar", "beside", "drag", "edge", "front", "hook", "inside", "knob", "push")

@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from unlatch.objects.closing_motion import lever_m
+from unlatch.objects.closing_force_values import lever_m
 from unlatch.skills.articulation import ArticulationSkill
-from unlatch.skills.contract.command import Phase
+from unlatch.skills.commands import Phase
 from unlatch.skills.grasping import GraspingSkill
 from unlatch.skills.strategies.open_close import SKIN_M, SPOT
-from unlatch.solver.path.slip import Slide, Slip, SlipMode
-from unlatch.solver.planning.plan import PlanRequest
-from unlatch.solver.settings.setting import SuccessMode
+from unlatch.solver.plan import PlanRequest
+from unlatch.solver.scene import Slide, Slip, SlipMode
+from unlatch.solver.setting import SuccessMode
 
 _PAST_CLOSED_RAD = 0.02
 _PAST_CLOSED_M = 0.003

@@ -16,17 +16,17 @@ import numpy as np
 
 from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.closing_motion import lever_m
+from unlatch.objects.closing_force_values import lever_m
 from unlatch.objects.friction import OBJECT_FRICTION
-from unlatch.robots.gripper import GripperCfg
+from unlatch.robots.description import GripperCfg
 from unlatch.simcore.geometry import unit
 from unlatch.skills.articulation import ArticulationSkill
-from unlatch.skills.contract.command import JointMotion, ManipCommand, ManipKind, Phase
+from unlatch.skills.commands import JointMotion, ManipCommand, ManipKind, Phase
 from unlatch.skills.gripping import SAFETY_FACTOR, joint_load, steady_load
 from unlatch.skills.strategies.open_close import SPOT
-from unlatch.solver.planning.plan import KeyframePlan, Segment
+from unlatch.solver.plan import KeyframePlan, Segment
 from unlatch.solver.scene import ArmModel
-from unlatch.solver.settings.setting import PlannerSettingCfg
+from unlatch.solver.setting import PlannerSettingCfg
 
 Array = np.ndarray
 

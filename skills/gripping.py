@@ -13,10 +13,10 @@ import numpy as np
 from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.friction import OBJECT_FRICTION
-from unlatch.robots.gripper import GripperCfg
+from unlatch.robots.description import GripperCfg
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.urdf.model import UrdfModel
-from unlatch.solver.planning.segments import HINGE_SPEED_RAD_S, PART_RISE_HZ, SLIDER_SPEED_M_S
+from unlatch.solver.timing import HINGE_SPEED_RAD_S, PART_RISE_HZ, SLIDER_SPEED_M_S
 
 SAFETY_FACTOR = 2.4
 """Factor on the load. It is that of the example in Robotiq's manual, which leaves the choice to the user."""

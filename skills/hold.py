@@ -8,18 +8,22 @@ from typing import ClassVar
 import numpy as np
 
 from unlatch.objects.annotation import Articulation
+from unlatch.objects.annotation_entries import FixedHandle
+from unlatch.robots.hand_shape import HandShape
 from unlatch.simcore.errors import SkillError
+from unlatch.simcore.sim.sweep import PlannedMotion
 from unlatch.skills.articulation import ArticulationSkill
-from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
-from unlatch.skills.contract.config import SkillCfg
-from unlatch.skills.contract.context import SkillContext
-from unlatch.skills.contract.entries import HoldCfg
-from unlatch.skills.contract.failure import Failure
+from unlatch.skills.commands import ManipCommand, ManipKind, Phase
+from unlatch.skills.config import SkillCfg
+from unlatch.skills.context import Failure, SkillContext
+from unlatch.skills.entries import HoldCfg
 from unlatch.skills.grasping import EMPTY_GRIPPER_M
 from unlatch.skills.holding import HoldingSkill
-from unlatch.solver.planning.plan import KeyframePlan
+from unlatch.skills.skill import Skill
+from unlatch.solver.plan import KeyframePlan
 from unlatch.solver.scene import PlanningScene
-from unlatch.solver.settings.setting import PlannerSettingCfg
+from unlatch.solver.setting import PlannerSettingCfg
+from unlatch.solver.term_kinds import KeypointAxisOrthogonal, KeypointAxisParallel, Point2Point
 
 HANDLE, HANDLE_END, HANDLE_OUT = "handle", "handle_end", "handle_out"
 """Keypoints of the handle: its middle, a point along its bar, and one away from the object."""
@@ -107,3 +111,63 @@ class Hold(HoldingSkill, ArticulationSkill):
         if has_let_go or (not self.commands and self.is_touched):
             return None
         return self.make_failure("not_reached", f"No finger is on the handle of '{self.object_name}'")
+
+
+_ROOM_M = 0.012
+"""Gap between each finger and the bar on the approach [m]."""
+_APPROACH_M = 0.06
+_LEAN_RAD = 0.4
+"""Largest angle between the hand and straight out of the object."""
+
+
+def hold_setting(handle: FixedHandle, hand: HandShape) -> PlannerSettingCfg:
+    """Returns the planner setting for holding a handle."""
+    across = KeypointAxisOrthogonal(
+        "tool_head",
+        "tool_side",
+        0.1,
+        target_axis_from_keypoint_name=HANDLE,
+        target_axis_to_keypoint_name=HANDLE_END,
+        target_inner_product=0,
+    )
+    outward = KeypointAxisParallel(
+        "tool_head",
+        "tool_tail",
+        _LEAN_RAD,
+        target_axis_from_keypoint_name=HANDLE,
+        target_axis_to_keypoint_name=HANDLE_OUT,
+        target_inner_product=1,
+    )
+    return PlannerSettingCfg(
+        success_threshold=0.0,
+        constraint_list=[Point2Point("tool_head", HANDLE, 0.002), across, outward],
+        approach_width_m=round(min(handle.thickness_m + 2 * _ROOM_M, hand.max_width_m), 4),
+        pre_actuation_motions=[["translate_z", -_APPROACH_M]],
+        post_actuation_motions=[],
+    )
+
+
+def planned_motion(skill: Skill) -> PlannedMotion:
+    """Returns the motion that a planned skill still has to carry out, from where its arm and part are now."""
+    arm = skill.context.arm
+    commands = skill.commands[skill.executor.index :]
+    motions = [command.motion for command in commands if command.motion is not None and len(command.motion)]
+    widths = [arm.gripper_opening_m, arm.gripper_target_m]
+    widths += [float(np.max(motion.gripper_m)) for motion in motions if motion.gripper_m is not None]
+    if any(command.kind is ManipKind.open_gripper and command.motion is None for command in commands):
+        widths.append(arm.cfg.gripper.max_width_m)
+    obstacle, joint, s = None, None, np.zeros(0)
+    if isinstance(skill, ArticulationSkill) and not isinstance(skill, HoldingSkill):
+        obstacle, joint = skill.object_name, skill.part.joint
+        limits = skill.object.body.joint(joint)
+        led = [motion.s for motion in motions if motion.s is not None]
+        s = np.clip(np.concatenate([[skill.s], *led]), limits.lower, limits.upper)
+    return PlannedMotion(
+        links=frozenset((*arm.cfg.forbidden_links, *arm.cfg.gripper.finger_links)),
+        joints=tuple(arm.cfg.joints),
+        q=np.concatenate([arm.q[None], *(motion.q for motion in motions)]),
+        fingers=dict(zip(arm.cfg.gripper.joints, arm.cfg.gripper.positions(max(widths)), strict=True)),
+        obstacle=obstacle,
+        joint=joint,
+        s=s,
+    )

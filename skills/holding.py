@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from unlatch.robots.gripper import GripperCfg
+from unlatch.robots.description import GripperCfg
 from unlatch.simcore.recording.success_rules import SuccessRule
-from unlatch.skills.contract.command import Phase
-from unlatch.skills.contract.config import SkillCfg
-from unlatch.skills.contract.context import SkillContext
-from unlatch.skills.contract.skill import Skill
+from unlatch.skills.commands import Phase
+from unlatch.skills.config import SkillCfg
+from unlatch.skills.context import SkillContext
+from unlatch.skills.skill import Skill
 
 
 class HoldingSkill(Skill):

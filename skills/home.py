@@ -9,15 +9,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from unlatch.robots.gripper import GripperCfg
+from unlatch.robots.description import GripperCfg
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.success_rules import MAX_AWAY_FROM_HOME, MAX_SPEED_AT_HOME, SuccessRule
 from unlatch.skills.carrying import CARRYING_PACE, InHandSkill
-from unlatch.skills.contract.command import JointMotion, ManipCommand, ManipKind, Phase
-from unlatch.skills.contract.config import SkillCfg
-from unlatch.skills.contract.entries import HomeCfg
-from unlatch.skills.contract.failure import Failure
-from unlatch.solver.planning.joint_transit import plan_to_joints
+from unlatch.skills.commands import JointMotion, ManipCommand, ManipKind, Phase
+from unlatch.skills.config import SkillCfg
+from unlatch.skills.context import Failure
+from unlatch.skills.entries import HomeCfg
+from unlatch.solver.joint_transit import plan_to_joints
 
 Array = np.ndarray
 

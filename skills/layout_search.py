@@ -14,9 +14,9 @@ import numpy as np
 
 from unlatch.simcore.errors import check_range
 from unlatch.simcore.ranges import Range
-from unlatch.skills.contract.config import SkillCfg
-from unlatch.skills.contract.failure import Failure
-from unlatch.skills.contract.skill import Skill
+from unlatch.skills.config import SkillCfg
+from unlatch.skills.context import Failure
+from unlatch.skills.skill import Skill
 
 MAX_CANDIDATES = 1000
 

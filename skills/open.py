@@ -9,11 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from unlatch.skills.grasping import GraspingSkill
-from unlatch.skills.turning import LEAST_TURN_RAD, MOST_TURNS, needs_turns
-from unlatch.solver.path.slip import Slip
-from unlatch.solver.planning.plan import KeyframePlan
-from unlatch.solver.settings.setting import SuccessMode
+from unlatch.skills.grasping import LEAST_TURN_RAD, MOST_TURNS, GraspingSkill, needs_turns
+from unlatch.solver.plan import KeyframePlan
+from unlatch.solver.scene import Slip
+from unlatch.solver.setting import SuccessMode
 
 
 class Open(GraspingSkill):

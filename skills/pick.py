@@ -8,23 +8,21 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from unlatch.objects.annotation_entries import RegionOpening
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.carrying.conditions import ConditionKind, ObjectCondition
-from unlatch.objects.carrying.region import RegionOpening
+from unlatch.objects.carrying_conditions import ConditionKind, ObjectCondition
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.ranges import Range
 from unlatch.skills.carrying import CarryingSkill, SurroundingRegion
-from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
-from unlatch.skills.contract.config import SkillCfg
-from unlatch.skills.strategies.grasps import GraspCandidate, GraspSide, grasp_candidates
-from unlatch.solver.planning.plan import Carrying, KeyframePlan, PlanBudget, PlanRequest
-from unlatch.solver.planning.planner import plan_keyframes
+from unlatch.skills.commands import ManipCommand, ManipKind, Phase
+from unlatch.skills.config import SkillCfg
+from unlatch.skills.strategies.free_objects import GraspCandidate, GraspSide, grasp_candidates
+from unlatch.solver.plan import Carrying, KeyframePlan, PlanBudget, PlanRequest
+from unlatch.solver.planner import plan_keyframes
 from unlatch.solver.scene import Array
-from unlatch.solver.settings.hand_motions import REGION_FRONT
-from unlatch.solver.settings.setting import PlannerSettingCfg
-from unlatch.solver.terms.axis import FrameAxisParallel, KeypointAxisParallel
-from unlatch.solver.terms.point2point import Point2Point
+from unlatch.solver.setting import REGION_FRONT, PlannerSettingCfg
+from unlatch.solver.term_kinds import FrameAxisParallel, KeypointAxisParallel, Point2Point
 
 GRASP_HEAD, GRASP_TAIL = "grasp_head", "grasp_tail"
 """Keypoints of a grasp: between the pads, and 5 cm from there along the closing axis."""

@@ -8,28 +8,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from unlatch.objects.annotation_entries import Region, RegionKind, RegionOpening
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.carrying.conditions import DEFAULT_VALUES, ConditionKind, ObjectCondition
-from unlatch.objects.carrying.region import Region, RegionKind, RegionOpening
-from unlatch.robots.gripper import GripperCfg
+from unlatch.objects.carrying_conditions import DEFAULT_VALUES, ConditionKind, ObjectCondition
+from unlatch.robots.description import GripperCfg
 from unlatch.robots.hand_shape import hand_shape, tool_frame
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.ranges import NotNegative
 from unlatch.simcore.recording.success_rules import SuccessRule
 from unlatch.skills.carrying import CARRYING_PACE, CarryingSkill
-from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
-from unlatch.skills.contract.config import SkillCfg
-from unlatch.skills.contract.target import SkillTarget
-from unlatch.skills.strategies.placements import Floor, find_spots
-from unlatch.skills.strategies.turns import TurnRange, turns_with_room
-from unlatch.solver.planning.plan import Carrying, KeyframePlan, PlanBudget, PlanRequest
-from unlatch.solver.planning.planner import plan_keyframes
-from unlatch.solver.settings.hand_motions import REGION_FRONT
-from unlatch.solver.settings.setting import PlannerSettingCfg
-from unlatch.solver.terms.axis import FrameAxisParallel
-from unlatch.solver.terms.point2point import Point2Point
-from unlatch.solver.terms.term import Term
+from unlatch.skills.commands import ManipCommand, ManipKind, Phase
+from unlatch.skills.config import SkillCfg
+from unlatch.skills.context import SkillTarget
+from unlatch.skills.strategies.free_objects import Floor, TurnRange, find_spots, turns_with_room
+from unlatch.solver.plan import Carrying, KeyframePlan, PlanBudget, PlanRequest
+from unlatch.solver.planner import plan_keyframes
+from unlatch.solver.setting import REGION_FRONT, PlannerSettingCfg
+from unlatch.solver.term import Term
+from unlatch.solver.term_kinds import FrameAxisParallel, Point2Point
 
 PLACE_POINT = "place_point"
 """Keypoint of the target: where the object's `bottom_center` comes to."""

@@ -12,9 +12,9 @@ import numpy as np
 
 from unlatch.objects.annotation import PartKind
 from unlatch.skills.grasping import GraspingSkill
-from unlatch.solver.path.slip import Slip, SlipMode
-from unlatch.solver.planning.plan import KeyframePlan
-from unlatch.solver.settings.setting import SuccessMode
+from unlatch.solver.plan import KeyframePlan
+from unlatch.solver.scene import Slip, SlipMode
+from unlatch.solver.setting import SuccessMode
 
 
 class Rotate(GraspingSkill):

@@ -1,10 +1,57 @@
-"""From keypoint constraints to motions: kinematics, goal, articulated path, free motion, timing; no simulator.
+"""The planner: keypoint terms, goals, paths, and the model of an arm. It runs without PyBullet and Hydra."""
 
-`unlatch.solver.planning.planner` plans a whole motion, `unlatch.solver.goal.goal_solver` solves constraints alone, and
-`unlatch.solver.settings.reader` reads a `planner_setting` from YAML. `unlatch.solver.scene` is the input of the
-planner, `unlatch.solver.collision` the collision checker that it needs.
-"""
+from unlatch.solver.diagnosis import Diagnosis
+from unlatch.solver.goal_search import GoalFinder
+from unlatch.solver.goal_solver import GoalSolver
+from unlatch.solver.kinematics import Kinematics
+from unlatch.solver.path_solver import PathSolver
+from unlatch.solver.plan import KeyframePlan, PlanBudget, PlannerCfg, PlanRequest
+from unlatch.solver.scene import ArmModel, JointGeometry, PlanningScene
+from unlatch.solver.setting import PlannerSettingCfg
+from unlatch.solver.term import AxisRow, PlaneRow, PointRow, Row, Term, tool_point
+from unlatch.solver.term_kinds import (
+    COSTS,
+    TERMS,
+    AxisAngle,
+    FrameAxisOrthogonal,
+    FrameAxisParallel,
+    KeypointAxisOrthogonal,
+    KeypointAxisParallel,
+    Point2Plane,
+    Point2PlaneCost,
+    Point2Point,
+    Point2PointCost,
+)
 
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__all__ = [
+    "COSTS",
+    "TERMS",
+    "ArmModel",
+    "AxisAngle",
+    "AxisRow",
+    "Diagnosis",
+    "FrameAxisOrthogonal",
+    "FrameAxisParallel",
+    "GoalFinder",
+    "GoalSolver",
+    "JointGeometry",
+    "KeyframePlan",
+    "KeypointAxisOrthogonal",
+    "KeypointAxisParallel",
+    "Kinematics",
+    "PathSolver",
+    "PlanBudget",
+    "PlanRequest",
+    "PlaneRow",
+    "PlannerCfg",
+    "PlannerSettingCfg",
+    "PlanningScene",
+    "Point2Plane",
+    "Point2PlaneCost",
+    "Point2Point",
+    "Point2PointCost",
+    "PointRow",
+    "Row",
+    "Term",
+    "tool_point",
+]

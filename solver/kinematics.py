@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from unlatch.simcore.errors import AssetError, FrameNotFoundError
 from unlatch.simcore.geometry import Pose, matrix_from_rpy, unit
-from unlatch.simcore.urdf.xml import parse_xml
+from unlatch.simcore.urdf.reader import parse_xml
 
 Array = np.ndarray
 T = TypeVar("T")

@@ -1,10 +1,15 @@
-"""Input of the planner, in the arm's base frame: the object's keypoints, axes and joint, and the arm."""
+"""Input of the planner, in the arm's base frame: the arm, the object's keypoints, axes and joint, the freedom of the
+hand on the part, and the protocol of a collision checker.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +19,66 @@ from unlatch.simcore.geometry import matrix_from_axis_angle, unit
 from unlatch.solver.kinematics import Kinematics, frozen_array
 
 Array = np.ndarray
+
+
+class Collision(Protocol):
+    """One pair of links that touch or come too close; any class with these attributes fits."""
+
+    @property
+    def link_a(self) -> str:
+        """A link of the robot."""
+
+    @property
+    def link_b(self) -> str:
+        """A link of the object, another link of the robot, or a body of the environment."""
+
+    @property
+    def distance_m(self) -> float:
+        """Signed distance, negative when they overlap [m]."""
+
+    @property
+    def where(self) -> tuple[float, float, float]:
+        """The point between the two, in the checker's world frame [m]."""
+
+
+def describe_collision(hit: Collision) -> str:
+    """Returns the pair and its distance, for a message."""
+    return f"{hit.link_a} and {hit.link_b} ({1000.0 * hit.distance_m:.1f} mm)"
+
+
+@runtime_checkable
+class CollisionChecker(Protocol):
+    """Checks one arm in one scene, with the object at a given joint position."""
+
+    def deepest_collision(
+        self, q: Array, *, s: float | None = None, gripper: float | None = None, clearance_m: float | None = None
+    ) -> Collision | None:
+        """Returns the deepest collision with the arm at q, or None if nothing collides.
+
+        Args:
+            q: (n,) arm joint positions [rad].
+            s: Position of the object's joint [rad or m]; None = as in the scene at the start.
+            gripper: Opening between the pads [m]; None = fully open.
+            clearance_m: Distance to other bodies below which a pair counts [m]; None = the checker's own.
+        """
+
+    def allow(self, links: Iterable[str]) -> AbstractContextManager[object]:
+        """Returns a context in which the fingers may touch these links of the object."""
+
+
+@runtime_checkable
+class CarryingChecker(CollisionChecker, Protocol):
+    """A checker of a scene with a free object that the hand may carry."""
+
+    def carried_from(self, q: Array, *, max_tilt_rad: float | None = None) -> AbstractContextManager[object]:
+        """Returns a context in which the object moves with the hand, as if it was grasped with the arm at q (n,) [rad].
+
+        It is then part of the arm: it must keep clear of everything but the hand. With `max_tilt_rad`, an object that
+        is tilted further from upright counts as a collision [rad].
+        """
+
+    def released_at(self, q: Array) -> AbstractContextManager[object]:
+        """Returns a context in which the object stays where the hand at q (n,) [rad] has put it."""
 
 
 @dataclass(frozen=True)
@@ -237,3 +302,105 @@ class ArmModel:
         if {"tool_head", "tool_tail"} <= set(self.tool_keypoints):
             return unit(self.tool_keypoints["tool_head"] - self.tool_keypoints["tool_tail"])
         return np.array([0.0, 0.0, 1.0])
+
+
+class SlipMode(Enum):
+    """Rotations of the hand about the contact point while the part moves."""
+
+    fixed = "fixed"
+    """No rotation: the hand moves with the part."""
+    bar = "bar"
+    """About the bar (the annotation's contact axis), as on a round bar."""
+    side = "side"
+    """About the line between the fingertips, as on a panel."""
+    gimbal = "gimbal"
+    """Both: the fingertip line stays at right angles to the bar."""
+    cone = "cone"
+    """Any rotation with the approach axis inside the cone, as a pushing fingertip."""
+
+
+class Slide(Enum):
+    """Line on the part along which the contact point may slide while the part moves."""
+
+    none = "none"
+    """No line: the contact point stays where it is."""
+    edge = "edge"
+    """Along the edge (the annotation's contact axis)."""
+    across = "across"
+    """At right angles to the edge, on the front of the part."""
+
+
+@dataclass(frozen=True)
+class Slip:
+    """Freedom of the hand to turn about the contact and to slide on the part."""
+
+    mode: SlipMode = SlipMode.fixed
+    """Which rotations are free."""
+    limit_rad: float = math.radians(75.0)
+    """Largest angle between the approach axis and `inward_direction` [rad]; not used by `fixed`."""
+    stiffness: float = 2.0
+    """Weight of the motion of the hand relative to the part; a squared joint step has weight 1."""
+    slide: Slide = Slide.none
+    """Line along which the contact point may slide."""
+    slide_m: float = 0.05
+    """Largest slide to either side of the contact at the goal [m]; not used if `slide` is `none`."""
+
+    @property
+    def name(self) -> str:
+        """Short name, such as `bar` or `cone, sliding across`."""
+        return self.mode.value if self.slide is Slide.none else f"{self.mode.value}, sliding {self.slide.value}"
+
+
+def bar_axis(scene: PlanningScene) -> Array | None:
+    """Returns the (3,) direction of the held bar or edge, base frame: the annotated contact axis; None without one."""
+    return scene.axes.get("link0_contact_axis", scene.axes.get("object_link0_contact_axis"))
+
+
+def slide_line(scene: PlanningScene, slip: Slip, inward: Array) -> Array | None:
+    """Returns the (3,) unit direction in which the contact may slide, base frame; None if it may not slide.
+
+    `inward` (3,) is the inward direction of the part: a part without a front is slid on at right angles to it. On the
+    front, a hand that comes over the edge or from inside slides as one from outside: a line along the normal would lead
+    it off the part.
+    """
+    bar = bar_axis(scene)
+    if slip.slide is Slide.none or slip.slide_m <= 0.0 or bar is None:
+        return None
+    if slip.slide is Slide.edge:
+        return bar
+    normal = front_normal(scene)
+    across = np.cross(bar, inward if normal is None else normal)
+    return unit(across) if float(np.linalg.norm(across)) > 1e-6 else None
+
+
+def front_normal(scene: PlanningScene) -> Array | None:
+    """Returns the (3,) outward normal of the front of the part, base frame; None if the annotation lacks a name.
+
+    By the convention of the annotation, it is `cross(tail - head, contact_axis)`.
+    """
+    names = ("articulated_object_head", "articulated_object_tail")
+    contact = bar_axis(scene)
+    if contact is None or any(name not in scene.keypoints for name in names):
+        return None
+    normal = np.cross(scene.keypoints[names[1]] - scene.keypoints[names[0]], contact)
+    return unit(normal) if float(np.linalg.norm(normal)) > 1e-6 else None
+
+
+def inward_direction(scene: PlanningScene, approaches: Array) -> Array:
+    """Returns the (3,) direction in which the hand comes to the part, base frame.
+
+    It points into the front of the part or, if every hand comes from another side, over its edge. The first approach
+    axis is returned if the annotation lacks a name.
+
+    Args:
+        scene: The part.
+        approaches: (3,) or (G, 3) approach axes of the hand at its goals, base frame.
+    """
+    axes = np.atleast_2d(approaches)
+    contact, normal = bar_axis(scene), front_normal(scene)
+    if contact is None or normal is None:
+        return unit(axes[0])
+    inward, over_edge = -normal, unit(np.cross(contact, normal))
+    if np.any(axes @ inward >= np.abs(axes @ over_edge)):
+        return inward
+    return over_edge if float(np.sum(axes @ over_edge)) >= 0.0 else -over_edge

@@ -13,7 +13,7 @@ from importlib import import_module
 from importlib.resources import files
 
 from unlatch import __version__
-from unlatch.simcore import interrupts
+from unlatch.simcore import process as interrupts
 from unlatch.simcore.errors import PluginError, describe_choices
 
 COMMANDS = {
@@ -48,33 +48,33 @@ COMMANDS = {
 """One line on each command, by its name."""
 
 _MAINS = {
-    "annotate": "unlatch.workflows.commands.annotate:main",
-    "bench": "unlatch.workflows.commands.bench:main",
-    "check": "unlatch.workflows.commands.check:main",
-    "clip": "unlatch.workflows.commands.clip:main",
+    "annotate": "unlatch.workflows.commands.objects:annotate_command",
+    "bench": "unlatch.workflows.commands.check:bench_command",
+    "check": "unlatch.workflows.commands.check:check_command",
+    "clip": "unlatch.workflows.commands.looking:clip_command",
     "collect": "unlatch.workflows.commands.collect:main",
-    "completion": "unlatch.workflows.commands.completion:main",
-    "config": "unlatch.workflows.commands.config:main",
-    "convert": "unlatch.workflows.commands.convert:main",
-    "doctor": "unlatch.workflows.commands.doctor:main",
-    "evaluate": "unlatch.workflows.commands.evaluate:main",
-    "export": "unlatch.workflows.commands.export:main",
-    "import": "unlatch.workflows.commands.import_task:main",
-    "label": "unlatch.workflows.commands.label:main",
-    "list": "unlatch.workflows.commands.list:main",
-    "make-object": "unlatch.workflows.commands.make_object:main",
-    "merge": "unlatch.workflows.commands.merge:main",
-    "new": "unlatch.workflows.commands.new:main",
-    "phases": "unlatch.workflows.commands.phases:main",
-    "plan": "unlatch.workflows.commands.plan:main",
-    "preview": "unlatch.workflows.commands.preview:main",
-    "render": "unlatch.workflows.commands.render:main",
-    "replay": "unlatch.workflows.commands.replay:main",
-    "report": "unlatch.workflows.commands.report:main",
-    "schema": "unlatch.workflows.commands.schema:main",
+    "completion": "unlatch.workflows.commands.information:completion_command",
+    "config": "unlatch.workflows.commands.information:config_command",
+    "convert": "unlatch.workflows.commands.objects:convert_command",
+    "doctor": "unlatch.workflows.commands.information:doctor_command",
+    "evaluate": "unlatch.workflows.commands.check:evaluate_command",
+    "export": "unlatch.workflows.commands.images:export_command",
+    "import": "unlatch.workflows.commands.new:import_command",
+    "label": "unlatch.workflows.commands.images:label_command",
+    "list": "unlatch.workflows.commands.information:list_command",
+    "make-object": "unlatch.workflows.commands.objects:make_object_command",
+    "merge": "unlatch.workflows.commands.data_sets:merge_command",
+    "new": "unlatch.workflows.commands.new:new_command",
+    "phases": "unlatch.workflows.commands.looking:phases_command",
+    "plan": "unlatch.workflows.commands.looking:plan_command",
+    "preview": "unlatch.workflows.commands.looking:preview_command",
+    "render": "unlatch.workflows.commands.images:render_command",
+    "replay": "unlatch.workflows.commands.check:replay_command",
+    "report": "unlatch.workflows.commands.data_sets:report_command",
+    "schema": "unlatch.workflows.commands.information:schema_command",
     "studio": "unlatch.workflows.commands.studio:main",
-    "view": "unlatch.workflows.commands.view:main",
-    "watch": "unlatch.workflows.commands.watch:main",
+    "view": "unlatch.workflows.commands.looking:view_command",
+    "watch": "unlatch.workflows.commands.data_sets:watch_command",
 }
 """The function that runs a command, as `module:function`, by the name of the command; imported when it runs."""
 
@@ -117,7 +117,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         return 2
     if any(argument in _HELP_FLAGS for argument in arguments):
-        import_module("unlatch.workflows.cli.help_text").print_help(
+        import_module("unlatch.workflows.cli.shell_text").print_help(
             read_help("new-robot" if arguments[:2] == ["new", "robot"] else name)
         )
         return 0

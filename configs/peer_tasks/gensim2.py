@@ -1,24 +1,293 @@
-"""Reads one task configuration of GenSim2."""
+"""Reads one task configuration of GenSim2, and the entries `pick` and `place` that InternDataEngine has too."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from unlatch.configs.peer_tasks.carried_objects import CarriedObjects
-from unlatch.configs.peer_tasks.chain import PICK, PLACE, PeerSkill
-from unlatch.configs.peer_tasks.counterparts import nearest_category
-from unlatch.configs.peer_tasks.ledger import ABSENT, Ledger
-from unlatch.configs.peer_tasks.scene_objects import SceneObject, scene_name, user_object
-from unlatch.configs.peer_tasks.task_builder import TaskBuilder
-from unlatch.configs.peer_tasks.values import read_text
+from unlatch.configs.peer_tasks.peer_values import (
+    ABSENT,
+    PICK,
+    PLACE,
+    Ledger,
+    PeerSkill,
+    join_path,
+    read_list,
+    read_mapping,
+    read_number,
+    read_numbers,
+    read_text,
+)
+from unlatch.configs.peer_tasks.scene_objects import (
+    PeerRegion,
+    SceneObject,
+    nearest_category,
+    nearest_container,
+    nearest_item,
+    scene_name,
+    user_object,
+)
+from unlatch.configs.peer_tasks.task_builder import (
+    CarryLayout,
+    PutInto,
+    TaskBuilder,
+    add_carry,
+    describe_in_words,
+    fit_item,
+    put_into,
+    relation_in,
+)
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import ConfigError
-from unlatch.solver.settings.origin import Origin
+from unlatch.solver.setting import HANDS, Origin
+
+_DIRECTIONS = {"downward": "above", "forward": "side"}
+"""Directions in which a hand approaches a thing, and where it comes from."""
+_LIFTS_M = (0.02, 0.5)
+"""Smallest and largest lift of a `pick` [m]."""
+
+
+class CarriedObjects:
+    """What a task carries and what it puts that into. Objects that skills move parts of are in the task already."""
+
+    def __init__(
+        self,
+        task: TaskBuilder,
+        entry: Mapping[str, Any],
+        path: str,
+        chain: Sequence[PeerSkill],
+        parts: Mapping[str, str],
+        regions: Mapping[str, PeerRegion],
+    ) -> None:
+        """Reads nothing yet.
+
+        Args:
+            task: The task as far as it is read.
+            entry: The task in the file.
+            path: Its place in the file.
+            chain: Its skills.
+            parts: The parts that skills act on, by place of the skill.
+            regions: Its regions, by name of the object.
+        """
+        self.items: dict[str, SceneObject] = {}
+        """What is carried, by its name in the file."""
+        self.places: dict[str, PutInto | None] = {}
+        """What things are put into or stand in at the start, by name in the file; None: it has no region."""
+        self.layout = CarryLayout(side=1.0, has_container=False)
+        self._task = task
+        self._ledger = task.ledger
+        self._path = path
+        self._chain = chain
+        self._parts = parts
+        self._regions = regions
+        self._entries: dict[str, tuple[int, Mapping[str, Any]]] = {}
+        for index, values in enumerate(map(read_mapping, read_list(entry.get("objects")))):
+            self._entries.setdefault(read_text(values.get("name")), (index, values))
+        self._acted = {skill.object: scene_name(skill.object) for skill in chain if skill.acts}
+
+    def names(self) -> set[str]:
+        """Returns the names of all objects that are carried, or that things are put into or stand in."""
+        carried = {skill.object for skill in self._chain if skill.carries}
+        return carried | set(self._containers(carried))
+
+    def _containers(self, carried: set[str]) -> Iterator[str]:
+        """Yields the names of what things are put into, or stand in at the start; the table is not among them."""
+        named = [skill.target for skill in self._chain if skill.name == PLACE]
+        named += [self._regions[name].target for name in sorted(carried) if name in self._regions]
+        yield from (name for name in dict.fromkeys(named) if name in self._entries or name in self._acted)
+
+    def add_objects(self, given: str | None) -> None:
+        """Adds the objects to the task, containers first; `given` replaces the first if the task has no others.
+
+        Raises:
+            ConfigError: `given` does not fit, or two objects have one name.
+        """
+        carried = list(dict.fromkeys(skill.object for skill in self._chain if skill.carries))
+        containers = list(self._containers(set(carried)))
+        fixed = [name for name in containers if name not in carried and name not in self._acted]
+        scenes = {name: self._scene(own) for name, own in self._acted.items()}
+        for name in [*fixed, *carried]:
+            nearest = nearest_item if name in carried else nearest_container
+            scene = self._find(name, nearest, given if not self._task.objects else None)
+            scenes[name] = scene
+            self._task.objects.append(scene)
+        self.items = {name: scenes[name] for name in carried}
+        for item in self.items.values():
+            if not item.asset.free:
+                raise ConfigError(
+                    f"object={given} is fixed in place, and the task carries it. Expected an object that a hand can "
+                    "carry, such as can or cup. Change it.",
+                    key="object",
+                )
+        for name in containers:
+            self.places[name] = self._put_into(name, scenes[name])
+        for skill in self._chain:
+            place = self.places.get(skill.target) if skill.name == PLACE else None
+            if place is not None and place.scene is not self.items[skill.object]:
+                self._fit(skill, place)
+        arms = {skill.arm for skill in self._chain if skill.carries}
+        has_both = len(self._task.robot.arms) > 1
+        self.layout = CarryLayout(-1.0 if has_both and arms == {"left"} else 1.0, bool(set(containers) - set(carried)))
+
+    def _scene(self, name: str) -> SceneObject:
+        return next(scene for scene in self._task.objects if scene.name == name)
+
+    def _find(self, name: str, nearest: Any, given: str | None) -> SceneObject:
+        own = scene_name(name)
+        if own in [scene.name for scene in self._task.objects]:
+            raise ConfigError(f"Two objects of the task are called '{own}'. Rename one.", key="objects")
+        index, values = self._entries.get(name, (None, {}))
+        where = self._path if index is None else self._at(index)
+        if given is not None:
+            self._ledger.read(
+                join_path(where, "name"), name, f"read as the object {given}, which the command line names"
+            )
+            return user_object(own, given)
+        path = read_text(values.get("path"))
+        folders = [part for part in Path(path).parts[:-1] if not part.isdigit()]
+        texts = [read_text(values.get(key)) for key in ("category", "art_cat")]
+        category, why = nearest([text for text in (*texts, name, *reversed(folders)) if text])
+        self._ledger.read(join_path(where, "name"), name, f"read as {category} of the library: {why}")
+        if path:
+            self._ledger.leave(join_path(where, "path"), path, f"{category} of the library is taken")
+        for key in ("category", "art_cat", "target_class"):
+            if key in values:
+                self._ledger.read(join_path(where, key), values[key])
+        return SceneObject(own, category)
+
+    def _at(self, index: int) -> str:
+        return join_path(join_path(self._path, "objects"), index)
+
+    def _put_into(self, name: str, scene: SceneObject) -> PutInto | None:
+        """Returns where things are put in an object, and sets how far it is open for that."""
+        moved = [(at, skill) for at, skill in enumerate(self._chain) if skill.acts and skill.object == name]
+        place = put_into(scene, next((self._parts[skill.path] for _, skill in moved), None))
+        where = self._path if name not in self._entries else self._at(self._entries[name][0])
+        if place is None:
+            self._ledger.note(where, f"{scene.category} has no room inside and no top: things are put beside it")
+            return None
+        if place.part is None:
+            return place
+        uses = [at for at, skill in enumerate(self._chain) if skill.carries and self._uses(skill, name)]
+        opens = [at for at, skill in moved if skill.name == "open" and self._parts[skill.path] == place.part]
+        if not opens or not uses or min(opens) > min(uses):
+            self._open_at_start(name, place, where)
+        return place
+
+    def _uses(self, skill: PeerSkill, name: str) -> bool:
+        """Returns whether a skill reaches into an object."""
+        region = self._regions.get(skill.object)
+        return skill.target == name if skill.name == PLACE else region is not None and region.target == name
+
+    def _open_at_start(self, name: str, place: PutInto, where: str) -> None:
+        key = (place.scene.name, str(place.part))
+        values = self._entries.get(name, (None, {}))[1]
+        stated = read_numbers(values.get("joint_position_range"), 2)
+        start = self._task.starts.get(key)
+        if start is None and stated is not None:
+            span = place.scene.span(key[1])
+            low, high = sorted(round(min(abs(bound), span), 4) for bound in stated)
+            start = [low, high]
+        least, most = place.open_range()
+        why = f"the start of {key[1]}, {start} from closed"
+        if start is None or start[0] < least:
+            start = [least, most]
+            why = f"the start of {key[1]}, {start} from closed, so that a hand can reach in"
+        place.keep_open_wide(start)
+        if key not in self._task.starts or self._task.starts[key] != start:
+            self._task.starts[key] = start
+            if stated is None:
+                self._ledger.note(where, why)
+            else:
+                place_of_range = join_path(where, "joint_position_range")
+                self._ledger.forget(place_of_range)
+                self._ledger.read(place_of_range, values["joint_position_range"], f"read as {why}")
+
+    def _fit(self, skill: PeerSkill, place: PutInto) -> None:
+        """Keeps only instances of a carried thing that fit into its place."""
+        later = self._chain[self._chain.index(skill) + 1 :]
+        is_closed = any(other.name == "close" and other.object == skill.target for other in later)
+        said = fit_item(self.items[skill.object], place, is_closed=is_closed)
+        if said:
+            self._ledger.note(join_path(skill.path, "objects"), said)
+
+    def add_skill(self, skill: PeerSkill, *, arm: str | None, group: int) -> None:
+        """Adds a `pick` or a `place` to the task."""
+        item = self.items[skill.object]
+        extra = self._pick_keys(skill) if skill.name == PICK else self._place_keys(skill)
+        place = self.places.get(skill.target) if skill.name == PLACE else None
+        add_carry(self._task, skill.name, item, place, arm=arm, group=group, extra={**extra, **skill.limits})
+
+    def _pick_keys(self, skill: PeerSkill) -> dict[str, Any]:
+        """Returns the keys of a `pick` that the file gives, or that its place needs."""
+        found: dict[str, Any] = {}
+        rest = self._chain[self._chain.index(skill) + 1 :]
+        put = next((other for other in rest if other.name == PLACE and other.object == skill.object), None)
+        place = None if put is None else self.places.get(put.target)
+        axis = HANDS[self._task.hand][0] if self._task.hand else "z"
+        key = f"filter_{axis}_dir"
+        direction = next(iter(read_list(skill.entry.get(key))), None)
+        side = _DIRECTIONS.get(read_text(direction))
+        if place is not None and place.is_shelf:
+            found["approach"] = "side"
+            self._ledger.note(skill.path, f"approach: side, as things come into {place.scene.name} from the front")
+        elif side is not None:
+            found["approach"] = side
+        if side is not None:
+            self._ledger.read(join_path(skill.path, key), skill.entry[key], f"read as approach: {side}")
+            if found["approach"] != side:
+                self._ledger.note(join_path(skill.path, key), f"approach: {found['approach']} is taken")
+        lift = read_number(skill.entry.get("post_grasp_offset_max"))
+        if lift is not None:
+            found["lift_m"] = round(min(max(lift, _LIFTS_M[0]), _LIFTS_M[1]), 4)
+            self._ledger.read(
+                join_path(skill.path, "post_grasp_offset_max"), lift, f"read as lift_m: {found['lift_m']:g}"
+            )
+        return found
+
+    def _place_keys(self, skill: PeerSkill) -> dict[str, Any]:
+        """Returns the keys of a `place` that the file gives, or that its target needs."""
+        where = join_path(skill.path, "objects")
+        if read_text(skill.entry.get("place_direction")) == "vertical":
+            self._ledger.read(join_path(skill.path, "place_direction"), "vertical")
+        place = self.places.get(skill.target)
+        if place is not None:
+            self._ledger.note(where, f"put {'into' if place.is_inside else 'onto'} {place.scene.name}.{place.region}")
+            return {}
+        if skill.target in self.places:
+            return {"beside": True, "objects": [self.items[skill.object].name, scene_name(skill.target)]}
+        keys = self.layout.on_table()
+        named = f"'{skill.target}' is no object of the file" if skill.target else "no second object is named"
+        self._ledger.note(where, f"{named}: put onto the table, at center_m {keys['center_m']}")
+        return keys
+
+    def relation(self, name: str) -> dict[str, Any] | None:
+        """Returns the relation of a carried thing that stands in or on another object at the start."""
+        region = self._regions.get(name)
+        place = None if region is None else self.places.get(region.target)
+        if region is None or place is None or name not in self.items:
+            return None
+        said = f"read as a relation: {'inside' if place.is_inside else 'on'} {place.scene.name}.{place.region}"
+        for key in ("target", "random_config"):
+            self._ledger.read(join_path(region.path, key), region.target, said)
+            said = ""
+        return relation_in(self.items[name], place)
+
+    def region(self, name: str, scene: SceneObject) -> dict[str, Any] | None:
+        """Returns the usual region of an object that is carried or filled; None: it is neither."""
+        if name in self.items:
+            return self.layout.of_item(scene)
+        return self.layout.of_container(scene, self.places[name]) if name in self.places else None
+
+    def words(self) -> str:
+        """Returns an instruction that says what is carried."""
+        puts = [(self.items[s.object], self.places.get(s.target)) for s in self._chain if s.name == PLACE]
+        return describe_in_words(puts) if puts else describe_in_words([(item, None) for item in self.items.values()])
+
 
 _VERBS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("close", ("close", "shut")),

@@ -2,25 +2,439 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 
-from unlatch.configs.peer_tasks.gensim2 import read_gensim2_task
-from unlatch.configs.peer_tasks.interndata import read_interndata_task
-from unlatch.configs.peer_tasks.ledger import Ledger, Line
-from unlatch.configs.peer_tasks.peer_file import GENSIM2, peer_of, task_entries
-from unlatch.configs.peer_tasks.scene_objects import user_object
-from unlatch.configs.robot_file import read_robot_file
-from unlatch.configs.setting_file import read_yaml_tree
+from unlatch.configs.peer_tasks.gensim2 import CarriedObjects, read_gensim2_task
+from unlatch.configs.peer_tasks.peer_values import (
+    HOME,
+    Ledger,
+    Line,
+    PeerSkill,
+    join_path,
+    read_chain,
+    read_list,
+    read_mapping,
+    read_number,
+    read_numbers,
+    read_text,
+)
+from unlatch.configs.peer_tasks.scene_objects import (
+    SIDE_HALF_M,
+    TURNED,
+    PeerRegion,
+    SceneObject,
+    find_info_file,
+    middle_across,
+    nearest_category,
+    nearest_robot,
+    object_on_disk,
+    our_region,
+    read_info_file,
+    read_regions,
+    robot_yaw_deg,
+    scene_name,
+    side_by_side,
+    user_object,
+)
+from unlatch.configs.peer_tasks.task_builder import MOST_HALF_M, TaskBuilder, add_cameras, add_distractors, add_words
+from unlatch.configs.user_files import GENSIM2, peer_of, read_robot_file, read_yaml_tree, task_entries
 from unlatch.robots.catalog import ROBOTS, check_robot_name
 from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import plain_name, user_path
+from unlatch.solver.setting import Origin
+from unlatch.tasks.task import TaskCfg
+
+_CARRY_S = 20.0
+"""Time for a `pick` or a `place`, by which the time limit of a task is longer [s]."""
+
+
+def read_interndata_task(
+    entry: Any,
+    path: str,
+    name: str,
+    *,
+    file: Path,
+    given_object: str | None,
+    given_robot: RobotCfg | None,
+    keep_settings: bool,
+    ledger: Ledger,
+) -> dict[str, Any]:
+    """Returns the content of a task of Unlatch; `ledger` receives what became of each value.
+
+    Raises:
+        ConfigError: It has no skill that Unlatch has, or a choice of the command line is wrong.
+        AssetError: The object of the command line is damaged.
+    """
+    reader = _TaskReader(read_mapping(entry), path, file, ledger)
+    return reader.read(name, given_object, given_robot, keep_settings=keep_settings)
+
+
+class _TaskReader:
+    def __init__(self, entry: Mapping[str, Any], path: str, file: Path, ledger: Ledger) -> None:
+        self.entry = entry
+        self.path = path
+        self.file = file
+        self.ledger = ledger
+        self.info_files: dict[str, Path] = {}
+        """Annotation files whose keypoints are used, by place of the skill."""
+
+    def read(
+        self, name: str, given_object: str | None, given_robot: RobotCfg | None, *, keep_settings: bool
+    ) -> dict[str, Any]:
+        chain, robots = read_chain(self.entry.get("skills"), self._at("skills"), self.ledger)
+        acting = [skill for skill in chain if skill.acts]
+        carrying = [skill for skill in chain if skill.carries]
+        if not acting and not carrying:
+            named = sorted({line.text for line in self.ledger.lines if line.path.startswith(self._at("skills"))})
+            raise ConfigError(
+                f"{self.file}: {self.path or 'the task'} has no skill that Unlatch can carry out: open, close, rotate, "
+                f"pick or place. {'; '.join(named[:4])}{'.' if named else ''} Nothing is written.",
+                key=self._at("skills"),
+            )
+        robot, robot_path = self._choose_robot(
+            robots, {skill.arm for skill in (*acting, *carrying) if skill.arm}, given_robot
+        )
+        task = TaskBuilder(
+            name,
+            given_robot or ROBOTS.load(robot.name)(),
+            self.ledger,
+            keep_settings,
+            Origin.interndata,
+            robot.hand,
+            path=self.path,
+        )
+        for label in ("name", "task"):
+            if label in self.entry:
+                self.ledger.read(self._at(label), self.entry[label], f"the task is called {name}, after the file")
+        regions = read_regions(self.entry, self.path, self.ledger)
+        parts: dict[str, str] = {}
+        carried = CarriedObjects(task, self.entry, self.path, chain, parts, regions) if carrying else None
+        self._add_objects(task, acting, given_object, others=set() if carried is None else carried.names())
+        parts.update(self._add_starts(task, acting))
+        if carried is not None:
+            carried.add_objects(given_object)
+        self._add_skills(task, chain, parts, carried)
+        self._add_regions(task, acting, parts, robot_path, regions, carried)
+        add_words(task, self.entry, least_s=TaskCfg().max_duration_s + _CARRY_S * len(carrying))
+        if carried is not None and not task.language:
+            task.language.append(carried.words())
+        add_cameras(task, self.entry)
+        add_distractors(task, self.entry)
+        first = acting[0] if carried is None else None
+        content = task.content(None if first is None else (first.name, parts[first.path]))
+        self.ledger.leave_rest(dict(self.entry), self.path)
+        return content
+
+    def _roots(self) -> list[Path]:
+        """Returns the folders from which paths of the file start."""
+        root = user_path(read_text(self.entry.get("asset_root")) or ".")
+        return [self.file.parent, self.file.parent / root, root, Path()]
+
+    def _at(self, *keys: object) -> str:
+        place = self.path
+        for key in keys:
+            place = join_path(place, key)
+        return place
+
+    def _choose_robot(self, named: Sequence[str], arms: set[str], given: RobotCfg | None) -> tuple[Any, str]:
+        """Returns the robot of Unlatch, and the place of theirs in the file; empty if it has none."""
+        listed = [(index, read_mapping(item)) for index, item in enumerate(read_list(self.entry.get("robots")))]
+        used = next((pair for pair in listed if read_text(pair[1].get("name")) in named), listed[0] if listed else None)
+        index, robot = used if used is not None else (0, {})
+        files = read_list(robot.get("robot_config_file")) or [robot.get("robot_config_file")]
+        texts = [read_text(text) for text in (robot.get("name"), robot.get("target_class"), robot.get("path"), *files)]
+        choice = nearest_robot([*texts, *named], arms)
+        if given is not None:
+            choice = replace(choice, name=given.name, why="the command line says so")
+        path = self._at("robots", index) if used is not None else ""
+        if path:
+            self.ledger.read(join_path(path, "name"), robot.get("name"), f"read as robot {choice.name}: {choice.why}")
+            for key in ("target_class", "path"):
+                if key in robot:
+                    self.ledger.leave(join_path(path, key), robot[key], "robots are those of Unlatch")
+        return choice, path
+
+    def _add_objects(
+        self, task: TaskBuilder, acting: Sequence[PeerSkill], given: str | None, *, others: set[str]
+    ) -> None:
+        """Adds the objects with parts that skills move; `others` are objects of the task that are added later."""
+        listed: dict[str, tuple[int, Mapping[str, Any]]] = {}
+        for number, values in enumerate(map(read_mapping, read_list(self.entry.get("objects")))):
+            listed.setdefault(read_text(values.get("name")), (number, values))
+        names = list(dict.fromkeys(skill.object for skill in acting))
+        for place, other in listed.values():
+            if read_text(other.get("name")) not in {*names, *others}:
+                self.ledger.leave(self._at("objects", place), dict(other), "no skill that Unlatch has acts on it")
+        for number, name in enumerate(names):
+            entry = listed.get(name)
+            index = None if entry is None else entry[0]
+            item = {} if entry is None else entry[1]
+            skill = next(skill for skill in acting if skill.object == name)
+            where = self._at("objects", index, "name") if index is not None else join_path(skill.path, "objects")
+            own = scene_name(name)
+            if given is not None and number == 0:
+                task.objects.append(user_object(own, given))
+                self.ledger.read(where, name, f"read as the object {given}, which the command line names")
+                continue
+            task.objects.append(self._find_object(own, item, index, skill, where))
+        taken = [scene.name for scene in task.objects]
+        twice = next((own for own in taken if taken.count(own) > 1), None)
+        if twice is not None:
+            raise ConfigError(f"{self.file}: two objects are called '{twice}'. Rename one.", key="objects")
+
+    def _find_object(
+        self, own: str, item: Mapping[str, Any], index: int | None, skill: PeerSkill, where: str
+    ) -> SceneObject:
+        path = read_text(item.get("path"))
+        found, said = object_on_disk(own, [root / path for root in self._roots()] if path else [])
+        if found is not None and index is not None:
+            self.ledger.read(self._at("objects", index, "path"), path, f"read as the object {said}")
+            self.ledger.read(where, own)
+            self.ledger.read(self._at("asset_root"), self.entry.get("asset_root"))
+            return found
+        texts = [read_text(item.get(key)) for key in ("category", "art_cat")]
+        folders = [part for part in Path(path).parts[:-1] if not part.isdigit()]
+        texts += [*reversed(folders), skill.object]
+        setting = read_mapping(skill.entry.get("planner_setting"))
+        hints = [read_text(item.get("info_name")), *Path(skill.part_key).parts[:-1]]
+        hints += [read_text(setting.get("task_name"))]
+        category, why = nearest_category([text for text in texts if text], hints, skill.name)
+        scene = SceneObject(own, category)
+        if skill.name == "rotate" and not scene.turns_in_hand():
+            scene, category, why = (
+                SceneObject(own, TURNED),
+                TURNED,
+                f"{why}, but no part of {category} turns in the hand",
+            )
+        self.ledger.read(where, skill.object, f"read as {category} of the library: {why}; object= names another one")
+        if index is not None and path:
+            self.ledger.leave(self._at("objects", index, "path"), path, f"{said}; {category} is taken")
+        for key in ("category", "art_cat", "target_class"):
+            if index is not None and key in item:
+                self.ledger.read(self._at("objects", index, key), item[key])
+        return scene
+
+    def _add_starts(self, task: TaskBuilder, acting: Sequence[PeerSkill]) -> dict[str, str]:
+        """Chooses the part of each skill, and sets how far parts are open; returns the parts by place of the skill."""
+        parts: dict[str, str] = {}
+        by_name = {skill.object: scene for skill, scene in self._pairs(task, acting)}
+        entries = [read_mapping(item) for item in read_list(self.entry.get("objects"))]
+        items = {read_text(item.get("name")): item for item in entries}
+        places = {read_text(item.get("name")): index for index, item in enumerate(entries)}
+        for skill in acting:
+            scene, key = by_name[skill.object], self._part_key(skill, acting)
+            file = find_info_file(skill, items.get(skill.object, {}), scene, self._roots())
+            said = ""
+            if file is not None:
+                part, problem = read_info_file(scene, file)
+                if part is not None:
+                    scene.parts_by_key[key] = part
+                if not problem:
+                    self.info_files[skill.path] = file
+                said = f", with the keypoints of {file}" if not problem else f", without its keypoints: {problem}"
+            parts[skill.path] = scene.part_for(skill.name, key)
+            said = f"read as part {parts[skill.path]} of {scene.name}{said}"
+            if skill.part_key:
+                self.ledger.read(join_path(skill.path, "obj_info_path"), skill.part_key, said)
+            elif file is not None:
+                item = items[skill.object]
+                key = "obj_info_path" if read_text(item.get("obj_info_path")) else "info_name"
+                self.ledger.read(self._at("objects", places[skill.object], key), item[key])
+                self.ledger.note(skill.path, said)
+        for index, item in enumerate(read_list(self.entry.get("objects"))):
+            values = read_mapping(item)
+            name = read_text(values.get("name"))
+            if name not in by_name:
+                continue
+            own = list(dict.fromkeys(parts[skill.path] for skill in acting if skill.object == name))
+            self._read_start(task, by_name[name], own, values, index)
+        return parts
+
+    def _read_start(
+        self, task: TaskBuilder, scene: SceneObject, parts: Sequence[str], values: Mapping[str, Any], index: int
+    ) -> None:
+        wanted: list[tuple[str, Any, str, list[float]]] = []
+        limits = read_numbers(values.get("joint_position_range"), 2)
+        if limits is not None:
+            where = self._at("objects", index, "joint_position_range")
+            wanted.append((where, values["joint_position_range"], parts[0], limits))
+        strict = read_mapping(values.get("strict_init"))
+        positions = read_list(strict.get("joint_positions"))
+        for part, position in zip(parts, positions, strict=False):
+            number = read_number(position)
+            if number is not None:
+                where = self._at("objects", index, "strict_init", "joint_positions")
+                wanted.append((where, position, part, [number, number]))
+        for where, value, part, bounds in wanted:
+            low, high = sorted(abs(bound) for bound in bounds)
+            span = scene.span(part)
+            kept = [round(min(bound, span), 4) for bound in (low, high)]
+            task.starts[scene.name, part] = kept
+            beyond = f", as {part} of {scene.category} opens by {span:.2f}" if high > span else ""
+            self.ledger.read(where, value, f"read as the start of {part}, {kept} from closed{beyond}")
+
+    def _part_key(self, skill: PeerSkill, acting: Sequence[PeerSkill]) -> str:
+        """Returns what tells the part of a skill from others: its file, or its arm if both arms act at once."""
+        if skill.part_key:
+            return skill.part_key
+        beside = [other for other in acting if other.group == skill.group and other.object == skill.object]
+        return f"arm {skill.arm}" if len({other.arm for other in beside}) > 1 else ""
+
+    def _pairs(self, task: TaskBuilder, acting: Sequence[PeerSkill]) -> list[tuple[PeerSkill, SceneObject]]:
+        names = list(dict.fromkeys(skill.object for skill in acting))
+        return [(skill, task.objects[names.index(skill.object)]) for skill in acting]
+
+    def _add_skills(
+        self, task: TaskBuilder, chain: Sequence[PeerSkill], parts: Mapping[str, str], carried: CarriedObjects | None
+    ) -> None:
+        acting = [skill for skill in chain if skill.acts or skill.carries or skill.name == HOME]
+        scenes = {skill.path: scene for skill, scene in self._pairs(task, [s for s in chain if s.acts])}
+        arms = [arm.name for arm in task.robot.arms]
+        if len(chain) == len(acting):
+            self.ledger.note(self._at("skills"), "a search for a layout is put first, which plans the whole chain")
+        for skill in chain:
+            if skill in acting:
+                continue
+            self.ledger.read(
+                skill.path,
+                dict(skill.entry),
+                "read as the search for a layout, which comes first and plans the whole chain",
+            )
+        used = {skill.arm for skill in acting if skill.name != HOME}
+        for skill in acting:
+            if skill.name == HOME and skill.arm not in used:
+                self.ledger.leave(skill.path, dict(skill.entry), "its arm does nothing else, and is at home")
+                continue
+            arm = skill.arm if skill.arm in arms and len(arms) > 1 else None
+            if skill.arm is not None and arm is None:
+                place = skill.path.rpartition("[")[0] or skill.path
+                self.ledger.note(place, f"read as the only arm of {task.robot.name}")
+            group = skill.group if len(arms) > 1 else 0
+            for key in ("name", "objects", *skill.limits):
+                self.ledger.read(join_path(skill.path, key), skill.entry.get(key))
+            if skill.name == HOME:
+                task.entries.append((group, arm, {"name": HOME, **skill.limits}))
+                continue
+            if carried is not None and skill.carries:
+                carried.add_skill(skill, arm=arm, group=group)
+                continue
+            task.add_skill(
+                skill.name,
+                scenes[skill.path],
+                parts[skill.path],
+                path=skill.path,
+                raw=skill.entry.get("planner_setting"),
+                arm=arm,
+                group=group,
+                extra={**skill.limits, **self._info_keys(skill)},
+            )
+
+    def _info_keys(self, skill: PeerSkill) -> dict[str, str]:
+        file = self.info_files.get(skill.path)
+        return {} if file is None else {"obj_info_path": str(file)}
+
+    def _add_regions(
+        self,
+        task: TaskBuilder,
+        acting: Sequence[PeerSkill],
+        parts: Mapping[str, str],
+        robot_path: str,
+        regions: dict[str, PeerRegion],
+        carried: CarriedObjects | None,
+    ) -> None:
+        robot = read_mapping(self._value(robot_path)) if robot_path else {}
+        own = regions.pop(read_text(robot.get("name")), None)
+        yaw = robot_yaw_deg(robot, own)
+        for name, region in regions.items():
+            if scene_name(name) not in [scene.name for scene in task.objects]:
+                self.ledger.leave(region.path, name, "its object is not in the scene")
+        if own is not None:
+            self.ledger.read(own.path, "the robot", "read as where the robot stands, for the regions of the objects")
+        if robot.get("euler") is not None and read_numbers(robot.get("euler"), 3) is not None:
+            self.ledger.read(f"{robot_path}.euler", robot["euler"], f"read as a robot that looks along {yaw:g} degrees")
+        skills = {skill.object: skill for skill in reversed(acting)}
+        names = {scene_name(name): name for name in (*skills, *(() if carried is None else carried.names()))}
+        beside = (
+            self._stand_beside(task.objects, skills, regions, yaw) if carried is None and len(task.objects) > 1 else {}
+        )
+        most_half_m = SIDE_HALF_M if beside else np.inf if carried is None else MOST_HALF_M
+        for scene in task.objects:
+            name = names[scene.name]
+            skill, place = skills.get(name), regions.get(name)
+            relation = None if carried is None else carried.relation(name)
+            if relation is not None:
+                task.relations.append(relation)
+                continue
+            usual = None if carried is None else carried.region(name, scene)
+            if usual is None and skill is not None:
+                if place is None and len(task.objects) == 1:
+                    continue  # derived in each episode
+                usual = task.derived_layout(scene, skill.name, parts[skill.path])["regions"][0]
+            if usual is not None:
+                if scene.name in beside:
+                    usual["center_m"][1] = beside[scene.name]
+                    usual["half_extent_m"] = [min(half, most_half_m) for half in usual["half_extent_m"]]
+                is_crowded = bool(beside) or carried is not None
+                task.regions.append(self._region(scene, usual, place, None if is_crowded else own, yaw, most_half_m))
+
+    def _stand_beside(
+        self,
+        objects: Sequence[SceneObject],
+        skills: Mapping[str, PeerSkill],
+        regions: Mapping[str, PeerRegion],
+        yaw: float,
+    ) -> dict[str, float]:
+        """Returns y of each object, side by side: in the order of the file's regions, else of the arms [m]."""
+        by_name = {scene_name(name): name for name in skills}
+        names = [by_name[scene.name] for scene in objects]
+        if all(name in regions for name in names):
+            rank = {name: -round(middle_across(regions[name], yaw), 3) for name in names}
+        else:
+            rank = {name: float(skills[name].arm == "right") for name in names}
+        half_m = {scene.name: scene.half_width_m for scene in objects}
+        return side_by_side({own: half_m[own] for own in sorted(half_m, key=lambda own: rank[by_name[own]])})
+
+    def _region(
+        self,
+        scene: SceneObject,
+        usual: dict[str, Any],
+        region: PeerRegion | None,
+        robot: PeerRegion | None,
+        yaw: float,
+        most_half_m: float,
+    ) -> dict[str, Any]:
+        """Returns an entry of `task.regions`: the usual one of the object, with what the file says about it."""
+        if region is None:
+            return usual
+        depth = float(scene.asset.bounds_obj[1, 0] - scene.asset.bounds_obj[0, 0])
+        config = read_mapping(self._value(region.path)).get("random_config")
+        return our_region(
+            region,
+            usual,
+            depth_m=depth,
+            robot=robot,
+            robot_yaw=yaw,
+            ledger=self.ledger,
+            config=config,
+            most_half_m=most_half_m,
+        )
+
+    def _value(self, path: str) -> Any:
+        """Returns the value at a place of the file."""
+        value: Any = self.entry
+        for key in path.removeprefix(self.path).replace("]", "").replace("[", ".").split("."):
+            if key:
+                value = value[int(key)] if isinstance(value, list) else read_mapping(value).get(key)
+        return value
+
 
 _PACKAGE = "# @package _global_"
 

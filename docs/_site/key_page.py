@@ -9,11 +9,10 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from unlatch import command_table
 from unlatch.configs.json_schema import field_docs
-from unlatch.objects.importers.mesh_converter import MeshConverterCfg
-from unlatch.objects.importers.urdf_converter import UrdfConverterCfg
-from unlatch.simcore.sim.sensors.catalog import SENSORS
-from unlatch.skills.catalog import SKILLS
-from unlatch.workflows.cli.help_text import fit_to_width
+from unlatch.importers import MeshConverterCfg, UrdfConverterCfg
+from unlatch.sensors import SENSORS
+from unlatch.skills import SKILLS
+from unlatch.workflows.cli.shell_text import fit_to_width
 from unlatch.workflows.runs import schema
 
 COLUMNS = 80

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 def read_arm(robot: str = "franka_panda") -> tuple[np.ndarray, np.ndarray]:
     """Returns the joint axes (n, 6) of a robot's arm at zero: direction, then a point on it [m]; and the tcp (4, 4)."""
     import unlatch
-    from unlatch.workflows.episode.planner_models import arm_model
+    from unlatch.workflows.episode.scene import arm_model
 
     cfg = unlatch.load("open_microwave", f"robot={robot}").robot
     fk = arm_model(cfg, cfg.arms[0]).kinematics.fk

@@ -18,8 +18,8 @@ from network import CLOUD, IMAGE, STATE, ActionNetwork, NetworkCfg, save
 from torch.optim.lr_scheduler import OneCycleLR
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from unlatch.simcore.errors import UnlatchError
-from unlatch.simcore.recording.export.lerobot.reader import LeRobotSet
+from unlatch import UnlatchError
+from unlatch.exporters import LeRobotSet
 
 OPTIONS = {
     "out": "policy.pt", "noise": 0.02, "steps": 6000, "batch": 512, "width": 256, "chunk": 32, "hand": 1, "heads": 0,

@@ -5,7 +5,3 @@ the open end of a joint, `kinds` the kind of a part, `posing` brings the object 
 hand can hold and push, `size` how large the object is, `part` writes one entry, `annotator` all entries, and
 `peer_info` reads keypoints that other projects set by hand.
 """
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

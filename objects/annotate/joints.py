@@ -1,4 +1,4 @@
-"""Finds the joints of an object that a skill fits."""
+"""Chooses the joints of an object that are parts: their kinds, and their closed and open ends."""
 
 from __future__ import annotations
 
@@ -7,12 +7,189 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unlatch.objects.annotate.geometry import ObjectGeometry
-from unlatch.objects.annotate.openness import joint_ends, joint_limits
-from unlatch.objects.annotate.size import base_scale, check_extent
-from unlatch.objects.annotation import SMALL_RANGE_RAD
+from unlatch.objects.annotate.source import ObjectGeometry, base_scale, check_extent
+from unlatch.objects.annotation import SMALL_RANGE_RAD, PartKind
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.urdf.model import Joint
+
+UPRIGHT = 0.8
+"""An axis counts as upright from this cosine to the vertical."""
+_BALANCED = 0.3
+"""The middle of a knob is nearer to its axis than this share of its reach."""
+_FAR = 0.7
+"""Points beyond this share of the part's reach are far from the axis."""
+_SLENDER = 2.2
+"""A lever reaches this many times farther from its axis than it is thick."""
+
+KNOB_NAMES = ("knob", "dial", "wheel")
+LEVER_NAMES = ("lever", "switch", "faucet", "tap", "lock", "latch")
+PANEL_NAMES = ("door", "lid", "screen", "cover", "flap", "window", "gate", "leaf")
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The extents of a part about the axis of its joint; lengths in the units of the source."""
+
+    reach: float
+    """Largest distance from the axis."""
+    offset: float
+    """Distance of the part's middle from the axis."""
+    along: float
+    """Extent along the axis."""
+    along_far: float
+    """Extent along the axis of the points far from it."""
+    length: float
+    """Larger extent at right angles to the axis."""
+    thickness: float
+    """Smaller extent at right angles to the axis."""
+    radial: np.ndarray
+    """(3,) unit direction from the axis to the part's far end, at right angles to the axis."""
+
+
+def measure_spread(points: np.ndarray, origin: np.ndarray, axis: np.ndarray) -> Spread:
+    """Measures points (N, 3) about an axis through `origin` (3,) along the unit vector `axis` (3,)."""
+    relative = points - origin
+    heights = relative @ axis
+    across = relative - np.outer(heights, axis)  # (N, 3)
+    distances = np.linalg.norm(across, axis=1)
+    low, high = across.min(axis=0), across.max(axis=0)
+    middle = (low + high) / 2
+    middle -= axis * float(middle @ axis)
+    _, _, directions = np.linalg.svd(across - across.mean(axis=0), full_matrices=False)
+    extents = [float(np.ptp(across @ d)) for d in directions if abs(float(d @ axis)) < 0.5][:2]
+    far = across[int(np.argmax(distances))]
+    offset = float(np.linalg.norm(middle))
+    radial = middle if offset > 0.1 * float(distances.max()) else far
+    return Spread(
+        reach=float(distances.max()),
+        offset=offset,
+        along=float(np.ptp(heights)),
+        along_far=float(np.ptp(heights[distances >= _FAR * distances.max()])),
+        length=max(extents, default=0.0),
+        thickness=min(extents, default=0.0),
+        radial=radial / max(float(np.linalg.norm(radial)), 1e-12),
+    )
+
+
+def part_kind(
+    joint: Joint, names: str, spread: Spread, axis: np.ndarray, outward: np.ndarray, *, is_pressed: bool = False
+) -> PartKind:
+    """Returns the kind of a part.
+
+    Args:
+        joint: The joint that moves it.
+        names: What its files call it, in lower case, words separated by blanks.
+        spread: How it lies about the axis, closed.
+        axis: (3,) unit axis of the joint in the root frame, z up.
+        outward: (3,) unit direction in which its far end leaves the closed pose.
+        is_pressed: Whether it is a switch that a finger presses on one side: no hand turns it.
+    """
+    if joint.kind == "prismatic":
+        return PartKind.slider
+    turner = None if is_pressed else _turned_kind(joint, names, spread)
+    if turner is not None:
+        return turner
+    if abs(float(axis[2])) > UPRIGHT:
+        return PartKind.hinge_vertical
+    # A flap that covers from above is a lid; a flap in the front is a door with a horizontal hinge.
+    return PartKind.lid if abs(float(outward[2])) > 0.7 else PartKind.hinge_horizontal
+
+
+def _turned_kind(joint: Joint, names: str, spread: Spread) -> PartKind | None:
+    """Returns knob or lever for a part that a hand turns instead of opening; None for other parts."""
+    if any(word in names for word in PANEL_NAMES):
+        return None
+    is_balanced = spread.offset < _BALANCED * spread.reach
+    if any(word in names for word in KNOB_NAMES):
+        return PartKind.knob
+    if any(word in names for word in LEVER_NAMES):
+        is_slender = spread.length > _SLENDER * spread.thickness
+        return PartKind.knob if is_balanced and not is_slender else PartKind.lever
+    if names.split() and all(word == "handle" for word in names.split()):
+        return PartKind.lever  # the part is only a handle: a bail, or the lever of a door
+    if joint.kind == "continuous" or is_balanced:
+        return PartKind.knob
+    # A stick beside its axis is a lever; a panel is thin in one direction only.
+    stick = max(spread.along, spread.thickness)
+    return PartKind.lever if spread.reach > _SLENDER * stick else None
+
+
+_SHORT_SHARE = 0.05
+"""A slider that moves by a smaller share of the object's largest extent may be a button."""
+MAX_OPEN_RAD = 3.1416
+"""A door that turns by more than half a circle meets its own cabinet, even if the data set has no limit."""
+_CONTINUOUS_RAD = float(np.pi / 2)
+"""Range of a joint without limits."""
+_BOTH_WAYS_RAD = 0.1
+_FLUSH = 1e-3
+_SAME_BOX = 0.02
+"""Boxes whose volumes differ by less are equal."""
+
+
+def joint_limits(joint: Joint) -> tuple[float, float]:
+    """Returns the lower and upper joint position [rad, or a length in the units of the source]."""
+    if joint.kind == "continuous":
+        return 0.0, _CONTINUOUS_RAD
+    return joint.lower, joint.upper
+
+
+def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
+    """Returns the closed and the open position of a joint.
+
+    A joint is closed where the part and the body, which no joint moves, fill the smaller box. If the boxes are equal, a
+    part that slides up and down is closed below, where its weight takes it, and any other part at its lower limit. A
+    slider that moves only a little is closed at the end that is nearer to the middle of the body, such as a button
+    that is pressed. A turning part opens by at most half a circle.
+    """
+    lower, upper = joint_limits(joint)
+    model = geometry.model
+    moving = geometry.moving_links(joint)
+    # Links that other joints move do not count as body: they may be open themselves.
+    body = [name for name in geometry.fixed_links if len(geometry.vertices(name))]
+    body = body or [name for name in model.links if name not in moving]
+    fixed = geometry.points(body)
+    axis = model.link_pose(joint.child).rotate(joint.axis / np.linalg.norm(joint.axis))
+
+    if joint.kind == "prismatic" and len(fixed) and len(moved := geometry.points(moving)):
+        extent = float(np.max(np.ptp(np.concatenate([fixed, moved]), axis=0)))
+        if upper - lower < _SHORT_SHARE * extent:
+            stands_out = float((_box_middle(moved) - _box_middle(fixed)) @ axis) >= 0.0
+            return (lower, upper) if stands_out else (upper, lower)
+    rises = joint.kind == "prismatic" and abs(axis[2]) > 0.7
+    positions = [lower, upper]
+    if joint.kind == "prismatic" and not rises and lower < 0.0 < upper:
+        positions = [0.0, lower, upper]
+    if (
+        joint.kind != "prismatic"
+        and lower < -_BOTH_WAYS_RAD
+        and upper > _BOTH_WAYS_RAD
+        and upper - lower >= SMALL_RANGE_RAD
+    ):
+        # A door that turns both ways may be closed in between, where the data set poses it.
+        positions = [0.0, lower, upper]
+    closed = positions[0]
+    if len(fixed) and len(geometry.points(moving)) and joint.kind != "continuous":
+        volumes = {s: _box_volume(fixed, geometry.points(moving, {joint.name: s})) for s in positions}
+        closed = min(volumes, key=lambda s: round(volumes[s], 6))
+        if joint.kind == "prismatic" and 0.0 in volumes and volumes[0.0] <= (1.0 + _FLUSH) * volumes[closed]:
+            closed = 0.0  # the part is flush with the body; any further, it would move into the body
+        if rises:
+            least, most = sorted(volumes.values())
+            if most - least < _SAME_BOX * most:
+                closed = lower if axis[2] > 0 else upper
+    opened = max((lower, upper), key=lambda s: abs(s - closed))
+    if joint.kind == "revolute":
+        opened = closed + float(np.clip(opened - closed, -MAX_OPEN_RAD, MAX_OPEN_RAD))
+    return closed, opened
+
+
+def _box_middle(points: np.ndarray) -> np.ndarray:
+    return (points.min(axis=0) + points.max(axis=0)) / 2
+
+
+def _box_volume(fixed: np.ndarray, moved: np.ndarray) -> float:
+    return float(np.prod(np.ptp(np.concatenate([fixed, moved]), axis=0)))
+
 
 MIN_RANGE_RAD = 0.05
 MIN_RANGE_M = 0.002

@@ -1,4 +1,6 @@
-"""Reads an object: its URDF, USD or glTF, and the files beside it."""
+"""Reads the object to annotate: its URDF, or that made of a USD or glTF, the files beside it, its meshes and its
+size.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +8,88 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from unlatch.objects.annotation import ANNOTATION_FILE, read_articulation
-from unlatch.objects.importers.made_urdf import MODEL_SUFFIXES, has_urdf, needs_urdf, urdf_of
-from unlatch.simcore.cache import content_hash
+from unlatch.objects.importers.gltf_reader import gltf_files, has_joints, is_gltf
+from unlatch.objects.importers.usd_stage import USD_SUFFIXES, is_usd, usd_files
+from unlatch.simcore.cache import cache_root, cached_folder, content_hash, json_hash
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.files import path_word
-from unlatch.simcore.meshes.mesh_dependencies import model_files
-from unlatch.simcore.meshes.mesh_reader import MESH_SUFFIXES
-from unlatch.simcore.urdf.model import UrdfModel
+from unlatch.simcore.files import path_word, plain_name
+from unlatch.simcore.meshes.mesh_reader import GLTF_SUFFIXES, MESH_SUFFIXES
+from unlatch.simcore.meshes.mesh_store import model_files
+from unlatch.simcore.meshes.shape_surface import shape_mesh
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
+from unlatch.simcore.urdf.model import Joint, Shape, UrdfModel
 from unlatch.simcore.urdf.reader import model_folder, read_urdf
+
+VERSION = 1
+"""Raise it with every change of the output: cached files are then made again."""
+
+MODEL_SUFFIXES = (*USD_SUFFIXES, *GLTF_SUFFIXES)
+"""Endings of files, other than URDFs, that can be an object with joints."""
+
+_NOTICES_FILE = "notices.json"
+
+
+@dataclass(frozen=True)
+class MadeUrdf:
+    """The URDF of a USD or glTF."""
+
+    path: Path
+    """The URDF, in a folder of the cache with its meshes."""
+    notices: tuple[str, ...]
+    """One line for each thing that is left out or read in a way that its author may not expect."""
+
+
+def needs_urdf(path: Path | str) -> bool:
+    """Returns whether the name of a file ends like that of a USD or glTF."""
+    return is_usd(path) or is_gltf(path)
+
+
+def has_urdf(path: Path) -> bool:
+    """Returns whether a URDF can be made of a file: of a USD, or of a glTF that names an extension with joints."""
+    return is_usd(path) or (is_gltf(path) and has_joints(path))
+
+
+def urdf_of(path: Path, *, cache_dir: str | None = None) -> MadeUrdf:
+    """Returns the URDF of a USD or glTF with joints; it is written first unless the cache holds it.
+
+    Links and joints have the names of their prims or nodes. A link has the axes of its body, and its origin on the
+    axis of its joint. The link of the root is upright. Of a USD, masses, inertias, limits, damping and friction
+    are kept; of a glTF, masses and limits.
+
+    Args:
+        path: The file.
+        cache_dir: Folder of the cache; None: see `cache_root`.
+
+    Raises:
+        AssetError: OpenUSD is not installed, the file or something that it refers to cannot be read, or it has no joint
+            that moves, or one that no URDF has.
+    """
+    kind = "usd" if is_usd(path) else "gltf"
+    files = usd_files(path) if kind == "usd" else gltf_files(path)
+    content = content_hash({name: file.read_bytes() for name, file in files.items()})
+    key = json_hash([VERSION, content, path.name])
+    folder = cache_root(cache_dir) / kind / f"{plain_name(path.stem)[:64]}-{key[:16]}"
+    urdf = f"{plain_name(path.stem)}.urdf"
+
+    def make(temporary: Path) -> None:
+        if kind == "usd":
+            from unlatch.objects.importers.usd_reader import write_urdf
+        else:
+            from unlatch.objects.importers.gltf_reader import write_urdf
+        notices = write_urdf(path, temporary, urdf)
+        (temporary / _NOTICES_FILE).write_text(json.dumps(notices, indent=1) + "\n", encoding="utf-8")
+
+    cached_folder(folder, key=key, make=make)
+    notices = json.loads((folder / _NOTICES_FILE).read_text(encoding="utf-8"))
+    return MadeUrdf(folder / urdf, tuple(notices))
+
 
 PARTNET_URDF = "mobility.urdf"
 """Name of the URDF in a folder of PartNet-Mobility."""
@@ -255,3 +325,179 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise AssetError(f"{path}: expected a JSON object, got {type(data).__name__}.", path=str(path))
     return data
+
+
+@dataclass(frozen=True)
+class LinkMesh:
+    """One mesh of a link; a file that is both visual and collider is read once."""
+
+    shape: Shape
+    mesh: TriangleMesh
+    """The mesh in the link frame, in the units of the source."""
+    is_visual: bool
+    """Whether the mesh counts as visible; so do colliders of a link without visuals."""
+    is_collider: bool
+    """Whether the mesh counts as a collider; so do visuals of a link without colliders."""
+
+
+class ObjectGeometry:
+    """Meshes by link and the tree of joints; lengths are in the units of the source."""
+
+    def __init__(self, source: SourceObject) -> None:
+        """Takes an object; its meshes are read on first use."""
+        self.source = source
+        self.model = source.model
+        self._meshes: dict[str, list[LinkMesh]] = {}
+
+    def meshes(self, link: str) -> list[LinkMesh]:
+        """Returns the meshes of a link.
+
+        Raises:
+            AssetError: A file holds no mesh.
+        """
+        if link not in self._meshes:
+            self._meshes[link] = self._read_meshes(link)
+        return self._meshes[link]
+
+    def vertices(self, link: str) -> np.ndarray:
+        """Returns (N, 3) vertices of a link, in its frame."""
+        return np.concatenate([np.zeros((0, 3)), *(item.mesh.vertices for item in self.meshes(link))])
+
+    def points(self, links: Iterable[str], positions: dict[str, float] | None = None) -> np.ndarray:
+        """Returns (N, 3) vertices of links in the root frame; joints without a position are at 0."""
+        clouds = [self.model.link_pose(name, positions) @ self.vertices(name) for name in links]
+        return np.concatenate([np.zeros((0, 3)), *clouds])
+
+    def moving_links(self, joint: Joint) -> list[str]:
+        """Returns the links that a joint moves."""
+        return [name for name in self.model.links if self.model.is_below(name, joint.child)]
+
+    @cached_property
+    def fixed_links(self) -> list[str]:
+        """Links that no joint moves relative to the root."""
+        moved = [joint.child for joint in self.model.joints.values() if joint.moves]
+        return [name for name in self.model.links if not any(self.model.is_below(name, top) for top in moved)]
+
+    def _read_meshes(self, link: str) -> list[LinkMesh]:
+        entry = self.model.links[link]
+        visuals, colliders = _shapes_by_file(entry.visuals), _shapes_by_file(entry.collisions)
+        result = []
+        for key, shape in {**colliders, **visuals}.items():
+            mesh = shape_mesh(shape).moved(shape.T_link_shape)
+            if len(mesh.faces):
+                is_visual, is_collider = key in visuals or not visuals, key in colliders or not colliders
+                result.append(LinkMesh(shape, mesh, is_visual, is_collider))
+        return result
+
+
+def _shapes_by_file(shapes: tuple[Shape, ...]) -> dict[tuple[str, bytes], Shape]:
+    # primitives have no file: their kind and size identify them
+    return {
+        (
+            shape.mesh or f"{shape.kind.name} {shape.size}",
+            np.round(shape.T_link_shape.matrix, 6).tobytes(),
+        ): shape
+        for shape in shapes
+    }
+
+
+LARGEST_EXTENT_M: dict[str, float] = {
+    "bottle": 0.25,
+    "box": 0.35,
+    "bucket": 0.40,
+    "cabinet": 0.50,
+    "camera": 0.16,
+    "cart": 0.90,
+    "chair": 1.00,
+    "clock": 0.35,
+    "coffeemachine": 0.40,
+    "dishwasher": 0.60,
+    "dispenser": 0.25,
+    "display": 0.60,
+    "door": 1.20,
+    "drawer": 0.50,
+    "eyeglasses": 0.15,
+    "fan": 0.50,
+    "faucet": 0.30,
+    "foldingchair": 0.90,
+    "globe": 0.35,
+    "kettle": 0.25,
+    "keyboard": 0.45,
+    "kitchenpot": 0.35,
+    "knife": 0.25,
+    "lamp": 0.50,
+    "laptop": 0.36,
+    "lighter": 0.08,
+    "microwave": 0.46,
+    "mouse": 0.12,
+    "oven": 0.60,
+    "pen": 0.15,
+    "phone": 0.16,
+    "pliers": 0.20,
+    "printer": 0.45,
+    "refrigerator": 0.80,
+    "remote": 0.20,
+    "safe": 0.45,
+    "scissors": 0.20,
+    "stapler": 0.15,
+    "storagefurniture": 0.50,
+    "suitcase": 0.55,
+    "switch": 0.12,
+    "table": 0.50,
+    "toaster": 0.32,
+    "toilet": 0.70,
+    "trashcan": 0.45,
+    "usb": 0.06,
+    "washingmachine": 0.60,
+    "window": 0.80,
+}
+"""Largest extent of the closed object [m]. For furniture, doors and refrigerators it is a small one, because a fixed
+arm reaches less than a metre."""
+
+UNKNOWN_EXTENT_M = 0.40
+"""Largest extent for other categories: something that stands on a table [m]."""
+
+SMALLEST_M, LARGEST_M = 0.01, 10.0
+"""An arm does not open objects outside this range [m]."""
+
+
+def unit_scale(category: str, extent: float) -> float:
+    """Returns the metres per unit for an object whose largest extent is `extent` units."""
+    return LARGEST_EXTENT_M.get(category, UNKNOWN_EXTENT_M) / extent
+
+
+def base_scale(
+    source: SourceObject, extent: float, *, scale: float | None = None, size_m: float | None = None
+) -> tuple[float, bool]:
+    """Returns the metres per unit of a source, and whether this scale is certain; otherwise it is only an estimate.
+
+    Args:
+        source: The object.
+        extent: Largest extent of the closed object in the units of the source.
+        scale: Metres per unit, if they are given.
+        size_m: Largest extent of the closed object [m], if it is given.
+    """
+    if scale is not None:
+        return scale, True
+    if size_m is not None:
+        return size_m / extent, True
+    if source.info_scale is not None:
+        return source.info_scale, False
+    if source.is_metric:
+        return 1.0, True
+    return unit_scale(source.category, extent), False
+
+
+def check_extent(extent_m: float, *, where: str) -> None:
+    """Refuses objects of an absurd size.
+
+    Raises:
+        AssetError: The largest extent is out of range.
+    """
+    if not SMALLEST_M <= extent_m <= LARGEST_M:
+        raise AssetError(
+            f"{where}: the largest extent is {extent_m:.4g} m, expected {SMALLEST_M:g} to {LARGEST_M:g} m. "
+            "Give scale=METRES_PER_UNIT or size=LARGEST_EXTENT_M.",
+            path=where,
+            extent_m=extent_m,
+        )

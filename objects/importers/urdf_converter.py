@@ -1,34 +1,143 @@
-"""Converts any URDF for simulation: convex colliders, masses, drives; and a USD on request."""
+"""Converts a URDF into one whose moving links have convex colliders, masses and valid inertias."""
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 
 import numpy as np
 
-from unlatch.objects.importers.asset_converter_base import AssetConverterBase, AssetConverterBaseCfg
-from unlatch.objects.importers.converted_asset import ConvertedAsset, ConvertedLink, PlacedMesh, mesh_collider
-from unlatch.objects.importers.fixed_joints import kept_joints, merge_fixed
-from unlatch.objects.importers.link_inertia import DEFAULT_DENSITY_KG_M3, check_size, inertia_problem, solid_inertial
-from unlatch.objects.importers.property_groups import check_number, read_choice
-from unlatch.objects.importers.urdf_checks import check_model
-from unlatch.objects.importers.urdf_surfaces import LinkSurfaces, read_surfaces
+from unlatch.objects.importers.asset_converter import (
+    AssetConverterBase,
+    AssetConverterBaseCfg,
+    check_number,
+    read_choice,
+)
+from unlatch.objects.importers.converted_asset import (
+    DEFAULT_DENSITY_KG_M3,
+    ConvertedAsset,
+    ConvertedLink,
+    LinkSurfaces,
+    PlacedMesh,
+    check_size,
+    combined_inertial,
+    inertia_problem,
+    mesh_collider,
+    moved_inertial,
+    read_surfaces,
+    solid_inertial,
+)
 from unlatch.objects.scaled_model import scaled_model
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.files import plain_name
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.decomposition.collision_approximation import CollisionApproximation, make_colliders
-from unlatch.simcore.meshes.decomposition.convex_decomposition import ConvexDecompositionCfg
-from unlatch.simcore.meshes.mesh_dependencies import model_files
-from unlatch.simcore.meshes.mesh_store import MeshStore
+from unlatch.simcore.meshes.convex_decomposition import CollisionApproximation, ConvexDecompositionCfg, make_colliders
+from unlatch.simcore.meshes.mesh_store import MeshStore, model_files
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
-from unlatch.simcore.urdf.model import Inertial, Joint, Link, Shape, ShapeKind
-from unlatch.simcore.urdf.reader import model_folder, read_urdf
-from unlatch.simcore.urdf.xml import parse_xml
+from unlatch.simcore.urdf.model import Inertial, Joint, Link, Shape, ShapeKind, UrdfModel
+from unlatch.simcore.urdf.reader import model_folder, parse_xml, read_urdf
+
+_KINDS = ("continuous", "fixed", "prismatic", "revolute")
+_MOST_LINKS = 2000
+
+
+def check_model(path: Path, model: UrdfModel) -> None:
+    """Refuses values that no simulation can use: negative masses, sizes of 0, inverted limits, unknown joints.
+
+    Raises:
+        AssetError: The URDF has such a value; the message states the first one and its element.
+    """
+    problem = next(_find_problems(path, model), None)
+    if problem is not None:
+        raise AssetError(f"{path}: {problem}", path=str(path))
+
+
+def _find_problems(path: Path, model: UrdfModel) -> Iterator[str]:
+    if len(model.links) > _MOST_LINKS:
+        yield f"{len(model.links)} links, at most {_MOST_LINKS} are converted."
+    for element in parse_xml(path).findall("link"):
+        mass = element.find("inertial/mass")
+        text = mass.get("value", "0") if mass is not None else "0"
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if not 0.0 <= value < 1e9:
+            yield f"link '{element.get('name')}' has a mass of {text} kg. Expected 0 or more. Correct the file."
+    for link in model.links.values():
+        for shape in (*link.visuals, *link.collisions):
+            size = " ".join(f"{value:g}" for value in shape.size)
+            if shape.kind is not ShapeKind.mesh and any(value <= 0.0 for value in shape.size):
+                yield f"a {shape.kind.value} of link '{link.name}' has size {size}, expected numbers above 0."
+            if shape.kind is ShapeKind.mesh and any(abs(value) < 1e-9 for value in shape.size):
+                yield f"a mesh of link '{link.name}' has scale {size}, and a 0 makes it flat."
+    for joint in model.joints.values():
+        if joint.kind not in _KINDS:
+            yield f"joint '{joint.name}' is of type '{joint.kind}'. Expected {', '.join(_KINDS)}."
+        if joint.moves and joint.kind != "continuous" and joint.lower > joint.upper:
+            yield (
+                f"joint '{joint.name}' has the lower limit {joint.lower:g} above the upper one {joint.upper:g}. "
+                "Swap them."
+            )
+        for name in ("damping", "friction", "effort", "velocity"):
+            if joint.moves and getattr(joint, name) < 0.0:
+                yield f"joint '{joint.name}' has {name}={getattr(joint, name):g}. Expected 0 or more."
+
+
+def kept_joints(root: ET.Element) -> set[str]:
+    """Returns the names of joints of a `<robot>` element marked `dont_collapse`, by attribute or by element."""
+    return {str(joint.get("name")) for joint in root.findall("joint") if _is_marked_to_stay(joint)}
+
+
+def merge_fixed(
+    links: dict[str, ConvertedLink], joints: dict[str, Joint], *, kept: set[str]
+) -> tuple[dict[str, ConvertedLink], dict[str, Joint]]:
+    """Merges the child of each fixed joint into its parent: shapes, mass, and the joints below it.
+
+    Returns:
+        The remaining links and joints. Joints whose names are in `kept` remain.
+    """
+    links, joints = dict(links), dict(joints)
+    while (joint := next((j for j in joints.values() if j.kind == "fixed" and j.name not in kept), None)) is not None:
+        child = links.pop(joint.child)
+        links[joint.parent] = _absorb_child(links[joint.parent], child, joint.T_parent_joint)
+        del joints[joint.name]
+        for name, other in joints.items():
+            if other.parent == joint.child:
+                joints[name] = replace(
+                    other, parent=joint.parent, T_parent_joint=joint.T_parent_joint @ other.T_parent_joint
+                )
+    return links, joints
+
+
+def _absorb_child(parent: ConvertedLink, child: ConvertedLink, T_parent_child: Pose) -> ConvertedLink:
+    def move_shapes(shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
+        return tuple(replace(shape, T_link_shape=T_parent_child @ shape.T_link_shape) for shape in shapes)
+
+    old, added = parent.link, child.link
+    inertial = old.inertial
+    if added.inertial is not None:
+        carried = moved_inertial(added.inertial, T_parent_child)
+        inertial = carried if inertial is None else combined_inertial(inertial, carried)
+    visuals = (*old.visuals, *move_shapes(added.visuals))
+    collisions = (*old.collisions, *move_shapes(added.collisions))
+    return ConvertedLink(
+        Link(old.name, visuals, collisions, inertial),
+        (*parent.visuals, *(replace(v, T_link_mesh=T_parent_child @ v.T_link_mesh) for v in child.visuals)),
+        (*parent.parts, *(part.moved(T_parent_child) for part in child.parts)),
+    )
+
+
+def _is_marked_to_stay(joint: ET.Element) -> bool:
+    element = joint.find("dont_collapse")
+    mark = joint.get("dont_collapse")
+    if mark is None and element is not None:
+        mark = element.get("value", element.text or "true")
+    return (mark or "").strip().lower() in ("true", "1")
+
 
 WORLD_LINK = "world"
 """Link that `fix_base` adds above the root."""

@@ -10,7 +10,3 @@ A generator is a callable `generate(seed, *, name) -> GeneratedObject`. To add o
    carry with `ItemGenerator`, anything else with an `ObjectGenerator` and a function that fills an `Assembly`;
 3. add a line to `catalog`, and its hashes to the tests.
 """
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from unlatch.objects.annotation import Articulation, FramedVector, Openness, Part, PartKind
+from unlatch.objects.annotation_entries import ClosingForces, FixedHandle
 from unlatch.objects.closing_force_values import record_forces, with_drawn_forces
-from unlatch.objects.closing_forces import ClosingForces
-from unlatch.objects.fixed_handle import FixedHandle
 from unlatch.objects.procedural.handles import HandlePlace, PanelGrip, PanelHandle
 from unlatch.objects.procedural.links import FLAP_BELOW, LinkBuilder, PanelBuilder, PanelFrame
 from unlatch.objects.procedural.parameters import Colour, Drawn, Table, draw_table, parameter_record

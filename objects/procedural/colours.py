@@ -8,7 +8,7 @@ import numpy as np
 
 from unlatch.objects.procedural.parameters import Colour, Draw, draw_one, palette
 from unlatch.objects.procedural.textures import TextureKind
-from unlatch.simcore.sim.visuals.finish import FINISHES, Finish
+from unlatch.simcore.sim.visuals.visual_shapes import FINISHES, Finish
 
 WHITE: Colour = (0.93, 0.93, 0.91, 1.0)
 LINING: Colour = (0.86, 0.87, 0.87, 1.0)

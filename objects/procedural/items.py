@@ -25,8 +25,7 @@ from unlatch.objects.procedural.parameters import (
     uniform,
 )
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.rng import stream
-from unlatch.simcore.sums import sum_in_order
+from unlatch.simcore.rng import stream, sum_in_order
 from unlatch.simcore.urdf.model import UrdfModel
 
 LINK = "item"

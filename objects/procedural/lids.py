@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unlatch.objects.fixed_handle import FixedHandle
+from unlatch.objects.annotation_entries import FixedHandle
 from unlatch.objects.procedural.assembly import HOLDING, Assembly, ObjectGenerator, lid_motion
 from unlatch.objects.procedural.colours import (
     BRASS,

@@ -17,8 +17,8 @@ from unlatch.objects.procedural.parameters import Colour
 from unlatch.objects.procedural.textures import Texture, TextureKind, draw_texture
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.rng import stream
-from unlatch.simcore.scratch import scratch_files
-from unlatch.simcore.sim.visuals.finish import FINISHES
+from unlatch.simcore.sim.visuals.visual_shapes import FINISHES
+from unlatch.simcore.temporary_folders import scratch_files
 from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel
 
 Array = np.ndarray

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from unlatch.simcore.rng import stream
-from unlatch.simcore.scratch import scratch_files
+from unlatch.simcore.temporary_folders import scratch_files
 
 Array = np.ndarray
 Shade = tuple[float, float, float]

@@ -1,4 +1,4 @@
-"""Reads and writes Wavefront OBJ files."""
+"""Reads and writes Wavefront OBJ files, their materials, and surfaces that carry one picture."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
+from unlatch.simcore.cache import arrays_key, kept_arrays
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.kept.arrays import arrays_key, kept_arrays
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
+from unlatch.simcore.urdf.model import Shape
+from unlatch.simcore.urdf.reader import check_file_size
 
 Array = np.ndarray
 
@@ -177,3 +179,176 @@ def _read_columns(kind: str, lines: list[str], count: int, *, dtype: type, delim
         return np.loadtxt(lines, dtype, comments=None, delimiter=delimiter, usecols=range(count), ndmin=2)
     except ValueError as exc:
         raise ValueError(f"in the lines that begin with '{kind}': {exc}") from exc
+
+
+Colour = tuple[float, float, float, float]
+
+_GREY: Colour = (0.7, 0.7, 0.7, 1.0)
+
+
+def material_files(mesh: Path, folder: Path) -> list[Path]:
+    """Returns the existing material libraries that an OBJ names; they must lie in the asset's resolved folder.
+
+    Raises:
+        AssetError: A name leads out of the folder, or a file is too large.
+    """
+    return _existing_files(mesh.parent, _find_values(mesh, "mtllib"), folder)
+
+
+def texture_files(library: Path, folder: Path) -> list[Path]:
+    """Returns the diffuse textures that a material library names and that exist; as `material_files`."""
+    return _existing_files(library.parent, _find_values(library, "map_Kd"), folder)
+
+
+def first_texture(library: Path) -> Path | None:
+    """Returns the first diffuse texture of a material library that exists; None without one or without the library."""
+    if not library.is_file():
+        return None
+    return next((file for name in _find_values(library, "map_Kd") if (file := library.parent / name).is_file()), None)
+
+
+def first_finish(library: Path) -> tuple[float, float] | None:
+    """Returns roughness and metalness of the first material of a library that states them (`Pr`, `Pm`), else None."""
+    if not library.is_file():
+        return None
+    found = [next(iter(_find_values(library, key)), None) for key in ("Pr", "Pm")]
+    try:
+        return None if found[0] is None else (float(found[0]), float(found[1] or 0.0))
+    except ValueError:
+        return None
+
+
+def mesh_colour(shape: Shape, folder: Path) -> Colour:
+    """Returns diffuse colour and opacity of a mesh: those of the URDF, else of its first material, else grey.
+
+    Bullet multiplies the colour with the texture, and ignores the colours of material libraries. `folder` is the
+    asset's resolved folder, in which the libraries lie.
+    """
+    if shape.rgba is not None or shape.path is None:
+        return shape.rgba or _GREY
+    for library in material_files(shape.path, folder):
+        values: dict[str, list[float]] = {}
+        for line in library.read_text(encoding="utf-8", errors="replace").splitlines():
+            words = line.split()
+            if len(words) in (2, 4) and words[0] in ("Kd", "d") and words[0] not in values:
+                try:
+                    values[words[0]] = [min(1.0, max(0.0, float(word))) for word in words[1:]]
+                except ValueError:
+                    continue
+        if len(values.get("Kd", [])) == 3:
+            red, green, blue = values["Kd"]
+            return (red, green, blue, values.get("d", [1.0])[0])
+    return _GREY
+
+
+def _find_values(file: Path, key: str) -> list[str]:
+    """Returns what follows a key word in the lines that begin with it."""
+    lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+    split = [line.split(maxsplit=1) for line in lines]
+    return [words[1].strip() for words in split if len(words) == 2 and words[0] == key]
+
+
+def _existing_files(base: Path, names: list[str], folder: Path) -> list[Path]:
+    """Returns the named files that exist: a missing one only costs a colour, one outside the folder is refused."""
+    found = []
+    for name in names:
+        path = (base / name).resolve()
+        if not path.is_relative_to(folder):
+            raise AssetError(
+                f"{base}: '{name}' leads out of the asset's folder {folder}. Keep files inside it.", file=name
+            )
+        if path.is_file():
+            check_file_size(path, name, where=str(base))
+            found.append(path)
+    return found
+
+
+MAX_PICTURE_BYTES = 1_000_000
+"""Larger pictures are left out, since they would make an HTML page or a USD file too large."""
+_PICTURES = (".jpg", ".jpeg", ".png")
+
+
+@dataclass(frozen=True)
+class TexturedSurface:
+    """Triangles with texture coordinates."""
+
+    vertices: np.ndarray
+    """(V, 3) in the frame of the file [m]; a point with several texture coordinates occurs several times."""
+    uvs: np.ndarray
+    """(V, 2) to the right, and upwards from the lower edge of the picture; it repeats outside 0 to 1."""
+    faces: np.ndarray
+    """(F, 3) indices."""
+    picture: Path
+    """The PNG or JPEG; the visible colour is that of the picture times that of the visual."""
+
+
+def read_textured_surface(path: Path, folder: Path) -> TexturedSurface | None:
+    """Reads an OBJ of one material with a picture; None for other files, or if the picture cannot be used.
+
+    Pictures outside the folder are not used.
+    """
+    if path.suffix.lower() != ".obj":
+        return None
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+        if text.count("\nusemtl ") != 1 or text.count("mtllib ") != 1:
+            return None
+        library, material = (text.partition(word)[2].partition("\n")[0].strip() for word in ("mtllib ", "\nusemtl "))
+        picture = _find_picture(path.parent / library, material, folder.resolve())
+        return None if picture is None else _index_corners(read_obj(path, with_corners=True), picture)
+    except (OSError, ValueError, AssetError):  # a damaged file is reported where its surface is read
+        return None
+
+
+def _find_picture(library: Path, material: str, folder: Path) -> Path | None:
+    file = _resolve_inside(library, folder)
+    if file is None:
+        return None
+    lines = [line.strip() for line in file.read_text(encoding="utf-8", errors="replace").splitlines()]
+    if f"newmtl {material}" not in lines:
+        return None
+    for line in lines[lines.index(f"newmtl {material}") + 1 :]:
+        if line.startswith("newmtl "):
+            return None
+        if line.startswith("map_Kd "):
+            found = _resolve_inside(file.parent / line[7:].strip(), folder)
+            small = found is not None and found.stat().st_size <= MAX_PICTURE_BYTES
+            return found if found is not None and small and found.suffix.lower() in _PICTURES else None
+    return None
+
+
+def _resolve_inside(path: Path, folder: Path) -> Path | None:
+    real = path.resolve()
+    return real if real.is_relative_to(folder) and real.is_file() else None
+
+
+def _index_corners(found: ObjMesh, picture: Path) -> TexturedSurface | None:
+    """Gives every pair of a vertex and a texture coordinate one index, in the order of the faces.
+
+    Returns:
+        None where a corner has no texture coordinates, or a coordinate is not finite.
+    """
+    corners = np.stack([found.mesh.faces, found.uv_faces], axis=-1).reshape(-1, 2)  # (3 F, 2)
+    if not len(corners) or corners.min() < 0 or corners.max(axis=0)[1] >= len(found.uvs):
+        return None
+    pairs, first, inverse = np.unique(corners, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    vertices, uvs = found.mesh.vertices[pairs[order, 0]], found.uvs[pairs[order, 1]]
+    if not np.isfinite(uvs).all():
+        return None
+    return TexturedSurface(vertices, uvs, rank[inverse.reshape(-1)].reshape(-1, 3), picture)
+
+
+def linear_light(value: float) -> float:
+    """Converts a colour channel from sRGB (IEC 61966-2-1), as in a URDF, to linear light, both 0 to 1.
+
+    glTF and USD need linear light for colours; the bytes of a picture stay sRGB there.
+    """
+    return value / 12.92 if value <= 0.04045 else float(((value + 0.055) / 1.055) ** 2.4)
+
+
+def srgb_light(value: float) -> float:
+    """Converts a colour channel from linear light to sRGB, both 0 to 1; the inverse of `linear_light`."""
+    return value * 12.92 if value <= 0.0031308 else float(1.055 * value ** (1.0 / 2.4) - 0.055)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unlatch.simcore.geometry.cube_faces import cube_faces
-from unlatch.simcore.geometry.fisheye import Fisheye
-from unlatch.simcore.geometry.pinhole import Pinhole
+from unlatch.simcore.cameras import Fisheye, Pinhole, cube_faces
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 
 Array = np.ndarray

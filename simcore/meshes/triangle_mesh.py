@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import scipy
 
-from unlatch.simcore.geometry.pose import Pose
+from unlatch.simcore.geometry import Pose
 
 Array = np.ndarray
 

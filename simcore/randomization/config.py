@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from math import radians
 from typing import TYPE_CHECKING, Annotated, Any
 
-from unlatch.simcore.errors import ConfigError, unknown_name
-from unlatch.simcore.missing_value import MISSING
+from unlatch.simcore.errors import MISSING, ConfigError, unknown_name
 from unlatch.simcore.ranges import Count, Range, check_ranges
-from unlatch.simcore.sim.properties.tendons import TendonCfg
+from unlatch.simcore.sim.joint_mechanisms import TendonCfg
 
 if TYPE_CHECKING:
     from unlatch.simcore.randomization.distribution import Distribution

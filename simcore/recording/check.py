@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.errors import RecordingError, UnlatchError
-from unlatch.simcore.recording.criteria import Criteria
-from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.simcore.recording.data_set.episode_folders import numbers_in
-from unlatch.simcore.recording.data_set.index import EpisodeSummary, read_lines
+from unlatch.simcore.recording.broken_rules import recompute_goal_frame
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord, content_problems
-from unlatch.simcore.recording.episode_json.fields import EPISODE_FIELDS, EVIDENCE_FIELDS
-from unlatch.simcore.recording.episode_json.structure import CLOCK, PLANNER, SIMULATION, kind_problems, sources
-from unlatch.simcore.recording.goal_verdict import recompute_goal_frame
+from unlatch.simcore.recording.episode_fields import EPISODE_FIELDS, EVIDENCE_FIELDS
+from unlatch.simcore.recording.episode_folders import numbers_in
+from unlatch.simcore.recording.episode_structure import CLOCK, PLANNER, SIMULATION, kind_problems, sources
+from unlatch.simcore.recording.index import EpisodeSummary, read_lines
 from unlatch.simcore.recording.keys import JUDGED_OBJECTS, KEYS, STATE, ArrayNames, KeySpec, kind_of, match_key
 from unlatch.simcore.recording.measurements import (
     concurrent_arms,
@@ -28,7 +27,7 @@ from unlatch.simcore.recording.measurements import (
     start_position,
 )
 from unlatch.simcore.recording.success_rules import SuccessRule
-from unlatch.simcore.recording.verdict import ABORT_CODES, Verdict, contradicts_success, recompute_success
+from unlatch.simcore.recording.verdict import ABORT_CODES, Criteria, Verdict, contradicts_success, recompute_success
 
 _QUAT_TOLERANCE = 1e-6
 _TIME_TOLERANCE_S = 1e-8

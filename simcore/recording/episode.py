@@ -12,12 +12,12 @@ import numpy as np
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.files import read_bounded
-from unlatch.simcore.recording.codes import FAILURE_CODES
-from unlatch.simcore.recording.data_set.location import absolute_folder
-from unlatch.simcore.recording.episode_json.structure import has_form, kind_problems
+from unlatch.simcore.recording.episode_folders import absolute_folder
+from unlatch.simcore.recording.episode_structure import has_form, kind_problems
 from unlatch.simcore.recording.json_values import encode_sealed, plain, read_sealed
 from unlatch.simcore.recording.keys import STATE, kind_of
 from unlatch.simcore.recording.state_file import MAX_STATE_BYTES, decode_any_state, decode_npz, decode_state
+from unlatch.simcore.recording.success_rules import FAILURE_CODES
 
 Array = np.ndarray
 
@@ -227,7 +227,7 @@ def content_problems(folder: Path, record: EpisodeRecord) -> Iterator[str]:
     Raises:
         FormatVersionError, RecordingError: See `read_episode`.
     """
-    from unlatch.simcore.recording.episode_json.fields import EPISODE_FIELDS
+    from unlatch.simcore.recording.episode_fields import EPISODE_FIELDS
 
     head = {key: value for key, value in _read_content(folder)[1].items() if key not in _FIELDS}
     fields = {key: EPISODE_FIELDS[key] for key in ("format", "format_version", "state")}
@@ -242,7 +242,7 @@ def _read_content(folder: Path) -> tuple[EpisodeRecord, dict[str, Any]]:
     """Returns the record without its arrays, and all that `episode.json` holds."""
     path = folder / EPISODE_FILE
     content = read_sealed(path, expected=EPISODE_FORMAT, versions=READ_VERSIONS, limit=MAX_JSON_BYTES)
-    from unlatch.simcore.recording.episode_json.fields import EPISODE_FIELDS
+    from unlatch.simcore.recording.episode_fields import EPISODE_FIELDS
 
     for name in _FIELDS:
         if name not in content or not has_form(content[name], EPISODE_FIELDS[name].kind):

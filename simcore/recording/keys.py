@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from unlatch.simcore.recording.episode_json.structure import PLANNER, RECORD, SIMULATION
+from unlatch.simcore.recording.episode_structure import PLANNER, RECORD, SIMULATION
 
 Array = np.ndarray
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 
+from unlatch.simcore.recording.broken_rules import JudgedSkill, check_conditions, goal_value, measure_displacement
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.goal_verdict import check_conditions, goal_value
 from unlatch.simcore.recording.measurements import first_attempt, read_frame, read_number, start_position
-from unlatch.simcore.recording.skill_verdict import JudgedSkill, measure_displacement
 from unlatch.simcore.recording.success_rules import check_type
-from unlatch.simcore.sums import sum_in_order
+from unlatch.simcore.rng import sum_in_order
 
 
 def compute_motion_share(record: EpisodeRecord) -> float | None:

@@ -1,4 +1,4 @@
-"""How far a policy came in an episode, from the record alone: for tables of failures by stage."""
+"""How far an episode came, from its record alone: the part at its end, the share of the asked motion, the stage."""
 
 from __future__ import annotations
 
@@ -9,6 +9,26 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.recording.episode import EpisodeRecord
+
+STRICT_SHARE = 0.9
+"""Share of the range that the strict rule asks for: the part of a success is in the last tenth of its way."""
+
+
+def end_share(skill: Mapping[str, Any]) -> float:
+    """Returns where a part ends on its way: from closed to open or, if it ends nearer to closed, from open to closed.
+
+    A skill whose rule is the distance from closed (mode `zero`) moves its part from open to closed in any case.
+
+    Args:
+        skill: The entry of a skill in a record that succeeded. A skill that moves no part counts as 1.
+    """
+    if skill.get("success_mode") is None:
+        return 1.0
+    s_closed, s_end = skill["s_closed"], skill["s_end"]
+    share = (s_end - s_closed) / (skill["s_open"] - s_closed)
+    closes = skill["success_mode"] == "zero" or abs(s_end - s_closed) < abs(skill["s0"] - s_closed)
+    return float(1.0 - share if closes else share)
+
 
 STAGES: dict[str, str] = {
     "never_touched": "The fingers never touched the part.",
@@ -83,8 +103,8 @@ class PolicyOutcome:
 
 def _find_stage(record: EpisodeRecord, frame: int) -> str:
     """Returns the last stage up to a state frame; in a chain, that of the skill that had begun last."""
+    from unlatch.simcore.recording.broken_rules import JudgedSkill, is_threshold_met
     from unlatch.simcore.recording.measurements import joint_positions, touching_rows
-    from unlatch.simcore.recording.skill_verdict import JudgedSkill, is_threshold_met
 
     reached_frame = record.goal["reached_frame"]
     if reached_frame is not None and reached_frame <= frame:

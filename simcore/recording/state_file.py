@@ -1,14 +1,5 @@
-"""An `.npz` file: named arrays in a zip of `.npy` members; equal arrays give equal bytes.
-
-`numpy.load` reads the file too. This module writes it because `numpy.savez_compressed` adds the time of day and keeps
-the caller's key order, and reads it because `numpy.load` allocates any size that a damaged header claims.
-
-`state.npz` of an episode is packed: it has one member of bytes for each type, so that the arrays take half the space.
-Its name says so: `float64_delta_bytes`. In version 3 of the format it was `float64`, which reads as if it had values.
-The values of a type stand one after another: array by array, sorted by key, each in column order. So neighbours are
-mostly one number in two frames that follow each other. Their bits are read as unsigned integers, and each integer is
-replaced by its difference from the one before, modulo its size: the leading bytes are then mostly 0 or 255. All first
-bytes come first, then all second bytes, and so on. Nothing is rounded.
+"""The arrays of one episode: collected frame by frame, packed into `state.npz` and read from it; equal arrays give
+equal bytes.
 """
 
 from __future__ import annotations
@@ -22,10 +13,155 @@ import zlib
 from collections.abc import Iterator, Mapping
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording.keys import ACTION, INTERVAL, STATE, kind_of, match_key
 
 Array = np.ndarray
+
+_ACCEPTED = {"f": "biuf", "i": "biu", "b": "b"}
+
+
+class _Table:
+    """Rows of one kind; the first row fixes keys, shapes and types."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.rows: list[dict[str, Array]] = []
+
+    def add(self, row: Mapping[str, ArrayLike]) -> None:
+        if self.rows and row.keys() != self.rows[0].keys():
+            odd = sorted(row.keys() ^ self.rows[0].keys())
+            raise RecordingError(
+                f"The {self.kind} row {len(self.rows)} has other keys than the first: {odd} are in only one of them. "
+                "Record the same keys in every frame.",
+                keys=odd,
+            )
+        self.rows.append({key: self._copy_value(key, np.asarray(value)) for key, value in row.items()})
+
+    def _copy_value(self, key: str, given: Array) -> Array:
+        if self.rows:
+            first = self.rows[0][key]
+            if given.dtype == first.dtype and given.shape == first.shape:
+                return given.copy()
+            shape, dtype = first.shape, first.dtype
+        else:
+            shape, dtype = given.shape, self._first_type(key, given.dtype)
+        if given.shape != shape or given.dtype.kind not in _ACCEPTED[dtype.kind]:
+            raise RecordingError(
+                f"'{key}' of {self.kind} row {len(self.rows)} is {given.dtype}{list(given.shape)}, expected "
+                f"{dtype}{list(shape)}. Record the same shape and type in every frame.",
+                key=key,
+            )
+        return given.astype(dtype)
+
+    def _first_type(self, key: str, given: np.dtype) -> np.dtype:
+        """Returns the type in the table of keys, doubles for floats; for other keys the 64-bit type or booleans.
+
+        So the type of a record does not depend on the type of the first value.
+        """
+        if kind_of(key) != self.kind:
+            raise RecordingError(
+                f"'{key}' is not a key of {self.kind} rows. See docs/record_format.md for the keys of each kind.",
+                key=key,
+            )
+        if given.kind not in "biuf":
+            raise RecordingError(
+                f"'{key}' has type {given}, expected booleans, integers or floats. Convert it.", key=key
+            )
+        known = match_key(key)
+        if known is not None and known[0].shape is not None:
+            given = np.dtype(known[0].dtype)
+        return np.dtype({"f": np.float64, "b": np.bool_}.get(given.kind, np.int64))
+
+    def arrays(self, n_rows: int) -> dict[str, Array]:
+        rows = self.rows[:n_rows]
+        return {
+            key: np.array([row[key] for row in rows], dtype=first.dtype).reshape(len(rows), *first.shape)
+            for key, first in (self.rows[0] if self.rows else {}).items()
+        }
+
+
+class EpisodeRecorder:
+    """Collects the arrays of one attempt: T actions, T+1 states.
+
+    The order is fixed: `add_frame`, then for each action `add_action` and, once it is executed,
+    `add_frame` with the state it led to and the contacts and speeds measured meanwhile. `arrays` may be called at any
+    time; an action without its frame is left out.
+    """
+
+    def __init__(self) -> None:
+        self._states = _Table(STATE)
+        self._actions = _Table(ACTION)
+        self._intervals = _Table(INTERVAL)
+
+    @property
+    def n_states(self) -> int:
+        """Number of states so far."""
+        return len(self._states.rows)
+
+    @property
+    def n_actions(self) -> int:
+        """Number of actions with a following state, so far."""
+        return max(0, self.n_states - 1)
+
+    def add_action(self, action: Mapping[str, ArrayLike]) -> None:
+        """Adds the next action, before it is executed; its keys start with `actions.`.
+
+        Raises:
+            RecordingError: The call is out of order, or keys or shapes differ from those of the first action.
+        """
+        if len(self._states.rows) != len(self._actions.rows) + 1:
+            raise self._out_of_order("add_action")
+        self._actions.add(action)
+
+    def last_actions(self, key: str, count: int = 2) -> Array:
+        """Returns the last rows of an action by key; the first one is repeated where there are fewer."""
+        rows = [row[key] for row in self._actions.rows[-count:]]
+        return np.array([*rows[:1] * (count - len(rows)), *rows])
+
+    def add_frame(self, state: Mapping[str, ArrayLike], interval: Mapping[str, ArrayLike] | None = None) -> None:
+        """Adds a state, and the values that were measured since the last one.
+
+        Args:
+            state: State by key.
+            interval: `contacts.` and `speeds.` values over the physics steps since the last state; None for the first.
+
+        Raises:
+            RecordingError: The call is out of order, or keys or shapes differ from those of the first frame.
+        """
+        if len(self._states.rows) != len(self._actions.rows) or (len(self._states.rows) == 0) != (interval is None):
+            raise self._out_of_order("add_frame")
+        if interval is not None:
+            self._intervals.add(interval)
+        try:
+            self._states.add(state)
+        except RecordingError:
+            if interval is not None:
+                self._intervals.rows.pop()
+            raise
+
+    def last_step(self) -> dict[str, Array]:
+        """Returns the last action with a following state, and the values measured over it; empty before the first."""
+        rows = [table.rows[self.n_actions - 1] for table in (self._actions, self._intervals) if self.n_actions]
+        return {key: value for row in rows for key, value in row.items()}
+
+    def arrays(self) -> dict[str, Array]:
+        """Returns copies of the arrays by key, all floats in double precision; see `convert_to_stored_types`."""
+        counts = {self._states: self.n_states, self._actions: self.n_actions, self._intervals: self.n_actions}
+        return {key: array for table, n_rows in counts.items() for key, array in table.arrays(n_rows).items()}
+
+    def _out_of_order(self, call: str) -> RecordingError:
+        return RecordingError(
+            f"{call} out of order after {len(self._states.rows)} states and {len(self._actions.rows)} actions. "
+            "Expected add_frame(state), then add_action(action) and add_frame(state, interval) in turn.",
+            call=call,
+        )
+
+    def __repr__(self) -> str:
+        return f"EpisodeRecorder(states={len(self._states.rows)}, actions={len(self._actions.rows)})"
+
 
 MAX_STATE_BYTES = 1 << 30
 """Largest sum of unpacked arrays of one episode that is written or read [bytes]."""

@@ -1,35 +1,5 @@
-"""The rule of success, stated here once, with the limits that hold for every skill.
-
-An episode succeeds in the frame in which
-
-- every skill has ended or, for the last ones, meets its `SuccessRule`: its joint has reached the threshold, and the
-  fingers have touched the part in at least `MIN_CONTACT_SHARE` of the frames in which it moved; an arm that goes home
-  is within `MAX_AWAY_FROM_HOME` of where it began, no faster than `MAX_SPEED_AT_HOME`;
-- the goal of the task has held for `task.settle_s`, at both ends of that time, and no joint that was acted on has moved
-  in it by more than `MAX_SETTLE_CHANGE_RAD` or `MAX_SETTLE_CHANGE_M`, nor, if its part moves little, by more than
-  `MAX_SETTLE_SHARE` of its range;
-- in a demonstration, the targets of all arms have not changed in that time; a policy with `success_when=held` may move.
-
-It fails at once on
-
-- a force above the skill's `contact_force_threshold_n` in one of the `FORBIDDEN_VIEWS`, and in the view `other_objects`
-  of a bystander: an object that no skill has named up to then and that touched no other object at rest;
-- a force in one of the `OBJECT_VIEWS` that exceeds that at rest, in the last frame before the first skill, by more than
-  the skill's `scene_force_threshold_n` for longer than 20 ms;
-- a force on a finger of the skill's arm that stays above the gripper's limit for longer than 20 ms;
-- a joint faster than `MAX_JOINT_SPEED`, a value that is not finite, or when `task.max_duration_s` is over.
-
-A policy has two measures of success. `clean` is this rule. `goal` is the part of it that says where the joints are:
-every skill of the chain has begun, each joint has reached the threshold of its skill, and the goal of the task has held
-for `task.settle_s` with the joints at rest. Contacts, forces, speeds and `MIN_CONTACT_SHARE` do not matter for it, as
-in most other benchmarks. So that one episode measures both, an episode with `end_at_violation=false` goes on after a
-broken rule. `motion_share` says how far the parts were led at its end, as a share of what was asked.
-
-One program judges while the episode runs: `unlatch.workflows.episode.judge`, with the goal in `goal` beside it. Another
-one recomputes the verdict from the record's arrays: `unlatch.simcore.recording.verdict`, with `skill_verdict` and
-`goal_verdict` beside it. They share no code, so that `unlatch check` finds errors of either. What they share is the
-table of criteria: the values of this module, the `SuccessRule` that the class of each skill declares, and what
-`unlatch.workflows.episode.criteria` derives of the goal from configuration and objects.
+"""The rule of success, stated once: limits that hold for every skill, the rule of a skill as data, the
+failure codes.
 """
 
 from __future__ import annotations
@@ -158,3 +128,31 @@ def check_type(entry: Mapping[str, Any], key: str, *types: type, where: str) -> 
     if not isinstance(value, types) or is_wrong_bool or is_not_finite:
         names = "a finite number" if float in types else " or ".join(t.__name__ for t in types)
         raise RecordingError(f"{key}={value!r} in {where}, expected {names}. The record is incomplete.", key=key)
+
+
+FAILURE_CODES: dict[str, str] = {
+    "invalid_layout": "After settling, things overlap or stand in a forbidden place.",
+    "plan_infeasible": "No joint configuration satisfies the constraints at contact.",
+    "path_infeasible": "The hand cannot keep its grasp along the whole path of the part.",
+    "motion_blocked": "No collision-free path leads to the contact, or something blocked the arm while it moved.",
+    "collision": "A forbidden contact exceeded its force threshold.",
+    "overload": "A finger bore more than its gripper allows for longer than 20 ms.",
+    "grasp_missed": "The fingers never touched the moving part.",
+    "slipped": "The fingers touched the part and lost it.",
+    "not_reached": "The joint did not move as far as required.",
+    "unsettled": "The goal was reached, but it did not last while the scene settled.",
+    "overspeed": "A joint of the robot or of an object was faster than allowed.",
+    "timeout": "The episode took longer than its limit.",
+    "diverged": "The simulation produced values that are not finite or not physical.",
+    "error": "A bug: the traceback is in the evidence.",
+}
+"""Every failure code and its meaning, in the order that decides between two conditions violated at the same moment."""
+
+CODE_ORDER: dict[str, int] = {code: index for index, code in enumerate(FAILURE_CODES)}
+"""Rank of a code among those violated at the same moment; lower wins."""
+PART_MOVED = "part_moved"
+"""Why a skill is planned anew whose part was moved before contact. It is no failure, and `replan` does not limit it."""
+TAKEN_OVER = "taken_over"
+"""Why a skill that a policy carried out is planned: the planner takes over. It is no failure either."""
+NO_FAILURES = (PART_MOVED, TAKEN_OVER)
+"""Codes of attempts that were broken off for another reason than a failure."""

@@ -1,57 +1,134 @@
-"""Recomputes success and failure code of an attempt from its arrays; `unlatch check` uses it.
-
-`success_rules` states the rule of success. Its thresholds, limits and switches are the `Criteria` that `unlatch check`
-derives from the configuration of the data set. Without criteria they are those that the record states: each entry of
-`skills` carries the `SuccessRule` of its skill. This module names no skill and shares no code with the judge of a
-running episode. Frames are state frames; row f of actions, contacts and speeds lies between the states f and f + 1.
-
-Each broken rule has a state frame. The failure code is that of the earliest broken rule. If several rules break at
-one frame, it is the code that comes first in `FAILURE_CODES`.
-
-- `collision`: a force of `fingers_base`, `forbid_collision` or `environment` above the skill's
-  `contact_force_threshold_n`, or one of `other_objects` of a bystander. Also `force_sustained_n` of `furniture` or
-  `other_objects` above that of the row before the first skill by more than `scene_force_threshold_n`. `overload`:
-  `fingers.force_sustained_n` of the skill's arm above `finger_force_limit_n`. `overspeed`: a joint above 5 rad/s or 5
-  m/s. Frame: the state after the row. Each row belongs to the skill that began last, so settling belongs to the last
-  skill; rows before the first skill (the scene comes to rest) are not judged. If arms act at the same time (one
-  `stage`), a row belongs to the last skill of each arm. The contact views of an arm then count for its own skill only.
-- `grasp_missed`, `slipped` (where `finger_contact_required`): the fingers touched the moving part in no row of the
-  skill, or in less than 80 % of the rows in which its joint moved. `not_reached`: the joint misses the threshold of the
-  skill's mode. Frame: the skill's `frame_end`.
-- `not_reached` (where `goes_home`): a joint of the skill's arm is farther than 0.03 rad or m from where it was at state
-  0, or faster than 0.05 rad/s or m/s. Frame: the skill's `frame_end`.
-- `grasp_missed` (where `holds`): the skill has no row of the phase `hold`. Frame: the skill's `frame_end`. `slipped`
-  (where `holds`): in such a row no finger is on the link, or in another row the part of a concurrent skill moves.
-  Frame: the state after the row.
-- `not_reached`: a condition of the goal does not hold when settling begins. `unsettled`: it holds then and not at the
-  end, or an acted-on joint moved by more than `max_change` in between. Frame: when settling began, its end, or the
-  frame of the change.
-- `diverged`: a value is not finite. Frame: the first such frame.
-- With criteria also: `timeout`: the time is over. Frame: the first after `max_duration_s`. `not_reached`: a skill of
-  the chain never began. Frame: the last. `unsettled`: the targets of an arm change while the scene settles, where they
-  must not. Frame: the state before the change.
-- A skill that was attempted several times has an entry for each attempt. Those that were broken off are not judged by
-  the conditions of their end, and `not_reached` is the code if no other attempt follows. The displacement of the last
-  one counts from the start of the first one.
-- Codes that arrays cannot show (`ABORT_CODES`) are taken from the record, at frame `evidence["frame"]` or at its end.
-  The attempt was stopped there: ends of skills at or after that frame, and the goal, are not judged.
+"""Recomputes success and failure code of an attempt from its arrays, by the criteria of its configuration or
+its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from unlatch.simcore.recording.codes import CODE_ORDER, FAILURE_CODES
-from unlatch.simcore.recording.criteria import Criteria
+from unlatch.simcore.errors import shorten
+from unlatch.simcore.recording.broken_rules import (
+    BrokenRule,
+    JudgedSkill,
+    broken_goal_rules,
+    broken_skill_rules,
+    check_conditions,
+)
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.goal_verdict import broken_goal_rules, check_conditions
+from unlatch.simcore.recording.episode_structure import CONFIGURATION, Table
+from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.recording.keys import STATE, kind_of
 from unlatch.simcore.recording.measurements import read_frame
-from unlatch.simcore.recording.skill_verdict import BrokenRule, JudgedSkill, broken_skill_rules
+from unlatch.simcore.recording.success_rules import CODE_ORDER, FAILURE_CODES
+
+TOLERANCE = 1e-9
+"""Largest difference of a derived number of a data set that another machine made, absolute or relative: there, its last
+digits may differ."""
+
+
+class _Marker:
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return self._name
+
+
+ABSENT = _Marker("nothing")
+"""As the value of a key: the record must not have the key."""
+RECORDED = _Marker("a value")
+"""As the value of a key: the record must have the key. The configuration does not determine its value."""
+POSSIBLE = _Marker("a value or nothing")
+"""As the value of a key: the record may have the key. The configuration determines neither that nor its value."""
+
+
+def undetermined(table: Table) -> dict[str, Any]:
+    """Returns `RECORDED`, or `POSSIBLE` for an optional key, for each key that the configuration does not determine."""
+    others = {key: field for key, field in table.items() if field.source != CONFIGURATION}
+    return {key: POSSIBLE if field.optional else RECORDED for key, field in others.items()}
+
+
+@dataclass(frozen=True)
+class Criteria:
+    """Demands of a configuration on the record of one episode."""
+
+    statements: Mapping[str, Any] = field(default_factory=dict)
+    """Values that the record must state, nested and named as in `episode.json`. `skills` has one map for each entry of
+    the record. A map of the record has no other keys than the map here. Keys of `episode.json` that are not here at all
+    are free."""
+    problems: tuple[str, ...] = ()
+    """Other contradictions between record and configuration, and values that cannot be derived."""
+    success_settle: Mapping[str, Any] = field(default_factory=dict)
+    """The value of `settle` of an episode that succeeds in its last frame."""
+    chain_length: int | None = None
+    """Number of skills that must begin; None: not judged."""
+    max_duration_s: float | None = None
+    """Simulated time after which the episode fails [s]; None: the record decides."""
+    targets_rest: bool = False
+    """Whether the targets of all arms must not change while the scene settles."""
+    tolerance: float = 0.0
+    """Largest difference of a float, absolute or relative; integers are exact."""
+    own_conditions: tuple[int, ...] = ()
+    """Indices of the entries of `skills` whose class has a condition of its own, which only its code can judge."""
+
+    def differences(self, record: EpisodeRecord, *, by: str = "the configuration") -> Iterator[str]:
+        """Yields each statement of a record that differs: its key, the value in the record, and the expected one.
+
+        `by` says in messages what determines the expected values.
+        """
+        for key, expected in self.statements.items():
+            for where, got, wanted in _differences(key, expected, getattr(record, key), self.tolerance):
+                yield f"{where} is {_show(got)} in the record, expected {_show(wanted)} by {by}."
+
+    def apply_to(self, record: EpisodeRecord) -> EpisodeRecord:
+        """Returns the record with the derived statements in place of its own."""
+        return replace(record, **{key: _merge(value, getattr(record, key)) for key, value in self.statements.items()})
+
+
+def _differences(where: str, expected: Any, got: Any, tolerance: float) -> Iterator[tuple[str, Any, Any]]:
+    if isinstance(expected, Mapping) and isinstance(got, Mapping):
+        for key in [*expected, *sorted(got.keys() - expected.keys())]:
+            yield from _differences(f"{where}.{key}", expected.get(key, ABSENT), got.get(key, ABSENT), tolerance)
+    elif isinstance(expected, list | tuple) and isinstance(got, list | tuple) and len(expected) == len(got):
+        for index, value in enumerate(expected):
+            yield from _differences(f"{where}[{index}]", value, got[index], tolerance)
+    elif not _is_equal(expected, got, tolerance):
+        yield where, got, expected
+
+
+def _is_equal(expected: Any, got: Any, tolerance: float) -> bool:
+    if isinstance(expected, _Marker) or isinstance(got, _Marker):
+        return expected is got or expected is POSSIBLE or (expected is RECORDED and got is not ABSENT)
+    a, b = plain(expected), plain(got)
+    if tolerance and isinstance(a, float) and isinstance(b, float):
+        return math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance)
+    is_number = isinstance(a, int | float) and isinstance(b, int | float)
+    return a == b and (type(a) is type(b) or (is_number and not isinstance(a, bool) and not isinstance(b, bool)))
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, _Marker):
+        return repr(value)
+    return shorten(repr(plain(value)), 160)
+
+
+def _merge(expected: Any, got: Any) -> Any:
+    """Returns a value of a record with derived parts in place of its own."""
+    if expected is RECORDED or expected is POSSIBLE:
+        return got
+    if isinstance(expected, Mapping):
+        recorded = got if isinstance(got, Mapping) else {}
+        merged = {key: _merge(value, recorded.get(key, ABSENT)) for key, value in expected.items()}
+        return {key: value for key, value in merged.items() if value is not ABSENT}
+    if isinstance(expected, list) and isinstance(got, list) and len(expected) == len(got):
+        return [_merge(value, got[index]) for index, value in enumerate(expected)]
+    return expected
+
 
 ABORT_CODES = frozenset(FAILURE_CODES) - {"collision", "overload", "not_reached", "unsettled", "overspeed"}
 """Codes of attempts that may be stopped early for a reason that the arrays do not show."""

@@ -1,8 +1,12 @@
-"""Loads converted assets with the properties that a URDF cannot state: free base, drives, self-collision, groups."""
+"""Loads a converted asset with the properties that a URDF cannot state, and measures whether its parts overlap and
+its joints move freely.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +15,9 @@ import pybullet as p
 
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import ROOT, Body
-from unlatch.simcore.sim.drives import DriveGroup
-from unlatch.simcore.sim.joint_drive import DriveMode, JointDrive
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
+from unlatch.simcore.sim.sweep import moved_links
+from unlatch.simcore.sim.world import World, WorldCfg
 
 
 def load_converted(
@@ -101,3 +105,105 @@ def _limit_velocity(body: Body, fastest: Mapping[str, float]) -> None:
     ]
     if slowed[0] is not linear or slowed[1] is not angular:
         p.resetBaseVelocity(body.body_id, slowed[0].tolist(), slowed[1].tolist(), physicsClientId=body.client)
+
+
+SMALL_TORQUE_NM = 0.5
+"""Effort of the free-motion check on a hinge [N m]."""
+SMALL_FORCE_N = 5.0
+"""The same on a slider [N]."""
+
+_PUSH_S = 2.0
+"""Time for which the effort acts [s]."""
+_CONTINUOUS_RANGE_RAD = 2.0 * np.pi
+
+
+@dataclass(frozen=True)
+class PartMotion:
+    """Measured motion of one joint."""
+
+    joint: str
+    lower: float
+    """Lower end of its range [rad or m]."""
+    upper: float
+    """Upper end of its range [rad or m]."""
+    overlap_m: dict[str, float]
+    """Deepest overlap of the moved links with the other links, at `lower`, `half` and `upper` [m]."""
+    travel: float
+    """Share of its range that it covers under a small effort without gravity, in the better direction."""
+
+
+def measure_motion(urdf_path: Path, *, continuous: Collection[str] = ()) -> list[PartMotion]:
+    """Measures every movable joint of an object, with the others at 0 or at the nearest end of their range.
+
+    Args:
+        urdf_path: The converted URDF.
+        continuous: Names of the joints without limits, which Bullet does not distinguish; they get a full turn.
+
+    Raises:
+        WorldError: Bullet cannot load it.
+    """
+    with World(WorldCfg(gravity_m_s2=0.0)) as world:
+        body = world.load_urdf(urdf_path, name="object", T_world_root=Pose.identity())
+        ranges = {
+            joint.name: (0.0, _CONTINUOUS_RANGE_RAD) if joint.name in continuous else (joint.lower, joint.upper)
+            for joint in body.movable_joints
+        }
+        rest = {name: float(np.clip(0.0, *limits)) for name, limits in ranges.items()}
+        return [_measure_joint(world, body, name, ranges[name], rest) for name in rest]
+
+
+def _measure_joint(
+    world: World, body: Body, name: str, limits: tuple[float, float], rest: Mapping[str, float]
+) -> PartMotion:
+    lower, upper = limits
+    moving = moved_links(body, name)
+    overlap = {}
+    for label, position in (("lower", lower), ("half", (lower + upper) / 2), ("upper", upper)):
+        body.set_joint_positions(list(rest), [*rest.values()])
+        body.set_joint_positions([name], [position])
+        overlap[label] = _deepest_overlap(body, moving)
+    travel = max(
+        _measure_travel(world, body, name, start, end, rest) for start, end in ((lower, upper), (upper, lower))
+    )
+    return PartMotion(name, lower, upper, overlap, travel)
+
+
+def _deepest_overlap(body: Body, moving: frozenset[int]) -> float:
+    """Returns the deepest overlap of some links with the others [m]; 0 if they are apart."""
+    p.performCollisionDetection(physicsClientId=body.client)
+    deepest = 0.0
+    for first, second in product(sorted(moving), sorted(set(body.link_names) - moving)):
+        points = p.getClosestPoints(
+            body.body_id, body.body_id, 0.0, linkIndexA=first, linkIndexB=second, physicsClientId=body.client
+        )
+        deepest = min([deepest, *(point[8] for point in points)])
+    return -deepest
+
+
+def _measure_travel(world: World, body: Body, name: str, start: float, end: float, rest: Mapping[str, float]) -> float:
+    """Returns the share of the range that a constant small effort covers."""
+    joint = body.joint(name)
+    if start == end:
+        return 0.0
+    effort = SMALL_FORCE_N if joint.prismatic else SMALL_TORQUE_NM
+    body.set_joint_positions(list(rest), [*rest.values()])
+    body.set_joint_positions([name], [start])
+    # every other joint is held in place
+    held = {other: JointDrive(DriveMode.passive, friction=1e4) for other in rest if other != name}
+    DriveGroup(body, held)
+    DriveGroup(body, {name: JointDrive(DriveMode.passive)})
+    farthest = 0.0
+    for _ in range(int(_PUSH_S * world.cfg.physics_hz)):
+        p.setJointMotorControl2(
+            body.body_id,
+            joint.index,
+            p.TORQUE_CONTROL,
+            force=float(np.sign(end - start)) * effort,
+            physicsClientId=body.client,
+        )
+        world.step()
+        position = float(p.getJointState(body.body_id, joint.index, physicsClientId=body.client)[0])
+        farthest = max(farthest, (position - start) / (end - start))
+        if farthest >= 1.0:
+            break
+    return min(farthest, 1.0)

@@ -21,6 +21,12 @@ from unlatch.simcore.sim.visuals.visual_shapes import Light, Paint
 if TYPE_CHECKING:
     from unlatch.simcore.sim.renderers.renderer import Renderer
 
+
+def gives_arrays() -> bool:
+    """Returns whether PyBullet was built with NumPy; without, each image is a tuple of numbers, which is slow."""
+    return bool(p.isNumpyEnabled())
+
+
 Array = np.ndarray
 
 MAX_HZ = 100_000

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from unlatch.simcore.geometry import Pose
-from unlatch.simcore.geometry.rotations import rpy_from_matrix
-from unlatch.simcore.sums import sum_in_order
+from unlatch.simcore.geometry import Pose, rpy_from_matrix
+from unlatch.simcore.rng import sum_in_order
 
 
 class ShapeKind(Enum):

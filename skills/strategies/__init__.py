@@ -4,7 +4,3 @@
 `rotate.py` turns knobs and levers, `hold.py` holds fixed handles. `free_edge.py`, `push_spots.py` and `hand_fit.py`
 find places at which the hand fits.
 """
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -11,8 +11,8 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.geometry import Pose, unit
 from unlatch.skills.strategies.hand_fit import HEAD, PALM_ROOM_M, TAIL, HandFit
 from unlatch.skills.strategies.open_close import EDGE_APPROACH_M, grasp_setting, with_tolerance
-from unlatch.solver.settings.setting import PlannerSettingCfg
-from unlatch.solver.terms.axis import FrameAxisParallel
+from unlatch.solver.setting import PlannerSettingCfg
+from unlatch.solver.term_kinds import FrameAxisParallel
 
 Array = np.ndarray
 

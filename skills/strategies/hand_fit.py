@@ -12,7 +12,7 @@ import numpy as np
 
 from unlatch.objects.annotation import HandleType, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.closing_motion import closing_reach
+from unlatch.objects.closing_force_values import closing_reach
 from unlatch.robots.hand_shape import PAD_M, HandShape
 from unlatch.simcore.geometry import Pose, unit
 from unlatch.simcore.meshes.solids import Solids

@@ -14,14 +14,19 @@ import numpy as np
 
 from unlatch.objects.annotation import HandleType, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.closing_motion import closing_reach, lever_m
+from unlatch.objects.closing_force_values import closing_reach, lever_m
 from unlatch.robots.hand_shape import HandShape
 from unlatch.simcore.errors import ConfigError
 from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandDirections, HandFit, HandGrasp, held_at_edge
-from unlatch.solver.settings.setting import MAX_THRESHOLD, FollowJointCfg, PlannerSettingCfg
-from unlatch.solver.terms.axis import AxisAngle, FrameAxisOrthogonal, FrameAxisParallel, KeypointAxisParallel
-from unlatch.solver.terms.point2point import Point2Point
-from unlatch.solver.terms.term import Term
+from unlatch.solver.setting import MAX_THRESHOLD, FollowJointCfg, PlannerSettingCfg
+from unlatch.solver.term import Term
+from unlatch.solver.term_kinds import (
+    AxisAngle,
+    FrameAxisOrthogonal,
+    FrameAxisParallel,
+    KeypointAxisParallel,
+    Point2Point,
+)
 
 EDGE_OPENING_M = 0.085
 """Opening of an edge at the start, so that fingers reach around it: a finger, its clearance, the lean of the hand."""

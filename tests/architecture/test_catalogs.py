@@ -9,7 +9,7 @@ import yaml
 
 import unlatch.skills
 from unlatch.configs.config_files import TASKS, config_dir, own_option_names
-from unlatch.configs.robot_file import read_robot_file
+from unlatch.configs.user_files import read_robot_file
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import DESCRIPTIONS, ROBOTS
 from unlatch.robots.description import RobotCfg
@@ -17,12 +17,12 @@ from unlatch.simcore.recording.export.catalog import EXPORTERS
 from unlatch.simcore.registry import Catalog
 from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
-from unlatch.simcore.sim.sensors.catalog import SENSORS
+from unlatch.simcore.sim.sensors.config import SENSORS
 from unlatch.skills.catalog import SKILLS
-from unlatch.skills.contract.skill import Skill
-from unlatch.solver.terms.catalog import COSTS, TERMS
-from unlatch.workflows.runs.executors.catalog import EXECUTORS
-from unlatch.workflows.viewing.viewers.catalog import VIEWERS
+from unlatch.skills.skill import Skill
+from unlatch.solver.term_kinds import COSTS, TERMS
+from unlatch.workflows.runs.executors import EXECUTORS
+from unlatch.workflows.viewing.viewers import VIEWERS
 
 CATALOGS = {
     "skills": SKILLS,

@@ -16,12 +16,12 @@ import pytest
 from unlatch import command_table
 from unlatch.objects import annotation, validation
 from unlatch.robots.catalog import load_robot
-from unlatch.simcore.randomization import node_graph
+from unlatch.simcore.randomization import replicator as node_graph
 from unlatch.simcore.recording.keys import KEYS
 from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
 from unlatch.skills.catalog import SKILLS
-from unlatch.solver.settings.origin import CONTACT_NAME, MEANINGS
-from unlatch.solver.terms.catalog import TERMS
+from unlatch.solver.setting import CONTACT_NAME, MEANINGS
+from unlatch.solver.term_kinds import TERMS
 from unlatch.workflows.runs.schema import CollectCfg, EvaluateCfg
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from unlatch.simcore.recording.codes import FAILURE_CODES
+from unlatch.simcore.recording.success_rules import FAILURE_CODES
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "failures.md"
 

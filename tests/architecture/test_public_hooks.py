@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from unlatch.skills import SKILLS
+from unlatch.skills.catalog import SKILLS
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN = {name for skill in SKILLS.own_names() for name in dir(SKILLS.load(skill)) if re.match("_[a-z]", name)}

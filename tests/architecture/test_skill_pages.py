@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 import yaml
 
-from unlatch.simcore.recording.codes import FAILURE_CODES
+from unlatch.simcore.recording.success_rules import FAILURE_CODES
 from unlatch.skills.catalog import SKILLS
-from unlatch.skills.contract.command import Phase
-from unlatch.skills.contract.config import SkillCfg
+from unlatch.skills.commands import Phase
+from unlatch.skills.config import SkillCfg
 from unlatch.skills.holding import HoldingSkill
-from unlatch.solver.settings.setting import MISSING, PlannerSettingCfg
+from unlatch.solver.setting import MISSING, PlannerSettingCfg
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 MAX_PICTURE_BYTES = 200_000

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from unlatch.configs.setting_file import read_setting_file
+from unlatch.configs.user_files import read_setting_file
 from unlatch.simcore.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parents[2]

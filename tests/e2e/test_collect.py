@@ -18,9 +18,8 @@ from PIL import Image
 from tests.e2e.warm_process import WarmProcess
 from unlatch import command_table
 from unlatch.simcore.recording.check import check_dataset
-from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.workflows.runs.run_times.pace import pace_of
-from unlatch.workflows.runs.run_times.run_clock import read_run_times
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.workflows.runs.progress import pace_of, read_run_times
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

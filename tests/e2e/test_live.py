@@ -22,7 +22,7 @@ from urllib.parse import urljoin, urlsplit
 import psutil
 import pytest
 
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

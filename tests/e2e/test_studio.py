@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, project_points
-from unlatch.workflows.studio.drawing.scene_view import EYE_M, TARGET_M
-from unlatch.workflows.viewing.viewers.viser_scene import FOV_RAD
+from unlatch.workflows.studio.server import EYE_M, TARGET_M
+from unlatch.workflows.viewing.scene_nodes import FOV_RAD
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.e2e.warm_process import WarmProcess
 from unlatch.simcore.recording.check import check_dataset
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

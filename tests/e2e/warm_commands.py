@@ -28,11 +28,12 @@ from hydra.core.plugins import Plugins
 import unlatch
 from unlatch import command_table
 from unlatch.simcore.registry import Catalog
-from unlatch.workflows.commands import plan, preview
+from unlatch.workflows.commands import looking as plan
+from unlatch.workflows.commands import looking as preview
 from unlatch.workflows.runs.schema import RunCfg
-from unlatch.workflows.viewing import phase_pictures
-from unlatch.workflows.viewing.clips import page_clip
-from unlatch.workflows.viewing.report import examples
+from unlatch.workflows.viewing import clip as page_clip
+from unlatch.workflows.viewing import phase_sheet as phase_pictures
+from unlatch.workflows.viewing import report_examples as examples
 
 LIMIT_S = 600
 WITH_THREADS = ("unlatch.simcore.recording.export.lerobot.", "unlatch.workflows.hub.")

@@ -10,13 +10,13 @@ import pytest
 
 from unlatch.objects.scene_object import SceneObject
 from unlatch.robots.robot import Robot
-from unlatch.simcore.recording.recorder import EpisodeRecorder
+from unlatch.simcore.recording.state_file import EpisodeRecorder
 from unlatch.simcore.recording.success_rules import INITIAL_S
 from unlatch.simcore.sim.contacts import ContactMonitor
 from unlatch.simcore.sim.scene import Scene
 from unlatch.simcore.sim.world import World
 from unlatch.skills.close import Close
-from unlatch.skills.contract.skill import Skill
+from unlatch.skills.skill import Skill
 from unlatch.workflows.episode import episode as episode_module
 from unlatch.workflows.episode.judge import Judge
 from unlatch.workflows.runs.loading import load

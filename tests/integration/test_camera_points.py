@@ -14,11 +14,12 @@ pytest.importorskip("gymnasium")
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.shape_surface import shape_mesh
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.export.columns import CAMERA_CLOUD, CLOUD
 from unlatch.simcore.recording.export.config import ExportCfg
-from unlatch.simcore.recording.export.source import ExportSource
-from unlatch.simcore.recording.observed import ObservedScene, PointSource
+from unlatch.simcore.recording.export.trajectory import ExportSource
+from unlatch.simcore.recording.modality import PointSource
+from unlatch.simcore.recording.observed_scene import ObservedScene
 from unlatch.simcore.recording.success_rules import INITIAL_S
 from unlatch.simcore.sim.world import WorldCfg
 from unlatch.workflows.episode.observed_scene import recorded_scene
@@ -35,7 +36,7 @@ BY_CAMERA = [*OBSERVED, "observation.point_cloud_source=camera"]
 @pytest.fixture(scope="module")
 def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from unlatch.workflows.commands.collect import main as collect
-    from unlatch.workflows.commands.render import main as render
+    from unlatch.workflows.commands.images import render_command as render
 
     out = tmp_path_factory.mktemp("set") / "d"
     common = ["world.record_hz=10", "executor=serial", "pictures=0"]

@@ -9,14 +9,17 @@ import numpy as np
 import pybullet as p
 import pytest
 
-from unlatch.objects import Catch, ClosingForces, Gasket, ObjectCfg, SceneObject, load_object
+from unlatch.objects.annotation_entries import Catch, ClosingForces, Gasket
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.closing_motion import handle_lever_m
+from unlatch.objects.closing_force_values import handle_lever_m
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
+from unlatch.objects.scene_object import SceneObject
 from unlatch.simcore.closing_profile import DRAWING_SPEED_M_S
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.closed_stop import ClosedStop
-from unlatch.simcore.sim.views.articulation_view import ArticulationView
+from unlatch.simcore.sim.body_views import ArticulationView
+from unlatch.simcore.sim.joint_mechanisms import ClosedStop
 from unlatch.simcore.sim.world import World, WorldCfg
 
 pytestmark = pytest.mark.integration

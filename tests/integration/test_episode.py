@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from unlatch.objects.library import load_object
-from unlatch.robots.control.effort_mean import EffortMean
+from unlatch.robots.arm_control import EffortMean
 from unlatch.robots.robot import Arm
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.episode import EpisodeRecord
@@ -17,7 +17,7 @@ from unlatch.simcore.recording.verdict import recompute_success
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.world import World
-from unlatch.skills.contract.failure import Failure
+from unlatch.skills.context import Failure
 from unlatch.skills.open import Open
 from unlatch.tasks.language import phrasing_draws, step_language, task_language
 from unlatch.workflows.episode.attempt import Attempt

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.skills.contract.skill import Skill
+from unlatch.skills.skill import Skill
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.runner import EpisodeRunner
 

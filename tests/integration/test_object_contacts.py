@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 
 import unlatch
-from unlatch.robots.action import ArmAction
+from unlatch.robots.arm_control import ArmAction
 from unlatch.simcore.recording.check import check_record
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.verdict import recompute_success
-from unlatch.skills.contract.command import Phase
-from unlatch.skills.contract.skill import Skill
+from unlatch.skills.commands import Phase
+from unlatch.skills.skill import Skill
 from unlatch.solver.scene import ArmModel
-from unlatch.workflows.checks.check_data_set import check_data_set
+from unlatch.workflows.checks.criteria_source import check_data_set
 from unlatch.workflows.checks.replayed_arrays import replay_problems
 from unlatch.workflows.episode.frame_loop import FrameLoop
-from unlatch.workflows.episode.planner_models import arm_model
+from unlatch.workflows.episode.scene import arm_model
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.runner import EpisodeRunner
 

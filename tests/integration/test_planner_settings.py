@@ -14,8 +14,8 @@ from unlatch.objects.annotation import read_articulation
 from unlatch.objects.config import ObjectCfg, ObjectSource
 from unlatch.objects.importers.urdf_object import load_source_object
 from unlatch.simcore.errors import AssetError
-from unlatch.skills.contract.command import ManipKind
-from unlatch.skills.contract.skill import Skill
+from unlatch.skills.commands import ManipKind
+from unlatch.skills.skill import Skill
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.runner import EpisodeRunner
 

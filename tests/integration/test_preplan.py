@@ -9,16 +9,16 @@ from itertools import groupby
 import numpy as np
 import pytest
 
-from unlatch.configs.cross_checks import check_episode
+from unlatch.configs.schema import check_episode
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.verdict import recompute_success
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.close import Close
-from unlatch.skills.contract.config import StrategyCfg
+from unlatch.skills.config import StrategyCfg
 from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.skills.open import Open
-from unlatch.solver.planning.work import work_of
+from unlatch.solver.plan import work_of
 from unlatch.workflows.checks.criteria_source import CriteriaSource
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.layout_search_report import LayoutSearchReport

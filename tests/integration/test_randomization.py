@@ -13,10 +13,10 @@ from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.randomization.config import DistractorsCfg, RandomizationCfg, RuleCfg
 from unlatch.simcore.recording.check import check_record
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.checks.criteria_source import CriteriaSource
-from unlatch.workflows.runs.header import header_of
+from unlatch.workflows.runs.code_versions import header_of
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.replay import ReplayMode, largest_deviation, replay_deviation
 from unlatch.workflows.runs.runner import EpisodeRunner

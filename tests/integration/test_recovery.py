@@ -12,25 +12,23 @@ import pytest
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.check import check_record
-from unlatch.simcore.recording.data_set.index import EpisodeSummary
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.export.config import ExportCfg
 from unlatch.simcore.recording.export.trajectory import TrajectoryMaker
-from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
+from unlatch.simcore.recording.index import EpisodeSummary
+from unlatch.skills.commands import ManipCommand, ManipKind, Phase
 from unlatch.skills.grasping import GraspingSkill
 from unlatch.skills.pick import Pick
 from unlatch.skills.place import Place
-from unlatch.skills.strategies.grasps import GraspCandidate
-from unlatch.solver.planning import present_grasp
-from unlatch.solver.planning.plan import KeyframePlan
+from unlatch.skills.strategies.free_objects import GraspCandidate
+from unlatch.solver import planner as present_grasp
+from unlatch.solver.plan import KeyframePlan
 from unlatch.workflows.checks.criteria_source import CriteriaSource
-from unlatch.workflows.episode.actor import Actor
+from unlatch.workflows.episode.criteria import Actor
 from unlatch.workflows.gym.config import SuccessWhen
 from unlatch.workflows.gym.env import UnlatchEnv
-from unlatch.workflows.policies.labels import PlannerLabels
-from unlatch.workflows.policies.module import wrap_policy
-from unlatch.workflows.policies.takeover import TakeoverRule
-from unlatch.workflows.runs.corrections import run_correction
+from unlatch.workflows.policies.catalog import wrap_policy
+from unlatch.workflows.policies.takeover import PlannerLabels, TakeoverRule, run_correction
 from unlatch.workflows.runs.loading import config_as, load
 from unlatch.workflows.runs.replay import replay
 from unlatch.workflows.runs.runner import EpisodeRunner

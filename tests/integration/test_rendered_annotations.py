@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.simcore.recording.images.renders import RenderSet
-from unlatch.simcore.sim.annotators.annotated_frame import take_annotated_frame
-from unlatch.simcore.sim.annotators.annotations import annotate
-from unlatch.simcore.sim.annotators.config import AnnotationCfg
-from unlatch.workflows.episode.randomization.visual_views import cameras
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.recording.renders import RenderSet
+from unlatch.simcore.sim.annotators.annotation import AnnotationCfg, annotate, take_annotated_frame
+from unlatch.workflows.episode.visual_views import cameras
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.viewing.scene_picture import open_record
 
@@ -24,7 +22,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow]
 @pytest.fixture(scope="module")
 def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from unlatch.workflows.commands.collect import main as collect
-    from unlatch.workflows.commands.render import main as render
+    from unlatch.workflows.commands.images import render_command as render
 
     out = tmp_path_factory.mktemp("set") / "d"
     size = ["sensors.0.width=96", "sensors.0.height=72"]
@@ -68,8 +66,8 @@ def test_the_error_for_missing_annotations_says_how_to_render_them(rendered: Pat
 
 
 def test_a_fisheye_has_annotations_labels_and_points(rendered: Path):
-    from unlatch.workflows.commands.label import main as label
-    from unlatch.workflows.commands.render import main as render
+    from unlatch.workflows.commands.images import label_command as label
+    from unlatch.workflows.commands.images import render_command as render
 
     small = ["cameras.0.width=48", "cameras.0.height=48"]
     asked = ["modalities=[boxes_2d_tight,keypoints,point_cloud,depth]", "name=wide", "executor=serial"]
@@ -99,7 +97,7 @@ def test_a_fisheye_has_annotations_labels_and_points(rendered: Path):
 
 
 def test_annotators_of_plugins_are_listed_without_a_record(monkeypatch: pytest.MonkeyPatch):
-    from unlatch.simcore.recording.images.rendered_annotations import ANNOTATIONS, annotation_names
+    from unlatch.simcore.recording.modality import ANNOTATIONS, annotation_names
     from unlatch.simcore.registry import CatalogEntry
     from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
     from unlatch.workflows.images.render_config import ImagesCfg

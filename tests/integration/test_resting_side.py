@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from unlatch.configs.cross_checks import check_episode
-from unlatch.objects.resting.side import RestsOn
+from unlatch.configs.schema import check_episode
+from unlatch.objects.config import RestsOn
 from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.episode import EpisodeRecord

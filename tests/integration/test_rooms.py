@@ -7,16 +7,16 @@ import pybullet as p
 import pytest
 
 from unlatch.configs.schema import Scenery
+from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.errors import ConfigError, WorldError
-from unlatch.simcore.geometry import Pinhole
 from unlatch.simcore.sim.renderers.bullet_image import TinyRenderer
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.renderers.renderer import RenderRequest
 from unlatch.simcore.sim.visuals.pictures import link_labels, require_visuals, visible_links
 from unlatch.simcore.sim.visuals.visual_shapes import Light
 from unlatch.simcore.sim.world import World
-from unlatch.workflows.episode.rooms import pictures
-from unlatch.workflows.episode.rooms.room import Room
+from unlatch.workflows.episode import room_parts as pictures
+from unlatch.workflows.episode.visual_views import Room
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.viewing.scene_picture import DrawnScene, open_scene

@@ -10,7 +10,7 @@ import pytest
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.scene import NOT_RECORDED
-from unlatch.simcore.sim.sensors.catalog import SENSORS
+from unlatch.simcore.sim.sensors.config import SENSORS
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg

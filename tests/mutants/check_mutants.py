@@ -29,7 +29,7 @@ class Mutant:
     """One changed function."""
 
     function: str
-    """Full name: `unlatch.workflows.episode.goal.GoalJudge.observe`."""
+    """Full name: `unlatch.workflows.episode.judge.GoalJudge.observe`."""
     change: str
     """The lines that are removed and added, without indentation."""
 

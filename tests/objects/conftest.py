@@ -9,7 +9,7 @@ import numpy as np
 import pybullet as p
 import pytest
 
-from unlatch.simcore.meshes.convex_hull import convex_hull
+from unlatch.simcore.meshes.solids import convex_hull
 
 Box = tuple[tuple[float, float, float], tuple[float, float, float]]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import yaml
 
-from unlatch.objects import Articulation, HandleType, PartKind, read_articulation, write_articulation
+from unlatch.objects.annotation import Articulation, HandleType, PartKind, read_articulation, write_articulation
 from unlatch.objects.procedural.appliances import microwave
 from unlatch.simcore.errors import AssetError
 

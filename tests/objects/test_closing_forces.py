@@ -10,24 +10,19 @@ import numpy as np
 import pytest
 import yaml
 
-from unlatch.objects import (
-    ANNOTATION_FILE,
-    Articulation,
-    Catch,
-    ClosingForces,
-    Gasket,
-    ObjectCfg,
-    ObjectSource,
-    load_object,
-    validate_articulation,
-)
+from unlatch.objects.annotation import ANNOTATION_FILE, Articulation
+from unlatch.objects.annotation_entries import Catch, ClosingForces, Gasket
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_force_values import (
     CLOSING_FORCE_RANGES,
+    closing_reach,
     draw_closing_forces,
+    handle_lever_m,
     with_category_forces,
 )
-from unlatch.objects.closing_motion import closing_reach, handle_lever_m
+from unlatch.objects.config import ObjectCfg, ObjectSource
+from unlatch.objects.library import load_object
+from unlatch.objects.validation import validate_articulation
 from unlatch.simcore.errors import AssetError
 
 MOST_OPENING_N = 66.7

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unlatch.objects.config import ObjectCfg, ObjectSource
-from unlatch.objects.instances import SEEDS, InstanceChoice, Split, split_of
+from unlatch.objects.config import SEEDS, InstanceChoice, ObjectCfg, ObjectSource, Split, split_of
 from unlatch.objects.library import chooses_instance, load_object, split_record
 from unlatch.simcore.errors import ConfigError
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unlatch.objects import ObjectCfg, load_object
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.errors import ConfigError
 

@@ -7,14 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unlatch.objects import HandleType, ObjectAsset, ObjectCfg, load_object
-from unlatch.objects.part_geometry import object_geometry, part_geometry
+from unlatch.objects.annotation import HandleType
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
 from unlatch.simcore.meshes.shape_surface import surface_distance
-from unlatch.simcore.recording.observed import PointSurface, SurfaceCloud
+from unlatch.simcore.recording.modality import PointSurface
+from unlatch.simcore.recording.point_cloud import SurfaceCloud
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.model import rigid_shapes
+from unlatch.workflows.episode.observed_scene import object_geometry, part_geometry
 
 CATEGORIES = GENERATORS.own_names()
 SEEDS = range(3)

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unlatch.objects import FramedVector, ObjectCfg, Openness, Part, PartKind, check_articulation, load_object
+from unlatch.objects.annotation import FramedVector, Openness, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
 from unlatch.objects.procedural.appliances import microwave
 from unlatch.objects.procedural.cabinets import drawer
-from unlatch.objects.validation import articulation_problems, validate_articulation
+from unlatch.objects.validation import articulation_problems, check_articulation, validate_articulation
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.urdf.model import Joint, Link, UrdfModel

@@ -16,8 +16,8 @@ from gymnasium.spaces import Box, Dict
 from lerobot.configs.types import FeatureType, PolicyFeature
 from lerobot.policies.factory import get_policy_class, make_policy_config, make_pre_post_processors
 
+from unlatch.workflows.policies.catalog import PolicySpaces
 from unlatch.workflows.policies.lerobot import make_batched, open_checkpoint
-from unlatch.workflows.policies.module import PolicySpaces
 
 SIZES = {"observation.state": 5, "observation.environment_state": 3}
 ACTIONS = 4

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent

@@ -10,11 +10,10 @@ import pytest
 from scipy.spatial import ConvexHull, cKDTree
 
 from unlatch.robots.catalog import ROBOTS
-from unlatch.robots.changed_model import align_inertias, changed_model, repair_inertias
-from unlatch.robots.model import model_path
-from unlatch.robots.package_files import distribution_file
+from unlatch.robots.changed_model import align_inertias, changed_model, distribution_file, repair_inertias
+from unlatch.robots.models import model_path
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.geometry.rotations import matrix_from_rpy
+from unlatch.simcore.geometry import matrix_from_rpy
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.urdf.model import Shape
 from unlatch.simcore.urdf.reader import read_urdf

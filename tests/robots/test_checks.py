@@ -12,7 +12,7 @@ import pytest
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.checks import OTHER_FRICTION, check_robot, limit_problems, model_problems
 from unlatch.robots.description import RobotCfg
-from unlatch.robots.model import model_path
+from unlatch.robots.models import model_path
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.sim.world import World
 

@@ -7,16 +7,14 @@ from importlib import metadata
 import numpy as np
 import pytest
 
-from unlatch.robots.action import Action, ArmAction
+from unlatch.robots.arm_control import Action, ArmAction
 from unlatch.robots.catalog import load_robot
-from unlatch.robots.description import base_pose
-from unlatch.robots.gripper import GripperCfg
-from unlatch.robots.model import model_path
+from unlatch.robots.description import GripperCfg, base_pose
+from unlatch.robots.models import HAND_LINK, model_path
 from unlatch.robots.robot import Robot
-from unlatch.robots.robotiq_2f85 import HAND_LINK
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.extras import install_command
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.registry import install_command
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from unlatch.robots.catalog import load_robot
-from unlatch.robots.gripper import GripperCfg
+from unlatch.robots.description import GripperCfg
 from unlatch.simcore.errors import ConfigError
 
 SLIDING = load_robot("franka_panda").arms[0].gripper

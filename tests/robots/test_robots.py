@@ -9,12 +9,12 @@ import pybullet as p
 import pytest
 
 from unlatch.configs.config_files import default_option
-from unlatch.robots.action import Action, ArmAction
+from unlatch.robots.arm_control import Action, ArmAction
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import RobotCfg, base_pose
-from unlatch.robots.from_urdf.reach import ReachRegion, find_reach, hand_poses
-from unlatch.robots.model import model_path
+from unlatch.robots.models import model_path
 from unlatch.robots.robot import Arm, Robot
+from unlatch.robots.robot_from_urdf import ReachRegion, find_reach, hand_poses
 from unlatch.simcore.errors import AssetError, ConfigError, UnknownEntryError, WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.contacts import ContactMonitor, ContactView

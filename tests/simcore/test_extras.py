@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from unlatch.simcore import extras
+from unlatch.simcore import registry as extras
 from unlatch.simcore.errors import PluginError
-from unlatch.simcore.extras import clone_folder, extra_packages, import_extra, install_command
+from unlatch.simcore.registry import clone_folder, extra_packages, import_extra, install_command
 
 ROOT = Path(__file__).resolve().parents[2]
 EXTRAS = sorted({part.split('"')[1] for text in requires("unlatch") or [] for part in text.split("extra ==")[1:]})

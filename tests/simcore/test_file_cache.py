@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from unlatch.simcore.file_cache import FileCache
+from unlatch.simcore.cache import FileCache
 
 
 class Reader:

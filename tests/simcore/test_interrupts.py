@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from unlatch.simcore import interrupts
+from unlatch.simcore import process as interrupts
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.locked_area import LockedArea, clean_areas, locked_folder
-from unlatch.simcore.scratch import PREFIX, ScratchArea, scratch_files
+from unlatch.simcore.temporary_folders import PREFIX, LockedArea, ScratchArea, clean_areas, locked_folder, scratch_files
 
 
 @pytest.fixture
@@ -55,7 +54,7 @@ def test_without_locks_nothing_waits(
     with locked_folder(tmp_path):
         pass
     assert clean_areas(tmp_path, prefix=PREFIX) == 0  # nothing shows whether their processes run
-    monkeypatch.setattr("unlatch.simcore.scratch._get_area", lambda pid: ScratchArea())
+    monkeypatch.setattr("unlatch.simcore.temporary_folders._get_area", lambda pid: ScratchArea())
     with pytest.raises(AssetError, match="No locks available"):
         scratch_files("object", {})
     assert sorted(path.name for path in tmp_path.iterdir()) == ["unlatch-objects-old", "unlatch-objects-old.lock"]

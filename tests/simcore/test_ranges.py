@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 import pytest
 
-from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.missing_value import MISSING
+from unlatch.simcore.errors import MISSING, ConfigError
 from unlatch.simcore.ranges import Fraction, Positive, Range, check_ranges, find_range
 
 

@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unlatch.objects import ObjectCfg, load_object
-from unlatch.simcore import scratch
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
+from unlatch.simcore import temporary_folders as scratch
 from unlatch.simcore.cache import CACHE_VARIABLE
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.locked_area import clean_areas
-from unlatch.simcore.scratch import PREFIX, scratch_files
+from unlatch.simcore.temporary_folders import PREFIX, clean_areas, scratch_files
 
 _LOAD_ONE = (
     "import numpy as np\nfrom unlatch.objects import ObjectCfg, load_object\n"

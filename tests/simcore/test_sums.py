@@ -1,6 +1,6 @@
 """Floating-point numbers are added in their order, without compensation."""
 
-from unlatch.simcore.sums import sum_in_order
+from unlatch.simcore.rng import sum_in_order
 
 
 def test_rounding_errors_are_kept_as_in_a_loop():

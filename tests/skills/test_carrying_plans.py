@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unlatch.objects.carrying.region import RegionOpening
+from unlatch.objects.annotation_entries import RegionOpening
 from unlatch.simcore.geometry import Pose
 from unlatch.skills import place as place_module
 from unlatch.skills.carrying import SurroundingRegion
 from unlatch.skills.pick import LIFTED_M, Pick, PickCfg
 from unlatch.skills.place import Place, PlaceCfg
-from unlatch.skills.strategies.turns import TurnRange
-from unlatch.solver.diagnosis.diagnosis import Diagnosis
-from unlatch.solver.planning.plan import KeyframePlan, PlanBudget
+from unlatch.skills.strategies.free_objects import TurnRange
+from unlatch.solver.diagnosis import Diagnosis
+from unlatch.solver.plan import KeyframePlan, PlanBudget
 
 HEIGHT_M = 0.11
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from unlatch.robots.catalog import load_robot
-from unlatch.robots.model import model_path
+from unlatch.robots.models import model_path
 from unlatch.skills.dragging import LEAST_PRESS_N, choose_press, press_torques, slide_on_face
 from unlatch.skills.gripping import SAFETY_FACTOR
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.scene import ArmModel
-from unlatch.solver.settings.setting import PlannerSettingCfg
+from unlatch.solver.setting import PlannerSettingCfg
 
 ARM = load_robot("franka_panda").arms[0]
 PANDA = ARM.gripper

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from unlatch.objects.annotation_entries import Catch, ClosingForces
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.closing_forces import Catch, ClosingForces
 from unlatch.objects.config import ObjectCfg, ObjectSource
 from unlatch.objects.library import load_object
 from unlatch.robots.catalog import load_robot

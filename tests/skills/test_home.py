@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unlatch.robots.gripper import GripperCfg
+from unlatch.robots.description import GripperCfg
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.geometry.pose import Pose
-from unlatch.skills.contract.config import SkillCfg, fill_objects
-from unlatch.skills.contract.entries import HomeCfg
+from unlatch.simcore.geometry import Pose
+from unlatch.skills.config import SkillCfg, fill_objects
+from unlatch.skills.entries import HomeCfg
 from unlatch.skills.home import Home
 from unlatch.skills.layout_search import LayoutSearchCfg
-from unlatch.solver.settings.setting import PlannerSettingCfg
+from unlatch.solver.setting import PlannerSettingCfg
 
 HEAD = [0.0, 0.0, 0.1]
 

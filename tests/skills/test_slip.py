@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unlatch.simcore.geometry.pose import Pose
+from unlatch.simcore.geometry import Pose
 from unlatch.skills.carrying import CarryingSkill
 from unlatch.skills.pick import Pick
 

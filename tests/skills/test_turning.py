@@ -7,9 +7,9 @@ import pytest
 
 from unlatch.objects.annotation import PartKind
 from unlatch.simcore.geometry import Pose
-from unlatch.skills.turning import LEAST_TURN_RAD, MOST_TURNS, TurningPlan, TurnPlanner, needs_turns, plan_turns
-from unlatch.solver.diagnosis.diagnosis import Diagnosis
-from unlatch.solver.planning.plan import Keyframe, KeyframePlan, Segment
+from unlatch.skills.grasping import LEAST_TURN_RAD, MOST_TURNS, TurningPlan, TurnPlanner, needs_turns, plan_turns
+from unlatch.solver.diagnosis import Diagnosis
+from unlatch.solver.plan import Keyframe, KeyframePlan, Segment
 
 START = np.zeros(7)
 

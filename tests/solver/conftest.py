@@ -12,7 +12,7 @@ import pytest
 from unlatch.simcore.geometry import matrix_from_axis_angle
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.scene import ArmModel, JointGeometry, PlanningScene
-from unlatch.solver.settings.reader import read_planner_setting
+from unlatch.solver.setting_reader import read_planner_setting
 
 DATA = Path(pybullet_data.getDataPath())
 LINK = ("articulated_object_head", "articulated_object_tail", "link_contact_point", "link0_contact_axis")

@@ -9,11 +9,15 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from unlatch.solver.codegen import COMPILE_VARIABLE, CompiledFunction, compile_stored, has_compiler
-from unlatch.solver.goal.parameter_layout import ParameterLayout, RowCounts
-from unlatch.solver.goal.program import Program
-from unlatch.solver.goal.refiner import Refiner
-from unlatch.solver.program_store import StoredFunction
+from unlatch.solver.compiled_functions import (
+    COMPILE_VARIABLE,
+    CompiledFunction,
+    StoredFunction,
+    compile_stored,
+    has_compiler,
+)
+from unlatch.solver.parameter_layout import ParameterLayout, RowCounts
+from unlatch.solver.program import Program, Refiner
 
 needs_compiler = pytest.mark.skipif(not has_compiler(), reason="no C compiler on this machine")
 
@@ -157,7 +161,7 @@ def test_a_program_is_compiled_when_it_has_run_long_enough(cache, monkeypatch):
     x = np.array([[0.3, 0.2, 0.1]])
     before = program("one", lambda f: f, x)
     assert not program.is_machine_code
-    monkeypatch.setattr("unlatch.solver.codegen._COMPILE_AFTER_S", 0.0)
+    monkeypatch.setattr("unlatch.solver.compiled_functions._COMPILE_AFTER_S", 0.0)
     program("one", lambda f: f, x)
     assert program.is_machine_code
     assert program("one", lambda f: f, x).tobytes() == before.tobytes()
@@ -168,8 +172,8 @@ def test_a_program_is_compiled_when_it_has_run_long_enough(cache, monkeypatch):
 @pytest.mark.slow
 def test_processes_that_compile_the_same_at_once_all_get_it(tmp_path):
     code = (
-        "import casadi as ca\nfrom unlatch.solver.codegen import compile_stored\n"
-        "from unlatch.solver.program_store import StoredFunction\nx = ca.SX.sym('x', 2)\n"
+        "import casadi as ca\nfrom unlatch.solver.compiled_functions import compile_stored\n"
+        "from unlatch.solver.compiled_functions import StoredFunction\nx = ca.SX.sym('x', 2)\n"
         "f = compile_stored(StoredFunction('both', lambda: ca.Function('both', [x], [ca.sin(x)])))\n"
         "print('External' in str(f), f([0.5, 1.0])[1])"
     )

@@ -7,11 +7,11 @@ import pytest
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.registry import Catalog
-from unlatch.solver.diagnosis.goal_explanation import explain_goal
-from unlatch.solver.goal.goal_solver import GoalSolver
+from unlatch.solver import term_kinds as catalog
+from unlatch.solver.explanation import explain_goal
+from unlatch.solver.goal_solver import GoalSolver
 from unlatch.solver.scene import PlanningScene
-from unlatch.solver.settings.setting import PlannerSettingCfg
-from unlatch.solver.terms import catalog
+from unlatch.solver.setting import PlannerSettingCfg
 
 HEAD = "articulated_object_head"
 MODULE = '''
@@ -23,8 +23,8 @@ from typing import ClassVar
 import casadi as ca
 import numpy as np
 
-from unlatch.solver.terms.row import ExpressionRow, RowKind
-from unlatch.solver.terms.term import Term, tool_point
+from unlatch.solver.term import ExpressionRow, RowKind
+from unlatch.solver.term import Term, tool_point
 
 
 def _distance(R, p, numbers):
@@ -90,7 +90,7 @@ def installed(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     builtin = {name: entry for name, entry in catalog.TERMS.entries().items() if entry.origin == "unlatch"}
     found = Catalog("constraint type", builtin, group="unlatch.terms")
-    monkeypatch.setattr("unlatch.solver.settings.setting.TERMS", found)
+    monkeypatch.setattr("unlatch.solver.setting.TERMS", found)
     return found
 
 

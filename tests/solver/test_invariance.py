@@ -8,8 +8,8 @@ import pytest
 from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
 from unlatch.simcore.sim.pose_estimate_error import PoseEstimateError
 from unlatch.skills.open import Open
-from unlatch.solver.goal.goal_solver import GoalSolver
-from unlatch.solver.settings.setting import PlannerSettingCfg
+from unlatch.solver.goal_solver import GoalSolver
+from unlatch.solver.setting import PlannerSettingCfg
 
 HEAD, TAIL = "articulated_object_head", "articulated_object_tail"
 POINT = {

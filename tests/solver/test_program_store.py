@@ -6,13 +6,13 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from unlatch.solver import program_store
-from unlatch.solver.goal.parameter_layout import ParameterLayout, RowCounts
-from unlatch.solver.goal.refiner import Refiner, program_key
+from unlatch.solver import compiled_functions as program_store
+from unlatch.solver.compiled_functions import StoredFunction, digest_of_code, function_key
 from unlatch.solver.kinematics import Kinematics
-from unlatch.solver.path.path_program import PathProgram, PathShape
-from unlatch.solver.program_store import StoredFunction, digest_of_code, function_key
-from unlatch.solver.terms.row import RowKind
+from unlatch.solver.parameter_layout import ParameterLayout, RowCounts
+from unlatch.solver.path_program import PathProgram, PathShape
+from unlatch.solver.program import Refiner, program_key
+from unlatch.solver.term import RowKind
 
 KEY = "0" * 32
 SHAPE = PathShape(approach=1, waypoints=2, held=2, slides=True, points=1, axes=2, planes=1)

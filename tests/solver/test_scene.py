@@ -7,8 +7,8 @@ import pytest
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
-from unlatch.solver.path.actuation_motions import apply_motion, post_poses, pre_poses
-from unlatch.solver.settings.hand_motions import MotionReading
+from unlatch.solver.path_solver import apply_motion, post_poses, pre_poses
+from unlatch.solver.setting import MotionReading
 
 
 def test_link_things_turn_about_the_hinge_and_base_things_stay(door):

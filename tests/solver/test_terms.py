@@ -8,11 +8,11 @@ import pytest
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import matrix_from_axis_angle
-from unlatch.solver.goal.parameter_layout import POINT_WEIGHT, RowCounts
-from unlatch.solver.goal.program import program_of
-from unlatch.solver.goal.verify import measure_rows, row_excess, row_tolerances
-from unlatch.solver.settings.setting import PlannerSettingCfg
-from unlatch.solver.terms.row import PlaneRow, PointRow
+from unlatch.solver.parameter_layout import POINT_WEIGHT, RowCounts
+from unlatch.solver.program import program_of
+from unlatch.solver.setting import PlannerSettingCfg
+from unlatch.solver.solution import measure_rows, row_excess, row_tolerances
+from unlatch.solver.term import PlaneRow, PointRow
 
 HEAD, TAIL = "articulated_object_head", "articulated_object_tail"
 POINT = {

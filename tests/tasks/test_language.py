@@ -11,8 +11,16 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.simcore.rng import stream
-from unlatch.tasks.language import FIELDS, fill_in, phrasing_draws, put_chosen_first, step_language, task_language
-from unlatch.tasks.part_words import Manner, PartWords
+from unlatch.tasks.language import (
+    FIELDS,
+    Manner,
+    PartWords,
+    fill_in,
+    phrasing_draws,
+    put_chosen_first,
+    step_language,
+    task_language,
+)
 
 MICROWAVE = PartWords("microwave", "door", "left-hinged", Manner.swing)
 

@@ -9,18 +9,17 @@ import numpy as np
 import pytest
 
 from unlatch.configs.dataclass_reader import read_dataclass
-from unlatch.configs.derivation.derived_task import derive_task
+from unlatch.configs.derived_task import derive_task
+from unlatch.objects.annotation_entries import ClosingForces
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.closing_forces import ClosingForces
-from unlatch.objects.closing_motion import closing_reach
+from unlatch.objects.closing_force_values import closing_reach
 from unlatch.objects.config import ObjectCfg, ObjectSource
 from unlatch.objects.library import load_object
 from unlatch.robots.catalog import load_robot
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.rng import stream
-from unlatch.tasks.layout import Layout, sample_layout
-from unlatch.tasks.placing import PlacedObject
+from unlatch.tasks.layout import Layout, PlacedObject, sample_layout
 from unlatch.tasks.task import OpennessCfg, RegionCfg, TaskCfg
 
 HOMES = [("left", [0.0, -0.8, 0.0, -2.3, 0.0, 1.6, 0.8], 0.02)]

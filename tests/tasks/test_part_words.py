@@ -15,7 +15,7 @@ from unlatch.objects.library import load_object
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.rng import stream
-from unlatch.tasks.part_words import Manner, _place_words, part_words
+from unlatch.tasks.language import Manner, _place_words, part_words
 
 SEEDS = range(6)
 

@@ -1,5 +1,1 @@
 """Objects and robots as files: annotated, converted, generated, and described from a URDF."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -10,21 +10,20 @@ from typing import Any
 
 from unlatch.objects.annotate.annotator import AnnotateCfg, AnnotationResult, annotate_source
 from unlatch.objects.annotate.peer_info import info_problems, make_info, read_peer_info
-from unlatch.objects.annotate.range_check import range_warnings
-from unlatch.objects.annotate.source import PARTNET_URDF, find_urdf, read_source
+from unlatch.objects.annotate.source import PARTNET_URDF, find_urdf, has_urdf, read_source
 from unlatch.objects.annotate.storage import (
     AnnotatedUrdf,
     check_replaceable,
     keep_closing_forces,
     load_annotation,
+    range_warnings,
     with_mark,
     write_annotation_file,
 )
 from unlatch.objects.annotation import ANNOTATION_FILE
-from unlatch.objects.importers.made_urdf import has_urdf
-from unlatch.objects.importers.mesh_joint import MeshJointCfg, write_mesh_urdf
+from unlatch.objects.importers.mesh_object import MeshJointCfg, write_mesh_urdf
 from unlatch.simcore.errors import AssetError, unknown_name
-from unlatch.workflows.viewing.annotation_picture import annotation_png
+from unlatch.workflows.viewing.object_picture import annotation_png
 
 CONVENTIONS = ("unlatch", "interndata")
 """Conventions in which an annotation can be written."""

@@ -13,16 +13,15 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from unlatch.configs.derivation.derived_task import REACH_CENTER_M, REACH_HALF_M
+from unlatch.configs.derived_task import REACH_CENTER_M, REACH_HALF_M
 from unlatch.objects.friction import OBJECT_FRICTION
+from unlatch.robots.changed_model import DISTRIBUTION
 from unlatch.robots.checks import check_robot
 from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
-from unlatch.robots.from_urdf.bare_arm import GRIPPERS, GripperMount, with_data_sheet, with_gripper
-from unlatch.robots.from_urdf.reach import ReachModel, ReachRegion
-from unlatch.robots.from_urdf.robot_from_urdf import robot_from_urdf
-from unlatch.robots.model import model_path
-from unlatch.robots.package_files import DISTRIBUTION
+from unlatch.robots.hands import GRIPPERS, GripperMount, with_data_sheet, with_gripper
+from unlatch.robots.models import model_path
 from unlatch.robots.robot import Arm, Robot
+from unlatch.robots.robot_from_urdf import ReachModel, ReachRegion, robot_from_urdf
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import user_path, write_whole_file
 from unlatch.simcore.geometry import Pose
@@ -31,8 +30,7 @@ from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.solver.kinematics import Kinematics
 from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M
-from unlatch.workflows.viewing.overlay import Overlay
-from unlatch.workflows.viewing.picture import SheetRow, compose_sheet, write_picture
+from unlatch.workflows.viewing.picture import Overlay, SheetRow, compose_sheet, write_picture
 
 REACH = ReachModel(ReachRegion(REACH_CENTER_M, (*REACH_HALF_M, 0.12)), Kinematics.from_urdf)
 """The region of derived tasks, extended in height: knobs and lids lie above or below its middle."""

@@ -1,8 +1,8 @@
-"""Derives what the records of a data set must state from its configuration, never from a record."""
+"""Checks a data set against its own configuration: derives what its records must state, never from a record."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,26 +11,21 @@ import numpy as np
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.library import choose_instance, load_instance
+from unlatch.simcore.cache import LRUCache
 from unlatch.simcore.errors import UnlatchError
-from unlatch.simcore.lru_cache import LRUCache
-from unlatch.simcore.recording.check import unexpected_arrays
-from unlatch.simcore.recording.criteria import ABSENT, POSSIBLE, RECORDED, TOLERANCE, Criteria, undetermined
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.check import Problem, check_dataset, unexpected_arrays
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.episode_json.fields import APPLIED_FIELDS, TIMING_FIELDS
+from unlatch.simcore.recording.episode_fields import APPLIED_FIELDS, TIMING_FIELDS
+from unlatch.simcore.recording.verdict import ABSENT, POSSIBLE, RECORDED, TOLERANCE, Criteria, undetermined
 from unlatch.simcore.rng import EpisodeStreams, episode_seed
 from unlatch.tasks.language import phrasing_draws, task_language
-from unlatch.workflows.checks.array_identities import identity_problems
-from unlatch.workflows.checks.expected_arrays import array_names
-from unlatch.workflows.checks.expected_goal import ExpectedGoal
-from unlatch.workflows.checks.expected_layout import ExpectedLayout
-from unlatch.workflows.checks.expected_skills import ExpectedSkills
-from unlatch.workflows.checks.skill_frames import frame_problems
-from unlatch.workflows.episode.actor import find_actor
+from unlatch.workflows.checks.array_identities import frame_problems, identity_problems
+from unlatch.workflows.checks.expected_statements import ExpectedGoal, ExpectedLayout, ExpectedSkills, array_names
 from unlatch.workflows.episode.assets import describe_instances, language_steps, pin_side, with_derived_task
-from unlatch.workflows.episode.criteria import PolicyRules
-from unlatch.workflows.runs.recorded_config import config_of
-from unlatch.workflows.runs.retries.code_versions import describe_machine
+from unlatch.workflows.episode.criteria import PolicyRules, find_actor
+from unlatch.workflows.runs.code_versions import describe_machine
+from unlatch.workflows.runs.recorded_config import config_of, format_ranges
 
 _MOST_ARRAYS = 6
 """Most arrays of one record that are named where they do not fit the configuration."""
@@ -188,3 +183,30 @@ def _applied(cfg: EpisodeCfg) -> dict[str, Any]:
 def _language(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], seed: int) -> list[str]:
     steps = language_steps(cfg, assets)
     return task_language(cfg.task.language, steps, phrasing_draws(seed, 1)[0])
+
+
+def check_data_set(data_set: DataSet, *, on_episode: Callable[[int, int], None] | None = None) -> list[Problem]:
+    """Returns all problems of a data set: those of `check_dataset`, judged by criteria of its configuration.
+
+    If the configuration cannot be read, that is a problem, and the records are judged by what they state themselves.
+    """
+    try:
+        derive = CriteriaSource.of(data_set).derive
+    except UnlatchError as exc:
+        text = f"dataset.json: the criteria of its episodes cannot be derived: {exc.message}"
+        return [Problem(None, text), *check_dataset(data_set.path, on_episode=on_episode)]
+    return list(_join_underived(check_dataset(data_set.path, derive=derive, on_episode=on_episode)))
+
+
+def _join_underived(problems: Sequence[Problem]) -> Iterator[Problem]:
+    """Yields the problems; one reason for which the criteria of several episodes cannot be derived is one problem."""
+    numbers: dict[str, list[int]] = {}
+    for problem in problems:
+        if problem.number is not None and problem.message.startswith(UNDERIVED):
+            numbers.setdefault(problem.message, []).append(problem.number)
+    for problem in problems:
+        same = numbers.get(problem.message, [])
+        if len(same) < 2:
+            yield problem
+        elif problem.number == same[0]:
+            yield Problem(None, f"{format_ranges(same).capitalize()}: {problem.message}")

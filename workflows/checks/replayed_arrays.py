@@ -12,17 +12,16 @@ from loky import cpu_count
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.recording.check import MISFITS
-from unlatch.simcore.recording.criteria import POSSIBLE, RECORDED, Criteria
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.episode_json.fields import SKILL_FIELDS
+from unlatch.simcore.recording.episode_fields import SKILL_FIELDS
+from unlatch.simcore.recording.verdict import POSSIBLE, RECORDED, Criteria
 from unlatch.workflows.episode.criteria import PolicyRules
 from unlatch.workflows.episode.episode import Episode
-from unlatch.workflows.runs.executors.catalog import EXECUTORS
-from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
+from unlatch.workflows.runs.code_versions import describe_machine
+from unlatch.workflows.runs.executors import EXECUTORS, EpisodeMaker, Outcome
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.replay import ReplayOutcome, deviations
-from unlatch.workflows.runs.retries.code_versions import describe_machine
 from unlatch.workflows.runs.runner import EpisodeRunner
 
 _OF_PLANNER = ("skills.", "labels.")

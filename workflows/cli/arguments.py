@@ -8,9 +8,11 @@ from typing import Any, TypeVar, get_type_hints
 
 import yaml
 
-from unlatch.configs.dataclass_reader import read_dataclass, split_optional
-from unlatch.configs.repeated_keys import refuse_repeated_keys
+from unlatch.configs.composition import Request
+from unlatch.configs.dataclass_reader import read_dataclass, refuse_repeated_keys, split_optional
 from unlatch.simcore.errors import ConfigError, close_matches, unknown_key
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.workflows.cli.terminal import parse_command_line, split_paths
 
 T = TypeVar("T")
 
@@ -60,3 +62,19 @@ def _check_keys(schema: type, keys: Sequence[str], others: Sequence[str]) -> Non
     unknown = [key for key in keys if key not in known]
     for key in sorted(unknown, key=lambda key: not close_matches(key, others)):
         raise unknown_key(key, key, [*others, *known])
+
+
+def read_camera_arguments(command: str, arguments: Sequence[str], schema: type[T]) -> tuple[DataSet, T, Request]:
+    """Reads the folder of a data set, `key=value` pairs, and overrides inside cameras.
+
+    Returns:
+        The data set, the options as a `schema`, and the overrides of cameras with folders of YAML files.
+
+    Raises:
+        UnlatchError: The arguments are wrong, or the folder is not a data set.
+    """
+    line = parse_command_line(arguments, command=command)
+    (path,), pairs = split_paths(command, line.overrides, count=1)
+    inside = [pair for pair in pairs if pair.split("=")[0].startswith(("cameras.", "cameras["))]
+    cfg = read_pairs(schema, [pair for pair in pairs if pair not in inside])
+    return DataSet.open(path), cfg, Request(inside, line.config_dirs)

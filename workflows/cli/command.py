@@ -7,9 +7,9 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 
-from unlatch.simcore import interrupts
+from unlatch.simcore import process as interrupts
 from unlatch.simcore.errors import ConfigError, UnlatchError
-from unlatch.workflows.cli.console import BAD_INPUT, FAILED, INTERRUPTED, OK, print_note
+from unlatch.workflows.cli.terminal import BAD_INPUT, FAILED, INTERRUPTED, OK, print_note
 
 _FOREIGN_BYTE = re.compile("[\udc80-\udcff]")
 DEBUG = "--debug"
@@ -88,7 +88,7 @@ def _print_error(exc: UnlatchError, *, debug: bool) -> int:
 def _user_frames(exc: BaseException) -> list[str]:
     """Returns lines with the last frames of an exception in the code of a user."""
     # imported here: commands that need no run start quickly
-    from unlatch.workflows.runs.retries.traceback_frames import user_frames_of_plugins
+    from unlatch.workflows.runs.traceback_frames import user_frames_of_plugins
 
     return user_frames_of_plugins("".join(traceback.format_exception(exc)))
 

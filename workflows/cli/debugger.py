@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from unlatch.simcore.errors import UnlatchError
-from unlatch.workflows.cli.console import print_note
+from unlatch.workflows.cli.terminal import print_note
 from unlatch.workflows.runs.schema import EvaluateCfg, ExecutorCfg, Retry, RunCfg
 
 _SERIAL = "serial"

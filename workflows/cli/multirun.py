@@ -1,9 +1,9 @@
-"""Runs a command that fills data sets: one run, or all jobs of a multirun, here or with a launcher."""
+"""Runs a command that fills data sets: composes its configurations, and makes one run or all jobs of a multirun."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,17 +12,30 @@ from loky import cpu_count
 from rich.box import SIMPLE
 from rich.table import Table
 
-from unlatch.configs.overrides import override_key
+from unlatch.configs.derived_request import name_each_part, require_multirun, sweep_overrides
+from unlatch.configs.overrides import expand_sweep, override_key
+from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, UnlatchError, close_matches, count_noun
 from unlatch.simcore.files import path_word, user_path
-from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.workflows.cli.command_line import CommandLine
-from unlatch.workflows.cli.composed_configs import load_configs
-from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, print_note, relative_path, result_console
-from unlatch.workflows.cli.live_page import live_page
-from unlatch.workflows.runs.launchers.catalog import LAUNCHERS, SERIAL
-from unlatch.workflows.runs.launchers.sweep import (
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.workflows.cli.run_report import live_page
+from unlatch.workflows.cli.terminal import (
+    FAILED,
+    INTERRUPTED,
+    OK,
+    CommandLine,
+    print_line,
+    print_note,
+    relative_path,
+    result_console,
+)
+from unlatch.workflows.runs.loading import LoadedConfig, load_config
+from unlatch.workflows.runs.run import output_folder
+from unlatch.workflows.runs.schema import LauncherCfg, RunCfg
+from unlatch.workflows.runs.sweep import (
+    LAUNCHERS,
     LOGS,
+    SERIAL,
     SWEEP_KEYS,
     SweepJob,
     default_folder,
@@ -30,9 +43,44 @@ from unlatch.workflows.runs.launchers.sweep import (
     varied_indices,
     write_jobs,
 )
-from unlatch.workflows.runs.loading import LoadedConfig
-from unlatch.workflows.runs.run import output_folder
-from unlatch.workflows.runs.schema import LauncherCfg, RunCfg
+
+C = TypeVar("C", bound=EpisodeCfg)
+
+
+def load_configs(primary: str, schema: type[C], line: CommandLine) -> list[LoadedConfig[C]]:
+    """Loads what the command line asks for: one configuration, or all of a multirun.
+
+    Raises:
+        ConfigError: A configuration is wrong; the message is one line.
+    """
+    makes_runs = any(item.name == "sweep" for item in fields(schema))
+    swept = sweep_overrides(line.overrides, line.config_dirs) if makes_runs else []
+    if not line.multirun:
+        require_multirun(swept)
+    jobs = expand_sweep([*line.overrides, *swept]) if line.multirun else [line.overrides]
+    if makes_runs:
+        jobs = [job for each in jobs for job in _each_part(primary, schema, each, line)]
+    return [load_config(primary, schema, job, config_dirs=line.config_dirs, resolve=line.resolve) for job in jobs]
+
+
+def _each_part(primary: str, schema: type, job: list[str], line: CommandLine) -> list[list[str]]:
+    """Returns a job for each part that `part=all` stands for, and says which parts it leaves out."""
+    jobs, left_out = name_each_part(primary, schema, job, line.config_dirs)
+    for name, reason in left_out.items():
+        print_note(f"part '{name}' is left out: {reason}")
+    return jobs
+
+
+def configs_to_run(primary: str, schema: type[C], line: CommandLine) -> Iterator[C]:
+    """Yields the configurations to run after their notices; with `--cfg` prints them and yields none."""
+    for job in load_configs(primary, schema, line):
+        if line.show:
+            print_line(job.yaml.rstrip())
+            continue
+        for notice in job.notices:
+            print_note(notice)
+        yield job.cfg
+
 
 R = TypeVar("R", bound=RunCfg)
 
@@ -243,7 +291,7 @@ def _print_jobs(
 
 def _describe_success(folder: Path) -> tuple[str, str]:
     """Returns the success rate of a data set, and its interval, as they stand in a table."""
-    from unlatch.workflows.runs.data_folders import count_episodes
+    from unlatch.workflows.runs.data_sets import count_episodes
 
     if not folder.is_dir():
         return "no data set", ""

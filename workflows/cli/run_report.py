@@ -1,21 +1,86 @@
-"""Makes a run and prints a summary: the part that `unlatch collect` and `unlatch evaluate` share."""
+"""Makes a run, shows it on a page if asked, and prints a summary."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 from rich.box import SIMPLE
 from rich.table import Table
 
+from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import path_word
-from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, print_note, relative_path, result_console
-from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
-from unlatch.workflows.runs.progress import Interruption
-from unlatch.workflows.runs.run import PICTURE, RunDisplay, RunRequest, RunResult, has_picture, run_episodes
-from unlatch.workflows.runs.run_times.pace import is_telling, pace_of
-from unlatch.workflows.runs.run_times.run_clock import RunTime, read_run_times
-from unlatch.workflows.runs.statistics import RunStatistics
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.workflows.cli.terminal import (
+    FAILED,
+    INTERRUPTED,
+    OK,
+    print_line,
+    print_note,
+    relative_path,
+    result_console,
+)
+from unlatch.workflows.runs.progress import Interruption, RunTime, is_telling, pace_of, read_run_times
+from unlatch.workflows.runs.run import (
+    PICTURE,
+    RunDisplay,
+    RunRequest,
+    RunResult,
+    has_picture,
+    output_folder,
+    run_episodes,
+)
+from unlatch.workflows.runs.schema import RunCfg
+from unlatch.workflows.runs.statistics import CorruptEpisodes, RunStatistics
+
+
+@contextmanager
+def live_page(cfgs: Sequence[RunCfg], *, prefix: str, sweep: Path | None) -> Iterator[None]:
+    """Serves one page for all jobs of a command if their configurations ask for it, until the block ends.
+
+    A page that ends early is reported at the end; the block goes on.
+
+    Args:
+        cfgs: The configurations of the jobs.
+        prefix: Beginning of the default folders' names.
+        sweep: The folder of the sweep; None: each job has a folder of its own.
+
+    Raises:
+        PluginError: viser is not installed.
+        ConfigError: The page cannot be served at the given address, or jobs name several addresses.
+    """
+    shown = [cfg for cfg in cfgs if cfg.live and cfg.live_port is not None]
+    if not shown:
+        yield
+        return
+    from unlatch.workflows.viewing.page_process import PageProcess
+
+    host, port = shown[0].live_host, shown[0].live_port
+    if any((cfg.live_host, cfg.live_port) != (host, port) for cfg in shown):
+        raise ConfigError(
+            "Jobs of one multirun have several live_hosts or live_ports. Expected one page for all. Name one.",
+            key="live_port",
+        )
+    folders = [output_folder(cfg, prefix=prefix) for cfg in shown] if sweep is None else [sweep]
+    page = PageProcess(
+        folders,
+        host=host,
+        port=port or 0,
+        title=", ".join(dict.fromkeys(cfg.task.name for cfg in shown)),
+        host_key="live_host",
+        port_key="live_port",
+    )
+    with page:
+        taken = f" (port {port} is taken)" if port and page.port != port else ""
+        print_note(f"live: {page.url}{taken}")
+        try:
+            yield
+        finally:
+            if (reason := page.death()) is not None:
+                again = " ".join(path_word(relative_path(folder)) for folder in folders[:3])
+                print_note(f"unlatch: the page ended before the run: {reason}; `unlatch watch {again}` shows it again")
+
 
 ERROR = "error"
 """Failure code of an exception."""
@@ -103,8 +168,8 @@ def _codes_to_describe(statistics: RunStatistics) -> list[str]:
 
 def _describe_first(code: str, data_set: DataSet, statistics: RunStatistics, *, debug: bool) -> Iterator[str]:
     """Yields why the first attempt with a failure code failed, and the command that shows it."""
-    from unlatch.workflows.runs.retries.traceback_frames import frames_to_show
-    from unlatch.workflows.viewing.report.reproduction import plan_command
+    from unlatch.workflows.runs.traceback_frames import frames_to_show
+    from unlatch.workflows.viewing.episode_files import plan_command
 
     number = statistics.first[code]
     record = data_set.read(number, arrays=False)

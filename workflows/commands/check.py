@@ -1,40 +1,66 @@
-"""`unlatch check`: verifies data sets, and checks configurations and the YAML files of robots and planner settings."""
+"""Commands that verify and measure: `check`, `replay`, `evaluate` and `bench`."""
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from unlatch.configs.peer_tasks.peer_file import peer_of
-from unlatch.configs.robot_file import read_robot_file
-from unlatch.configs.setting_file import read_setting_file, read_yaml_tree
+from unlatch.configs.user_files import peer_of, read_robot_file, read_setting_file, read_yaml_tree
 from unlatch.objects.friction import OBJECT_FRICTION
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.checks import limit_problems, model_problems
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import describe_hand_frame
-from unlatch.simcore.errors import ConfigError, RecordingError, UnlatchError, count_noun
+from unlatch.simcore.errors import ConfigError, RecordingError, UnlatchError, close_matches, count_noun
 from unlatch.simcore.files import path_word
 from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.simcore.recording.check import Problem, not_compared
-from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.simcore.recording.data_set.location import DATASET_FILE
-from unlatch.simcore.recording.images.renders import RenderSet, render_names
-from unlatch.workflows.checks.check_data_set import check_data_set
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.recording.episode_folders import DATASET_FILE
+from unlatch.simcore.recording.renders import RenderSet, render_names
+from unlatch.workflows.checks.criteria_source import CriteriaSource, check_data_set
 from unlatch.workflows.checks.replayed_arrays import replay_arrays
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.command import command
-from unlatch.workflows.cli.command_line import parse_command_line
-from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK, print_line, print_note
+from unlatch.workflows.cli.command import command, run_command
+from unlatch.workflows.cli.multirun import run_jobs
+from unlatch.workflows.cli.run_report import run_and_report
+from unlatch.workflows.cli.terminal import (
+    BAD_INPUT,
+    FAILED,
+    INTERRUPTED,
+    OK,
+    parse_command_line,
+    print_line,
+    print_note,
+    result_console,
+    split_paths,
+)
+from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.episode.asset_checks import check_assets
-from unlatch.workflows.runs.data_folders import data_sets_below
+from unlatch.workflows.runs.code_versions import describe_machine, describe_mixed_code, differing_versions
+from unlatch.workflows.runs.data_sets import data_sets_below
+from unlatch.workflows.runs.evaluate import (
+    PREFIX,
+    EvaluateJob,
+    SuccessBenchCfg,
+    bench_runs,
+    cost_table,
+    identity_of,
+    measure,
+    serve_policy,
+    success_table,
+)
 from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.progress import Progress, StepProgress
 from unlatch.workflows.runs.recorded_config import config_of
-from unlatch.workflows.runs.retries.code_versions import describe_machine, describe_mixed_code
-from unlatch.workflows.runs.schema import MAX_WORKERS, CollectCfg
+from unlatch.workflows.runs.replay import ReplayMode, ReplayOutcome, replay_all, replay_outcome
+from unlatch.workflows.runs.run import RunRequest
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import MAX_WORKERS, CollectCfg, EvaluateCfg
 
 _YAML = (".yaml", ".yml")
 _OPTIONS = ("replay=", "robot=", "workers=")
@@ -61,7 +87,7 @@ class CheckCfg:
 
 
 @command
-def main(arguments: list[str]) -> int:
+def check_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
     if any(argument.startswith(_CHOICES) for argument in arguments):
         return _check_task(arguments)
@@ -205,3 +231,131 @@ def _robot_problems(data_set: DataSet) -> list[str]:
         found = limit_problems(config_of(data_set).robot, object_friction=OBJECT_FRICTION)
         return [f"dataset.json: config.{problem.message}" for problem in found]
     return []
+
+
+MAX_SHOWN = 20
+"""Most deviating episodes that are named one by one."""
+
+
+@dataclass
+class ReplayCfg:
+    """Options of `unlatch replay`."""
+
+    episode: int | None = None
+    """Episode number."""
+    all: bool = False
+    """Whether every episode is replayed."""
+    mode: ReplayMode = ReplayMode.action
+    """Whether the recorded actions are simulated again, or each recorded state is set."""
+    check: bool = False
+    """Whether files and verdicts are verified too, and a deviation is a failure."""
+    workers: Annotated[int, Range(1, MAX_WORKERS)] | None = None
+    """Processes for `all`; null: one for each CPU core."""
+
+    def __post_init__(self) -> None:
+        if (self.episode is None) != self.all:
+            raise ConfigError(
+                "replay expects either episode=N or all=true. Example: unlatch replay data/demo episode=3",
+                key="episode",
+            )
+        check_ranges(self)
+
+
+@command
+def replay_command(arguments: list[str]) -> int:
+    """Runs the command; returns its exit code."""
+    (path,), pairs = split_paths("replay", arguments, count=1)
+    cfg = read_pairs(ReplayCfg, pairs)
+    data_set = DataSet.open(path)
+    config_of(data_set)  # raises for a data set that cannot be replayed, before any note on versions
+    for name, (then, now) in differing_versions(data_set).items():
+        print_note(f"note: the data set was made with {name} {then}, here is {now}; replays may deviate")
+    return _replay_all(data_set, cfg) if cfg.all else _replay_one(data_set, int(cfg.episode or 0), cfg)
+
+
+def _replay_one(data_set: DataSet, number: int, cfg: ReplayCfg) -> int:
+    record = data_set.read(number)
+    with EpisodeRunner(config_of(data_set)) as runner:
+        derive = CriteriaSource.of(data_set).derive if cfg.check else None
+        outcome = replay_outcome(runner, record, cfg.mode, derive=derive)
+    if not record.arrays:
+        print_line(
+            f"episode {number} ({record.outcome}): it ended before its first frame, so there is nothing to replay"
+        )
+        return OK
+    frames = f"{cfg.mode.value} replay of {count_noun(outcome.frames, 'frame')}"
+    print_line(f"episode {number} ({record.outcome}), {frames}: {outcome.deviation}")
+    for problem in outcome.problems:
+        print_line(f"episode {number}: {problem}")
+    return FAILED if cfg.check and not outcome.success else OK
+
+
+def _replay_all(data_set: DataSet, cfg: ReplayCfg) -> int:
+    started = time.perf_counter()
+    outcomes = replay_all(data_set, mode=cfg.mode, check=cfg.check, workers=cfg.workers)
+    found: list[ReplayOutcome] = []
+    with Progress(total=len(data_set), success_word="exact") as progress:
+        try:
+            for outcome in outcomes:
+                progress.update(outcome)
+                found.append(outcome)
+        except KeyboardInterrupt:
+            outcomes.close()
+            print_note("unlatch: interrupted")
+            return INTERRUPTED
+    bad = sorted((item for item in found if not item.success), key=lambda item: item.number)
+    for item in bad[:MAX_SHOWN]:
+        for text in item.problems or (str(item.deviation),):
+            print_line(f"episode {item.number}: {text}")
+    if len(bad) > MAX_SHOWN:
+        print_line(f"... and {len(bad) - MAX_SHOWN} more")
+    largest = max((item.deviation for item in found), key=lambda deviation: deviation.value)
+    frames = sum(item.frames for item in found)
+    print_line(
+        f"{count_noun(len(found), 'episode')}, {count_noun(frames, 'frame')}, {cfg.mode.value} replay in "
+        f"{time.perf_counter() - started:.1f} s: "
+        f"{len(found) - len(bad)} exact; {largest}"
+    )
+    return FAILED if cfg.check and bad else OK
+
+
+@run_command
+def evaluate_command(arguments: list[str], debug: bool) -> int:
+    """Runs the command; returns its exit code."""
+    line = parse_command_line(arguments, command="evaluate")
+    words = ("unlatch", "evaluate", *arguments)
+
+    def run(cfg: EvaluateCfg) -> int:
+        with serve_policy(cfg) as served:
+            job = partial(EvaluateJob, cfg, policy=None if served is None else served.address)
+            request = RunRequest(cfg, job, prefix=PREFIX, identity=identity_of(cfg), command=words)
+            code = run_and_report(request, debug=debug, pdb=line.pdb)
+        if served is not None and served.statistics is not None and served.statistics.batches:
+            print_line(f"policy: {served.statistics}")
+        return code
+
+    return run_jobs("evaluate", EvaluateCfg, line, run, prefix=PREFIX)
+
+
+BENCHES = ("success",)
+"""The benchmarks."""
+
+
+@command
+def bench_command(arguments: list[str]) -> int:
+    """Runs the command; returns its exit code."""
+    name = arguments[0] if arguments else ""
+    if name not in BENCHES:
+        raise ConfigError(
+            f"bench '{name}' is unknown.{close_matches(name, BENCHES)} Expected one of: {', '.join(BENCHES)}."
+        )
+    results = []
+    for name, cfg in bench_runs(read_pairs(SuccessBenchCfg, arguments[1:])):
+        print_line(f"== {name}")
+        code = collect_and_report(cfg)
+        if code != OK:
+            return code
+        results.append(measure(name, cfg))
+    for table in (success_table(results), cost_table(results)):
+        result_console().print(table)
+    return OK

@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from unlatch.configs.composition import Request
 from unlatch.configs.dataclass_reader import prefix_error_keys
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.sim.renderers.catalog import AUTO
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.cli.command import run_command
-from unlatch.workflows.cli.command_line import parse_command_line
-from unlatch.workflows.cli.console import INTERRUPTED, OK, print_note
 from unlatch.workflows.cli.multirun import run_jobs
 from unlatch.workflows.cli.run_report import run_and_report
+from unlatch.workflows.cli.terminal import INTERRUPTED, OK, parse_command_line, print_note
 from unlatch.workflows.images.render_config import RenderCfg
-from unlatch.workflows.runs.jobs.collect_job import CollectJob
+from unlatch.workflows.runs.collect import CollectJob
 from unlatch.workflows.runs.run import RunRequest, output_folder
 from unlatch.workflows.runs.schema import CollectCfg
 
@@ -67,7 +66,7 @@ def _check_images(cfg: CollectCfg, config_dirs: Sequence[str]) -> None:
 
 
 def _render_successes(cfg: CollectCfg, config_dirs: Sequence[str]) -> int:
-    from unlatch.workflows.commands.render import render_and_report
+    from unlatch.workflows.commands.images import render_and_report
 
     data_set = DataSet.open(output_folder(cfg))
     if not any(item.success for item in data_set.each_summary()):

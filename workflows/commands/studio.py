@@ -13,16 +13,15 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
-from unlatch.workflows.cli.command_line import parse_command_line
-from unlatch.workflows.cli.console import OK, print_line
+from unlatch.workflows.cli.terminal import OK, parse_command_line, print_line
+from unlatch.workflows.runs.schema import LOCAL_HOST, MAX_PORT
 from unlatch.workflows.studio.document import TaskDocument, new_document, open_document
 from unlatch.workflows.studio.server import StudioServer
 from unlatch.workflows.studio.session import PLAN, REACH, SCENE, StudioSession
 from unlatch.workflows.studio.worker import WorkerProcess
-from unlatch.workflows.viewing.live.page_address import LOCAL_HOST, MAX_PORT
-from unlatch.workflows.viewing.live.page_process import listen_at, page_url
-from unlatch.workflows.viewing.viewers.browser import opened_in_browser
-from unlatch.workflows.viewing.viewers.viser_scene import import_viser
+from unlatch.workflows.viewing.page_process import listen_at, page_url
+from unlatch.workflows.viewing.page_server import opened_in_browser
+from unlatch.workflows.viewing.scene_nodes import import_viser
 
 DEFAULT_PORT = 8070
 """Port of the page if none is given."""

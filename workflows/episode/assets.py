@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.configs.derivation.derived_episode import fill_derived_task, part_of_skill
+from unlatch.configs.derived_episode import fill_derived_task, part_of_skill
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.config import ObjectCfg
+from unlatch.objects.config import ObjectCfg, RestsOn
 from unlatch.objects.library import chooses_instance, load_instance, load_object, split_record
-from unlatch.objects.resting.side import RestsOn
 from unlatch.simcore.errors import AssetError, ConfigError, RecordingError, UnlatchError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.catalog import SKILLS
@@ -50,7 +49,7 @@ def find_other_sides(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> list
         cfg: The episode, with its derived task.
         assets: The objects by name, which stand.
     """
-    from unlatch.objects.resting.stable_sides import stable_sides
+    from unlatch.objects.turned_object import stable_sides
 
     cfgs = cfg.all_objects()
     turnable = {
@@ -81,7 +80,7 @@ def lay_objects(
 
 def advise_any_side(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> str:
     """Returns advice to lay an object on another side where a person would do so; else an empty string."""
-    from unlatch.objects.resting.stable_sides import suits_any_side
+    from unlatch.objects.turned_object import suits_any_side
 
     keys = {cfg.object.name: "object", **{item.name: f"objects.{i}" for i, item in enumerate(cfg.objects)}}
     for name, item in cfg.all_objects().items():

@@ -7,25 +7,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from unlatch.robots.action import ArmAction
+from unlatch.robots.arm_control import ArmAction
 from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.rng import stream
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.catalog import SKILLS
-from unlatch.skills.contract.command import Phase
-from unlatch.skills.contract.config import StageSequences, stages_of
-from unlatch.skills.contract.failure import Failure, earliest
-from unlatch.skills.contract.skill import Skill
+from unlatch.skills.commands import Phase
+from unlatch.skills.config import StageSequences, stages_of
+from unlatch.skills.context import Failure, earliest
 from unlatch.skills.holding import HoldingSkill
-from unlatch.solver.planning.plan import PlanBudget
+from unlatch.skills.skill import Skill
+from unlatch.solver.plan import PlanBudget
 from unlatch.workflows.episode.chain_planner import PlannedSkill
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.frame_loop import ArmStatus
 from unlatch.workflows.episode.skill_run import ArmQueue
 
 if TYPE_CHECKING:
-    from unlatch.skills.recovery.disturbance import Disturbance
-    from unlatch.skills.recovery.nudge import Nudge
+    from unlatch.skills.recovery import Disturbance, Nudge
     from unlatch.workflows.episode.recovery import Recovery
 
 
@@ -227,7 +226,7 @@ class Attempt:
         run, probability = queue.run, self.episode.cfg.disturb.nudge_probability
         if probability == 0.0 or run is None or isinstance(run.skill, HoldingSkill):
             return
-        from unlatch.skills.recovery.nudge import Nudge, can_be_nudged
+        from unlatch.skills.recovery import Nudge, can_be_nudged
 
         rng = stream(self.episode.seed, f"disturb.nudge.{run.chain_index}")
         if isinstance(run.skill, ArticulationSkill) and can_be_nudged(run.skill) and rng.uniform() < probability:
@@ -254,7 +253,7 @@ class Attempt:
 
     def _disturb(self, skill: Skill, planned: Mapping[str, ArmAction]) -> ArmAction:
         """Returns the action that a skill's arm executes in place of the planned one."""
-        from unlatch.skills.recovery.disturbance import Disturbance
+        from unlatch.skills.recovery import Disturbance
 
         context, name = skill.context, skill.context.arm.name
         if name not in self._disturbances:

@@ -9,26 +9,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from unlatch.configs.derivation.derived_episode import skill_strategies
+from unlatch.configs.derived_episode import skill_strategies
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.catalog import SKILLS
-from unlatch.skills.contract.command_checks import check_commands
-from unlatch.skills.contract.config import SkillCfg
-from unlatch.skills.contract.context import SkillContext
-from unlatch.skills.contract.failure import Failure
-from unlatch.skills.contract.skill import Skill
+from unlatch.skills.config import SkillCfg
+from unlatch.skills.context import Failure, SkillContext
 from unlatch.skills.holding import HoldingSkill
 from unlatch.skills.layout_search import LayoutSearchCfg, layout_search_of
-from unlatch.solver.planning.plan import PlanBudget
-from unlatch.solver.settings.setting import FollowJointCfg
+from unlatch.skills.skill import Skill, check_commands
+from unlatch.solver.plan import PlanBudget
+from unlatch.solver.setting import FollowJointCfg
 from unlatch.tasks.layout import Layout
 from unlatch.workflows.episode.assets import naming_drawn_object, part_acted_on_by
-from unlatch.workflows.episode.planner_models import arm_model, robot_model
-from unlatch.workflows.episode.scene import EpisodeScene
+from unlatch.workflows.episode.scene import EpisodeScene, arm_model, robot_model
 
 if TYPE_CHECKING:
     from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
@@ -141,7 +138,7 @@ class ChainPlanner:
         """
         context = self._make_context(self.scene.robot.arm(entry.arm).name)
         if concurrent:
-            from unlatch.skills.concurrent_motions import planned_motion
+            from unlatch.skills.hold import planned_motion
 
             context = replace(context, concurrent_motions=tuple(planned_motion(skill) for skill in concurrent))
         if budget is not None:

@@ -1,4 +1,4 @@
-"""The table of criteria of an episode, beside the rules of its skills: from its configuration and its objects.
+"""Who moves the arms of an episode, and what it is judged by: the table of criteria, from configuration and objects.
 
 Two programs use it and share nothing else: the judge of the running episode (`judge`), and the check of a record
 (`unlatch.workflows.checks`), which hands it to the verdict that is recomputed from the record's arrays. Names,
@@ -10,15 +10,65 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
+
+import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.simcore.recording.observed.object_geometry import movable_joints
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.object_geometry import movable_joints
 from unlatch.simcore.recording.success_rules import MAX_SETTLE_CHANGE_M, MAX_SETTLE_CHANGE_RAD, MAX_SETTLE_SHARE
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.holding import moves_part
 from unlatch.tasks.task import TaskCfg
+
+TAKEOVER = "takeover"
+"""Name of the event at which the planner takes over from a policy."""
+
+
+class Actor(Enum):
+    """What moves the arms. It decides which arrays the record has beside those of every episode."""
+
+    planner = "planner"
+    policy = "policy"
+    both = "both"
+    """A policy acts first, then the planner. The header of the data set does not name the policy."""
+    record = "record"
+    """The actions of a recorded episode are repeated."""
+
+    def records_labels(self, cfg: EpisodeCfg) -> bool:
+        """Returns whether the record has the planner's own targets beside the executed ones."""
+        return self is Actor.both or (self is Actor.planner and cfg.disturb.moves_targets)
+
+    def may_push(self, cfg: EpisodeCfg) -> bool:
+        """Returns whether parts may be pushed from outside; the record then has the efforts."""
+        return self is Actor.planner and cfg.disturb.nudge_probability > 0.0
+
+
+def find_actor(record: EpisodeRecord, *, is_evaluation: bool) -> Actor:
+    """Returns what moves the arms in a record; `is_evaluation` says whether its data set evaluates a policy.
+
+    In other sets, `both` is read from the record: from the event of the takeover or from labels that no planner gave.
+    An episode that ended before the takeover may have neither; its arms then carry out no command.
+    """
+    if is_evaluation:
+        return Actor.policy
+    valid = [array for key, array in record.arrays.items() if key.startswith("labels.") and key.endswith(".valid")]
+    took_over = any(event.get("event") == TAKEOVER for event in record.events)
+    if took_over or not all(array.all() for array in valid):
+        return Actor.both
+    is_idle = not (record.arrays.get("skills.command_index", np.zeros(0)) >= 0).any()
+    has_run = any(entry["frame_end"] != entry["frame_start"] for entry in record.skills)
+    return Actor.both if valid and is_idle and has_run else Actor.planner
+
+
+def takeover_frame(record: EpisodeRecord) -> int:
+    """Returns the state frame at which the planner takes over from a policy; T + 1 if it does not."""
+    frames = (event["frame"] for event in record.events if event["event"] == TAKEOVER)
+    return next(frames, record.n_actions + 1)
+
 
 ROOT = "root"
 """In place of the index of a joint in keys of `max_changes`: the position of a free object."""

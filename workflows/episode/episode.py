@@ -24,7 +24,7 @@ import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.resting.side import RestsOn
+from unlatch.objects.config import RestsOn
 from unlatch.simcore.errors import AssetError, ConfigError, RecordingError, UnlatchError
 from unlatch.simcore.randomization.config import VisualDraw
 from unlatch.simcore.recording.episode import EpisodeRecord
@@ -33,12 +33,11 @@ from unlatch.simcore.recording.success_rules import INITIAL_S
 from unlatch.simcore.rng import EpisodeStreams, episode_seed
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.world import World
-from unlatch.skills.contract.failure import Failure, earliest
-from unlatch.skills.contract.skill import Skill
+from unlatch.skills.context import Failure, earliest
 from unlatch.skills.layout_search import LayoutSearchCfg, layout_search_of
+from unlatch.skills.skill import Skill
 from unlatch.tasks.language import phrasing_draws, task_language
 from unlatch.tasks.layout import Layout, sample_layout
-from unlatch.workflows.episode.actor import Actor
 from unlatch.workflows.episode.assets import (
     advise_any_side,
     describe_instances,
@@ -51,18 +50,17 @@ from unlatch.workflows.episode.assets import (
     with_derived_task,
 )
 from unlatch.workflows.episode.chain_planner import ChainPlanner, PlannedSkill
-from unlatch.workflows.episode.criteria import PolicyRules
+from unlatch.workflows.episode.criteria import Actor, PolicyRules
 from unlatch.workflows.episode.frame_loop import FrameLoop
 from unlatch.workflows.episode.judge import Judge
-from unlatch.workflows.episode.randomization.recorded_randomization import make_randomization, recorded_randomization
-from unlatch.workflows.episode.scene import EpisodeScene
-from unlatch.workflows.episode.scene_building import build_scene
+from unlatch.workflows.episode.recorded_randomization import make_randomization, recorded_randomization
+from unlatch.workflows.episode.scene import EpisodeScene, build_scene
 from unlatch.workflows.episode.skill_run import SkillRun
 
 if TYPE_CHECKING:
     from unlatch.workflows.episode.layout_search import LayoutSearch
-    from unlatch.workflows.episode.randomization.episode_randomization import EpisodeRandomization
-    from unlatch.workflows.episode.rooms.room import Room
+    from unlatch.workflows.episode.randomization import EpisodeRandomization
+    from unlatch.workflows.episode.visual_views import Room
 
 logger = logging.getLogger(__name__)
 
@@ -268,7 +266,7 @@ class Episode:
         """Returns the room around the table, which only images show; None in a world without visual shapes."""
         if not self._world.visuals:
             return None
-        from unlatch.workflows.episode.rooms.room import Room
+        from unlatch.workflows.episode.visual_views import Room
 
         seed = self.seed if self.options.scenery_seed is None else self.options.scenery_seed
         return Room(self.scene, self.cfg.scenery, seed)

@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from unlatch.robots.action import Action, ArmAction
-from unlatch.simcore.recording.recorder import EpisodeRecorder
+from unlatch.robots.arm_control import Action, ArmAction
+from unlatch.simcore.recording.state_file import EpisodeRecorder
 from unlatch.simcore.sim.scene import NOT_RECORDED
-from unlatch.skills.contract.command import Phase
-from unlatch.skills.contract.skill import Skill
+from unlatch.skills.commands import Phase
+from unlatch.skills.skill import Skill
 from unlatch.workflows.episode.judge import Judge
-from unlatch.workflows.episode.planner_models import arm_model
-from unlatch.workflows.episode.scene import EpisodeScene
+from unlatch.workflows.episode.scene import EpisodeScene, arm_model
 
 if TYPE_CHECKING:
-    from unlatch.workflows.episode.randomization.episode_randomization import EpisodeRandomization
+    from unlatch.workflows.episode.randomization import EpisodeRandomization
 
 
 class ArmStatus(NamedTuple):

@@ -9,12 +9,12 @@ from itertools import zip_longest
 from unlatch.objects.scene_object import SceneObject
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.catalog import SKILLS
-from unlatch.skills.contract.config import StageSequences, stages_of
-from unlatch.skills.contract.failure import Failure
-from unlatch.skills.contract.skill import Skill
+from unlatch.skills.config import StageSequences, stages_of
+from unlatch.skills.context import Failure
 from unlatch.skills.holding import HoldingSkill
 from unlatch.skills.layout_search import LayoutSearchCfg
-from unlatch.solver.planning.plan import KeyframePlan, PlanBudget
+from unlatch.skills.skill import Skill
+from unlatch.solver.plan import KeyframePlan, PlanBudget
 from unlatch.tasks.layout import Layout
 from unlatch.workflows.episode.chain_planner import ChainPlanner, PlannedSkill
 from unlatch.workflows.episode.layout_search_report import LayoutCandidate, LayoutSearchReport

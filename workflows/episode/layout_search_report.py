@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unlatch.simcore.errors import count_noun
-from unlatch.solver.diagnosis.diagnosis import Diagnosis
+from unlatch.solver.diagnosis import Diagnosis
 from unlatch.tasks.layout import Layout
 
 

@@ -7,17 +7,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from unlatch.simcore.errors import UnlatchError
-from unlatch.simcore.recording.codes import NO_FAILURES, PART_MOVED, TAKEN_OVER
-from unlatch.simcore.recording.success_rules import MAX_SETTLE_CHANGE_M, MAX_SETTLE_CHANGE_RAD
+from unlatch.simcore.recording.success_rules import (
+    MAX_SETTLE_CHANGE_M,
+    MAX_SETTLE_CHANGE_RAD,
+    NO_FAILURES,
+    PART_MOVED,
+    TAKEN_OVER,
+)
 from unlatch.simcore.rng import stream
 from unlatch.skills.articulation import ArticulationSkill
-from unlatch.skills.contract.command import Phase
-from unlatch.skills.contract.failure import Failure
-from unlatch.skills.contract.skill import Skill
+from unlatch.skills.commands import Phase
+from unlatch.skills.context import Failure
 from unlatch.skills.holding import HoldingSkill
 from unlatch.skills.pick import Pick
 from unlatch.skills.place import Place
-from unlatch.skills.recovery.step_back import RepeatableSkill, StepBack
+from unlatch.skills.recovery import RepeatableSkill, StepBack
+from unlatch.skills.skill import Skill
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.skill_run import ArmQueue, SkillRun
 

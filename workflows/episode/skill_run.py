@@ -11,16 +11,16 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from unlatch.objects.carrying.conditions import ObjectPoses
+from unlatch.objects.carrying_conditions import ObjectPoses
 from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.recording.success_rules import SuccessRule
 from unlatch.simcore.sim.contacts import Violation
-from unlatch.skills.contract.failure import Failure
-from unlatch.skills.contract.skill import Skill
+from unlatch.skills.context import Failure
+from unlatch.skills.skill import Skill
 from unlatch.tasks.language import LanguageStep, step_language
 
 if TYPE_CHECKING:
-    from unlatch.skills.recovery.step_back import StepBack
+    from unlatch.skills.recovery import StepBack
 
 
 @dataclass

@@ -11,7 +11,7 @@ from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
 from unlatch.simcore.ranges import Count, Range, check_ranges
 from unlatch.simcore.recording.export.config import ExportCfg, RotationForm, StateKind
 from unlatch.simcore.recording.json_values import plain
-from unlatch.simcore.recording.observed.point_choice import PointSource, PointSurface
+from unlatch.simcore.recording.modality import PointSource, PointSurface
 from unlatch.simcore.state import Rendering
 
 TINY = "tiny"

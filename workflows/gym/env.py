@@ -15,28 +15,25 @@ from typing import Any
 import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.robots.action import ArmAction
+from unlatch.robots.arm_control import ArmAction
 from unlatch.simcore.errors import ConfigError, PluginError, check_range, close_matches
-from unlatch.simcore.extras import install_command
-from unlatch.simcore.recording.data_set.episode_folders import MAX_NUMBER
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.episode_folders import MAX_NUMBER
 from unlatch.simcore.recording.export.columns import IMAGE, ObservationColumns, Part
 from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.recording.keys import convert_to_stored_types
-from unlatch.simcore.recording.observed.scene import ObservedScene
+from unlatch.simcore.recording.observed_scene import ObservedScene
+from unlatch.simcore.registry import install_command
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.visuals.pictures import take_picture
 from unlatch.simcore.sim.world import World
-from unlatch.workflows.episode.actor import Actor
 from unlatch.workflows.episode.asset_checks import check_assets
-from unlatch.workflows.episode.criteria import PolicyRules
+from unlatch.workflows.episode.criteria import Actor, PolicyRules
 from unlatch.workflows.episode.episode import Episode, EpisodeOptions
 from unlatch.workflows.episode.observed_scene import acted_parts, observed_scene
-from unlatch.workflows.gym.actions import ActionDecoder
-from unlatch.workflows.gym.bounds import Bounds, column_bounds, observation_bounds
 from unlatch.workflows.gym.config import ObservationCfg, SuccessWhen
-from unlatch.workflows.gym.observed_images import ObservedImages
+from unlatch.workflows.gym.spaces import ActionDecoder, Bounds, ObservedImages, column_bounds, observation_bounds
 from unlatch.workflows.runs.loading import config_as, load_config, task_overrides
 from unlatch.workflows.runs.schema import EnvCfg
 

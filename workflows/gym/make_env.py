@@ -1,11 +1,13 @@
-"""Makes the Gymnasium environment of a task."""
+"""Makes the Gymnasium environment of a task, and registers one for each shipped task."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from unlatch.configs.config_files import config_dir
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.gym.config import ActionCfg, ObservationCfg
@@ -14,6 +16,27 @@ from unlatch.workflows.runs.schema import EnvCfg
 
 if TYPE_CHECKING:
     from unlatch.workflows.gym.env import UnlatchEnv
+
+
+def register_environments() -> list[str]:
+    """Registers every task with Gymnasium as `unlatch/<Task>-v0`, such as `unlatch/CloseDrawer-v0`.
+
+    Returns:
+        The ids, sorted by task name. A second call registers nothing new.
+    """
+    gymnasium = import_module("gymnasium")
+    ids = []
+    for path in sorted((config_dir() / "task").glob("*.yaml")):
+        name = "".join(word.capitalize() for word in path.stem.split("_"))
+        ids.append(f"unlatch/{name}-v0")
+        if ids[-1] not in gymnasium.registry:
+            gymnasium.register(
+                id=ids[-1],
+                entry_point="unlatch.workflows.gym.env:UnlatchEnv",
+                kwargs={"task": path.stem},
+                order_enforce=True,
+            )
+    return ids
 
 
 def make_env(

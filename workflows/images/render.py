@@ -19,21 +19,20 @@ from unlatch.objects.semantic_classes import check_classes
 from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.files import report_unwritable
 from unlatch.simcore.randomization.config import VisualDraw
-from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.simcore.recording.data_set.index import EpisodeSummary
-from unlatch.simcore.recording.images.modality import ImageStream
-from unlatch.simcore.recording.images.renders import RenderSet, render_folder
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.recording.index import EpisodeSummary
 from unlatch.simcore.recording.json_values import plain
-from unlatch.simcore.sim.annotators.config import AnnotationCfg
+from unlatch.simcore.recording.modality import ImageStream
+from unlatch.simcore.recording.renders import RenderSet, render_folder
+from unlatch.simcore.sim.annotators.annotation import AnnotationCfg
 from unlatch.simcore.sim.renderers.auto import best_renderer
 from unlatch.simcore.sim.renderers.catalog import AUTO, RENDERERS
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.images.render_config import RenderCfg
 from unlatch.workflows.images.render_job import RenderJob, RenderOutcome, count_unfinished
-from unlatch.workflows.runs.executors.catalog import EXECUTORS, make_executor
-from unlatch.workflows.runs.executors.executor import WorkerLimits, never_ended
+from unlatch.workflows.runs.code_versions import versions_of
+from unlatch.workflows.runs.executors import EXECUTORS, WorkerLimits, make_executor, never_ended
 from unlatch.workflows.runs.recorded_config import chosen_summaries, config_of
-from unlatch.workflows.runs.retries.code_versions import versions_of
 from unlatch.workflows.viewing.scene_picture import open_record
 
 _READ_PERIOD_S = 1.0

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 from unlatch.configs.schema import Scenery
 from unlatch.simcore.errors import ConfigError, unknown_name
 from unlatch.simcore.ranges import Range
-from unlatch.simcore.recording.images.modality import MODALITIES, POINT_CLOUD
-from unlatch.simcore.recording.images.rendered_annotations import annotation_names
+from unlatch.simcore.recording.modality import MODALITIES, POINT_CLOUD, annotation_names
 from unlatch.simcore.sim.renderers.catalog import AUTO
 
 RGB = ("h264", "lossless")

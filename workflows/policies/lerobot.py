@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.extras import import_extra
+from unlatch.simcore.registry import import_extra
 from unlatch.workflows.gym.config import ActionMode
-from unlatch.workflows.policies.module import PolicySpaces, SingleWorkerPolicy, UserPolicy
+from unlatch.workflows.policies.catalog import PolicySpaces, SingleWorkerPolicy, UserPolicy
 
 if TYPE_CHECKING:
     from unlatch.workflows.gym.env import UnlatchEnv

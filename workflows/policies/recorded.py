@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.json_values import differences
 from unlatch.simcore.recording.success_rules import INITIAL_S
 from unlatch.workflows.gym.config import ActionMode
 from unlatch.workflows.gym.env import UnlatchEnv
-from unlatch.workflows.policies.policy import Policy
-from unlatch.workflows.runs.header import header_of
+from unlatch.workflows.policies.catalog import Policy
+from unlatch.workflows.runs.code_versions import header_of
 from unlatch.workflows.runs.recorded_config import config_of
 
 Array = np.ndarray

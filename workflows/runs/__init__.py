@@ -1,5 +1,1 @@
 """Runs of many episodes: making, resuming, stopping, merging and evaluating."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,16 +1,40 @@
-"""Collects demonstrations: many episodes of one configuration into one data set."""
+"""Makes demonstrations of one configuration: what a worker does, and the function `collect`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.workflows.runs.jobs.collect_job import CollectJob
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.runs.loading import config_as
 from unlatch.workflows.runs.progress import OnProgress
 from unlatch.workflows.runs.run import RunDisplay, RunRequest, run_episodes
+from unlatch.workflows.runs.runner import EpisodeRunner, RecordingJob
 from unlatch.workflows.runs.schema import CollectCfg
+
+
+@dataclass(frozen=True)
+class CollectJob(RecordingJob):
+    """Makes demonstrations of one configuration."""
+
+    cfg: CollectCfg
+
+    @contextmanager
+    def open_episode_source(self) -> Iterator[Callable[[int], EpisodeRecord]]:
+        """See `RecordingJob`."""
+        if self.cfg.policy is not None:
+            from unlatch.workflows.policies.takeover import open_corrections
+
+            with open_corrections(self.cfg, self.options) as run:
+                yield run
+            return
+        with EpisodeRunner(self.cfg, self.options) as runner:
+            runner.warm_up()
+            yield runner.run
 
 
 def collect(

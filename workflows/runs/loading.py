@@ -11,12 +11,10 @@ from typing import Any, Generic, TypeVar
 from omegaconf import OmegaConf
 
 from unlatch.configs.composition import Request
-from unlatch.configs.cross_checks import check_episode, find_info_files, hand_notices
-from unlatch.configs.derivation.derived_request import derive_request
-from unlatch.configs.experiment import check_sweep_values
+from unlatch.configs.dataclass_reader import refuse_repeated_keys
+from unlatch.configs.derived_request import check_sweep_values, derive_request
 from unlatch.configs.reading import read_config
-from unlatch.configs.repeated_keys import refuse_repeated_keys
-from unlatch.configs.schema import EpisodeCfg
+from unlatch.configs.schema import EpisodeCfg, check_episode, find_info_files, hand_notices
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import user_path
 from unlatch.workflows.runs.recorded_config import with_recorded

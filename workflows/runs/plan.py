@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import count_noun
-from unlatch.skills.contract.command import ManipCommand
-from unlatch.skills.contract.skill import Skill
-from unlatch.solver.diagnosis.diagnosis import Diagnosis
-from unlatch.solver.planning.plan import KeyframePlan
+from unlatch.skills.commands import ManipCommand
+from unlatch.skills.skill import Skill
+from unlatch.solver.diagnosis import Diagnosis
+from unlatch.solver.plan import KeyframePlan
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.runs.runner import EpisodeRunner

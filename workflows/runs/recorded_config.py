@@ -12,9 +12,9 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, RecordingError, UnknownEntryError
 from unlatch.simcore.files import user_path
 from unlatch.simcore.randomization.config import RandomizationCfg
-from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.simcore.recording.data_set.index import EpisodeSummary
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EPISODE_FILE, EpisodeRecord, read_episode
+from unlatch.simcore.recording.index import EpisodeSummary
 
 FROM_KEY = "randomization.from"
 

@@ -13,12 +13,11 @@ from loky import cpu_count
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.recording.check import check_record
-from unlatch.simcore.recording.criteria import Criteria
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.verdict import Criteria
 from unlatch.workflows.checks.criteria_source import CriteriaSource
-from unlatch.workflows.runs.executors.catalog import EXECUTORS
-from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
+from unlatch.workflows.runs.executors import EXECUTORS, EpisodeMaker, Outcome
 from unlatch.workflows.runs.recorded_config import config_of, config_of_record
 from unlatch.workflows.runs.runner import EpisodeRunner
 

@@ -1,44 +1,100 @@
-"""One run: makes the missing episodes of one configuration in one data set."""
+"""One run: makes the missing episodes of one configuration in one data set, until enough have succeeded."""
 
 from __future__ import annotations
 
 import logging
 import platform
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unlatch.objects.library import describe_folder
 from unlatch.simcore.errors import count_noun
 from unlatch.simcore.files import report_unwritable, user_path
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.recording.index import EpisodeSummary
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.episode.episode import EpisodeOptions
-from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
-from unlatch.workflows.runs.executors.catalog import make_executor
-from unlatch.workflows.runs.executors.executor import Executor, Outcome, never_ended
-from unlatch.workflows.runs.header import header_of
-from unlatch.workflows.runs.jobs.recording_job import RecordingJob, writer_name
-from unlatch.workflows.runs.progress import Interruption, OnProgress, Progress
-from unlatch.workflows.runs.retries.choice import Retries, choose_retries
-from unlatch.workflows.runs.retries.code_versions import (
+from unlatch.workflows.runs.code_versions import (
     NOTED_DISTRIBUTIONS,
     CodeVersions,
+    Retries,
+    choose_retries,
     count_other_code,
     describe_mixed_code,
+    header_of,
     versions_of,
 )
-from unlatch.workflows.runs.run_times.run_clock import RunClock, RunTime, forget_code
+from unlatch.workflows.runs.executors import Executor, Outcome, make_executor, never_ended
+from unlatch.workflows.runs.progress import Interruption, OnProgress, Progress, RunClock, RunTime, forget_code
+from unlatch.workflows.runs.runner import RecordingJob, writer_name
 from unlatch.workflows.runs.schema import CollectCfg, Retry, RunCfg
-from unlatch.workflows.runs.statistics import RunStatistics
-from unlatch.workflows.runs.stop_condition import StopCondition
+from unlatch.workflows.runs.statistics import CorruptEpisodes, RunStatistics
 
 if TYPE_CHECKING:
-    from unlatch.workflows.runs.live.publisher import StatePublisher
+    from unlatch.workflows.runs.live_state import StatePublisher
+
+
+class StopCondition:
+    """Counts attempts, and hands out episode numbers until the run ends."""
+
+    def __init__(self, *, successes: int | None = None, give_up_after: int | None = None) -> None:
+        """Starts with no attempts.
+
+        Args:
+            successes: The run ends after this number of successes; None: it makes all episodes.
+            give_up_after: The run ends if this number of first attempts all failed; None: it goes on.
+        """
+        self.wanted = successes
+        self.give_up_after = give_up_after
+        self.attempts = 0
+        self.successes = 0
+        self.codes: Counter[str] = Counter()
+        self.first_failure: int | None = None
+        """The lowest number of a failed episode."""
+
+    def count(self, episode: Outcome | EpisodeSummary) -> None:
+        """Counts an attempt."""
+        self.attempts += 1
+        self.successes += episode.success
+        if not episode.success:
+            self.codes[episode.code or "error"] += 1
+            first = self.first_failure
+            self.first_failure = episode.number if first is None else min(first, episode.number)
+
+    @property
+    def has_enough(self) -> bool:
+        """Whether as many have succeeded as were asked for."""
+        return self.wanted is not None and self.successes >= self.wanted
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether all of the first attempts failed."""
+        return self.give_up_after is not None and self.successes == 0 and self.attempts >= self.give_up_after
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the run ends."""
+        return self.has_enough or self.is_hopeless
+
+    def until(self, numbers: Iterable[int]) -> Iterator[int]:
+        """Returns the numbers until the run ends; episodes that have begun are still made."""
+        return takewhile(lambda _: not self.is_met, numbers)
+
+    def hopeless_text(self) -> str:
+        """Says in one line why the run was given up."""
+        codes = ", ".join(f"{code} {count}" for code, count in self.codes.most_common())
+        return (
+            f"given up: the first {self.attempts} attempts all failed ({codes}). Look at one with `unlatch phases DATA "
+            f"episode={self.first_failure}`, or go on with give_up_after=null."
+        )
+
 
 logger = logging.getLogger(__name__)
 
@@ -305,7 +361,7 @@ def _count_existing(data_set: DataSet, numbers: set[int], stop: StopCondition) -
 
 def _make_publisher(data_set: DataSet, clock: RunClock) -> StatePublisher:
     """Returns what shows the present state of an episode to the page of a run with `live`."""
-    from unlatch.workflows.runs.live.publisher import StatePublisher
+    from unlatch.workflows.runs.live_state import StatePublisher
 
     return StatePublisher(data_set.path, clock.run)
 
@@ -314,7 +370,7 @@ def _draw_picture(cfg: RunCfg, data_set: DataSet, numbers: Sequence[int], *, aga
     """Draws the picture of the whole set, unless it exists or the run makes only a shard; `again` replaces it."""
     path = data_set.path / PICTURE
     if has_picture(cfg) and (again or not path.exists()):
-        from unlatch.workflows.viewing.contact_sheet import contact_sheet
+        from unlatch.workflows.viewing.scene_picture import contact_sheet
 
         contact_sheet(cfg, data_set, numbers, path=path, rows=cfg.pictures)
 

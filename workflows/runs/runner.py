@@ -1,26 +1,36 @@
-"""Makes episodes of one configuration, one after the other."""
+"""Makes episodes of one configuration, one after the other, and writes them into a data set: the job of a
+worker.
+"""
 
 from __future__ import annotations
 
+import platform
+import re
 import time
-from contextlib import ExitStack, suppress
-from dataclasses import replace
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, UnlatchError
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.rng import episode_seed
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.scene import NOT_RECORDED
 from unlatch.simcore.sim.world import World
-from unlatch.skills.contract.skill import Skill
 from unlatch.skills.layout_search import LayoutSearchCfg
-from unlatch.workflows.episode.actor import Actor
+from unlatch.skills.skill import Skill
 from unlatch.workflows.episode.attempt import Attempt
-from unlatch.workflows.episode.criteria import PolicyRules
+from unlatch.workflows.episode.criteria import Actor, PolicyRules
 from unlatch.workflows.episode.episode import Episode, EpisodeOptions
 from unlatch.workflows.episode.skill_run import SkillRun
+from unlatch.workflows.runs.code_versions import CodeVersions
+from unlatch.workflows.runs.executors import EpisodeMaker, Outcome
+from unlatch.workflows.runs.schema import RunCfg
 
 Array = np.ndarray
 
@@ -214,3 +224,55 @@ class EpisodeRunner:
         seconds = time.perf_counter() - start
         scene.state_tree.update_state()
         return seconds, scene.state_tree.state_dict(exclude_tags=NOT_RECORDED)
+
+
+def writer_name(worker: str) -> str:
+    """Returns a name for a worker's index that no worker on another host has.
+
+    Appending to one file is safe within one host only.
+    """
+    host = re.sub(r"[^A-Za-z0-9]+", "-", platform.node().partition(".")[0]).strip("-")[:40] or "host"
+    return f"{host}-{worker}"
+
+
+@dataclass(frozen=True)
+class RecordingJob(ABC):
+    """Makes episodes and writes them into one data set; see `Job`."""
+
+    cfg: RunCfg
+    data_set: DataSet
+    code: CodeVersions = field(default=CodeVersions({}), kw_only=True)
+    """The code that makes the episodes, noted in those that end as `error`."""
+    options: EpisodeOptions = field(default=EpisodeOptions(), kw_only=True)
+    """Those of its episodes. They are sent to the workers: only a serial run can have `on_bug`."""
+
+    @abstractmethod
+    def open_episode_source(self) -> AbstractContextManager[Callable[[int], EpisodeRecord]]:
+        """Builds what a worker needs; returns the function that makes the episode of a number."""
+
+    @contextmanager
+    def open(self, worker: str) -> Iterator[EpisodeMaker]:
+        """See `Job`."""
+        with (
+            self.open_episode_source() as make_record,
+            DataSet.open(self.data_set.path, worker=writer_name(worker)) as data_set,
+        ):
+            data_set.replaceable = self.data_set.replaceable
+            data_set.replaces_outcomes = self.data_set.replaces_outcomes
+
+            def make_episode(number: int) -> Outcome:
+                record = make_record(number)
+                self.code.note_in(record)
+                data_set.write(record)
+                return Outcome(number, record.success, record.code, dict(record.timings_ms))
+
+            yield make_episode
+
+    def record_loss(self, number: int, reason: str, *, code: str = "error") -> Outcome:
+        """See `Job`."""
+        evidence = {"message": f"Episode {number} was lost: {reason}.", "reason": reason}
+        seed = episode_seed(self.cfg.seed, number)
+        record = EpisodeRecord(number=number, seed=seed, success=False, code=code, evidence=evidence)
+        self.code.note_in(record)
+        self.data_set.write(record)
+        return Outcome(number, False, code)

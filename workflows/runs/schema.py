@@ -1,4 +1,4 @@
-"""Configuration of runs: how many episodes, where they go, and who makes them."""
+"""Configuration of runs: how many episodes, where they go, who makes them, and where their page is served."""
 
 from __future__ import annotations
 
@@ -10,15 +10,20 @@ from enum import Enum
 from typing import Annotated, Any
 
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.missing_value import MISSING
+from unlatch.simcore.errors import MISSING, ConfigError
 from unlatch.simcore.ranges import Count, Range, check_ranges
-from unlatch.simcore.recording.data_set.episode_folders import MAX_NUMBER
+from unlatch.simcore.recording.episode_folders import MAX_NUMBER
 from unlatch.simcore.sim.renderers.catalog import AUTO
 from unlatch.workflows.gym.config import ActionCfg, ObservationCfg, SuccessWhen
 from unlatch.workflows.images.render_config import ImagesCfg
-from unlatch.workflows.runs.executors.executor import WorkerLimits
-from unlatch.workflows.viewing.live.page_address import DEFAULT_PORT, LOCAL_HOST, MAX_PORT
+from unlatch.workflows.runs.executors import WorkerLimits
+
+DEFAULT_PORT = 8090
+"""Port of the page if none is given."""
+LOCAL_HOST = "127.0.0.1"
+"""Address that only this computer reaches."""
+MAX_PORT = 65535
+
 
 _SHARD = re.compile(r"([0-9]{1,9})/([0-9]{1,9})\Z")
 MAX_WORKERS = 1024

@@ -10,7 +10,7 @@ import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.solver.settings.setting import SuccessMode
+from unlatch.solver.setting import SuccessMode
 from unlatch.tasks.task import RegionCfg
 
 Array = np.ndarray

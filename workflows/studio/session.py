@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.errors import ConfigError, close_matches
-from unlatch.workflows.studio.annotation import open_annotation
-from unlatch.workflows.studio.background import BackgroundWork
-from unlatch.workflows.studio.document import TaskDocument, open_document
+from unlatch.workflows.studio.document import TaskDocument, open_document, parse_key, read_tree
 from unlatch.workflows.studio.jobs import (
     CheckJob,
     CheckResult,
@@ -28,8 +26,8 @@ from unlatch.workflows.studio.jobs import (
 )
 from unlatch.workflows.studio.page_state import describe_state
 from unlatch.workflows.studio.state import CHECK, PLAN, REACH, RUN, SCENE, VIEW, Clock, StudioState
-from unlatch.workflows.studio.worker import JobQueue, JobRunner
-from unlatch.workflows.studio.yaml_edit import parse_key, read_tree
+from unlatch.workflows.studio.worker import BackgroundWork, JobQueue, JobRunner
+from unlatch.workflows.viewing.annotation_editor import open_annotation
 
 _WAIT_S = 60.0
 """Longest time in which a task is checked before it is saved [s]."""

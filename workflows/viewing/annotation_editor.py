@@ -1,27 +1,29 @@
-"""A page in the browser to move the keypoints of an annotation."""
+"""Moves the keypoints of an annotation: on a page of its own, or in the scene of the studio."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult
 
 import numpy as np
 
-from unlatch.objects.annotate.keypoint_edit import HEAD, TAIL, KeypointEdit
-from unlatch.objects.annotate.storage import AnnotatedUrdf
-from unlatch.objects.annotation import Part
-from unlatch.simcore.errors import AssetError
+from unlatch.objects.annotate.annotator import AnnotateCfg
+from unlatch.objects.annotate.storage import HEAD, TAIL, AnnotatedUrdf, KeypointEdit
+from unlatch.objects.annotation import Articulation, Part
+from unlatch.objects.config import ObjectCfg, ObjectSource
+from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.geometry import Pose
-from unlatch.workflows.viewing.annotation_picture import KEYPOINT_COLOURS
-from unlatch.workflows.viewing.live.page_address import LOCAL_HOST
-from unlatch.workflows.viewing.live.page_process import listen_at, page_url
-from unlatch.workflows.viewing.viewers.link_meshes import link_meshes
-from unlatch.workflows.viewing.viewers.recorded_scene import link_bodies
-from unlatch.workflows.viewing.viewers.scene_page_server import ScenePageHandler, ScenePageServer
-from unlatch.workflows.viewing.viewers.viser_scene import SceneNodes
+from unlatch.workflows.assets.annotate import annotate_target, find_targets
+from unlatch.workflows.runs.schema import LOCAL_HOST
+from unlatch.workflows.viewing.object_picture import KEYPOINT_COLOURS
+from unlatch.workflows.viewing.page_process import listen_at, page_url
+from unlatch.workflows.viewing.page_server import ScenePageHandler, ScenePageServer
+from unlatch.workflows.viewing.recorded_scene import link_bodies, link_meshes
+from unlatch.workflows.viewing.scene_nodes import SceneNodes
 
 Array = np.ndarray
 
@@ -148,3 +150,86 @@ def serve_editor(loaded: AnnotatedUrdf, *, port: int, on_ready: Callable[[str], 
         server.serve_forever()
     finally:
         server.server_close()
+
+
+_SAME_M = 1e-6
+"""Keypoints of the file and of the scene that are closer than this are the same [m]."""
+
+
+class ObjectAnnotation:
+    """What has been moved, and what is wrong with it."""
+
+    def __init__(self, name: str, edit: KeypointEdit) -> None:
+        self.object = name
+        """Name of the object in the scene."""
+        self.edit = edit
+        self.problems: list[str] = []
+        self.is_saved = True
+        self._checked: Articulation | None = None
+
+    def move(self, part: str, keypoint: str, xyz: Sequence[float] | np.ndarray) -> None:
+        """Moves a keypoint to a position (3,) in its own frame [m]."""
+        self.edit.move(part, keypoint, np.asarray(xyz, dtype=float))
+        self.is_saved = False
+
+    def check(self) -> bool:
+        """Finds the problems of what has been moved; returns whether it had changed since the last time."""
+        if self._checked is self.edit.articulation:
+            return False
+        self._checked = self.edit.articulation
+        self.problems = self.edit.problems
+        return True
+
+    def save(self) -> None:
+        """Writes the file.
+
+        Raises:
+            AssetError: The annotation does not fit its object.
+        """
+        self.edit.save()
+        self.is_saved = True
+
+    def movable(self, shown: Articulation) -> list[tuple[str, str]]:
+        """Returns part and name of the keypoints that are at the same place in the file and in the scene.
+
+        Loading an object may give it another root, and moves what is stated in the frame of the base.
+        """
+        found = []
+        for part in self.edit.loaded.articulation.parts.values():
+            for name, point in part.keypoints.items():
+                other = shown.parts[part.name].keypoints.get(name) if part.name in shown.parts else None
+                if other is not None and other.frame == point.frame and np.allclose(point.xyz, other.xyz, atol=_SAME_M):
+                    found.append((part.name, name))
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns plain values for the page."""
+        path = str(self.edit.loaded.path)
+        return {"object": self.object, "path": path, "problems": list(self.problems), "is_saved": self.is_saved}
+
+
+def annotatable(objects: Mapping[str, ObjectCfg]) -> list[str]:
+    """Returns the names of the objects whose annotation can be edited: single URDFs of one's own."""
+    return [name for name, item in objects.items() if item.source is ObjectSource.urdf and item.root is not None]
+
+
+def open_annotation(objects: Mapping[str, ObjectCfg], name: str) -> ObjectAnnotation:
+    """Opens the annotation of an object; one that is missing is made first.
+
+    Raises:
+        ConfigError: It is not a single URDF of one's own.
+        AssetError: It cannot be annotated.
+    """
+    if name not in annotatable(objects):
+        raise ConfigError(
+            f"The keypoints of '{name}' cannot be moved: its annotation is no file of yours. Expected a URDF, as in "
+            "object=cabinet.urdf.",
+            key="object",
+        )
+    targets = find_targets(Path(str(objects[name].root)), out=None)
+    if len(targets) != 1:
+        raise ConfigError(f"'{name}' is one of {len(targets)} objects. Expected the folder of one.", key="object")
+    (target,) = targets
+    if not target.file.exists():
+        annotate_target(target, AnnotateCfg(), category=None, force=False, picture=False)
+    return ObjectAnnotation(name, KeypointEdit(target.load()))

@@ -1,5 +1,5 @@
 # examples/unlatch_plugin/tests/test_contract.py
-from unlatch.workflows.testing import check_object, check_skill, check_task
+from unlatch.testing import check_object, check_skill, check_task
 
 
 def test_the_skill_keeps_its_contract() -> None:

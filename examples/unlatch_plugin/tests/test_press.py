@@ -5,12 +5,8 @@ from collections.abc import Callable
 import pytest
 from unlatch_press.press import PressCfg
 
-from unlatch.simcore.errors import ConfigError
-from unlatch.workflows.cli.command_line import CommandLine
-from unlatch.workflows.cli.composed_configs import load_configs
-from unlatch.workflows.runs.runner import EpisodeRunner
-from unlatch.workflows.runs.schema import CollectCfg
-from unlatch.workflows.testing import check_skill, check_task
+from unlatch import CollectCfg, ConfigError
+from unlatch.testing import CommandLine, EpisodeRunner, check_skill, check_task, load_configs
 
 
 def test_press_meets_the_skill_contract_with_a_stapler() -> None:

@@ -11,13 +11,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from unlatch.simcore.errors import ConfigError
-from unlatch.skills.close import Close
-from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
-from unlatch.skills.contract.config import SkillCfg
-from unlatch.skills.contract.context import SkillContext
-from unlatch.skills.contract.failure import Failure
-from unlatch.solver.planning.plan import KeyframePlan
+from unlatch import ConfigError
+from unlatch.skills import Close, Failure, ManipCommand, ManipKind, Phase, SkillCfg, SkillContext
+from unlatch.solver import KeyframePlan
 
 _LEAST_SHARE = 0.8
 """Smallest share of the waiting frames in which the part must be pressed."""

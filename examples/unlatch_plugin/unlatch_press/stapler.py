@@ -8,13 +8,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from unlatch.objects.annotation import Handle, HandleType
-from unlatch.objects.procedural.assembly import HOLDING, Assembly, ObjectGenerator, lid_motion
-from unlatch.objects.procedural.colours import CHROME, DARK, PLASTICS
-from unlatch.objects.procedural.handles import PanelGrip
-from unlatch.objects.procedural.links import LID_BEHIND, LinkBuilder, PanelBuilder
-from unlatch.objects.procedural.parameters import Drawn, one_of, uniform
-from unlatch.simcore.geometry import Pose
+from unlatch.objects import (
+    CHROME,
+    DARK,
+    HOLDING,
+    LID_BEHIND,
+    PLASTICS,
+    Assembly,
+    Drawn,
+    Handle,
+    HandleType,
+    LinkBuilder,
+    ObjectGenerator,
+    PanelBuilder,
+    PanelGrip,
+    lid_motion,
+    one_of,
+    uniform,
+)
+from unlatch.sim import Pose
 
 _GAP_M = 0.004
 

@@ -8,16 +8,16 @@ EXPORTERS = Catalog(
     "export format",
     {
         "lerobot": CatalogEntry(
-            "unlatch.simcore.recording.export.lerobot.exporter:LeRobotExporter",
+            "unlatch.simcore.recording.export.lerobot:LeRobotExporter",
             "LeRobot data set v3.0, for LeRobot's trainers, the Hugging Face hub and Rerun (extra export)",
             extra="export",
         ),
         "maniskill": CatalogEntry(
-            "unlatch.simcore.recording.export.maniskill:ManiSkillExporter",
+            "unlatch.simcore.recording.export.hdf5:ManiSkillExporter",
             "ManiSkill's trajectory.h5 and .json (extra hdf5)",
         ),
         "robomimic": CatalogEntry(
-            "unlatch.simcore.recording.export.robomimic:RobomimicExporter", "robomimic's HDF5, one file (extra hdf5)"
+            "unlatch.simcore.recording.export.hdf5:RobomimicExporter", "robomimic's HDF5, one file (extra hdf5)"
         ),
     },
     group="unlatch.exporters",

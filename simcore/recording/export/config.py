@@ -8,7 +8,7 @@ from typing import Annotated
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.ranges import Fraction, Range, check_ranges
-from unlatch.simcore.recording.observed.point_choice import PointSource, PointSurface
+from unlatch.simcore.recording.modality import PointSource, PointSurface
 
 MAX_POINTS = 100_000
 """Largest number of points of a point cloud."""

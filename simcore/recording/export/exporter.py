@@ -1,20 +1,30 @@
-"""The interface of exporters: they write trajectories one by one into a draft of the target.
+"""The interface of exporters, and the run of an export: it writes the missing episodes and puts the target into place.
 
 To add one: a file here with a class derived from `Exporter`, a line in `catalog.py` (or an entry point of the group
-`unlatch.exporters` in your own distribution), and a test. Methods are called in this order: the constructor, `taken` if
-the target exists, `write` once.
+`unlatch.exporters` in your own distribution), and a test. Methods are called in this order: the constructor,
+`taken` if the target exists, `write` once.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from filelock import lock_descriptor
+
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.files import report_unwritable, sync_path, unwritable_error
+from unlatch.simcore.recording.episode_folders import absolute_folder, missing_folders
 from unlatch.simcore.recording.export.config import ExportCfg
-from unlatch.simcore.recording.export.source import ExportSource
-from unlatch.simcore.recording.export.trajectory import Trajectory
+from unlatch.simcore.recording.export.trajectory import ExportSource, Trajectory
+from unlatch.simcore.recording.json_values import plain
 
 
 class Exporter(ABC):
@@ -62,3 +72,220 @@ class Exporter(ABC):
         Raises:
             UnlatchError: An episode cannot be written.
         """
+
+
+_KEY_FILE = "export.json"
+
+
+class Draft:
+    """The temporary folder of one command, `.<name>.export` beside the target; a context manager.
+
+    It contains the draft of the target, and `parts/`, which survives a killed process and is reused by an export with
+    the same key. Only one process at a time can use it.
+    """
+
+    def __init__(self, target: Path, *, key: str, is_file: bool) -> None:
+        """Creates or reopens the folder and locks it; parts with another `key` are removed.
+
+        Raises:
+            RecordingError: It cannot be written, or another process uses it.
+        """
+        self._target = target
+        self._root = target.with_name(f".{target.name}.export")
+        self._old = self._root / "old"
+        self._made = missing_folders(target.parent)
+        with report_unwritable(target.parent):
+            self._lock = self._take_lock()
+        try:
+            self._restore()
+            _remove(self.path)
+            if not self._has_key(key):
+                _remove(self.parts)
+                (self._root / _KEY_FILE).write_text(key, encoding="utf-8")
+            self.parts.mkdir(exist_ok=True)
+            if not is_file:
+                self.path.mkdir()
+        except OSError as exc:
+            os.close(self._lock)
+            raise unwritable_error(target.parent, exc) from exc
+
+    @property
+    def path(self) -> Path:
+        """The draft of the target."""
+        return self._root / "draft"
+
+    @property
+    def parts(self) -> Path:
+        """Folder that survives a killed process."""
+        return self._root / "parts"
+
+    def commit(self) -> None:
+        """Replaces the target with the draft.
+
+        Raises:
+            RecordingError: It cannot be replaced.
+        """
+        with report_unwritable(self._target.parent):
+            for file in [self.path] if self.path.is_file() else filter(Path.is_file, self.path.rglob("*")):
+                sync_path(file)
+            if self._target.exists():
+                self._target.rename(self._old)
+            self.path.rename(self._target)
+            sync_path(self._target.parent)
+            _remove(self._old)
+            _remove(self.parts)
+
+    def _take_lock(self) -> int:
+        lock_path = self._root / "lock"
+        while True:
+            self._root.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(lock_path, os.O_RDWR | os.O_CREAT, 0o644)
+            if not lock_descriptor(descriptor, blocking=False):
+                break
+            with suppress(FileNotFoundError):
+                if os.path.samestat(lock_path.stat(), os.fstat(descriptor)):
+                    return descriptor
+            os.close(descriptor)  # the lock of an export that has just ended and removed its folder
+        os.close(descriptor)
+        raise RecordingError(
+            f"Another command is writing '{self._target}'. Expected one at a time. Wait for it, or choose another "
+            "out=.",
+            path=str(self._target),
+        )
+
+    def _restore(self) -> None:
+        """Undoes a replacement that was interrupted between its two renames."""
+        if self._old.exists():
+            if self._target.exists():
+                _remove(self._old)
+            else:
+                self._old.rename(self._target)
+
+    def _has_key(self, key: str) -> bool:
+        try:
+            return (self._root / _KEY_FILE).read_text(encoding="utf-8") == key
+        except (OSError, UnicodeDecodeError):
+            return False
+
+    def __enter__(self) -> Draft:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        _remove(self.path)
+        with suppress(OSError):
+            self._restore()
+        # after Ctrl-C the parts are kept for the next call, as after a kill; after an error or success they are removed
+        if not self._old.exists() and (kind is None or not issubclass(kind, KeyboardInterrupt)):
+            with suppress(OSError):
+                shutil.rmtree(self._root)
+                for folder in self._made:  # removes created parent folders up to the first that is not empty
+                    folder.rmdir()
+        os.close(self._lock)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class ExportReport:
+    """Result of an export."""
+
+    target: Path
+    """The folder or file that was written."""
+    taken: int
+    """Episodes that this call exported."""
+    there: int
+    """Episodes of this data set that the target had before."""
+    left_out: int
+    """Episodes that were not successful, or have no states."""
+    frames: int
+    """Frames that this call exported."""
+    seconds: float
+    """Recorded duration of these frames [s]."""
+    url: str | None = None
+    """Address on the Hugging Face Hub; None: it was not pushed."""
+
+
+def run_export(
+    exporter: Exporter, out: str | Path, *, on_episode: Callable[[int, int], None] | None = None
+) -> ExportReport:
+    """Exports the episodes that the target does not have yet; the target is written completely or not at all.
+
+    Args:
+        exporter: The exporter with its episodes.
+        out: The target to create or extend.
+        on_episode: Called with the number of episodes that have been read and the total number.
+
+    Raises:
+        UnlatchError: The target is something else, or an episode cannot be exported. The target is unchanged.
+    """
+    target, there, base = absolute_folder(out), set[int](), None
+    is_file = bool(exporter.suffix)
+    if is_file and target.suffix != exporter.suffix:
+        raise RecordingError(f"out={out} does not end in {exporter.suffix}, the format that is written. Rename it.")
+    _check_apart(target, exporter.source.data_set.path)
+    with Draft(target, key=_parts_key(exporter), is_file=is_file) as draft:
+        if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+            base = target
+            there = _exported_numbers(exporter, target, append=exporter.cfg.append)
+        numbers = [number for number in exporter.source.numbers if number not in there]
+        frames = 0
+
+        def count_trajectories() -> Iterator[Trajectory]:
+            nonlocal frames
+            read = set[int]()
+            for trajectory in exporter.source.trajectories(numbers):
+                frames += trajectory.n_actions
+                yield trajectory
+                read.add(trajectory.number)
+                if on_episode is not None:
+                    on_episode(len(read), len(numbers))
+
+        if numbers:
+            with report_unwritable(target.parent):
+                exporter.write(draft.path, count_trajectories(), parts=draft.parts, base=base)
+            draft.commit()
+    return ExportReport(
+        target=target,
+        taken=len(numbers),
+        there=len(exporter.source.numbers) - len(numbers),
+        left_out=exporter.source.left_out,
+        frames=frames,
+        seconds=frames / exporter.source.layout.fps,
+    )
+
+
+def _exported_numbers(exporter: Exporter, target: Path, *, append: bool) -> set[int]:
+    there = exporter.taken(target)
+    if there is None:
+        raise RecordingError(
+            f"'{target}' exists already. Expected a new target: this format cannot be extended. Choose another out=.",
+            path=str(target),
+        )
+    if not there and not append:
+        raise RecordingError(
+            f"'{target}' exists already and has episodes of other data sets. Expected a new target, or append=true "
+            "to add to it.",
+            path=str(target),
+        )
+    return there
+
+
+def _check_apart(target: Path, data_set: Path) -> None:
+    resolved = target.resolve()
+    if resolved == data_set.resolve() or resolved in data_set.resolve().parents:
+        raise RecordingError(
+            f"out='{target}' is the data set or contains it. Expected another target. Choose another out=.",
+            path=str(target),
+        )
+
+
+def _parts_key(exporter: Exporter) -> str:
+    """Returns a text that changes when finished parts of an export cannot be reused."""
+    name = f"{type(exporter).__module__}.{type(exporter).__qualname__}"
+    values = {"exporter": name, "source": exporter.source.identity, "cfg": plain(exporter.cfg)}
+    return json.dumps(values, sort_keys=True)

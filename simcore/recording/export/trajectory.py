@@ -1,24 +1,196 @@
-"""Makes trajectories for trainers: flat, named arrays of states and actions from a record."""
+"""The episodes of a data set as trajectories for trainers, with their images and the points that cameras see."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.cameras import Pinhole
+from unlatch.simcore.errors import ConfigError, RecordingError, close_matches
+from unlatch.simcore.files import path_word
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.export.column import AXES, Column, join_columns, prefix_names, read_array
-from unlatch.simcore.recording.export.columns import ObservationColumns, Part
+from unlatch.simcore.recording.export.columns import (
+    AXES,
+    COMPONENTS,
+    Column,
+    ObservationColumns,
+    Part,
+    convert_rotations,
+    join_columns,
+    prefix_names,
+    read_array,
+    rotation_changes,
+)
 from unlatch.simcore.recording.export.config import ActionKind, ActionSource, DeltaFrom, ExportCfg
-from unlatch.simcore.recording.export.images import Images
-from unlatch.simcore.recording.export.rotation import COMPONENTS, convert_rotations, rotation_changes
-from unlatch.simcore.recording.observed.acted_part import recorded_parts
-from unlatch.simcore.recording.observed.camera_cloud import CameraView
-from unlatch.simcore.recording.observed.scene import ObservedScene
+from unlatch.simcore.recording.index import EpisodeSummary
+from unlatch.simcore.recording.modality import DEPTH, DISTANCE, LINKS, RGB
+from unlatch.simcore.recording.observed_scene import CameraView, ObservedScene, recorded_parts
+from unlatch.simcore.recording.renders import RenderedEpisode, RenderSet
+
+
+@dataclass(frozen=True)
+class ImageSize:
+    """Size of a camera's images [pixels]."""
+
+    width: int
+    height: int
+
+
+class Images:
+    """The images of one camera in one episode, read one at a time."""
+
+    def __init__(self, renders: RenderSet, number: int, camera: str, size: ImageSize) -> None:
+        self._episode = renders.episode(number)
+        self._camera = camera
+        self.size = size
+        self.encoding = renders.streams[camera][RGB].encoding
+        """Encoding of the file, one of `unlatch.simcore.recording.frame_video.ENCODINGS`."""
+
+    @property
+    def digest(self) -> str:
+        """Checksum of the file, as stored in the render set."""
+        return str(self._episode.files[self.path.name]["sha256"])
+
+    @property
+    def path(self) -> Path:
+        """The video file with T+1 frames."""
+        return self._episode.path(self._camera, RGB)
+
+    def frames(self) -> Iterator[np.ndarray]:
+        """Yields the T+1 images (H, W, 3) uint8, one in memory at a time."""
+        return self._episode.frames(self._camera, RGB)
+
+
+class ImageSource:
+    """The cameras of a render set that are exported."""
+
+    def __init__(self, renders: RenderSet, cameras: Sequence[str] | None) -> None:
+        """Chooses the named cameras of a render set; None: all.
+
+        Raises:
+            RecordingError: The set has no such camera, or no colour images.
+        """
+        self._renders = renders
+        if RGB not in renders.modalities:
+            raise RecordingError(
+                f"Render set '{renders.path}' has no '{RGB}', only {', '.join(renders.modalities)}. Colour images are "
+                f"exported. Render them: unlatch render {path_word(renders.path.parents[1])} name=NAME "
+                f"modalities=[{RGB}]",
+            )
+        chosen = choose_cameras(renders, cameras, key="cameras")
+        self.sizes: Mapping[str, ImageSize] = {
+            name: ImageSize(int(renders.cameras[name]["width"]), int(renders.cameras[name]["height"]))
+            for name in chosen
+        }
+        """Sizes of images by camera."""
+
+    def of(self, number: int) -> dict[str, Images]:
+        """Returns the images of an episode by camera."""
+        return {camera: Images(self._renders, number, camera, size) for camera, size in self.sizes.items()}
+
+
+def choose_cameras(renders: RenderSet, cameras: Sequence[str] | None, *, key: str) -> list[str]:
+    """Returns the named cameras of a render set, each once; None: all.
+
+    Raises:
+        RecordingError: The set has no such camera; the message names the option `key`.
+    """
+    for name in cameras or []:
+        if name not in renders.cameras:
+            raise RecordingError(
+                f"{key} has '{name}', which is not a camera of render set '{renders.path}'."
+                f"{close_matches(name, renders.cameras)} It has: {', '.join(renders.cameras)}. Name one of them.",
+                camera=name,
+            )
+    return list(renders.cameras) if cameras is None else list(dict.fromkeys(cameras))
+
+
+def check_rendered(renders: RenderSet, summaries: Sequence[EpisodeSummary]) -> None:
+    """Raises unless all episodes have images that were made from their current states.
+
+    Raises:
+        RecordingError: An episode is not rendered, or has changed since.
+    """
+    missing = [item.number for item in summaries if item.number not in renders]
+    if missing:
+        raise RecordingError(
+            f"{len(missing)} of {len(summaries)} episodes are not in render set '{renders.path}', the first "
+            f"{missing[0]}. Render them: unlatch render {path_word(renders.path.parents[1])} name={renders.name} "
+            "with the same cameras; or leave them out by only=[...].",
+            number=missing[0],
+        )
+    for item in summaries:
+        if renders.episode(item.number).state_sha256 != item.state_sha256:
+            raise RecordingError(
+                f"The images of episode {item.number} in '{renders.path}' were made from other states than "
+                "the data set has. Run the same `unlatch render` command again.",
+                number=item.number,
+            )
+
+
+@dataclass(frozen=True)
+class EpisodeViews:
+    """What cameras see in the frames of an episode; every iteration reads the images anew, one frame at a time."""
+
+    episode: RenderedEpisode
+    """Its images."""
+    kinds: dict[str, str]
+    """Kind of the images of lengths, `depth` or `distance`, by camera."""
+
+    def __iter__(self) -> Iterator[Sequence[CameraView]]:
+        """Yields the views of each frame."""
+        return zip(*(self._read_camera(camera, kind) for camera, kind in self.kinds.items()), strict=True)
+
+    def _read_camera(self, camera: str, kind: str) -> Iterator[CameraView]:
+        labels, track = self.episode.labels(LINKS), self.episode.tracks[camera]
+        images = zip(self.episode.frames(camera, kind), self.episode.frames(camera, LINKS), strict=True)
+        for frame, (lengths, links) in enumerate(images):
+            optics = self.episode.optics(camera, frame)
+            if kind == DISTANCE and isinstance(optics, Pinhole):
+                lengths = lengths / optics.ray_lengths
+            yield CameraView(camera, optics, track.T_world_camera(frame), lengths, links, labels)
+
+
+class ViewSource:
+    """The cameras of a render set from which points are made."""
+
+    def __init__(self, renders: RenderSet, cameras: Sequence[str] | None) -> None:
+        """Chooses the named cameras of a render set; None: all.
+
+        Raises:
+            RecordingError: The set has no such camera, or not the images that points need.
+        """
+        self._renders = renders
+        chosen = choose_cameras(renders, cameras, key="point_cloud_cameras")
+        self._kinds = {name: self._choose_kind(name) for name in chosen}
+
+    def _choose_kind(self, camera: str) -> str:
+        """Returns the kind of a camera's images of lengths."""
+        about, there = self._renders.cameras[camera], self._renders.modalities
+        wanted = (DISTANCE,) if about["lens"] == "fisheye" else (DEPTH, DISTANCE)
+        found = [kind for kind in wanted if kind in there]
+        if not found or LINKS not in there:
+            raise RecordingError(
+                f"Render set '{self._renders.path}' has only {', '.join(there)}. Expected {' or '.join(wanted)}, and "
+                f"{LINKS}, for the points of camera '{camera}'. Render them: unlatch render "
+                f"{path_word(self._renders.path.parents[1])} name=NAME "
+                f"modalities=[{wanted[0]},{LINKS}], and give render=NAME.",
+                camera=camera,
+            )
+        return found[0]
+
+    def of(self, number: int) -> EpisodeViews:
+        """Returns what the cameras see in an episode."""
+        return EpisodeViews(self._renders.episode(number), self._kinds)
+
 
 ACTION = "action"
 SceneOf = Callable[[EpisodeRecord], ObservedScene]
@@ -212,3 +384,150 @@ def _describe_objects(record: EpisodeRecord) -> tuple[str, ...]:
         f"{name}={instance.get('category', '?')}:{instance.get('instance', '?')}"
         for name, instance in sorted(instances.items())
     )
+
+
+@dataclass(frozen=True)
+class ExportLayout:
+    """Properties that all exported episodes share."""
+
+    fps: int
+    """Frames per second: `world.record_hz`."""
+    robot: str
+    """Name of the robot."""
+    names: dict[str, tuple[str, ...]]
+    """Names of the numbers of each column, by key."""
+    shapes: dict[str, tuple[int, ...]]
+    """Shape of a row of each column, by key."""
+    convention: dict[str, str]
+    """Meaning of actions and states as text, by key."""
+    cameras: Mapping[str, ImageSize]
+    """Sizes of images by camera."""
+
+
+class ExportSource:
+    """The exported episodes of a data set, read one at a time."""
+
+    def __init__(self, data_set: DataSet, cfg: ExportCfg, *, scene_of: SceneOf | None = None) -> None:
+        """Chooses the episodes.
+
+        Args:
+            data_set: The data set.
+            cfg: The options.
+            scene_of: Returns the scene of a record; None: values of `state` that need one are refused.
+
+        Raises:
+            RecordingError: There is nothing to export, a named episode does not exist, or its images do not.
+            ConfigError: Points by camera are asked for without a render set.
+        """
+        self.data_set = data_set
+        self.cfg = cfg
+        self.config: dict[str, Any] = data_set.header.get("config") or {}
+        summaries = data_set.summaries()
+        by_number = {summary.number: summary for summary in summaries}
+        missing = [number for number in cfg.only or [] if number not in by_number]
+        if missing:
+            raise RecordingError(
+                f"only={cfg.only} names episode {missing[0]}, which is not in '{data_set.path}' "
+                f"({len(summaries)} episodes). Name others.",
+                number=missing[0],
+            )
+        wanted = summaries if cfg.only is None else [by_number[number] for number in sorted(set(cfg.only))]
+        self.numbers = [item.number for item in wanted if item.n_actions > 0 and (item.success or cfg.all)]
+        """Numbers of the episodes that are exported, sorted."""
+        self.left_out = len(wanted) - len(self.numbers)
+        """Number of episodes that were not successful or have no states."""
+        if not self.numbers:
+            raise RecordingError(
+                f"There is nothing to export in '{data_set.path}': {len(wanted)} attempts, none of them successful. "
+                "Collect more, or export the failed ones that have states too: all=true.",
+                path=str(data_set.path),
+            )
+        self._images: ImageSource | None = None
+        views: ViewSource | None = None
+        if cfg.render is not None:
+            renders = RenderSet.open(data_set.path, cfg.render)
+            if cfg.has_camera_points:
+                views = ViewSource(renders, cfg.point_cloud_cameras)
+            if RGB in renders.modalities or cfg.cameras is not None or not cfg.has_camera_points:
+                self._images = ImageSource(renders, cfg.cameras)
+            check_rendered(renders, [by_number[number] for number in self.numbers])
+        elif cfg.has_camera_points:
+            raise ConfigError(
+                f"point_cloud_source={cfg.point_cloud_source.name} has no images: render=null. Expected a render set "
+                f"with depth and the visible links. Make one: unlatch render {path_word(data_set.path)} name=NAME "
+                f"modalities=[{DEPTH},{LINKS}], and give render=NAME.",
+                key="render",
+            )
+        self._maker = TrajectoryMaker(cfg, self.config, scene_of=scene_of, views_of=None if views is None else views.of)
+
+    @property
+    def task(self) -> str | None:
+        """Name of the task; None if the data set does not say it."""
+        task = self.config.get("task")
+        return str(task["name"]) if isinstance(task, Mapping) and task.get("name") else None
+
+    @property
+    def identity(self) -> str:
+        """Digest of the header: equal for shards of one run, different for other runs."""
+        text = json.dumps(self.data_set.header, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @cached_property
+    def layout(self) -> ExportLayout:
+        """Properties that all episodes share, taken from the first one."""
+        first = next((trajectory for number in self.numbers for trajectory in self._read(number)), None)
+        if first is None:
+            raise RecordingError(
+                f"There is nothing to export in '{self.data_set.path}': a policy acted in all frames of "
+                f"{len(self.numbers)} episodes, and they have no labels. Collect with label_every=..., or export the "
+                "executed actions: action_source=executed.",
+                path=str(self.data_set.path),
+            )
+        return ExportLayout(
+            fps=int(self.config["world"]["record_hz"]),
+            robot=first.robot,
+            names={key: column.names for key, column in first.columns.items()},
+            shapes={key: column.values.shape[1:] for key, column in first.columns.items()},
+            convention=self.cfg.convention(),
+            cameras=self._images.sizes if self._images is not None else {},
+        )
+
+    def trajectories(self, numbers: list[int] | None = None) -> Iterator[Trajectory]:
+        """Yields the trajectories of the episodes of the given numbers; None: of all exported ones.
+
+        Raises:
+            RecordingError: An episode is damaged, or has other columns than the first one.
+        """
+        for number in self.numbers if numbers is None else numbers:
+            for trajectory in self._read(number):
+                self._check_layout(trajectory)
+                yield trajectory
+
+    def _read(self, number: int) -> list[Trajectory]:
+        record = self.data_set.read(number)
+        found = self._maker.make(record)
+        if self._images is None:
+            return found
+        exported = sum(trajectory.n_actions for trajectory in found)
+        if exported != record.n_actions:
+            raise RecordingError(
+                f"Episode {number} has {record.n_actions - exported} frames of a policy, which have no labels and are "
+                "left out; images of such episodes cannot be exported. Leave out render=..., or export the executed "
+                "actions: action_source=executed.",
+                number=number,
+            )
+        return [replace(trajectory, images=self._images.of(number)) for trajectory in found]
+
+    def _check_layout(self, trajectory: Trajectory) -> None:
+        for key, expected in self.layout.names.items():
+            column = trajectory.columns.get(key)
+            got = column.names if column is not None else ()
+            if got != expected:
+                odd = [f"'{name}'" for name in sorted(set(got) ^ set(expected))] or ["their order"]
+                raise RecordingError(
+                    f"Episode {trajectory.number} has {len(got)} numbers in {key}, episode {self.numbers[0]} has "
+                    f"{len(expected)}; they differ in {odd[0]}. Expected the same in all. Export objects with other "
+                    "parts separately (only=[...]), or leave that column out (keypoints=false, objects=false).",
+                    number=trajectory.number,
+                    key=key,
+                )

@@ -24,6 +24,6 @@ ANNOTATORS = Catalog(
         "semantic_segmentation": CatalogEntry(f"{_HERE}.images:SemanticSegmentation", "labels of each pixel"),
     },
     group="unlatch.annotators",
-    contract="unlatch.simcore.sim.annotators.annotator:Annotator",
+    contract="unlatch.simcore.sim.annotators.annotation:Annotator",
     listed_by="unlatch list annotators",
 )

@@ -13,7 +13,7 @@ import numpy as np
 import pybullet as p
 
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.native_output import hide_native_output
+from unlatch.simcore.process import hide_native_output
 from unlatch.simcore.sim.renderers.bullet_image import bullet_images
 from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld, Renderer, RenderRequest
 

@@ -9,17 +9,24 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from unlatch.simcore.cache import LRUCache
+from unlatch.simcore.cameras import Fisheye, Pinhole
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.extras import import_extra
-from unlatch.simcore.geometry import Fisheye, Pinhole
-from unlatch.simcore.lru_cache import LRUCache
+from unlatch.simcore.registry import import_extra
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.renderers.drawn_links import drawn_links
-from unlatch.simcore.sim.renderers.ray_scene import PlacedLink, Rays, RayScene
-from unlatch.simcore.sim.renderers.ray_shading import hit_normals, shade_hits
-from unlatch.simcore.sim.renderers.ray_surface import FaceShading, RayShape, RaySurface
+from unlatch.simcore.sim.renderers.link_geometry import drawn_links
+from unlatch.simcore.sim.renderers.ray_casting import (
+    FaceShading,
+    PlacedLink,
+    Rays,
+    RayScene,
+    RayShape,
+    RaySurface,
+    hit_normals,
+    shade_hits,
+)
 from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld, Renderer, RenderRequest
-from unlatch.simcore.sim.visuals.shape_surface import shape_key, shape_scale, shape_surface
+from unlatch.simcore.sim.visuals.visual_geometry import shape_key, shape_scale, shape_surface
 from unlatch.simcore.sim.visuals.visual_shapes import VisualShape
 
 Array = np.ndarray

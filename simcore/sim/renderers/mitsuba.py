@@ -11,14 +11,20 @@ from typing import Any, ClassVar
 import numpy as np
 from PIL import Image
 
+from unlatch.simcore.cache import LRUCache
+from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.extras import import_extra
-from unlatch.simcore.geometry import Pinhole, Pose
-from unlatch.simcore.lru_cache import LRUCache
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.registry import import_extra
 from unlatch.simcore.sim.renderers.bullet_image import TinyRenderer
-from unlatch.simcore.sim.renderers.drawn_links import DrawnLink, drawn_links
-from unlatch.simcore.sim.renderers.lighting.environment_light import SKY, SUN, decode_srgb, environment_light, tone_map
-from unlatch.simcore.sim.renderers.link_geometry import ShapeGeometry, geometry_key, shape_geometry
+from unlatch.simcore.sim.renderers.light import SKY, SUN, decode_srgb, environment_light, tone_map
+from unlatch.simcore.sim.renderers.link_geometry import (
+    DrawnLink,
+    ShapeGeometry,
+    drawn_links,
+    geometry_key,
+    shape_geometry,
+)
 from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld, Renderer, RenderRequest
 from unlatch.simcore.sim.visuals.visual_shapes import Light, Paint
 

@@ -1,4 +1,4 @@
-"""Physically based pictures by pygfx on wgpu: Vulkan on a graphics card, or on Mesa's software rasterizer."""
+"""Physically based pictures by pygfx on wgpu: Vulkan on a graphics card, or on Mesa's software."""
 
 from __future__ import annotations
 
@@ -10,28 +10,86 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from unlatch.simcore.cache import LRUCache
+from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.errors import ConfigError, WorldError
-from unlatch.simcore.extras import import_extra
-from unlatch.simcore.geometry import Pinhole, Pose
-from unlatch.simcore.lru_cache import LRUCache
-from unlatch.simcore.native_output import hide_native_output
-from unlatch.simcore.sim.graphics_card import CARD_VARIABLE, find_adapter
-from unlatch.simcore.sim.renderers.drawn_links import DrawnLink, drawn_links
-from unlatch.simcore.sim.renderers.geometry_pass import GeometryPass
-from unlatch.simcore.sim.renderers.level_of_detail import level_of_detail, nearest_distance, pixel_size
-from unlatch.simcore.sim.renderers.lighting.ambient_occlusion import darken_corners
-from unlatch.simcore.sim.renderers.lighting.environment_light import (
-    HEADROOM,
-    SKY,
-    SUN,
-    encode_srgb,
-    environment_faces,
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.process import WORKER_VARIABLE, hide_native_output
+from unlatch.simcore.registry import import_extra
+from unlatch.simcore.sim.renderers.light import HEADROOM, SKY, SUN, darken_corners, encode_srgb, environment_faces
+from unlatch.simcore.sim.renderers.link_geometry import (
+    DrawnLink,
+    drawn_links,
+    geometry_key,
+    level_of_detail,
+    nearest_distance,
+    pixel_size,
+    shape_geometry,
 )
-from unlatch.simcore.sim.renderers.link_geometry import geometry_key, shape_geometry
-from unlatch.simcore.sim.renderers.picture_pass import make_picture_pass
 from unlatch.simcore.sim.renderers.pygfx_links import LinkGeometry, ShownLink
+from unlatch.simcore.sim.renderers.pygfx_passes import GeometryPass, make_picture_pass
 from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld, Renderer, RenderRequest
 from unlatch.simcore.sim.visuals.visual_shapes import Light, Paint
+
+CARD_VARIABLE = "UNLATCH_CARD"
+"""The environment variable with the number of the card that every process draws on."""
+_BACKENDS = ("Vulkan", "Metal", "D3D12")
+_RANKS = {"DiscreteGPU": 0, "IntegratedGPU": 1, "CPU": 3}
+"""Kinds of cards, the fastest first; the rank of others is 2."""
+
+
+def find_adapter() -> Any:
+    """Returns the adapter of wgpu that this process draws on; None if there is none.
+
+    Raises:
+        ConfigError: `UNLATCH_CARD` is not the number of a card.
+        RuntimeError: wgpu finds no adapter.
+    """
+    import wgpu
+
+    card, worker = os.environ.get(CARD_VARIABLE), os.environ.get(WORKER_VARIABLE)
+    if card is not None:
+        return choose_card(wgpu.gpu.enumerate_adapters_sync(), card)
+    preferred = wgpu.gpu.request_adapter_sync(power_preference="high-performance")
+    if worker is not None and is_usable(preferred):
+        return share_cards(wgpu.gpu.enumerate_adapters_sync(), preferred, int(worker))
+    return preferred if is_usable(preferred) else None
+
+
+def is_usable(adapter: Any) -> bool:
+    """Returns whether pygfx can draw with an adapter."""
+    return adapter is not None and adapter.info["backend_type"] in _BACKENDS
+
+
+def choose_card(adapters: Sequence[Any], number: str) -> Any:
+    """Returns the adapter of a card's number: discrete cards come first, software last, each in the driver's order.
+
+    Raises:
+        ConfigError: There is no such card.
+    """
+    cards = sorted(filter(is_usable, adapters), key=lambda card: _RANKS.get(card.info["adapter_type"], 2))
+    if number.isdecimal() and int(number) < len(cards):
+        return cards[int(number)]
+    known = ", ".join(f"{index} ({card.info['device']})" for index, card in enumerate(cards))
+    raise ConfigError(
+        f"{CARD_VARIABLE}='{number}' is not the number of a graphics card. Known: {known or 'none'}. Name one of them, "
+        f"or unset {CARD_VARIABLE}.",
+        key=CARD_VARIABLE,
+    )
+
+
+def share_cards(adapters: Sequence[Any], preferred: Any, worker: int) -> Any:
+    """Returns the adapter of a worker: workers take turns on all cards of the preferred model.
+
+    Cards of another model are left out, since their images differ by a few levels.
+    """
+    alike = [card for card in filter(is_usable, adapters) if _model_of(card) == _model_of(preferred)]
+    return alike[worker % len(alike)] if len(alike) > 1 else preferred
+
+
+def _model_of(card: Any) -> tuple[str, ...]:
+    return tuple(card.info[key] for key in ("device", "adapter_type", "backend_type"))
+
 
 Array = np.ndarray
 

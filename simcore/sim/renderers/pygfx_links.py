@@ -11,14 +11,16 @@ import numpy as np
 from PIL import Image
 
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.renderers.drawn_links import DrawnLink
-from unlatch.simcore.sim.renderers.geometry_pass import PlacedMesh, UploadedMesh
-from unlatch.simcore.sim.renderers.level_of_detail import bounding_sphere, can_simplify, simplify_shape
-from unlatch.simcore.sim.renderers.lighting.environment_light import HEADROOM, decode_srgb
-from unlatch.simcore.sim.renderers.lighting.shadow_bias import use_sloped_bias
-from unlatch.simcore.sim.renderers.link_geometry import ShapeGeometry
-from unlatch.simcore.sim.visuals.finish import Finish
-from unlatch.simcore.sim.visuals.visual_shapes import Paint
+from unlatch.simcore.sim.renderers.light import HEADROOM, decode_srgb, use_sloped_bias
+from unlatch.simcore.sim.renderers.link_geometry import (
+    DrawnLink,
+    ShapeGeometry,
+    bounding_sphere,
+    can_simplify,
+    simplify_shape,
+)
+from unlatch.simcore.sim.renderers.pygfx_passes import PlacedMesh, UploadedMesh
+from unlatch.simcore.sim.visuals.visual_shapes import Finish, Paint
 
 Array = np.ndarray
 

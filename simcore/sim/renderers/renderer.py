@@ -8,7 +8,8 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from unlatch.simcore.geometry import Fisheye, Pinhole, Pose
+from unlatch.simcore.cameras import Fisheye, Pinhole
+from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.visuals.visual_shapes import Light, Paint
 

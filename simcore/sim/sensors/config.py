@@ -1,4 +1,4 @@
-"""The configuration that all sensors share."""
+"""The configuration that all sensors share, and the catalog of sensor types."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import MISSING, ConfigError
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.missing_value import MISSING
-from unlatch.simcore.state.module import KEY_WORD
+from unlatch.simcore.registry import Catalog, CatalogEntry
+from unlatch.simcore.state import KEY_WORD
 
 Array = np.ndarray
 
@@ -114,3 +114,23 @@ def look_at_rotation(eye: Array, target: Array, up: Array) -> Array | None:
         return None
     z, x = forward / distance, right / width
     return np.column_stack([x, np.cross(z, x), z])
+
+
+SENSORS = Catalog(
+    "sensor type",
+    {
+        "camera": CatalogEntry(
+            "unlatch.simcore.sim.sensors.camera:Camera", "a pinhole camera: colours, depth, segmentation, normals"
+        ),
+        "imu": CatalogEntry(
+            "unlatch.simcore.sim.sensors.imu:Imu", "linear acceleration and angular velocity of a link"
+        ),
+        "lidar": CatalogEntry(
+            "unlatch.simcore.sim.sensors.lidar:Lidar",
+            "distances and intensities along many rays, rotating or solid-state",
+        ),
+    },
+    group="unlatch.sensors",
+    contract="unlatch.simcore.sim.sensors.sensor:Sensor",
+    listed_by="unlatch list sensors",
+)

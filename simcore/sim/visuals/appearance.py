@@ -1,4 +1,4 @@
-"""Appearance of links: tint, colour and texture over those of the model."""
+"""The appearance of links, as tint, colour and texture over those of the model, and views of it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pybullet as p
 
+from unlatch.simcore.sim.attribute_views import AttributeView
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.visuals.visual_shapes import Paint, VisualShape
 from unlatch.simcore.sim.world import World
@@ -81,3 +82,48 @@ class LinkAppearance:
         own = number == OWN_TEXTURE and (shape.texture >= 0 or not textured)
         picture = None if own else self._store.file_of(number)
         self._paint_of[shape.body, shape.link, shape.index] = Paint(rgba, picture)
+
+
+MAX_TEXTURE = 1_000_000
+"""Largest number of a generated texture."""
+_BRIGHTEST = 10.0
+
+
+class AppearanceView(AttributeView):
+    """Tint, colour and texture of a body's links, in the single environment of an episode."""
+
+    kind = "appearance view"
+
+    def __init__(self, appearance: LinkAppearance, *, name: str, links: list[str]) -> None:
+        super().__init__(name)
+        one_per_link, show = f"one per link: {', '.join(links)}", appearance.show
+        words = f"red, green, blue for all links, or {one_per_link}"
+        self._add_array("tint", appearance, "tints", "-", words, after=show, least=0.0, most=_BRIGHTEST, repeat=3)
+        self._add_array("colour", appearance, "colours", "-", words, after=show, least=OWN_COLOUR, most=1.0, repeat=3)
+        self._add_array(
+            "texture",
+            appearance,
+            "textures",
+            "-",
+            f"number for all links, or {one_per_link}",
+            convert=lambda values: np.floor(values).astype(int),
+            after=show,
+            least=float(OWN_TEXTURE),
+            most=float(MAX_TEXTURE),
+            repeat=1,
+        )
+
+
+class LightView(AttributeView):
+    """Direction, colour and strengths of the light, in the single environment of an episode."""
+
+    kind = "light view"
+
+    def __init__(self, world: World, *, name: str = "light") -> None:
+        super().__init__(name)
+        share = {"least": 0.0, "most": 1.0}
+        self._add_field("direction", 3, "-", "x, y, z towards the light", world, "light", lambda v: tuple(v.tolist()))
+        self._add_field("colour", 3, "-", "red, green, blue", world, "light", lambda v: tuple(v.tolist()), **share)
+        for field in ("ambient", "diffuse", "specular"):
+            self._add_field(field, 1, "-", "strength", world, "light", lambda v: float(v[0]), **share)
+        self._add_field("shadow", 1, "-", "0 or 1", world, "light", lambda v: bool(v[0] >= 0.5), **share)

@@ -12,9 +12,9 @@ import numpy as np
 import pybullet as p
 from numpy.typing import ArrayLike
 
+from unlatch.simcore.cameras import CubeFace, Fisheye, Pinhole, cube_faces
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.geometry import Fisheye, Pinhole, Pose
-from unlatch.simcore.geometry.cube_faces import CubeFace, cube_faces
+from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.renderers.renderer import RawImages, RenderRequest
 from unlatch.simcore.sim.world import World
 

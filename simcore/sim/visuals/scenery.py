@@ -14,7 +14,7 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mesh_reader import SurfaceMesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.visuals.finish import Finish
+from unlatch.simcore.sim.visuals.visual_shapes import Finish
 from unlatch.simcore.sim.world import World
 
 Array = np.ndarray

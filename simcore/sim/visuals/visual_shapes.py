@@ -1,4 +1,4 @@
-"""Visual shapes of a body's model, the paint over them, and the light on them."""
+"""The visual shapes of a body, the paint over them, and the finish of their surfaces."""
 
 from __future__ import annotations
 
@@ -8,6 +8,41 @@ from pathlib import Path
 import pybullet as p
 
 from unlatch.simcore.geometry import Pose
+
+
+@dataclass(frozen=True)
+class Finish:
+    """Roughness, metalness and emitted light of a surface, as in glTF; Bullet's renderers do not use them."""
+
+    roughness: float = 0.5
+    """0 is a mirror, 1 is chalk."""
+    metalness: float = 0.0
+    """1 for bare metal, whose reflections have its colour; 0 for everything else."""
+    emission: float = 0.0
+    """Emitted light as a factor on the colour: of lamps, and of the sky behind a window."""
+
+
+FINISHES = {
+    "brushed_metal": Finish(0.36, 1.0),
+    "cardboard": Finish(0.9),
+    "cast_metal": Finish(0.6, 0.8),
+    "chrome": Finish(0.16, 1.0),
+    "cloth": Finish(1.0),
+    "enamel": Finish(0.25),
+    "glass": Finish(0.06),
+    "hammered_metal": Finish(0.5, 0.6),
+    "lacquer": Finish(0.28),
+    "lamp": Finish(0.5, 0.0, 1.0),
+    "paint": Finish(0.5),
+    "painted_wood": Finish(0.42),
+    "plaster": Finish(0.95),
+    "plastic": Finish(0.4),
+    "rubber": Finish(0.85),
+    "stone": Finish(0.5),
+    "tiles": Finish(0.2),
+    "wood": Finish(0.55),
+}
+"""Finishes of common materials, by name."""
 
 
 @dataclass(frozen=True)

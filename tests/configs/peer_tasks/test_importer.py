@@ -13,21 +13,18 @@ import numpy as np
 import pytest
 import yaml
 
-from unlatch.configs.chain import check_chain_form
 from unlatch.configs.composition import Request, compose_config, to_plain
-from unlatch.configs.cross_checks import check_episode, find_info_files, folders_of_info
-from unlatch.configs.dataclass_reader import read_dataclass
-from unlatch.configs.peer_tasks.chain import read_chain
-from unlatch.configs.peer_tasks.counterparts import nearest_category, nearest_container, nearest_item
+from unlatch.configs.dataclass_reader import check_chain_form, read_dataclass
 from unlatch.configs.peer_tasks.importer import ImportCfg, ImportedTask, Settings, import_tasks
-from unlatch.configs.peer_tasks.ledger import Ledger
-from unlatch.configs.schema import EpisodeCfg
+from unlatch.configs.peer_tasks.peer_values import Ledger, read_chain
+from unlatch.configs.peer_tasks.scene_objects import nearest_category, nearest_container, nearest_item
+from unlatch.configs.schema import EpisodeCfg, check_episode, find_info_files, folders_of_info
 from unlatch.objects.annotate.peer_info import make_info
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.errors import ConfigError, UnlatchError
-from unlatch.skills.contract.config import stages_of
+from unlatch.skills.config import stages_of
 
 DATA = Path(__file__).parents[2] / "data"
 ONE_ARM, TWO_ARMS = DATA / "peer_tasks" / "open_then_close.yaml", DATA / "peer_tasks" / "two_arms.yaml"

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from unlatch.configs.chain import check_chain_form, entry_keys, flat_entries
-from unlatch.configs.cross_checks import check_episode
+from unlatch.configs.dataclass_reader import check_chain_form, entry_keys, flat_entries
+from unlatch.configs.schema import check_episode
 from unlatch.simcore.errors import ConfigError
-from unlatch.skills.contract.config import SkillCfg, stages_of
+from unlatch.skills.config import SkillCfg, stages_of
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.schema import CollectCfg
 

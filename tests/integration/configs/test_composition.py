@@ -6,9 +6,9 @@ import pytest
 
 from unlatch.configs.composition import Request, compose_config, to_plain
 from unlatch.configs.config_files import option_names
-from unlatch.configs.cross_checks import check_episode
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.overrides import expand_sweep
+from unlatch.configs.schema import check_episode
 from unlatch.objects.config import ObjectSource
 from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.runs.loading import load

@@ -10,7 +10,7 @@ import pytest
 from unlatch.configs.composition import Request, compose_config
 from unlatch.configs.config_files import broken_plugin_folders, option_names, plugin_folders, yaml_files
 from unlatch.simcore.errors import ConfigError, DuplicateEntryError
-from unlatch.workflows.commands.list import list_tasks
+from unlatch.workflows.commands.information import list_tasks
 from unlatch.workflows.runs.schema import CollectCfg
 
 Install = Callable[..., Path]

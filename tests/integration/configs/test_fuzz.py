@@ -18,8 +18,8 @@ import yaml
 
 from unlatch.configs.config_files import yaml_files
 from unlatch.simcore.errors import UnlatchError
-from unlatch.workflows.cli.command_line import CommandLine
-from unlatch.workflows.cli.composed_configs import load_configs
+from unlatch.workflows.cli.multirun import load_configs
+from unlatch.workflows.cli.terminal import CommandLine
 from unlatch.workflows.runs.schema import CollectCfg
 
 pytestmark = pytest.mark.slow

@@ -10,11 +10,10 @@ from unlatch.configs.cameras import read_render_settings
 from unlatch.configs.config_files import option_names
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.sim.sensors.camera import CameraCfg
-from unlatch.solver.planning.plan import PlanBudget
-from unlatch.workflows.cli.command_line import parse_command_line
-from unlatch.workflows.cli.composed_configs import load_configs
-from unlatch.workflows.cli.multirun import make_sweep_job
-from unlatch.workflows.runs.header import header_of
+from unlatch.solver.plan import PlanBudget
+from unlatch.workflows.cli.multirun import load_configs, make_sweep_job
+from unlatch.workflows.cli.terminal import parse_command_line
+from unlatch.workflows.runs.code_versions import header_of
 from unlatch.workflows.runs.loading import LoadedConfig
 from unlatch.workflows.runs.schema import CollectCfg, PlanCfg
 

@@ -17,11 +17,9 @@ from unlatch.objects.library import load_object
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.rng import stream
 from unlatch.skills.catalog import SKILLS
-from unlatch.skills.contract.config import part_acted_on
+from unlatch.skills.config import part_acted_on
 from unlatch.skills.layout_search import LayoutSearchCfg
-from unlatch.tasks.language import step_language, task_language
-from unlatch.tasks.part_words import Manner, part_words
-from unlatch.tasks.phrasings import step_phrasings, task_phrasings
+from unlatch.tasks.language import Manner, part_words, step_language, step_phrasings, task_language, task_phrasings
 from unlatch.workflows.runs.loading import load
 
 TASKS = sorted(path.stem for path in (config_dir() / "task").glob("*.yaml"))

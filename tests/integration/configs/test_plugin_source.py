@@ -14,8 +14,7 @@ from unlatch.configs.config_files import TASKS, option_names
 from unlatch.configs.json_schema import task_schema
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, DuplicateEntryError, PluginError
-from unlatch.workflows.commands.config import main as config_command
-from unlatch.workflows.commands.list import list_robots, list_tasks
+from unlatch.workflows.commands.information import config_command, list_robots, list_tasks
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.schema import CollectCfg
 

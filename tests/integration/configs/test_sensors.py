@@ -14,7 +14,7 @@ from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.sim.sensors.camera import CameraCfg
-from unlatch.simcore.sim.sensors.catalog import SENSORS
+from unlatch.simcore.sim.sensors.config import SENSORS
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.schema import CollectCfg
 

@@ -9,7 +9,7 @@ import pytest
 from unlatch.objects.annotation import read_articulation
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.files import decode_text
-from unlatch.workflows.commands.list import list_tasks
+from unlatch.workflows.commands.information import list_tasks
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.studio.document import open_document
 

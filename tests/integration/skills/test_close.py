@@ -10,8 +10,8 @@ import pytest
 
 from unlatch.objects.annotation import Openness
 from unlatch.skills.close import Close
-from unlatch.skills.contract.command import ManipKind, Phase
-from unlatch.solver.settings.setting import SuccessMode
+from unlatch.skills.commands import ManipKind, Phase
+from unlatch.solver.setting import SuccessMode
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from unlatch.robots.action import ArmAction
+from unlatch.robots.arm_control import ArmAction
 from unlatch.simcore.errors import SkillError
 from unlatch.skills.catalog import SKILLS
-from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
-from unlatch.skills.contract.skill import Skill
+from unlatch.skills.commands import ManipCommand, ManipKind, Phase
+from unlatch.skills.skill import Skill
 from unlatch.workflows.episode.scene import EpisodeScene
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg

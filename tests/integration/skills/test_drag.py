@@ -16,7 +16,7 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.verdict import recompute_success
 from unlatch.simcore.sim.contacts import ContactView
 from unlatch.skills import dragging
-from unlatch.skills.contract.command import Phase
+from unlatch.skills.commands import Phase
 from unlatch.skills.dragging import Press
 from unlatch.skills.gripping import SAFETY_FACTOR
 from unlatch.workflows.checks.criteria_source import CriteriaSource

@@ -12,7 +12,7 @@ from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.success_rules import HOLD_PHASE
 from unlatch.simcore.recording.verdict import recompute_success
-from unlatch.skills.contract.command import Phase
+from unlatch.skills.commands import Phase
 from unlatch.workflows.checks.criteria_source import CriteriaSource
 from unlatch.workflows.runs.replay import largest_deviation
 from unlatch.workflows.runs.runner import EpisodeRunner

@@ -12,11 +12,11 @@ import pytest
 from unlatch.objects.annotation import Openness
 from unlatch.simcore.sim.world import WorldCfg
 from unlatch.skills import articulation
-from unlatch.skills.contract.command import ManipKind, Phase
+from unlatch.skills.commands import ManipKind, Phase
 from unlatch.skills.open import Open
-from unlatch.solver.diagnosis.diagnosis import Diagnosis
-from unlatch.solver.goal.verify import angles_between
-from unlatch.solver.settings.setting import SuccessMode
+from unlatch.solver.diagnosis import Diagnosis
+from unlatch.solver.setting import SuccessMode
+from unlatch.solver.solution import angles_between
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from unlatch.skills import articulation, grasping
-from unlatch.skills.contract.command import Phase
+from unlatch.skills.commands import Phase
+from unlatch.skills.grasping import MOST_TURNS, TurningPlan
 from unlatch.skills.open import Open
-from unlatch.skills.turning import MOST_TURNS, TurningPlan
-from unlatch.solver.diagnosis.diagnosis import Diagnosis
-from unlatch.solver.planning.plan import KeyframePlan, PlanRequest
-from unlatch.solver.planning.planner import plan_keyframes
-from unlatch.solver.settings.setting import FollowJointCfg
-from unlatch.workflows.cli.command_line import CommandLine
-from unlatch.workflows.cli.composed_configs import load_configs
+from unlatch.solver.diagnosis import Diagnosis
+from unlatch.solver.plan import KeyframePlan, PlanRequest
+from unlatch.solver.planner import plan_keyframes
+from unlatch.solver.setting import FollowJointCfg
+from unlatch.workflows.cli.multirun import load_configs
+from unlatch.workflows.cli.terminal import CommandLine
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg

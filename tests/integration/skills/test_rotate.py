@@ -12,13 +12,13 @@ import pytest
 
 from unlatch.objects.annotation import Handle, HandleType, PartKind
 from unlatch.skills import grasping
-from unlatch.skills.contract.command import ManipKind, Phase
-from unlatch.skills.contract.config import SkillCfg
+from unlatch.skills.commands import ManipKind, Phase
+from unlatch.skills.config import SkillCfg
+from unlatch.skills.grasping import TurningPlan
 from unlatch.skills.rotate import Rotate
-from unlatch.skills.turning import TurningPlan
-from unlatch.solver.diagnosis.diagnosis import Diagnosis
-from unlatch.solver.path.slip import SlipMode
-from unlatch.solver.planning.plan import KeyframePlan
+from unlatch.solver.diagnosis import Diagnosis
+from unlatch.solver.plan import KeyframePlan
+from unlatch.solver.scene import SlipMode
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.episode.chain_planner import ChainPlanner
 from unlatch.workflows.runs.runner import EpisodeRunner

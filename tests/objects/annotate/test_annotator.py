@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unlatch.objects.annotate import AnnotateCfg, AnnotationResult, annotate_source, read_source
+from unlatch.objects.annotate.annotator import AnnotateCfg, AnnotationResult, annotate_source
+from unlatch.objects.annotate.source import read_source
 from unlatch.objects.annotation import Articulation, HandleType, Part, PartKind
 from unlatch.objects.procedural.appliances import microwave
 from unlatch.objects.procedural.cabinets import drawer

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unlatch.objects.annotate import AnnotateCfg, annotate_source, read_source
+from unlatch.objects.annotate.annotator import AnnotateCfg, annotate_source
 from unlatch.objects.annotate.peer_info import PeerInfo, info_problems, make_info, read_peer_info
+from unlatch.objects.annotate.source import read_source
 from unlatch.objects.annotation import Part
 from unlatch.simcore.errors import AssetError
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.objects.annotate.conftest import OBJECTS
-from unlatch.objects.annotate import annotate_source, read_source
-from unlatch.objects.annotate.range_check import range_warnings
+from unlatch.objects.annotate.annotator import annotate_source
+from unlatch.objects.annotate.source import read_source
+from unlatch.objects.annotate.storage import range_warnings
 
 Write = Callable[..., Path]
 FREE = ("door_bar", "drawer", "drawer_back", "flap", "lid", "carton", "knob", "sash", "swing_lid", "oven", "press")

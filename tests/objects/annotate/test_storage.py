@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unlatch.objects.annotate import annotate_source, read_source
+from unlatch.objects.annotate.annotator import annotate_source
+from unlatch.objects.annotate.source import read_source
 from unlatch.objects.annotate.storage import (
     check_replaceable,
     is_hand_made,
@@ -19,9 +20,9 @@ from unlatch.objects.annotate.storage import (
     write_annotation_file,
 )
 from unlatch.objects.annotation import Articulation, read_articulation
-from unlatch.objects.closing_forces import NO_CLOSING_FORCES, Catch, ClosingForces
+from unlatch.objects.annotation_entries import NO_CLOSING_FORCES, Catch, ClosingForces
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.geometry.pose import Pose
+from unlatch.simcore.geometry import Pose
 
 Write = Callable[..., Path]
 

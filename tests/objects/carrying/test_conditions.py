@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unlatch.objects.carrying.conditions import ConditionKind, ObjectCondition, ObjectPoses
+from unlatch.objects.carrying_conditions import ConditionKind, ObjectCondition, ObjectPoses
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_instance
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.object_verdict import object_value
+from unlatch.simcore.recording.measurements import object_value
 
 Measure = Callable[[dict[str, Any], Pose, Pose, Pose], tuple[float, bool]]
 ASSETS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unlatch.objects.carrying.grasps import antipodal_pairs
+from unlatch.objects.antipodal_grasps import antipodal_pairs
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_instance
 from unlatch.simcore.meshes.solids import Solids

@@ -9,8 +9,8 @@ import pytest
 import trimesh
 
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.carrying.outline import MOST_ROWS, find_outline
 from unlatch.objects.config import ObjectCfg
+from unlatch.objects.find_regions import MOST_ROWS, find_outline
 from unlatch.objects.library import load_instance
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.shape_surface import shape_mesh

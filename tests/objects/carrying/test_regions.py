@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unlatch.objects.annotation import Articulation
-from unlatch.objects.carrying.region import RegionKind, RegionOpening
+from unlatch.objects.annotation_entries import RegionKind, RegionOpening
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_instance
 from unlatch.simcore.errors import AssetError

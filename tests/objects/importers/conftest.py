@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unlatch.simcore.meshes.convex_hull import convex_hull
 from unlatch.simcore.meshes.obj_file import format_obj
+from unlatch.simcore.meshes.solids import convex_hull
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 
 

@@ -13,10 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from unlatch.objects.importers.asset_converter_base import MARKER_FILE, AssetConverterBase, MissingAssetError
+from unlatch.objects.importers.asset_converter import (
+    MARKER_FILE,
+    AssetConverterBase,
+    MassPropertiesCfg,
+    MissingAssetError,
+)
 from unlatch.objects.importers.converted_asset import ConvertedAsset
-from unlatch.objects.importers.mesh_converter import MeshConverter, MeshConverterCfg
-from unlatch.objects.importers.property_groups import MassPropertiesCfg
+from unlatch.objects.importers.mesh_object import MeshConverter, MeshConverterCfg
 from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg
 from unlatch.simcore.cache import MANIFEST_FILE
 from unlatch.simcore.errors import AssetError, ConfigError

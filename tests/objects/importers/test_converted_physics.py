@@ -10,9 +10,9 @@ import numpy as np
 import pybullet as p
 import pytest
 
+from unlatch.objects.importers.asset_converter import CollisionPropertiesCfg, MassPropertiesCfg, RigidBodyPropertiesCfg
 from unlatch.objects.importers.converted_asset import read_physics
-from unlatch.objects.importers.mesh_converter import MeshConverter, MeshConverterCfg
-from unlatch.objects.importers.property_groups import CollisionPropertiesCfg, MassPropertiesCfg, RigidBodyPropertiesCfg
+from unlatch.objects.importers.mesh_object import MeshConverter, MeshConverterCfg
 from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg
 from unlatch.simcore.errors import AssetError, WorldError
 from unlatch.simcore.geometry import Pose

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unlatch.objects.importers.link_inertia import face_m2, solid_inertial
-from unlatch.simcore.meshes.convex_hull import convex_hull
+from unlatch.objects.importers.converted_asset import face_m2, solid_inertial
+from unlatch.simcore.meshes.solids import convex_hull
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 
 

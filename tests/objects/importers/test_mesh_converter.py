@@ -9,8 +9,8 @@ import numpy as np
 import pybullet as p
 import pytest
 
-from unlatch.objects.importers.mesh_converter import LINK, MeshConverter, MeshConverterCfg
-from unlatch.objects.importers.property_groups import CollisionPropertiesCfg, MassPropertiesCfg, RigidBodyPropertiesCfg
+from unlatch.objects.importers.asset_converter import CollisionPropertiesCfg, MassPropertiesCfg, RigidBodyPropertiesCfg
+from unlatch.objects.importers.mesh_object import LINK, MeshConverter, MeshConverterCfg
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.urdf.reader import read_urdf
 

@@ -10,10 +10,10 @@ import pytest
 import trimesh
 
 from tests.objects.importers.mesh_samples import SIZE_M, cabinet_boxes, cabinet_scene, write_glb
-from unlatch.objects.importers.mesh_joint import BASE, PART, MeshJointCfg, write_mesh_urdf
+from unlatch.objects.importers.mesh_object import BASE, PART, MeshJointCfg, write_mesh_urdf
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.meshes.mesh_reader import read_mesh
-from unlatch.simcore.meshes.textured_surface import read_textured_surface
+from unlatch.simcore.meshes.obj_file import read_textured_surface
 from unlatch.simcore.urdf.model import Link
 from unlatch.simcore.urdf.reader import read_urdf
 

@@ -10,9 +10,8 @@ import pytest
 from unlatch.objects.annotate.annotator import annotate_source
 from unlatch.objects.annotate.source import read_source
 from unlatch.objects.annotation import ANNOTATION_FILE, FramedVector
-from unlatch.objects.carrying.region import Region, RegionKind, RegionOpening
+from unlatch.objects.annotation_entries import FixedHandle, Region, RegionKind, RegionOpening
 from unlatch.objects.config import ObjectCfg, ObjectSource
-from unlatch.objects.fixed_handle import FixedHandle
 from unlatch.objects.library import describe_object_set, load_object
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.geometry import Pose

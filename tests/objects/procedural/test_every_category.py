@@ -12,8 +12,9 @@ import numpy as np
 import pybullet as p
 import pytest
 
-from unlatch.objects import HandleType, Part, PartKind
-from unlatch.objects.annotate import annotate_source, read_source
+from unlatch.objects.annotate.annotator import annotate_source
+from unlatch.objects.annotate.source import read_source
+from unlatch.objects.annotation import HandleType, Part, PartKind
 from unlatch.objects.procedural.assembly import GeneratedObject
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.objects.validation import articulation_problems

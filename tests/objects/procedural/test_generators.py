@@ -8,7 +8,9 @@ import numpy as np
 import pybullet as p
 import pytest
 
-from unlatch.objects import HandleType, ObjectCfg, load_object
+from unlatch.objects.annotation import HandleType
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
 from unlatch.objects.procedural.appliances import microwave
 from unlatch.objects.procedural.cabinets import drawer
 

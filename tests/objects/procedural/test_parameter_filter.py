@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unlatch.objects.config import ObjectCfg
-from unlatch.objects.instances import Split
+from unlatch.objects.config import ObjectCfg, Split
 from unlatch.objects.library import load_object
 from unlatch.simcore.errors import ConfigError
 
@@ -41,7 +40,7 @@ def test_a_named_instance_ignores_the_filter() -> None:
 
 
 def test_a_matching_seed_is_of_the_split() -> None:
-    from unlatch.objects.instances import split_of
+    from unlatch.objects.config import split_of
 
     cfg = ObjectCfg(name="cabinet", category="cabinet", where={"doors": 1}, split=Split.held_out)
     for seed in range(4):

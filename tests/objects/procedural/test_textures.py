@@ -18,9 +18,9 @@ from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.objects.procedural.textured_files import textured_files, textured_mesh, write_textured_urdf
 from unlatch.objects.procedural.textures import TextureKind, draw_texture
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.mesh_dependencies import mesh_dependencies
+from unlatch.simcore.meshes.mesh_store import mesh_dependencies
+from unlatch.simcore.meshes.obj_file import read_textured_surface
 from unlatch.simcore.meshes.shape_surface import shape_mesh
-from unlatch.simcore.meshes.textured_surface import read_textured_surface
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.visuals.pictures import framing_camera, take_picture
 from unlatch.simcore.sim.world import World, WorldCfg

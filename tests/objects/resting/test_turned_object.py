@@ -11,15 +11,13 @@ import pytest
 from unlatch.objects.annotate.annotator import annotate_source
 from unlatch.objects.annotate.source import read_source
 from unlatch.objects.annotation import FramedVector, PartKind, write_articulation
+from unlatch.objects.annotation_entries import Region, RegionKind, RegionOpening
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.carrying.region import Region, RegionKind, RegionOpening
-from unlatch.objects.config import ObjectCfg, ObjectSource
-from unlatch.objects.importers.facing_model import closed_bounds
+from unlatch.objects.config import OTHER_SIDES, ObjectCfg, ObjectSource, RestsOn
+from unlatch.objects.importers.urdf_object import closed_bounds
 from unlatch.objects.library import load_instance
 from unlatch.objects.procedural.catalog import GENERATORS
-from unlatch.objects.resting.side import OTHER_SIDES, RestsOn
-from unlatch.objects.resting.stable_sides import stable_sides, suits_any_side
-from unlatch.objects.resting.turned_object import outward_of, turn_object
+from unlatch.objects.turned_object import outward_of, stable_sides, suits_any_side, turn_object
 from unlatch.objects.validation import validate_articulation
 from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.geometry import Pose

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from unlatch.robots.action import ArmAction
+from unlatch.robots.arm_control import ArmAction, ArmSignals, MotorTargets
 from unlatch.robots.catalog import load_robot
-from unlatch.robots.control.signals import ArmSignals, MotorTargets
-from unlatch.robots.model import model_path
+from unlatch.robots.models import model_path
 from unlatch.robots.robot import Robot
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.impedance import JointTargets

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unlatch.robots.control.target_spline import TargetSpline
+from unlatch.robots.arm_control import TargetSpline
 
 FRAME_S = 1.0 / 30.0
 NO_LIMIT = np.full(1, np.inf)

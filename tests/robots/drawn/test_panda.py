@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from unlatch.robots import drawn_panda as panda
 from unlatch.robots.catalog import load_robot
-from unlatch.robots.drawn import panda
-from unlatch.robots.model import drawn_model_path, model_path
+from unlatch.robots.models import drawn_model_path, model_path
 
 pytestmark = pytest.mark.skipif(panda._find_meshes() is None, reason="the extra 'render' is not installed")
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unlatch.robots.from_urdf.bare_arm import find_mount, with_gripper
-from unlatch.robots.package_files import distribution_file, example_robot_urdf
-from unlatch.robots.robotiq_2f85 import HAND_LINK
+from unlatch.robots.changed_model import distribution_file, example_robot_urdf
+from unlatch.robots.hands import find_mount, with_gripper
+from unlatch.robots.models import HAND_LINK
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.urdf.reader import read_urdf
 

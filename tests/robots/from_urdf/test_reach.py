@@ -8,7 +8,7 @@ import pytest
 
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import base_pose
-from unlatch.robots.from_urdf.reach import ReachModel, ReachRegion
+from unlatch.robots.robot_from_urdf import ReachModel, ReachRegion
 from unlatch.solver.kinematics import Kinematics
 
 pytestmark = pytest.mark.slow

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from unlatch.simcore.cameras import Fisheye
 from unlatch.simcore.errors import GeometryError
-from unlatch.simcore.geometry import Fisheye
 
 EQUIDISTANT = Fisheye.from_fov(160, 120, np.pi)
 BENT = Fisheye.from_fov(160, 120, np.radians(150.0), k=(0.05, -0.01, 0.003, -0.0004))

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.errors import GeometryError
-from unlatch.simcore.geometry import Pinhole
 
 CAMERA = Pinhole(24, 18, 30.0, 28.0, 9.0, 7.5)
 

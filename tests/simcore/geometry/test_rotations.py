@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 from unlatch.simcore.errors import GeometryError
 from unlatch.simcore.geometry import (
     angle_between,
+    matrices_from_quats_xyzw,
     matrix_from_axis_angle,
     matrix_from_quat_xyzw,
     matrix_from_rpy,
@@ -19,7 +20,6 @@ from unlatch.simcore.geometry import (
     quat_xyzw_from_wxyz,
     unit,
 )
-from unlatch.simcore.geometry.rotations import matrices_from_quats_xyzw
 
 COMPONENT = st.floats(min_value=-1.0, max_value=1.0, allow_nan=False)
 ANGLE = st.floats(min_value=-math.pi, max_value=math.pi, allow_nan=False)

@@ -5,8 +5,8 @@ import os
 import numpy as np
 import pytest
 
-from unlatch.simcore.kept import arrays as array_cache
-from unlatch.simcore.kept.arrays import arrays_key, kept_arrays
+from unlatch.simcore import cache as array_cache
+from unlatch.simcore.cache import arrays_key, kept_arrays
 
 
 @pytest.fixture

@@ -7,10 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from unlatch.simcore.cache import cached_folder, make_cache_folder
-from unlatch.simcore.kept import own_files
-from unlatch.simcore.kept.files import write_kept
-from unlatch.simcore.kept.own_files import foreign_access, is_own
+from unlatch.simcore import cache as own_files
+from unlatch.simcore.cache import cached_folder, foreign_access, is_own, make_cache_folder, write_kept
 
 
 @pytest.fixture

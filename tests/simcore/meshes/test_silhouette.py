@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unlatch.simcore.geometry import Pinhole
+from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.meshes.silhouette import clip_at_near_plane, nearest_triangles
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 

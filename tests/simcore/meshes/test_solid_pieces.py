@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import trimesh
 
-from unlatch.simcore.meshes.solid_pieces import SolidPieces
+from unlatch.simcore.meshes.collider_pieces import SolidPieces
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.convex_hull import convex_hull
+from unlatch.simcore.meshes.solids import convex_hull
 from unlatch.simcore.meshes.triangle_mesh import (
     TriangleMesh,
     draw_surface_points,

@@ -9,12 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unlatch.simcore import randomization as dr
+from unlatch import randomization as dr
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.properties.tendons import TendonCfg
-from unlatch.simcore.sim.views.articulation_view import ArticulationView
-from unlatch.simcore.sim.views.grid_cloner import GridCloner
-from unlatch.simcore.sim.views.rigid_prim_view import RigidPrimView
+from unlatch.simcore.sim.attribute_views import GridCloner
+from unlatch.simcore.sim.body_views import ArticulationView, RigidPrimView
+from unlatch.simcore.sim.joint_mechanisms import TendonCfg
 from unlatch.simcore.sim.world import World, WorldCfg
 
 

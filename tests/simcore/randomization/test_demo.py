@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unlatch.simcore import randomization as dr
+from unlatch import randomization as dr
 
 DEMO = Path(__file__).resolve().parents[3] / "examples" / "randomization_demo.py"
 

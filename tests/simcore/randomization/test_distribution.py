@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from unlatch.simcore import randomization as dr
+from unlatch import randomization as dr
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.randomization.distribution import DISTRIBUTIONS, Distribution
 

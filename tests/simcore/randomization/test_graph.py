@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unlatch.simcore import randomization as dr
+from unlatch import randomization as dr
 
 pytestmark = pytest.mark.integration
 Stage = Any

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from unlatch.simcore import randomization as dr
+from unlatch import randomization as dr
 
 pytestmark = [pytest.mark.property, pytest.mark.integration]
 

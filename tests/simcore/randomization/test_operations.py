@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unlatch.simcore import randomization as dr
+from unlatch import randomization as dr
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
 

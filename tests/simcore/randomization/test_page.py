@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from unlatch.simcore import randomization as dr
-from unlatch.simcore.randomization import physics_view
+from unlatch import randomization as dr
+from unlatch.simcore.randomization.replicator import physics_view
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "randomization.md").read_text(encoding="utf-8")
 

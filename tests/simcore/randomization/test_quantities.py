@@ -6,24 +6,22 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
+from unlatch import randomization as dr
 from unlatch.objects.procedural.textures import texture_file
 from unlatch.robots.catalog import load_robot
-from unlatch.robots.control.signal_view import SignalView
-from unlatch.robots.model import model_path
+from unlatch.robots.models import model_path
 from unlatch.robots.robot import Robot
-from unlatch.simcore import randomization as dr
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.rng import stream
+from unlatch.simcore.sim.attribute_views import AttributeView
+from unlatch.simcore.sim.body_views import PoseEstimateView
 from unlatch.simcore.sim.pose_estimate_error import PoseEstimateError
-from unlatch.simcore.sim.sensors.camera import Camera, CameraCfg
+from unlatch.simcore.sim.sensors.camera import Camera, CameraCfg, CameraView
 from unlatch.simcore.sim.sensors.config import MountCfg
-from unlatch.simcore.sim.views.appearance_view import AppearanceView, LightView
-from unlatch.simcore.sim.views.attribute_view import AttributeView
-from unlatch.simcore.sim.views.camera_view import CameraView
-from unlatch.simcore.sim.views.pose_estimate_view import PoseEstimateView
-from unlatch.simcore.sim.visuals.appearance import LinkAppearance, TextureStore
+from unlatch.simcore.sim.visuals.appearance import AppearanceView, LightView, LinkAppearance, TextureStore
 from unlatch.simcore.sim.world import World, WorldCfg
+from unlatch.workflows.episode.randomization import SignalView
 
 N = 400
 RANGES = {

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from unlatch.simcore import randomization as dr
+from unlatch import randomization as dr
 
 VELOCITIES = ["linear_velocity", "angular_velocity", "velocity"]
 TENDONS = [

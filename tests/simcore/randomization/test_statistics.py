@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from unlatch.simcore import randomization as dr
+from unlatch import randomization as dr
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.randomization import physics_view
-from unlatch.simcore.sim.closed_stop import ClosedStop
+from unlatch.simcore.randomization.replicator import physics_view
+from unlatch.simcore.sim.body_views import ArticulationView
 from unlatch.simcore.sim.converted_body import load_converted
-from unlatch.simcore.sim.views.articulation_view import ArticulationView
+from unlatch.simcore.sim.joint_mechanisms import ClosedStop
 from unlatch.simcore.sim.world import World, WorldCfg
 
 Stage = Any

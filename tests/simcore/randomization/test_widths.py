@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unlatch.simcore import randomization as dr
+from unlatch import randomization as dr
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.sim.properties.tendons import TendonCfg
-from unlatch.simcore.sim.views.articulation_view import ArticulationView
+from unlatch.simcore.sim.body_views import ArticulationView
+from unlatch.simcore.sim.joint_mechanisms import TendonCfg
 
 pytestmark = pytest.mark.integration
 Stage = Any

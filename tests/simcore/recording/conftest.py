@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from unlatch.simcore.recording import EpisodeRecord
+from unlatch.simcore.recording.episode import EpisodeRecord
 
 T = 20
 VIEWS = ("fingers_link", "fingers_base", "forbid_collision")

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.recording import EpisodeRecord, recompute_success
 from unlatch.simcore.recording.check import check_record
-from unlatch.simcore.recording.data_set.index import EpisodeSummary, parse_line
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.index import EpisodeSummary, parse_line
+from unlatch.simcore.recording.verdict import recompute_success
 
 MakeRecord = Callable[..., EpisodeRecord]
 DOOR = "objects.microwave.joint_positions"

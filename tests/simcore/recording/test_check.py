@@ -5,7 +5,10 @@ import shutil
 import numpy as np
 import pytest
 
-from unlatch.simcore.recording import DataSet, KeySpec, check, check_dataset, check_record
+from unlatch.simcore.recording import check
+from unlatch.simcore.recording.check import check_dataset, check_record
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.recording.keys import KeySpec
 
 QUAT = "objects.microwave.root_quat_xyzw"
 DOOR = "objects.microwave.joint_positions"

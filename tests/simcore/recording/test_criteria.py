@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unlatch.simcore.recording import EpisodeRecord, recompute_success
 from unlatch.simcore.recording.check import check_record
-from unlatch.simcore.recording.criteria import ABSENT, POSSIBLE, RECORDED, Criteria, undetermined
-from unlatch.simcore.recording.episode_json.fields import SKILL_FIELDS
-from unlatch.simcore.recording.episode_json.structure import CLOCK, RECORD, Field
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.episode_fields import SKILL_FIELDS
+from unlatch.simcore.recording.episode_structure import CLOCK, RECORD, Field
+from unlatch.simcore.recording.verdict import ABSENT, POSSIBLE, RECORDED, Criteria, recompute_success, undetermined
 
 Make = Callable[..., EpisodeRecord]
 TARGETS = "actions.panda.left.joint_targets"

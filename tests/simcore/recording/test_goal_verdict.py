@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.recording import EpisodeRecord
-from unlatch.simcore.recording.goal_verdict import (
+from unlatch.simcore.recording.broken_rules import (
+    BrokenRule,
+    JudgedSkill,
     broken_goal_rules,
     check_conditions,
     goal_value,
     recompute_goal_frame,
 )
-from unlatch.simcore.recording.skill_verdict import BrokenRule, JudgedSkill
+from unlatch.simcore.recording.episode import EpisodeRecord
 
 DOOR = "objects.kitchen.oven.joint_positions"
 SKILL = {

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.record_format_page import fill_record_format_page
-from unlatch.simcore.recording import FAILURE_CODES
 from unlatch.simcore.recording.episode import FORMAT_VERSION
 from unlatch.simcore.recording.keys import ACTION, INTERVAL, KEYS, kind_of, match_key
+from unlatch.simcore.recording.success_rules import FAILURE_CODES
 from unlatch.simcore.recording.verdict import ABORT_CODES
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "record_format.md"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.recording import EpisodeRecord
+from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.measurements import (
     concurrent_arms,
     first_attempt,

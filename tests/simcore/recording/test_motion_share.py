@@ -10,9 +10,9 @@ import pytest
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.check import check_dataset
-from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.simcore.recording.data_set.index import EpisodeSummary, parse_line
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.index import EpisodeSummary, parse_line
 from unlatch.simcore.recording.motion_share import compute_motion_share
 from unlatch.simcore.recording.policy_outcome import PolicyOutcome
 

@@ -10,10 +10,16 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.recording import EpisodeRecord
-from unlatch.simcore.recording.goal_verdict import broken_goal_rules, goal_value, recompute_goal_frame
-from unlatch.simcore.recording.object_verdict import object_value
-from unlatch.simcore.recording.skill_verdict import BrokenRule, JudgedSkill, broken_skill_rules
+from unlatch.simcore.recording.broken_rules import (
+    BrokenRule,
+    JudgedSkill,
+    broken_goal_rules,
+    broken_skill_rules,
+    goal_value,
+    recompute_goal_frame,
+)
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.measurements import object_value
 from unlatch.simcore.recording.success_rules import MOVING_STEP
 
 CAN = "objects.shelf.can"

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from unlatch.simcore.recording.broken_rules import recompute_goal_frame
 from unlatch.simcore.recording.check import check_record
-from unlatch.simcore.recording.data_set.index import EpisodeSummary, parse_line
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.goal_verdict import recompute_goal_frame
+from unlatch.simcore.recording.index import EpisodeSummary, parse_line
 from unlatch.simcore.recording.policy_outcome import PolicyOutcome
 
 HOLD = 3

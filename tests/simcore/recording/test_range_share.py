@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from unlatch.simcore.recording.data_set.index import EpisodeSummary, parse_line
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.range_share import end_share
+from unlatch.simcore.recording.index import EpisodeSummary, parse_line
+from unlatch.simcore.recording.policy_outcome import end_share
 
 OPEN = {"name": "open", "success_mode": "range", "s_closed": 0.0, "s_open": -2.0, "s0": 0.0}
 

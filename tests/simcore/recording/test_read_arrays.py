@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import unlatch
+from unlatch.simcore.recording import data_set as data_set_module
 from unlatch.simcore.recording import episode
-from unlatch.simcore.recording.data_set import data_set as data_set_module
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EPISODE_FILE, FORMAT_VERSION, STATE_FILE
 from unlatch.simcore.recording.state_file import decode_npz, encode_npz, encode_state
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.recording import EpisodeRecorder
+from unlatch.simcore.recording.state_file import EpisodeRecorder
 
 STATE = {"time": 0.0, "objects.m.joint_positions": np.zeros(2), "validity.process_valid": True, "skills.index": 0}
 ACTION = {"actions.panda.left.joint_targets": np.zeros(7)}

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.recording import EpisodeRecord
-from unlatch.simcore.recording.skill_verdict import (
+from unlatch.simcore.recording.broken_rules import (
     BrokenRule,
     JudgedSkill,
     broken_skill_rules,
@@ -18,6 +17,7 @@ from unlatch.simcore.recording.skill_verdict import (
     missed_threshold,
     share_of_range,
 )
+from unlatch.simcore.recording.episode import EpisodeRecord
 
 DOOR = "objects.oven.joint_positions"
 TOUCH = "contacts.panda.left.oven.fingers_link.force_max_n"

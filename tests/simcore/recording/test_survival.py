@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.locked_area import LockedArea, clean_areas
-from unlatch.simcore.recording import DataSet, check_dataset
+from unlatch.simcore.recording.check import check_dataset
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.temporary_folders import LockedArea, clean_areas
 
 HEADER = {"seed": 7}
 CALLS = ("open", "write", "pwrite", "fsync", "mkdir", "rename", "link", "unlink", "rmdir", "close")

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.recording import FAILURE_CODES, recompute_success
-from unlatch.simcore.recording.criteria import Criteria
-from unlatch.simcore.recording.verdict import ABORT_CODES
+from unlatch.simcore.recording.success_rules import FAILURE_CODES
+from unlatch.simcore.recording.verdict import ABORT_CODES, Criteria, recompute_success
 
 DOOR = "objects.microwave.joint_positions"
 TOUCH = "contacts.panda.left.microwave.fingers_link.force_max_n"

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.recording import EpisodeRecord, recompute_success
-from unlatch.simcore.recording.criteria import POSSIBLE, Criteria
-from unlatch.simcore.recording.episode_json.fields import SKILL_FIELDS
-from unlatch.simcore.recording.verdict import Verdict, contradicts_success
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.episode_fields import SKILL_FIELDS
+from unlatch.simcore.recording.verdict import POSSIBLE, Criteria, Verdict, contradicts_success, recompute_success
 
 Make = Callable[..., EpisodeRecord]
 DOOR = "objects.microwave.joint_positions"

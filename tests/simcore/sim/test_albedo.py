@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unlatch.simcore.geometry import Pinhole, Pose
+from unlatch.simcore.cameras import Pinhole
+from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.renderers.bullet_image import TinyRenderer
 from unlatch.simcore.sim.renderers.renderer import RenderRequest
 from unlatch.simcore.sim.visuals.visual_shapes import Light

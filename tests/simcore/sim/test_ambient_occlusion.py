@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unlatch.simcore.geometry import Pinhole
-from unlatch.simcore.sim.renderers.lighting.ambient_occlusion import darken_corners
+from unlatch.simcore.cameras import Pinhole
+from unlatch.simcore.sim.renderers.light import darken_corners
 
 Array = np.ndarray
 

@@ -11,7 +11,7 @@ import pytest
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_instance
 from unlatch.robots.catalog import ROBOTS
-from unlatch.robots.model import model_path
+from unlatch.robots.models import model_path
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.collision import BulletCollisionChecker, ObstacleModel, RobotModel

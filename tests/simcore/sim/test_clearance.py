@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unlatch.objects import ObjectCfg, load_object
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
 from unlatch.robots.catalog import ROBOTS, load_robot
-from unlatch.robots.model import model_path
+from unlatch.robots.models import model_path
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim import collision

@@ -11,8 +11,7 @@ import pytest
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.contacts import ContactMonitor, ContactView, FingerLoads, ObjectView
-from unlatch.simcore.sim.drives import DriveGroup
-from unlatch.simcore.sim.joint_drive import DriveMode, JointDrive
+from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
 from unlatch.simcore.sim.world import World, WorldCfg
 
 

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.errors import AssetError, WorldError
-from unlatch.simcore.extras import install_command
-from unlatch.simcore.geometry import Pinhole, Pose
+from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mesh_reader import read_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, creased_normals
+from unlatch.simcore.registry import install_command
 from unlatch.simcore.sim.bodies import ROOT
 from unlatch.simcore.sim.renderers import embree
 from unlatch.simcore.sim.renderers.catalog import RENDERERS

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.native_output import WORKER_VARIABLE
-from unlatch.simcore.sim import graphics_card
-from unlatch.simcore.sim.graphics_card import CARD_VARIABLE, choose_card, share_cards
+from unlatch.simcore.process import WORKER_VARIABLE
+from unlatch.simcore.sim.renderers import pygfx as graphics_card
+from unlatch.simcore.sim.renderers.pygfx import CARD_VARIABLE, choose_card, share_cards
 
 
 def make_adapter(device: str, adapter_type: str = "DiscreteGPU", backend: str = "Vulkan") -> SimpleNamespace:

@@ -9,14 +9,13 @@ import pybullet as p
 import pytest
 
 from unlatch.robots.catalog import ROBOTS, load_robot
-from unlatch.robots.model import model_path
+from unlatch.robots.models import model_path
 from unlatch.robots.robot import Arm, Robot
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.drives import DriveGroup
+from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
 from unlatch.simcore.sim.impedance import MAX_DAMPING_RATIO, ImpedanceServo, JointTargets
-from unlatch.simcore.sim.joint_drive import DriveMode, JointDrive
 from unlatch.simcore.sim.world import World
 
 JOINTS = load_robot("franka_panda").arms[0].joints

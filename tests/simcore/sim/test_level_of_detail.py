@@ -12,24 +12,25 @@ import trimesh
 from scipy.spatial import cKDTree
 
 from unlatch.robots.catalog import load_robot
-from unlatch.robots.model import drawn_model_path
+from unlatch.robots.models import drawn_model_path
+from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.geometry import Pinhole, Pose
+from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, creased_normals, draw_surface_points
-from unlatch.simcore.sim.renderers.level_of_detail import (
+from unlatch.simcore.sim.renderers.link_geometry import (
     COARSEST_LEVEL,
     FINEST_PIXEL_M,
+    ShapeGeometry,
     bounding_sphere,
     level_of_detail,
     nearest_distance,
     pixel_size,
+    shape_geometry,
     simplify_shape,
 )
-from unlatch.simcore.sim.renderers.link_geometry import ShapeGeometry, shape_geometry
 from unlatch.simcore.sim.renderers.pygfx import PygfxRenderer
 from unlatch.simcore.sim.renderers.renderer import RawImages, RenderRequest
-from unlatch.simcore.sim.visuals.finish import Finish
-from unlatch.simcore.sim.visuals.visual_shapes import Paint
+from unlatch.simcore.sim.visuals.visual_shapes import Finish, Paint
 from unlatch.simcore.sim.world import World, WorldCfg
 
 pytestmark = pytest.mark.integration

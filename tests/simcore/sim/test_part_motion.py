@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from unlatch.simcore.sim.part_motion import measure_motion
+from unlatch.simcore.sim.converted_body import measure_motion
 
 URDF = """<?xml version="1.0"?>
 <robot name="r">

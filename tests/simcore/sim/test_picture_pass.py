@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.sim.renderers.lighting.environment_light import tone_curve
+from unlatch.simcore.sim.renderers.light import tone_curve
 from unlatch.simcore.sim.renderers.pygfx import open_device
 
 
@@ -12,7 +12,7 @@ from unlatch.simcore.sim.renderers.pygfx import open_device
 @pytest.mark.parametrize(("width", "height"), [(8, 4), (7, 5), (1, 1)])
 def test_a_picture_is_the_rounded_mean_of_the_tone_mapped_samples(width: int, height: int, scale: int) -> None:
     wgpu = pytest.importorskip("wgpu")
-    from unlatch.simcore.sim.renderers.picture_pass import make_picture_pass
+    from unlatch.simcore.sim.renderers.pygfx_passes import make_picture_pass
 
     try:
         device = open_device()

@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.geometry import Pinhole, Pose
+from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.renderers.pygfx import PygfxRenderer
 from unlatch.simcore.sim.renderers.renderer import RawImages, RenderRequest
 from unlatch.simcore.sim.visuals.visual_shapes import Light, Paint

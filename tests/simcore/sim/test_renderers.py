@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.geometry import Pinhole, Pose, matrix_from_rpy
+from unlatch.simcore.geometry import Pose, matrix_from_rpy
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.renderers.renderer import RenderRequest
 from unlatch.simcore.sim.sensors.camera import Camera, CameraCfg
@@ -44,7 +45,7 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
 
 
 def look(world: World, lens: dict[str, Any]) -> tuple[Camera, dict[str, np.ndarray]]:
-    from unlatch.simcore.sim.sensors.camera_cfg import Lens
+    from unlatch.simcore.sim.sensors.camera import Lens
 
     fields = {**lens, "lens": Lens[lens.get("lens", "pinhole")]}
     mount = MountCfg(position_m=T_WORLD_CAMERA.p.tolist(), rpy_deg=RPY_DEG)

@@ -11,9 +11,8 @@ import pytest
 
 from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.drives import DriveGroup
-from unlatch.simcore.sim.joint_drive import DriveMode, JointDrive
-from unlatch.simcore.sim.turned_contacts import TURNED_RAD, TurnedContacts
+from unlatch.simcore.sim.contacts import TURNED_RAD, TurnedContacts
+from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
 from unlatch.simcore.sim.world import World, WorldCfg
 
 _LINK = """

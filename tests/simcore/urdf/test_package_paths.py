@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.urdf.package_paths import asset_folder, package_path
-from unlatch.simcore.urdf.reader import model_folder, read_urdf
+from unlatch.simcore.urdf.reader import asset_folder, model_folder, package_path, read_urdf
 
 ROBOT = '<robot name="r"><link name="a"><visual><geometry><mesh filename="{}"/></geometry></visual></link></robot>'
 MANIFEST = '<?xml version="1.0"?>\n<package format="2">\n  <name> {} </name>\n</package>\n'

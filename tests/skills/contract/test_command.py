@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from unlatch.robots.catalog import load_robot
-from unlatch.robots.model import model_path
+from unlatch.robots.models import model_path
 from unlatch.robots.robot import Arm, Robot
 from unlatch.simcore.errors import SkillError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.world import World, WorldCfg
-from unlatch.skills.contract.command import PLANNER_PARAMETER, JointMotion, ManipCommand, ManipKind, Phase
-from unlatch.skills.contract.execution import CommandExecutor
+from unlatch.skills.commands import PLANNER_PARAMETER, CommandExecutor, JointMotion, ManipCommand, ManipKind, Phase
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ import pytest
 from unlatch.simcore.errors import SkillError
 from unlatch.simcore.geometry import Pose
 from unlatch.skills.close import Close
-from unlatch.skills.contract.command import JointMotion, ManipCommand, ManipKind, Phase
-from unlatch.skills.contract.command_checks import check_commands
+from unlatch.skills.commands import JointMotion, ManipCommand, ManipKind, Phase
+from unlatch.skills.skill import check_commands
 
 LOWER, UPPER, SPEED = [-2.9, 0.0], [2.9, 0.5], [2.0, 0.2]
 """Limits of a turning joint `elbow` [rad] and a sliding joint `lift` [m], and their speeds."""

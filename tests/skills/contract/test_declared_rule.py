@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from unlatch.robots.gripper import GripperCfg
+from unlatch.robots.description import GripperCfg
 from unlatch.simcore.errors import SkillError
 from unlatch.simcore.recording.success_rules import SuccessRule
 from unlatch.skills.close import Close
-from unlatch.skills.contract.config import SkillCfg
+from unlatch.skills.config import SkillCfg
 from unlatch.skills.hold import Hold
 from unlatch.skills.open import Open
-from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode
+from unlatch.solver.setting import PlannerSettingCfg, SuccessMode
 
 
 def declared(skill: type[Open | Close | Hold], **setting: object) -> SuccessRule:

@@ -13,8 +13,8 @@ from unlatch.simcore.errors import SkillError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.urdf.model import Joint
 from unlatch.skills.close import Close
-from unlatch.skills.contract.joint_reach import describe_reach, is_reachable
-from unlatch.solver.settings.setting import FollowJointCfg
+from unlatch.skills.context import describe_reach, is_reachable
+from unlatch.solver.setting import FollowJointCfg
 
 
 def slider(kind: str = "prismatic") -> Joint:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from unlatch.simcore.errors import SkillError
-from unlatch.simcore.recording.codes import NO_FAILURES
+from unlatch.simcore.recording.success_rules import NO_FAILURES
 from unlatch.skills.close import Close
-from unlatch.skills.contract.failure import Failure
+from unlatch.skills.context import Failure
 
 HERE = re.escape(__file__)
 

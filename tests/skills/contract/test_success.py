@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unlatch.objects.annotation import Openness
+from unlatch.simcore.recording.broken_rules import JudgedSkill, missed_threshold
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.skill_verdict import JudgedSkill, missed_threshold
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.close import Close
-from unlatch.skills.contract.success import Displacement
+from unlatch.skills.context import Displacement
 from unlatch.skills.open import Open
-from unlatch.solver.settings.setting import SuccessMode
+from unlatch.solver.setting import SuccessMode
 
 POSITIONS = st.floats(-2.0, 2.0)
 

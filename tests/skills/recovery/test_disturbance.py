@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unlatch.robots.action import ArmAction
+from unlatch.robots.arm_control import ArmAction
 from unlatch.robots.catalog import load_robot
-from unlatch.robots.model import model_path
+from unlatch.robots.models import model_path
 from unlatch.simcore.geometry import Pose
-from unlatch.skills.contract.command import Phase
-from unlatch.skills.recovery.config import DisturbCfg
-from unlatch.skills.recovery.disturbance import Disturbance, SmoothNoise
+from unlatch.skills.commands import Phase
+from unlatch.skills.entries import DisturbCfg
+from unlatch.skills.recovery import Disturbance, SmoothNoise
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.scene import ArmModel
 

@@ -14,9 +14,9 @@ from unlatch.robots.catalog import load_robot
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
-from unlatch.skills.strategies.face_drag import MET_EARLY_M, drag_spots
 from unlatch.skills.strategies.hand_fit import HandFit
 from unlatch.skills.strategies.open_close import SPOT
+from unlatch.skills.strategies.pushing import MET_EARLY_M, drag_spots
 from unlatch.skills.strategies.ranking import derive_strategies, dragged_start
 
 HAND = hand_shape(load_robot("franka_panda"), load_robot("franka_panda").arms[0])

@@ -16,8 +16,8 @@ from unlatch.objects.library import load_instance, load_object
 from unlatch.robots.catalog import load_robot
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.geometry import Pose
-from unlatch.skills.strategies.grasps import GraspCandidate, GraspSide, grasp_candidates
-from unlatch.solver.planning.work import WorkMeter, work_of
+from unlatch.skills.strategies.free_objects import GraspCandidate, GraspSide, grasp_candidates
+from unlatch.solver.plan import WorkMeter, work_of
 
 HAND = hand_shape("franka_panda", load_robot("franka_panda").arms[0])
 FIT = work_of({"fits": 1})

@@ -24,7 +24,7 @@ from unlatch.skills.strategies.open_close import (
     push_setting,
     start_range,
 )
-from unlatch.skills.strategies.rotate import rotate_setting
+from unlatch.skills.strategies.ranking import rotate_setting
 
 
 def part_of(category: str, name: str) -> Part:

@@ -15,7 +15,7 @@ from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.geometry import Pose
 from unlatch.skills.strategies.hand_fit import HandFit
 from unlatch.skills.strategies.open_close import SPOT
-from unlatch.skills.strategies.push_spots import inner_spots, is_even, lever_spots, places_beside_lever, push_shifts
+from unlatch.skills.strategies.pushing import inner_spots, is_even, lever_spots, places_beside_lever, push_shifts
 from unlatch.skills.strategies.ranking import derive_strategies
 
 HAND = hand_shape("franka_panda", load_robot("franka_panda").arms[0])

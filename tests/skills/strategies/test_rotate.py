@@ -15,8 +15,7 @@ from unlatch.robots.catalog import load_robot
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.errors import ConfigError
 from unlatch.skills.strategies.open_close import is_round, opened_to, start_range
-from unlatch.skills.strategies.ranking import derive_strategies
-from unlatch.skills.strategies.rotate import check_turns, rotate_setting, turned_by, turned_to
+from unlatch.skills.strategies.ranking import check_turns, derive_strategies, rotate_setting, turned_by, turned_to
 
 HAND = hand_shape("franka_panda", load_robot("franka_panda").arms[0])
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.geometry import Pose
-from unlatch.skills.strategies.turns import TurnRange, turns_with_room
+from unlatch.skills.strategies.free_objects import TurnRange, turns_with_room
 
 HAND_BESIDE = Pose.from_translation([0.1, 0.0, 0.05])
 """The hand is beside the object, on the side of its x axis."""

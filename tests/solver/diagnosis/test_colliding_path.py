@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from unlatch.solver.path.path_solver import PathSolution
-from unlatch.solver.planning.clearance import Clearance
-from unlatch.solver.planning.failed_path import CollidingPath
-from unlatch.solver.planning.plan import PlanBudget, PlanRequest
-from unlatch.solver.planning.planner import plan_keyframes
+from unlatch.solver.motion import Clearance
+from unlatch.solver.path_solver import PathSolution
+from unlatch.solver.plan import PlanBudget, PlanRequest
+from unlatch.solver.plan_log import CollidingPath
+from unlatch.solver.planner import plan_keyframes
 
 WHERE = (0.41, -0.2, 0.55)
 

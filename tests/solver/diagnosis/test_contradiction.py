@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.geometry import unit
-from unlatch.solver.diagnosis.contradiction import (
+from unlatch.solver.contradiction import (
     constraint_labels,
     find_contradictions,
     find_row_contradictions,
+    rotations_of_vectors,
 )
-from unlatch.solver.diagnosis.so3 import rotations_of_vectors
-from unlatch.solver.terms.axis import third_side_range
-from unlatch.solver.terms.row import AxisRow, PlaneRow, PointRow
+from unlatch.solver.term import AxisRow, PlaneRow, PointRow
+from unlatch.solver.term_kinds import third_side_range
 
 X, Y, Z = np.eye(3)
 BOX = np.array([[-0.3, -0.85, -0.1], [0.9, 0.85, 1.1]])

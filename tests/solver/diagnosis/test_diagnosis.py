@@ -11,13 +11,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from unlatch.solver.diagnosis.diagnosis import Diagnosis
-from unlatch.solver.diagnosis.diagnosis_text import MESSAGE_LENGTH, compose_message
-from unlatch.solver.diagnosis.goal_explanation import explain_goal
-from unlatch.solver.diagnosis.relaxation import constraint_elements, relaxations
-from unlatch.solver.goal.solution import Solution
-from unlatch.solver.settings.reader import read_planner_setting
-from unlatch.solver.terms.row import AxisRow, PlaneRow, PointRow
+from unlatch.solver.diagnosis import MESSAGE_LENGTH, Diagnosis, compose_message
+from unlatch.solver.elastic import constraint_elements, relaxations
+from unlatch.solver.explanation import explain_goal
+from unlatch.solver.setting_reader import read_planner_setting
+from unlatch.solver.solution import Solution
+from unlatch.solver.term import AxisRow, PlaneRow, PointRow
 
 X, Y, Z = np.eye(3)
 HEAD = np.array([0.1, 0.0, 0.0])

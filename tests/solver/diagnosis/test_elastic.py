@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.geometry import unit
-from unlatch.solver.diagnosis.elastic import (
+from unlatch.solver.elastic import (
     compromise,
     compromises,
     default_weights,
@@ -15,7 +15,7 @@ from unlatch.solver.diagnosis.elastic import (
     measure_compromise,
     promising_starts,
 )
-from unlatch.solver.terms.row import AxisRow, PlaneRow, PointRow
+from unlatch.solver.term import AxisRow, PlaneRow, PointRow
 
 
 @pytest.fixture

@@ -6,13 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from unlatch.solver.path.actuation_motions import step_back
-from unlatch.solver.path.path_solver import PathSolution, PathSolver
-from unlatch.solver.path.slip import Slide, Slip, SlipMode
-from unlatch.solver.path.waypoints import Grasp
-from unlatch.solver.planning.clearance import StageFailure
-from unlatch.solver.planning.failed_path import FailedPartPath, FailedPosePath
-from unlatch.solver.planning.plan_log import FurthestReached
+from unlatch.solver.motion import StageFailure
+from unlatch.solver.path_solver import PathSolution, PathSolver, step_back
+from unlatch.solver.plan_log import FailedPartPath, FailedPosePath, FurthestReached
+from unlatch.solver.scene import Slide, Slip, SlipMode
+from unlatch.solver.waypoints import Grasp
 
 X, Y, Z = np.eye(3)
 HEAD = np.array([0.1, 0.0, 0.0])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.geometry import matrix_from_axis_angle, unit
-from unlatch.solver.diagnosis.so3 import (
+from unlatch.solver.contradiction import (
     AngleCondition,
     LinearCondition,
     proves_no_rotation,

@@ -10,11 +10,11 @@ import pytest
 
 from unlatch.simcore.errors import ConfigError, NoSolutionError
 from unlatch.simcore.geometry import angle_between
-from unlatch.solver.goal.goal_solver import GoalSolver
-from unlatch.solver.goal.program import program_of
+from unlatch.solver.goal_solver import GoalSolver
 from unlatch.solver.kinematics import Kinematics
-from unlatch.solver.settings.setting import PlannerSettingCfg
-from unlatch.solver.terms.row import AxisRow, ExpressionRow, RowKind
+from unlatch.solver.program import program_of
+from unlatch.solver.setting import PlannerSettingCfg
+from unlatch.solver.term import AxisRow, ExpressionRow, RowKind
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from benchmarks import kpam_problems as kpam
-from unlatch.solver.diagnosis.contradiction import find_contradictions
-from unlatch.solver.goal.goal_solver import GoalSolver
+from unlatch.solver.contradiction import find_contradictions
+from unlatch.solver.goal_solver import GoalSolver
 
 GIVEN = os.environ.get("UNLATCH_KPAM_PROBLEMS")
 pytestmark = [

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.geometry import angle_between
-from unlatch.solver.goal.goal_solver import GoalSolver
-from unlatch.solver.goal.least_cost import solve_least_cost
-from unlatch.solver.goal.parameter_layout import Nearness
-from unlatch.solver.goal.verify import box_excess, row_excess
-from unlatch.solver.terms.row import AxisRow, PointRow
+from unlatch.solver.goal_solver import GoalSolver
+from unlatch.solver.least_cost import solve_least_cost
+from unlatch.solver.parameter_layout import Nearness
+from unlatch.solver.solution import box_excess, row_excess
+from unlatch.solver.term import AxisRow, PointRow
 
 
 def nearness_of(arm):

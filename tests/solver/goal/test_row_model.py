@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.geometry import Pose, matrix_from_rpy
-from unlatch.solver.goal.parameter_layout import Nearness, ParameterLayout, RowCounts
-from unlatch.solver.goal.row_model import MU, SCALE, RowModel, add_cost, add_rows
 from unlatch.solver.kinematics import ChainJoint, Kinematics
-from unlatch.solver.settings.setting import PlannerSettingCfg
-from unlatch.solver.terms.row import AxisRow, ExpressionRow, PlaneRow, PointRow, RowKind
+from unlatch.solver.parameter_layout import Nearness, ParameterLayout, RowCounts
+from unlatch.solver.row_model import MU, SCALE, RowModel, add_cost, add_rows
+from unlatch.solver.setting import PlannerSettingCfg
+from unlatch.solver.term import AxisRow, ExpressionRow, PlaneRow, PointRow, RowKind
 
 HEAD, TAIL = "articulated_object_head", "articulated_object_tail"
 POINT = {"keypoint_name": "tool_head", "target_keypoint_name": HEAD}

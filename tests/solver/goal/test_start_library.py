@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from unlatch.solver.goal.start_library import start_library_of
+from unlatch.solver.start_library import start_library_of
 
 
 def test_a_configuration_is_left_out_only_where_a_better_one_that_is_picked_is_near(arm):

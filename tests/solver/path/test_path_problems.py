@@ -7,10 +7,10 @@ import pytest
 
 from benchmarks.path_scenes import MAX_STEP_RAD, panda, problems
 from unlatch.simcore.geometry import angle_between
-from unlatch.solver.path.slip import SlipMode, bar_axis, inward_direction, slide_line
-from unlatch.solver.planning.goal_ranker import GoalRanker
-from unlatch.solver.planning.plan import PlanBudget
-from unlatch.solver.planning.planner import plan_keyframes
+from unlatch.solver.goal_search import GoalRanker
+from unlatch.solver.plan import PlanBudget
+from unlatch.solver.planner import plan_keyframes
+from unlatch.solver.scene import SlipMode, bar_axis, inward_direction, slide_line
 
 pytestmark = [pytest.mark.property, pytest.mark.slow]
 

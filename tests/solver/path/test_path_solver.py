@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.geometry import Pose, angle_between
-from unlatch.solver.goal.goal_solver import GoalSolver
-from unlatch.solver.goal.verify import row_excess
-from unlatch.solver.path.actuation_motions import step_back
-from unlatch.solver.path.path_solver import PathSolver
-from unlatch.solver.path.slip import Slide, Slip, SlipMode, inward_direction, slide_line
-from unlatch.solver.path.waypoints import Grasp
+from unlatch.solver.goal_solver import GoalSolver
+from unlatch.solver.path_solver import PathSolver, step_back
+from unlatch.solver.scene import Slide, Slip, SlipMode, inward_direction, slide_line
+from unlatch.solver.solution import row_excess
+from unlatch.solver.waypoints import Grasp
 
 HEAD = np.array([0, 0, 0.1034])
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unlatch.solver.planning.joint_transit import plan_to_joints
-from unlatch.solver.planning.plan import KeyframePlan, PlanBudget
+from unlatch.solver.joint_transit import plan_to_joints
+from unlatch.solver.plan import KeyframePlan, PlanBudget
 
 FRAME_S = 1 / 30
 

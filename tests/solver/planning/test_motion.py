@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import cKDTree
 
-from unlatch.solver.planning.motion import RESOLUTION_RAD, plan_motion
-from unlatch.solver.planning.timing import time_path
+from unlatch.solver.motion import RESOLUTION_RAD, plan_motion
+from unlatch.solver.timing import time_path
 
 
 def wall(q, s, gripper, allowed):
@@ -65,7 +65,7 @@ def test_the_way_around_is_shortened(move, monkeypatch):
         return float(np.linalg.norm(np.diff(move(wall, seed).q, axis=0), axis=1).sum())
 
     short = [length(seed) for seed in range(8)]
-    monkeypatch.setattr("unlatch.solver.planning.motion._shortcut_path", lambda corners, space, rng: corners)
+    monkeypatch.setattr("unlatch.solver.motion._shortcut_path", lambda corners, space, rng: corners)
     searched = [length(seed) for seed in range(8)]
     assert all(a <= b + 1e-9 for a, b in zip(short, searched, strict=True)), (short, searched)
     assert np.median(short) < 0.8 * np.median(searched), (short, searched)

@@ -7,16 +7,16 @@ import pytest
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
-from unlatch.solver.diagnosis.diagnosis import Diagnosis
-from unlatch.solver.goal.goal_solver import Goal
-from unlatch.solver.path.path_solver import PathSolver
-from unlatch.solver.path.slip import Slip, SlipMode
-from unlatch.solver.planning.goal_finder import GoalFinder
-from unlatch.solver.planning.plan import PlanBudget, PlanRequest
-from unlatch.solver.planning.plan_log import PlanLog
-from unlatch.solver.planning.planner import plan_keyframes
-from unlatch.solver.settings.reader import read_planner_setting
-from unlatch.solver.terms.axis import FrameAxisParallel
+from unlatch.solver.diagnosis import Diagnosis
+from unlatch.solver.goal_search import GoalFinder
+from unlatch.solver.goal_solver import Goal
+from unlatch.solver.path_solver import PathSolver
+from unlatch.solver.plan import PlanBudget, PlanRequest
+from unlatch.solver.plan_log import PlanLog
+from unlatch.solver.planner import plan_keyframes
+from unlatch.solver.scene import Slip, SlipMode
+from unlatch.solver.setting_reader import read_planner_setting
+from unlatch.solver.term_kinds import FrameAxisParallel
 
 
 @pytest.fixture
@@ -212,9 +212,7 @@ def test_the_slower_solver_runs_if_no_found_goal_serves(request_open, monkeypatc
 
 def test_a_first_look_reports_how_far_it_came_without_a_worked_out_reason(request_open, door, monkeypatch):
     look = {"budget": PlanBudget().first_look()}
-    monkeypatch.setattr(
-        "unlatch.solver.diagnosis.goal_explanation.explain_goal", lambda *_: pytest.fail("a reason was worked out")
-    )
+    monkeypatch.setattr("unlatch.solver.explanation.explain_goal", lambda *_: pytest.fail("a reason was worked out"))
     far = plan(request_open(scene=door(x=3.0), **look))
     assert far.diagnosis.code == "plan_infeasible"
     assert "at the nearest one, 'fingers at the handle' is out by" in far.diagnosis.message

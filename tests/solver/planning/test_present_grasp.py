@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
-from unlatch.solver.path.slip import Slip, SlipMode, bar_axis
-from unlatch.solver.planning.plan import PlanRequest
-from unlatch.solver.planning.planner import plan_from_grasp, plan_keyframes
-from unlatch.solver.planning.present_grasp import describe_misfit
-from unlatch.solver.settings.reader import read_planner_setting
+from unlatch.solver.plan import PlanRequest
+from unlatch.solver.planner import describe_misfit, plan_from_grasp, plan_keyframes
+from unlatch.solver.scene import Slip, SlipMode, bar_axis
+from unlatch.solver.setting_reader import read_planner_setting
 
 BAR, FIXED = Slip(SlipMode.bar), Slip(SlipMode.fixed)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unlatch.solver.path.path_solver import PathSolution
-from unlatch.solver.planning.plan import PlanRequest
-from unlatch.solver.planning.segments import PART_RISE_HZ, SLIDER_SPEED_M_S, TOUCH_SPEED_M_S, time_segments
-from unlatch.solver.settings.setting import PlannerSettingCfg
+from unlatch.solver.path_solver import PathSolution
+from unlatch.solver.plan import PlanRequest
+from unlatch.solver.setting import PlannerSettingCfg
+from unlatch.solver.timing import PART_RISE_HZ, SLIDER_SPEED_M_S, TOUCH_SPEED_M_S, time_segments
 
 DT = 1.0 / 30.0
 

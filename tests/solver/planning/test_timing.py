@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.errors import SolverError
-from unlatch.solver.planning.timing import DEVIATION_RAD, time_path
+from unlatch.solver.timing import DEVIATION_RAD, time_path
 
 DT = 1 / 30
 

@@ -8,7 +8,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 THERE = (
-    "import sys; from unlatch.solver.planning.timing import load_toppra; toppra = load_toppra(); "
+    "import sys; from unlatch.solver.timing import load_toppra; toppra = load_toppra(); "
     "print('matplotlib.figure' in sys.modules)"
 )
 

@@ -7,11 +7,11 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from unlatch.simcore.geometry import matrix_from_axis_angle
-from unlatch.solver.goal.goal_solver import GoalSolver
-from unlatch.solver.planning.plan import PlanBudget, PlanRequest
-from unlatch.solver.planning.planner import plan_keyframes
-from unlatch.solver.planning.variation import Variation, axis_rows, room_to_turn
-from unlatch.solver.terms.row import AxisRow
+from unlatch.solver.candidates import Variation, axis_rows, room_to_turn
+from unlatch.solver.goal_solver import GoalSolver
+from unlatch.solver.plan import PlanBudget, PlanRequest
+from unlatch.solver.planner import plan_keyframes
+from unlatch.solver.term import AxisRow
 
 
 @pytest.fixture

@@ -8,13 +8,11 @@ import pytest
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
-from unlatch.solver.path.actuation_motions import apply_motion, post_poses
-from unlatch.solver.planning.plan import PlanRequest
-from unlatch.solver.planning.planner import plan_keyframes
-from unlatch.solver.settings.conventions import read_motions, read_scene
-from unlatch.solver.settings.hand_motions import MotionReading
-from unlatch.solver.settings.origin import HANDS, Origin, hand_rotation
-from unlatch.solver.settings.reader import read_planner_setting
+from unlatch.solver.path_solver import apply_motion, post_poses
+from unlatch.solver.plan import PlanRequest
+from unlatch.solver.planner import plan_keyframes
+from unlatch.solver.setting import HANDS, MotionReading, Origin, hand_rotation
+from unlatch.solver.setting_reader import read_motions, read_planner_setting, read_scene
 
 HEAD, TAIL, SPOT = "articulated_object_head", "articulated_object_tail", "link_contact_point"
 CONTACT, MOVE, ROT = "link0_contact_axis", "link0_move_axis", "link0_rot_axis"

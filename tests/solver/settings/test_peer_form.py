@@ -9,11 +9,17 @@ import pytest
 import yaml
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.solver.settings.hand_motions import MOTION_WORDS
-from unlatch.solver.settings.origin import CONTACT_NAME, IGNORED, MEANINGS, detect_origin
-from unlatch.solver.settings.reader import find_settings, read_planner_setting
-from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode
-from unlatch.solver.terms.catalog import COSTS, TERMS
+from unlatch.solver.setting import (
+    CONTACT_NAME,
+    IGNORED,
+    MEANINGS,
+    MOTION_WORDS,
+    PlannerSettingCfg,
+    SuccessMode,
+    detect_origin,
+)
+from unlatch.solver.setting_reader import find_settings, read_planner_setting
+from unlatch.solver.term_kinds import COSTS, TERMS
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "peer_settings"
 FILES = sorted(path.name for path in DATA.glob("*.yaml"))

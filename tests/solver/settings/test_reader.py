@@ -8,8 +8,8 @@ from dataclasses import asdict
 import pytest
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.solver.settings.reader import check_names, read_planner_setting, triangle_excess
-from unlatch.solver.settings.setting import SuccessMode, omitted_setting
+from unlatch.solver.setting import SuccessMode, omitted_setting
+from unlatch.solver.setting_reader import check_names, read_planner_setting, triangle_excess
 
 WHERE = "skills[0].planner_setting"
 HEAD, TAIL = "articulated_object_head", "articulated_object_tail"
@@ -320,7 +320,7 @@ def test_unknown_keypoints_are_named_with_the_key():
 
 def test_reading_a_setting_imports_no_planner():
     code = (
-        "import sys, unlatch.solver.settings.setting, unlatch.solver.settings.reader; "
+        "import sys, unlatch.solver.setting, unlatch.solver.setting_reader; "
         "print([m for m in ('ompl', 'toppra', 'scipy', 'omegaconf', 'pybullet') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

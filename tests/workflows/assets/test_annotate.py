@@ -9,7 +9,7 @@ import pytest
 from unlatch.objects.annotation import read_articulation
 from unlatch.simcore.errors import AssetError
 from unlatch.workflows.assets.annotate import annotate
-from unlatch.workflows.assets.make_object import MakeObjectCfg, make_objects
+from unlatch.workflows.assets.convert import MakeObjectCfg, make_objects
 
 
 def test_annotate_writes_the_annotation_that_it_returns(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

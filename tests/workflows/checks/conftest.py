@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord, encode_episode
 from unlatch.simcore.recording.state_file import encode_state
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from unlatch.objects.carrying.conditions import ConditionKind, ObjectCondition
+from unlatch.objects.carrying_conditions import ConditionKind, ObjectCondition
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_instance
-from unlatch.simcore.recording.criteria import Criteria
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.workflows.checks.expected_goal import as_recorded
+from unlatch.simcore.recording.verdict import Criteria
+from unlatch.workflows.checks.expected_statements import as_recorded
 
 ASSETS = {"apple": load_instance(ObjectCfg(name="apple", category="apple", instance="0"))}
 ON_TABLE = ObjectCondition(ConditionKind.on, "apple", 0.01)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unlatch.simcore.recording import EpisodeRecord
-from unlatch.simcore.recording.criteria import RECORDED, Criteria
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.verdict import RECORDED, Criteria
 from unlatch.tasks.task import GoalCfg, GoalKind
-from unlatch.workflows.checks.expected_goal import ExpectedGoal
+from unlatch.workflows.checks.expected_statements import ExpectedGoal
 
 
 def make_asset(*, little: str = "", **kinds: str) -> Any:

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unlatch.simcore.recording import EpisodeRecord
-from unlatch.simcore.recording.codes import FAILURE_CODES
-from unlatch.simcore.recording.criteria import RECORDED, Criteria
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.success_rules import FAILURE_CODES
+from unlatch.simcore.recording.verdict import RECORDED, Criteria
 from unlatch.skills.layout_search import LayoutSearchCfg
-from unlatch.workflows.checks import expected_layout
-from unlatch.workflows.checks.expected_layout import ExpectedLayout
+from unlatch.workflows.checks import expected_statements as expected_layout
+from unlatch.workflows.checks.expected_statements import ExpectedLayout
 
 SEARCH = LayoutSearchCfg(name="artpreplan", objects=["oven"], candidates=4)
 OPEN = SimpleNamespace(name="open")

@@ -14,14 +14,14 @@ import pytest
 from unlatch.objects.config import ObjectCfg
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.recording.check import check_dataset
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.rng import episode_seed
 from unlatch.workflows.checks import criteria_source
-from unlatch.workflows.checks.check_data_set import check_data_set
+from unlatch.workflows.checks.criteria_source import check_data_set
 from unlatch.workflows.checks.replayed_arrays import replay_problems
+from unlatch.workflows.commands.check import evaluate_command as evaluate_main
 from unlatch.workflows.commands.collect import main as collect_main
-from unlatch.workflows.commands.evaluate import main as evaluate_main
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.runner import EpisodeRunner
 

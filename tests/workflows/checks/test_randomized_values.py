@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from unlatch.workflows.checks.randomized_values import POSES, randomizes
+from unlatch.workflows.checks.expected_statements import POSES, randomizes
 
 
 def make(

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from unlatch import command_table
-from unlatch.simcore import interrupts
+from unlatch.simcore import process as interrupts
 from unlatch.simcore.errors import ConfigError, PluginError
 from unlatch.workflows.cli.command import command, run_command
-from unlatch.workflows.cli.console import BAD_INPUT, FAILED, INTERRUPTED, OK
+from unlatch.workflows.cli.terminal import BAD_INPUT, FAILED, INTERRUPTED, OK
 
 
 def call_code_of(file: Path) -> None:
@@ -43,9 +43,7 @@ def test_a_bug_of_unlatch_is_raised(monkeypatch: pytest.MonkeyPatch):
 
     # this test file is no part of Python or Unlatch: without its frames, none is of a user
     places = {"unlatch": [Path("/")]}
-    monkeypatch.setattr(
-        "unlatch.workflows.runs.retries.traceback_frames.find_places", lambda name: places.get(name, [])
-    )
+    monkeypatch.setattr("unlatch.workflows.cli.debugger.find_places", lambda name: places.get(name, []))
     with pytest.raises(ZeroDivisionError):
         main([])
 
@@ -98,7 +96,7 @@ def test_a_missing_extra_of_a_command_is_one_line(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(command_table, "import_module", refuse)
     assert command_table.main(["evaluate", "task=open_drawer"]) == 2
-    assert capsys.readouterr().err == "unlatch: unlatch.workflows.commands.evaluate needs the extra 'gym'.\n"
+    assert capsys.readouterr().err == "unlatch: unlatch.workflows.commands.check needs the extra 'gym'.\n"
 
 
 @pytest.mark.parametrize("exception", [AttributeError("no attribute '_invalidate_flags_cache'"), ConfigError("wrong")])

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from unlatch import command_table
-from unlatch.workflows.cli.help_text import fit_to_width
+from unlatch.workflows.cli.shell_text import fit_to_width
 
 TABLE = """usage: unlatch collect task=TASK [key=value ...]
        unlatch collect object=PATH skill=open

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.workflows.cli.console import FAILED, OK
 from unlatch.workflows.cli.multirun import _name_jobs, _run_one_by_one
+from unlatch.workflows.cli.terminal import FAILED, OK
 
 WORDS = (["task=a", "robot=ur5", "seed=1"], ["task=a", "robot=ur5", "seed=2"], ["task=a", "robot=fr3", "seed=1"])
 

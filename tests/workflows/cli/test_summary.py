@@ -7,15 +7,14 @@ from pathlib import Path
 import pytest
 
 from unlatch import command_table
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.workflows.cli.console import FAILED, OK
 from unlatch.workflows.cli.run_report import _describe_first, exit_code, print_summary
+from unlatch.workflows.cli.terminal import FAILED, OK
 from unlatch.workflows.episode.attempt import Attempt
-from unlatch.workflows.runs.run import RunResult
-from unlatch.workflows.runs.run_times.run_clock import RunTime
+from unlatch.workflows.runs.progress import RunTime
+from unlatch.workflows.runs.run import RunResult, StopCondition
 from unlatch.workflows.runs.statistics import RunStatistics
-from unlatch.workflows.runs.stop_condition import StopCondition
 
 
 @pytest.mark.parametrize(

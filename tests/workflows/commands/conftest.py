@@ -7,10 +7,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.skills.contract.command import Phase
-from unlatch.workflows.runs.header import header_of
+from unlatch.skills.commands import Phase
+from unlatch.workflows.runs.code_versions import header_of
 from unlatch.workflows.runs.schema import CollectCfg
 
 

@@ -21,7 +21,7 @@ from unlatch.objects.annotation import read_articulation
 from unlatch.objects.procedural.appliances import microwave
 from unlatch.objects.procedural.cabinets import drawer
 from unlatch.simcore.errors import AssetError
-from unlatch.workflows.cli.console import BAD_INPUT
+from unlatch.workflows.cli.terminal import BAD_INPUT
 
 SEED = 3
 WIDE_KNOB = """
@@ -312,7 +312,7 @@ def test_a_mesh_whose_joint_gives_no_annotation_says_how_to_state_another_joint(
 
     write_glb(cwd / "cabinet.glb", cabinet_scene())
     with monkeypatch.context() as patched:
-        patched.setattr("unlatch.workflows.commands.annotate._annotate", fail)
+        patched.setattr("unlatch.workflows.commands.objects._annotate", fail)
         said = (
             "x: part 'door' is bad. cabinet.urdf has a hinge about (0, 0, 1) through (-0.185, -0.2, 0) m, "
             "0 to 1.57 rad. If that is not the joint you mean, change axis= or at=, and add force=true to replace the "
@@ -349,7 +349,7 @@ def test_a_part_that_no_hand_can_hold_is_described_so(cwd: Path, capsys: pytest.
 def test_the_help_names_every_key(capsys: pytest.CaptureFixture[str]):
     from dataclasses import fields
 
-    from unlatch.workflows.commands.annotate import AnnotateCommandCfg
+    from unlatch.workflows.commands.objects import AnnotateCommandCfg
 
     assert run("--help") == 0
     said = capsys.readouterr().out

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from unlatch.objects import library
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.registry import Catalog
-from unlatch.workflows.runs.header import header_of
+from unlatch.workflows.runs.code_versions import header_of
 from unlatch.workflows.runs.loading import load
 
 Refused = Callable[..., str]

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from unlatch import command_table
-from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.workflows.runs.header import header_of
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.workflows.runs.code_versions import header_of
 from unlatch.workflows.runs.loading import load
 
 

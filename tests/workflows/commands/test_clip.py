@@ -14,12 +14,11 @@ from PIL import Image, ImageSequence
 import unlatch
 from unlatch import command_table
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.runs.recorded_config import config_of
-from unlatch.workflows.viewing.acted_part import find_acted_part
-from unlatch.workflows.viewing.clips.frames import frame_numbers
-from unlatch.workflows.viewing.clips.views import choose_view
+from unlatch.workflows.viewing.best_view import choose_view, find_acted_part
+from unlatch.workflows.viewing.clip import frame_numbers
 from unlatch.workflows.viewing.scene_picture import open_record
 
 SMALL = ["width=96", "height=64", "fps=4", "speed=4"]

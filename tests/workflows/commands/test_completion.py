@@ -15,9 +15,8 @@ import pytest
 from unlatch.configs.config_files import option_names
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.cache import CACHE_VARIABLE
-from unlatch.workflows.cli.completion_cache import CACHE_FILE, load_catalog
-from unlatch.workflows.cli.completion_words import SHELLS
-from unlatch.workflows.cli.completion_words import complete as complete_from
+from unlatch.workflows.cli.shell_text import CACHE_FILE, SHELLS, load_catalog
+from unlatch.workflows.cli.shell_text import complete as complete_from
 
 
 @pytest.fixture(scope="module", autouse=True)

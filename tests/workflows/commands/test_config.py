@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unlatch.workflows.commands.config import main
+from unlatch.workflows.commands.information import config_command as main
 
 ROOT = Path(__file__).resolve().parents[3]
 

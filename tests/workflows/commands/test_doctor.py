@@ -13,15 +13,16 @@ from unlatch.simcore.cache import CACHE_VARIABLE
 from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.cli import installation
 from unlatch.workflows.cli.installation import (
+    CATALOGS,
     Finding,
     describe_cache,
     describe_compiler,
     describe_engine,
     describe_packages,
+    describe_plugins,
     describe_renderer,
 )
-from unlatch.workflows.cli.plugin_checks import CATALOGS, describe_plugins
-from unlatch.workflows.commands.doctor import main
+from unlatch.workflows.commands.information import doctor_command as main
 
 
 @pytest.fixture
@@ -128,7 +129,7 @@ def test_the_exit_code_is_1_only_if_something_is_broken(
     broken: bool, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     found = [Finding("compiler", "none", "install gcc"), Finding("cache", "there", "do this", broken=broken)]
-    monkeypatch.setattr("unlatch.workflows.commands.doctor.describe_installation", lambda: iter(found))
+    monkeypatch.setattr("unlatch.workflows.commands.information.describe_installation", lambda: iter(found))
     assert main([]) == code
     printed = capsys.readouterr().out
     assert "-> install gcc" in printed
@@ -229,7 +230,7 @@ def test_one_broken_plugin_hides_no_other_and_makes_the_exit_code_1(
     entries = "[unlatch.skills]\nbad = doctor_none:Press\n[unlatch.viewers]\ngood = doctor_press:to_good\n"
     found = plugins(entries, doctor_press="def to_good(scene): return b''\n")
     assert [item.broken for item in found.values()] == [True, False]
-    monkeypatch.setattr("unlatch.workflows.commands.doctor.describe_installation", lambda: iter(found.values()))
+    monkeypatch.setattr("unlatch.workflows.commands.information.describe_installation", lambda: iter(found.values()))
     assert main([]) == 1
     assert "1 to repair: skill bad" in capsys.readouterr().out
 

@@ -20,13 +20,13 @@ from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.recording.check import check_dataset
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.workflows.commands.check import evaluate_command as main
 from unlatch.workflows.commands.collect import main as collect_main
-from unlatch.workflows.commands.evaluate import main
-from unlatch.workflows.commands.make_object import main as make_object_main
+from unlatch.workflows.commands.objects import make_object_command as make_object_main
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.policies.catalog import parse_spec
-from unlatch.workflows.policies.tcp import PolicyServerError, receive_message, send_message
+from unlatch.workflows.policies.processes import PolicyServerError, receive_message, send_message
 
 ROOT = Path(__file__).resolve().parents[3]
 COMMON = ["task=close_drawer", "executor=serial", "pictures=0"]

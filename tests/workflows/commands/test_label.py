@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.workflows.images.label import LabelCfg, label
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.workflows.images.export import LabelCfg, label
 
 
 @pytest.mark.parametrize(

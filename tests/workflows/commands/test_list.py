@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from unlatch.command_table import main
-from unlatch.workflows.cli import console
-from unlatch.workflows.commands.list import LISTS
+from unlatch.workflows.cli import terminal as console
+from unlatch.workflows.commands.information import LISTS
 
 
 def test_list_alone_says_what_can_be_listed(capsys: pytest.CaptureFixture[str]):

@@ -11,10 +11,10 @@ import pytest
 from PIL import Image
 
 from unlatch import command_table
-from unlatch.objects import validate_articulation
 from unlatch.objects.annotation import read_articulation
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.objects.validation import validate_articulation
 from unlatch.simcore.urdf.reader import read_urdf
 
 Run = Callable[..., tuple[int, str, str]]

@@ -9,10 +9,10 @@ import pytest
 
 from unlatch import command_table
 from unlatch.simcore.recording.check import check_dataset
-from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.simcore.recording.data_set.index import EpisodeSummary, read_lines
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord
-from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK
+from unlatch.simcore.recording.index import EpisodeSummary, read_lines
+from unlatch.workflows.cli.terminal import BAD_INPUT, FAILED, OK
 
 
 def make_set(folder: Path, numbers: Sequence[int], *, seed: int = 0, plan_ms: float = 1.0) -> DataSet:

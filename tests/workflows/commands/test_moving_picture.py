@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.viewing.phase_moments import part_openings
 from unlatch.workflows.viewing.scene_picture import open_record

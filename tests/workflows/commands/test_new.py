@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from unlatch.workflows.commands.make_object import main as make_object
-from unlatch.workflows.commands.new import main
+from unlatch.workflows.commands.new import new_command as main
+from unlatch.workflows.commands.objects import make_object_command as make_object
 from unlatch.workflows.runs.loading import load
 
 

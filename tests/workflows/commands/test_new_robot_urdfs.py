@@ -10,16 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unlatch.configs.cross_checks import hand_notices
+from unlatch.configs.schema import hand_notices
 from unlatch.robots.catalog import load_robot
+from unlatch.robots.changed_model import distribution_file
 from unlatch.robots.description import RobotCfg
-from unlatch.robots.from_urdf.hands import Chain, Hand, find_arm_chains, measure_hand, read_mimics
-from unlatch.robots.from_urdf.robot_from_urdf import robot_from_urdf
 from unlatch.robots.hand_shape import describe_hand_frame
-from unlatch.robots.model import model_path
-from unlatch.robots.package_files import distribution_file
+from unlatch.robots.hands import Chain, Hand, find_arm_chains, measure_hand, read_mimics
+from unlatch.robots.models import model_path
+from unlatch.robots.robot_from_urdf import robot_from_urdf
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.workflows.assets.new_robot import REACH, urdf_reference, yaml_text
 from unlatch.workflows.runs.loading import load

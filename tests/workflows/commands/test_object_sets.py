@@ -9,11 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unlatch.objects import ObjectAsset, ObjectCfg, load_object
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
 from unlatch.simcore.errors import AssetError, ConfigError
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.workflows.episode.asset_checks import check_assets
-from unlatch.workflows.runs.header import header_of
+from unlatch.workflows.runs.code_versions import header_of
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.runner import EpisodeRunner

@@ -13,11 +13,11 @@ from PIL import Image
 
 from unlatch import command_table
 from unlatch.simcore.errors import count_noun
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.skills.contract.command import Phase
-from unlatch.tasks.part_words import Manner, PartWords
-from unlatch.workflows.viewing import phase_pictures
+from unlatch.skills.commands import Phase
+from unlatch.tasks.language import Manner, PartWords
+from unlatch.workflows.viewing import phase_sheet as phase_pictures
 from unlatch.workflows.viewing.phase_moments import SkillRound, find_rounds
 from unlatch.workflows.viewing.phase_sheet import TILE_PX, Curve, PhaseSheet, Section, Tile, draw_sheet, fitting_font
 from unlatch.workflows.viewing.scene_picture import open_record

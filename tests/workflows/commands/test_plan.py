@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.solver.diagnosis.diagnosis import Diagnosis
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.solver.diagnosis import Diagnosis
 from unlatch.workflows.commands.collect import main as collect_main
-from unlatch.workflows.commands.plan import main
+from unlatch.workflows.commands.looking import plan_command as main
 
 FAR = "task.regions.0.center_m=[2.0,0.0]"
 CROSSED = "skills.0.planner_setting.constraint_list.1.axis_to_keypoint_name=tool_tail"
@@ -88,7 +88,7 @@ def test_two_arms_that_begin_together_are_both_printed(capsys):
 
 
 def test_randomized_values_are_printed_before_the_plan_and_visible_in_the_picture(tmp_path: Path, monkeypatch, capsys):
-    monkeypatch.setattr("unlatch.workflows.commands.plan.PICTURE_SIZE", (240, 180))
+    monkeypatch.setattr("unlatch.workflows.commands.looking.PICTURE_SIZE", (240, 180))
     monkeypatch.chdir(tmp_path)
     assert main(["task=open_drawer", "randomization=full", "picture=true", "out=drawn/plan.png"]) == 0
     out = capsys.readouterr().out.splitlines()

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.errors import ConfigError, WorldError
-from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.simcore.recording.images.renders import RenderSet
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.recording.renders import RenderSet
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.images.render import render

@@ -13,18 +13,18 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording import data_set as data_set_module
 from unlatch.simcore.recording import episode
-from unlatch.simcore.recording.data_set import data_set as data_set_module
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord, encode_episode
 from unlatch.simcore.recording.state_file import encode_npz
-from unlatch.workflows.checks.check_data_set import check_data_set
+from unlatch.workflows.checks.criteria_source import check_data_set
 from unlatch.workflows.checks.replayed_arrays import replay_arrays
 from unlatch.workflows.commands.collect import collect_and_report
+from unlatch.workflows.runs import code_versions
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.replay import ReplayMode, largest_deviation, replay_deviation
-from unlatch.workflows.runs.retries import code_versions
 from unlatch.workflows.runs.runner import EpisodeRunner
 
 Run = Callable[..., tuple[int, str, str]]

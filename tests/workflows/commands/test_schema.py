@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from unlatch.configs.json_schema import task_schema
-from unlatch.workflows.commands.schema import main
+from unlatch.workflows.commands.information import schema_command as main
 
 
 def test_the_schema_is_written_or_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

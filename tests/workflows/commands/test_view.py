@@ -16,19 +16,18 @@ import trimesh
 from unlatch import command_table
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.objects.procedural.textured_files import write_textured_urdf
-from unlatch.robots.model import model_path
+from unlatch.robots.models import model_path
 from unlatch.simcore.errors import AssetError, PluginError
-from unlatch.simcore.extras import import_extra, install_command
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.textured_surface import linear_light
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.meshes.obj_file import linear_light
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.registry import import_extra, install_command
 from unlatch.simcore.urdf.model import Link, Shape, ShapeKind, UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
-from unlatch.workflows.runs.header import header_of
+from unlatch.workflows.runs.code_versions import header_of
 from unlatch.workflows.runs.schema import CollectCfg
-from unlatch.workflows.viewing.viewers.link_meshes import box_mesh, link_meshes
-from unlatch.workflows.viewing.viewers.recorded_scene import RecordedScene, ShownBody, read_scene
+from unlatch.workflows.viewing.recorded_scene import RecordedScene, ShownBody, box_mesh, link_meshes, read_scene
 
 FINGERS = "contacts.franka_panda.left.{}.fingers_link.force_max_n"
 
@@ -155,7 +154,7 @@ def test_an_object_that_differs_from_the_recorded_one_is_reported(data_set: Data
 @pytest.mark.slow
 @pytest.mark.integration
 def test_a_page_refers_to_no_other_file_and_texts_cannot_end_its_script(data_set: DataSet, scene: RecordedScene):
-    from unlatch.workflows.viewing.viewers.html import to_html
+    from unlatch.workflows.viewing.viewers import to_html
 
     page = to_html(dataclasses.replace(scene, notes=("</script><b>bold</b>",))).decode()
     assert set(re.findall(r"https?://[\w./-]+", page)) <= {"http://www.w3.org/2000/svg"}
@@ -180,7 +179,7 @@ def test_the_command_writes_a_page_and_the_data_set_stays_whole(data_set: DataSe
 def test_a_recording_is_read_back_as_it_was_recorded(scene: RecordedScene, tmp_path: Path):
     pytest.importorskip("rerun", reason="the extra rerun is not installed")
     chunk = pytest.importorskip("rerun.chunk", reason="this rerun-sdk reads no files")
-    from unlatch.workflows.viewing.viewers.rrd import to_rrd
+    from unlatch.workflows.viewing.viewers import to_rrd
 
     path = tmp_path / "episode.rrd"
     path.write_bytes(to_rrd(scene))
@@ -304,7 +303,7 @@ def textured_body() -> ShownBody:
 
 
 def test_a_page_shows_the_picture_of_a_surface_in_its_colour():
-    from unlatch.workflows.viewing.viewers.viser_scene import textured_trimesh
+    from unlatch.workflows.viewing.scene_nodes import textured_trimesh
 
     mesh = textured_body().meshes[0]
     assert mesh.texture is not None
@@ -321,7 +320,7 @@ def test_a_page_shows_the_picture_of_a_surface_in_its_colour():
 
 def test_a_recording_holds_the_picture_of_a_surface():
     pytest.importorskip("rerun", reason="the extra rerun is not installed")
-    from unlatch.workflows.viewing.viewers.rrd import texture_arguments
+    from unlatch.workflows.viewing.viewers import texture_arguments
 
     plain, shown = (texture_arguments(textured_body().meshes[number]) for number in (1, 0))
     assert plain == {}

@@ -11,10 +11,10 @@ import pytest
 from rich.console import Console
 
 from unlatch import command_table
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.workflows.cli.console import OK
-from unlatch.workflows.commands import watch
+from unlatch.workflows.cli.terminal import OK
+from unlatch.workflows.commands import data_sets as watch
 
 
 def test_without_a_terminal_a_folder_of_sets_is_printed_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

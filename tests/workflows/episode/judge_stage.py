@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.objects.carrying.conditions import ConditionKind, ObjectCondition, ObjectPoses
-from unlatch.robots.action import Action, ArmAction
+from unlatch.objects.carrying_conditions import ConditionKind, ObjectCondition, ObjectPoses
+from unlatch.robots.arm_control import Action, ArmAction
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.success_rules import SuccessRule
 from unlatch.simcore.sim.contacts import Violation
-from unlatch.skills.contract.command import Phase
-from unlatch.skills.contract.context import FrameSpeeds
-from unlatch.skills.contract.failure import Failure
+from unlatch.skills.commands import Phase
+from unlatch.skills.context import Failure, FrameSpeeds
 from unlatch.tasks.task import GoalCfg
 from unlatch.workflows.episode.criteria import PolicyRules
 from unlatch.workflows.episode.judge import Judge

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.workflows.episode.actor import TAKEOVER, Actor, find_actor, takeover_frame
+from unlatch.workflows.episode.criteria import TAKEOVER, Actor, find_actor, takeover_frame
 from unlatch.workflows.episode.episode import EpisodeOptions
 
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from unlatch.solver.planning.plan import PlanBudget
+from unlatch.solver.plan import PlanBudget
 from unlatch.workflows.episode.attempt import Attempt
 
 

@@ -11,7 +11,7 @@ import pytest
 from unlatch.simcore.recording.success_rules import MAX_SETTLE_CHANGE_M, MAX_SETTLE_CHANGE_RAD
 from unlatch.tasks.task import GoalCfg, GoalKind
 from unlatch.workflows.episode.criteria import goal_conditions
-from unlatch.workflows.episode.goal import GoalJudge, goal_failure
+from unlatch.workflows.episode.judge import GoalJudge, goal_failure
 
 HZ = 30.0
 DOOR, BUTTON, DRAWER = ("oven", 0), ("oven", 1), ("chest", 0)

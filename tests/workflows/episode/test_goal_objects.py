@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unlatch.objects.carrying.conditions import ObjectPoses
+from unlatch.objects.carrying_conditions import ObjectPoses
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.success_rules import MAX_SETTLE_CHANGE_M
 from unlatch.tasks.task import GoalCfg, GoalKind
 from unlatch.workflows.episode.criteria import goal_conditions
-from unlatch.workflows.episode.goal import GoalJudge, object_failure
+from unlatch.workflows.episode.judge import GoalJudge, object_failure
 
 HZ = 30.0
 LIFTED = {"object": "can", "kind": "lifted", "value": 0.1}

@@ -16,11 +16,11 @@ from tests.workflows.episode.judge_stage import (
     open_door,
     two_arms,
 )
-from unlatch.robots.action import Action, ArmAction
+from unlatch.robots.arm_control import Action, ArmAction
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.success_rules import MOVING_STEP
 from unlatch.simcore.sim.contacts import ObjectView
-from unlatch.skills.contract.context import FrameSpeeds
+from unlatch.skills.context import FrameSpeeds
 from unlatch.tasks.task import GoalCfg, GoalKind
 from unlatch.workflows.episode.criteria import PolicyRules
 

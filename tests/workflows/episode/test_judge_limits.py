@@ -10,8 +10,8 @@ import pytest
 from tests.workflows.episode.judge_stage import HZ, Stage, hit, make_skill, two_arms
 from unlatch.simcore.recording.success_rules import MAX_JOINT_SPEED
 from unlatch.simcore.sim.bodies import JointInfo
-from unlatch.skills.contract.command import Phase
-from unlatch.skills.contract.context import FrameSpeeds
+from unlatch.skills.commands import Phase
+from unlatch.skills.context import FrameSpeeds
 from unlatch.workflows.episode.criteria import PolicyRules
 
 

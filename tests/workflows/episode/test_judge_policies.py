@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.workflows.episode.judge_stage import NOT_OPEN, SETTLE_FRAMES, Stage, make_skill, open_door, two_arms
-from unlatch.skills.contract.context import FrameSpeeds
+from unlatch.skills.context import FrameSpeeds
 from unlatch.tasks.task import GoalCfg, GoalKind
 from unlatch.workflows.episode.criteria import PolicyRules
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from unlatch.skills.layout_search import LayoutSearchCfg
-from unlatch.solver.planning.plan import PlanBudget
-from unlatch.solver.planning.work import WorkMeter
+from unlatch.solver.plan import PlanBudget, WorkMeter
 from unlatch.workflows.episode.layout_search import CHANGES_SHARE, MOST_CHANGES, LayoutSearch
 from unlatch.workflows.episode.layout_search_report import LayoutCandidate
 

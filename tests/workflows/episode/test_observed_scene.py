@@ -6,7 +6,7 @@ import pytest
 
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import base_pose
-from unlatch.robots.model import model_path
+from unlatch.robots.models import model_path
 from unlatch.robots.robot import Robot
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.skills.catalog import SKILLS

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from unlatch.objects.carrying.conditions import ObjectPoses
+from unlatch.objects.carrying_conditions import ObjectPoses
 from unlatch.simcore.recording.success_rules import SuccessRule
 from unlatch.simcore.sim.contacts import Violation
-from unlatch.skills.contract.failure import Failure
+from unlatch.skills.context import Failure
 from unlatch.tasks.language import LanguageStep
 from unlatch.workflows.episode import skill_run
 from unlatch.workflows.episode.skill_run import MovedJoint, SkillRun

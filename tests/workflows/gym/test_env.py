@@ -14,15 +14,18 @@ gymnasium = pytest.importorskip("gymnasium")
 from unlatch.simcore.errors import ConfigError  # noqa: E402
 from unlatch.simcore.recording.check import check_record  # noqa: E402
 from unlatch.simcore.recording.episode import EpisodeRecord  # noqa: E402
-from unlatch.simcore.recording.export import StateKind  # noqa: E402
-from unlatch.simcore.recording.export.config import ExportCfg, RotationForm  # noqa: E402
+from unlatch.simcore.recording.export.config import (  # noqa: E402
+    ExportCfg,
+    RotationForm,
+    StateKind,
+)
 from unlatch.simcore.recording.export.trajectory import ACTION, TrajectoryMaker  # noqa: E402
 from unlatch.simcore.recording.json_values import plain  # noqa: E402
 from unlatch.simcore.recording.success_rules import INITIAL_S  # noqa: E402
 from unlatch.simcore.sim.world import WorldCfg  # noqa: E402
 from unlatch.workflows.episode.observed_scene import recorded_scene  # noqa: E402
 from unlatch.workflows.gym.env import UnlatchEnv  # noqa: E402
-from unlatch.workflows.gym.registration import register_environments  # noqa: E402
+from unlatch.workflows.gym.make_env import register_environments  # noqa: E402
 from unlatch.workflows.runs.loading import load  # noqa: E402
 from unlatch.workflows.runs.runner import EpisodeRunner  # noqa: E402
 

@@ -16,7 +16,7 @@ gymnasium = pytest.importorskip("gymnasium")
 import unlatch  # noqa: E402
 from unlatch.simcore.errors import ConfigError  # noqa: E402
 from unlatch.workflows.gym.env import UnlatchEnv  # noqa: E402
-from unlatch.workflows.gym.registration import register_environments  # noqa: E402
+from unlatch.workflows.gym.make_env import register_environments  # noqa: E402
 
 pytestmark = pytest.mark.integration
 JOINTS = "robots.franka_panda.left.joint_positions"

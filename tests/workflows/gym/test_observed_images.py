@@ -13,9 +13,9 @@ import pytest
 pytest.importorskip("gymnasium")
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.simcore.recording.images.renders import RenderSet
-from unlatch.simcore.recording.observed import PointSource
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.recording.modality import PointSource
+from unlatch.simcore.recording.renders import RenderSet
 from unlatch.simcore.sim.renderers.bullet_image import TinyRenderer
 from unlatch.workflows.gym.config import ObservationCfg
 from unlatch.workflows.gym.env import UnlatchEnv
@@ -114,7 +114,7 @@ def demonstration(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_a_renderer_observes_the_images_of_its_render_set(demonstration: Path):
     pytest.importorskip("embreex", reason="extra 'raycast' is not installed")
-    from unlatch.workflows.commands.render import main as render
+    from unlatch.workflows.commands.images import render_command as render
 
     sizes = [f"cameras.{index}.{key}={value}" for index in (0, 1) for key, value in (("width", 32), ("height", 24))]
     options = ["modalities=[rgb]", "rgb=lossless", "renderer=embree", "all=true", "executor=serial"]

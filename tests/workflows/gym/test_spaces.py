@@ -20,8 +20,8 @@ from unlatch.objects.config import ObjectCfg, ObjectSource  # noqa: E402
 from unlatch.objects.library import largest_joint_position  # noqa: E402
 from unlatch.objects.procedural.catalog import GENERATORS  # noqa: E402
 from unlatch.robots.catalog import ROBOTS  # noqa: E402
-from unlatch.workflows.gym.bounds import FASTEST, MARGIN_M, MARGIN_RAD, SPEED_FACTOR  # noqa: E402
 from unlatch.workflows.gym.env import UnlatchEnv  # noqa: E402
+from unlatch.workflows.gym.spaces import FASTEST, MARGIN_M, MARGIN_RAD, SPEED_FACTOR  # noqa: E402
 
 pytestmark = pytest.mark.integration
 ARM = "robots.franka_panda.left"

@@ -15,12 +15,12 @@ from PIL import Image
 
 import unlatch
 from tests.workflows.hub.hub_server import TOKEN, Hub, Repo, serve_hub
-from unlatch.simcore.extras import install_command
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.export.lerobot.reader import LeRobotSet
-from unlatch.workflows.hub import card
-from unlatch.workflows.runs.header import header_of
+from unlatch.simcore.recording.export.lerobot import LeRobotSet
+from unlatch.simcore.registry import install_command
+from unlatch.workflows import hub as card
+from unlatch.workflows.runs.code_versions import header_of
 from unlatch.workflows.runs.schema import CollectCfg
 
 Run = Callable[..., tuple[int, str, str]]

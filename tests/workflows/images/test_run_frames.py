@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from unlatch.simcore.recording.data_set.episode_folders import EpisodeFolders
+from unlatch.simcore.recording.episode_folders import EpisodeFolders
 from unlatch.workflows.images import render, render_job
 from unlatch.workflows.images.render import RunFrames
 from unlatch.workflows.images.render_job import _FrameFile, count_unfinished

@@ -19,9 +19,17 @@ pytest.importorskip("gymnasium")
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.gym.config import ActionMode
-from unlatch.workflows.policies.batched import InferenceProcess, is_batched, open_inference_process
-from unlatch.workflows.policies.module import PolicySpaces
-from unlatch.workflows.policies.tcp import PolicyBugError, PolicyServerError, TcpPolicy, receive_message, send_message
+from unlatch.workflows.policies.catalog import PolicySpaces
+from unlatch.workflows.policies.processes import (
+    InferenceProcess,
+    PolicyBugError,
+    PolicyServerError,
+    TcpPolicy,
+    is_batched,
+    open_inference_process,
+    receive_message,
+    send_message,
+)
 
 # by name, a process would import another package's `tests`, if there is one: draccus, which LeRobot needs, installs it
 cloudpickle.register_pickle_by_value(sys.modules[__name__])

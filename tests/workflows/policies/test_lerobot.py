@@ -19,12 +19,12 @@ import torch
 from gymnasium.spaces import Box, Dict
 
 from unlatch.simcore.errors import ConfigError, PluginError
-from unlatch.simcore.extras import install_command
-from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.workflows.commands.evaluate import main as evaluate
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.registry import install_command
+from unlatch.workflows.commands.check import evaluate_command as evaluate
 from unlatch.workflows.gym.config import ActionMode
+from unlatch.workflows.policies.catalog import PolicySpaces
 from unlatch.workflows.policies.lerobot import can_batch, find_checkpoint, make_batched, open_checkpoint
-from unlatch.workflows.policies.module import PolicySpaces
 
 Array = np.ndarray
 JOINTS = 3

@@ -14,11 +14,11 @@ import pytest
 pytest.importorskip("gymnasium")
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.sim.renderers.bullet_image import TinyRenderer
+from unlatch.workflows.commands.check import evaluate_command as evaluate
 from unlatch.workflows.commands.collect import main as collect
-from unlatch.workflows.commands.evaluate import main as evaluate
-from unlatch.workflows.policies.module import wrap_policy
+from unlatch.workflows.policies.catalog import wrap_policy
 
 Array = np.ndarray
 ENV: Any = SimpleNamespace(observation_space="observations", action_space="actions")

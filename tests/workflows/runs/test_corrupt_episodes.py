@@ -10,10 +10,10 @@ import pytest
 
 from unlatch import command_table
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EPISODE_FILE, EpisodeRecord
-from unlatch.workflows.cli.console import FAILED, OK
-from unlatch.workflows.runs.corrupt_episodes import MOST_NAMED, CorruptEpisodes
+from unlatch.workflows.cli.terminal import FAILED, OK
+from unlatch.workflows.runs.statistics import MOST_NAMED, CorruptEpisodes
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.json_values import differences
-from unlatch.workflows.runs.header import header_of
+from unlatch.workflows.runs.code_versions import header_of
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.recorded_config import config_of
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from rich.console import Console
 
-from unlatch.workflows.runs.executors.executor import Outcome
+from unlatch.workflows.runs.executors import Outcome
 from unlatch.workflows.runs.progress import FrameCount, Progress, StepProgress
 
 

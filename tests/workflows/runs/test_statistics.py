@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unlatch.simcore.recording.data_set.index import EpisodeSummary
+from unlatch.simcore.recording.index import EpisodeSummary
 from unlatch.simcore.recording.policy_outcome import PolicyOutcome
 from unlatch.workflows.runs.statistics import SAMPLE, DecimatingSampler, MeanShare, RunStatistics, wilson_interval
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.workflows.runs.executors.executor import Outcome
+from unlatch.workflows.runs.executors import Outcome
+from unlatch.workflows.runs.run import StopCondition
 from unlatch.workflows.runs.schema import CollectCfg, EvaluateCfg, ExecutorCfg
-from unlatch.workflows.runs.stop_condition import StopCondition
 
 
 def made(stop: StopCondition, fails: set[int], most: int = 1000) -> list[int]:

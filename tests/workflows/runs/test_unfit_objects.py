@@ -16,21 +16,20 @@ pytest.importorskip("gymnasium")
 from unlatch.objects.annotation import ANNOTATION_FILE
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.recording.check import check_record
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.workflows.cli.command_line import CommandLine
-from unlatch.workflows.cli.composed_configs import load_configs
+from unlatch.workflows.cli.multirun import load_configs
+from unlatch.workflows.cli.terminal import CommandLine
+from unlatch.workflows.commands.check import evaluate_command as evaluate_main
 from unlatch.workflows.commands.collect import main as collect_main
-from unlatch.workflows.commands.evaluate import main as evaluate_main
-from unlatch.workflows.commands.make_object import main as make_object_main
+from unlatch.workflows.commands.objects import make_object_command as make_object_main
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.episode.assets import load_assets, with_derived_task
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.gym.config import SuccessWhen
 from unlatch.workflows.gym.env import UnlatchEnv
-from unlatch.workflows.policies.module import wrap_policy
-from unlatch.workflows.policies.takeover import TakeoverRule
-from unlatch.workflows.runs.corrections import run_correction
+from unlatch.workflows.policies.catalog import wrap_policy
+from unlatch.workflows.policies.takeover import TakeoverRule, run_correction
 from unlatch.workflows.runs.evaluate import run_episode
 from unlatch.workflows.runs.loading import config_as
 from unlatch.workflows.runs.runner import EpisodeRunner

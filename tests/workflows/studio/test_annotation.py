@@ -9,8 +9,8 @@ from unlatch.objects.annotate.storage import load_annotation
 from unlatch.objects.config import ObjectCfg, ObjectSource
 from unlatch.objects.library import load_object
 from unlatch.simcore.errors import AssetError, ConfigError
-from unlatch.workflows.assets.make_object import MakeObjectCfg, make_objects
-from unlatch.workflows.studio.annotation import annotatable, open_annotation
+from unlatch.workflows.assets.convert import MakeObjectCfg, make_objects
+from unlatch.workflows.viewing.annotation_editor import annotatable, open_annotation
 
 HEAD, TAIL = "articulated_object_head", "articulated_object_tail"
 

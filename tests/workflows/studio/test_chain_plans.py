@@ -8,10 +8,10 @@ import pytest
 from PIL import Image
 
 from unlatch.workflows.studio.document import new_document
-from unlatch.workflows.studio.drawing.planned_state import planned_state
 from unlatch.workflows.studio.jobs import VIEW_PX, PlanJob, PlanResult, SceneJob, TaskText, ViewJob
+from unlatch.workflows.studio.plan_ghosts import planned_state
 from unlatch.workflows.studio.work import StudioWork
-from unlatch.workflows.viewing.viewers.scene_models import load_assets, open_object, open_robot
+from unlatch.workflows.viewing.recorded_scene import load_assets, open_object, open_robot
 
 pytestmark = pytest.mark.slow
 

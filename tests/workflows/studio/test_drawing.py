@@ -9,10 +9,8 @@ import pytest
 from unlatch.simcore.geometry import Pose
 from unlatch.tasks.task import RegionCfg
 from unlatch.workflows.studio.document import new_document
-from unlatch.workflows.studio.drawing.marks import SceneMarks
-from unlatch.workflows.studio.drawing.name_places import SceneName, keep_names_apart
-from unlatch.workflows.studio.drawing.region_boxes import RegionBoxes
 from unlatch.workflows.studio.jobs import ShownCamera, ViewResult
+from unlatch.workflows.studio.scene_marks import RegionBoxes, SceneMarks, SceneName, keep_names_apart
 from unlatch.workflows.studio.state import RUN, SCENE, Clock, StudioState
 
 REGION = RegionCfg(object="cabinet", center_m=[0.6, 0.0], half_extent_m=[0.1, 0.1])

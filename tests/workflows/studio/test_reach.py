@@ -2,7 +2,7 @@
 
 from unlatch.tasks.task import RegionCfg
 from unlatch.workflows.studio.jobs import ReachResult
-from unlatch.workflows.studio.reach import ReachMap, place_m, places_in, region_at
+from unlatch.workflows.studio.state import ReachMap, place_m, places_in, region_at
 
 REGION = RegionCfg(object="microwave", center_m=[0.6, 0.0], half_extent_m=[0.2, 0.2], height_m=[0.0, 0.08])
 

@@ -11,15 +11,14 @@ from types import SimpleNamespace
 import pytest
 
 from unlatch.simcore.errors import PluginError
+from unlatch.workflows.runs.schema import LOCAL_HOST
 from unlatch.workflows.studio.document import new_document
 from unlatch.workflows.studio.jobs import Problem
 from unlatch.workflows.studio.server import StudioServer
 from unlatch.workflows.studio.session import PLAN, REACH, SCENE, StudioSession
-from unlatch.workflows.viewing.live.page_address import LOCAL_HOST
-from unlatch.workflows.viewing.live.page_process import listen_at
-from unlatch.workflows.viewing.viewers import viser_scene
-from unlatch.workflows.viewing.viewers.browser import opened_in_browser
-from unlatch.workflows.viewing.viewers.scene_page_server import is_local
+from unlatch.workflows.viewing import scene_nodes as viser_scene
+from unlatch.workflows.viewing.page_process import listen_at
+from unlatch.workflows.viewing.page_server import is_local, opened_in_browser
 
 SCENE_PATH = "/scene/"
 

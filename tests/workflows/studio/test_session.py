@@ -13,7 +13,7 @@ from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.tasks.task import RegionCfg, TaskCfg
-from unlatch.workflows.studio.document import new_document
+from unlatch.workflows.studio.document import new_document, read_tree, value_at
 from unlatch.workflows.studio.jobs import (
     CheckJob,
     CheckResult,
@@ -38,7 +38,6 @@ from unlatch.workflows.studio.jobs import (
 )
 from unlatch.workflows.studio.page_state import describe_plan, problem_line
 from unlatch.workflows.studio.session import PLAN, REACH, RUN, SCENE, StudioSession
-from unlatch.workflows.studio.yaml_edit import read_tree, value_at
 
 REGION = {"object": "${object.name}", "center_m": [0.68, 0.0], "half_extent_m": [0.1, 0.1], "yaw_deg": 25.0}
 KEY = "skills[0].planner_setting.constraint_list[0]"

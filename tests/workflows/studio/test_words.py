@@ -3,9 +3,9 @@
 import pytest
 
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.solver.settings.setting import SuccessMode
+from unlatch.solver.setting import SuccessMode
 from unlatch.tasks.task import GoalCfg, GoalKind
-from unlatch.workflows.studio.words import words_of_evidence, words_of_goal, words_of_layout, words_of_success
+from unlatch.workflows.studio.page_state import words_of_evidence, words_of_goal, words_of_layout, words_of_success
 
 UNITS = {("cabinet", "drawer"): "m", ("cabinet", "door"): "rad"}
 

@@ -5,7 +5,7 @@ import yaml
 
 from unlatch.configs.config_files import config_dir
 from unlatch.simcore.errors import ConfigError
-from unlatch.workflows.studio.yaml_edit import find_line, parse_key, read_tree, remove_value, set_value, value_at
+from unlatch.workflows.studio.document import find_line, parse_key, read_tree, remove_value, set_value, value_at
 
 TASKS = [config_dir() / "task" / f"{name}.yaml" for name in ("open_drawer", "put_in_microwave", "turn_stove_knob")]
 TEXT = """\

@@ -13,18 +13,11 @@ from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.recording.export.catalog import EXPORTERS
 from unlatch.simcore.registry import CatalogEntry
-from unlatch.simcore.sim.sensors.catalog import SENSORS
+from unlatch.simcore.sim.sensors.config import SENSORS
 from unlatch.skills.catalog import SKILLS
-from unlatch.solver.terms.catalog import COSTS, TERMS
-from unlatch.workflows.testing import (
-    check_exporter,
-    check_object,
-    check_robot,
-    check_sensor,
-    check_skill,
-    check_task,
-    check_term,
-)
+from unlatch.solver.term_kinds import COSTS, TERMS
+from unlatch.workflows.testing.robots_and_sensors import check_robot, check_sensor
+from unlatch.workflows.testing.skills_and_tasks import check_exporter, check_object, check_skill, check_task, check_term
 
 pytestmark = pytest.mark.slow
 
@@ -39,15 +32,15 @@ import numpy as np
 
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import load_robot
-from unlatch.robots.model import model_path
+from unlatch.robots.models import model_path
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.export.exporter import Exporter
 from unlatch.simcore.sim.sensors.sensor import Sensor
 from unlatch.simcore.state import Buffer
 from unlatch.skills.open import Open
-from unlatch.solver.terms.point2plane import Point2Plane
-from unlatch.solver.terms.row import PointRow
-from unlatch.solver.terms.term import Term, tool_point
+from unlatch.solver.term_kinds import Point2Plane
+from unlatch.solver.term import PointRow
+from unlatch.solver.term import Term, tool_point
 
 COUNT = itertools.count()
 
@@ -265,7 +258,7 @@ def test_built_in_robots_fulfil_their_contract():
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from unlatch.workflows.testing.exporter import make_successes
+    from unlatch.workflows.testing.skills_and_tasks import make_successes
 
     return make_successes(tmp_path_factory.mktemp("data") / "set").path
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.skills.contract.command import Phase
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.skills.commands import Phase
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.viewing.phase_moments import find_rounds
-from unlatch.workflows.viewing.phase_pictures import take_phase_pictures
+from unlatch.workflows.viewing.phase_sheet import take_phase_pictures
 from unlatch.workflows.viewing.scene_picture import open_record
 
 _LEAST_SHARE = 0.005

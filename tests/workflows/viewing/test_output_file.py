@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.workflows.commands import phases
-from unlatch.workflows.commands.plan import main as plan
-from unlatch.workflows.commands.preview import main as preview
-from unlatch.workflows.viewing.output_file import output_path
+from unlatch.workflows.commands import looking as phases
+from unlatch.workflows.commands.looking import plan_command as plan
+from unlatch.workflows.commands.looking import preview_command as preview
+from unlatch.workflows.viewing.picture import output_path
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_phases_are_refused_before_they_are_drawn(
         data.write(EpisodeRecord(number=0, seed=0, success=True))
     monkeypatch.setattr(phases, "config_of", lambda data_set: pytest.fail("it reads the episode first"))
     protect(tmp_path / "set")
-    assert phases.main([str(tmp_path / "set")]) == 2
+    assert phases.phases_command([str(tmp_path / "set")]) == 2
     err = capsys.readouterr().err
     assert err.startswith(f"unlatch: '{tmp_path}/set/phases-0.png' cannot be written")
     assert err.count("\n") == 1

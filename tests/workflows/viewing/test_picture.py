@@ -7,12 +7,11 @@ import pytest
 from PIL import Image
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera
-from unlatch.workflows.viewing.contact_sheet import choose_episodes, contact_frame
-from unlatch.workflows.viewing.overlay import Overlay
-from unlatch.workflows.viewing.picture import SheetRow, compose_sheet, write_picture
+from unlatch.workflows.viewing.picture import Overlay, SheetRow, compose_sheet, write_picture
+from unlatch.workflows.viewing.scene_picture import choose_episodes, contact_frame
 
 
 def record(number: int, *, success: bool, force_n: list[float]) -> EpisodeRecord:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unlatch.configs.derivation.all_parts import name_each_part
+from unlatch.configs.derived_request import name_each_part
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.simcore.errors import ConfigError
@@ -24,7 +24,7 @@ def jobs_of(*overrides: str) -> tuple[list[list[str]], dict[str, str]]:
 @pytest.fixture(scope="module")
 def oven(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An oven with a door and knobs, as a folder with a URDF and its annotation."""
-    from unlatch.workflows.commands.make_object import main as make_object
+    from unlatch.workflows.commands.objects import make_object_command as make_object
 
     folder = tmp_path_factory.mktemp("made") / "oven"
     assert make_object(["oven", "seed=1", f"out={folder}"]) == 0

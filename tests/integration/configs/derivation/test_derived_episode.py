@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from unlatch.configs.dataclass_reader import read_dataclass
-from unlatch.configs.derivation.derived_episode import fill_derived_task, fill_skill_setting, skill_strategies
-from unlatch.configs.derivation.derived_task import derive_layout
+from unlatch.configs.derived_episode import fill_derived_task, fill_skill_setting, skill_strategies
+from unlatch.configs.derived_task import derive_layout
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.objects.procedural.cabinets import drawer
@@ -19,13 +19,12 @@ from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.registry import CatalogEntry
 from unlatch.skills.catalog import SKILLS
-from unlatch.skills.contract.config import SkillCfg
-from unlatch.skills.strategies.ranking import derive_strategies
-from unlatch.skills.strategies.rotate import MAX_DURATION_S
-from unlatch.solver.settings.reader import read_planner_setting
+from unlatch.skills.config import SkillCfg
+from unlatch.skills.strategies.ranking import MAX_DURATION_S, derive_strategies
+from unlatch.solver.setting_reader import read_planner_setting
 from unlatch.tasks.task import TaskCfg
-from unlatch.workflows.cli.command_line import CommandLine
-from unlatch.workflows.cli.composed_configs import load_configs
+from unlatch.workflows.cli.multirun import load_configs
+from unlatch.workflows.cli.terminal import CommandLine
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg, PreviewCfg

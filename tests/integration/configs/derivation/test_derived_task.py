@@ -9,15 +9,15 @@ import pytest
 import yaml
 
 from unlatch import command_table
+from unlatch.configs import derived_task
 from unlatch.configs.dataclass_reader import read_dataclass
-from unlatch.configs.derivation import derived_task
-from unlatch.configs.derivation.derived_request import describe_object_path
-from unlatch.configs.derivation.derived_task import MIN_PART_DISTANCE_M, REACH_CENTER_M, REACH_HALF_M, derive_task
+from unlatch.configs.derived_request import describe_object_path
+from unlatch.configs.derived_task import MIN_PART_DISTANCE_M, REACH_CENTER_M, REACH_HALF_M, derive_task
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation import FramedVector, Handle, HandleType, Openness, Part, PartKind
+from unlatch.objects.annotation_entries import Catch, ClosingForces
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.closing_forces import Catch, ClosingForces
-from unlatch.objects.closing_motion import closing_reach
+from unlatch.objects.closing_force_values import closing_reach
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.robots.catalog import ROBOTS
@@ -25,13 +25,13 @@ from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.rng import EpisodeStreams
 from unlatch.simcore.urdf.reader import read_urdf
-from unlatch.skills.contract.config import part_acted_on
+from unlatch.skills.config import part_acted_on
 from unlatch.skills.strategies.hand_fit import held_at_edge
 from unlatch.skills.strategies.open_close import goal_value, start_range
-from unlatch.solver.settings.reader import check_names
+from unlatch.solver.setting_reader import check_names
 from unlatch.tasks.layout import sample_layout
 from unlatch.tasks.task import TaskCfg
-from unlatch.workflows.episode.skill_checks import check_points, check_skill
+from unlatch.workflows.episode.asset_checks import check_points, check_skill
 
 HAND = hand_shape("franka_panda", ROBOTS.load("franka_panda")().arms[0])
 DOOR, DRAWER = (ObjectCfg(name, name, instance="3") for name in ("microwave", "drawer"))

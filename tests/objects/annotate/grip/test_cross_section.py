@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unlatch.objects.annotate.grip.cross_section import cut_mesh, heights_in_front, outermost_interval
-from unlatch.simcore.meshes.convex_hull import convex_hull
+from unlatch.objects.annotate.posing import cut_mesh, heights_in_front, outermost_interval
+from unlatch.simcore.meshes.solids import convex_hull
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
 
 

@@ -11,8 +11,7 @@ import pytest
 
 from tests.objects.importers.mesh_samples import SIZE_M, cabinet_scene, write_glb
 from unlatch.objects.annotate.annotator import AnnotateCfg, annotate_source
-from unlatch.objects.annotate.source import read_source
-from unlatch.objects.importers.made_urdf import has_urdf, urdf_of
+from unlatch.objects.annotate.source import has_urdf, read_source, urdf_of
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.mesh_reader import read_mesh
 from unlatch.simcore.urdf.model import UrdfModel

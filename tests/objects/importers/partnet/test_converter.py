@@ -12,19 +12,13 @@ import numpy as np
 import pybullet as p
 import pytest
 
-from unlatch.objects import (
-    HandleType,
-    ObjectAsset,
-    ObjectCfg,
-    ObjectSource,
-    PartKind,
-    load_object,
-    validate_articulation,
-)
-from unlatch.objects.config import PARTNET_VARIABLE
-from unlatch.objects.importers.partnet import converter as partnet_mobility
-from unlatch.objects.importers.partnet.source import partnet_instances
-from unlatch.objects.library import check_candidates, describe_object_set
+from unlatch.objects.annotation import HandleType, PartKind
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.config import PARTNET_VARIABLE, ObjectCfg, ObjectSource
+from unlatch.objects.importers import partnet_object as partnet_mobility
+from unlatch.objects.importers.partnet_source import partnet_instances
+from unlatch.objects.library import check_candidates, describe_object_set, load_object
+from unlatch.objects.validation import validate_articulation
 from unlatch.simcore.errors import AssetError, ConfigError
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unlatch.objects.importers.made_urdf import urdf_of
+from unlatch.objects.annotate.source import urdf_of
 from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.objects.procedural.textured_files import textured_files
-from unlatch.simcore.meshes.textured_surface import linear_light, read_textured_surface, srgb_light
+from unlatch.simcore.meshes.obj_file import linear_light, read_textured_surface, srgb_light
 from unlatch.simcore.urdf.model import Shape
 from unlatch.simcore.urdf.reader import read_urdf
 

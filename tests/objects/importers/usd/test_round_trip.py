@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unlatch.objects.importers.made_urdf import urdf_of
+from unlatch.objects.annotate.source import urdf_of
+from unlatch.objects.importers.converted_asset import read_surfaces
 from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg
-from unlatch.objects.importers.urdf_surfaces import read_surfaces
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.urdf.model import Link, UrdfModel

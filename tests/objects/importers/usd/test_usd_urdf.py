@@ -10,16 +10,15 @@ import pytest
 
 from unlatch.command_table import main
 from unlatch.objects.annotate.annotator import annotate_source
-from unlatch.objects.annotate.source import read_source
+from unlatch.objects.annotate.source import MadeUrdf, read_source, urdf_of
 from unlatch.objects.annotate.storage import load_annotation, with_mark
 from unlatch.objects.config import ObjectCfg, ObjectSource
-from unlatch.objects.importers.made_urdf import MadeUrdf, urdf_of
 from unlatch.objects.library import load_object
-from unlatch.simcore import extras
+from unlatch.simcore import registry as extras
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.extras import install_command
 from unlatch.simcore.meshes.shape_surface import shape_cloud
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.registry import install_command
 from unlatch.simcore.urdf.model import ShapeKind, UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
 

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unlatch.objects.importers.mesh_converter import MeshConverter, MeshConverterCfg
-from unlatch.objects.importers.property_groups import CollisionPropertiesCfg, MassPropertiesCfg, RigidBodyPropertiesCfg
+from unlatch.objects.importers.asset_converter import CollisionPropertiesCfg, MassPropertiesCfg, RigidBodyPropertiesCfg
+from unlatch.objects.importers.mesh_object import MeshConverter, MeshConverterCfg
 from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg
-from unlatch.objects.importers.usd.writer import usd_name
+from unlatch.objects.importers.usd_writer import usd_name
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.objects.procedural.textured_files import textured_files
-from unlatch.simcore import extras
+from unlatch.simcore import registry as extras
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.extras import install_command
-from unlatch.simcore.meshes.textured_surface import linear_light
+from unlatch.simcore.meshes.obj_file import linear_light
+from unlatch.simcore.registry import install_command
 from unlatch.simcore.urdf.reader import read_urdf
 
 pxr = pytest.importorskip("pxr", reason="USD output needs the package usd-core of the extra usd")

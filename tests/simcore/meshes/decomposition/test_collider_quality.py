@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unlatch.simcore.meshes.convex_hull import convex_hull
-from unlatch.simcore.meshes.decomposition.collider_quality import collider_quality
+from unlatch.simcore.meshes.collider_pieces import collider_quality
+from unlatch.simcore.meshes.solids import convex_hull
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 
 CORNERS = np.array(np.meshgrid((-0.5, 0.5), (-0.5, 0.5), (-0.5, 0.5))).reshape(3, -1).T

@@ -6,12 +6,8 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.geometry import Pose, matrix_from_rpy
-from unlatch.simcore.meshes.convex_hull import convex_hull, mesh_hull
-from unlatch.simcore.meshes.decomposition.collision_approximation import (
-    Colliders,
-    CollisionApproximation,
-    make_colliders,
-)
+from unlatch.simcore.meshes.convex_decomposition import Colliders, CollisionApproximation, make_colliders
+from unlatch.simcore.meshes.solids import convex_hull, mesh_hull
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, closed_volume, join_meshes, simplify_mesh
 from unlatch.simcore.urdf.model import ShapeKind
 

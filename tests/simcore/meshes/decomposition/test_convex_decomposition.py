@@ -9,12 +9,11 @@ import pybullet as p
 import pytest
 
 from unlatch.simcore.errors import AssetError, ConfigError
-from unlatch.simcore.meshes.convex_hull import convex_hull, hulls_inertial
-from unlatch.simcore.meshes.decomposition import convex_decomposition
-from unlatch.simcore.meshes.decomposition.convex_decomposition import ConvexDecompositionCfg, decompose
-from unlatch.simcore.meshes.decomposition.hull_nearness import winding_numbers
-from unlatch.simcore.meshes.decomposition.voxel_boxes import voxel_boxes
+from unlatch.simcore.meshes import convex_decomposition
+from unlatch.simcore.meshes.collider_pieces import voxel_boxes, winding_numbers
+from unlatch.simcore.meshes.convex_decomposition import ConvexDecompositionCfg, decompose
 from unlatch.simcore.meshes.obj_file import format_obj, read_obj
+from unlatch.simcore.meshes.solids import convex_hull, hulls_inertial
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes, simplify_mesh
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unlatch.simcore.meshes.convex_hull import convex_hull
-from unlatch.simcore.meshes.decomposition.convex_decomposition import ConvexDecompositionCfg, decompose
-from unlatch.simcore.meshes.decomposition.hull_nearness import SampledSurface, winding_numbers
-from unlatch.simcore.meshes.decomposition.surface_patches import convex_patches
+from unlatch.simcore.meshes.collider_pieces import SampledSurface, convex_patches, winding_numbers
+from unlatch.simcore.meshes.convex_decomposition import ConvexDecompositionCfg, decompose
 from unlatch.simcore.meshes.shape_surface import triangle_distances
+from unlatch.simcore.meshes.solids import convex_hull
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, drop_duplicate_faces, is_closed, sample_triangles
 
 
@@ -111,7 +110,7 @@ def test_a_triangle_that_is_written_twice_counts_once():
 
 
 def test_an_open_box_becomes_thin_plates_without_coacd(monkeypatch: pytest.MonkeyPatch):
-    from unlatch.simcore.meshes.decomposition import convex_decomposition
+    from unlatch.simcore.meshes import convex_decomposition
 
     monkeypatch.setattr(convex_decomposition, "run_coacd_child", lambda *_, **__: pytest.fail("CoACD was run"))
     result = decompose([doubled(without_front(cube()))], ConvexDecompositionCfg(), size_m=0.4)

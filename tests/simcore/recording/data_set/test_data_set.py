@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.errors import FormatVersionError, RecordingError
-from unlatch.simcore.recording import FORMAT_VERSION, DataSet, EpisodeRecord, check_dataset
+from unlatch.simcore.recording.check import check_dataset
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.recording.episode import FORMAT_VERSION, EpisodeRecord
 
 HEADER = {"config": {"task": {"name": "open_microwave"}, "world": {"physics_hz": 240}}, "seed": 7}
 

@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from unlatch.simcore.recording import DataSet
-from unlatch.simcore.recording.data_set.index import erase_lines, read_lines
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.recording.index import erase_lines, read_lines
 
 
 @pytest.fixture

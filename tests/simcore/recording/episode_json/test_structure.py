@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from unlatch.simcore.recording.check import not_compared
-from unlatch.simcore.recording.episode_json.fields import EPISODE_FIELDS
-from unlatch.simcore.recording.episode_json.structure import (
+from unlatch.simcore.recording.episode_fields import EPISODE_FIELDS
+from unlatch.simcore.recording.episode_structure import (
     CLOCK,
     PLANNER,
     Field,

@@ -10,8 +10,10 @@ from scipy.spatial.transform import Rotation
 
 from unlatch.objects.annotation import HandleType, PartKind
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.recording import DataSet, EpisodeRecord
-from unlatch.simcore.recording.observed import ObjectGeometry, ObservedScene, PartGeometry
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.object_geometry import ObjectGeometry, PartGeometry
+from unlatch.simcore.recording.observed_scene import ObservedScene
 from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
 
 ARM = "panda.left"

@@ -7,17 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from unlatch.simcore.cameras import Fisheye, Pinhole
 from unlatch.simcore.errors import ConfigError, RecordingError
-from unlatch.simcore.geometry import Fisheye, Pinhole, Pose
-from unlatch.simcore.recording import DataSet, EpisodeRecord
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.export.columns import CAMERA_CLOUD, CLOUD
 from unlatch.simcore.recording.export.config import ExportCfg
-from unlatch.simcore.recording.export.source import ExportSource
-from unlatch.simcore.recording.images.frame_video import FrameVideoWriter
-from unlatch.simcore.recording.images.modality import LENGTHS, LINKS, ImageStream
-from unlatch.simcore.recording.images.rendered_episode import CAMERAS_FILE, stream_file
-from unlatch.simcore.recording.images.renders import RenderSet
-from unlatch.simcore.recording.observed import CameraCloud, CameraView, ObservedScene, PointSource
+from unlatch.simcore.recording.export.trajectory import ExportSource
+from unlatch.simcore.recording.frame_video import FrameVideoWriter
+from unlatch.simcore.recording.modality import LENGTHS, LINKS, ImageStream, PointSource
+from unlatch.simcore.recording.observed_scene import CameraCloud, CameraView, ObservedScene
+from unlatch.simcore.recording.renders import CAMERAS_FILE, RenderSet, stream_file
 from unlatch.simcore.recording.state_file import encode_npz
 
 MakeScene = Callable[[Pose], ObservedScene]

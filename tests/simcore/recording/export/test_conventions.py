@@ -7,8 +7,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from unlatch.simcore.errors import ConfigError, RecordingError
-from unlatch.simcore.recording import DataSet, EpisodeRecord
-from unlatch.simcore.recording.export.columns import STATE
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.export.columns import COMPONENTS, STATE, convert_rotations
 from unlatch.simcore.recording.export.config import (
     ActionKind,
     ActionSource,
@@ -17,9 +18,7 @@ from unlatch.simcore.recording.export.config import (
     RotationForm,
     StateKind,
 )
-from unlatch.simcore.recording.export.rotation import COMPONENTS, convert_rotations
-from unlatch.simcore.recording.export.source import ExportSource
-from unlatch.simcore.recording.export.trajectory import ACTION, TrajectoryMaker
+from unlatch.simcore.recording.export.trajectory import ACTION, ExportSource, TrajectoryMaker
 
 MakeRecord = Callable[..., EpisodeRecord]
 LEFT = "panda.left"

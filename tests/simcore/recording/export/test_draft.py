@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.recording.export.draft import Draft
+from unlatch.simcore.recording.export.exporter import Draft
 
 
 @pytest.fixture

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.errors import ConfigError, PluginError, RecordingError
-from unlatch.simcore.extras import install_command
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.recording import DataSet, EpisodeRecord
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.export.config import ActionKind, DeltaFrom, ExportCfg, StateKind
-from unlatch.simcore.recording.export.maniskill import ManiSkillExporter
-from unlatch.simcore.recording.export.robomimic import RobomimicCfg, RobomimicExporter
-from unlatch.simcore.recording.export.run import run_export
-from unlatch.simcore.recording.export.source import ExportSource
-from unlatch.simcore.recording.observed import ObservedScene
+from unlatch.simcore.recording.export.exporter import run_export
+from unlatch.simcore.recording.export.hdf5 import ManiSkillExporter, RobomimicCfg, RobomimicExporter
+from unlatch.simcore.recording.export.trajectory import ExportSource
+from unlatch.simcore.recording.observed_scene import ObservedScene
+from unlatch.simcore.registry import install_command
 
 h5py = pytest.importorskip("h5py")
 

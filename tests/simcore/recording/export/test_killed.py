@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from unlatch import command_table
-from unlatch.simcore.recording import DataSet, EpisodeRecord
-from unlatch.simcore.recording.export.lerobot.reader import LeRobotSet
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.export.lerobot import LeRobotSet
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[4]

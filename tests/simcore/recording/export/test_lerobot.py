@@ -11,15 +11,13 @@ import pytest
 
 from unlatch.simcore.errors import ConfigError, FormatVersionError, RecordingError
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.recording import DataSet, EpisodeRecord
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.export.config import ActionKind
-from unlatch.simcore.recording.export.lerobot.config import FloatType, LeRobotCfg
-from unlatch.simcore.recording.export.lerobot.exporter import LeRobotExporter
-from unlatch.simcore.recording.export.lerobot.reader import LeRobotSet
-from unlatch.simcore.recording.export.run import ExportReport, run_export
-from unlatch.simcore.recording.export.source import ExportSource
-from unlatch.simcore.recording.export.trajectory import Trajectory
-from unlatch.simcore.recording.observed import ObservedScene
+from unlatch.simcore.recording.export.exporter import ExportReport, run_export
+from unlatch.simcore.recording.export.lerobot import FloatType, LeRobotCfg, LeRobotExporter, LeRobotSet
+from unlatch.simcore.recording.export.trajectory import ExportSource, Trajectory
+from unlatch.simcore.recording.observed_scene import ObservedScene
 
 ARM = "panda.left"
 MakeSet = Callable[..., DataSet]

@@ -13,18 +13,15 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.errors import ConfigError, RecordingError
-from unlatch.simcore.recording import DataSet
-from unlatch.simcore.recording.export.lerobot.config import LeRobotCfg
-from unlatch.simcore.recording.export.lerobot.exporter import LeRobotExporter
-from unlatch.simcore.recording.export.lerobot.reader import LeRobotSet
-from unlatch.simcore.recording.export.lerobot.statistics import QUANTILES
-from unlatch.simcore.recording.export.lerobot.videos import Codec, _same_priority, image_statistics
-from unlatch.simcore.recording.export.run import ExportReport, run_export
-from unlatch.simcore.recording.export.source import ExportSource
-from unlatch.simcore.recording.images.frame_video import FrameVideoWriter
-from unlatch.simcore.recording.images.modality import ImageStream
-from unlatch.simcore.recording.images.rendered_episode import stream_file
-from unlatch.simcore.recording.images.renders import RenderSet
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.recording.export.exporter import ExportReport, run_export
+from unlatch.simcore.recording.export.lerobot import LeRobotCfg, LeRobotExporter, LeRobotSet
+from unlatch.simcore.recording.export.lerobot_tables import QUANTILES
+from unlatch.simcore.recording.export.lerobot_videos import Codec, _same_priority, image_statistics
+from unlatch.simcore.recording.export.trajectory import ExportSource
+from unlatch.simcore.recording.frame_video import FrameVideoWriter
+from unlatch.simcore.recording.modality import ImageStream
+from unlatch.simcore.recording.renders import RenderSet, stream_file
 
 MakeSet = Callable[..., DataSet]
 KEY = "observation.images.front"

@@ -9,7 +9,7 @@ import pytest
 
 from unlatch import command_table
 from unlatch.simcore.errors import DuplicateEntryError, PluginError
-from unlatch.simcore.recording import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.export import catalog
 
 MODULE = """

@@ -9,12 +9,11 @@ import pytest
 from unlatch.objects.annotation import KEYPOINT_NAMES
 from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.recording import EpisodeRecord
-from unlatch.simcore.recording.export.column import Column
-from unlatch.simcore.recording.export.columns import CLOUD, STATE
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.export.columns import CLOUD, STATE, Column
 from unlatch.simcore.recording.export.config import ExportCfg, StateKind
 from unlatch.simcore.recording.export.trajectory import TrajectoryMaker
-from unlatch.simcore.recording.observed import GEOMETRY, ObservedScene
+from unlatch.simcore.recording.observed_scene import GEOMETRY, ObservedScene
 
 MakeRecord = Callable[..., EpisodeRecord]
 PAGE = Path(__file__).parents[4] / "docs" / "export.md"

@@ -12,9 +12,8 @@ import pytest
 from PIL import Image
 
 from unlatch.simcore.errors import ConfigError, RecordingError
-from unlatch.simcore.recording.images import pytorch_writer
-from unlatch.simcore.recording.images.pytorch_listener import PytorchListener
-from unlatch.simcore.recording.images.pytorch_writer import PytorchWriter
+from unlatch.simcore.recording import pytorch_writer
+from unlatch.simcore.recording.pytorch_writer import PytorchListener, PytorchWriter
 
 
 @pytest.fixture(autouse=True)

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.recording.images.frame_video import FrameVideoWriter
-from unlatch.simcore.recording.images.modality import MODALITIES, ImageStream
-from unlatch.simcore.recording.images.rendered_episode import CAMERAS_FILE, stream_file
-from unlatch.simcore.recording.images.renders import RenderSet
+from unlatch.simcore.recording.frame_video import FrameVideoWriter
+from unlatch.simcore.recording.modality import MODALITIES, ImageStream
+from unlatch.simcore.recording.renders import CAMERAS_FILE, RenderSet, stream_file
 from unlatch.simcore.recording.state_file import encode_npz
 
 WIDTH, HEIGHT, FRAMES = 32, 24, 5

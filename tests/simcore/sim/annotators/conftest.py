@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.geometry import Pinhole, Pose
-from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame, take_annotated_frame
-from unlatch.simcore.sim.annotators.config import AnnotationCfg
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.annotators.annotation import AnnotatedFrame, AnnotationCfg, take_annotated_frame
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.world import World, WorldCfg
 

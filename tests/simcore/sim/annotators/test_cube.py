@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame
-from unlatch.simcore.sim.annotators.annotations import Annotations, annotate
+from unlatch.simcore.sim.annotators.annotation import CORNER_SIGNS, AnnotatedFrame, Annotations, annotate, box_edges
 from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
-from unlatch.simcore.sim.annotators.entity import CORNER_SIGNS, box_edges
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.world import World
 

@@ -10,11 +10,8 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame
-from unlatch.simcore.sim.annotators.annotations import annotate
-from unlatch.simcore.sim.annotators.formats.coco_file import CocoFile
-from unlatch.simcore.sim.annotators.formats.dope_file import dope_frame
-from unlatch.simcore.sim.annotators.formats.reference_nodes import dope_output, pose_output
+from unlatch.simcore.sim.annotators.annotation import AnnotatedFrame, annotate
+from unlatch.simcore.sim.annotators.label_files import CocoFile, dope_frame, dope_output, pose_output
 from unlatch.simcore.sim.bodies import Body
 
 pytestmark = pytest.mark.integration

@@ -7,12 +7,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from unlatch.simcore.geometry import Fisheye, Pose
-from unlatch.simcore.sim.annotators.annotated_frame import take_annotated_frame
-from unlatch.simcore.sim.annotators.annotations import annotate
+from unlatch.simcore.cameras import Fisheye
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.annotators.annotation import AnnotationCfg, annotate, take_annotated_frame
 from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
-from unlatch.simcore.sim.annotators.config import AnnotationCfg
-from unlatch.simcore.sim.annotators.formats.dope_file import dope_frame
+from unlatch.simcore.sim.annotators.label_files import dope_frame
 from unlatch.simcore.sim.world import World
 
 pytestmark = pytest.mark.integration

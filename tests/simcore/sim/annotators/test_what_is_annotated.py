@@ -9,9 +9,7 @@ import pytest
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame
-from unlatch.simcore.sim.annotators.annotations import annotate
-from unlatch.simcore.sim.annotators.config import AnnotationCfg
+from unlatch.simcore.sim.annotators.annotation import AnnotatedFrame, AnnotationCfg, annotate
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.world import World

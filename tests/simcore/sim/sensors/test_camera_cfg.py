@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from unlatch.simcore.cameras import Fisheye, Pinhole
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.geometry import Fisheye, Pinhole
-from unlatch.simcore.sim.sensors.camera_cfg import CameraCfg, Lens
-from unlatch.simcore.sim.sensors.camera_models import CAMERA_MODELS
+from unlatch.simcore.sim.sensors.camera import CAMERA_MODELS, CameraCfg, Lens
 
 
 def camera(**fields: Any) -> CameraCfg:

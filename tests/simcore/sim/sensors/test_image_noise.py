@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.sim.sensors.image_noise import ImageNoise
+from unlatch.simcore.sim.sensors.camera import ImageNoise
 
 SHAPE = (120, 160)
 

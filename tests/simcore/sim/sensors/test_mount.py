@@ -11,7 +11,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose, matrix_from_rpy
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.sensors.config import MountCfg, SensorCfg
-from unlatch.simcore.sim.sensors.mount import Mount
+from unlatch.simcore.sim.sensors.sensor import Mount
 from unlatch.simcore.sim.world import World
 
 

@@ -10,10 +10,8 @@ import pytest
 
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.drives import DriveGroup
-from unlatch.simcore.sim.joint_drive import DriveMode, JointDrive
-from unlatch.simcore.sim.views.articulation_view import ArticulationView
-from unlatch.simcore.sim.views.rigid_prim_view import RigidPrimView
+from unlatch.simcore.sim.body_views import ArticulationView, RigidPrimView
+from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
 from unlatch.simcore.sim.world import World
 
 

@@ -10,15 +10,14 @@ import pybullet as p
 import pytest
 
 from unlatch.robots.catalog import load_robot
-from unlatch.robots.model import model_path
+from unlatch.robots.models import model_path
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import ConfigError, WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.joint_drive import DriveMode
-from unlatch.simcore.sim.properties.tendons import TendonCfg
-from unlatch.simcore.sim.views.articulation_view import ArticulationView
-from unlatch.simcore.sim.views.rigid_prim_view import RigidPrimView
+from unlatch.simcore.sim.body_views import ArticulationView, RigidPrimView
+from unlatch.simcore.sim.drives import DriveMode
+from unlatch.simcore.sim.joint_mechanisms import TendonCfg
 from unlatch.simcore.sim.world import World
 
 pytestmark = pytest.mark.integration

@@ -7,11 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from unlatch.simcore.geometry import Pose
-from unlatch.simcore.geometry.rotations import rpy_from_matrix
-from unlatch.simcore.sim.sensors.camera import Camera, CameraCfg
+from unlatch.simcore.geometry import Pose, rpy_from_matrix
+from unlatch.simcore.sim.sensors.camera import Camera, CameraCfg, CameraView
 from unlatch.simcore.sim.sensors.config import MountCfg
-from unlatch.simcore.sim.views.camera_view import CameraView
 from unlatch.simcore.sim.visuals.visual_shapes import Light
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.state import Rendering

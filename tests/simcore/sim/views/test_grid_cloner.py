@@ -7,7 +7,7 @@ import pytest
 
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.views.grid_cloner import GridCloner
+from unlatch.simcore.sim.attribute_views import GridCloner
 from unlatch.simcore.sim.world import World
 
 pytestmark = pytest.mark.integration

@@ -9,10 +9,9 @@ import pytest
 
 from unlatch.simcore.errors import ConfigError, WorldError
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.attribute_views import gravity_attribute
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.views.articulation_view import ArticulationView
-from unlatch.simcore.sim.views.rigid_prim_view import RigidPrimView
-from unlatch.simcore.sim.views.view import gravity_attribute
+from unlatch.simcore.sim.body_views import ArticulationView, RigidPrimView
 from unlatch.simcore.sim.world import World
 
 pytestmark = pytest.mark.integration

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome, WorkerLimits
-from unlatch.workflows.runs.executors.process import ProcessExecutor, WorkerError
-from unlatch.workflows.runs.executors.serial import SerialExecutor
+from unlatch.workflows.runs.executors import EpisodeMaker, Outcome, SerialExecutor, WorkerLimits
+from unlatch.workflows.runs.worker_processes import ProcessExecutor, WorkerError
 
 pytestmark = pytest.mark.slow
 

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from unlatch import command_table
-from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.workflows.cli.console import OK
-from unlatch.workflows.runs.executors import ray_cluster
-from unlatch.workflows.runs.executors.executor import EpisodeMaker, Job, Outcome
-from unlatch.workflows.runs.executors.workers import WorkerError
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.workflows.cli.terminal import OK
+from unlatch.workflows.runs import ray_cluster
+from unlatch.workflows.runs.executors import EpisodeMaker, Job, Outcome
+from unlatch.workflows.runs.worker_processes import WorkerError
 
 pytestmark = [pytest.mark.slow, pytest.mark.integration]
 

@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from unlatch.simcore.errors import PluginError
-from unlatch.simcore.extras import install_command
-from unlatch.workflows.runs.executors.catalog import EXECUTORS
+from unlatch.simcore.registry import install_command
+from unlatch.workflows.runs.executors import EXECUTORS
 
 
 def test_a_missing_ray_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch):

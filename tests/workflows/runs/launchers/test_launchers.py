@@ -17,14 +17,16 @@ from omegaconf import DictConfig, OmegaConf
 from unlatch import command_table
 from unlatch.configs.config_files import config_dir
 from unlatch.simcore.errors import ConfigError, PluginError
-from unlatch.simcore.extras import install_command
-from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK
-from unlatch.workflows.runs.launchers.catalog import LAUNCHERS, SERIAL
-from unlatch.workflows.runs.launchers.hydra_launcher import HydraLauncher
-from unlatch.workflows.runs.launchers.sweep import (
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.registry import install_command
+from unlatch.workflows.cli.terminal import BAD_INPUT, FAILED, OK
+from unlatch.workflows.runs.hydra_launcher import HydraLauncher
+from unlatch.workflows.runs.schema import LauncherCfg
+from unlatch.workflows.runs.sweep import (
     JOBS_FILES,
+    LAUNCHERS,
     LOGS,
+    SERIAL,
     SweepJob,
     default_folder,
     job_name,
@@ -32,8 +34,7 @@ from unlatch.workflows.runs.launchers.sweep import (
     varied_indices,
     write_jobs,
 )
-from unlatch.workflows.runs.schema import LauncherCfg
-from unlatch.workflows.viewing.report.reproduction import commands_of
+from unlatch.workflows.viewing.episode_files import commands_of
 
 JOBS = [
     ["task=open_drawer", "robot=xarm6", "seed=1", "world.solver_iterations=50"],

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.workflows.runs.live.live_state import LiveState, live_files, read_live_state
-from unlatch.workflows.runs.live.publisher import StatePublisher
+from unlatch.workflows.runs.live_state import LiveState, StatePublisher, live_files, read_live_state
 
 STATE = LiveState(
     number=3,

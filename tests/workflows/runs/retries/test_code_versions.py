@@ -14,7 +14,7 @@ import pytest
 
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.policies.catalog import policy_module
-from unlatch.workflows.runs.retries.code_versions import MADE_WITH, CodeVersions
+from unlatch.workflows.runs.code_versions import MADE_WITH, CodeVersions
 
 CONFIG = {"skills": [{"name": "press"}], "object": {"category": "toaster"}}
 
@@ -84,12 +84,12 @@ def test_a_plugin_that_the_configuration_does_not_name_does_not_count(site: Path
 def test_a_changed_file_of_unlatch_is_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     evidence = failed_record(CodeVersions.of({}))
     (tmp_path / "changed.py").write_text("x = 1\n")
-    monkeypatch.setattr("unlatch.workflows.runs.retries.code_versions.find_places", lambda module: [tmp_path])
+    monkeypatch.setattr("unlatch.workflows.runs.code_versions.find_places", lambda module: [tmp_path])
     assert CodeVersions.of({}).changes_since(evidence) == ["the code of unlatch has changed"]
 
 
 def test_the_code_of_unlatch_is_that_of_all_its_folders(monkeypatch: pytest.MonkeyPatch):
-    from unlatch.workflows.runs.retries import code_versions
+    from unlatch.workflows.runs import code_versions
 
     (place,) = code_versions.find_places("unlatch")
     names = {path.relative_to(place).as_posix() for path in code_versions._files_in(place)}
@@ -167,7 +167,7 @@ def test_a_file_that_was_changed_while_the_run_went_on_counts_as_changed(tmp_pat
 
 
 def test_a_process_knows_when_it_began():
-    script = "from unlatch.workflows.runs.retries.code_versions import process_start; print(process_start())"
+    script = "from unlatch.workflows.runs.code_versions import process_start; print(process_start())"
     before = time.time()
     began = float(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout)
     assert before - 0.05 < began < time.time()  # a file written before it was started has not changed during it

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from unlatch.workflows.runs.retries.code_versions import describe_mixed_code
-from unlatch.workflows.runs.run_times.run_clock import RUNS, RunTime, read_run_times
+from unlatch.workflows.runs.code_versions import describe_mixed_code
+from unlatch.workflows.runs.progress import RUNS, RunTime, read_run_times
 
 
 def run_of(episodes: int = 1, **packages: tuple[str, str]) -> RunTime:

@@ -12,17 +12,17 @@ from pathlib import Path
 import pytest
 
 from unlatch.simcore.recording.check import check_dataset
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.cli import run_report
-from unlatch.workflows.cli.console import FAILED
-from unlatch.workflows.commands.check import main as check
-from unlatch.workflows.commands.report import main as report
+from unlatch.workflows.cli.terminal import FAILED
+from unlatch.workflows.commands.check import check_command as check
+from unlatch.workflows.commands.data_sets import report_command as report
 from unlatch.workflows.runs import run
-from unlatch.workflows.runs.jobs.recording_job import RecordingJob
+from unlatch.workflows.runs.code_versions import CodeVersions
 from unlatch.workflows.runs.loading import load
-from unlatch.workflows.runs.retries.code_versions import CodeVersions
 from unlatch.workflows.runs.run import RunDisplay, RunRequest, RunResult, run_episodes
+from unlatch.workflows.runs.runner import RecordingJob
 from unlatch.workflows.runs.schema import CollectCfg, Retry
 
 CHANGED = "made again now: the code of unlatch has changed"

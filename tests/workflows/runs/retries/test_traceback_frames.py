@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.workflows.runs.retries.code_versions import MADE_WITH, library_folders
-from unlatch.workflows.runs.retries.traceback_frames import frames_to_show, user_frames
+from unlatch.workflows.runs.code_versions import MADE_WITH, library_folders
+from unlatch.workflows.runs.traceback_frames import frames_to_show, user_frames
 
 
 def traceback_of(code: str, file: Path, **names: object) -> str:
@@ -39,9 +39,7 @@ def test_the_last_three_frames_of_the_user_are_shown_and_not_those_of_python(tmp
 
 
 def test_an_installed_package_counts_only_if_it_is_a_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(
-        "unlatch.workflows.runs.retries.traceback_frames.library_folders", lambda: [tmp_path, Path(__file__)]
-    )
+    monkeypatch.setattr("unlatch.workflows.cli.debugger.library_folders", lambda: [tmp_path, Path(__file__)])
     package = tmp_path / "some_plugin_of_mine"
     package.mkdir()
     (package / "__init__.py").write_text("")

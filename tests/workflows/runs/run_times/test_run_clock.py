@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from unlatch.workflows.runs.executors.executor import Outcome
-from unlatch.workflows.runs.progress import Progress
-from unlatch.workflows.runs.run_times import run_clock
-from unlatch.workflows.runs.run_times.pace import pace_of
-from unlatch.workflows.runs.run_times.run_clock import RunClock, RunTime, copy_run_times, read_run_times
+from unlatch.workflows.runs import progress as run_clock
+from unlatch.workflows.runs.executors import Outcome
+from unlatch.workflows.runs.progress import Progress, RunClock, RunTime, copy_run_times, pace_of, read_run_times
 
 
 @pytest.fixture

@@ -12,20 +12,18 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.recording.data_set import index
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording import index
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.workflows.runs.executors.executor import Outcome
-from unlatch.workflows.runs.header import header_of
-from unlatch.workflows.runs.live.live_state import LiveState
-from unlatch.workflows.runs.run_times.pace import pace_of
-from unlatch.workflows.runs.run_times.run_clock import RunClock, read_run_times
+from unlatch.workflows.runs.code_versions import header_of
+from unlatch.workflows.runs.executors import Outcome
+from unlatch.workflows.runs.live_state import LiveState
+from unlatch.workflows.runs.progress import RunClock, pace_of, read_run_times
 from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.runs.statistics import RunStatistics
-from unlatch.workflows.viewing.live.content import LAST_FAILURES, PageContent
-from unlatch.workflows.viewing.live.current_episode import CurrentEpisode, describe_phase
-from unlatch.workflows.viewing.live.page_process import PageProcess
-from unlatch.workflows.viewing.viewers.viser_scene import short_label
+from unlatch.workflows.viewing.live_page import LAST_FAILURES, CurrentEpisode, PageContent, describe_phase
+from unlatch.workflows.viewing.page_process import PageProcess
+from unlatch.workflows.viewing.scene_nodes import short_label
 
 
 def write_episodes(folder: Path, codes: list[str | None], *, first: int = 0) -> DataSet:
@@ -156,8 +154,7 @@ def test_the_phase_says_who_moves_the_arm(phase: str, frame: int, words: str):
 def test_the_scene_shows_the_last_episode_where_it_was_recorded(
     tmp_path: Path, drawer_episode: tuple[CollectCfg, EpisodeRecord]
 ):
-    from unlatch.workflows.viewing.live.scene import LiveScene
-    from unlatch.workflows.viewing.viewers.viser_scene import start_viser, stop_viser
+    from unlatch.workflows.viewing.scene_nodes import LiveScene, start_viser, stop_viser
 
     cfg, record = drawer_episode
     with DataSet.create_or_resume(tmp_path / "set", header=header_of(cfg)) as data_set:

@@ -14,18 +14,17 @@ import pytest
 
 from tests.workflows.viewing.report.report_page import ReportPage
 from unlatch import command_table
-from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord
-from unlatch.workflows.cli.console import BAD_INPUT, OK
-from unlatch.workflows.runs.run_times.run_clock import RUNS, RunTime
+from unlatch.workflows.cli.terminal import BAD_INPUT, OK
+from unlatch.workflows.runs.progress import RUNS, RunTime
 from unlatch.workflows.runs.statistics import wilson_interval
-from unlatch.workflows.viewing import phase_pictures
-from unlatch.workflows.viewing.report import content as content_module
-from unlatch.workflows.viewing.report import tally as tally_module
-from unlatch.workflows.viewing.report.charts import MOST_POINTS, table_map
-from unlatch.workflows.viewing.report.examples import describe_forces
-from unlatch.workflows.viewing.report.reproduction import commands_of
-from unlatch.workflows.viewing.report.tally import SAMPLE, MapPoint, tally
+from unlatch.workflows.viewing import phase_sheet as phase_pictures
+from unlatch.workflows.viewing import report as content_module
+from unlatch.workflows.viewing import report_counts as tally_module
+from unlatch.workflows.viewing.episode_files import commands_of
+from unlatch.workflows.viewing.report_counts import SAMPLE, MapPoint, tally
+from unlatch.workflows.viewing.report_examples import MOST_POINTS, describe_forces, table_map
 
 CODES = ["slipped", None, "collision", None, "slipped", None, None, "plan_infeasible"]
 

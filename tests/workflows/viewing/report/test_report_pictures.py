@@ -15,12 +15,11 @@ from PIL import Image
 
 from tests.workflows.viewing.report.report_page import ReportPage
 from unlatch import command_table
-from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.workflows.cli.console import OK
-from unlatch.workflows.viewing import phase_pictures
-from unlatch.workflows.viewing.clips import page_clip
-from unlatch.workflows.viewing.clips.frames import HELD_S
-from unlatch.workflows.viewing.clips.page_clip import CLIP_RATE_HZ
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.workflows.cli.terminal import OK
+from unlatch.workflows.viewing import clip as page_clip
+from unlatch.workflows.viewing import phase_sheet as phase_pictures
+from unlatch.workflows.viewing.clip import CLIP_RATE_HZ, HELD_S
 
 pytestmark = [pytest.mark.slow, pytest.mark.integration]
 

@@ -1,0 +1,380 @@
+"""What short command lines stand for: `object=PATH skill=open`, `part=NAME`, `part=all` and the sweep of an
+experiment.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from omegaconf import OmegaConf
+
+from unlatch.configs.composition import Request, compose_config, to_plain
+from unlatch.configs.config_files import option_names, yaml_files
+from unlatch.configs.dataclass_reader import read_dataclass, wrong_type
+from unlatch.configs.overrides import override_key, quote_text, unquote_text
+from unlatch.configs.yaml_file import content_of
+from unlatch.objects.config import ObjectCfg, RestsOn
+from unlatch.objects.library import chooses_instance, load_object
+from unlatch.robots.description import RobotCfg
+from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.files import read_text, user_path
+from unlatch.skills.catalog import DERIVABLE_SKILLS, SKILLS, derivable_skill
+from unlatch.skills.config import part_acted_on
+from unlatch.tasks.task import check_openness
+
+OBJECT_NAME = "object"
+"""Scene name of every object that is given by its path, so that data sets have equal keys."""
+
+_CHOICE = re.compile(r"\+{0,2}(?P<key>object|task|skill|part|openness)=(?P<value>.*)\Z", re.DOTALL)
+
+
+def derive_request(primary: str, schema: type, request: Request) -> Request:
+    """Replaces `object=PATH`, `skill=`, `part=` and `openness=` by derived content of the groups `object` and `task`.
+
+    `primary` names the command's YAML file, and `schema` is the dataclass of its configuration.
+
+    Raises:
+        ConfigError: The choices contradict each other, or the skill does not fit the part.
+        AssetError: The object does not exist, is damaged, or has no moving part.
+    """
+    choices, rest = _split_choices(request.overrides)
+    if primary == "preview" and "object" in choices and "task" not in choices:
+        choices.setdefault("skill", "open")  # a preview of an object alone shows it where it would be opened
+    skill, part = choices.get("skill"), choices.get("part")
+    _check_choices(choices)
+    openness = _read_openness(choices)
+    given = dict(request.given)
+    if is_object_path(choices.get("object"), request.config_dirs):
+        given["object"] = describe_object_path(choices["object"], part)
+    elif "object" in choices:
+        rest.insert(0, f"object={choices['object']}")
+    if "task" in choices:
+        rest.insert(0, f"task={choices['task']}")
+    found = replace(request, overrides=rest, given=given)
+    if skill is None:
+        return found
+    from unlatch.configs.derived_task import derive_task, derive_task_for_any
+    from unlatch.robots.hand_shape import hand_shapes
+
+    cfg, robot = read_object_and_robot(primary, schema, found)
+    if chooses_instance(cfg):
+        return replace(found, given={**given, "task": derive_task_for_any(skill, cfg, part, openness=openness)})
+    asset = load_object(replace(cfg, part=None), rng=np.random.default_rng(0))
+    parts = asset.articulation.parts
+    if part is not None and part not in parts:
+        raise ConfigError(
+            f"part='{part}' is not a part of {cfg.root or asset.name}.{close_matches(part, parts)} "
+            f"Parts: {', '.join(parts)}. Name one of them.",
+            key="part",
+            available=list(parts),
+        )
+    if cfg.part is not None:  # the side of that part becomes the front
+        asset = load_object(cfg, rng=np.random.default_rng(0))
+    acted_on = part_acted_on(skill, part, asset.articulation)
+    hand, *others = hand_shapes(robot)
+    # different hands and sides need different strategies, and only the episode knows which hand acts on which side
+    if others or cfg.rests_on is RestsOn.any:
+        task = derive_task_for_any(skill, cfg, acted_on.name, openness=openness)
+    else:
+        task = derive_task(skill, asset, acted_on, hand, openness=openness)
+    return replace(found, given={**given, "task": task})
+
+
+def _split_choices(overrides: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """Returns the choices by key, the last one of each, and the other overrides."""
+    choices: dict[str, str] = {}
+    rest = []
+    for text in overrides:
+        match = _CHOICE.match(text)
+        if match is None:
+            rest.append(text)
+        else:
+            choices[match["key"]] = unquote_text(match["value"])
+    return choices, rest
+
+
+def _read_openness(choices: Mapping[str, str]) -> float | str | None:
+    """Returns how far `open` opens the part, a share of its range or `full`; None: as far as its default."""
+    text, skill = choices.get("openness"), choices.get("skill")
+    if text is None:
+        return None
+    if skill is None or derivable_skill(skill) != "open":
+        beside = "no skill" if skill is None else f"skill={skill}"
+        raise ConfigError(
+            f"openness={text} asks how far a part is opened, and it has {beside} beside it. Expected "
+            "object=NAME skill=open; for a task, set task.derived.openness or a goal of kind open_fraction. Change it.",
+            key="openness",
+        )
+    try:
+        value: float | str = float(text)
+    except ValueError:
+        value = text
+    check_openness(value, key="openness")
+    return value
+
+
+def _check_choices(choices: dict[str, str]) -> None:
+    skill = choices.get("skill")
+    if skill is None:
+        if "part" in choices:
+            raise ConfigError(
+                f"part={choices['part']} has no effect without skill. Expected skill=open or skill=close beside it; "
+                "for a task, set skills.0.part. Add or remove it.",
+                key="part",
+            )
+        return
+    check_derivable(skill)
+    if "task" in choices:
+        raise ConfigError(
+            f"skill={skill} derives a task, and task={choices['task']} names one. Expected one of them. Remove one.",
+            key="skill",
+        )
+    if "object" not in choices:
+        raise ConfigError(
+            f"skill={skill} needs an object. Expected object=PATH with a URDF, a USD, a glTF or a folder. Add it.",
+            key="object",
+        )
+
+
+def check_derivable(skill: str) -> None:
+    """Raises unless a task can be derived for a skill.
+
+    Raises:
+        ConfigError: There is no such skill, or it needs a task of its own.
+    """
+    if skill in SKILLS.names():
+        try:
+            derivable_skill(skill)
+        except ConfigError:
+            pass
+        else:
+            return
+    raise ConfigError(
+        f"skill='{skill}' cannot derive a task.{close_matches(skill, DERIVABLE_SKILLS)} "
+        f"Expected one of {', '.join(DERIVABLE_SKILLS)}; close also presses buttons. Change it, or name a task.",
+        key="skill",
+        available=list(DERIVABLE_SKILLS),
+    )
+
+
+def is_object_path(value: str | None, config_dirs: Sequence[str]) -> bool:
+    """Whether the value of `object=` is the path of a URDF, USD, glTF or folder, not the name of a YAML file."""
+    if value is None or value in option_names("object"):
+        return False
+    if any((user_path(folder) / "object" / f"{value}.yaml").is_file() for folder in config_dirs):
+        return False
+    from unlatch.objects.annotate.source import needs_urdf
+
+    is_file = value.lower().endswith(".urdf") or needs_urdf(value)
+    return is_file or bool(re.search(r"[/\\~]", value)) or Path(value).is_dir()
+
+
+def describe_object_path(value: str, part: str | None) -> dict[str, Any]:
+    """Returns the `object` of a configuration for the path of a URDF, a USD, a glTF or a folder.
+
+    The side of the part is the front; None: of the first part.
+
+    Raises:
+        ConfigError, AssetError: The object does not exist.
+    """
+    if "${" in value:
+        raise ConfigError(f"object='{value}' contains a reference. Expected a plain path. Write it out.", key="object")
+    from unlatch.objects.annotate.source import UNKNOWN_CATEGORY, find_urdf, read_category
+    from unlatch.objects.importers.urdf_folder import is_urdf_folder
+
+    path = user_path(value)
+    category = UNKNOWN_CATEGORY if is_urdf_folder(path) else read_category(find_urdf(path))
+    node = {"name": OBJECT_NAME, "category": category, "source": "urdf", "root": value}
+    return node if part is None else {**node, "part": part}
+
+
+def read_object_and_robot(primary: str, schema: type, request: Request) -> tuple[ObjectCfg, RobotCfg]:
+    """Reads only the object and the robot, with their overrides."""
+    own = [text for text in request.overrides if re.match(r"(\+{0,2}|~)(object|robot|experiment)[.=]", text)]
+    composed = compose_config(primary, schema, replace(request, overrides=own, given={"task": {}, **request.given}))
+    values = to_plain(OmegaConf.create({"object": composed.object, "robot": composed.robot}))
+    cfg = read_dataclass(ObjectCfg, values["object"], where="object")
+    robot = read_dataclass(RobotCfg, values["robot"], where="robot")
+    return cfg, robot
+
+
+ALL_PARTS = "all"
+"""Value of `part=` that stands for each part in turn."""
+
+
+def name_each_part(
+    primary: str, schema: type, overrides: Sequence[str], config_dirs: Sequence[str]
+) -> tuple[list[list[str]], dict[str, str]]:
+    """Returns the overrides of a job for each part that the skill fits, the best to act on first.
+
+    Without `part=all`, that is the one job as it is.
+
+    Args:
+        primary: Name of the command's YAML file.
+        schema: Dataclass of its configuration.
+        overrides: The overrides of one job, in Hydra's syntax.
+        config_dirs: Folders of YAML files of the user's own.
+
+    Returns:
+        The jobs, and the reason for each part that is left out.
+
+    Raises:
+        ConfigError: `part=all` has no object and skill beside it, the object is drawn in each episode, or the skill
+            fits none of its parts.
+        AssetError: The object does not exist, is damaged, or has no moving part.
+    """
+    choices = {override_key(text): text.partition("=")[2] for text in overrides}
+    if choices.get("part") != ALL_PARTS:
+        return [list(overrides)], {}
+    from unlatch.configs.derived_task import derive_task
+    from unlatch.robots.hand_shape import hand_shapes
+
+    if "object" not in choices or "skill" not in choices:
+        raise ConfigError(
+            "part=all stands for each part of an object in turn. Expected object=PATH skill=open, close or rotate "
+            "beside it. Add them, or name a part.",
+            key="part",
+        )
+    rest = [text for text in overrides if override_key(text) not in ("part", "skill", "openness")]
+    request = Request(overrides=rest, config_dirs=list(config_dirs))
+    if is_object_path(choices["object"], config_dirs):
+        rest = [text for text in rest if override_key(text) != "object"]
+        request = replace(request, overrides=rest, given={"object": describe_object_path(choices["object"], None)})
+    cfg, robot = read_object_and_robot(primary, schema, request)
+    if chooses_instance(cfg):
+        raise ConfigError(
+            f"part=all needs one object, and object={choices['object']} draws one in each episode. Name one, as in "
+            "object=FOLDER/OBJECT.urdf or object.instance=0, or leave part out: each episode takes the first part that "
+            "fits.",
+            key="part",
+        )
+    asset = load_object(replace(cfg, part=None), rng=np.random.default_rng(0))
+    hand, *_ = hand_shapes(robot)
+    fitting, left_out = [], {}
+    for name, part in asset.articulation.parts.items():
+        try:
+            derive_task(choices["skill"], asset, part, hand)
+        except ConfigError as exc:
+            left_out[name] = exc.message
+        else:
+            fitting.append(name)
+    if not fitting:
+        raise ConfigError(next(iter(left_out.values()), "the object has no part"), key="part")
+    return [
+        [text if override_key(text) != "part" else f"part={name}" for text in overrides] for name in fitting
+    ], left_out
+
+
+GROUP = "experiment"
+KEY = "sweep"
+_PACKAGE = "# @package _global_"
+_CHOSEN = re.compile(rf"\+{{0,2}}{GROUP}=(?P<names>[^\s]+)\Z")
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+
+def sweep_overrides(overrides: Sequence[str], config_dirs: Sequence[str]) -> list[str]:
+    """Returns the sweep of the chosen experiment as overrides with comma-separated values: `task=a,b`.
+
+    Keys that the command line sets are left out.
+
+    Raises:
+        ConfigError: The `sweep` is not a mapping of lists, its file has no package line, or several experiments are
+            chosen.
+    """
+    chosen = [match["names"] for match in map(_CHOSEN.match, overrides) if match]
+    names = chosen[-1].split(",") if chosen else []
+    files = yaml_files(GROUP, config_dirs) if names else {}
+    given = {override_key(text) for text in overrides}
+    axes = {name: _axes_of_file(files[name]) for name in names if name in files}  # composing reports others
+    for name, own in axes.items():
+        if own and len(names) > 1:
+            raise ConfigError(
+                f"{GROUP}={chosen[-1]} names several experiments, and {name} is a sweep. Expected it alone. "
+                f"Run {GROUP}={name} by itself.",
+                key=GROUP,
+            )
+    return [
+        f"{key}=" + ",".join(_format_override(f"{KEY}.{key}[{i}]", value) for i, value in enumerate(values))
+        for own in axes.values()
+        for key, values in own.items()
+        if key not in given
+    ]
+
+
+def _axes_of_file(path: Path) -> dict[str, list[Any]]:
+    try:
+        text = read_text(path)
+        content = yaml.safe_load(text)
+    except (OSError, ConfigError, RecursionError, yaml.YAMLError):
+        return {}  # the composition reports what is wrong with the file
+    if not content_of(text).startswith(_PACKAGE):
+        raise ConfigError(f"Expected '{_PACKAGE}' as the very first line of {path}. Put it there.", key=GROUP)
+    return read_sweep_axes(content.get(KEY) if isinstance(content, Mapping) else None)
+
+
+def read_sweep_axes(axes: Any) -> dict[str, list[Any]]:
+    """Checks a `sweep`; returns the values of each key.
+
+    Raises:
+        ConfigError: It is not a mapping of lists.
+    """
+    if axes is None:
+        return {}
+    if not isinstance(axes, Mapping):
+        raise wrong_type(KEY, axes, "lists of values by key: {task: [open_drawer, close_drawer]}")
+    for key, values in axes.items():
+        if not isinstance(values, list) or not values:
+            raise wrong_type(f"{KEY}.{key}", values, "a list of values with at least one")
+    return {str(key): values for key, values in axes.items()}
+
+
+def require_multirun(swept: Sequence[str]) -> None:
+    """Refuses a single run if `sweep_overrides` of the chosen experiment has returned any.
+
+    Raises:
+        ConfigError: The experiment is a sweep.
+    """
+    if not swept:
+        return
+    keys = [override_key(text) for text in swept]
+    first = swept[0].split(",")[0]
+    raise ConfigError(
+        f"The experiment sweeps over {' and '.join(keys)}, but this is a single run. Expected -m, which runs every "
+        f"combination, or one value, such as {first}. Add one of them.",
+        key=f"{KEY}.{keys[0]}",
+    )
+
+
+def check_sweep_values(axes: Mapping[str, Any], overrides: Sequence[str]) -> None:
+    """Checks that the overrides of a run have a value for each key of the composed `sweep`.
+
+    Raises:
+        ConfigError: A key has no value, because the experiment's own file does not state it.
+    """
+    given = {override_key(text) for text in overrides}
+    for key in read_sweep_axes(axes):
+        if key not in given:
+            raise ConfigError(
+                f"{KEY}.{key} has no effect: the file of the chosen experiment does not state it itself. Expected it "
+                "there. Put it there.",
+                key=f"{KEY}.{key}",
+            )
+
+
+def _format_override(where: str, value: Any) -> str:
+    """Returns a value in the syntax of Hydra's overrides."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, list):
+        return "[" + ",".join(_format_override(where, item) for item in value) + "]"
+    if not isinstance(value, str):
+        raise wrong_type(where, value, "a plain value or a list of plain values")
+    return value if _PLAIN.match(value) else quote_text(value)

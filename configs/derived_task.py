@@ -1,0 +1,233 @@
+"""Derives a task for one part of an object: region, start, goal and language."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from unlatch.objects.annotation import Part, PartKind
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.config import ObjectCfg
+from unlatch.robots.hand_shape import HandShape
+from unlatch.simcore.meshes.shape_surface import shape_mesh
+from unlatch.skills.catalog import derivable_skill
+from unlatch.skills.grasping import needs_turns
+from unlatch.skills.strategies.hand_fit import HandFit
+from unlatch.skills.strategies.open_close import (
+    approach_m,
+    count_holds,
+    goal_value,
+    opened_to,
+    opening_of_share,
+    rounded,
+    start_range,
+    widened_start,
+)
+from unlatch.skills.strategies.pushing import can_be_dragged
+from unlatch.skills.strategies.ranking import (
+    MAX_DURATION_S,
+    check_turns,
+    derive_strategies,
+    dragged_start,
+    turned_by,
+    turned_to,
+)
+from unlatch.tasks.language import part_words, task_phrasings
+from unlatch.tasks.layout import front_frame, swept_below
+
+REACH_CENTER_M = (0.54, 0.0, 0.34)
+REACH_HALF_M = (0.10, 0.18)
+"""Centre, and half extents in x and y, of the box in which an arm of Panda's size acts well in any direction. Closer,
+its elbow folds; farther, it is stretched before a pull ends [m]."""
+YAW_DEG = 20.0
+LEAST_HALF_M = 0.02
+"""Smallest half extent of a region."""
+HEIGHT_HALF_M = 0.04
+"""Half the range of the height of an object."""
+MAX_PLINTH_M = 0.45
+"""Largest height of a plinth at the middle of that range."""
+DIP_M, ABOVE_TABLE_M = 0.003, 0.01
+"""A part that swings below its object by more than the first value stays above the table by the second [m]."""
+MIN_FRONT_DISTANCE_M, MIN_PART_DISTANCE_M = 0.33, 0.38
+"""Smallest distances of the object's front and of its part from the arm's base at the start [m]. The hand of the folded
+arm reaches the part at this distance."""
+_SAMPLES = 9
+
+
+def derive_task(
+    skill: str, asset: ObjectAsset, part: Part, hand: HandShape, *, openness: float | str | None = None
+) -> dict[str, Any]:
+    """Returns the content of a task's YAML file: a hand acts on a part of an object by a derivable skill.
+
+    `openness` is how far `open` opens the part: a share of its range, or `full`; None: the default of the part.
+
+    Raises:
+        ConfigError: The skill does not fit the part.
+    """
+    task, start = derive_layout(skill, asset, part, hand, openness=openness)
+    asked = None if openness is None else opening_of_share(openness, part)
+    again: list[dict[str, Any]] = []
+    if asked is not None and (holds := count_holds(part, asset, start, asked)) > 1:
+        again = [{"name": skill, "objects": [asset.name], "part": part.name} for _ in range(holds - 1)]
+        asked = None
+    (first, setting), *others = derive_strategies(skill, asset, part, hand, start, asked=asked)
+    return {
+        "task": {
+            "name": task_name(skill, asset, part),
+            "summary": f"{skill} '{part.name}' ({part.kind.value}) of {asset.category} {asset.instance}",
+            **task,
+        },
+        "skills": [
+            {"name": "artpreplan", "objects": [asset.name]},
+            {
+                "name": skill,
+                "objects": [asset.name],
+                "part": part.name,
+                "planner_setting": setting.to_yaml(),
+                "strategy": first,
+                "strategies": [{"name": name, "planner_setting": other.to_yaml()} for name, other in others],
+            },
+            *again,
+        ],
+    }
+
+
+def derive_layout(
+    skill: str,
+    asset: ObjectAsset,
+    part: Part,
+    hand: HandShape,
+    *,
+    start: tuple[float, float] | None = None,
+    openness: float | str | None = None,
+) -> tuple[dict[str, Any], tuple[float, float]]:
+    """Returns the values of a task, and its start: smallest and largest opening [rad or m].
+
+    A given `start`, from closed [rad or m], is kept; None: it is derived from skill and hand. `openness` is that of
+    `derive_task`.
+
+    Raises:
+        ConfigError: The skill does not fit the part.
+    """
+    skill = derivable_skill(skill)
+    turns = skill == "rotate"
+    if turns:
+        check_turns(part, held=not can_be_dragged(part))
+    if start is None:
+        start = start_range(skill, part, asset)
+        if skill == "open":
+            start = widened_start(start, part, HandFit(asset, part, hand, approach_m=approach_m(part)))
+            start = dragged_start(asset, part, hand, start)
+    kind, value = "moved", turned_by(part) if turns else goal_value(skill, part, start)
+    asked = None
+    if skill == "close":
+        kind = "within_closed"
+    elif openness is not None:
+        asked = opening_of_share(openness, part)
+        kind, value = "open_fraction", rounded(asked / part.openness.span)
+        turns = needs_turns(part.kind, opened_to(part, start, asked) - start[0])
+    where = {"object": asset.name, "part": part.name}
+    task: dict[str, Any] = {
+        "regions": [derive_region(skill, asset, part, start, asked=asked)],
+        "openness": [{**where, "range": list(start)}],
+        "goal": [{**where, "kind": kind, "value": value}],
+        "language": task_phrasings(skill, part_words(asset, part.name).manner),
+        **({"max_duration_s": MAX_DURATION_S} if turns else {}),
+    }
+    return task, start
+
+
+def derive_task_for_any(
+    skill: str, cfg: ObjectCfg, part: str | None, *, openness: float | str | None = None
+) -> dict[str, Any]:
+    """Returns the content of a task's YAML file for objects that are drawn in each episode.
+
+    Each episode derives the rest. Without a part, the skill acts on the first part of each object that fits it.
+    """
+    where = {"objects": [cfg.name], **({} if part is None else {"part": part})}
+    return {
+        "task": {
+            "name": re.sub(r"[^A-Za-z0-9_-]", "_", "_".join((skill, cfg.name, *([part] if part else [])))),
+            "summary": f"{skill} '{part or 'its part'}' of any {cfg.category}",
+            "derived": {"skill": skill, "part": part, **({} if openness is None else {"openness": openness})},
+        },
+        "skills": [{"name": "artpreplan", "objects": [cfg.name]}, {"name": skill, **where}],
+    }
+
+
+def task_name(skill: str, asset: ObjectAsset, part: Part) -> str:
+    """Returns the name of a derived task, which is also used for the folder of its data set."""
+    instance = f"{asset.category}_{asset.instance}" if asset.instance.isdigit() else asset.instance
+    return re.sub(r"[^A-Za-z0-9_-]", "_", f"{skill}_{instance}_{part.name}")
+
+
+def derive_region(
+    skill: str, asset: ObjectAsset, part: Part, start: tuple[float, float], *, asked: float | None = None
+) -> dict[str, Any]:
+    """Returns the region of an object: the path of the contact point is within the arm's reach.
+
+    Yaw moves that point about the middle of the front; the half extents are those of the reach less this motion.
+    `start` is the smallest and largest opening, `asked` that to which a user asks `open` to lead the part; None: its
+    default [rad or m].
+    """
+    path = _contact_path(skill, asset, part, start, asked)
+    low, high = path.min(axis=0), path.max(axis=0)
+    depth, across, height = (low + high) / 2
+    swing = np.deg2rad(YAW_DEG)
+    half_x = max(REACH_HALF_M[0] - swing * abs(across), LEAST_HALF_M)
+    half_y = max(REACH_HALF_M[1] - swing * abs(depth), LEAST_HALF_M)
+    # the object faces the arm: its x and y axes are turned by 180 degrees
+    room = max(MIN_FRONT_DISTANCE_M, MIN_PART_DISTANCE_M + _protrusion(asset, part, start))
+    x = max(REACH_CENTER_M[0] + depth, room + half_x)
+    y = REACH_CENTER_M[1] + across
+    if part.kind is PartKind.lever:  # a bail that hangs down: near the table, the arm has little room to grasp it
+        height = min(height, (height + path[0, 2]) / 2)
+    lift = float(np.clip(REACH_CENTER_M[2] - height, 0.0, MAX_PLINTH_M))
+    swept = swept_below(asset, part, _openings_led(skill, part, start, asked), below_m=DIP_M)
+    dip = float(asset.bounds_obj[0, 2] - swept[:, 2].min() + ABOVE_TABLE_M) if len(swept) else 0.0
+    return {
+        "object": asset.name,
+        "center_m": [_round_to_mm(x), _round_to_mm(y)],
+        "half_extent_m": [_round_to_mm(half_x), _round_to_mm(half_y)],
+        "yaw_deg": YAW_DEG,
+        "height_m": [_round_to_mm(max(lift - HEIGHT_HALF_M, dip)), _round_to_mm(max(lift, dip) + HEIGHT_HALF_M)],
+    }
+
+
+def _contact_path(
+    skill: str, asset: ObjectAsset, part: Part, start: tuple[float, float], asked: float | None
+) -> np.ndarray:
+    """Returns the path (N, 3) of the contact point from the lower middle of the object's front, root frame [m]."""
+    model = asset.model
+    front = front_frame(asset).p
+    point = part.keypoint("link_contact_point" if skill == "close" else "articulated_object_head").xyz
+    closed = asset.articulation.closed_positions()
+    openings = _openings_led(skill, part, start, asked)
+    positions = [{**closed, part.joint: part.openness.position(float(opening))} for opening in openings]
+    return np.array([model.link_pose(part.link, s) @ point - front for s in positions])
+
+
+def _openings_led(skill: str, part: Part, start: tuple[float, float], asked: float | None) -> np.ndarray:
+    """Returns openings (N,) from the start of the part's path to its end [rad or m]."""
+    end = 0.0
+    if skill != "close":
+        end = turned_to(part) if skill == "rotate" else opened_to(part, start, asked)
+    return np.linspace(start[1] if skill == "close" else start[0], end, _SAMPLES)
+
+
+def _protrusion(asset: ObjectAsset, part: Part, start: tuple[float, float]) -> float:
+    """Returns how far a part protrudes from the closed object's front at the start; negative behind it [m]."""
+    model = asset.model
+    most = -np.inf
+    for opening in start:
+        T_root_link = model.link_pose(part.link, {part.joint: part.openness.position(opening)})
+        for shape in model.links[part.link].collisions:
+            points = T_root_link @ (shape.T_link_shape @ shape_mesh(shape).vertices)
+            most = max(most, float(points[:, 0].max(initial=-np.inf)))
+    return most - float(asset.bounds_obj[1, 0]) if np.isfinite(most) else 0.0
+
+
+def _round_to_mm(value: float) -> float:
+    return round(float(value), 3) + 0.0

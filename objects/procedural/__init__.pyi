@@ -1,1 +1,0 @@
-from .catalog import GENERATORS as GENERATORS

@@ -1,0 +1,282 @@
+"""Turns an object onto another side: the turned model with its annotation, and the sides on which it lies stably."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+import scipy
+
+from unlatch.objects.annotation import Articulation, FramedVector, Part, PartKind
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.config import OTHER_SIDES, RestsOn
+from unlatch.simcore.geometry import Pose, turn_to_x
+from unlatch.simcore.meshes.solids import Solids
+from unlatch.simcore.urdf.model import Inertial, Link, Shape, UrdfModel
+
+_UPRIGHT = 0.8
+"""An axis counts as upright from this cosine to the vertical, as in the annotator."""
+_UPWARDS = 0.7
+"""A direction points up or down from this cosine to the vertical, as in the annotator."""
+_ASIDE = 0.05
+"""A part that is off the middle by less than this share of the object's extent is on none of its sides."""
+_X = np.array([1.0, 0.0, 0.0])
+_HINGED = (PartKind.hinge_vertical, PartKind.hinge_horizontal, PartKind.lid)
+
+
+@dataclass(frozen=True)
+class TurnedObject:
+    """An object that lies on a side: z up, the front of one of its parts towards +x of the root link."""
+
+    model: UrdfModel
+    articulation: Articulation
+    bounds_obj: np.ndarray
+    """(2, 3) lower and upper corner of the closed object in its root link frame [m]."""
+    R_lying_standing: np.ndarray
+    """(3, 3) rotation of the root link frame of the standing object, in that of the lying one."""
+
+
+def turn_object(
+    model: UrdfModel, articulation: Articulation, bounds_obj: np.ndarray, side: RestsOn, *, front_part: str | None
+) -> TurnedObject:
+    """Returns an object that lies on a side.
+
+    Links, joints, parts and keypoints keep their names, and keypoints stay where they are on the object. The kind of a
+    hinged part (door, flap or lid) and the front follow from how the object lies. Stated regions are dropped: a floor
+    is a floor no more, so regions are found from the geometry.
+
+    Args:
+        model: The standing object.
+        articulation: Its annotation.
+        bounds_obj: (2, 3) corners of the closed object in its root link frame [m].
+        side: The side that is down.
+        front_part: The part whose front faces the robot; None: the first one.
+    """
+    R_down = side.down_rotation
+    lying = _move_object(model, articulation, Pose(R_down, np.zeros(3)), bounds_obj)
+    fronts = {part.name: _front_of(part, lying, articulation.parts[part.name], model) for part in lying.parts}
+    first = front_part if front_part in fronts else next(iter(fronts), None)
+    R = turn_to_x(0 if first is None else fronts[first]) @ R_down
+    # the underside stays at its height, and the middle over the same point
+    turned = _corners(bounds_obj) @ R.T
+    low, high = turned.min(axis=0), turned.max(axis=0)
+    lift = [*(bounds_obj.mean(axis=0) - 0.5 * (low + high))[:2], float(bounds_obj[0, 2] - low[2])]
+    T = Pose(R, np.array(lift))
+    made = _move_object(model, articulation, T, bounds_obj)
+    parts = {
+        part.name: replace(
+            part,
+            kind=_kind_of(part, made),
+            axes={**part.axes, "base_front_axis": _front_axis(part, fronts, first, made)},
+        )
+        for part in made.parts
+    }
+    return TurnedObject(made.model, replace(made.articulation, parts=parts), made.bounds_obj, R)
+
+
+def outward_of(part: Part, model: UrdfModel, articulation: Articulation) -> np.ndarray:
+    """Returns (3,) the unit direction in which a hand pulls a closed part, root frame."""
+    R = model.link_pose(part.link, articulation.closed_positions()).R
+    if part.kind is PartKind.slider:
+        return np.asarray(R @ part.axis("link0_move_axis").xyz)
+    tail = part.keypoint("articulated_object_tail").xyz - part.keypoint("articulated_object_head").xyz
+    out = R @ np.cross(tail, part.axis("link0_contact_axis").xyz)
+    return np.asarray(out / np.linalg.norm(out))
+
+
+@dataclass(frozen=True)
+class _Moved:
+    """An object in another pose of its root link's content."""
+
+    model: UrdfModel
+    articulation: Articulation
+    bounds_obj: np.ndarray
+
+    @property
+    def parts(self) -> Iterator[Part]:
+        """Its parts."""
+        return iter(self.articulation.parts.values())
+
+
+def _move_object(model: UrdfModel, articulation: Articulation, T: Pose, bounds_obj: np.ndarray) -> _Moved:
+    """Returns an object all of which is moved by `T` in the frame of its root link."""
+    root = model.root
+    joints = {
+        name: replace(joint, T_parent_joint=T @ joint.T_parent_joint) if joint.parent == root else joint
+        for name, joint in model.joints.items()
+    }
+    links = {name: _move_link(link, T) if name == root else link for name, link in model.links.items()}
+    parts = {name: _move_part(part, root, T) for name, part in articulation.parts.items()}
+    handles = {
+        name: handle.moved(T, link=root) if handle.link == root else handle
+        for name, handle in articulation.handles.items()
+    }
+    keypoints = {name: FramedVector(point.frame, T @ point.xyz) for name, point in articulation.keypoints.items()}
+    moved = replace(articulation, parts=parts, handles=handles, keypoints=keypoints, regions=None)
+    corners = T @ _corners(bounds_obj)
+    bounds = np.stack([corners.min(axis=0), corners.max(axis=0)])
+    return _Moved(UrdfModel(model.name, links, joints), moved, bounds)
+
+
+def _corners(bounds: np.ndarray) -> np.ndarray:
+    return np.array(list(product(*np.asarray(bounds).T)))  # (8, 3)
+
+
+def _move_link(link: Link, T: Pose) -> Link:
+    def moved(shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
+        return tuple(replace(shape, T_link_shape=T @ shape.T_link_shape) for shape in shapes)
+
+    inertial = link.inertial
+    if inertial is not None:
+        inertial = Inertial(inertial.mass_kg, T @ inertial.com_link, T.R @ inertial.inertia @ T.R.T)
+    return Link(link.name, moved(link.visuals), moved(link.collisions), inertial)
+
+
+def _move_part(part: Part, root: str, T: Pose) -> Part:
+    moving = {"obj", *(["base"] if part.base == root else [])}  # the link of a part is never the root
+    keypoints = {
+        name: FramedVector(v.frame, T @ v.xyz) if v.frame in moving else v for name, v in part.keypoints.items()
+    }
+    axes = {name: FramedVector(v.frame, T.rotate(v.xyz)) if v.frame in moving else v for name, v in part.axes.items()}
+    return replace(part, keypoints=keypoints, axes=axes)
+
+
+def _kind_of(part: Part, lying: _Moved) -> PartKind:
+    """Returns the kind of a part as its object lies: a door in the front is a lid if the front is up."""
+    if part.kind not in _HINGED:
+        return part.kind
+    if abs(float(_axis_of(part, lying)[2])) > _UPRIGHT:
+        return PartKind.hinge_vertical
+    rises = abs(float(outward_of(part, lying.model, lying.articulation)[2])) > _UPWARDS
+    return PartKind.lid if rises else PartKind.hinge_horizontal
+
+
+def _axis_of(part: Part, lying: _Moved) -> np.ndarray:
+    """Returns (3,) the unit axis of the joint of a closed part, root frame."""
+    joint = lying.model.joints[part.joint]
+    pose = lying.model.link_pose(joint.child, lying.articulation.closed_positions())
+    return np.asarray(pose.rotate(joint.axis / np.linalg.norm(joint.axis)))
+
+
+def _front_of(part: Part, lying: _Moved, standing: Part, model: UrdfModel) -> int:
+    """Returns the number of quarter turns about z from +x to the front of a part, as the annotator chooses it.
+
+    The front is the side to which the part opens, or, for a lid, the side of its free edge. For other parts that open
+    upwards, it is the side on which they are. `standing` is the part of the standing object `model`.
+    """
+    out = outward_of(part, lying.model, lying.articulation)
+    kept = _front_direction(part, lying.model, lying.articulation)
+    if part.kind is PartKind.slider:
+        front = _front_direction(standing, model, lying.articulation)
+        slides_aside = abs(float(front @ outward_of(standing, model, lying.articulation))) < _UPWARDS
+        if slides_aside and abs(float(kept[2])) < _UPWARDS:
+            return _quarter_of(kept)  # a sash of a window, or a lever in the front
+    if abs(float(out[2])) < _UPWARDS:
+        return _quarter_of(out)
+    pose = lying.model.link_pose(part.link, lying.articulation.closed_positions())
+    head = pose @ part.keypoint("articulated_object_head").xyz
+    if part.kind in _HINGED:
+        hinge = lying.model.link_pose(lying.model.joints[part.joint].child, lying.articulation.closed_positions()).p
+        arm, axis = head - hinge, _axis_of(part, lying)
+        return _quarter_of(arm - axis * float(arm @ axis))
+    aside = (head - lying.bounds_obj.mean(axis=0)) * [1.0, 1.0, 0.0]
+    if float(np.abs(aside).max()) < _ASIDE * float((lying.bounds_obj[1] - lying.bounds_obj[0])[:2].max()):
+        return 0
+    return _quarter_of(aside)
+
+
+def _front_direction(part: Part, model: UrdfModel, articulation: Articulation) -> np.ndarray:
+    """Returns (3,) the `base_front_axis` of a part in the root frame of the closed object."""
+    axis = part.axis("base_front_axis")
+    frame = {"link": part.link, "base": part.base}.get(axis.frame)
+    return axis.xyz if frame is None else model.link_pose(frame, articulation.closed_positions()).rotate(axis.xyz)
+
+
+def _quarter_of(direction: np.ndarray) -> int:
+    if float(np.hypot(direction[0], direction[1])) < 1e-9:
+        return 0
+    return round(float(np.arctan2(direction[1], direction[0])) / (np.pi / 2)) % 4
+
+
+def _front_axis(part: Part, fronts: dict[str, int], first: str | None, made: _Moved) -> FramedVector:
+    """Returns the `base_front_axis` of a part of the turned object, whose front is that of the part `first`."""
+    turn = fronts[part.name] - (0 if first is None else fronts[first])
+    front_root = turn_to_x(-turn) @ _X
+    R_root_base = made.model.link_pose(part.base, made.articulation.closed_positions()).R
+    return FramedVector.of("base", R_root_base.T @ front_root)
+
+
+_CONTACT_M = 0.001
+"""Points of the body that are at most this much above its lowest one carry the object [m]."""
+_FEET_M = 0.004
+"""A part may stand out below the body by at most this much: it does not touch what an object with feet of this height
+lies on [m]."""
+_MARGIN_M, _MARGIN_SHARE = 0.006, 0.15
+"""The centre of mass is at least this far within the hull of these points [m], and at least this share of the smaller
+extent of the object: a bottle rolls away on the strip that carries it."""
+_DOWNWARDS = -0.5
+"""A part that opens more steeply downwards is blocked by what the object lies on."""
+LIGHT_KG, SMALL_M = 5.0, 0.5
+"""A person lays an object that is not heavier and not larger than this on another side."""
+
+
+def stable_sides(asset: ObjectAsset, parts: Collection[str] = ()) -> list[RestsOn]:
+    """Returns the sides other than the bottom on which a standing object would lie stably, in order of trial.
+
+    The centre of mass is above the hull of the points that carry the object, with a margin, and no given part carries
+    it or opens downwards. `parts` are those that are acted on; empty: all.
+    """
+    acted = [part for name, part in asset.articulation.parts.items() if not parts or name in parts]
+    return [side for side in OTHER_SIDES if _is_free(asset, acted, side) and _is_balanced(asset, acted, side)]
+
+
+def suits_any_side(asset: ObjectAsset, parts: Collection[str] = ()) -> bool:
+    """Returns whether a person would lay a standing object on another side: it is small and light, and lies stably."""
+    if asset.rests_on is not RestsOn.bottom or float(asset.size_m.max()) > SMALL_M or asset.mass_kg > LIGHT_KG:
+        return False
+    return bool(stable_sides(asset, parts))
+
+
+def _is_free(asset: ObjectAsset, acted: Collection[Part], side: RestsOn) -> bool:
+    outward = [side.down_rotation @ outward_of(part, asset.model, asset.articulation) for part in acted]
+    return all(float(direction[2]) > _DOWNWARDS for direction in outward)
+
+
+def _is_balanced(asset: ObjectAsset, acted: Collection[Part], side: RestsOn) -> bool:
+    R, model, solids = side.down_rotation, asset.model, Solids.from_urdf(asset.urdf_path)
+    closed = asset.articulation.closed_positions()
+    poses = {name: model.link_pose(name, closed) for name in model.links}
+    points = {name: (pose @ solids.vertices(name)) @ R.T for name, pose in poses.items() if len(solids.vertices(name))}
+    if not points:
+        return False
+    everything = np.concatenate(list(points.values()))
+    low, high = everything.min(axis=0), everything.max(axis=0)
+    moving = {name for name in points for part in acted if model.is_below(name, model.joints[part.joint].child)}
+    body = [cloud for name, cloud in points.items() if name not in moving]
+    if not body:
+        return False
+    carrying = np.concatenate(body)
+    underside = float(carrying[:, 2].min())
+    if underside > float(low[2]) + _FEET_M:
+        return False
+    carrying = carrying[carrying[:, 2] < underside + _CONTACT_M, :2]
+    middle = R @ _centre_of_mass(asset)
+    margin_m = max(_MARGIN_M, _MARGIN_SHARE * float((high - low)[:2].min()))
+    try:
+        hull = scipy.spatial.ConvexHull(carrying)
+    except (scipy.spatial.QhullError, ValueError):  # fewer than three points, or all on a line
+        return False
+    distances = hull.equations[:, :2] @ middle[:2] + hull.equations[:, 2]
+    return bool(np.all(distances < -margin_m))
+
+
+def _centre_of_mass(asset: ObjectAsset) -> np.ndarray:
+    """Returns (3,) the centre of mass of the closed object in its root frame [m]."""
+    mass_kg, moment, closed = 0.0, np.zeros(3), asset.articulation.closed_positions()
+    for name, link in asset.model.links.items():
+        if link.inertial is not None:
+            mass_kg += link.inertial.mass_kg
+            moment += link.inertial.mass_kg * (asset.model.link_pose(name, closed) @ link.inertial.com_link)
+    return moment / mass_kg if mass_kg > 0.0 else np.asarray(asset.bounds_obj.mean(axis=0))

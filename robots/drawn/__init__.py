@@ -1,5 +1,0 @@
-"""Models of robots for pictures: the same robots with better visual meshes."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,1 +1,0 @@
-from .panda import drawn_panda as drawn_panda

@@ -1,5 +1,0 @@
-"""Derives a robot's description from its URDF."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

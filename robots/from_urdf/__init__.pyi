@@ -1,2 +1,0 @@
-from .reach import ReachModel as ReachModel
-from .reach import ReachRegion as ReachRegion

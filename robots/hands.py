@@ -1,0 +1,395 @@
+"""Finds arms and hands in a URDF, measures on the shapes of the fingers where they hold a part, and puts a gripper on
+an arm without one.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from unlatch.robots.catalog import load_robot
+from unlatch.robots.changed_model import to_text
+from unlatch.robots.description import RobotCfg
+from unlatch.robots.hand_shape import collider_points
+from unlatch.robots.models import FINGER_LINKS, HAND_LINK, HAND_LINKS, attach_robotiq_2f85
+from unlatch.simcore.errors import AssetError, ConfigError, describe_choices
+from unlatch.simcore.geometry import Pose, rpy_from_matrix, unit
+from unlatch.simcore.urdf.model import Joint, UrdfModel, rigid_links
+from unlatch.simcore.urdf.reader import mesh_paths, parse_xml, read_urdf
+
+Array = np.ndarray
+
+LEAST_JOINTS = 5
+"""Least number of joints of an arm."""
+SAMPLES = 9
+"""Number of openings at which a gripper is measured."""
+_FINGER_SPACING_M = 0.003
+_TIPS_M = 0.008
+"""Links within this distance of the furthest fingertip are fingers that hold."""
+_PAD_M = 0.02
+_MOST_DRIVEN = 2
+_SNAP = 0.99
+_EVEN_M = 1e-3
+_LEAST_OPENING_M = 0.01
+_HEAD_M, _TAIL_M, _SIDE_M = 0.009, 0.054, 0.04
+"""Places of `tool_head` and `tool_tail` behind the fingertips, and of `tool_side` beside `tool_head` [m]."""
+
+
+@dataclass(frozen=True)
+class Chain:
+    """An arm in a URDF."""
+
+    base_link: str
+    joints: tuple[str, ...]
+    ee_link: str
+    """Link that carries the fingers."""
+    finger_joints: tuple[str, ...]
+    """All moving joints beyond that link; those that mimic another one come last."""
+
+
+@dataclass(frozen=True)
+class Hand:
+    """A gripper as measured from its colliders, ee frame."""
+
+    closed: tuple[float, ...]
+    opened: tuple[float, ...]
+    widths_m: tuple[float, ...]
+    """Openings at even shares from closed to opened [m]."""
+    finger_links: tuple[str, ...]
+    keypoints: dict[str, list[float]]
+
+    @property
+    def opens_evenly(self) -> bool:
+        """Whether the opening grows evenly from 0: the fingers slide."""
+        straight = np.linspace(0.0, self.widths_m[-1], len(self.widths_m))
+        return bool(np.abs(np.array(self.widths_m) - straight).max() < _EVEN_M)
+
+
+def read_mimics(urdf: Path) -> dict[str, tuple[str, float, float]]:
+    """Returns for each mimic joint the joint that it mimics, the multiplier and the offset."""
+    found = {}
+    for joint in parse_xml(urdf).iter("joint"):
+        mimic = joint.find("mimic")
+        if mimic is not None and joint.get("name"):
+            numbers = (float(mimic.get("multiplier", "1")), float(mimic.get("offset", "0")))
+            found[joint.get("name", "")] = (mimic.get("joint", ""), *numbers)
+    return found
+
+
+def find_arm_chains(model: UrdfModel, urdf: Path) -> list[Chain]:
+    """Returns every chain of at least five joints that ends where two or more joints branch.
+
+    Raises:
+        AssetError: There is none.
+    """
+    found: list[Chain] = []
+    _collect_chains(model, model.root, [], model.root, set(read_mimics(urdf)), found)
+    if not found:
+        raise AssetError(
+            f"{urdf} has no arm with a gripper that moves. Expected a chain of at least {LEAST_JOINTS} joints, each "
+            "after the other, that ends at a link on which at least two fingers move. For an arm without a gripper: "
+            "`unlatch new robot URDF gripper=robotiq_2f85`. Else write the robot by hand (docs/robots.md).",
+            path=str(urdf),
+        )
+    return found
+
+
+def _collect_chains(
+    model: UrdfModel, link: str, chain: list[str], base: str, following: set[str], found: list[Chain]
+) -> None:
+    moving = _moving_joints_below(model, link)
+    driven = [joint for joint in moving if joint.name not in following]
+    if len(moving) == 1 and driven:
+        _collect_chains(
+            model, moving[0].child, [*chain, moving[0].name], base if chain else moving[0].parent, following, found
+        )
+    elif len(moving) > 1 and len(chain) >= LEAST_JOINTS:
+        fingers = [joint for first in moving for joint in _all_joints_below(model, first)]
+        fingers.sort(key=lambda joint: joint.name in following)
+        found.append(Chain(base, tuple(chain), moving[0].parent, tuple(joint.name for joint in fingers)))
+    else:
+        for joint in driven:
+            _collect_chains(model, joint.child, [joint.name], joint.parent, following, found)
+
+
+def _moving_joints_below(model: UrdfModel, link: str) -> list[Joint]:
+    """Returns the next moving joints below a link, past fixed ones."""
+    found = []
+    for joint in model.joints.values():
+        if joint.parent == link:
+            found += [joint] if joint.moves else _moving_joints_below(model, joint.child)
+    return found
+
+
+def _all_joints_below(model: UrdfModel, first: Joint) -> list[Joint]:
+    below = [
+        joint for following in _moving_joints_below(model, first.child) for joint in _all_joints_below(model, following)
+    ]
+    return [first, *below]
+
+
+def measure_hand(model: UrdfModel, chain: Chain, mimics: dict[str, tuple[str, float, float]]) -> Hand:
+    """Measures how far the fingers of an arm open and where they hold; for `mimics` see `read_mimics`.
+
+    Raises:
+        AssetError: The fingers have no colliders, do not open and close, or have motors of their own.
+    """
+    driven = [name for name in chain.finger_joints if name not in mimics]
+    if len(driven) > _MOST_DRIVEN:
+        raise AssetError(
+            f"The hand at '{chain.ee_link}' has {len(driven)} joints of its own ({', '.join(driven[:4])}, ...), "
+            f"expected at most {_MOST_DRIVEN}: fingers that open by one number. A hand of several fingers is not "
+            "supported.",
+            link=chain.ee_link,
+        )
+    ends = [_finger_positions(model, chain, mimics, share) for share in (0.0, 1.0)]
+    links = _moved_links(model, chain)
+    shapes = {name: collider_points(model, name, spacing_m=_FINGER_SPACING_M) for name in links}
+    shapes = {name: points for name, points in shapes.items() if len(points)}
+    if len(shapes) < 2:
+        raise AssetError(
+            f"The fingers below '{chain.ee_link}' have colliders on {len(shapes)} links, expected at least 2. Give "
+            "both fingers a <collision>.",
+            link=chain.ee_link,
+        )
+    clouds = [_place_points(model, chain, shapes, dict(zip(chain.finger_joints, end, strict=True))) for end in ends]
+    forward = _snap_to_axis(unit(np.mean([np.concatenate(list(c.values())).mean(axis=0) for c in clouds], axis=0)))
+    reach = max(float((points @ forward).max()) for points in clouds[0].values())
+    tips = [name for name, points in clouds[0].items() if float((points @ forward).max()) > reach - _TIPS_M]
+    # fingers part along the direction in which their tips move relative to each other
+    moved = {name: (clouds[1][name] - clouds[0][name]).mean(axis=0) for name in tips}
+    apart = max(moved.values(), key=lambda shift: float(np.linalg.norm(shift)))
+    across = apart - forward * float(apart @ forward)
+    if float(np.linalg.norm(across)) < 1e-3:
+        raise AssetError(
+            f"The fingers below '{chain.ee_link}' do not move apart: {', '.join(tips)}. Expected two that open "
+            "across the hand. Write the robot by hand (docs/robots.md).",
+            link=chain.ee_link,
+        )
+    across = _snap_to_axis(unit(across))
+    middle = float(np.mean([c[name].mean(axis=0) @ across for c in clouds for name in tips]))
+    gaps = [_measure_gap(c, tips, forward, across, middle) for c in clouds]
+    if gaps[0] > gaps[1]:
+        ends.reverse()
+    low, high = (np.array(end) for end in ends)
+    shares = np.linspace(0.0, 1.0, SAMPLES)
+
+    def measure_openings(high: Array) -> tuple[list[dict[str, Array]], Array]:
+        rows = [dict(zip(chain.finger_joints, (low + s * (high - low)).tolist(), strict=True)) for s in shares]
+        placed = [_place_points(model, chain, shapes, row) for row in rows]
+        return placed, np.maximum.accumulate([max(_measure_gap(c, tips, forward, across, middle), 0.0) for c in placed])
+
+    placed, widths = measure_openings(high)
+    if widths[-1] < _LEAST_OPENING_M:
+        raise AssetError(
+            f"The fingers below '{chain.ee_link}' open by {1e3 * widths[-1]:.1f} mm, expected at least "
+            f"{1e3 * _LEAST_OPENING_M:g} mm between {', '.join(tips)}. Write the robot by hand (docs/robots.md).",
+            link=chain.ee_link,
+        )
+    widest = int(np.argmax(widths > widths[-1] - _EVEN_M))
+    if widest < SAMPLES - 1:  # levers that swing further although the opening no longer grows
+        high = low + shares[widest] * (high - low)
+        placed, widths = measure_openings(high)
+    widths = widths + 1e-5 * np.arange(SAMPLES)  # strictly rising, even if fingers meet before their joint limits
+    tip = max(float((points @ forward).max()) for name, points in placed[1].items() if name in tips)
+    side = unit(np.cross(forward, across))
+    third = float(np.mean([points.mean(axis=0) @ side for points in placed[0].values()]))
+    origin = across * middle + side * (third if abs(third) > 2e-3 else 0.0)
+    points = {
+        "tool_head": origin + forward * (tip - _HEAD_M),
+        "tool_tail": origin + forward * (tip - _TAIL_M),
+        "tool_side": origin + forward * (tip - _HEAD_M) + across * _SIDE_M,
+        "tool_tip": origin + forward * (tip - 5e-4),
+    }
+    return Hand(
+        tuple(low.round(6).tolist()),
+        tuple(high.round(6).tolist()),
+        tuple(round(float(w), 5) for w in widths),
+        tuple(tips),
+        {name: [round(float(v), 5) + 0.0 for v in point] for name, point in points.items()},
+    )
+
+
+def _finger_positions(
+    model: UrdfModel, chain: Chain, mimics: dict[str, tuple[str, float, float]], share: float
+) -> list[float]:
+    """Returns the positions of the finger joints at a share of the range of the driven ones."""
+    positions: dict[str, float] = {}
+    for name in chain.finger_joints:
+        joint = model.joints[name]
+        positions[name] = joint.lower + share * (joint.upper - joint.lower)
+    for name in chain.finger_joints:
+        if name in mimics and mimics[name][0] in positions:
+            of, multiplier, offset = mimics[name]
+            positions[name] = multiplier * positions[of] + offset
+    return [positions[name] for name in chain.finger_joints]
+
+
+def _moved_links(model: UrdfModel, chain: Chain) -> list[str]:
+    """Returns the links that a finger joint moves."""
+    nearest = {name: next((j for j in model.joints_above(name) if j.moves), None) for name in model.links}
+    return [name for name, joint in nearest.items() if joint is not None and joint.name in chain.finger_joints]
+
+
+def _place_points(model: UrdfModel, chain: Chain, shapes: dict[str, Array], at: dict[str, float]) -> dict[str, Array]:
+    T_ee_root = model.link_pose(chain.ee_link, at).inverse()
+    return {name: T_ee_root @ model.link_pose(name, at) @ points for name, points in shapes.items()}
+
+
+def _measure_gap(clouds: dict[str, Array], tips: list[str], forward: Array, across: Array, middle: float) -> float:
+    """Returns the gap between the fingers on the two sides of the middle, near the tips [m]."""
+    reach = max(float((clouds[name] @ forward).max()) for name in tips)
+    inner: dict[bool, float] = {}
+    for name in tips:
+        points = clouds[name][clouds[name] @ forward > reach - _PAD_M]
+        if not len(points):
+            continue
+        offset = points @ across - middle
+        on_left = bool(offset.mean() > 0.0)
+        nearest = float(offset.min() if on_left else -offset.max())
+        inner[on_left] = min(inner.get(on_left, np.inf), nearest)
+    return sum(inner.values()) if len(inner) == 2 else 0.0
+
+
+def _snap_to_axis(direction: Array) -> Array:
+    """Returns the direction, or the axis of the frame that it almost equals."""
+    axis = int(np.argmax(np.abs(direction)))
+    if abs(float(direction[axis])) < _SNAP:
+        return direction
+    snapped = np.zeros(3)
+    snapped[axis] = np.sign(direction[axis])
+    return snapped
+
+
+GRIPPERS = ("robotiq_2f85",)
+"""Grippers that can be put on an arm."""
+_TOOL = "tool0"
+"""Name of the frame on an arm's mounting face, z out of the face, by the convention of ROS-Industrial."""
+_MOUNT = "gripper_mount"
+_FLANGE_SPACING_M = 0.003
+_ALONG = 0.7
+"""The middle of a flange lies within 45 degrees of its axis."""
+
+
+@dataclass(frozen=True)
+class GripperMount:
+    """Where a gripper is put."""
+
+    link: str
+    """Link of the arm."""
+    T_link_mount: Pose
+    """Mounting face, z out of it."""
+
+
+def find_mount(model: UrdfModel, urdf: Path, flange: str | None) -> GripperMount:
+    """Returns where a gripper is put on an arm.
+
+    Without `flange`, it is put on the frame `tool0` at the end of the arm, or else on the last moving link. The z of a
+    frame points out of the mounting face. On a moving link, the face is its end along the axis of its joint.
+
+    Raises:
+        ConfigError: `flange` is no link.
+        AssetError: The file has no arm, or several, or one whose last joint does not turn the hand.
+    """
+    if flange is None:
+        link = _last_link(model, urdf)
+        frames = [name for name in rigid_links(model, link) if model.is_below(name, link)]
+        flange = _TOOL if _TOOL in frames else link
+    elif flange not in model.links:
+        raise ConfigError(
+            f"flange='{flange}' is not a link of {urdf}.{describe_choices(flange, sorted(model.links))} Name one of "
+            "them.",
+            key="flange",
+        )
+    joint = model.parent_joint(flange)
+    if joint is None or not joint.moves:
+        return GripperMount(flange, Pose.identity())
+    return GripperMount(flange, _end_of_link(model, joint, urdf))
+
+
+def _last_link(model: UrdfModel, urdf: Path) -> str:
+    """Returns the link that the last joint of the only arm moves."""
+    moving = [joint for joint in model.joints.values() if joint.moves]
+    ends = [
+        joint.child
+        for joint in moving
+        if not any(model.is_below(other.parent, joint.child) for other in moving)
+        and len([above for above in model.joints_above(joint.child) if above.moves]) >= LEAST_JOINTS
+    ]
+    if len(ends) != 1:
+        named = f" ({', '.join(ends)})" if ends else ""
+        raise AssetError(
+            f"{urdf} has {len(ends)} chains of at least {LEAST_JOINTS} joints{named}, expected one arm without a "
+            "gripper. If the URDF has a gripper, leave out gripper=. Otherwise name the link that carries the gripper: "
+            "flange=LINK.",
+            path=str(urdf),
+        )
+    return ends[0]
+
+
+def _end_of_link(model: UrdfModel, joint: Joint, urdf: Path) -> Pose:
+    """Returns the mounting face at the end of a link, away from the arm, in the link's frame."""
+    T_link_root = model.link_pose(joint.child).inverse()
+    names = [name for name in rigid_links(model, joint.child) if model.is_below(name, joint.child)]
+    clouds = [(name, collider_points(model, name, spacing_m=_FLANGE_SPACING_M)) for name in names]
+    parts = [T_link_root @ model.link_pose(name) @ cloud for name, cloud in clouds if len(cloud)]
+    points = np.concatenate([*parts, np.zeros((1, 3))])
+    axis = unit(joint.axis)
+    middle = points.mean(axis=0)
+    if abs(float(middle @ axis)) < _ALONG * float(np.linalg.norm(middle)):
+        raise AssetError(
+            f"{urdf}: joint '{joint.name}' does not turn link '{joint.child}' about the direction in which it extends, "
+            "as the last joint of an arm does. Name the link that carries the gripper: flange=LINK.",
+            path=str(urdf),
+            link=joint.child,
+        )
+    along = (points - T_link_root @ model.link_pose(joint.parent).p) @ axis
+    out = axis * (1.0 if along.max() > -along.min() else -1.0)
+    across = unit(np.cross(out, np.eye(3)[int(np.argmin(np.abs(out)))]))
+    R = np.column_stack([across, np.cross(out, across), out])
+    return Pose(R, out * float((points @ out).max()))
+
+
+def with_gripper(urdf: Path, flange: str | None) -> tuple[str, GripperMount]:
+    """Returns the text of an arm's URDF with a Robotiq 2F-85, with absolute paths of meshes, and where it is put.
+
+    Raises:
+        ConfigError, AssetError: As `find_mount`; or a mesh or the extra `robots` is missing.
+    """
+    mount = find_mount(read_urdf(urdf, meshes_anywhere=True), urdf, flange)
+    robot = parse_xml(urdf, root_tag="robot")
+    paths = mesh_paths(urdf, [mesh.get("filename", "") for mesh in robot.iter("mesh")], where=str(urdf))
+    for mesh in robot.iter("mesh"):
+        mesh.set("filename", str(paths[mesh.get("filename", "")]))
+    ET.SubElement(robot, "link", {"name": _MOUNT})
+    joint = ET.SubElement(robot, "joint", {"name": f"{_MOUNT}_joint", "type": "fixed"})
+    pose = mount.T_link_mount
+    numbers = {"xyz": pose.p, "rpy": rpy_from_matrix(pose.R)}
+    ET.SubElement(joint, "origin", {key: " ".join(f"{v:.9g}" for v in values) for key, values in numbers.items()})
+    ET.SubElement(joint, "parent", {"link": mount.link})
+    ET.SubElement(joint, "child", {"link": _MOUNT})
+    attach_robotiq_2f85(robot, _MOUNT, where=str(urdf))
+    return to_text(robot), mount
+
+
+def with_data_sheet(cfg: RobotCfg) -> RobotCfg:
+    """Returns a robot whose gripper has the values of the maker instead of those measured on the shapes."""
+    arms = []
+    for arm in cfg.arms:
+        if arm.ee_link != HAND_LINK:
+            arms.append(arm)
+            continue
+        links = dict.fromkeys([*arm.forbidden_links, *HAND_LINKS])
+        (known,) = load_robot("ur5e").arms
+        arms.append(
+            replace(
+                arm,
+                keypoints=known.keypoints,
+                forbidden_links=[name for name in links if name not in FINGER_LINKS],
+                gripper=known.gripper,
+            )
+        )
+    return replace(cfg, arms=arms)

@@ -1,0 +1,579 @@
+"""Derives a robot's description from its URDF, and measures how much of a region its arms reach: this places the base
+and chooses the home of each arm. Values that no URDF states must be looked up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from unlatch.robots.description import ArmCfg, GripperCfg, RobotCfg, base_pose
+from unlatch.robots.hand_shape import tool_frame
+from unlatch.robots.hands import Chain, Hand, find_arm_chains, measure_hand, read_mimics
+from unlatch.robots.models import model_path
+from unlatch.robots.robot import Robot
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.geometry import Pose, unit
+from unlatch.simcore.meshes.shape_surface import shape_mesh
+from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.contacts import touching_pairs
+from unlatch.simcore.sim.world import World, WorldCfg
+from unlatch.simcore.urdf.model import UrdfModel
+from unlatch.simcore.urdf.reader import read_urdf
+
+Array = np.ndarray
+
+_REACH_STARTS = 12
+_HOME_STARTS = 12
+_STEPS = 80
+_STEP_RAD = 0.4
+_FREE_RAD = 0.5
+"""A turning joint is free if it is this far from its limits [rad]; a sliding one in the middle half of its range."""
+_BENT_COST = 0.01
+_DAMPING = 0.05
+_TOLERANCE_M, _TOLERANCE_RAD = 2e-3, 0.02
+_MARGIN_RAD, _MARGIN_M = 0.05, 0.005
+_SETTLED = 1e-9
+"""A search whose joints all move less than this in a step has ended, at a solution or elsewhere [rad or m]."""
+_APPROACHES = ((1.0, 0.0, 0.0), (0.94, 0.34, 0.0), (0.94, -0.34, 0.0), (0.5, 0.0, -0.87), (0.0, 0.0, -1.0))
+"""Directions in which a hand looks when it grasps bars, edges and knobs: ahead, to either side, steeply down, down."""
+
+
+class ArmJoint(Protocol):
+    """One joint of an arm."""
+
+    @property
+    def prismatic(self) -> bool:
+        """Whether the joint slides."""
+
+
+class ArmKinematics(Protocol):
+    """Forward kinematics of an arm from its base link to its ee link: the solver's `Kinematics`."""
+
+    @property
+    def n_q(self) -> int:
+        """Number of joints."""
+
+    @property
+    def joints(self) -> Sequence[ArmJoint]:
+        """The joints from base to tip."""
+
+    def sweep(self, q: Array) -> tuple[Array, Array, Array, Array]:
+        """Returns tip rotations (B, 3, 3) and positions (B, 3), joint axes and origins (n_q, B, 3), base frame [m]."""
+
+    def jacobian(self, q: Array) -> Array:
+        """Returns the (6, n_q) geometric Jacobian at q, base frame."""
+
+
+class ReadKinematics(Protocol):
+    """Reads the kinematics between two links of a URDF."""
+
+    def __call__(self, urdf_path: Path, *, base_link: str, tip_link: str) -> ArmKinematics:
+        """Returns the kinematics from the base link to the tip link."""
+
+
+@dataclass(frozen=True)
+class ReachRegion:
+    """A box in the world in which robots act: its middle, and half its extents."""
+
+    center_m: tuple[float, float, float]
+    half_m: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class ReachModel:
+    """Measures how much of a region the arms of a robot reach."""
+
+    region: ReachRegion
+    read_kinematics: ReadKinematics
+
+    def kinematics(self, cfg: RobotCfg, arm: ArmCfg) -> ArmKinematics:
+        """Returns the kinematics of one arm."""
+        return self.read_kinematics(model_path(cfg), base_link=arm.base_link, tip_link=arm.ee_link)
+
+    def shares(self, cfg: RobotCfg, *, count: int = 3) -> list[float]:
+        """Returns for every arm the share of hand poses in the region that it reaches, see `hand_poses`."""
+        return self.shares_at(cfg, [base_pose(cfg)], count=count)[0]
+
+    def shares_at(self, cfg: RobotCfg, bases: Sequence[Pose], *, count: int = 3) -> list[list[float]]:
+        """Returns the `shares` with the robot's root at each of the poses `bases` in the world.
+
+        All bases are solved at once, which takes a sixth of the time of one after the other.
+        """
+        model = read_urdf(model_path(cfg))
+        arms = [
+            find_reaches(
+                self.kinematics(cfg, arm),
+                arm,
+                [T_world_root @ model.link_pose(arm.base_link) for T_world_root in bases],
+                region=self.region,
+                count=count,
+            )
+            for arm in cfg.arms
+        ]
+        return [[reach.share for reach in at_base] for at_base in zip(*arms, strict=True)]
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Which poses of a grid an arm reaches."""
+
+    found: Array
+    """(P,) whether the arm reaches a pose inside its joint limits, with a margin."""
+    q: Array
+    """(P, n) joint positions that reach the pose; NaN where none do [rad or m]."""
+
+    @property
+    def share(self) -> float:
+        """Share of the poses that the arm reaches."""
+        return float(self.found.mean())
+
+
+def hand_poses(arm: ArmCfg, *, region: ReachRegion, count: int = 3) -> tuple[Array, Array]:
+    """Returns (P, 3, 3) rotations and (P, 3) positions [m] of the ee frame in the world, with `tool_head` at `count`
+    points along each edge of a region.
+    """
+    T_ee_tool = tool_frame(arm.keypoints)
+    center, half = np.array(region.center_m), np.array(region.half_m)
+    grid = np.stack(np.meshgrid(*[np.linspace(-1.0, 1.0, count)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
+    rotations, points = [], []
+    for direction in _APPROACHES:
+        x = unit(direction)
+        for across in ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (1.0, 0.0, 0.0)):
+            if abs(float(x @ np.array(across))) > 0.6:
+                continue
+            y = unit(np.array(across) - x * float(x @ np.array(across)))
+            R_world_tool = np.column_stack([x, y, np.cross(x, y)])
+            R = R_world_tool @ T_ee_tool.R.T
+            for offset in grid * half:
+                rotations.append(R)
+                points.append(center + offset - R @ T_ee_tool.p)
+    return np.array(rotations), np.array(points)
+
+
+def find_reach(
+    kinematics: ArmKinematics, arm: ArmCfg, T_world_base: Pose, *, region: ReachRegion, count: int = 3, seed: int = 0
+) -> Reach:
+    """Solves the inverse kinematics of every hand pose over a region, see `hand_poses`, from many starts."""
+    return find_reaches(kinematics, arm, [T_world_base], region=region, count=count, seed=seed)[0]
+
+
+def find_reaches(
+    kinematics: ArmKinematics,
+    arm: ArmCfg,
+    T_world_bases: Sequence[Pose],
+    *,
+    region: ReachRegion,
+    count: int = 3,
+    seed: int = 0,
+) -> list[Reach]:
+    """Returns what `find_reach` returns for each of several poses of the arm's base link in the world."""
+    R_world, p_world = hand_poses(arm, region=region, count=count)
+    goals = [_to_base_frame(R_world, p_world, T_world_base) for T_world_base in T_world_bases]
+    home = np.array(arm.home)
+    found, q = _solve_poses(kinematics, arm, goals, starts=_REACH_STARTS, first=home, seed=seed)
+    return [
+        Reach(found_here, q_here)
+        for found_here, q_here in zip(np.split(found, len(goals)), np.split(q, len(goals)), strict=True)
+    ]
+
+
+def find_homes(
+    kinematics: ArmKinematics, arm: ArmCfg, T_world_base: Pose, *, p_world_head: Array, seed: int = 0
+) -> Array:
+    """Returns (H, n) joint positions with the hand looking down and `tool_head` at a point (3,) [m], best first [rad or
+    m].
+
+    A better home is farther from singularities (the smallest singular value of the Jacobian) and from joint limits, and
+    its joints are nearer to 0. The arm's own home is not read.
+    """
+    T_ee_tool = tool_frame(arm.keypoints)
+    rotations, points = [], []
+    for turn in np.linspace(0.0, np.pi, 4, endpoint=False):
+        y = np.array([np.cos(turn), np.sin(turn), 0.0])
+        x = np.array([0.0, 0.0, -1.0])
+        R = np.column_stack([x, y, np.cross(x, y)]) @ T_ee_tool.R.T
+        rotations += [R] * _HOME_STARTS
+        points += [np.asarray(p_world_head) - R @ T_ee_tool.p] * _HOME_STARTS
+    goal = _to_base_frame(np.array(rotations), np.array(points), T_world_base)
+    found, q = _solve_poses(kinematics, arm, [goal], starts=3, first=None, seed=seed)
+    q = q[found]
+    low, high = np.array(arm.lower), np.array(arm.upper)
+    free = np.where(_slides(kinematics), 0.25 * (high - low), _FREE_RAD)
+    values = []
+    for row in q:
+        room = np.minimum(row - low, high - row) / free
+        dexterity = float(np.linalg.svd(kinematics.jacobian(row), compute_uv=False)[-1])
+        bent = float(np.mean(np.abs(row - np.clip(0.0, low, high))))
+        values.append(dexterity * min(1.0, float(room.min())) - _BENT_COST * bent)
+    order = np.argsort(-np.round(values, 6), kind="stable")
+    best: Array = q[order]
+    return best
+
+
+def _slides(kinematics: ArmKinematics) -> Array:
+    """Returns (n,) whether each joint slides, such as the lift of a column."""
+    return np.array([joint.prismatic for joint in kinematics.joints])
+
+
+def _to_base_frame(R_world: Array, p_world: Array, T_world_base: Pose) -> tuple[Array, Array]:
+    return T_world_base.R.T @ R_world, (p_world - T_world_base.p) @ T_world_base.R
+
+
+def _solve_poses(
+    kinematics: ArmKinematics,
+    arm: ArmCfg,
+    goals: Sequence[tuple[Array, Array]],
+    *,
+    starts: int,
+    first: Array | None,
+    seed: int,
+) -> tuple[Array, Array]:
+    """Returns (P,) whether each pose is reached and (P, n) the joint positions, for the poses of all goals in a row.
+
+    The method is damped least squares from several starts. Each goal draws its own starts from the seed, so that its
+    result does not depend on the other goals.
+
+    Args:
+        kinematics: From the base link to the ee link.
+        arm: Its limits count.
+        goals: Rotations (G, 3, 3) and positions (G, 3) [m] of the ee link each, base frame.
+        starts: The number of starts.
+        first: The (n,) joint positions of the first start; drawn if None [rad or m].
+        seed: Of the drawn starts.
+    """
+    R_goal, p_goal = (np.concatenate(parts) for parts in zip(*goals, strict=True))
+    goal_of: Array = np.repeat(np.arange(len(goals)), [len(p) for _, p in goals])
+    margin = np.where(_slides(kinematics), _MARGIN_M, _MARGIN_RAD)
+    low, high = np.array(arm.lower) + margin, np.array(arm.upper) - margin
+    rngs = [np.random.default_rng(seed) for _ in goals]
+    n = len(low)
+    found: Array = np.zeros(len(R_goal), dtype=bool)
+    best = np.full((len(R_goal), n), np.nan)
+    for start in range(starts):
+        open_ = np.flatnonzero(~found)
+        if not len(open_):
+            break
+        counts = np.bincount(goal_of[open_], minlength=len(goals))
+        bounds = np.maximum(low, -np.pi), np.minimum(high, np.pi)
+        drawn = np.concatenate([rng.uniform(*bounds, (c, n)) for rng, c in zip(rngs, counts, strict=True)])
+        q = np.tile(np.clip(first, low, high), (len(open_), 1)) if start == 0 and first is not None else drawn
+        moving = np.arange(len(open_))
+        for _ in range(_STEPS):
+            before = q[moving]
+            error, J = _pose_error(kinematics, before, R_goal[open_[moving]], p_goal[open_[moving]])
+            step = _damped_step(J, error)
+            leaves = ((before <= low) & (step < 0.0)) | ((before >= high) & (step > 0.0))
+            at_limit = leaves.any(axis=1)  # the other joints make up for those that cannot go on
+            step[at_limit] = _damped_step(J[at_limit] * ~leaves[at_limit, None, :], error[at_limit])
+            q[moving] = np.clip(before + np.clip(step, -_STEP_RAD, _STEP_RAD), low, high)
+            moving = moving[np.abs(q[moving] - before).max(axis=1) > _SETTLED]
+            if not len(moving):
+                break
+        error, _ = _pose_error(kinematics, q, R_goal[open_], p_goal[open_])
+        good = (np.linalg.norm(error[:, :3], axis=1) < _TOLERANCE_M) & (
+            np.linalg.norm(error[:, 3:], axis=1) < _TOLERANCE_RAD
+        )
+        found[open_[good]] = True
+        best[open_[good]] = q[good]
+    return found, best
+
+
+def _damped_step(J: Array, error: Array) -> Array:
+    """Returns (P, n) damped least-squares steps for (P, 6, n) Jacobians and (P, 6) errors [rad or m]."""
+    J_T = J.transpose(0, 2, 1)
+    A = J_T @ J + _DAMPING**2 * np.eye(J.shape[2])
+    step: Array = np.linalg.solve(A, J_T @ error[..., None])[..., 0]
+    return step
+
+
+def _pose_error(kinematics: ArmKinematics, q: Array, R_goal: Array, p_goal: Array) -> tuple[Array, Array]:
+    """Returns (P, 6) pose errors, linear then angular, and (P, 6, n) Jacobians, base frame."""
+    R, p, axes, origins = kinematics.sweep(q)
+    turn = R_goal @ R.transpose(0, 2, 1)
+    skew = np.stack(
+        [turn[:, 2, 1] - turn[:, 1, 2], turn[:, 0, 2] - turn[:, 2, 0], turn[:, 1, 0] - turn[:, 0, 1]], axis=1
+    )
+    sine = np.linalg.norm(skew, axis=1)
+    angle = np.arctan2(sine, np.trace(turn, axis1=1, axis2=2) - 1.0)
+    turned = skew * (angle / np.maximum(sine, 1e-9))[:, None]
+    J = np.zeros((len(q), 6, kinematics.n_q))
+    for i, joint in enumerate(kinematics.joints):
+        if joint.prismatic:
+            J[:, :3, i] = axes[i]
+        else:
+            J[:, :3, i] = _cross(axes[i], p - origins[i])
+            J[:, 3:, i] = axes[i]
+    return np.concatenate([p_goal - p, turned], axis=1), J
+
+
+def _cross(a: Array, b: Array) -> Array:
+    """Returns the cross products (P, 3) of rows (P, 3), bit for bit those of `np.cross`, in a fraction of its time."""
+    product: Array = a[:, [1, 2, 0]] * b[:, [2, 0, 1]] - a[:, [2, 0, 1]] * b[:, [1, 2, 0]]
+    return product
+
+
+_HOME_HEADS_M = tuple((x, z) for z in (0.49, 0.55, 0.43, 0.62) for x in (0.31, 0.27, 0.35, 0.4))
+"""Places of the hand at home, x and z, best first: before the nearest object, as for the Panda [m]."""
+GRIP_N = 30.0
+"""Grip force, that of the smallest grippers in the catalog; smaller if the URDF allows less [N]."""
+_ACCELERATION_RAD_S2, _ACCELERATION_M_S2 = 5.0, 1.0
+_FASTEST_RAD_S, _FASTEST_M_S = 3.0, 0.5
+_STRONGEST_NM, _STRONGEST_N = 500.0, 5000.0
+_FINGER_M_S = 0.05
+_ARMATURE_KG_M2 = 1e-3
+_BASE_X_M = tuple(round(0.1 * i, 1) for i in range(-4, 4))
+_BASE_HEIGHTS_M = (0.0, 0.1, 0.2, 0.3)
+_FRONT_M = 0.2
+"""Largest x of the base above the table: objects come as near as 0.3 m, and their doors swing out [m]."""
+_WHEEL_CLEARANCE_M = 2e-3
+"""Distance of wheels from the table; the robot is held there [m]."""
+_POSTURES = 60
+_OFTEN_SHARE = 0.8
+_SAME_PLACE_M = 5e-3
+_HOMES_TRIED = 40
+
+
+def robot_from_urdf(urdf: Path, *, name: str, stated: str, reach: ReachModel) -> RobotCfg:
+    """Derives a robot's description.
+
+    Joints, limits, gripper and keypoints are measured from the model. The base stands where the arms reach most of the
+    region. At home the arm is far from singularities, the hand looks down, and the robot does not touch itself.
+
+    Args:
+        urdf: The file.
+        name: Name of the robot.
+        stated: The path of the file as the description states it.
+        reach: Measures how much of a region the arms reach.
+
+    Raises:
+        AssetError: The file cannot be used, or has no arm with a gripper of two fingers.
+    """
+    model = read_urdf(urdf, meshes_anywhere=True)
+    mimics = read_mimics(urdf)
+    chains = find_arm_chains(model, urdf)
+    hands = [measure_hand(model, chain, mimics) for chain in chains]
+    names = _arm_names(model, chains)
+    arms = [_describe_arm(model, *item) for item in zip(chains, hands, names, strict=True)]
+    order = sorted(range(len(arms)), key=lambda i: names[i])
+    cfg = RobotCfg(name=name, arms=[arms[i] for i in order], urdf=stated)
+    cfg = _place_base(cfg, reach)
+    cfg = replace(cfg, self_collision_ignored=_overlapping_links(cfg, model))
+    return _choose_homes(cfg, reach)
+
+
+def _arm_names(model: UrdfModel, chains: list[Chain]) -> list[str]:
+    if len(chains) == 1:
+        return ["left"]
+    if len(chains) > 2:
+        raise AssetError(
+            f"The URDF has {len(chains)} arms with grippers ({', '.join(c.ee_link for c in chains)}), expected one or "
+            "two."
+        )
+    across = [float(model.link_pose(chain.ee_link).p[1]) for chain in chains]
+    return ["left", "right"] if across[0] > across[1] else ["right", "left"]
+
+
+def _describe_arm(model: UrdfModel, chain: Chain, hand: Hand, name: str) -> ArmCfg:
+    joints = [model.joints[joint] for joint in chain.joints]
+    # a joint that can turn more than once keeps one turn about 0: further turns reach nothing new
+    free = [joint.kind == "continuous" or joint.upper - joint.lower > 4.0 * math.pi - 1e-3 for joint in joints]
+    # a little inside, so that rounding never exceeds the model
+    lower = [round((-math.pi if f else j.lower) + 1e-4, 4) for j, f in zip(joints, free, strict=True)]
+    upper = [round((math.pi if f else j.upper) - 1e-4, 4) for j, f in zip(joints, free, strict=True)]
+    slide = [joint.kind == "prismatic" for joint in joints]
+    fastest = [_FASTEST_M_S if s else _FASTEST_RAD_S for s in slide]
+    strongest = [_STRONGEST_N if s else _STRONGEST_NM for s in slide]
+    drive = model.joints[chain.finger_joints[0]]
+    travel = abs(hand.opened[0] - hand.closed[0])
+    stroke = hand.widths_m[-1] - hand.widths_m[0]
+    # by virtual work, the force at the pads that the motor of the first joint can give
+    allowed = drive.effort * travel / stroke if drive.effort > 0.0 and stroke > 0.0 else GRIP_N
+    force = float(round(min(GRIP_N, max(allowed, 1.0)), 1))
+    slides = model.joints[chain.finger_joints[0]].kind == "prismatic"
+    gripper = GripperCfg(
+        joints=list(chain.finger_joints),
+        closed=list(hand.closed),
+        opened=list(hand.opened),
+        widths_m=[] if hand.opens_evenly else list(hand.widths_m),
+        max_width_m=hand.widths_m[-1],
+        max_force_n=force,
+        grip_force_n=force,
+        max_speed_m_s=_FINGER_M_S,
+        armature_kg_m2=0.0 if slides else _ARMATURE_KG_M2,
+        finger_links=list(hand.finger_links),
+        friction=1.2,
+    )
+    return ArmCfg(
+        name=name,
+        base_link=chain.base_link,
+        ee_link=chain.ee_link,
+        joints=list(chain.joints),
+        home=[float(np.clip(0.0, low, high)) for low, high in zip(lower, upper, strict=True)],
+        home_std=0.02,
+        lower=lower,
+        upper=upper,
+        max_velocity=[
+            round(min(j.velocity, most) if j.velocity > 0.0 else 1.0, 4)
+            for j, most in zip(joints, fastest, strict=True)
+        ],
+        max_acceleration=[_ACCELERATION_M_S2 if s else _ACCELERATION_RAD_S2 for s in slide],
+        max_effort=[
+            round(min(j.effort, most) if j.effort > 0.0 else 1.0, 3) for j, most in zip(joints, strongest, strict=True)
+        ],
+        keypoints=hand.keypoints,
+        forbidden_links=_forbidden_links(model, chain, hand),
+        workspace=[[-0.6, -1.3, -0.9], [1.3, 1.3, 1.3]],
+        gripper=gripper,
+    )
+
+
+def _forbidden_links(model: UrdfModel, chain: Chain, hand: Hand) -> list[str]:
+    """Returns the links with colliders that the arm moves, and its base link; not the finger links."""
+    moving = {*chain.joints, *chain.finger_joints}
+    return [
+        name
+        for name, link in model.links.items()
+        if link.collisions
+        and name not in hand.finger_links
+        and (name == chain.base_link or any(joint.name in moving for joint in model.joints_above(name)))
+    ]
+
+
+def _place_base(cfg: RobotCfg, reach: ReachModel) -> RobotCfg:
+    """Returns the robot with its base where its arms reach most; of equal places it takes the lowest and nearest."""
+    places = [(height, x) for height in _BASE_HEIGHTS_M for x in sorted(_BASE_X_M, key=abs)]
+    # a torso or mast with high arms stands lower than the surface of the table
+    model = read_urdf(model_path(cfg))
+    shoulder = max(_shoulder_height_m(model, arm) for arm in cfg.arms)
+    still, loose = _standing_points(cfg, model)
+    lowest = float(loose[:, 2].min(initial=np.inf))
+    if shoulder > 0.6:
+        heights = [round(height - shoulder + 0.4, 2) for height in _BASE_HEIGHTS_M]
+        heights += [round(_WHEEL_CLEARANCE_M - lowest, 3)] if len(loose) else []
+        places = [(height, x) for height in heights for x in sorted(_BASE_X_M, key=abs)]
+    free = [
+        (height, x)
+        for height, x in places
+        if lowest + height >= 0.0 and not np.any(still[still[:, 2] > -height, 0] + x > _FRONT_M)
+    ]
+    places = free or places
+    bases = [base_pose(replace(cfg, base_x_m=x, base_height_m=height)) for height, x in places]
+    shares = reach.shares_at(cfg, bases, count=2)
+    values = {place: round(float(np.mean(share)), 2) for place, share in zip(places, shares, strict=True)}
+    height, x = max(places, key=lambda place: (values[place], -places.index(place)))
+    return replace(cfg, base_x_m=x, base_height_m=height)
+
+
+def _shoulder_height_m(model: UrdfModel, arm: ArmCfg) -> float:
+    """Returns the height of the first turning joint of an arm above the root, with a lift below it at its middle."""
+    middle = {
+        joint: 0.5 * (low + high)
+        for joint, low, high in zip(arm.joints, arm.lower, arm.upper, strict=True)
+        if model.joints[joint].kind == "prismatic"
+    }
+    first = next((joint for joint in arm.joints if joint not in middle), arm.joints[0])
+    return float(model.link_pose(model.joints[first].parent, middle).p[2])
+
+
+def _standing_points(cfg: RobotCfg, model: UrdfModel) -> tuple[Array, Array]:
+    """Returns (V, 3) vertices of links that no arm moves, and (U, 3) those among them that another joint moves [m].
+
+    The root may be below the surface of the table that it is mounted on; wheels and a movable torso may not.
+    """
+    moving = {joint for arm in cfg.arms for joint in (*arm.joints, *arm.gripper.joints)}
+    clouds, loose = [np.zeros((0, 3))], [np.zeros((0, 3))]
+    for name, link in model.links.items():
+        above = model.joints_above(name)
+        if any(joint.name in moving for joint in above):
+            continue
+        T = model.link_pose(name)
+        own = [T @ (shape.T_link_shape @ shape_mesh(shape).vertices) for shape in link.collisions]
+        clouds += own
+        loose += own if any(joint.moves for joint in above) else []
+    return np.concatenate(clouds), np.concatenate(loose)
+
+
+def _overlapping_links(cfg: RobotCfg, model: UrdfModel) -> list[list[str]]:
+    """Returns pairs of links inside a hand, next to a joint, or that touch in nearly every posture."""
+    pairs = set()
+    for arm in cfg.arms:
+        inside = [name for name in model.links if model.is_below(name, arm.ee_link) and model.links[name].collisions]
+        pairs |= {frozenset(pair) for pair in combinations(sorted(inside), 2)}
+    rng = np.random.default_rng(0)
+    with World(WorldCfg()) as world:
+        robot = Robot(world, cfg, model_path(cfg), T_world_root=base_pose(cfg))
+        count: Counter[frozenset[str]] = Counter()
+        for _ in range(_POSTURES):
+            _draw_posture(robot, rng)
+            count.update(touching_pairs(world, robot.body))
+        near = _joined_links(robot.body, model)
+    pairs |= {pair for pair, times in count.items() if times >= _OFTEN_SHARE * _POSTURES or pair in near}
+    return sorted(sorted(pair) for pair in pairs)
+
+
+def _draw_posture(robot: Robot, rng: np.random.Generator) -> None:
+    for arm in robot.arms.values():
+        arm.reset(rng.uniform(arm.cfg.lower, arm.cfg.upper), gripper_m=arm.cfg.gripper.max_width_m)
+
+
+def _joined_links(body: Body, model: UrdfModel) -> set[frozenset[str]]:
+    """Returns pairs of links with one moving joint between them, or with two joints at the same place.
+
+    An elbow that bends and twists has two joints at the same place.
+    """
+    group_of = {name: index for index, group in enumerate(body.rigid_groups) for name in group}
+    moving = [joint for joint in model.joints.values() if joint.moves]
+    joined = {(group_of[j.parent], group_of[j.child]) for j in moving}
+    joined |= {
+        (group_of[first.parent], group_of[second.child])
+        for first in moving
+        for second in moving
+        if group_of[second.parent] == group_of[first.child]
+        and float(np.linalg.norm(model.link_pose(second.child).p - model.link_pose(first.child).p)) < _SAME_PLACE_M
+    }
+    return {
+        frozenset((a, b))
+        for a, b in combinations(sorted(group_of), 2)
+        if (group_of[a], group_of[b]) in joined or (group_of[b], group_of[a]) in joined
+    }
+
+
+def _choose_homes(cfg: RobotCfg, reach: ReachModel) -> RobotCfg:
+    """Returns the robot with a home of every arm in which it does not touch itself."""
+    arms = list(cfg.arms)
+    with World(WorldCfg()) as world:
+        robot = Robot(world, cfg, model_path(cfg), T_world_root=base_pose(cfg))
+        for index, arm in enumerate(arms):
+            home = _find_home(cfg, arm, robot, world, reach)
+            robot.arm(arm.name).reset(home, gripper_m=arm.gripper.max_width_m)
+            arms[index] = replace(arm, home=[round(float(v), 3) + 0.0 for v in home])
+    return replace(cfg, arms=arms)
+
+
+def _find_home(cfg: RobotCfg, arm: ArmCfg, robot: Robot, world: World, reach: ReachModel) -> Array:
+    """Returns (n,) the best joint positions without contact, with the hand at one of several places [rad or m]."""
+    T_world_base = base_pose(cfg) @ read_urdf(model_path(cfg)).link_pose(arm.base_link)
+    across = 0.0 if len(cfg.arms) == 1 else 0.25 * (1.0 if arm.name == "left" else -1.0)
+    own = {*arm.forbidden_links, *arm.gripper.finger_links}
+    tried = 0
+    for x, z in _HOME_HEADS_M:
+        homes = find_homes(reach.kinematics(cfg, arm), arm, T_world_base, p_world_head=np.array([x, across, z]))
+        for q in homes[:_HOMES_TRIED]:
+            robot.arm(arm.name).reset(q, gripper_m=arm.gripper.max_width_m)
+            tried += 1
+            if not any(pair & own for pair in touching_pairs(world, robot.body)):
+                return q
+    raise AssetError(
+        f"Arm '{arm.name}' ({arm.base_link} to {arm.ee_link}) has no home: of {tried} joint positions with the hand "
+        f"looking down between x = {_HOME_HEADS_M[0][0]} and {_HOME_HEADS_M[-1][0]} m, none is free of the robot's own "
+        "links. Write the robot by hand (docs/robots.md).",
+        arm=arm.name,
+    )

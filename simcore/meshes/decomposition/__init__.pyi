@@ -1,6 +1,0 @@
-from .collision_approximation import Colliders as Colliders
-from .collision_approximation import CollisionApproximation as CollisionApproximation
-from .collision_approximation import make_colliders as make_colliders
-from .convex_decomposition import ConvexDecompositionCfg as ConvexDecompositionCfg
-from .convex_decomposition import Decomposition as Decomposition
-from .convex_decomposition import decompose as decompose

@@ -1,0 +1,99 @@
+"""What a process does with Ctrl-C and with the output of native libraries, and which worker speaks for all.
+
+Ctrl-C ends a command at once while modules are imported, and raises `KeyboardInterrupt` later. Python's own handler
+raises the exception anywhere, also where a library turns it into another exception or prints it. So a command notes
+that Ctrl-C was pressed: whatever exception follows, it ended by Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as a shell has it."""
+MESSAGE = "unlatch: interrupted\n"
+_was_pressed = False
+
+
+def end_at_ctrl_c() -> None:
+    """Lets Ctrl-C end the process at once, until `raise_at_ctrl_c`; for the time in which modules are imported.
+
+    A process that ignores Ctrl-C, such as a background command of a script, still ignores it.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _end)
+
+
+def raise_at_ctrl_c() -> None:
+    """Lets Ctrl-C raise `KeyboardInterrupt` from now on, after `end_at_ctrl_c`; `was_pressed` tells it."""
+    if signal.getsignal(signal.SIGINT) is _end:
+        signal.signal(signal.SIGINT, _note)
+
+
+def was_pressed() -> bool:
+    """Returns whether Ctrl-C has raised `KeyboardInterrupt` since `raise_at_ctrl_c`."""
+    return _was_pressed
+
+
+def end_interrupted() -> None:
+    """Ends the process with the exit code of Ctrl-C, after the functions that are registered for its end.
+
+    A further Ctrl-C is ignored. `sys.exit` would let Python kill itself by the signal if the exception came through
+    `exec`, which dataclasses call.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(INTERRUPTED)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, MESSAGE.encode())
+    os._exit(INTERRUPTED)
+
+
+def _note(number: int, frame: FrameType | None) -> None:
+    global _was_pressed
+    _was_pressed = True
+    signal.default_int_handler(number, frame)
+
+
+WORKER_VARIABLE = "UNLATCH_WORKER"
+"""The environment variable with the number of a worker, from 0; executors set it."""
+
+
+def speaks_for_all() -> bool:
+    """Returns whether this process says what all workers of a run would say: it is the first of them, or none."""
+    return os.environ.get(WORKER_VARIABLE, "0") == "0"
+
+
+@contextmanager
+def hide_native_output() -> Iterator[None]:
+    """Hides what native libraries print during the block, such as the banners of Bullet and of graphics drivers."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+    try:
+        saved = [(number, os.dup(number)) for number in (1, 2)]
+    except OSError:  # there is no stdout or stderr, as in a daemon
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        for number, _ in saved:
+            os.dup2(nowhere, number)
+        yield
+    finally:
+        ctypes.CDLL(None).fflush(None)  # C keeps a buffer of its own and would write it later
+        for number, copy in saved:
+            os.dup2(copy, number)
+            os.close(copy)
+        os.close(nowhere)

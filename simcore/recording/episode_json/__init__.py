@@ -1,5 +1,0 @@
-"""The keys of `episode.json`: their types, their meanings, and what determines their values."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,5 +1,0 @@
-"""LeRobot data sets: written and read with pyarrow and PyAV, without torch."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

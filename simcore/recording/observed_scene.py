@@ -1,0 +1,358 @@
+"""The inputs of observations beside the arrays of a record: acted parts, their geometry, and points that
+cameras see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from unlatch.simcore.cameras import Fisheye, Pinhole
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.recording.modality import DEPTH, DISTANCE, PointSurface
+from unlatch.simcore.recording.object_geometry import ObjectGeometry, PartGeometry
+from unlatch.simcore.recording.point_cloud import SurfaceCloud
+from unlatch.simcore.rng import stream
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class ActedPart:
+    """The part that one skill acts on."""
+
+    skill: str
+    """Name of the skill."""
+    object: str
+    part: str
+    joint_index: int
+    """Column of its joint in `objects.<object>.joint_positions`."""
+    closed: float
+    """Joint position of the closed part [rad or m]."""
+    open: float
+    """Joint position of the fully open part [rad or m]."""
+
+    @property
+    def span(self) -> float:
+        """Distance from closed to fully open [rad or m]."""
+        return abs(self.open - self.closed)
+
+    def opening(self, positions: Array) -> Array:
+        """Returns how far the part is from closed, towards open [rad or m], for (T, m) positions of the joints."""
+        return (positions[:, self.joint_index] - self.closed) * (1.0 if self.open >= self.closed else -1.0) + 0.0
+
+
+def recorded_parts(skills: Sequence[Mapping[str, Any]], *, number: int) -> list[ActedPart]:
+    """Returns the part of each entry of `skills` in a record.
+
+    Raises:
+        RecordingError: An entry names no part.
+    """
+    return [_read_entry(entry, number=number) for entry in skills]
+
+
+def _read_entry(entry: Mapping[str, Any], *, number: int) -> ActedPart:
+    try:
+        return ActedPart(
+            skill=str(entry["name"]),
+            object=str(entry["object"]),
+            part=str(entry["part"]),
+            joint_index=int(entry["joint_index"]),
+            closed=float(entry["s_closed"]),
+            open=float(entry["s_open"]),
+        )
+    except (KeyError, TypeError, ValueError) as exc:
+        raise RecordingError(
+            f"Episode {number} has a skill '{entry.get('name')}' without a part ({exc}). The columns of the task "
+            "need object, part, joint_index, s_closed and s_open. Leave the episode out by only=[...], or "
+            "choose other values of state.",
+            number=number,
+        ) from exc
+
+
+def entry_indices(arrays: Mapping[str, Array], arm: str) -> Array:
+    """Returns (T,) the index of the skill that an arm carries out in each frame, among the skills of the episode.
+
+    An arm without a skill of its own takes the skill that began last; before the first skill, it takes the first.
+    """
+    current = np.asarray(arrays["skills.index"])
+    own = np.asarray(arrays.get(f"skills.{arm}.index", current))
+    return np.maximum(np.where(own >= 0, own, current), 0)
+
+
+@dataclass(frozen=True)
+class CameraView:
+    """What one camera sees in one frame."""
+
+    camera: str
+    """Name of the camera."""
+    optics: Pinhole | Fisheye
+    """Size of its images and lens."""
+    T_world_camera: Pose
+    """Pose of its frame (x right, y down, z forward)."""
+    lengths_m: Array
+    """(H, W) depth of a pinhole camera, distance of a fisheye, infinite where nothing is seen [m]."""
+    links: Array
+    """(H, W) index of the visible link in `labels`."""
+    labels: Sequence[str]
+    """`<object>/<link>` of every link."""
+
+
+def length_kind(optics: Pinhole | Fisheye) -> str:
+    """Returns the kind of image that holds the lengths of a view: `depth`, or `distance` for a fisheye."""
+    return DEPTH if isinstance(optics, Pinhole) else DISTANCE
+
+
+class CameraCloud:
+    """Points of one object in the images of cameras.
+
+    The pixels that show the object have a random order, and the first n of them become points. The order comes from one
+    number per pixel, drawn once for an episode, so that a camera that stands still keeps its points. A pixel that shows
+    a larger patch comes earlier: points are spread evenly over what the cameras see, however near a camera is.
+    """
+
+    def __init__(self, item: ObjectGeometry, name: str, n: int, *, seed: int) -> None:
+        """Takes the object.
+
+        Args:
+            item: The object.
+            name: Its name, with which the labels of its links begin.
+            n: Number of points.
+            seed: Seed of the episode; orders the pixels.
+        """
+        self._item, self._name, self._n, self._seed = item, name, n, seed
+        self._draws: dict[str, Array] = {}
+
+    def points(self, views: Sequence[CameraView], part: str, T_base_world: Pose) -> Array:
+        """Returns the points of one frame; (n, 4) float32.
+
+        Each has x, y, z in the base frame of the arm [m], then 1 if the joint of the part moves it, else 0. If fewer
+        than n pixels show the object, points are repeated; if none does, all numbers are 0.
+
+        Args:
+            views: What every camera sees, in any order.
+            part: The part that is acted on.
+            T_base_world: World frame in the base frame of the arm.
+        """
+        on_part = self._labels_on_part(part)
+        found, turns = [np.zeros((0, 4))], [np.zeros(0)]
+        for view in sorted(views, key=lambda each: each.camera):
+            rows, columns, turn = self._first_pixels(view)
+            lengths = view.lengths_m[rows, columns].astype(float)
+            at_camera = view.optics.rays_at(columns, rows) * lengths[:, None]
+            label = np.array([each in on_part for each in view.labels])[view.links[rows, columns]]
+            found.append(np.column_stack([T_base_world @ view.T_world_camera @ at_camera, label]))
+            turns.append(turn)
+        order = np.argsort(np.concatenate(turns), kind="stable")[: self._n]
+        if not len(order):
+            return np.zeros((self._n, 4), dtype=np.float32)
+        return np.concatenate(found)[np.resize(order, self._n)].astype(np.float32)
+
+    def _first_pixels(self, view: CameraView) -> tuple[Array, Array, Array]:
+        """Returns rows, columns and turns of the first pixels of a view that show the object, at most n."""
+        own = np.array([label.startswith(f"{self._name}/") for label in view.labels])
+        rows, columns = np.nonzero(own[view.links] & np.isfinite(view.lengths_m) & (view.lengths_m > 0.0))
+        if view.camera not in self._draws:
+            rng = stream(self._seed, f"points.{self._name}.{view.camera}")
+            self._draws[view.camera] = rng.exponential(size=view.links.shape)
+        patch = view.lengths_m[rows, columns].astype(float) ** 2 / (view.optics.fx * view.optics.fy)  # [m^2]
+        # exponential waiting times at rates of these areas: each next pixel is drawn in proportion to its area
+        turns = self._draws[view.camera][rows, columns] / patch
+        if len(turns) > self._n:
+            first = np.argpartition(turns, self._n)[: self._n]
+            rows, columns, turns = rows[first], columns[first], turns[first]
+        return rows, columns, turns
+
+    def _labels_on_part(self, part: str) -> set[str]:
+        """Returns the labels of the links that the joint of a part moves."""
+        model = self._item.model
+        top = model.joints[self._item.parts[part].joint].child
+        return {f"{self._name}/{link}" for link in model.links if model.is_below(link, top)}
+
+
+@dataclass(frozen=True)
+class ObservedScene:
+    """The inputs of observations beside the arrays of a record."""
+
+    bases: Mapping[str, Pose]
+    """`T_world_base` of every arm by name."""
+    skills: tuple[str, ...]
+    """Kinds of skills that move an arm, in the order of the column `skill`."""
+    motionless_skills: tuple[str, ...]
+    """Skills that move nothing and end at once; the next skill counts in their place."""
+    keypoints: tuple[str, ...]
+    """Names of the keypoints that every part has."""
+    part_kinds: tuple[str, ...]
+    """How parts move, in the order of the column `geometry`."""
+    grip_types: tuple[str, ...]
+    """What fingers hold, in the order of the column `geometry`."""
+    seed: int
+    """Seed of the episode; draws the points of point clouds."""
+    load_object: Callable[[str], ObjectGeometry] = field(repr=False)
+    """Returns an object by name; called only where a column needs it."""
+    _clouds: dict[tuple[Any, ...], SurfaceCloud] = field(default_factory=dict, init=False, repr=False)
+
+    _camera_clouds: dict[tuple[str, int], CameraCloud] = field(default_factory=dict, init=False, repr=False)
+
+    def cloud(self, part: ActedPart, n: int, surface: PointSurface, part_share: float | None) -> SurfaceCloud:
+        """Returns n points on the surface of the object of a part; they are drawn once.
+
+        `part_share`: share of the points that lie on the part; None: the density is the same everywhere.
+        """
+        name = part.object
+        key = (name, n, surface) if part_share is None else (name, n, surface, part.part, part_share)
+        if key not in self._clouds:
+            rng = stream(self.seed, f"points.{name}")
+            self._clouds[key] = SurfaceCloud(
+                self.load_object(name),
+                n,
+                surface=surface,
+                rng=rng,
+                part=None if part_share is None else part.part,
+                part_share=part_share or 0.0,
+            )
+        return self._clouds[key]
+
+    def camera_cloud(self, name: str, n: int) -> CameraCloud:
+        """Returns what makes n points of an object from the images of cameras."""
+        if (name, n) not in self._camera_clouds:
+            self._camera_clouds[name, n] = CameraCloud(self.load_object(name), name, n, seed=self.seed)
+        return self._camera_clouds[name, n]
+
+
+_AXES = ("x", "y", "z")
+
+
+@dataclass(frozen=True)
+class GeometryEntry:
+    """Some numbers of the column `geometry`."""
+
+    name: str
+    words: tuple[str, ...]
+    """Endings of the names of its numbers; empty: one number. `kinds` and `types` stand for those of the scene."""
+    unit: str
+    meaning: str
+    """What the numbers mean, and their frame."""
+
+    def table_row(self) -> str:
+        """Returns the row of this entry in the table of the page."""
+        own = {"kinds": "a kind of part", "types": "a type of grip"}
+        words = ", ".join(own.get(word, f"`{word}`") for word in self.words)
+        return f"| `{self.name}` | {words or 'one number'} | {self.unit} | {self.meaning} |"
+
+
+GEOMETRY: tuple[GeometryEntry, ...] = (
+    GeometryEntry("body.center", _AXES, "m", "Centre of the box around the closed object, base frame of the arm."),
+    GeometryEntry("body.front", _AXES, "-", "Direction out of the object's front, base frame of the arm."),
+    GeometryEntry(
+        "body.size", ("depth", "width", "height"), "m", "Extents of that box along the front, across it and upwards."
+    ),
+    GeometryEntry(
+        "part.center", _AXES, "m", "Centre of the box around the part, handle included, base frame of the arm."
+    ),
+    GeometryEntry("part.normal", _AXES, "-", "Direction out of the plane of the part, base frame of the arm."),
+    GeometryEntry(
+        "part.size",
+        ("depth", "across", "along"),
+        "m",
+        "Extents of that box along the normal, across and along the grip.",
+    ),
+    GeometryEntry("part.kind", ("kinds",), "-", "1 for the kind of the part, 0 for the other kinds."),
+    GeometryEntry(
+        "hinge.point",
+        _AXES,
+        "m",
+        "Point on the axis of the joint nearest to the grip, base frame of the arm. For a part that slides: the grip.",
+    ),
+    GeometryEntry(
+        "hinge.axis",
+        _AXES,
+        "-",
+        "Axis of the joint, base frame of the arm. The part opens by a positive turn about it, or a motion along it.",
+    ),
+    GeometryEntry("hinge.slides", (), "-", "1 if the part slides along the axis, 0 if it turns about it."),
+    GeometryEntry("joint.opening", (), "rad or m", "How far the part is from closed, towards open."),
+    GeometryEntry("joint.span", (), "rad or m", "Distance from closed to fully open."),
+    GeometryEntry(
+        "joint.limits",
+        ("least", "most"),
+        "rad or m",
+        "Least and largest opening that the limits of the joint allow; for a joint without limits, 0 and the span.",
+    ),
+    GeometryEntry(
+        "grip.center",
+        _AXES,
+        "m",
+        "Centre of what the fingers hold, base frame of the arm. Without a handle: the keypoint at which a hand acts.",
+    ),
+    GeometryEntry("grip.out", _AXES, "-", "Direction from the part to a hand that holds it, base frame of the arm."),
+    GeometryEntry(
+        "grip.along",
+        _AXES,
+        "-",
+        "Direction along the handle or edge, base frame of the arm. Of a closed object: left, up or to the front.",
+    ),
+    GeometryEntry(
+        "grip.size",
+        ("depth", "thickness", "length"),
+        "m",
+        "Extents of what the fingers hold: away from the part, across and along it. 0 without a handle.",
+    ),
+    GeometryEntry("grip.type", ("types",), "-", "1 for what the fingers hold, 0 for the other types."),
+)
+"""The numbers of the column in their order. `docs/export.md` has the same table."""
+
+
+def geometry_names(scene: ObservedScene) -> tuple[str, ...]:
+    """Returns the names of the numbers, such as `geometry.hinge.point.x`."""
+    words = {"kinds": scene.part_kinds, "types": scene.grip_types}
+    names: list[str] = []
+    for entry in GEOMETRY:
+        endings = [word for each in entry.words for word in words.get(each, (each,))]
+        names += [f"geometry.{entry.name}.{word}" for word in endings] or [f"geometry.{entry.name}"]
+    return tuple(names)
+
+
+def geometry_values(
+    scene: ObservedScene, item: ObjectGeometry, part: PartGeometry, *, T_base_root: Pose, positions: Array
+) -> Array:
+    """Returns the numbers of one frame, in the order of `geometry_names`.
+
+    Args:
+        scene: Gives the order of the kinds.
+        item: The object.
+        part: The part of it that the arm acts on.
+        T_base_root: Root link frame of the object in the base frame of the arm.
+        positions: (m,) positions of the object's movable joints [rad or m].
+    """
+    T_base_link = T_base_root @ item.link_pose(part.link, positions)
+    T_base_box, T_base_grip = T_base_link @ part.T_link_box, T_base_link @ part.T_link_grip
+    lower, upper = item.bounds
+    openings = [part.sign * (s - part.closed) for s in (float(positions[item.joints.index(part.joint)]), *part.limits)]
+    return np.concatenate(
+        [
+            T_base_root @ ((lower + upper) / 2),
+            T_base_root.R[:, 0],
+            upper - lower,
+            T_base_box.p,
+            T_base_box.R[:, 0],
+            part.box_size,
+            _one_hot(part.kind, scene.part_kinds),
+            T_base_link @ part.hinge_point,
+            T_base_link.rotate(part.hinge_axis),
+            [float(part.slides), openings[0], abs(part.open - part.closed), *sorted(openings[1:])],
+            T_base_grip.p,
+            T_base_grip.R[:, 0],
+            T_base_grip.R[:, 2],
+            part.grip_size,
+            _one_hot(part.grip_type, scene.grip_types),
+        ]
+    )
+
+
+def _one_hot(word: str, words: Sequence[str]) -> list[float]:
+    return [float(word == each) for each in words]

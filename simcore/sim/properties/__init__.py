@@ -1,5 +1,0 @@
-"""Physical properties of bodies that Bullet lacks or treats inconsistently."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,9 +1,0 @@
-from .auto import best_renderer as best_renderer
-from .bullet_image import TinyRenderer as TinyRenderer
-from .bullet_image import convert_mask as convert_mask
-from .catalog import RENDERERS as RENDERERS
-from .egl import EglRenderer as EglRenderer
-from .embree import EmbreeRenderer as EmbreeRenderer
-from .renderer import RawImages as RawImages
-from .renderer import Renderer as Renderer
-from .renderer import RenderRequest as RenderRequest

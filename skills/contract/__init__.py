@@ -1,5 +1,0 @@
-"""The parts of every skill: configuration, context, commands, execution, success and failures."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

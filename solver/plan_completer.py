@@ -1,0 +1,214 @@
+"""Completes a ranked goal to a plan without transit: approach, path of the part and retreat, inside limits and free."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from unlatch.simcore.geometry import Pose
+from unlatch.solver.goal_search import GoalRanker, RankedGoal
+from unlatch.solver.motion import Clearance
+from unlatch.solver.path_solver import PathSolution, PathSolver, PoseTrack, post_poses, pre_poses, step_back
+from unlatch.solver.plan import Carrying, PlanRequest
+from unlatch.solver.plan_log import CollidingPath, FailedPosePath, PlanLog
+
+Array = np.ndarray
+
+_RETREAT_SHARES = (1.0, 0.6, 0.4)
+_LEAST_PUSH = -0.1
+"""Least cosine between the approach axis of a pushing hand and the way of the part: fingers may also push sideways."""
+_LEAST_FORWARD = 0.35
+"""Least cosine between the same two directions of a hand that pushes from behind: one that hooks the part has less."""
+_RETREAT_TILT_RAD = 0.3
+"""Largest tilt of the hand on the retreat, where it holds nothing."""
+
+
+@dataclass(frozen=True)
+class PlanCandidate:
+    """A goal with a feasible approach, follow and retreat; its transit is not planned yet."""
+
+    goal: RankedGoal
+    approach: Array
+    """(A, n) from the farthest pre-grasp to the goal, and on to contact if that is at a post motion [rad]."""
+    follow: PathSolution
+    """From contact to the end."""
+    posts: list[tuple[Pose, Array, float]]
+    """Pose, joints and joint position of the part at each post keyframe."""
+    retreat: Array | None
+    """(R, n) the step back [rad]; None if the request has none."""
+    is_short: bool = False
+    """Whether listed motions end at the last of several ends: a plan that goes further is better."""
+
+
+class _Following(NamedTuple):
+    """The motion after the goal."""
+
+    reach: Array
+    """(R, n) from the goal to contact; one row if the goal is the contact [rad]."""
+    follow: PathSolution
+    """From contact to the end."""
+    posts: list[tuple[Pose, Array, float]]
+    """Pose, joints and joint position of the part at each post keyframe."""
+    is_short: bool = False
+    """See `PlanCandidate.is_short`."""
+
+
+class PlanCompleter:
+    """Completes the ranked goals of one request."""
+
+    def __init__(
+        self, request: PlanRequest, ranker: GoalRanker, paths: PathSolver, clearance: Clearance, log: PlanLog
+    ) -> None:
+        self.request = request
+        self.arm = request.arm
+        self.scene = request.scene
+        self.setting = request.setting
+        self.ranker = ranker
+        self.paths = paths
+        self.clearance = clearance
+        self.log = log
+        self._reached_s: float | None = None
+        """Position of the part at which the last listed motions failed [rad or m]; None: they did not fail."""
+
+    def complete(self, goal: RankedGoal) -> PlanCandidate | None:
+        """Returns the plan without transit, or None with the failure noted in the log."""
+        self.log.counts["candidates"] += 1
+        q, T_goal = goal.reached.q, goal.reached.T_base_ee
+        if self._is_on_wrong_side(T_goal):
+            what = "the hand is on the side to which the part must move, where it cannot push"
+            self.log.fail("path", what, {})
+            return None
+        reading = self.request.motion_reading(goal.reached.variant)
+        pre = pre_poses(T_goal, self.setting.pre_actuation_motions, self.scene, reading)
+        with self.log.clock("path"):
+            approach = self.paths.follow_poses(q, pre.dense)
+        if not approach.found:
+            what = "the hand cannot step back to the pre-grasp"
+            self.log.furthest_reached.add_failed_path(FailedPosePath(self.arm, approach, pre.dense, "approach", what))
+            if goal.path is None:
+                self.ranker.keep_for_rescue(goal)
+            return None
+        with self.log.clock("collision"):
+            free = self.log.is_free(self.clearance.check_approach(approach.q, pre.dense))
+        return self.complete_from_contact(goal, approach.q[::-1]) if free else None
+
+    def complete_from_contact(self, goal: RankedGoal, approach: Array) -> PlanCandidate | None:
+        """Returns the plan without transit of a goal with an approach (A, n) [rad] that ends there; see `complete`."""
+        found = (self._complete_following(goal, approach, following) for following in self._follow_part(goal))
+        return next((candidate for candidate in found if candidate is not None), None)
+
+    def _is_on_wrong_side(self, T_goal: Pose) -> bool:
+        """Whether a hand that pushes by listed motions would have to pull: nothing joins it to the part."""
+        if self.ranker.target_s is not None or self.request.opens is not False or not self.request.closed_gripper:
+            return False
+        way = self._way_of_part(T_goal, self.scene.s_closed - self.scene.s_open)
+        return float(T_goal.R @ self.arm.approach_axis() @ way) < _LEAST_PUSH
+
+    def _way_of_part(self, T_base_ee: Pose, change: float) -> Array:
+        """Returns the direction (3,) in which the part moves at the contact, base frame; `change` has the sign of s."""
+        joint, point = self.scene.joint, T_base_ee @ self.ranker.contact_ee
+        way = joint.axis if joint.prismatic else np.cross(joint.axis, point - joint.origin)
+        return np.sign(change) * way / max(float(np.linalg.norm(way)), 1e-9)
+
+    def _complete_following(self, goal: RankedGoal, approach: Array, following: _Following) -> PlanCandidate | None:
+        reach, follow, posts, is_short = following
+        with self.log.clock("collision"):
+            free = self.log.is_free(self.clearance.check_reach(reach))
+            hit = self.clearance.check_follow(follow.q, follow.s) if free else None
+        if hit is not None:
+            self._reached_s = float(hit.evidence["s"])
+            self.log.furthest_reached.add_failed_path(CollidingPath(self.clearance, self.scene, follow, hit))
+        if hit is not None or not free:
+            return None
+        retreat = self._plan_retreat(follow)
+        if retreat is None and self.request.retreat_m > 0.0:
+            return None
+        return PlanCandidate(goal, np.concatenate([approach, reach[1:]]), follow, posts, retreat, is_short=is_short)
+
+    def _follow_part(self, goal: RankedGoal) -> Iterator[_Following]:
+        """Yields the motions after the goal; of listed ones, those up to each of the ends of the request."""
+        target = self.ranker.target_s
+        if target is None:
+            yield from self._follow_post_motions(goal)
+            return
+        with self.log.clock("path"):
+            following = self._follow_joint(goal, target)
+        if following is not None:
+            yield following
+
+    def _follow_joint(self, goal: RankedGoal, target_s: float) -> _Following | None:
+        path = self.ranker.follow(goal, target_s)
+        if path is None:
+            return None
+        end = path.q[-1]
+        return _Following(path.q[:1], path, [(self.arm.kinematics.pose(end), end, float(path.s[-1]))])
+
+    def _follow_post_motions(self, goal: RankedGoal) -> Iterator[_Following]:
+        """Yields the listed motions up to each of the ends that the hand can reach."""
+        motions = self.setting.listed_post_motions
+        reaching = self.setting.contact_index - self.setting.goal_index
+        reading = self.request.motion_reading(goal.reached.variant)
+        start, self._reached_s = goal.reached, None
+        last = len(self.request.listed_ends) - 1
+        for number, ends in enumerate(self.request.listed_ends):
+            if self._reached_s is not None and ends[0] < self._reached_s < ends[1]:
+                continue  # it fails before that end
+            self.log.counts["candidates"] += 2  # its path and collisions take twice as long as those of the approach
+            post = post_poses(start.T_base_ee, motions, self.scene, reading, before_contact=reaching, ends=ends)
+            with self.log.clock("path"):
+                path = self.paths.follow_poses(start.q, post.dense)
+            if not path.found:
+                self._reached_s = float(post.s[int(path.reached_s)])
+                self._note_listed_failure(path, post)
+                continue
+            contact = post.keyframes[reaching - 1] if reaching else 0
+            posts = [(post.dense[i], path.q[i], float(post.s[i])) for i in post.keyframes]
+            led = replace(path, q=path.q[contact:], s=post.s[contact:])
+            yield _Following(path.q[: contact + 1], led, posts, is_short=0 < number == last)
+
+    def _note_listed_failure(self, path: PathSolution, post: PoseTrack) -> None:
+        what, joint = "the post-actuation motions cannot be followed", self.scene.joint
+        if not joint.lower <= float(post.s[-1]) <= joint.upper:
+            what += f" (they lead past the joint's limits, {joint.lower:.3f} to {joint.upper:.3f} {joint.unit})"
+        moves = post.s if float(np.ptp(post.s)) > 0.0 else None
+        failed = FailedPosePath(self.arm, path, post.dense, "follow", what, s=moves, unit=joint.unit)
+        self.log.furthest_reached.add_failed_path(failed)
+
+    def _ways_forward(self, T_end: Pose, follow: PathSolution) -> list[Array]:
+        """Returns the directions (3,) whose opposites a retreat tries, ee frame.
+
+        A hand that leans as it pushes would slide along the part if it moved back along its axis, and might drag the
+        part with it. So it first tries a direction that also leads away from the pushed face.
+        """
+        axis = self.arm.approach_axis()
+        way = T_end.R.T @ self._way_of_part(T_end, float(follow.s[-1] - follow.s[0]))
+        if not self.request.closed_gripper or float(axis @ way) < _LEAST_FORWARD:
+            return [axis]
+        between = axis + way
+        return [between / np.linalg.norm(between), axis]
+
+    def _plan_retreat(self, follow: PathSolution) -> Array | None:
+        if self.request.retreat_m <= 0.0:
+            return None
+        start = follow.q[-1]
+        T_end = self.arm.kinematics.pose(start)
+        # a hand that has just let go of something would pinch it again if it turned
+        tilt_rad = 0.0 if self.request.carrying is Carrying.put else _RETREAT_TILT_RAD
+        for forward, share in product(self._ways_forward(T_end, follow), _RETREAT_SHARES):
+            with self.log.clock("path"):
+                poses = step_back(T_end, self.request.retreat_m * share, forward)
+                path = self.paths.follow_poses(start, poses, tilt_rad=tilt_rad)
+            if not path.found:
+                what = "the hand cannot step back at the end"
+                failed = FailedPosePath(self.arm, path, poses, "retreat", what, tilt_rad)
+                self.log.furthest_reached.add_failed_path(failed)
+                continue
+            with self.log.clock("collision"):
+                free = self.log.is_free(self.clearance.check_retreat(path.q, poses, float(follow.s[-1])))
+            if free:
+                return path.q
+        return None

@@ -1,0 +1,555 @@
+"""Reads a `planner_setting` by the conventions of its system, checks every key, and says what no skill or hand can do.
+
+Unlatch's own conventions are those of `articulation.yaml`: `cross(tail - head, contact axis)` points out of the part,
+the tail of a hinged part lies away from the hinge, the move axis of a slider points to where it opens, and `rotate`
+turns by a change of the joint position. The others:
+
+- InternDataEngine: see `simcore.peer_axes`. `rotate` turns about its rotation axis.
+- GenSim2: the frame `object` is that of the whole object, not of its moving part, and the tail lies on the hinge.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, fields, replace
+from typing import Any
+
+import numpy as np
+
+from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
+from unlatch.simcore.geometry import PeerAxes, angle_between, find_peer_axes, third_side_range, unit
+from unlatch.simcore.rng import sum_in_order
+from unlatch.solver.scene import Array, PlanningScene, axis_name
+from unlatch.solver.setting import (
+    HANDS,
+    PART_KEYPOINTS,
+    KeyposeRandomRangeCfg,
+    MotionReading,
+    Origin,
+    PlannerSettingCfg,
+    RangeXyzCfg,
+    SuccessMode,
+    check_keys,
+    detect_origin,
+    hand_of,
+    hand_rotation,
+    omitted_setting,
+    read_list,
+)
+from unlatch.solver.term import Term, read_number
+from unlatch.solver.term_kinds import AxisAngle, infer_type
+
+HEAD, TAIL = "articulated_object_head", "articulated_object_tail"
+_CONTACT = "link0_contact_axis"
+_TAIL_M = 0.05
+_CLEAR_COSINE = 0.2
+"""From this cosine on a constraint says from which side the hand comes."""
+
+
+def read_scene(setting: PlannerSettingCfg, scene: PlanningScene, *, opens: bool | None) -> PlanningScene:
+    """Returns the scene with the keypoints, axes and frames that the constraints of a setting mean.
+
+    Args:
+        setting: The setting.
+        scene: The object by our own conventions.
+        opens: Whether the skill opens the part (True) or closes it (False); None = neither.
+    """
+    if setting.origin is Origin.gensim2:
+        return _read_gensim2(scene)
+    if setting.origin is Origin.interndata:
+        theirs = peer_axes(scene)
+        if theirs is None:
+            return scene
+        keypoints = {**scene.keypoints, TAIL: scene.keypoint(HEAD) + _TAIL_M * theirs.tail}
+        own = {name: axis for name, axis in scene.axes.items() if axis_name(name) not in theirs.axes}
+        sign = _cross_sign(setting, theirs, opens=opens)
+        return replace(scene, keypoints=keypoints, axes={**own, **theirs.axes}, cross_sign=sign)
+    return scene
+
+
+def read_motions(
+    setting: PlannerSettingCfg,
+    scene: PlanningScene,
+    tool: Mapping[str, Array],
+    R_ee_variant: Array,
+    *,
+    opens: bool | None,
+) -> MotionReading:
+    """Returns how the listed motions of a setting move the hand.
+
+    Args:
+        setting: The setting.
+        scene: The object, at the position of the part before it moves.
+        tool: Keypoints of the robot's own hand, (3,) each, ee frame [m].
+        R_ee_variant: (3, 3) turn of a symmetric hand with exchanged fingers; the identity for the hand as it is.
+        opens: Whether the skill opens the part (True) or closes it (False); None = neither.
+    """
+    R_ee_hand = R_ee_variant @ hand_rotation(hand_of(setting.origin, setting.hand), tool)
+    return MotionReading(R_ee_hand, _turn_sign(setting, scene, opens=opens))
+
+
+def peer_axes(scene: PlanningScene) -> PeerAxes | None:
+    """Returns the directions of a part as InternDataEngine annotates it, base frame.
+
+    None if the part has no such axes: those of knobs and levers, which its public tools cannot annotate, stay ours.
+    """
+    contact = scene.axes.get(_CONTACT, scene.axes.get(f"object_{_CONTACT}"))
+    if contact is None or HEAD not in scene.keypoints or TAIL not in scene.keypoints:
+        return None
+    joint = scene.joint
+    return find_peer_axes(
+        head=scene.keypoint(HEAD),
+        across=scene.keypoint(TAIL) - scene.keypoint(HEAD),
+        contact=contact,
+        axis=joint.axis,
+        origin=joint.origin,
+        R_closed=joint.motion(scene.s_closed - scene.s)[0],
+        up=_object_rotation(scene)[:, 2],
+        slides_by=float(np.sign(scene.s_open - scene.s_closed)) if joint.prismatic else 0.0,
+    )
+
+
+def _read_gensim2(scene: PlanningScene) -> PlanningScene:
+    keypoints, joint = dict(scene.keypoints), scene.joint
+    if not joint.prismatic and HEAD in keypoints and TAIL in keypoints:
+        arm = keypoints[HEAD] - joint.origin
+        lever = arm - joint.axis * float(arm @ joint.axis)
+        if float(np.linalg.norm(lever)) > 1e-3:
+            keypoints[TAIL] = keypoints[HEAD] - lever
+    return replace(scene, keypoints=keypoints, R_base_link=_object_rotation(scene))
+
+
+def _object_rotation(scene: PlanningScene) -> Array:
+    return scene.R_base_world if scene.R_base_object is None else scene.R_base_object
+
+
+def _cross_sign(setting: PlannerSettingCfg, theirs: PeerAxes, *, opens: bool | None) -> float:
+    """Returns -1 if the setting is written for a door whose hinge is on the other side.
+
+    By the annotation, cross products point out of a door with its hinge on the left, and into one with its hinge on
+    the right. The turns of the setting say for which of the two it is written: opening is a negative turn on the left.
+    """
+    is_for_right = _sum_turns(setting.listed_post_motions) * (-1.0 if opens is False else 1.0) > 0.0
+    if is_for_right and _hand_side(setting) > 0.0:
+        is_for_right = False  # such a hand would come through the door: the cross product points out of it here
+    return 1.0 if is_for_right == theirs.is_mirrored else -1.0
+
+
+def _hand_side(setting: PlannerSettingCfg) -> float:
+    """Returns the cosine between a cross product and the direction from the fingertips to the palm; 0 = not stated."""
+    for term in setting.constraint_list:
+        if not isinstance(term, AxisAngle) or term.target_axis is None:
+            continue
+        ends = (term.axis_from_keypoint_name, term.axis_to_keypoint_name)
+        if term.cross_target_axis1_from_keypoint_name is None or set(ends) != {"tool_head", "tool_tail"}:
+            continue
+        cosine = term.cosine() * (1.0 if ends[0] == "tool_head" else -1.0)
+        if abs(cosine) > _CLEAR_COSINE:
+            return cosine
+    return 0.0
+
+
+def _turn_sign(setting: PlannerSettingCfg, scene: PlanningScene, *, opens: bool | None) -> float:
+    """Returns the sign with which the turns of a setting of another system lead the part as its skill says."""
+    if not setting.origin.is_peer or scene.joint.prismatic:
+        return 1.0
+    turn = _sum_turns(setting.listed_post_motions)
+    if opens is not None:
+        wanted = (1.0 if opens else -1.0) * float(np.sign(scene.s_open - scene.s_closed))
+        return -1.0 if turn * wanted < 0.0 else 1.0
+    joint = scene.joint
+    forwards, backwards = joint.upper - scene.s, scene.s - joint.lower
+    here, other = (forwards, backwards) if turn > 0.0 else (backwards, forwards)
+    return -1.0 if joint.lower < joint.upper and abs(turn) > here and other > here else 1.0
+
+
+def _sum_turns(motions: Sequence[Sequence[Any]]) -> float:
+    return float(sum_in_order(float(value) for mode, value in motions if mode == "rotate"))
+
+
+_TOOL_KEYPOINTS = ("tool_head", "tool_side", "tool_tail", "tool_tip")
+_AXES = ("base_front_axis", "link0_contact_axis", "link0_move_axis", "link0_rot_axis", "link0_vertical_axis")
+_CONTAINER_WORDS = ("inside", "surface", "bottom")
+"""Words in the names of points at which GenSim2 drops a carried object."""
+_RIGID = "RigidBody"
+_ALONG = 0.7
+"""A motion is along the hand's approach axis from this cosine on."""
+
+
+def find_obstacles(setting: PlannerSettingCfg, where: str) -> list[str]:
+    """Returns why no articulation skill can carry out a setting, one line each; empty if one can.
+
+    Args:
+        setting: The setting.
+        where: Its full key, for the lines.
+    """
+    found = []
+    if setting.category_name == _RIGID:
+        found.append(f"{where}.category_name: {_RIGID}; open, close and rotate move parts with a joint.")
+    for key, terms in (("constraint_list", setting.constraint_list), ("cost_list", setting.cost_list)):
+        for index, term in enumerate(terms):
+            found += _find_unknown_names(term, f"{where}.{key}[{index}]")
+    return found
+
+
+def _find_unknown_names(term: Term, where: str) -> list[str]:
+    found = []
+    for key, name in term.tool_names().items():
+        if name not in _TOOL_KEYPOINTS:
+            near = close_matches(name, _TOOL_KEYPOINTS)
+            found.append(
+                f"{where}.{key}: '{name}' is no keypoint of a hand.{near} Keypoints: {_join(_TOOL_KEYPOINTS)}."
+            )
+    for key, name in term.object_names().items():
+        if name in PART_KEYPOINTS:
+            continue
+        if name.startswith("rigidbody_"):
+            what = "is a point of a rigid object; open, close and rotate move parts with a joint."
+        elif any(word in name for word in _CONTAINER_WORDS):
+            what = "is where a carried object is put down; open, close and rotate carry none."
+        else:
+            near = close_matches(name, PART_KEYPOINTS)
+            what = (
+                f"is no keypoint that every part has.{near} Keypoints: {_join(PART_KEYPOINTS)}; an articulation.yaml "
+                "may have more."
+            )
+        found.append(f"{where}.{key}: '{name}' {what}")
+    for key in ("target_axis", "plane_normal"):
+        axis = getattr(term, key, None)
+        if isinstance(axis, str) and axis_name(axis) not in _AXES:
+            found.append(
+                f"{where}.{key}: '{axis}' is no axis that parts have.{close_matches(axis_name(axis), _AXES)} Axes: "
+                f"{_join(_AXES)}."
+            )
+    return found
+
+
+def find_misfit_motions(setting: PlannerSettingCfg, tool: Mapping[str, Array], where: str) -> list[str]:
+    """Returns a line if translations of a setting do not fit the hand of a robot; empty if they do.
+
+    Args:
+        setting: The setting. If it names a `hand`, its motions are turned into the robot's frame, and fit.
+        tool: Keypoints of the robot's hand, (3,) each, ee frame [m].
+        where: The full key of the setting, for the line.
+    """
+    if setting.hand is not None or setting.origin is Origin.gensim2 or not {"tool_head", "tool_tail"} <= set(tool):
+        return []
+    way = np.zeros(3)
+    for mode, value in setting.pre_actuation_motions:
+        if mode.startswith("translate_"):
+            way["xyz".index(mode[-1])] += float(value)
+    approach = unit(np.array(tool["tool_head"]) - np.array(tool["tool_tail"]))
+    if not way.any() or float(-approach @ unit(way)) > _ALONG:
+        return []
+    letters = sorted({mode[-1] for mode, _ in setting.pre_actuation_motions if mode.startswith("translate_")})
+    along = _letter_of(approach)
+    fitting = [hand for hand, (letter, _) in HANDS.items() if letter in letters] if letters != [along] else []
+    remedy = (
+        f"If it is written for {' or '.join(fitting)}, add `hand: {fitting[0]}`."
+        if fitting
+        else ("A hand steps back against its approach axis. Check the signs.")
+    )
+    return [
+        f"{where}.pre_actuation_motions: they move the hand along {', '.join(letters)}, but the hand of this robot "
+        f"approaches along {along}, so that they do not lead it back from the part. {remedy}"
+    ]
+
+
+def _letter_of(axis: Array) -> str:
+    index = int(np.argmax(np.abs(axis)))
+    return ("-" if axis[index] < 0.0 else "") + "xyz"[index]
+
+
+def _join(names: tuple[str, ...]) -> str:
+    return ", ".join(names)
+
+
+_EXPONENT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+")
+
+
+def read_planner_setting(raw: Mapping[str, Any], *, where: str) -> tuple[PlannerSettingCfg, list[str]]:
+    """Reads and checks one `planner_setting`, in our form or in that of another system (`solver.settings.peer_form`).
+
+    Args:
+        raw: Plain mapping, as from YAML.
+        where: Its full key, for messages (`skills[0].planner_setting`).
+
+    Returns:
+        The setting, and one line for each change.
+
+    Raises:
+        ConfigError: A key is unknown, missing, of the wrong type or out of range, or constraints contradict. In a block
+            of another system, keys of that system and contradictions give a line instead.
+    """
+    if not isinstance(raw, Mapping):
+        raise ConfigError(f"{where} is a {type(raw).__name__}, expected a mapping.", key=where)
+    if raw.get("derived"):
+        return _read_derived(raw, where), []
+    notices: list[str] = []
+    plain = read_exponents(raw, where, notices)
+    origin = detect_origin(plain)
+    if origin.is_peer:
+        from unlatch.solver.peer_settings import rewrite_setting  # few files have such a block
+
+        values = rewrite_setting(plain, where, notices, origin)
+    else:
+        values = _complete_own_form(plain, where, notices)
+    values.setdefault("origin", origin)
+    check_keys(values, PlannerSettingCfg, where)
+    if values.get("success_threshold") is None or values["success_threshold"] == "???":
+        raise ConfigError(
+            f"{where}.success_threshold is missing, expected the joint displacement that counts as success "
+            "[rad or m]. Add it.",
+            key=f"{where}.success_threshold",
+        )
+    if not values.get("constraint_list"):
+        raise ConfigError(
+            f"{where}.constraint_list is missing or empty, expected at least one constraint. Add it.",
+            key=f"{where}.constraint_list",
+        )
+    setting = PlannerSettingCfg()  # unfilled; the fields are set below, then checked with the full key
+    for key, value in values.items():
+        setattr(setting, key, _read_field(key, value, f"{where}.{key}"))
+    setting.check(where)
+    for problem in find_setting_contradictions(setting.constraint_list, where=f"{where}.constraint_list"):
+        if origin is Origin.unlatch:
+            raise problem
+        sentence = problem.message.removesuffix("Change or remove one of them.")
+        notices.append(f"{sentence}Kept as it is; no plan exists until one of them is changed or removed.")
+    return setting, notices
+
+
+def find_settings(tree: Any, where: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yields the full key and the block of every `planner_setting` of a parsed YAML file.
+
+    A file of GenSim2 is one block as a whole. In other files, blocks have the key `planner_setting`, at any depth.
+    """
+    if isinstance(tree, Mapping):
+        if not where and "constraint_list" in tree:
+            yield "planner_setting", tree
+            return
+        for key, value in tree.items():
+            full = f"{where}.{key}" if where else str(key)
+            if key == "planner_setting" and isinstance(value, Mapping):
+                yield full, value
+            else:
+                yield from find_settings(value, full)
+    elif isinstance(tree, list):
+        for index, value in enumerate(tree):
+            yield from find_settings(value, f"{where}[{index}]")
+
+
+def read_exponents(value: Any, where: str, notices: list[str]) -> Any:
+    """Returns a value with texts such as `1e-6` as numbers; YAML 1.1 reads them as texts."""
+    if isinstance(value, str) and _EXPONENT.fullmatch(value):
+        notices.append(f"{where}: the text '{value}' (YAML 1.1 wants 1.0e-6) read as the number {float(value):g}.")
+        return float(value)
+    if isinstance(value, Mapping):
+        return {k: read_exponents(v, f"{where}.{k}", notices) for k, v in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [read_exponents(v, f"{where}[{i}]", notices) for i, v in enumerate(value)]
+    return value
+
+
+def _complete_own_form(raw: Mapping[str, Any], where: str, notices: list[str]) -> dict[str, Any]:
+    """Returns a block of ours in which entries have a `type`, and the frame `link` is called `object`."""
+    known = [f.name for f in fields(PlannerSettingCfg)]
+    out = {str(key): value for key, value in raw.items() if value is not None or key not in known}
+    for key, cost in (("constraint_list", False), ("cost_list", True)):
+        if isinstance(out.get(key), list):
+            out[key] = [
+                _complete_entry(entry, f"{where}.{key}[{i}]", notices, cost=cost)
+                if isinstance(entry, Mapping)
+                else entry
+                for i, entry in enumerate(out[key])
+            ]
+    return out
+
+
+def _complete_entry(entry: Mapping[str, Any], where: str, notices: list[str], *, cost: bool) -> dict[str, Any]:
+    out = {str(key): value for key, value in entry.items() if value is not None}
+    inferred = infer_type(out, cost=cost)
+    if "type" not in out and inferred is not None:
+        out["type"] = inferred
+        notices.append(f"{where}.type: missing, read as {inferred} from its fields.")
+    if out.get("target_axis_frame") == "link":
+        out["target_axis_frame"] = "object"
+        notices.append(f"{where}.target_axis_frame: link read as object (the moving part's frame).")
+    return out
+
+
+def _read_derived(raw: Mapping[str, Any], where: str) -> PlannerSettingCfg:
+    """Reads a derived setting; it may have no other key with a value."""
+    setting, unset = omitted_setting(), asdict(omitted_setting())
+    for key, value in raw.items():
+        written = unset.get(key)
+        if key not in unset or value not in (written, getattr(written, "value", written)):
+            raise ConfigError(
+                f"{where}.{key} has no effect together with {where}.derived=true, which derives the whole setting "
+                "from the part's kind. Remove one of them.",
+                key=f"{where}.{key}",
+            )
+    return setting
+
+
+def check_names(
+    setting: PlannerSettingCfg,
+    tool_names: Collection[str],
+    object_names: Collection[str],
+    where: str,
+    axis_names: Collection[str] | None = None,
+) -> None:
+    """Checks that every tool keypoint, object keypoint and (unless None) axis that a setting names exists.
+
+    Raises:
+        ConfigError: One does not exist; close and known names in the message.
+    """
+    for key, names in (("tool_keypoint_name_list", tool_names), ("object_keypoint_name_list", object_names)):
+        for name in getattr(setting, key):
+            _check_name(name, names, f"{where}.{key}")
+    for name in setting.keypoint_shifts:
+        _check_name(name, object_names, f"{where}.keypoint_shifts")
+    for list_key, terms in (("constraint_list", setting.constraint_list), ("cost_list", setting.cost_list)):
+        for i, term in enumerate(terms):
+            place = f"{where}.{list_key}[{i}]"
+            for key, name in term.tool_names().items():
+                _check_name(name, tool_names, f"{place}.{key}", kind="a tool keypoint")
+            for key, name in term.object_names().items():
+                _check_name(name, object_names, f"{place}.{key}", kind="a keypoint of the object")
+            for key in ("target_axis", "plane_normal"):
+                axis = getattr(term, key, None)
+                if isinstance(axis, str) and axis_names is not None:
+                    short = {n.removeprefix("object_") for n in axis_names}
+                    if {"link0_move_axis", "link0_contact_axis"} <= short:
+                        short.add("link0_vertical_axis")
+                    _check_name(
+                        axis.removeprefix("object_"), sorted(short), f"{place}.{key}", kind="an axis of the object"
+                    )
+
+
+def find_setting_contradictions(terms: list[Term], *, where: str) -> Iterator[ConfigError]:
+    """Yields an error for each pair of angle constraints on one tool axis (or one target) that contradict each other.
+
+    With angle g between the two targets, directions at angles a and b from them exist only if
+    `|a - b| <= g <= min(a + b, 2 pi - a - b)` (triangle inequality on the sphere). Only pairs whose g is known without
+    a scene are checked here: the same target, or two vectors of one frame; the planner checks the others.
+    """
+    axes = [(i, term) for i, term in enumerate(terms) if isinstance(term, AxisAngle)]
+    for n, (i, first) in enumerate(axes):
+        for j, second in axes[n + 1 :]:
+            sign = _tool_axis_sign(first, second)
+            between = _known_angle(first, second)
+            if sign == 0 or between is None:
+                continue
+            between = between if sign > 0 else math.pi - between
+            out = triangle_excess(first.interval()[:2], second.interval()[:2], between)
+            if out > 1e-9:
+                yield ConfigError(
+                    f"{where}[{i}] '{first.label}' and {where}[{j}] '{second.label}' contradict each other: the same "
+                    f"tool axis must be {_format_range(first)} from {first.describe_target()} and "
+                    f"{_format_range(second)} from {second.describe_target()}, which are "
+                    f"{math.degrees(between):.1f} degrees apart; no direction satisfies both (out by {out:.4g} rad). "
+                    "Change or remove one of them.",
+                    key=where,
+                    constraints=(first.label, second.label),
+                    out_by_rad=out,
+                )
+
+
+def triangle_excess(first: tuple[float, float], second: tuple[float, float], between: float) -> float:
+    """Returns by how much two ranges of angles to two directions contradict each other [rad]; 0 = both can hold.
+
+    Each range is the smallest and largest angle to its direction; `between` is the angle of the directions.
+    """
+    low, high = third_side_range(*first, between)
+    return max(0.0, low - second[1], second[0] - high)
+
+
+def _format_range(term: AxisAngle) -> str:
+    low, high, _ = term.interval()
+    return f"{math.degrees(low):.1f} to {math.degrees(high):.1f} degrees"
+
+
+def _tool_axis_sign(first: AxisAngle, second: AxisAngle) -> int:
+    a = (first.axis_from_keypoint_name, first.axis_to_keypoint_name)
+    b = (second.axis_from_keypoint_name, second.axis_to_keypoint_name)
+    if a == b:
+        return 1
+    return -1 if a == b[::-1] else 0
+
+
+def _known_angle(first: AxisAngle, second: AxisAngle) -> float | None:
+    if first.target_key() == second.target_key():
+        return 0.0
+    literal = [
+        t.target_axis
+        for t in (first, second)
+        if isinstance(t.target_axis, list) and t.cross_target_axis1_from_keypoint_name is None
+    ]
+    if len(literal) == 2 and first.target_axis_frame == second.target_axis_frame:
+        return angle_between(literal[0], literal[1])
+    return None
+
+
+def _check_name(name: str, known: Collection[str], where: str, *, kind: str = "a keypoint") -> None:
+    if name not in known:
+        raise unknown_name(name, kind, where=where, known=sorted(known))
+
+
+_FIELD_TYPES: dict[str, tuple[Any, str]] = {
+    "update_art_joint": (bool, "true or false"),
+    "contact_pose_index": (int | None, "a whole number"),
+    "task_name": (str | None, "a text"),
+    "category_name": (str | None, "a text"),
+    "additional_labels": (Mapping, "a mapping by asset"),
+    "keypoint_shifts": (Mapping, "a mapping by keypoint"),
+}
+"""Allowed types of simple fields, and the words for them."""
+
+
+def _read_field(key: str, value: Any, where: str) -> Any:
+    if key == "success_mode" and value is not None and not isinstance(value, SuccessMode):
+        if not isinstance(value, str) or value not in SuccessMode.__members__:
+            raise unknown_name(str(value), "a success mode", where=where, known=SuccessMode.__members__)
+        return SuccessMode[value]
+    if key == "origin" and not isinstance(value, Origin):
+        if not isinstance(value, str) or value not in Origin.__members__:
+            raise unknown_name(str(value), "an origin", where=where, known=Origin.__members__)
+        return Origin[value]
+    if key == "hand" and value is not None and (not isinstance(value, str) or value not in HANDS):
+        raise unknown_name(str(value), "a hand", where=where, known=HANDS)
+    types, expected = _FIELD_TYPES.get(key, (object, ""))
+    if not isinstance(value, types) or (types == int | None and isinstance(value, bool)):
+        raise ConfigError(f"{where}={value!r} is a {type(value).__name__}, expected {expected}.", key=where)
+    if key in ("tool_keypoint_name_list", "object_keypoint_name_list"):
+        if isinstance(value, str) or not all(isinstance(v, str) for v in read_list(value, where)):
+            raise ConfigError(f"{where}={value!r} is not a list of names.", key=where)
+        return list(value)
+    if key == "keypose_random_range" and not isinstance(value, KeyposeRandomRangeCfg):
+        return _read_random_range(value, where)
+    if key in ("constraint_list", "cost_list", "slips"):
+        return read_list(value, where)
+    return value
+
+
+def _read_random_range(value: Any, where: str) -> KeyposeRandomRangeCfg:
+    def one(name: str, bound: float) -> RangeXyzCfg:
+        inner = value.get(name)
+        if inner is None:
+            return RangeXyzCfg()
+        if not isinstance(inner, Mapping):
+            raise ConfigError(f"{where}.{name} is a {type(inner).__name__}, expected a mapping.", key=f"{where}.{name}")
+        check_keys(inner, RangeXyzCfg, f"{where}.{name}")
+        numbers = {str(k): read_number(v, f"{where}.{name}.{k}", lower=-bound, upper=bound) for k, v in inner.items()}
+        try:
+            return RangeXyzCfg(**numbers)
+        except ConfigError as exc:
+            raise ConfigError(f"{where}.{name}{exc.message}", key=f"{where}.{name}") from exc
+
+    if not isinstance(value, Mapping) or set(value) - {"orientation", "position"}:
+        raise ConfigError(
+            f"{where}={value!r} is wrong, expected the keys orientation [deg] and position [m].", key=where
+        )
+    return KeyposeRandomRangeCfg(orientation=one("orientation", 180.0), position=one("position", 1.0))

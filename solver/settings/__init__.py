@@ -1,5 +1,0 @@
-"""`planner_setting` blocks: their fields, and their reader."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

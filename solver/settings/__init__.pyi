@@ -1,9 +1,0 @@
-from .hand_motions import MOTION_WORDS as MOTION_WORDS
-from .origin import IGNORED as IGNORED
-from .reader import check_names as check_names
-from .reader import find_settings as find_settings
-from .reader import read_planner_setting as read_planner_setting
-from .setting import FollowJointCfg as FollowJointCfg
-from .setting import PlannerSettingCfg as PlannerSettingCfg
-from .setting import SuccessMode as SuccessMode
-from .setting import omitted_setting as omitted_setting

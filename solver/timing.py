@@ -1,0 +1,430 @@
+"""Times joint paths inside velocity and acceleration limits (TOPP-RA): the segments of a plan, a transit, a step
+back.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import sys
+from collections.abc import Callable
+from functools import cache, lru_cache
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import scipy
+
+from unlatch.simcore.errors import SolverError
+from unlatch.solver.path_solver import PathSolution
+from unlatch.solver.plan import PlanRequest, Segment
+from unlatch.solver.scene import ArmModel, Array
+
+_GRID_PER_WAYPOINT = 3
+_MIN_GRID = 30
+_MAX_STRETCHES = 8
+_FINE_GRID_PER_WAYPOINT = 40
+_MAX_SLOWDOWN = 1.5
+"""Largest ratio of the duration to the shortest one (velocity limits and one ramp; usually 0.7 to 1.3).
+
+Slower paths are timed again on a fine grid. A coarse grid that misses a sharp corner stretches the whole path, and
+sometimes TOPP-RA crawls on it: 71 s for a motion that takes 4 s."""
+_MAX_REFINEMENTS = 6
+_SPLINE_CHECKS = 5
+"""Number of points between two waypoints at which the spline is compared with the straight line."""
+DEVIATION_RAD = 0.005
+"""Default of the largest joint deviation of a timed path from the straight lines between waypoints [rad]."""
+_NOT_FOR_TOPPRA = ("matplotlib", "matplotlib.pyplot")
+"""Modules that `toppra` imports for its debug plots alone."""
+_MARGIN = 0.97
+"""Share of the limits that is used: TOPP-RA keeps them at grid points only, and the path bends between them."""
+
+
+def time_path(
+    q_path: Array,
+    arm: ArmModel,
+    *,
+    dt: float,
+    speed_scale: float = 1.0,
+    extra: Array | None = None,
+    extra_velocity: float = math.inf,
+    extra_acceleration: float = math.inf,
+    deviation_rad: float = DEVIATION_RAD,
+) -> tuple[Array, Array | None]:
+    """Times a path, at rest at both ends.
+
+    Args:
+        q_path: (W, n) joints along the path [rad]; two rows are a straight line.
+        arm: Its limits.
+        dt: Time between two samples [s].
+        speed_scale: 0 to 1: velocities are scaled by it, accelerations by its square (the motion runs slower).
+        extra: (W,) a further coordinate along the path, such as the part's joint [rad or m].
+        extra_velocity: Its speed limit, not scaled [1/s].
+        extra_acceleration: Its acceleration limit, not scaled [1/s^2].
+        deviation_rad: Largest deviation of a joint from the straight lines between the waypoints [rad].
+
+    Returns:
+        (T, n) joints every `dt`, the first row the start and the last the end of the path, and the (T,) further
+        coordinate or None.
+
+    Raises:
+        SolverError: The path has no finite timing.
+    """
+    if not 0.0 < speed_scale <= 1.0 or not dt > 0.0:
+        raise SolverError(f"speed_scale={speed_scale} must lie in (0, 1] and dt={dt} above 0.", speed_scale=speed_scale)
+    path = np.asarray(q_path, dtype=float)
+    velocity = speed_scale * arm.max_velocity
+    acceleration = speed_scale**2 * arm.max_acceleration
+    if extra is not None:
+        path = np.column_stack([path, np.asarray(extra, dtype=float)])
+        velocity = np.append(velocity, min(extra_velocity, 1e3))
+        acceleration = np.append(acceleration, min(extra_acceleration, 1e4))
+    path = _drop_repeats(path)
+    if len(path) == 1:
+        samples = np.repeat(path, 2, axis=0)
+    elif len(path) == 2:
+        samples = _time_straight_line(path[0], path[1], velocity, acceleration, dt)
+    else:
+        samples = _time_curve(path, _MARGIN * velocity, _MARGIN * acceleration, dt, arm, deviation_rad)
+    if extra is None:
+        return samples, None
+    return np.ascontiguousarray(samples[:, :-1]), np.ascontiguousarray(samples[:, -1])
+
+
+def _drop_repeats(path: Array) -> Array:
+    keep: Array = np.ones(len(path), dtype=bool)
+    last = path[0]
+    for i in range(1, len(path)):
+        keep[i] = bool(np.abs(path[i] - last).max() > 1e-9)
+        last = path[i] if keep[i] else last
+    return path[keep]
+
+
+def _time_straight_line(start: Array, end: Array, velocity: Array, acceleration: Array, dt: float) -> Array:
+    """Times a straight line by a trapezoid of speed; the slowest joint decides."""
+    delta = np.abs(end - start)
+    moving = delta > 1e-12
+    v = float((velocity[moving] / delta[moving]).min())  # of the path coordinate from 0 to 1 [1/s]
+    a = float((acceleration[moving] / delta[moving]).min())
+    ramp = min(v / a, math.sqrt(1.0 / a))
+    peak = a * ramp
+    duration = 1.0 / peak + ramp
+    count = max(1, math.ceil(duration / dt - 1e-9))
+    # stretched to whole samples: slower, never faster
+    t = np.linspace(0.0, duration, count + 1)
+    x = np.where(
+        t < ramp,
+        0.5 * a * t * t,
+        np.where(t > duration - ramp, 1.0 - 0.5 * a * (duration - t) ** 2, peak * (t - 0.5 * ramp)),
+    )
+    x = np.clip(x, 0.0, 1.0)[:, None]
+    return (1.0 - x) * start + x * end
+
+
+def _time_curve(
+    path: Array, velocity: Array, acceleration: Array, dt: float, arm: ArmModel, deviation_rad: float
+) -> Array:
+    logging.getLogger("toppra").setLevel(logging.ERROR)  # it reports each solve
+    joints = arm.n_q
+    # a path may begin outside the planner's limits, which are tighter than the robot's
+    low = np.minimum(arm.q_lower, path[:, :joints].min(axis=0))
+    high = np.maximum(arm.q_upper, path[:, :joints].max(axis=0))
+    path, curve = _fit_spline(path, velocity, joints, deviation_rad)
+    at_least = float((np.abs(np.diff(path, axis=0)) / velocity).max(axis=1).sum() + (velocity / acceleration).max())
+    used, best = math.inf, None
+    for points in (_GRID_PER_WAYPOINT, _FINE_GRID_PER_WAYPOINT):
+        samples, used = _sample_trajectory(
+            path, curve, max(_MIN_GRID, points * len(path)), velocity, acceleration, dt, low, high
+        )
+        if used <= 1.0 and (best is None or len(samples) < len(best)):
+            best = samples
+        if best is not None and len(best) * dt <= _MAX_SLOWDOWN * at_least:
+            break
+    if best is not None:
+        return best
+    raise SolverError(
+        f"The timed path of {len(path)} waypoints still exceeds the limits by a factor of {used:.3f} after "
+        f"{_MAX_STRETCHES} stretches. Plan with smaller steps.",
+        waypoints=len(path),
+    )
+
+
+def _sample_trajectory(
+    path: Array,
+    curve: Any,
+    points: int,
+    velocity: Array,
+    acceleration: Array,
+    dt: float,
+    low: Array,
+    high: Array,
+) -> tuple[Array, float]:
+    """Returns a curve timed on a grid, sampled every `dt`, and the factor by which it still exceeds the limits."""
+    toppra = load_toppra()
+    joints = len(low)
+    grid = np.linspace(0.0, 1.0, points)
+    algorithm = toppra.algorithm.TOPPRA(
+        list(_toppra_limits(tuple(velocity.tolist()), tuple(acceleration.tolist()))),
+        curve,
+        gridpoints=grid,
+        solver_wrapper="seidel",
+        parametrizer="ParametrizeConstAccel",
+    )
+    trajectory = algorithm.compute_trajectory(0.0, 0.0)
+    if trajectory is None or not math.isfinite(trajectory.duration):
+        raise SolverError(
+            f"The path of {len(path)} waypoints has no timing inside the limits (largest joint step "
+            f"{float(np.abs(np.diff(path, axis=0)).max()):.3f} rad). Plan with smaller steps.",
+            waypoints=len(path),
+        )
+    # between grid points the curve may bend more than at them: if a sample is too fast, the whole path is slowed
+    stretch = 1.0
+    for _ in range(_MAX_STRETCHES):
+        count = max(1, math.ceil(stretch * trajectory.duration / dt - 1e-9))
+        samples: Array = trajectory(np.linspace(0.0, trajectory.duration, count + 1))
+        samples[:, :joints] = np.clip(samples[:, :joints], low, high)
+        samples[0], samples[-1] = path[0], path[-1]  # removes rounding of the spline, so that segments meet exactly
+        used = _limit_use(samples, velocity / _MARGIN, acceleration / _MARGIN, dt)
+        if used <= 1.0:
+            break
+        stretch *= 1.01 * used
+    return samples, used
+
+
+def _fit_spline(path: Array, velocity: Array, joints: int, deviation_rad: float) -> tuple[Array, Any]:
+    """Returns a path (W, n) with extra points, and a natural cubic spline near the straight lines between its rows.
+
+    A spline swings out where a path bends sharply, as at a joint limit. Points are inserted on the straight lines there
+    until each joint stays within `deviation_rad`; coordinates after the `joints` may swing. `velocity` (n,) spaces the
+    knots evenly in time.
+    """
+    share = np.linspace(0.0, 1.0, _SPLINE_CHECKS + 2)[1:-1]
+    for _ in range(_MAX_REFINEMENTS):
+        lengths = np.linalg.norm(np.diff(path / velocity, axis=0), axis=1)  # even time, so that the spline is tame
+        knots = np.concatenate([[0.0], np.cumsum(lengths)])
+        knots /= knots[-1]
+        curve = load_toppra().SplineInterpolator(knots, path, "natural")
+        at = knots[:-1, None] + share * np.diff(knots)[:, None]  # (W - 1, checks)
+        lines = path[:-1, None] + share[:, None] * np.diff(path, axis=0)[:, None]  # (W - 1, checks, n)
+        off = np.abs(curve(at.ravel()).reshape(lines.shape) - lines)[..., :joints].max(axis=(1, 2))
+        wide = np.flatnonzero(off > deviation_rad)
+        if len(wide) == 0:
+            break
+        path = np.insert(path, wide + 1, 0.5 * (path[wide] + path[wide + 1]), axis=0)
+    return path, curve
+
+
+@lru_cache(maxsize=64)
+def _toppra_limits(velocity: tuple[float, ...], acceleration: tuple[float, ...]) -> tuple[Any, Any]:
+    """Returns the constraints of TOPP-RA; cached, since making them is slow."""
+    toppra = load_toppra()
+    v, a = np.array(velocity), np.array(acceleration)
+    return (
+        toppra.constraint.JointVelocityConstraint(np.column_stack([-v, v])),
+        toppra.constraint.JointAccelerationConstraint(np.column_stack([-a, a])),
+    )
+
+
+def _limit_use(samples: Array, velocity: Array, acceleration: Array, dt: float) -> float:
+    """Returns the factor by which samples must be stretched in time to keep the limits, from rest to rest."""
+    rates = np.diff(samples, axis=0) / dt
+    rest = np.zeros((1, samples.shape[1]))
+    changes = np.diff(np.vstack([rest, rates, rest]), axis=0) / dt
+    speed, force = float((np.abs(rates) / velocity).max()), float((np.abs(changes) / acceleration).max())
+    return max(speed, math.sqrt(force))
+
+
+@cache
+def load_toppra() -> Any:
+    """Returns the package `toppra`, imported on the first call, without matplotlib, which takes half a second."""
+    stand_ins = [] if "matplotlib" in sys.modules else [name for name in _NOT_FOR_TOPPRA if name not in sys.modules]
+    sys.modules.update({name: ModuleType(name) for name in stand_ins})
+    try:
+        for name in ("toppra.algorithm", "toppra.constraint"):
+            import_module(name)
+    finally:
+        for name in stand_ins:
+            del sys.modules[name]
+    return import_module("toppra")
+
+
+HINGE_SPEED_RAD_S = 0.5
+"""Speed of a part that turns."""
+SLIDER_SPEED_M_S = 0.15
+"""Speed of a part that slides."""
+PART_RISE_HZ = 3.0
+"""Acceleration of the part divided by its speed [1/s]."""
+HAND_RISE_HZ = 5.0
+"""Acceleration of the hand divided by its speed, in approach and retreat [1/s]."""
+TOUCH_SPEED_M_S = 0.03
+"""Speed at which closed fingers touch a part, and at which the part meets its stop. An arm that is stopped at once
+presses with its damping times its speed, besides the impact of its own inertia: a Panda with some 600 N s/m."""
+_TOUCH_ZONE_M = 0.015
+"""Distance before a touch over which the hand keeps that speed: the place of a touch is not known better."""
+_ROUNDING = 1e-6
+"""Differences of a part's position below this one are rounding [rad or m]."""
+_FINE = 8
+"""Number of times per sample at which the speed of a motion is compared with its limit."""
+
+_DEVIATIONS_RAD = (DEVIATION_RAD, DEVIATION_RAD / 5, DEVIATION_RAD / 25)
+
+
+def time_segments(
+    request: PlanRequest,
+    *,
+    transit: Array | None,
+    approach: Array,
+    follow: PathSolution,
+    retreat: Array | None,
+    is_clear: Callable[[Array], bool],
+) -> list[Segment]:
+    """Times each segment from rest to rest; returns the segments in order of execution.
+
+    Args:
+        request: The request, with the speeds.
+        transit: (W, n) joints of the transit, if there is one [rad].
+        approach: (W, n) joints of the approach [rad]; fewer than two rows = none.
+        follow: The path of the part; fewer than two rows = none.
+        retreat: (W, n) joints of the retreat [rad], if there is one.
+        is_clear: Returns whether a timed transit (T, n) keeps clear of obstacles.
+    """
+    segments = [] if transit is None else [_time_transit(request, transit, is_clear)]
+    if len(approach) > 1:
+        segments.append(_time_hand_motion(request, "approach", approach, touches=request.closed_gripper))
+    if len(follow.q) > 1:
+        default = SLIDER_SPEED_M_S if request.scene.joint.prismatic else HINGE_SPEED_RAD_S
+        speed = request.part_speed if request.part_speed is not None else default
+        speed *= request.pace
+        segment = _time_segment(request, "follow", follow.q, s=follow.s, speed=speed, rise_hz=PART_RISE_HZ)
+        segments.append(_slow_before_stop(request, segment, rise_hz=PART_RISE_HZ))
+    if retreat is not None:
+        segments.append(_time_hand_motion(request, "retreat", retreat))
+    return segments
+
+
+def _time_transit(request: PlanRequest, q: Array, is_clear: Callable[[Array], bool]) -> Segment:
+    speed_scale = request.pace * request.speed_scale
+    samples = time_transit(q, request.arm, frame_s=request.frame_s, speed_scale=speed_scale, is_clear=is_clear)
+    return Segment("transit", samples, None, request.arm.kinematics.pose(samples[-1]))
+
+
+def time_transit(
+    q: Array, arm: ArmModel, *, frame_s: float, speed_scale: float, is_clear: Callable[[Array], bool]
+) -> Array:
+    """Times a transit with smaller and smaller deviation from the checked lines until the curve is clear.
+
+    The last one is returned if none is clear.
+
+    Args:
+        q: (W, n) joints along the path [rad].
+        arm: Its limits.
+        frame_s: Time between two rows of the result [s].
+        speed_scale: Share of the joint speed limits; its square is the share of the acceleration limits.
+        is_clear: Returns whether timed joints (T, n) keep clear of obstacles.
+
+    Returns:
+        (T, n) joints, at rest at both ends [rad].
+    """
+    for deviation_rad in _DEVIATIONS_RAD:
+        samples, _ = time_path(q, arm, dt=frame_s, speed_scale=speed_scale, deviation_rad=deviation_rad)
+        if len(q) == 2 or is_clear(samples):  # a straight line has no corners
+            break
+    return samples
+
+
+def _time_hand_motion(request: PlanRequest, kind: str, q: Array, *, touches: bool = False) -> Segment:
+    """Times a motion with limited speed of the hand; one that touches the part at its end arrives slowly."""
+    _, p = request.arm.kinematics.fk_batch(q)
+    travelled = _add_up(np.linalg.norm(np.diff(p, axis=0), axis=1))
+    speed_m_s = request.pace * request.approach_speed_m_s
+    segment = _time_segment(request, kind, q, s=travelled, speed=speed_m_s, rise_hz=HAND_RISE_HZ)
+    samples = segment.q
+    if touches:
+        samples, _ = _slow_down(request, samples, travelled[-1:], HAND_RISE_HZ * speed_m_s)
+    return Segment(kind, samples, None, segment.T_base_ee_end)
+
+
+def _slow_before_stop(request: PlanRequest, segment: Segment, *, rise_hz: float) -> Segment:
+    """Slows a push down where the part meets the end of its range; other motions are unchanged."""
+    joint, s = request.scene.joint, segment.s
+    if not request.closed_gripper or s is None:
+        return segment
+    low, high = sorted((request.scene.s_closed, request.scene.s_open))
+    if joint.lower < joint.upper:  # a joint without limits has them the other way round
+        low, high = max(low, joint.lower), min(high, joint.upper)
+    if low + _ROUNDING < s[-1] < high - _ROUNDING:  # it ends inside its range
+        return segment
+    stop = float(np.clip(s[-1], low, high))
+    speed_m_s = float(np.diff(_measure_travel(request, segment.q)).max()) / request.frame_s
+    q, slowed = _slow_down(request, segment.q, s, rise_hz * speed_m_s, stop=stop)
+    return Segment(segment.kind, q, slowed, segment.T_base_ee_end)
+
+
+def _measure_travel(request: PlanRequest, q: Array) -> Array:
+    """Returns (T,) how far the point between the fingertips has moved along joints (T, n) [m]."""
+    R, p = request.arm.kinematics.fk_batch(q)
+    tip = R @ request.arm.tool_keypoints["tool_head"] + p
+    return _add_up(np.linalg.norm(np.diff(tip, axis=0), axis=1))
+
+
+def _add_up(steps: Array) -> Array:
+    return np.concatenate([[0.0], np.cumsum(steps)])
+
+
+def _slow_down(
+    request: PlanRequest, q: Array, s: Array, acceleration_m_s2: float, *, stop: float | None = None
+) -> tuple[Array, Array]:
+    """Slows a timed motion to `TOUCH_SPEED_M_S` before a touch; it brakes at a given rate and is faster nowhere.
+
+    Args:
+        request: The request, with the arm and the time between two samples.
+        q: (T, n) joints [rad].
+        s: (T,) position of the part, or one value for all [rad or m].
+        acceleration_m_s2: How fast the hand brakes.
+        stop: Position of the part at the touch; None = the touch is at the end.
+
+    Returns:
+        (T', n) joints and (T',) positions of the part, with the same ends.
+    """
+    if len(q) < 2:
+        return q, s
+    s = np.broadcast_to(s, len(q))
+    duration = request.frame_s * (len(q) - 1)
+    motion = scipy.interpolate.CubicSpline(np.linspace(0.0, duration, len(q)), np.column_stack([q, s]))
+    t = np.linspace(0.0, duration, _FINE * (len(q) - 1) + 1)
+    fine = motion(t)
+    travelled = _measure_travel(request, fine[:, :-1])
+    end_m = travelled[-1]
+    if stop is not None:
+        end_m = travelled[int(np.argmax((fine[:, -1] - stop) * np.sign(s[-1] - s[0]) >= -_ROUNDING))]
+    braking_m = np.maximum(end_m - travelled - _TOUCH_ZONE_M, 0.0)
+    limit_m_s = np.sqrt(TOUCH_SPEED_M_S**2 + 2.0 * acceleration_m_s2 * braking_m)
+    slow_dt = np.maximum(np.diff(t), np.diff(travelled) / np.minimum(limit_m_s[1:], limit_m_s[:-1]))
+    slow_t = _add_up(slow_dt)
+    count = math.ceil(slow_t[-1] / request.frame_s - 1e-9)
+    samples = motion(np.interp(np.linspace(0.0, slow_t[-1], count + 1), slow_t, t))
+    samples[0], samples[-1] = [*q[0], s[0]], [*q[-1], s[-1]]  # without the rounding of the spline
+    # a spline through joints at their limit may swing beyond it
+    return np.clip(samples[:, :-1], request.arm.q_lower, request.arm.q_upper), np.ascontiguousarray(samples[:, -1])
+
+
+def _time_segment(
+    request: PlanRequest,
+    kind: str,
+    q: Array,
+    *,
+    s: Array | None = None,
+    speed: float = math.inf,
+    rise_hz: float = 1.0,
+) -> Segment:
+    samples, coordinate = time_path(
+        q,
+        request.arm,
+        dt=request.frame_s,
+        speed_scale=request.pace * request.speed_scale,
+        extra=s,
+        extra_velocity=speed,
+        extra_acceleration=rise_hz * speed,
+    )
+    return Segment(kind, samples, coordinate, request.arm.kinematics.pose(samples[-1]))

@@ -1,0 +1,160 @@
+"""Text for the shell with few imports: help that fits the terminal, and completed words."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from unlatch.simcore.cache import cache_root, make_cache_folder
+from unlatch.simcore.files import user_path, write_whole_file
+from unlatch.workflows.cli.terminal import print_line, terminal_width
+
+_WRITTEN_WIDTH = 120
+"""Width of the texts as they are written [columns]."""
+_USAGE_INDENT = 15
+_KEYS_INDENT = 2
+_WIDE_KEY_INDENT = 6
+_KEY = re.compile(r"  \S.*?\s{2,}(?=\S)")
+"""The beginning of a line of a table: a key, and at least two blanks."""
+
+
+def print_help(text: str) -> None:
+    """Writes a help text to stdout; its lines are wrapped anew if the terminal is narrower than the text."""
+    print_line(fit_to_width(text.rstrip(), terminal_width() or _WRITTEN_WIDTH))
+
+
+def fit_to_width(text: str, width: int) -> str:
+    """Returns a help text with lines of at most `width` columns, if its words allow.
+
+    Table lines begin with two blanks and a key; their continuation is indented as far as their words are, or a little
+    where the key takes more than half of the width.
+    """
+    if max(map(len, text.splitlines()), default=0) <= width:
+        return text
+    return "\n".join(_wrap_line(line, width) for line in _join_continuations(text.splitlines()))
+
+
+def _join_continuations(lines: list[str]) -> list[str]:
+    """Joins each line of a paragraph or a table with the lines that continue it."""
+    found: list[str] = []
+    for line in lines:
+        before = found[-1] if found else ""
+        goes_on = _indent_of(line) == _text_column(before) != _KEYS_INDENT and not before.startswith("usage:")
+        if line and before and goes_on:
+            found[-1] = f"{before} {line.strip()}"
+        else:
+            found.append(line)
+    return found
+
+
+def _wrap_line(line: str, width: int) -> str:
+    column = _text_column(line)
+    indent = _USAGE_INDENT if line.startswith(("usage:", "       unlatch")) else column
+    if column > width // 2:  # behind a long key there is no room for a column of words
+        indent = _WIDE_KEY_INDENT
+    wrapped = textwrap.fill(line, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+    return wrapped or line
+
+
+def _indent_of(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _text_column(line: str) -> int:
+    """Returns the column in which the words of a line begin."""
+    key = _KEY.match(line)
+    return key.end() if key else _indent_of(line)
+
+
+CACHE_FILE = "completion.json"
+"""Name of the file in the cache folder."""
+
+
+def load_catalog() -> dict[str, Any]:
+    """Returns the words from the cache; if a file that they come from has changed, makes them anew."""
+    file = cache_root() / CACHE_FILE
+    with suppress(OSError, ValueError, KeyError, TypeError):  # there is none yet, or it is not whole
+        kept: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        if kept["sources"] == _modification_times(kept["sources"]):
+            return kept
+    from unlatch.workflows.cli.completion_catalog import make_catalog  # only here: it takes a second
+
+    catalog = make_catalog()
+    catalog["sources"] = _modification_times(catalog["sources"])
+    with suppress(OSError):  # without the file, the next answer is slower and the same
+        make_cache_folder(file.parent)
+        write_whole_file(file, json.dumps(catalog).encode())
+    return catalog
+
+
+def _modification_times(paths: Iterable[str]) -> dict[str, int]:
+    """Returns when each file or folder was changed [ns]; 0 if it is not there."""
+    found = dict.fromkeys(paths, 0)
+    for path in found:
+        with suppress(OSError):
+            found[path] = Path(path).stat().st_mtime_ns
+    return found
+
+
+SHELLS = ("bash", "zsh", "fish")
+"""Shells with a script."""
+_FILE_KEYS = ("object",)
+"""Groups whose value may be a path: with a slash in it, the shell completes files."""
+
+
+def complete(words: Sequence[str], catalog: Mapping[str, Any]) -> list[str]:
+    """Returns the whole words that the last of `words` may become; empty if the shell is to complete files.
+
+    Args:
+        words: The words after `unlatch`, up to the cursor; the last one may be empty.
+        catalog: All words, see `make_catalog`.
+    """
+    commands: Mapping[str, Any] = catalog["commands"]
+    *before, word = list(words) or [""]
+    if not before:
+        return _starting_with(word, commands)
+    if before[0] not in commands:
+        return []
+    known = commands[before[0]]
+    own = _own_folders(before)
+    key, equals, start = word.partition("=")
+    if before[-1] in ("--config-dir", "-cd"):
+        return []
+    if equals:
+        if "/" in start and key in _FILE_KEYS:
+            return []
+        *several, last = start.split(",")
+        values = [*known["values"].get(key, catalog["values"].get(key, [])), *_own_names(own, key)]
+        return [f"{key}={','.join([*several, value])}" for value in _starting_with(last, sorted(set(values)))]
+    if word.startswith("-"):
+        return _starting_with(word, known["flags"])
+    given = {item.partition("=")[0] for item in before}
+    keys = [f"{key}=" for key in known["keys"] if key not in given]
+    return _starting_with(word, [*(known["words"] if len(before) == 1 else []), *_next_parts(word, keys)])
+
+
+def _next_parts(word: str, keys: Sequence[str]) -> list[str]:
+    """Returns keys, cut after the dot that comes next: `world.` stands for all keys of the world."""
+    cut = [key[: key.find(".", len(word)) + 1] or key for key in keys if key.startswith(word)]
+    return list(dict.fromkeys(cut))
+
+
+def _starting_with(word: str, words: Sequence[str] | Mapping[str, Any]) -> list[str]:
+    return [item for item in words if item.startswith(word)]
+
+
+def _own_folders(words: Sequence[str]) -> list[Path]:
+    """Returns the folders that `--config-dir` names."""
+    follow = [value for flag, value in pairwise(words) if flag in ("--config-dir", "-cd")]
+    joined = [word.partition("=")[2] for word in words if word.startswith("--config-dir=")]
+    return [user_path(folder) for folder in (*follow, *joined)]
+
+
+def _own_names(folders: Sequence[Path], group: str) -> list[str]:
+    return [path.stem for folder in folders for path in (folder / group).glob("*.yaml")] if "/" not in group else []

@@ -1,1 +1,0 @@
-from .collect import collect_and_report as collect_and_report

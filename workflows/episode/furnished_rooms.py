@@ -1,0 +1,474 @@
+"""The rooms around the table: a photo studio, a kitchen, a workshop and an office."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from unlatch.simcore.sim.visuals.visual_shapes import FINISHES, Finish, Light
+from unlatch.tasks.layout import TABLE
+from unlatch.workflows.episode.room_parts import (
+    BLACK,
+    DARK_METAL,
+    FLOOR,
+    FURNITURE,
+    GLASS,
+    STEEL,
+    TABLE_X_M,
+    TABLE_Y_M,
+    WALL,
+    WHITE,
+    Material,
+    Rgb,
+    RoomBuilder,
+    Shell,
+    add_legs,
+    cover_table,
+    draw_boards,
+    draw_fabric,
+    draw_holes,
+    draw_mottled,
+    draw_stone,
+    draw_tiles,
+    picture_file,
+)
+
+STUDIO_FLOOR_Z_M = -0.8
+_RADIUS_M, _BEND_M = 3.6, 1.6
+"""Radius of the backdrop, and of its bend between floor and wall [m]."""
+_BACKDROPS: tuple[Rgb, ...] = ((0.78, 0.79, 0.80), (0.70, 0.73, 0.76), (0.80, 0.77, 0.73), (0.60, 0.63, 0.66))
+_TOPS: tuple[Rgb, ...] = ((0.68, 0.55, 0.40), (0.52, 0.38, 0.26), (0.74, 0.66, 0.54))
+
+
+def build_studio(room: RoomBuilder) -> Light:
+    """Adds a studio; returns its light."""
+    rng = room.rng
+    colour = _BACKDROPS[int(rng.integers(len(_BACKDROPS)))]
+    paper = Material(colour, FINISHES["plaster"])
+    curve = np.linspace(0.0, np.pi / 2, 12)
+    bend = [(_RADIUS_M - _BEND_M * (1.0 - np.sin(a)), _BEND_M * (1.0 - np.cos(a))) for a in curve]
+    room.backdrop(FLOOR, paper, (0.5, 0.0, STUDIO_FLOOR_Z_M), [(1e-3, 0.0), *bend, (_RADIUS_M, 4.5)])
+    wood = picture_file(draw_boards, rng, _TOPS[int(rng.integers(len(_TOPS)))], boards=12, contrast=0.12, gap_px=0)
+    cover_table(room, Material(finish=Finish(0.45), picture=wood, tile_m=(1.3, 0.9), turned=True))
+    base = Material((0.20, 0.21, 0.23), Finish(0.6))
+    (x0, x1), (y0, y1) = TABLE_X_M, TABLE_Y_M
+    room.box(TABLE, base, (x0 + 0.12, y0 + 0.12, STUDIO_FLOOR_Z_M), (x1 - 0.12, y1 - 0.12, -0.06))
+    return Light(direction=(-1.0, -0.5, 2.4), ambient=0.6, diffuse=0.36)
+
+
+KITCHEN_FLOOR_Z_M = -0.9
+_FRONTS: tuple[Rgb, ...] = (
+    (0.88, 0.87, 0.84),
+    (0.42, 0.50, 0.45),
+    (0.22, 0.29, 0.38),
+    (0.62, 0.64, 0.64),
+    (0.75, 0.71, 0.64),
+)
+"""Colours of cupboards: white, sage, navy, grey, sand."""
+_STONES: tuple[tuple[Rgb, Rgb], ...] = (
+    ((0.86, 0.85, 0.83), (0.60, 0.60, 0.60)),
+    ((0.30, 0.30, 0.31), (0.45, 0.45, 0.46)),
+    ((0.70, 0.66, 0.60), (0.50, 0.46, 0.40)),
+)
+_WOODS: tuple[Rgb, ...] = ((0.68, 0.50, 0.33), (0.50, 0.34, 0.22), (0.76, 0.62, 0.45))
+_TILES: tuple[Rgb, ...] = ((0.90, 0.90, 0.88), (0.72, 0.80, 0.80), (0.84, 0.80, 0.72))
+_WALLS: tuple[Rgb, ...] = ((0.90, 0.88, 0.84), (0.86, 0.88, 0.88), (0.88, 0.84, 0.76))
+
+
+def build_kitchen(room: RoomBuilder) -> Light:
+    """Adds a kitchen; returns its light."""
+    rng = room.rng
+    shell = Shell(KITCHEN_FLOOR_Z_M)
+    wood = _WOODS[int(rng.integers(len(_WOODS)))]
+    if rng.random() < 0.6:
+        floor = Material(
+            finish=FINISHES["wood"], picture=picture_file(draw_boards, rng, wood, boards=8), tile_m=(1.8, 1.2)
+        )
+    else:
+        grey = picture_file(draw_tiles, rng, (0.62, 0.60, 0.57), (0.45, 0.44, 0.42), across=4, down=4, shift=False)
+        floor = Material(finish=Finish(0.35), picture=grey, tile_m=(1.6, 1.6))
+    wall = _WALLS[int(rng.integers(len(_WALLS)))]
+    plaster = Material(finish=FINISHES["plaster"], picture=picture_file(draw_mottled, rng, wall, contrast=0.03))
+    shell.build(room, floor=floor, wall=plaster)
+    shell.add_skirting(room, WHITE)
+    shell.add_window(room, WHITE, x_m=0.5, z_m=0.66, size_m=(1.5, 1.15), panes=2)
+    shell.add_radiator(room, x_m=0.5, length_m=1.4)
+    shell.add_ceiling_lamps(room, size_m=(0.18, 0.18), places=4)
+    if rng.random() < 0.35:
+        staves = picture_file(
+            draw_boards, rng, _WOODS[int(rng.integers(len(_WOODS)))], boards=12, contrast=0.14, gap_px=1
+        )
+        top = Material(finish=Finish(0.4), picture=staves, tile_m=(1.2, 0.6))
+    else:
+        stone, vein = _STONES[int(rng.integers(len(_STONES)))]
+        picture = picture_file(draw_stone, rng, stone, vein, specks=float(rng.choice([0.06, 0.22])))
+        top = Material(finish=Finish(0.28), picture=picture, tile_m=(2.4, 2.4))
+    front = Material(_FRONTS[int(rng.integers(len(_FRONTS)))], FINISHES["painted_wood"])
+    cover_table(room, top)
+    _add_island(room, front)
+    _add_cupboards(room, shell, front, top)
+    _add_splashback(room, shell)
+    _add_things(room, shell)
+    yaw = rng.uniform(0.9, 1.5)
+    return Light(
+        direction=(float(-0.55 * np.cos(yaw)) - 0.4, float(np.sin(yaw)) * 0.8, 1.9),
+        colour=(1.0, 0.97, 0.92),
+        ambient=float(rng.uniform(0.62, 0.72)),
+        diffuse=float(rng.uniform(0.32, 0.42)),
+    )
+
+
+def _add_island(room: RoomBuilder, front: Material) -> None:
+    (x0, x1), (y0, y1) = TABLE_X_M, TABLE_Y_M
+    inset, gap, out = 0.05, 0.004, 0.018
+    room.box(TABLE, BLACK, (x0 + 0.1, y0 + 0.1, KITCHEN_FLOOR_Z_M), (x1 - 0.1, y1 - 0.1, KITCHEN_FLOOR_Z_M + 0.1))
+    low, high = KITCHEN_FLOOR_Z_M + 0.1, -0.06
+    room.box(TABLE, front, (x0 + inset + out, y0 + inset + out, low), (x1 - inset - out, y1 - inset - out, high))
+    for count, edge0, edge1, along_x in ((3, x0, x1, True), (4, y0, y1, False)):
+        places = np.linspace(edge0 + inset + out, edge1 - inset - out, count + 1)
+        for a, b in pairwise(places.tolist()):
+            for side in (0, 1):
+                if along_x:
+                    y = y0 + inset if side == 0 else y1 - inset - out
+                    room.box(TABLE, front, (a + gap, y, low + gap), (b - gap, y + out, high - gap))
+                    room.box(TABLE, STEEL, (a + 0.16, y - 0.03, high - 0.07), (b - 0.16, y - 0.02, high - 0.058))
+                else:
+                    x = x0 + inset if side == 0 else x1 - inset - out
+                    room.box(TABLE, front, (x, a + gap, low + gap), (x + out, b - gap, high - gap))
+                    room.box(TABLE, STEEL, (x - 0.03, a + 0.14, high - 0.07), (x - 0.02, b - 0.14, high - 0.058))
+
+
+def _add_cupboards(room: RoomBuilder, shell: Shell, front: Material, top: Material) -> None:
+    """Adds base units with a worktop, wall units and a hood along the wall at +x."""
+    wall = shell.x_m[1]
+    face, out, gap = wall - 0.6, 0.018, 0.003
+    y0, y1 = -2.4, shell.y_m[1]
+    room.box(FURNITURE, BLACK, (face + 0.06, y0, KITCHEN_FLOOR_Z_M), (wall, y1, KITCHEN_FLOOR_Z_M + 0.1))
+    room.box(FURNITURE, front, (face + out, y0, KITCHEN_FLOOR_Z_M + 0.1), (wall, y1, -0.04))
+    room.box(FURNITURE, top, (face - 0.02, y0, -0.04), (wall, y1, 0.0))
+    places = np.arange(y0, y1, 0.6)
+    oven = int(np.argmin(np.abs(places - 0.3)))
+    for number, y in enumerate(places.tolist()):
+        right = min(y + 0.6, y1)
+        if number == oven:
+            room.box(FURNITURE, GLASS, (face, y + gap, -0.70), (face + out, right - gap, -0.17))
+            room.box(FURNITURE, STEEL, (face, y + gap, -0.165), (face + out, right - gap, -0.045))
+            room.cylinder(FURNITURE, STEEL, (face - 0.035, y + 0.06, -0.22), (face - 0.035, right - 0.06, -0.22), 0.009)
+            room.box(FURNITURE, front, (face, y + gap, KITCHEN_FLOOR_Z_M + 0.1), (face + out, right - gap, -0.705))
+            room.box(FURNITURE, GLASS, (face + 0.06, y + 0.01, 0.0), (wall - 0.06, right - 0.01, 0.006))
+            room.box(FURNITURE, STEEL, (wall - 0.45, y + 0.02, 0.68), (wall, right - 0.02, 0.76))
+            room.box(FURNITURE, STEEL, (wall - 0.28, y + 0.17, 0.76), (wall, right - 0.17, shell.ceiling_z_m))
+            continue
+        split = -0.24
+        room.box(
+            FURNITURE, front, (face, y + gap, KITCHEN_FLOOR_Z_M + 0.1 + gap), (face + out, right - gap, split - gap)
+        )
+        room.box(FURNITURE, front, (face, y + gap, split), (face + out, right - gap, -0.045))
+        for z in (split - 0.05, -0.1):
+            room.box(FURNITURE, STEEL, (face - 0.028, y + 0.18, z), (face - 0.018, right - 0.18, z + 0.012))
+        if abs(number - oven) > 0:
+            _add_wall_unit(room, front, wall, (y, right))
+
+
+def _add_wall_unit(room: RoomBuilder, front: Material, wall: float, y_m: tuple[float, float]) -> None:
+    (y0, y1), face, gap = y_m, wall - 0.35, 0.003
+    room.box(FURNITURE, front, (face + 0.018, y0, 0.58), (wall, y1, 1.32))
+    room.box(FURNITURE, front, (face, y0 + gap, 0.58), (face + 0.018, y1 - gap, 1.32))
+    room.box(FURNITURE, STEEL, (face - 0.028, y1 - 0.06, 0.64), (face - 0.018, y1 - 0.048, 0.82))
+
+
+def _add_splashback(room: RoomBuilder, shell: Shell) -> None:
+    rng = room.rng
+    colour = _TILES[int(rng.integers(len(_TILES)))]
+    picture = picture_file(draw_tiles, rng, colour, (0.74, 0.73, 0.70), across=4, down=8, shift=True, variety=0.03)
+    tiles = Material(finish=FINISHES["tiles"], picture=picture, tile_m=(0.6, 0.6))
+    (y0, y1), x = shell.y_m, shell.x_m[1]
+    room.panel(WALL, tiles, (x - 0.004, (y0 + y1) / 2, 0.29), (-1, 0, 0), (y1 - y0, 0.58))
+
+
+def _add_things(room: RoomBuilder, shell: Shell) -> None:
+    """Adds a pot, jars, a board and a bowl on the worktop."""
+    rng, wall = room.rng, shell.x_m[1]
+    room.profile(FURNITURE, STEEL, (wall - 0.32, 0.62, 0.006), [(0.0, 0.0), (0.1, 0.0), (0.105, 0.13), (0.0, 0.13)])
+    room.cylinder(FURNITURE, BLACK, (wall - 0.32, 0.62, 0.136), (wall - 0.32, 0.62, 0.16), 0.015)
+    board = Material(finish=FINISHES["wood"], picture=picture_file(draw_boards, rng, _WOODS[0], boards=4))
+    room.box(FURNITURE, board, (wall - 0.05, -0.72, 0.0), (wall - 0.02, -0.44, 0.38))
+    for number in range(int(rng.integers(3, 6))):
+        height = float(rng.uniform(0.12, 0.22))
+        colour = _FRONTS[int(rng.integers(len(_FRONTS)))]
+        jar = Material(colour, FINISHES["enamel"])
+        y = 1.05 + 0.14 * number
+        outline = [(0.0, 0.0), (0.05, 0.0), (0.052, 0.8 * height), (0.035, height), (0.0, height)]
+        room.profile(FURNITURE, jar, (wall - 0.2, y, 0.0), outline)
+    bowl = Material((0.86, 0.85, 0.82), FINISHES["enamel"])
+    room.profile(
+        FURNITURE, bowl, (wall - 0.33, -1.15, 0.0), [(0.0, 0.0), (0.06, 0.0), (0.14, 0.09), (0.13, 0.09), (0.0, 0.03)]
+    )
+    fruit = (Material((0.80, 0.42, 0.10)), Material((0.72, 0.16, 0.12)), Material((0.55, 0.62, 0.18)))
+    for number, (dx, dy) in enumerate(((0.0, 0.05), (0.05, -0.03), (-0.05, -0.03))):
+        room.ball(FURNITURE, fruit[number], (wall - 0.33 + dx, -1.15 + dy, 0.08), 0.042)
+
+
+WORKSHOP_FLOOR_Z_M = -0.86
+_PAINTS: tuple[Rgb, ...] = ((0.62, 0.15, 0.13), (0.16, 0.30, 0.45), (0.20, 0.36, 0.30), (0.75, 0.52, 0.12))
+"""Colours of painted steel: red, blue, green, yellow."""
+_BENCHES: tuple[Rgb, ...] = ((0.72, 0.56, 0.38), (0.60, 0.44, 0.30))
+_BRICKS: tuple[Rgb, ...] = ((0.84, 0.83, 0.80), (0.58, 0.33, 0.26), (0.66, 0.66, 0.65))
+"""Colours of bricks: painted white, red, painted grey."""
+
+
+def build_workshop(room: RoomBuilder) -> Light:
+    """Adds a workshop; returns its light."""
+    rng = room.rng
+    shell = Shell(WORKSHOP_FLOOR_Z_M, height_m=3.0)
+    concrete = picture_file(draw_mottled, rng, (0.55, 0.55, 0.53), contrast=0.10)
+    bricks = _BRICKS[int(rng.integers(len(_BRICKS)))]
+    joints: Rgb = tuple(0.85 * value + 0.08 for value in bricks)  # type: ignore[assignment]
+    wall = picture_file(draw_tiles, rng, bricks, joints, across=4, down=12, shift=True, variety=0.06)
+    shell.build(
+        room,
+        floor=Material(finish=Finish(0.45), picture=concrete, tile_m=(2.4, 2.4)),
+        wall=Material(finish=FINISHES["plaster"], picture=wall, tile_m=(1.0, 0.9)),
+        ceiling=Material((0.72, 0.73, 0.74), FINISHES["paint"]),
+    )
+    shell.add_window(room, DARK_METAL, x_m=0.35, z_m=0.95, size_m=(2.0, 1.1), panes=4)
+    shell.add_ceiling_lamps(room, size_m=(1.3, 0.12), places=2)
+    staves = picture_file(draw_boards, rng, _BENCHES[int(rng.integers(2))], boards=10, contrast=0.16, gap_px=1)
+    top = Material(finish=Finish(0.5), picture=staves, tile_m=(1.5, 0.75), turned=True)
+    cover_table(room, top)
+    paint = Material(_PAINTS[int(rng.integers(len(_PAINTS)))], Finish(0.4))
+    add_legs(room, DARK_METAL, floor_z_m=WORKSHOP_FLOOR_Z_M, side_m=0.08)
+    _add_lower_shelf(room, paint)
+    _add_tool_wall(room, shell)
+    _add_side_bench(room, shell, top, paint)
+    _add_shelves(room, shell)
+    return Light(
+        direction=(float(rng.uniform(-0.9, -0.3)), float(rng.uniform(0.2, 0.9)), 2.2),
+        colour=(0.98, 0.99, 1.0),
+        ambient=float(rng.uniform(0.6, 0.68)),
+        diffuse=float(rng.uniform(0.32, 0.4)),
+    )
+
+
+def _add_lower_shelf(room: RoomBuilder, paint: Material) -> None:
+    rng, z = room.rng, WORKSHOP_FLOOR_Z_M + 0.22
+    (x0, x1), (y0, y1) = TABLE_X_M, TABLE_Y_M
+    board = Material((0.66, 0.53, 0.38), FINISHES["wood"])
+    room.box(TABLE, board, (x0 + 0.1, y0 + 0.1, z - 0.025), (x1 - 0.1, y1 - 0.1, z))
+    for number in range(5):
+        width, height = float(rng.uniform(0.25, 0.4)), float(rng.uniform(0.15, 0.3))
+        crate = paint if number % 2 else Material((0.66, 0.52, 0.36), FINISHES["cardboard"])
+        x, y = x0 + 0.15 + 0.3 * number, y0 + 0.15
+        room.box(FURNITURE, crate, (x, y, z), (x + 0.26, y + width, z + height))
+
+
+def _add_tool_wall(room: RoomBuilder, shell: Shell) -> None:
+    """Adds a board with hanging tools on the wall at +x."""
+    rng, x = room.rng, shell.x_m[1]
+    holes = Material(
+        finish=FINISHES["paint"], picture=picture_file(draw_holes, rng, (0.80, 0.78, 0.72), count=16), tile_m=(0.4, 0.4)
+    )
+    room.box(WALL, holes, (x - 0.02, -1.2, 0.18), (x, 1.5, 1.25))
+    grip = Material((0.72, 0.20, 0.12), FINISHES["plastic"])
+    for number, y in enumerate(np.linspace(-1.05, 1.3, 11)):
+        top = 1.1 + float(rng.uniform(-0.06, 0.06))
+        kind = int(rng.integers(4))
+        at = x - 0.04
+        if kind == 0:  # a wrench
+            room.box(FURNITURE, STEEL, (at, y - 0.011, top - 0.24), (at + 0.012, y + 0.011, top))
+            room.cylinder(FURNITURE, STEEL, (at, y, top), (at + 0.012, y, top), 0.028)
+            room.cylinder(FURNITURE, STEEL, (at, y, top - 0.24), (at + 0.012, y, top - 0.24), 0.022)
+        elif kind == 1:  # a screwdriver
+            room.cylinder(FURNITURE, grip, (at, y, top - 0.11), (at, y, top), 0.016)
+            room.cylinder(FURNITURE, STEEL, (at, y, top - 0.26), (at, y, top - 0.11), 0.005)
+        elif kind == 2:  # a hammer
+            room.cylinder(FURNITURE, Material((0.62, 0.45, 0.28)), (at, y, top - 0.3), (at, y, top), 0.013)
+            room.box(FURNITURE, DARK_METAL, (at - 0.016, y - 0.055, top), (at + 0.016, y + 0.055, top + 0.035))
+        else:  # pliers
+            for side in (-1, 1):
+                start = (at, y + side * 0.03, top - 0.2)
+                room.cylinder(FURNITURE, grip, start, (at, y + side * 0.008, top - 0.07), 0.009)
+            room.box(FURNITURE, STEEL, (at - 0.006, y - 0.018, top - 0.07), (at + 0.006, y + 0.018, top))
+        if number % 3 == 0:
+            room.box(FURNITURE, BLACK, (x - 0.09, y - 0.09, 0.5), (x - 0.02, y + 0.09, 0.58))
+
+
+def _add_side_bench(room: RoomBuilder, shell: Shell, top: Material, paint: Material) -> None:
+    """Adds a bench, a tool chest and a vice along the wall at +x."""
+    x1 = shell.x_m[1]
+    x0 = x1 - 0.62
+    room.box(FURNITURE, top, (x0, -1.3, -0.05), (x1, 1.5, 0.0))
+    for y in (-1.25, 1.38):
+        for x in (x0 + 0.04, x1 - 0.1):
+            room.box(FURNITURE, DARK_METAL, (x, y, WORKSHOP_FLOOR_Z_M), (x + 0.06, y + 0.06, -0.05))
+    chest0, chest1 = -0.5, 0.35
+    room.box(FURNITURE, paint, (x0 + 0.06, chest0, WORKSHOP_FLOOR_Z_M + 0.06), (x1 - 0.05, chest1, -0.07))
+    heights = np.linspace(WORKSHOP_FLOOR_Z_M + 0.08, -0.08, 6)
+    for low, high in pairwise(heights.tolist()):
+        room.box(FURNITURE, paint, (x0 + 0.04, chest0 + 0.01, low + 0.005), (x0 + 0.06, chest1 - 0.01, high - 0.005))
+        room.box(FURNITURE, STEEL, (x0 + 0.025, chest0 + 0.1, high - 0.035), (x0 + 0.04, chest1 - 0.1, high - 0.02))
+    room.box(FURNITURE, DARK_METAL, (x0 + 0.1, 0.72, 0.0), (x0 + 0.28, 0.88, 0.1))
+    room.box(FURNITURE, STEEL, (x0 + 0.06, 0.70, 0.1), (x0 + 0.16, 0.90, 0.17))
+    room.box(FURNITURE, STEEL, (x0 + 0.19, 0.70, 0.1), (x0 + 0.29, 0.90, 0.17))
+    room.cylinder(FURNITURE, STEEL, (x0 - 0.02, 0.80, 0.12), (x0 + 0.1, 0.80, 0.12), 0.012)
+    for number, y in enumerate((-1.05, -0.85)):
+        can = Material(_PAINTS[(number + 1) % len(_PAINTS)], Finish(0.3))
+        room.cylinder(FURNITURE, can, (x1 - 0.2, y, 0.0), (x1 - 0.2, y, 0.2), 0.07)
+
+
+def _add_shelves(room: RoomBuilder, shell: Shell) -> None:
+    """Adds a rack with boxes in the corner of the walls at +x and +y."""
+    rng, y1 = room.rng, shell.y_m[1]
+    x0, x1 = 1.45, shell.x_m[1] - 0.05
+    for x in (x0, x1 - 0.04):
+        for y in (y1 - 0.5, y1 - 0.05):
+            room.box(FURNITURE, DARK_METAL, (x, y, WORKSHOP_FLOOR_Z_M), (x + 0.04, y + 0.04, 1.15))
+    for z in (-0.7, -0.1, 0.5, 1.08):
+        room.box(FURNITURE, STEEL, (x0, y1 - 0.5, z), (x1, y1 - 0.02, z + 0.025))
+        x = x0 + 0.06
+        while x < x1 - 0.25:
+            width, height = float(rng.uniform(0.18, 0.34)), float(rng.uniform(0.15, 0.4))
+            colour = _PAINTS[int(rng.integers(len(_PAINTS)))] if rng.random() < 0.5 else (0.66, 0.52, 0.36)
+            crate = Material(colour, FINISHES["cardboard" if colour[2] == 0.36 else "plastic"])
+            end = min(x + width, x1 - 0.05)
+            if z < 1.0:
+                room.box(FURNITURE, crate, (x, y1 - 0.45, z + 0.025), (end, y1 - 0.1, z + 0.025 + height))
+            x += width + float(rng.uniform(0.02, 0.12))
+
+
+OFFICE_FLOOR_Z_M = -0.75
+_CARPETS: tuple[Rgb, ...] = ((0.36, 0.39, 0.43), (0.45, 0.43, 0.40), (0.27, 0.32, 0.38))
+_ACCENTS: tuple[Rgb, ...] = ((0.44, 0.54, 0.58), (0.62, 0.64, 0.56), (0.72, 0.62, 0.50), (0.80, 0.80, 0.78))
+_SPINES: tuple[Rgb, ...] = (
+    (0.52, 0.17, 0.15),
+    (0.18, 0.28, 0.42),
+    (0.78, 0.73, 0.60),
+    (0.24, 0.37, 0.30),
+    (0.84, 0.84, 0.82),
+    (0.18, 0.18, 0.20),
+    (0.70, 0.48, 0.22),
+)
+"""Colours of books."""
+_OAKS: tuple[Rgb, ...] = ((0.74, 0.59, 0.42), (0.64, 0.48, 0.33))
+
+
+def build_office(room: RoomBuilder) -> Light:
+    """Adds an office; returns its light."""
+    rng = room.rng
+    shell = Shell(OFFICE_FLOOR_Z_M)
+    carpet = picture_file(draw_fabric, rng, _CARPETS[int(rng.integers(len(_CARPETS)))])
+    plaster = picture_file(draw_mottled, rng, (0.90, 0.90, 0.88), contrast=0.02)
+    shell.build(
+        room,
+        floor=Material(finish=FINISHES["cloth"], picture=carpet, tile_m=(0.7, 0.7)),
+        wall=Material(finish=FINISHES["plaster"], picture=plaster),
+    )
+    accent = picture_file(draw_mottled, rng, _ACCENTS[int(rng.integers(len(_ACCENTS)))], contrast=0.02)
+    (y0, y1), x = shell.y_m, shell.x_m[1]
+    middle = (x - 0.003, (y0 + y1) / 2, OFFICE_FLOOR_Z_M + shell.height_m / 2)
+    room.panel(
+        WALL, Material(finish=FINISHES["plaster"], picture=accent), middle, (-1, 0, 0), (y1 - y0, shell.height_m)
+    )
+    shell.add_skirting(room, WHITE, height_m=0.07)
+    shell.add_window(room, WHITE, x_m=0.4, z_m=0.72, size_m=(2.2, 1.35), panes=3)
+    shell.add_radiator(room, x_m=0.4, length_m=1.4)
+    shell.add_ceiling_lamps(room, size_m=(0.6, 0.6), places=3)
+    oak = picture_file(draw_boards, rng, _OAKS[int(rng.integers(len(_OAKS)))], boards=3, contrast=0.12, gap_px=0)
+    wood = Material(finish=Finish(0.45), picture=oak, tile_m=(1.4, 1.0), turned=True)
+    top = Material((0.76, 0.76, 0.75), Finish(0.4)) if rng.random() < 0.5 else wood
+    cover_table(room, top, edge=wood)
+    add_legs(room, WHITE if rng.random() < 0.5 else DARK_METAL, floor_z_m=OFFICE_FLOOR_Z_M, side_m=0.06, inset_m=0.1)
+    _add_bookcase(room, shell, wood)
+    _add_side_desk(room, shell, wood)
+    _add_plant(room, (shell.x_m[1] - 0.32, shell.y_m[1] - 0.36, OFFICE_FLOOR_Z_M))
+    _add_blinds(room, shell)
+    return Light(
+        direction=(float(rng.uniform(-0.9, -0.4)), float(rng.uniform(0.4, 1.0)), 2.0),
+        colour=(1.0, 0.98, 0.95),
+        ambient=float(rng.uniform(0.54, 0.62)),
+        diffuse=float(rng.uniform(0.3, 0.38)),
+    )
+
+
+def _add_bookcase(room: RoomBuilder, shell: Shell, wood: Material) -> None:
+    """Adds a bookcase at the wall at +x."""
+    rng, x1, side = room.rng, shell.x_m[1], 0.025
+    x0, y0, y1, z1 = x1 - 0.3, 0.15, 1.55, 1.2
+    room.box(FURNITURE, wood, (x1 - 0.01, y0, OFFICE_FLOOR_Z_M), (x1, y1, z1))
+    for y in np.linspace(y0, y1 - side, 3):
+        room.box(FURNITURE, wood, (x0, y, OFFICE_FLOOR_Z_M), (x1, y + side, z1))
+    spines = [Material(colour, FINISHES["cardboard"]) for colour in _SPINES]
+    levels = np.linspace(OFFICE_FLOOR_Z_M + 0.06, z1 - side, 6)
+    for level, z in enumerate(levels):
+        room.box(FURNITURE, wood, (x0, y0, z), (x1, y1, z + side))
+        if level == len(levels) - 1:
+            continue
+        for left in (y0 + side, (y0 + y1) / 2 + side):
+            if rng.random() < 0.82:
+                _add_books(room, spines, (x0 + 0.03, left, z + side), left + float(rng.uniform(0.25, 0.62)))
+            else:
+                vase = Material(_ACCENTS[int(rng.integers(len(_ACCENTS)))], FINISHES["enamel"])
+                outline = [(0.0, 0.0), (0.05, 0.0), (0.085, 0.09), (0.035, 0.19), (0.045, 0.22), (0.0, 0.22)]
+                room.profile(FURNITURE, vase, (x0 + 0.14, left + 0.3, z + side), outline)
+
+
+def _add_books(room: RoomBuilder, spines: list[Material], start: tuple[float, float, float], end_y: float) -> None:
+    """Adds a row of books from a corner on a shelf to a y."""
+    rng, (x, y, z) = room.rng, start
+    while y < end_y:
+        thick, height, back = (
+            float(rng.uniform(0.015, 0.045)),
+            float(rng.uniform(0.17, 0.27)),
+            float(rng.uniform(0, 0.03)),
+        )
+        low, high = (x + back, y, z), (x + 0.2, y + thick - 0.001, z + height)
+        room.box(FURNITURE, spines[int(rng.integers(len(spines)))], low, high)
+        y += thick
+
+
+def _add_side_desk(room: RoomBuilder, shell: Shell, wood: Material) -> None:
+    """Adds a desk with a screen, a keyboard and a lamp at the wall at +x."""
+    x1 = shell.x_m[1]
+    x0, y0, y1 = x1 - 0.7, -1.6, -0.1
+    room.box(FURNITURE, wood, (x0, y0, -0.03), (x1 - 0.02, y1, 0.0))
+    for y in (y0 + 0.05, y1 - 0.1):
+        room.box(FURNITURE, DARK_METAL, (x0 + 0.1, y, OFFICE_FLOOR_Z_M), (x0 + 0.15, y + 0.05, -0.03))
+        room.box(FURNITURE, DARK_METAL, (x1 - 0.12, y, OFFICE_FLOOR_Z_M), (x1 - 0.07, y + 0.05, -0.03))
+    room.box(FURNITURE, WHITE, (x0 + 0.05, y1 - 0.5, OFFICE_FLOOR_Z_M + 0.05), (x1 - 0.05, y1 - 0.12, -0.035))
+    for z in (-0.22, -0.42, -0.62):
+        room.box(FURNITURE, STEEL, (x0 + 0.035, y1 - 0.38, z), (x0 + 0.05, y1 - 0.24, z + 0.012))
+    middle = (y0 + y1) / 2 - 0.1
+    room.box(FURNITURE, BLACK, (x1 - 0.30, middle - 0.36, 0.16), (x1 - 0.27, middle + 0.36, 0.58))
+    room.box(FURNITURE, GLASS, (x1 - 0.303, middle - 0.35, 0.17), (x1 - 0.3, middle + 0.35, 0.57))
+    room.box(FURNITURE, DARK_METAL, (x1 - 0.29, middle - 0.03, 0.0), (x1 - 0.27, middle + 0.03, 0.3))
+    room.box(FURNITURE, DARK_METAL, (x1 - 0.38, middle - 0.12, 0.0), (x1 - 0.18, middle + 0.12, 0.012))
+    room.box(FURNITURE, WHITE, (x0 + 0.1, middle - 0.22, 0.0), (x0 + 0.24, middle + 0.22, 0.018))
+    foot = (x1 - 0.25, y0 + 0.2, 0.0)
+    room.cylinder(FURNITURE, DARK_METAL, foot, (foot[0], foot[1], 0.02), 0.08)
+    room.cylinder(FURNITURE, DARK_METAL, foot, (foot[0], foot[1], 0.42), 0.009)
+    shade = Material((0.95, 0.90, 0.78), Finish(0.8, 0.0, 0.35))
+    room.profile(FURNITURE, shade, (foot[0], foot[1], 0.36), [(0.0, 0.0), (0.13, 0.0), (0.08, 0.16), (0.0, 0.16)])
+
+
+def _add_plant(room: RoomBuilder, foot: tuple[float, float, float]) -> None:
+    rng, (x, y, z) = room.rng, foot
+    pot = Material((0.85, 0.84, 0.80), FINISHES["plaster"])
+    room.profile(FURNITURE, pot, foot, [(0.0, 0.0), (0.13, 0.0), (0.17, 0.32), (0.0, 0.32)])
+    leaf = Material((0.20, 0.38, 0.19), Finish(0.5))
+    for _ in range(46):
+        turn, tilt = float(rng.uniform(0.0, 2.0 * np.pi)), float(rng.uniform(0.1, 0.9))
+        length = float(rng.uniform(0.35, 0.8))
+        out = np.array([np.cos(turn) * np.sin(tilt), np.sin(turn) * np.sin(tilt), np.cos(tilt)])
+        end = np.array([x, y, z + 0.3]) + length * out
+        end[:2] = np.minimum(end[:2], [x + 0.26, y + 0.3])
+        room.cylinder(FURNITURE, leaf, (x, y, z + 0.3), tuple(end.tolist()), 0.004)
+        room.leaf(FURNITURE, leaf, tuple(end.tolist()), out, 0.24)
+
+
+def _add_blinds(room: RoomBuilder, shell: Shell) -> None:
+    """Adds half closed blinds before the upper part of the window."""
+    y = shell.y_m[1] - 0.09
+    lowest = 1.35 - float(room.rng.uniform(0.1, 0.55))
+    for z in np.arange(lowest, 1.38, 0.035).tolist():
+        room.box(FURNITURE, WHITE, (-0.68, y - 0.018, z), (1.48, y + 0.018, z + 0.004))

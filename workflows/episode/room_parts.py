@@ -1,0 +1,427 @@
+"""The parts of rooms: pictures of materials, boxes, panels and solids, and the shell that all rooms have."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.mesh_reader import SurfaceMesh
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, creased_normals
+from unlatch.simcore.rng import stream
+from unlatch.simcore.sim.visuals.scenery import add_panel, add_surface
+from unlatch.simcore.sim.visuals.visual_shapes import FINISHES, Finish
+from unlatch.simcore.sim.world import World
+from unlatch.simcore.temporary_folders import scratch_files
+from unlatch.tasks.layout import TABLE
+from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M
+
+Array = np.ndarray
+Rgb = tuple[float, float, float]
+
+PIXELS = 512
+"""Width and height of a picture."""
+_VARIANTS = 3
+"""Pictures of one material and colour."""
+
+
+def picture_file(draw: Callable[..., Array], rng: np.random.Generator, *args: Any, **options: Any) -> Path:
+    """Draws a picture of a material, and returns its file, which belongs to this process.
+
+    Of each material and colour there are a few pictures, of which `rng` chooses one: Bullet never forgets a picture.
+
+    Args:
+        draw: Draws a picture (height, width, 3), 0 to 1, from a generator and the further arguments.
+        rng: Chooses the picture.
+        args: Further arguments of `draw`.
+        options: Further arguments of `draw`, by name.
+    """
+    png = _draw_png(draw, int(rng.integers(_VARIANTS)), PIXELS, args, tuple(sorted(options.items())))
+    return scratch_files(f"room-{hashlib.sha256(png).hexdigest()[:24]}", {"picture.png": png}) / "picture.png"
+
+
+@lru_cache(maxsize=256)
+def _draw_png(draw: Callable[..., Array], variant: int, _pixels: int, args: Any, options: Any) -> bytes:
+    from PIL import Image  # 0.03 s to import, and most episodes draw no picture
+
+    picture = draw(stream(variant, f"visuals.scenery.{draw.__name__}"), *args, **dict(options))
+    buffer = BytesIO()
+    levels = np.rint(255.0 * np.clip(picture, 0.0, 1.0)).astype(np.uint8)
+    Image.fromarray(levels).save(buffer, format="png", compress_level=1)
+    return buffer.getvalue()
+
+
+def draw_boards(rng: np.random.Generator, colour: Rgb, *, boards: int, contrast: float = 0.2, gap_px: int = 2) -> Array:
+    """Draws boards along the picture, each with its own tone, grain and end joint."""
+    height = PIXELS // boards
+    picture: Array = np.zeros((PIXELS, PIXELS, 3))
+    for board in range(boards):
+        rows = slice(board * height, PIXELS if board == boards - 1 else (board + 1) * height)
+        count = rows.stop - rows.start
+        tone = 1.0 + contrast * rng.uniform(-0.6, 0.6)
+        grain = _noise(rng, 3, 24)[:count] * 0.5 + _noise(rng, 6, 96)[:count] * 0.3 + _noise(rng, 12, 200)[:count] * 0.2
+        shade = tone * (1.0 - 0.8 * contrast * (grain - 0.5))
+        tint = 1.0 + rng.uniform(-0.03, 0.03) * np.array([0.5, 0.0, -1.0])  # warmer or colder, never green
+        picture[rows] = shade[..., None] * np.array(colour) * tint
+        picture[rows.start : rows.start + gap_px] *= 0.55
+        joint = int(rng.integers(PIXELS))
+        picture[rows, joint : joint + gap_px] *= 0.55
+    return picture
+
+
+def draw_tiles(
+    rng: np.random.Generator, colour: Rgb, grout: Rgb, *, across: int, down: int, shift: bool, variety: float = 0.04
+) -> Array:
+    """Draws tiles or bricks with joints; with `shift`, every other row is moved by half a tile."""
+    at: Array = np.arange(PIXELS)
+    row: Array = at * down // PIXELS
+    moved: Array = (row % 2) * (PIXELS // across // 2 if shift else 0)
+    place: Array = (at[None, :] + moved[:, None]) % PIXELS
+    column: Array = place * across // PIXELS
+    tones = 1.0 + variety * rng.standard_normal((down, across, 1)) * np.array([1.0, 1.0, 1.0])
+    picture = np.array(colour) * tones[row[:, None], column]
+    picture = picture * (0.97 + 0.06 * _noise(rng, 16, 16)[..., None])
+    joint = 0.012 * PIXELS * 4 / max(across, down)
+    width, height = PIXELS / across, PIXELS / down
+    edge_x = np.minimum(place % width, width - place % width)
+    edge_y = np.minimum(at % height, height - at % height)[:, None]
+    inside = np.clip(np.minimum(edge_x, edge_y) - 0.5 * joint, 0.0, 1.0)[..., None]
+    return picture * inside + np.array(grout) * (1.0 - inside)
+
+
+def draw_mottled(
+    rng: np.random.Generator, colour: Rgb, *, contrast: float, cells: tuple[int, ...] = (3, 7, 19, 53)
+) -> Array:
+    """Draws clouds of several sizes: plaster, concrete, painted board."""
+    clouds = sum(_noise(rng, count, count) / 1.6**level for level, count in enumerate(cells))
+    clouds = clouds / sum(1.0 / 1.6**level for level in range(len(cells))) - 0.5
+    fine = rng.standard_normal((PIXELS, PIXELS)) * 0.06
+    return np.array(colour) * (1.0 + contrast * (2.0 * clouds + fine))[..., None]
+
+
+def draw_stone(rng: np.random.Generator, colour: Rgb, vein: Rgb, *, specks: float) -> Array:
+    """Draws polished stone: soft veins, and fine grains of a contrast of `specks`."""
+    warp = 0.75 * _noise(rng, 2, 3) + 0.18 * _noise(rng, 7, 9) + 0.07 * _noise(rng, 29, 31)
+    veins = np.exp(-(((warp - 0.5) / 0.02) ** 2)) * np.clip(1.6 * _noise(rng, 4, 4) - 0.4, 0.0, 1.0)
+    clouds = _noise(rng, 5, 5) * 0.6 + _noise(rng, 23, 23) * 0.4 - 0.5
+    base = np.array(colour) * (1.0 + 0.10 * clouds[..., None])
+    picture = base + 0.4 * veins[..., None] * (np.array(vein) - base)
+    if specks > 0.0:
+        grains = 0.5 * _noise(rng, 256, 256) + 0.5 * rng.random((PIXELS, PIXELS))
+        picture = picture * (1.0 + specks * (grains - 0.5)[..., None])
+    return picture
+
+
+def draw_fabric(rng: np.random.Generator, colour: Rgb) -> Array:
+    """Draws the loops of a carpet."""
+    loops = _noise(rng, 128, 128) * 0.6 + rng.random((PIXELS, PIXELS)) * 0.4
+    return np.array(colour) * (0.8 + 0.4 * loops + 0.08 * (_noise(rng, 4, 4) - 0.5))[..., None]
+
+
+def draw_holes(_rng: np.random.Generator, colour: Rgb, *, count: int) -> Array:
+    """Draws a board with rows of holes."""
+    at = (np.arange(PIXELS) * count / PIXELS) % 1.0 - 0.5
+    hole = np.clip(8.0 * (np.hypot(at[:, None], at[None, :]) - 0.16), 0.0, 1.0)[..., None]
+    return np.array(colour) * (0.25 + 0.75 * hole)
+
+
+def draw_view(rng: np.random.Generator) -> Array:
+    """Draws what is outside of a window: sky, clouds and trees, out of focus and nearly too bright for a picture."""
+    up = np.linspace(1.0, 0.0, PIXELS)[:, None]
+    low, high = np.array([0.93, 0.95, 0.97]), np.array([0.62, 0.78, 0.95])
+    sky = low + (high - low) * up[..., None] ** 0.8 * np.ones((1, PIXELS, 1))
+    clouds = np.clip(1.8 * (_noise(rng, 5, 3) * 0.6 + _noise(rng, 11, 7) * 0.4 - 0.45), 0.0, 1.0)[..., None]
+    sky = sky + 0.8 * clouds * (0.98 - sky)
+    for height, rough, colour in ((0.22, 0.03, (0.76, 0.82, 0.86)), (0.15, 0.06, (0.66, 0.73, 0.62))):
+        line = height + 0.08 * _noise(rng, 4, 1)[:1] + rough * _noise(rng, 17, 1)[:1]
+        trees = np.clip((line - up) * 25.0 + 0.5, 0.0, 1.0)[..., None]
+        crowns = 0.6 * _noise(rng, 13, 19) + 0.4 * _noise(rng, 29, 37)
+        sky = sky * (1.0 - trees) + np.array(colour) * (0.85 + 0.3 * crowns[..., None]) * trees
+    return 1.0 - 0.75 * (1.0 - sky)
+
+
+def _noise(rng: np.random.Generator, across: int, down: int) -> Array:
+    """Returns smooth noise (PIXELS, PIXELS) from 0 to 1 that repeats, with a number of cells across and down."""
+    cells = rng.random((down, across))
+    (low_x, high_x, x), (low_y, high_y, y) = _weights(across), _weights(down)
+    lines = cells[:, low_x] * (1.0 - x) + cells[:, high_x] * x
+    return lines[low_y] * (1.0 - y)[:, None] + lines[high_y] * y[:, None]
+
+
+def _weights(count: int) -> tuple[Array, Array, Array]:
+    place = np.arange(PIXELS) * (count / PIXELS)
+    low = place.astype(int)
+    t = place - low
+    return low, (low + 1) % count, t * t * (3.0 - 2.0 * t)
+
+
+Point = tuple[float, float, float]
+
+PREFIX = "room_"
+"""Beginning of the names of all bodies of a room."""
+_QUADS = np.array([(0, 4, 6, 2), (1, 3, 7, 5), (0, 1, 5, 4), (2, 6, 7, 3), (0, 2, 3, 1), (4, 5, 7, 6)])
+"""(6, 4) corners of the sides of a box, whose corner number is x + 2 y + 4 z; sides -x, +x, -y, +y, -z, +z."""
+_SIDE_AXES = np.array([(1, 2), (1, 2), (0, 2), (0, 2), (0, 1), (0, 1)])
+
+
+@dataclass(frozen=True)
+class Material:
+    """The look of a surface."""
+
+    rgb: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    """Its colour, or white where a picture has the colours."""
+    finish: Finish = FINISHES["paint"]
+    """How it reflects light."""
+    picture: Path | None = None
+    """A picture that repeats on it."""
+    tile_m: tuple[float, float] = (1.0, 1.0)
+    """Size of the picture on the surface [m]."""
+    turned: bool = False
+    """Whether the picture is turned by a quarter."""
+
+
+class RoomBuilder:
+    """The parts of one room; `build` adds them to a world."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
+        """Draws what differs between two rooms of one kind."""
+        self._parts: dict[tuple[str, Material], list[tuple[TriangleMesh, Array]]] = {}
+        self._backdrops: list[tuple[str, Material, Pose, TriangleMesh]] = []
+        self._panels: list[tuple[str, Material, Pose, tuple[float, float]]] = []
+
+    def box(self, kind: str, material: Material, low: Point, high: Point) -> None:
+        """Adds a box between two corners [m] to the parts of a semantic class."""
+        bounds = np.array([low, high])
+        corners = np.array([bounds[[n & 1, n >> 1 & 1, n >> 2 & 1], [0, 1, 2]] for n in range(8)])
+        quads = corners[_QUADS]  # (6, 4, 3)
+        faces = np.array([(4 * side, 4 * side + a, 4 * side + b) for side in range(6) for a, b in ((1, 2), (2, 3))])
+        start = self.rng.uniform(size=2) if material.picture is not None else np.zeros(2)
+        uvs = np.stack([side[:, axes] for side, axes in zip(quads, _SIDE_AXES, strict=True)]).reshape(-1, 2)
+        self._add(kind, material, TriangleMesh(quads.reshape(-1, 3), faces), uvs, start)
+
+    def cylinder(self, kind: str, material: Material, start: Point, end: Point, radius_m: float) -> None:
+        """Adds a cylinder between the middles of its ends [m]."""
+        import trimesh
+
+        solid = trimesh.creation.cylinder(radius=radius_m, segment=[start, end], sections=28)
+        self._add_solid(kind, material, solid)
+
+    def ball(self, kind: str, material: Material, middle: Point, radius_m: float, *, squash: Point = (1, 1, 1)) -> None:
+        """Adds a ball, or an ellipsoid of other factors on its radius [m]."""
+        import trimesh
+
+        solid = trimesh.creation.uv_sphere(radius=radius_m, count=[14, 20])
+        solid.apply_scale(squash)
+        solid.apply_translation(middle)
+        self._add_solid(kind, material, solid)
+
+    def profile(self, kind: str, material: Material, middle: Point, outline: Sequence[tuple[float, float]]) -> None:
+        """Adds a solid of revolution about a vertical axis: (radius, height) from its bottom up [m]."""
+        import trimesh
+
+        solid = trimesh.creation.revolve(np.array(outline), sections=28)
+        solid.apply_translation(middle)
+        self._add_solid(kind, material, solid)
+
+    def leaf(self, kind: str, material: Material, base: Point, along: Array, length_m: float) -> None:
+        """Adds a flat leaf from its base along a direction (3,), bent downwards [m]."""
+        aside = np.cross(along, [0.0, 0.0, 1.0])
+        aside = aside / max(float(np.linalg.norm(aside)), 1e-6)
+        share = np.linspace(0.0, 1.0, 7)[:, None]
+        middle = np.array(base) + share * length_m * along - share**2 * np.array([0.0, 0.0, 0.35 * length_m])
+        wide = 0.16 * length_m * np.sin(np.pi * share**0.8) * aside
+        raised = middle + np.array([0.0, 0.0, 0.004])
+        vertices = np.concatenate([middle - wide, middle + wide, raised])
+        strip: Array = np.arange(6)
+        sides: list[tuple[Array, Array, Array]] = [(strip, strip + 1, 14 + strip), (strip + 1, 15 + strip, 14 + strip)]
+        sides += [(14 + strip, 15 + strip, 7 + strip), (15 + strip, 8 + strip, 7 + strip)]
+        faces = np.concatenate([np.stack(side, axis=1) for side in sides])
+        self._add(kind, material, TriangleMesh(vertices, faces), vertices[:, :2], np.zeros(2))
+
+    def backdrop(self, kind: str, material: Material, middle: Point, outline: Sequence[tuple[float, float]]) -> None:
+        """Adds a surface of revolution that is visible from inside: (radius, height) from its middle outwards [m]."""
+        import trimesh
+
+        solid = trimesh.creation.revolve(np.array(outline, dtype=float), sections=64)
+        mesh = TriangleMesh(np.array(solid.vertices), np.array(solid.faces)[:, ::-1])  # its triangles face inwards
+        self._backdrops.append((kind, material, Pose(np.eye(3), np.array(middle)), mesh))
+
+    def panel(self, kind: str, material: Material, middle: Point, normal: Point, size_m: tuple[float, float]) -> None:
+        """Adds a rectangle that is visible from the side of its normal; the second edge points up, or along y."""
+        z = np.array(normal, dtype=float)
+        up = np.array([0.0, 0.0, 1.0]) if abs(z[2]) < 0.5 else np.array([0.0, 1.0, 0.0])
+        x = np.cross(up, z)
+        self._panels.append((kind, material, Pose(np.column_stack([x, up, z]), np.array(middle)), size_m))
+
+    def _add_solid(self, kind: str, material: Material, solid: object) -> None:
+        mesh = TriangleMesh(np.asarray(solid.vertices, dtype=float), np.asarray(solid.faces, dtype=int))  # type: ignore[attr-defined]
+        middle = mesh.vertices.mean(axis=0)
+        around = np.arctan2(mesh.vertices[:, 1] - middle[1], mesh.vertices[:, 0] - middle[0])
+        self._add(kind, material, mesh, np.stack([0.2 * around, mesh.vertices[:, 2]], axis=1), np.zeros(2))
+
+    def _add(self, kind: str, material: Material, mesh: TriangleMesh, metres: Array, start: Array) -> None:
+        along = metres[:, ::-1] if material.turned else metres
+        uvs = along / np.array(material.tile_m) + start
+        self._parts.setdefault((kind, material), []).append((mesh, uvs[mesh.faces]))
+
+    def build(self, world: World) -> None:
+        """Adds all parts to a world with visual shapes, one body for each class and material."""
+        for number, ((kind, material), parts) in enumerate(self._parts.items()):
+            triangles = np.concatenate([mesh.triangles for mesh, _ in parts])
+            mesh = TriangleMesh(triangles.reshape(-1, 3), np.arange(3 * len(triangles)).reshape(-1, 3))
+            normals = np.concatenate([creased_normals(part, crease_rad=np.radians(40.0)) for part, _ in parts])
+            surface = SurfaceMesh(mesh, corner_normals=normals, corner_uvs=np.concatenate([uvs for _, uvs in parts]))
+            body = add_surface(
+                world,
+                f"{PREFIX}{kind}_{number}",
+                surface,
+                T_world_surface=Pose.identity(),
+                rgba=(*material.rgb, 1.0),
+                finish=material.finish,
+                picture=material.picture,
+            )
+            body.semantic_class = kind
+        for kind, material, pose, mesh in self._backdrops:
+            surface = SurfaceMesh(mesh, corner_normals=creased_normals(mesh, crease_rad=np.radians(60.0)))
+            rgba, name = (*material.rgb, 1.0), f"{PREFIX}{kind}_backdrop"
+            body = add_surface(world, name, surface, T_world_surface=pose, rgba=rgba, finish=material.finish)
+            body.semantic_class, body.sheet = kind, True
+        for number, (kind, material, pose, size_m) in enumerate(self._panels):
+            body = add_panel(
+                world,
+                f"{PREFIX}{kind}_panel_{number}",
+                size_m=size_m,
+                T_world_panel=pose,
+                rgba=(*material.rgb, 1.0),
+                tile_m=material.tile_m,
+                finish=material.finish,
+                picture=material.picture,
+            )
+            body.semantic_class = kind
+
+
+FLOOR, WALL, CEILING, WINDOW, FURNITURE = "floor", "wall", "ceiling", "window", "furniture"
+"""Semantic classes of the parts of a room."""
+
+TABLE_X_M = (TABLE_CENTER_M[0] - TABLE_SIZE_M[0] / 2, TABLE_CENTER_M[0] + TABLE_SIZE_M[0] / 2)
+TABLE_Y_M = (TABLE_CENTER_M[1] - TABLE_SIZE_M[1] / 2, TABLE_CENTER_M[1] + TABLE_SIZE_M[1] / 2)
+"""Edges of the table [m]; its top is at z = 0."""
+
+WHITE = Material((0.92, 0.92, 0.90), FINISHES["painted_wood"])
+STEEL = Material((0.72, 0.73, 0.75), FINISHES["brushed_metal"])
+BLACK = Material((0.10, 0.10, 0.11), FINISHES["plastic"])
+DARK_METAL = Material((0.22, 0.23, 0.25), Finish(0.45, 0.4))
+GLASS = Material((0.05, 0.06, 0.07), FINISHES["glass"])
+_COVER_M = 3e-4
+"""How far the drawn top lies above the table [m]."""
+
+
+@dataclass(frozen=True)
+class Shell:
+    """Floor, walls and ceiling of a room [m]."""
+
+    floor_z_m: float
+    x_m: tuple[float, float] = (-2.3, 2.4)
+    y_m: tuple[float, float] = (-2.7, 2.3)
+    height_m: float = 2.6
+
+    @property
+    def ceiling_z_m(self) -> float:
+        """Height of the ceiling above the table's top [m]."""
+        return self.floor_z_m + self.height_m
+
+    def build(self, room: RoomBuilder, *, floor: Material, wall: Material, ceiling: Material = WHITE) -> None:
+        """Adds floor, walls and ceiling."""
+        (x0, x1), (y0, y1) = self.x_m, self.y_m
+        x, y, z = (x0 + x1) / 2, (y0 + y1) / 2, self.floor_z_m + self.height_m / 2
+        room.panel(FLOOR, floor, (x, y, self.floor_z_m), (0, 0, 1), (x1 - x0, y1 - y0))
+        room.panel(CEILING, ceiling, (x, y, self.ceiling_z_m), (0, 0, -1), (x1 - x0, y1 - y0))
+        for middle, normal, width in (
+            ((x0, y, z), (1, 0, 0), y1 - y0),
+            ((x1, y, z), (-1, 0, 0), y1 - y0),
+            ((x, y0, z), (0, 1, 0), x1 - x0),
+            ((x, y1, z), (0, -1, 0), x1 - x0),
+        ):
+            room.panel(WALL, wall, middle, normal, (width, self.height_m))
+
+    def add_skirting(self, room: RoomBuilder, material: Material, *, height_m: float = 0.09) -> None:
+        """Adds a skirting board along the two walls that cameras see most."""
+        (x0, x1), (y0, y1), z = self.x_m, self.y_m, self.floor_z_m
+        room.box(FURNITURE, material, (x1 - 0.015, y0, z), (x1, y1, z + height_m))
+        room.box(FURNITURE, material, (x0, y1 - 0.015, z), (x1, y1, z + height_m))
+        room.box(FURNITURE, material, (x0, y0, z), (x0 + 0.015, y1, z + height_m))
+
+    def add_window(
+        self, room: RoomBuilder, frame: Material, *, x_m: float, z_m: float, size_m: tuple[float, float], panes: int
+    ) -> None:
+        """Adds a window in the wall at +y, with the daylight behind it; `x_m`, `z_m` are its middle."""
+        width, height = size_m
+        y = self.y_m[1]
+        view = Material(
+            (1.0, 1.0, 1.0), Finish(1.0, 0.0, 0.95), picture_file(draw_view, room.rng), (width * 1.001, height * 1.001)
+        )
+        room.panel(WINDOW, view, (x_m, y - 0.004, z_m), (0, -1, 0), (width, height))
+        left, right, low, high = x_m - width / 2, x_m + width / 2, z_m - height / 2, z_m + height / 2
+        bar, deep = 0.05, 0.07
+        room.box(FURNITURE, frame, (left - bar, y - deep, low - bar), (left, y, high + bar))
+        room.box(FURNITURE, frame, (right, y - deep, low - bar), (right + bar, y, high + bar))
+        room.box(FURNITURE, frame, (left, y - deep, high), (right, y, high + bar))
+        room.box(FURNITURE, frame, (left - 0.1, y - 0.16, low - bar), (right + 0.1, y, low - bar + 0.03))
+        for pane in range(1, panes):
+            at = left + width * pane / panes
+            room.box(FURNITURE, frame, (at - bar / 2, y - deep, low), (at + bar / 2, y, high))
+
+    def add_radiator(self, room: RoomBuilder, *, x_m: float, length_m: float) -> None:
+        """Adds a radiator at the wall at +y, below the window."""
+        y, low = self.y_m[1] - 0.1, self.floor_z_m + 0.14
+        for x in np.arange(x_m - length_m / 2, x_m + length_m / 2, 0.06).tolist():
+            room.box(FURNITURE, WHITE, (x, y - 0.03, low), (x + 0.045, y + 0.03, low + 0.55))
+        room.box(
+            FURNITURE, WHITE, (x_m - length_m / 2, y - 0.015, low + 0.03), (x_m + length_m / 2, y + 0.015, low + 0.06)
+        )
+        room.box(
+            FURNITURE, WHITE, (x_m - length_m / 2, y - 0.015, low + 0.49), (x_m + length_m / 2, y + 0.015, low + 0.52)
+        )
+
+    def add_ceiling_lamps(self, room: RoomBuilder, *, size_m: tuple[float, float], places: int) -> None:
+        """Adds rows of lamps under the ceiling."""
+        lamp = Material((1.0, 0.98, 0.94), Finish(0.5, 0.0, 1.0))
+        for x in np.linspace(self.x_m[0] + 0.8, self.x_m[1] - 0.8, places):
+            for y in (-1.0, 1.0):
+                low = (x - size_m[0] / 2, y - size_m[1] / 2, self.ceiling_z_m - 0.03)
+                room.box(CEILING, lamp, low, (x + size_m[0] / 2, y + size_m[1] / 2, self.ceiling_z_m))
+
+
+def cover_table(room: RoomBuilder, top: Material, edge: Material | None = None) -> None:
+    """Covers the table with a material; its shape stays."""
+    (x0, x1), (y0, y1) = TABLE_X_M, TABLE_Y_M
+    edge = edge or top
+    x, y, high = (x0 + x1) / 2, (y0 + y1) / 2, TABLE_SIZE_M[2]
+    room.panel(TABLE, top, (x, y, _COVER_M), (0, 0, 1), (x1 - x0, y1 - y0))
+    out = _COVER_M
+    room.panel(TABLE, edge, (x0 - out, y, -high / 2), (-1, 0, 0), (y1 - y0, high))
+    room.panel(TABLE, edge, (x1 + out, y, -high / 2), (1, 0, 0), (y1 - y0, high))
+    room.panel(TABLE, edge, (x, y0 - out, -high / 2), (0, -1, 0), (x1 - x0, high))
+    room.panel(TABLE, edge, (x, y1 + out, -high / 2), (0, 1, 0), (x1 - x0, high))
+
+
+def add_legs(room: RoomBuilder, material: Material, *, floor_z_m: float, side_m: float, inset_m: float = 0.06) -> None:
+    """Adds four square legs and the frame between them under the table."""
+    (x0, x1), (y0, y1) = TABLE_X_M, TABLE_Y_M
+    x0, x1, y0, y1 = x0 + inset_m, x1 - inset_m, y0 + inset_m, y1 - inset_m
+    below = -TABLE_SIZE_M[2]
+    for x in (x0, x1 - side_m):
+        for y in (y0, y1 - side_m):
+            room.box(TABLE, material, (x, y, floor_z_m), (x + side_m, y + side_m, below))
+    for y in (y0, y1 - side_m):
+        room.box(TABLE, material, (x0 + side_m, y, below - 0.08), (x1 - side_m, y + side_m, below))
+    for x in (x0, x1 - side_m):
+        room.box(TABLE, material, (x, y0 + side_m, below - 0.08), (x + side_m, y1 - side_m, below))

@@ -1,1 +1,0 @@
-from .room import Room as Room

@@ -1,0 +1,446 @@
+"""Views of how an episode looks: its room, its distractors, its bodies, its light and its cameras."""
+
+from __future__ import annotations
+
+import colorsys
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from unlatch.configs.dataclass_reader import read_dataclass
+from unlatch.configs.schema import Scenery
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.randomization.config import DistractorsCfg
+from unlatch.simcore.rng import stream
+from unlatch.simcore.sim.attribute_views import AttributeView
+from unlatch.simcore.sim.bodies import ROOT, Body
+from unlatch.simcore.sim.sensors.camera import Camera, CameraView
+from unlatch.simcore.sim.visuals.appearance import OWN_TEXTURE, AppearanceView, LightView, LinkAppearance, TextureStore
+from unlatch.simcore.sim.visuals.scenery import SOLIDS, add_panel, add_solid, remove_scenery
+from unlatch.simcore.sim.visuals.visual_shapes import Light
+from unlatch.tasks.layout import TABLE
+from unlatch.workflows.episode.furnished_rooms import build_kitchen, build_office, build_studio, build_workshop
+from unlatch.workflows.episode.room_parts import PREFIX, STEEL, Material, RoomBuilder
+from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_RGBA, TABLE_SIZE_M, EpisodeScene
+
+Array = np.ndarray
+
+_KINDS: dict[Scenery, Callable[[RoomBuilder], Light]] = {
+    Scenery.studio: build_studio,
+    Scenery.kitchen: build_kitchen,
+    Scenery.workshop: build_workshop,
+    Scenery.office: build_office,
+}
+SCENERY = "scenery"
+"""Name of the view of the room."""
+_MAX_ROOM = 1_000_000_000
+_MOUNT_M = 0.006
+_WIDEST_MOUNT_M = 0.45
+
+
+class Room:
+    """The room of one episode: colours, materials and things of a room are drawn from a seed."""
+
+    def __init__(self, scene: EpisodeScene, scenery: Scenery = Scenery.none, seed: int = 0) -> None:
+        """Takes the kind of room and the seed; nothing is built yet."""
+        self.number = 0
+        """0 for the room of the configuration; from 1 on, the number of a drawn room of any kind."""
+        self._scene = scene
+        self._scenery, self._seed = scenery, seed
+        self._shown: tuple[Scenery, int] | None = None
+
+    def show(self, *, with_light: bool = True) -> None:
+        """Builds the room, if another one or none is there, and sets the light; nothing without visual shapes."""
+        wanted = (Scenery.random, self.number) if self.number else (self._scenery, self._seed)
+        world = self._scene.world
+        # a renderer without colours, egl, does not draw meshes that are made in memory, and warns of each
+        if not world.visuals or not world.renderer.draws_colours or wanted == self._shown:
+            return
+        self._shown = wanted
+        self._remove()
+        light = _build(self._scene, *wanted)
+        if with_light and light is not None:
+            world.light = light
+
+    def hide(self) -> None:
+        """Removes the room and its light."""
+        if self._shown is not None and self._shown[0] is not Scenery.none:
+            self._remove()
+            self._scene.world.light = Light()
+        self._shown = (Scenery.none, 0)
+        self._scenery = Scenery.none
+
+    def table_covers(self) -> list[Body]:
+        """Returns the bodies that cover the table."""
+        scenery = self._scene.world.scenery
+        return [body for name, body in scenery.items() if name.startswith(f"{PREFIX}{TABLE}_panel")]
+
+    def _remove(self) -> None:
+        world = self._scene.world
+        for name in [name for name in world.scenery if name.startswith(PREFIX)]:
+            remove_scenery(world, name)
+
+
+def _build(scene: EpisodeScene, scenery: Scenery, seed: int) -> Light | None:
+    """Adds the room of a seed to a scene; returns its light, or None for no room."""
+    if scenery is Scenery.none:
+        return None
+    rng = stream(seed, "visuals.scenery")
+    if scenery is Scenery.random:
+        kinds = list(_KINDS)
+        scenery = kinds[int(rng.integers(len(kinds)))]
+    room = RoomBuilder(rng)
+    light = _KINDS[scenery](room)
+    _add_mounts(scene, room, STEEL)
+    room.build(scene.world)
+    return light
+
+
+class RoomView(AttributeView):
+    """The room of one episode; one number decides its kind, its colours and its light."""
+
+    kind = "scenery"
+
+    def __init__(self, room: Room) -> None:
+        super().__init__(SCENERY)
+        self._room = room
+        words = "number of a drawn room; 0: that of the configuration"
+        self._add_attribute("room", 1, "-", words, self._read, self._write, least=0.0, most=float(_MAX_ROOM))
+
+    def _read(self, _env: int) -> Array:
+        return np.array([float(self._room.number)])
+
+    def _write(self, _env: int, values: Array) -> None:
+        self._room.number = int(values[0])  # it is built once all rules have fired
+
+
+def _add_mounts(scene: EpisodeScene, room: RoomBuilder, material: Material) -> None:
+    """Adds a plate below the foot of each arm that stands on the table."""
+    body = scene.robot.body
+    for arm in scene.robot.cfg.arms:
+        foot: Pose = body.link_pose(arm.base_link)
+        if abs(foot.p[2]) > 0.01:
+            continue
+        low, high = body.link_aabb(arm.base_link)
+        if max(high[:2] - low[:2]) < _WIDEST_MOUNT_M:
+            start, end = (low[0] - 0.03, low[1] - 0.03, 0.0), (high[0] + 0.03, high[1] + 0.03, _MOUNT_M)
+            room.box("robot_mount", material, start, end)
+
+
+DISTRACTOR_CLASS = "distractor"
+"""Class of distractors in segmentation images."""
+TRIES = 40
+"""Number of places that are tried for each distractor; a distractor without a free place is left out."""
+_CLEAR_M = {"robot": 0.1, "object": 0.3}
+"""Free space around the boxes of robot and objects, into which doors and drawers open."""
+_APART_M = 0.01
+_EDGE_M = 0.05
+_AWAY_M = 1e3
+"""Distance at which a distractor is out of sight."""
+
+
+@dataclass
+class Distractor:
+    """One object that is only seen and touches nothing."""
+
+    shape: str
+    """One of `unlatch.simcore.sim.visuals.scenery.SOLIDS`."""
+    size_m: float
+    """About its width and height [m]."""
+    x_m: float
+    y_m: float
+    """Where it stands on the table, world frame [m]."""
+    yaw_rad: float
+    colour: list[float]
+    """Red, green and blue, 0 to 1."""
+    texture: int = OWN_TEXTURE
+    """Number of its texture; 0: none."""
+
+    @property
+    def T_world(self) -> Pose:
+        """Returns the pose of its middle."""
+        return Pose.from_rpy((self.x_m, self.y_m, 0.5 * self.size_m), (0.0, 0.0, self.yaw_rad))
+
+    @property
+    def radius_m(self) -> float:
+        """Radius of a circle around it, seen from above [m]."""
+        return 0.62 * self.size_m
+
+
+class FreeTable:
+    """The free places on the table, seen from above, for the present poses of robot and objects."""
+
+    def __init__(self, scene: EpisodeScene) -> None:
+        """Measures the boxes of robot and objects, and the space between them."""
+        self._occupied_boxes = _occupied_boxes(scene)
+        self._base: Array = scene.robot.T_world_root.p[:2]
+        self._middles = [item.body.aabb()[:, :2].mean(axis=0) for item in scene.objects.values()]
+
+    def draw(self, cfg: DistractorsCfg, rng: np.random.Generator) -> list[Distractor]:
+        """Draws distractors that do not overlap each other, the robot, the objects or the space between these."""
+        placed: list[Distractor] = []
+        for _ in range(int(rng.integers(cfg.least, cfg.most + 1))):
+            made = _draw_distractor(cfg, rng)
+            if self._find_place(made, placed, rng):
+                placed.append(made)
+        return placed
+
+    def rearrange(self, items: Sequence[Distractor], number: int) -> list[Distractor]:
+        """Rearranges distractors; one without a free place stays or, where it would overlap, is moved out of sight."""
+        rng = stream(number, DISTRACTOR_CLASS)
+        placed: list[Distractor] = []
+        for item in items:
+            distractor = replace(item, yaw_rad=float(rng.uniform(-np.pi, np.pi)))
+            if not self._find_place(distractor, placed, rng):
+                distractor = item if self._is_free(item, placed) else replace(item, x_m=_AWAY_M)
+            placed.append(distractor)
+        return placed
+
+    def _find_place(self, item: Distractor, placed: Sequence[Distractor], rng: np.random.Generator) -> bool:
+        for _ in range(TRIES):
+            item.x_m, item.y_m = (float(value) for value in _draw_place(rng))
+            if self._is_free(item, placed):
+                return True
+        return False
+
+    def _is_free(self, item: Distractor, placed: Sequence[Distractor]) -> bool:
+        p = np.array([item.x_m, item.y_m])
+        free = all(_distance_to_box(p, box) > item.radius_m for box in self._occupied_boxes)
+        free = free and all(
+            _distance_to_segment(p, self._base, middle) > item.radius_m + _CLEAR_M["robot"] for middle in self._middles
+        )
+        return free and all(np.hypot(*(p - (o.x_m, o.y_m))) > item.radius_m + o.radius_m + _APART_M for o in placed)
+
+
+def show_distractors(scene: EpisodeScene, distractors: Sequence[Distractor], textures: TextureStore) -> list[Body]:
+    """Adds distractors to a world with visuals; returns their bodies in the same order."""
+    bodies = []
+    for number, item in enumerate(distractors):
+        red, green, blue = item.colour
+        body = add_solid(
+            scene.world,
+            f"{DISTRACTOR_CLASS}_{number}",
+            shape=item.shape,
+            size_m=item.size_m,
+            T_world_solid=item.T_world,
+            rgba=(red, green, blue, 1.0),
+        )
+        body.semantic_class = DISTRACTOR_CLASS
+        appearance = LinkAppearance(scene.world, [body], textures, links=[-1])
+        appearance.textures[:] = item.texture
+        appearance.show()
+        bodies.append(body)
+    return bodies
+
+
+def read_distractors(content: Sequence[Mapping[str, Any]], where: str) -> list[Distractor]:
+    """Reads the distractors of a record.
+
+    Raises:
+        ConfigError: A distractor cannot be read.
+    """
+    return [read_dataclass(Distractor, item, where=f"{where}[{index}]") for index, item in enumerate(content)]
+
+
+def _draw_distractor(cfg: DistractorsCfg, rng: np.random.Generator) -> Distractor:
+    hue, saturation, value = rng.random(), rng.uniform(0.2, 0.9), rng.uniform(0.3, 0.95)
+    return Distractor(
+        shape=str(SOLIDS[int(rng.integers(len(SOLIDS)))]),
+        size_m=float(rng.uniform(*cfg.size_m)),
+        x_m=0.0,
+        y_m=0.0,
+        yaw_rad=float(rng.uniform(-np.pi, np.pi)),
+        colour=list(colorsys.hsv_to_rgb(hue, saturation, value)),
+        texture=int(rng.integers(1, 1000)) if rng.random() < 0.5 else OWN_TEXTURE,
+    )
+
+
+def _draw_place(rng: np.random.Generator) -> Array:
+    half = 0.5 * np.array(TABLE_SIZE_M[:2]) - _EDGE_M
+    place: Array = np.array(TABLE_CENTER_M[:2]) + rng.uniform(-half, half)
+    return place
+
+
+def _occupied_boxes(scene: EpisodeScene) -> list[Array]:
+    """Returns (2, 2) lower and upper corners of occupied boxes, seen from above."""
+    boxes = []
+    for name, body in scene.world.bodies.items():
+        if name != TABLE:
+            clear = _CLEAR_M["object" if name in scene.objects else "robot"]
+            boxes.append(body.aabb()[:, :2] + np.array([[-clear], [clear]]))
+    return boxes
+
+
+def _distance_to_box(p: Array, box: Array) -> float:
+    return float(np.linalg.norm(np.maximum(np.maximum(box[0] - p, p - box[1]), 0.0)))
+
+
+def _distance_to_segment(p: Array, start: Array, end: Array) -> float:
+    """Returns the distance of a point to a line segment [m]."""
+    along = end - start
+    share = float(np.clip((p - start) @ along / max(float(along @ along), 1e-9), 0.0, 1.0))
+    return float(np.linalg.norm(p - start - share * along))
+
+
+DISTRACTORS = "distractors"
+"""Name of the view."""
+
+
+class DistractorView(AttributeView):
+    """All distractors of one episode; one number decides their arrangement."""
+
+    kind = "distractors"
+
+    def __init__(self) -> None:
+        """Makes a view without distractors; `bind` adds those of an episode."""
+        super().__init__(DISTRACTORS)
+        self._arrangement = 0.0
+        self._items: Sequence[Distractor] = ()
+        self._bodies: Sequence[Body] = ()
+        self._table: FreeTable | None = None
+        words = "number of the arrangement; 0: that of the reset"
+        self._add_attribute("arrangement", 1, "-", words, self._read, self._write, least=0.0)
+
+    def bind(self, items: Sequence[Distractor], bodies: Sequence[Body], table: FreeTable) -> None:
+        """Binds the distractors of an episode, as its reset placed them.
+
+        Args:
+            items: The distractors in arrangement 0.
+            bodies: The bodies that show them; empty in a world without visuals.
+            table: The free places on the table.
+        """
+        self._items, self._bodies, self._table = items, bodies, table
+        if self._arrangement:
+            self._move_bodies()
+
+    def places(self) -> list[Distractor]:
+        """Returns the distractors as they stand now; see `FreeTable.rearrange`."""
+        number = int(self._arrangement)
+        return list(self._items) if self._table is None or not number else self._table.rearrange(self._items, number)
+
+    def _read(self, env: int) -> Array:
+        return np.array([self._arrangement])
+
+    def _write(self, env: int, values: Array) -> None:
+        self._arrangement = float(values[0])
+        self._move_bodies()
+
+    def _move_bodies(self) -> None:
+        if self._bodies:
+            for item, body in zip(self.places(), self._bodies, strict=True):
+                body.set_root_pose(item.T_world)
+
+
+LIGHT, FLOOR, WALLS = "light", "floor", "walls"
+CAMERAS = "cameras"
+"""Name that stands for all cameras: its rule becomes one rule for each camera."""
+ROOM = (FLOOR, WALLS)
+"""Views of the room; the room exists only where a rule varies one of them."""
+_ROOM_M = (6.0, 6.0, 2.6)
+_FLOOR_Z_M = -0.75
+_TILE_M = 1.2
+_TABLE_TILE_M = 0.6
+_SHEET_M = 5e-4
+_FLOOR_RGBA, _WALL_RGBA, _LEG_RGBA = (0.6, 0.57, 0.53, 1.0), (0.86, 0.85, 0.82, 1.0), (0.3, 0.3, 0.3, 1.0)
+
+
+def visual_names(scene: EpisodeScene) -> list[str]:
+    """Returns the names of all views that are not views of bodies."""
+    return [LIGHT, DISTRACTORS, SCENERY, *ROOM, CAMERAS, *(camera.cfg.name for camera in cameras(scene))]
+
+
+def cameras(scene: EpisodeScene) -> list[Camera]:
+    """Returns the cameras of a scene."""
+    return [sensor for sensor in scene.state_tree.sensors.children.values() if isinstance(sensor, Camera)]
+
+
+def visual_views(
+    scene: EpisodeScene, used: AbstractSet[str], textures: TextureStore, table_covers: Sequence[Body]
+) -> list[AttributeView]:
+    """Returns the views that rules use; in a world with visuals, the bodies they show are added to the scene.
+
+    `table_covers` are the bodies of a room that cover the table; without any, a sheet is added.
+    """
+    world = scene.world
+    found: list[AttributeView] = []
+    for name, body in world.bodies.items():
+        if name in used:
+            painted = [body]
+            if name == TABLE and world.visuals:
+                painted += table_covers or [_add_table_top(scene)]
+            appearance = LinkAppearance(world, painted, textures, links=list(body.links.values()))
+            found.append(AppearanceView(appearance, name=name, links=list(body.links)))
+    if LIGHT in used:
+        found.append(LightView(world, name=LIGHT))
+    if not used.isdisjoint(ROOM):
+        rooms = _add_room(scene) if world.visuals else {}
+        for name in ROOM:
+            appearance = LinkAppearance(world, rooms.get(name, []), textures, links=[ROOT])
+            found.append(AppearanceView(appearance, name=name, links=[name]))
+    found += [CameraView(camera) for camera in cameras(scene) if camera.cfg.name in used]
+    return found
+
+
+def _add_table_top(scene: EpisodeScene) -> Body:
+    """Adds a sheet on the table on which a texture repeats; on a box it would be stretched over each side."""
+    x, y, z = TABLE_CENTER_M
+    length, width, height = TABLE_SIZE_M
+    sheet = add_panel(
+        scene.world,
+        "table_top",
+        size_m=(length, width),
+        T_world_panel=Pose.from_translation((x, y, z + 0.5 * height + _SHEET_M)),
+        rgba=TABLE_RGBA,
+        tile_m=_TABLE_TILE_M,
+    )
+    sheet.semantic_class = TABLE
+    return sheet
+
+
+def _add_room(scene: EpisodeScene) -> dict[str, list[Body]]:
+    """Adds a floor, four walls and the legs of the table."""
+    world = scene.world
+    length, width, height = _ROOM_M
+    x, y = TABLE_CENTER_M[0], TABLE_CENTER_M[1]
+    floor = add_panel(
+        world,
+        FLOOR,
+        size_m=(length, width),
+        T_world_panel=Pose.from_translation((x, y, _FLOOR_Z_M)),
+        rgba=_FLOOR_RGBA,
+        tile_m=_TILE_M,
+    )
+    walls = []
+    for number in range(4):
+        yaw = number * np.pi / 2
+        out = 0.5 * (length if number % 2 == 0 else width)
+        middle = (x + out * np.cos(yaw), y + out * np.sin(yaw), _FLOOR_Z_M + height / 2)
+        # z points into the room, y up
+        z = np.array([-np.cos(yaw), -np.sin(yaw), 0.0])
+        up = np.array([0.0, 0.0, 1.0])
+        T = Pose(np.column_stack([np.cross(up, z), up, z]), np.array(middle))
+        size = (width if number % 2 == 0 else length, height)
+        walls.append(add_panel(world, f"wall_{number}", size_m=size, T_world_panel=T, rgba=_WALL_RGBA, tile_m=_TILE_M))
+        walls[-1].semantic_class = "wall"
+    _add_legs(scene)
+    return {FLOOR: [floor], WALLS: walls}
+
+
+def _add_legs(scene: EpisodeScene) -> None:
+    """Adds two columns under the table."""
+    top = TABLE_CENTER_M[2] - 0.5 * TABLE_SIZE_M[2]
+    for number, side in enumerate((-1.0, 1.0)):
+        x = TABLE_CENTER_M[0] + side * (0.5 * TABLE_SIZE_M[0] - 0.3)
+        height = top - _FLOOR_Z_M
+        body = add_solid(
+            scene.world,
+            f"table_leg_{number}",
+            shape="cylinder",
+            size_m=height,
+            T_world_solid=Pose.from_translation((x, TABLE_CENTER_M[1], _FLOOR_Z_M + height / 2)),
+            rgba=_LEG_RGBA,
+        )
+        body.semantic_class = "table"

@@ -1,9 +1,0 @@
-from .catalog import LAUNCHERS as LAUNCHERS
-from .catalog import SERIAL as SERIAL
-from .sweep import LOGS as LOGS
-from .sweep import SWEEP_KEYS as SWEEP_KEYS
-from .sweep import SweepJob as SweepJob
-from .sweep import default_folder as default_folder
-from .sweep import job_name as job_name
-from .sweep import varied_indices as varied_indices
-from .sweep import write_jobs as write_jobs

@@ -1,2 +1,0 @@
-from .document import TaskDocument as TaskDocument
-from .session import StudioSession as StudioSession

@@ -1,1 +1,0 @@
-from .scene_view import SceneView as SceneView

@@ -1,1 +1,0 @@
-from .page_process import PageProcess as PageProcess

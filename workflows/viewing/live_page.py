@@ -1,0 +1,496 @@
+"""The page that shows runs while they are made: rates, pace and last failures of data sets, and the current episode."""
+
+from __future__ import annotations
+
+import heapq
+import json
+import os
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.simcore.errors import ConfigError, RecordingError, UnlatchError
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.recording.episode_folders import DATASET_FILE
+from unlatch.simcore.recording.index import INDEX_FOLDER, EpisodeSummary
+from unlatch.simcore.recording.success_rules import INITIAL_S
+from unlatch.skills.commands import Phase
+from unlatch.workflows.runs.data_sets import data_sets_below, short_names
+from unlatch.workflows.runs.live_state import LiveState, live_files, read_live_state
+from unlatch.workflows.runs.progress import RUNS, Pace, pace_of, read_run_times
+from unlatch.workflows.runs.recorded_config import config_of
+from unlatch.workflows.runs.statistics import CorruptEpisodes, RunStatistics, SuccessMeasure
+from unlatch.workflows.viewing.episode_files import view_command
+from unlatch.workflows.viewing.page_server import SCENE, ScenePageHandler, ScenePageServer
+from unlatch.workflows.viewing.picture import fill_template
+from unlatch.workflows.viewing.scene_nodes import LiveScene, ShownEpisode
+
+LAST_FAILURES = 10
+"""How many failures the page lists."""
+
+
+@dataclass(frozen=True)
+class FailedEpisode:
+    """A failure in the list."""
+
+    ended: float
+    """When its episode was written [s since 1970]."""
+    number: int
+    code: str
+    message: str
+    command: str
+    """The command that shows it."""
+
+
+@dataclass
+class GrowingDataSet:
+    """A data set that is counted again once it has grown."""
+
+    path: Path
+    statistics: RunStatistics = field(default_factory=lambda: RunStatistics.of([]))
+    pace: Pace = field(default_factory=lambda: pace_of([]))
+    damaged: int = 0
+    """Episodes that cannot be read."""
+    failures: list[FailedEpisode] = field(default_factory=list)
+    """The last failures, the newest first."""
+    last_number: int | None = None
+    """Number of the episode that was written last; None: there is none."""
+    problem: str = ""
+    """Why the data set cannot be read."""
+    _seen: list[tuple[str, int, int]] = field(default_factory=list)
+    _messages: dict[tuple[int, float], FailedEpisode] = field(default_factory=dict)
+
+    def update(self) -> None:
+        """Counts the episodes, if there are others than before."""
+        seen = self._read_sizes()
+        if seen == self._seen:
+            return
+        self._seen = seen
+        try:
+            self._count(DataSet.open(self.path))
+            self.problem = ""
+        except UnlatchError as exc:
+            self.problem = exc.message
+
+    def _count(self, data_set: DataSet) -> None:
+        corrupt = CorruptEpisodes()
+        written: list[tuple[float, int, str | None]] = []
+        """When each episode was written, its number and its failure code."""
+
+        def note(item: EpisodeSummary) -> EpisodeSummary:
+            written.append((_modified_s(data_set.folder_of(item.number)), item.number, item.code))
+            return item
+
+        self.statistics = RunStatistics.of(map(note, data_set.each_summary(corrupt.add)))
+        self.damaged = len(corrupt.numbers)
+        self.pace = pace_of(read_run_times(self.path))
+        self.last_number = max(written)[1] if written else None
+        failures = ((ended, number, code) for ended, number, code in written if code is not None)
+        self.failures = self._describe(data_set, heapq.nlargest(LAST_FAILURES, failures))
+
+    def _describe(self, data_set: DataSet, failures: Iterable[tuple[float, int, str]]) -> list[FailedEpisode]:
+        """Returns the failures with their messages; the records of those that were described before are not read."""
+        before, self._messages = self._messages, {}
+        for ended, number, code in failures:
+            found = before.get((number, ended))
+            if found is None:
+                try:
+                    message = data_set.read(number, arrays=False).message
+                except RecordingError as exc:
+                    message = exc.message
+                found = FailedEpisode(ended, number, code, message, view_command(data_set, number))
+            self._messages[number, ended] = found
+        return list(self._messages.values())
+
+    def _read_sizes(self) -> list[tuple[str, int, int]]:
+        """Returns name, size and time of the files that change with every episode."""
+        found = []
+        for path in sorted([*(self.path / INDEX_FOLDER).glob("*.jsonl"), *(self.path / RUNS).glob("*.json")]):
+            try:
+                status = path.stat()
+            except OSError:
+                continue
+            found.append((path.name, status.st_size, status.st_mtime_ns))
+        return found or [("", 0, 0)]
+
+    def to_dict(self, name: str, *, now: float) -> dict[str, Any]:
+        """Returns plain values for the page; `now` is the time [s since 1970]."""
+        statistics, ended = self.statistics, self.pace.ended
+        return {
+            "name": name,
+            "n": statistics.n,
+            "measures": [
+                {
+                    **vars(measure),
+                    "name": word,
+                    "rate": measure.rate,
+                    "interval_95": measure.interval,
+                    "text": str(measure),
+                }
+                for word, measure in _measures(statistics)
+            ],
+            "codes": statistics.codes,
+            "damaged": self.damaged,
+            "per_hour": self.pace.per_hour,
+            "last_age_s": None if ended is None else max(0.0, now - ended),
+            "problem": self.problem,
+        }
+
+
+def _measures(statistics: RunStatistics) -> Iterator[tuple[str, SuccessMeasure]]:
+    """Yields the measures of success by name; a policy has two in place of one.
+
+    `strict` comes once an episode meets it: `open` and `rotate` do not try to.
+    """
+    if statistics.goal is None or statistics.clean is None:
+        yield "success", SuccessMeasure(statistics.n, statistics.successes)
+    else:
+        yield "goal", statistics.goal
+        yield "clean", statistics.clean
+    if statistics.strict is not None and statistics.strict.successes:
+        yield "strict", statistics.strict
+
+
+def _modified_s(folder: Path) -> float:
+    """Returns when a folder was changed [s since 1970]; 0 while it is being replaced."""
+    try:
+        return folder.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+class PageContent:
+    """Rates and last failures of data sets, of those also that do not exist yet."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self.sets: list[GrowingDataSet] = []
+        """The data sets that exist, in the order of the paths."""
+        self._paths = list(paths)
+
+    def update(self) -> None:
+        """Looks for data sets, and counts those that have grown."""
+        known = {item.path: item for item in self.sets}
+        found = {path: known.get(path) or GrowingDataSet(path) for path in self._find()}
+        for item in found.values():
+            item.update()
+        self.sets = list(found.values())
+
+    def _find(self) -> Iterator[Path]:
+        for path in self._paths:
+            if (path / DATASET_FILE).exists():
+                yield path
+                continue
+            try:
+                yield from data_sets_below(path)
+            except ConfigError:  # not made yet
+                continue
+
+    def names(self) -> dict[Path, str]:
+        """Returns a short name for each data set."""
+        paths = [item.path for item in self.sets]
+        return dict(zip(paths, short_names(paths), strict=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns plain values for the page."""
+        now, names, sets = time.time(), self.names(), self.sets
+        failures = sorted(
+            ((failure, names[item.path]) for item in sets for failure in item.failures),
+            key=lambda pair: pair[0].ended,
+            reverse=True,
+        )
+        return {
+            "sets": [item.to_dict(names[item.path], now=now) for item in sets],
+            "waiting_for": "" if sets else ", ".join(map(str, self._paths[:3])),
+            "failures": [
+                {**vars(failure), "set": name, "age_s": max(0.0, now - failure.ended)}
+                for failure, name in failures[:LAST_FAILURES]
+            ],
+        }
+
+
+Array = np.ndarray
+
+_ENDED_S = 120.0
+"""Age of a state after which its run counts as ended: it was killed [s]."""
+_WAIT_S = 3.0
+"""Time without a new state, such as while a motion is planned, after which another run is looked for [s]."""
+_PAUSE_S = 1.5
+"""Time that the last state of a recorded episode stays before it is played again [s]."""
+
+
+@dataclass(frozen=True)
+class _RecordedEpisode:
+    shown: ShownEpisode
+    arrays: Mapping[str, Array]
+    acted_on: set[str]
+    words: dict[str, Any]
+    since: float = field(default_factory=time.monotonic)
+
+    @property
+    def times_s(self) -> Array:
+        """(T,) times from 0 on [s]; empty if it ended before its first state."""
+        times: Array = self.arrays.get("time", np.zeros(0))
+        return times - times[0] if len(times) else times
+
+    def was_played(self) -> bool:
+        """Whether it was shown to its end."""
+        times = self.times_s
+        return not len(times) or time.monotonic() - self.since > float(times[-1]) + _PAUSE_S
+
+
+class CurrentEpisode:
+    """Shows the current episode of data sets; `about` says which one it is."""
+
+    def __init__(self, scene: LiveScene) -> None:
+        self.about: dict[str, Any] | None = None
+        """Plain values for the page; None: there is no episode yet."""
+        self._scene = scene
+        self._live: Path | None = None
+        self._read_at = 0
+        self._state: LiveState | None = None
+        self._next_look = 0.0
+        self._cfgs: dict[tuple[Path, int], EpisodeCfg] = {}
+        """Configurations of data sets, by path and time of change."""
+        self._running: ShownEpisode | None = None
+        self._recorded: _RecordedEpisode | None = None
+
+    def update(self, last: Sequence[tuple[Path, int | None]]) -> None:
+        """Shows the present state.
+
+        Args:
+            last: Each data set, and the number of the episode that was written last in it; the newest data set last.
+        """
+        try:
+            self._find_running([path for path, _ in last])
+            if self._live is not None and self._state is not None:
+                self._show_running(self._live.parent.parent, self._state)
+            else:
+                self._show_recorded(last)
+        except (UnlatchError, OSError, ValueError, LookupError) as exc:  # of a damaged file, or one that is being moved
+            problem = exc.message if isinstance(exc, UnlatchError) else f"{type(exc).__name__}: {exc}"
+            self.about = None if self.about is None else {**self.about, "problem": problem}
+
+    def _find_running(self, data_sets: Sequence[Path]) -> None:
+        """Reads the newest state of the run that is shown; if it has none for a while, that of another run."""
+        age_s = float("inf") if self._state is None else time.time() - self._state.at
+        if age_s > _WAIT_S and time.monotonic() >= self._next_look:
+            self._next_look = time.monotonic() + 1.0
+            files = [path for data_set in data_sets for path in live_files(data_set)]
+            newest = max(files, key=_modified_ns, default=None)
+            if newest is not None and time.time() - 1e-9 * _modified_ns(newest) > _ENDED_S:
+                newest = None
+            if newest != self._live:
+                self._live, self._read_at, self._state = newest, 0, None
+        if self._live is None:
+            return
+        modified = _modified_ns(self._live)
+        if modified == 0:  # the run has ended
+            self._live, self._state = None, None
+        elif modified != self._read_at:
+            try:
+                self._state = read_live_state(self._live)
+            except RecordingError:
+                self._live, self._state = None, None
+            self._read_at = modified
+
+    def _show_running(self, data_set: Path, state: LiveState) -> None:
+        self._recorded = None
+        key, shown = (self._live, state.number), self._running
+        if shown is None or shown.key != key:
+            self._running = shown = ShownEpisode(
+                key, self._read_config(data_set), state.number, state.layout, state.assets
+            )
+        self.about = {
+            "is_running": True,
+            "set": str(data_set),
+            "number": state.number,
+            "instruction": state.instruction,
+            "phase": describe_phase(state, initial_frames=shown.cfg.world.frames(INITIAL_S)),
+            "time_s": state.time_s,
+            "age_s": max(0.0, time.time() - state.at),
+            "problem": "",
+        }
+        self._scene.show(shown, state.arrays(), 0, acted_on={".".join(pair) for pair in state.acted_on})
+
+    def _show_recorded(self, last: Sequence[tuple[Path, int | None]]) -> None:
+        """Plays the episode that was written last, again and again."""
+        found = [(path, number) for path, number in last if number is not None]
+        if not found:
+            self.about, self._recorded = None, None
+            return
+        path, number = found[-1]
+        recorded = self._recorded
+        if recorded is None or (recorded.shown.key != (path, number) and recorded.was_played()):
+            recorded = self._recorded = _read_recorded(path, number, self._read_config(path))
+        times = recorded.times_s
+        self.about = {**recorded.words, "problem": "" if len(times) else "It ended before its first state."}
+        if not len(times):
+            return
+        now = (time.monotonic() - recorded.since) % (float(times[-1]) + _PAUSE_S)
+        frame = min(int(np.searchsorted(times, now)), len(times) - 1)
+        self.about["time_s"] = float(times[frame])
+        self._scene.show(recorded.shown, recorded.arrays, frame, acted_on=recorded.acted_on)
+
+    def _read_config(self, data_set: Path) -> EpisodeCfg:
+        key = (data_set, _modified_ns(data_set / DATASET_FILE))
+        if key not in self._cfgs:
+            self._cfgs[key] = config_of(DataSet.open(data_set))
+        return self._cfgs[key]
+
+
+def _read_recorded(path: Path, number: int, cfg: EpisodeCfg) -> _RecordedEpisode:
+    record = DataSet.open(path).read(number)
+    words = {
+        "is_running": False,
+        "set": str(path),
+        "number": number,
+        "instruction": record.language[0] if record.language else "",
+        "phase": record.outcome,
+        "time_s": 0.0,
+        "age_s": 0.0,
+    }
+    shown = ShownEpisode((path, number), cfg, number, record.layout, record.assets)
+    acted_on = {f"{skill.get('object')}.{skill.get('part')}" for skill in record.skills}
+    return _RecordedEpisode(shown, record.arrays, acted_on, words)
+
+
+def describe_phase(state: LiveState, *, initial_frames: int) -> str:
+    """Returns what the arm does; no skill moves it in the `initial_frames`, and while a policy does."""
+    if state.phase != Phase.idle.name:
+        return state.phase
+    return "planning" if state.frame <= initial_frames else "moved by the policy"
+
+
+def _modified_ns(path: Path) -> int:
+    """Returns when a file was changed [ns since 1970]; 0 if it is gone."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+_PERIOD_S = 1.0
+"""Shortest time between two counts of the data sets [s]."""
+_SHARE_OF_TIME = 0.1
+"""Largest share of the time that is spent on counting."""
+_FRAME_S = 0.1
+"""Time between two states of the scene [s]."""
+_NICENESS = 10
+"""The page gets the time that a run leaves."""
+_ASKED_S = 10.0
+"""Time after the last request in which data sets are read; without a reader, nothing is."""
+
+
+class LivePage:
+    """Rates and scene of data sets, kept up to date in the background while somebody looks at the page."""
+
+    def __init__(self, paths: list[Path], scene_server: Any) -> None:
+        self._content = PageContent(paths)
+        self._scene_server = scene_server
+        self._about: dict[str, Any] | None = None
+        self._asked = threading.Event()
+        self._asked_at = 0.0
+        self._counted = threading.Event()
+        self._ended = threading.Event()
+        self._problem = ""
+
+    def start(self) -> None:
+        """Starts the threads."""
+        for target in (self._count_sets, self._show_scene):
+            threading.Thread(target=target, daemon=True).start()
+
+    def stop(self) -> None:
+        """Ends the threads."""
+        self._ended.set()
+        self._asked.set()
+
+    def to_json(self) -> bytes:
+        """Returns the numbers of the page; waits until they were counted for the first time."""
+        self._asked_at = time.monotonic()
+        self._asked.set()
+        self._counted.wait()
+        about = None if self._about is None else dict(self._about)
+        if about is not None:
+            names = {str(path): name for path, name in self._content.names().items()}
+            about["set"] = names.get(about.get("set", ""), "")
+        return json.dumps({**self._content.to_dict(), "current": about, "problem": self._problem}).encode()
+
+    def _wait_for_reader(self) -> bool:
+        """Waits until somebody looks at the page; returns False at its end."""
+        if time.monotonic() - self._asked_at > _ASKED_S:
+            self._asked.clear()
+            self._asked.wait()
+        return not self._ended.is_set()
+
+    def _count_sets(self) -> None:
+        while self._wait_for_reader():
+            started = time.monotonic()
+            try:
+                self._content.update()
+                self._problem = ""
+            except (OSError, UnlatchError) as exc:  # a folder that cannot be read now
+                self._problem = str(exc)
+            self._counted.set()
+            took_s = time.monotonic() - started
+            self._ended.wait(max(_PERIOD_S, took_s / _SHARE_OF_TIME))
+
+    def _show_scene(self) -> None:
+        with LiveScene(self._scene_server) as scene:
+            current = CurrentEpisode(scene)
+            while self._wait_for_reader():
+                self._counted.wait()
+                newest_last = sorted(self._content.sets, key=lambda item: item.pace.ended or 0.0)
+                current.update([(item.path, item.last_number) for item in newest_last])
+                self._about = current.about
+                self._ended.wait(_FRAME_S)
+
+
+class _Handler(ScenePageHandler):
+    server: PageServer
+
+    def read_state(self, query: str) -> bytes:
+        """See `ScenePageHandler`."""
+        return self.server.page.to_json()
+
+
+class PageServer(ScenePageServer):
+    """Serves the page of data sets."""
+
+    def __init__(self, listening: socket.socket, paths: list[Path], *, title: str, token: str) -> None:
+        """Starts viser and the threads of the page."""
+        super().__init__(listening, _Handler, token=token)
+        self.scene.gui.configure_theme(show_logo=False, show_share_button=False)
+        self.page = LivePage(paths, self.scene)
+        self.html = fill_template("live.html", title=title, scene=f"{SCENE}/").encode()
+        self.page.start()
+
+    def server_close(self) -> None:
+        """Ends the threads and viser."""
+        self.page.stop()
+        super().server_close()
+
+
+def serve(descriptor: int, paths: Sequence[str], title: str) -> None:
+    """Serves the page on an open socket until stdin, whose first line is the token, is closed by the parent's end."""
+    os.nice(_NICENESS)
+    token = sys.stdin.buffer.readline().decode("ascii").strip()
+    server = PageServer(socket.socket(fileno=descriptor), [Path(path) for path in paths], title=title, token=token)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    server.serve_forever()
+
+
+def _end_with_parent() -> None:
+    sys.stdin.buffer.read()
+    os._exit(0)  # at once: it has nothing to save, and its threads may be waiting for a browser
+
+
+if __name__ == "__main__":  # in a process of its own, see `PageProcess`
+    serve(int(sys.argv[1]), **json.loads(sys.argv[2]))

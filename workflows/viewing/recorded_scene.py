@@ -1,0 +1,519 @@
+"""The scene of a recorded episode: visible triangles of its links by colour, models posed by values of the record,
+bodies with their poses in every frame, keypoints, forces and curves.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unlatch.objects.annotation import PartKind
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
+from unlatch.robots.description import RobotCfg, base_pose
+from unlatch.robots.models import model_path
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.mesh_reader import read_coloured_parts
+from unlatch.simcore.meshes.obj_file import read_textured_surface
+from unlatch.simcore.meshes.shape_surface import primitive_mesh
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.success_rules import OBJECT_VIEWS
+from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.world import World, WorldCfg
+from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel
+from unlatch.simcore.urdf.reader import read_urdf
+from unlatch.skills.commands import Phase
+from unlatch.workflows.episode.assets import pin_side
+from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M
+from unlatch.workflows.runs.recorded_config import config_of
+from unlatch.workflows.viewing.phase_moments import failure_notes, nothing_to_show
+from unlatch.workflows.viewing.picture import Rgb
+from unlatch.workflows.viewing.scene_picture import add_laid_out_state
+
+Array = np.ndarray
+Colour = tuple[float, float, float, float]
+"""Red, green, blue and opacity, each from 0 to 1."""
+
+_GREY: Colour = (0.75, 0.75, 0.75, 1.0)
+_SAME_M = 1e-5
+"""Vertices closer than this are merged [m]."""
+_CREASE_RAD = 0.6
+"""Faces that meet at a larger angle keep a sharp edge [rad]."""
+
+
+@dataclass(frozen=True)
+class Texture:
+    """A picture on a mesh; it is multiplied with the colour."""
+
+    uvs: Array
+    """(V, 2) coordinates in the picture: to the right, and upwards from the lower edge."""
+    picture: bytes
+    """A PNG or JPEG file."""
+
+
+@dataclass(frozen=True)
+class ColouredMesh:
+    """Triangles of one colour, with or without a picture."""
+
+    vertices: Array
+    """(V, 3) in the link frame [m]; faces on two sides of a sharp edge share no vertices."""
+    faces: Array
+    """(F, 3) indices of vertices."""
+    rgba: Colour
+    texture: Texture | None = None
+
+
+def link_meshes(model: UrdfModel) -> dict[str, list[ColouredMesh]]:
+    """Returns the visible triangles of every link: one mesh per colour, and one per surface with a picture.
+
+    Raises:
+        AssetError: A mesh cannot be read.
+    """
+    found = {}
+    for name, link in model.links.items():
+        by_colour: dict[Colour, list[tuple[Array, Array]]] = defaultdict(list)
+        textured = []
+        for shape in link.visuals:
+            mesh = _textured_mesh(shape)
+            if mesh is not None:
+                textured.append(mesh)
+                continue
+            for rgba, vertices, faces in _list_parts(shape):
+                by_colour[rgba].append((shape.T_link_shape @ vertices, faces))
+        if by_colour or textured:
+            found[name] = [*textured, *(_merge_pieces(pieces, rgba) for rgba, pieces in by_colour.items())]
+    return found
+
+
+def box_mesh(size_m: Array, rgba: Colour) -> ColouredMesh:
+    """Returns a box with edges (3,) [m] about its centre."""
+    box = primitive_mesh(ShapeKind.box, size_m.tolist())
+    return _merge_pieces([(box.vertices, box.faces)], rgba)
+
+
+def _textured_mesh(shape: Shape) -> ColouredMesh | None:
+    """Returns the mesh of a visual with a colour and a picture from its own folder, or None."""
+    if shape.path is None or shape.rgba is None:
+        return None
+    surface = read_textured_surface(shape.path, shape.path.parent)
+    if surface is None:
+        return None
+    vertices = (shape.T_link_shape @ (surface.vertices * shape.size)).astype(np.float32)
+    texture = Texture(surface.uvs.astype(np.float32), surface.picture.read_bytes())
+    return ColouredMesh(vertices, surface.faces.astype(np.uint32), shape.rgba, texture)
+
+
+def _list_parts(shape: Shape) -> Iterator[tuple[Colour, Array, Array]]:
+    """Yields colour, vertices (V, 3) in the frame of the shape and faces (F, 3) of every part of a shape."""
+    if shape.kind is ShapeKind.mesh and shape.path is not None:
+        # materials refer to further files: they are read only if the URDF states no colour
+        for part in read_coloured_parts(shape.path, with_materials=shape.rgba is None):
+            yield shape.rgba or part.rgba or _GREY, part.mesh.vertices * shape.size, part.mesh.faces
+        return
+    solid = primitive_mesh(shape.kind, shape.size)
+    yield shape.rgba or _GREY, solid.vertices, solid.faces
+
+
+def _merge_pieces(pieces: list[tuple[Array, Array]], rgba: Colour) -> ColouredMesh:
+    counts = np.cumsum([0, *(len(vertices) for vertices, _ in pieces)])
+    vertices = np.concatenate([vertices for vertices, _ in pieces])
+    faces = np.concatenate([faces + first for (_, faces), first in zip(pieces, counts, strict=False)])
+    vertices, faces = _split_sharp_edges(*_merge_vertices(vertices, faces))
+    return ColouredMesh(vertices.astype(np.float32), faces.astype(np.uint32), rgba)
+
+
+def _merge_vertices(vertices: Array, faces: Array) -> tuple[Array, Array]:
+    """Merges vertices at the same place; drops faces that lose an edge."""
+    cells = np.round(vertices / _SAME_M).astype(np.int64)
+    _, first, index = np.unique(cells, axis=0, return_index=True, return_inverse=True)
+    joined = index.reshape(-1)[faces]
+    a, b, c = joined.T
+    return vertices[first], joined[(a != b) & (b != c) & (c != a)]
+
+
+def _split_sharp_edges(vertices: Array, faces: Array) -> tuple[Array, Array]:
+    """Gives faces on two sides of a sharp edge separate vertices: viewers smooth over shared vertices."""
+    import trimesh
+
+    mesh = trimesh.Trimesh(vertices, faces, process=False)
+    smooth = mesh.face_adjacency[mesh.face_adjacency_angles < _CREASE_RAD]  # (E, 2)
+    patch = trimesh.graph.connected_component_labels(smooth, node_count=len(faces))  # (F,)
+    corners = np.stack([np.repeat(patch, 3), faces.reshape(-1)], axis=1)  # (3 F, 2)
+    owners, index = np.unique(corners, axis=0, return_inverse=True)
+    return vertices[owners[:, 1]], index.reshape(-1, 3)
+
+
+@dataclass(frozen=True)
+class SceneModel:
+    """A robot or an object; valid while its world is open."""
+
+    name: str
+    """`robot/<robot>` or `object/<object>`."""
+    meshes: Mapping[str, list[ColouredMesh]]
+    """Visible triangles of each link."""
+    body: Body
+
+    def link_poses(self, joints: list[str], positions: Array, root: Pose | None = None) -> dict[str, Pose]:
+        """Returns the pose of every visible link in the world frame.
+
+        Args:
+            joints: Names of n joints.
+            positions: (n,) their positions [rad or m].
+            root: Pose of the root link in the world frame; None: it stays.
+        """
+        if root is not None:
+            self.body.set_root_pose(root)
+        self.body.set_joint_positions(joints, positions)
+        return {link: self.body.link_pose(link) for link in self.meshes}
+
+
+@contextmanager
+def open_robot(robot: RobotCfg) -> Iterator[SceneModel]:
+    """Opens the model of a robot.
+
+    Raises:
+        AssetError: The robot is not available.
+    """
+    path = model_path(robot)
+    meshes = _robot_meshes(path)
+    with World(WorldCfg()) as world:
+        body = world.load_urdf(path, name=robot.name, T_world_root=base_pose(robot))
+        yield SceneModel(f"robot/{robot.name}", meshes, body)
+
+
+@contextmanager
+def open_object(name: str, asset: ObjectAsset) -> Iterator[SceneModel]:
+    """Opens the model of an object.
+
+    Raises:
+        AssetError: A mesh cannot be read.
+    """
+    meshes = link_meshes(read_urdf(asset.drawn_urdf()))
+    with World(WorldCfg()) as world:
+        yield SceneModel(
+            f"object/{name}", meshes, world.load_urdf(asset.urdf_path, name=name, T_world_root=Pose.identity())
+        )
+
+
+@lru_cache(maxsize=4)
+def _robot_meshes(path: Path) -> Mapping[str, list[ColouredMesh]]:
+    return link_meshes(read_urdf(path, packages=True))
+
+
+def load_assets(
+    objects: list[ObjectCfg], layout: Mapping[str, Any], hashes: Mapping[str, str], *, number: int
+) -> tuple[dict[str, ObjectAsset], list[str]]:
+    """Loads the objects of an episode; returns them by name, and a line for each that has changed since.
+
+    Args:
+        objects: The objects of the configuration.
+        layout: The layout of the record.
+        hashes: The content hash of each object in the record.
+        number: Number of the episode.
+    """
+    instances = layout.get("instances", {})
+    assets, notices = {}, []
+    for cfg in objects:
+        drawn = instances.get(cfg.name, {}).get("instance", cfg.instance)
+        # the generator draws nothing: the instance is known
+        named = pin_side(cfg if drawn is None else cfg.with_instance(drawn), instances)
+        asset = load_object(named, rng=np.random.default_rng(0), number=number)
+        assets[cfg.name] = asset
+        if hashes.get(cfg.name) != asset.content_hash:
+            notices.append(
+                f"object '{cfg.name}' ({asset.source} {asset.category} {asset.instance}) differs from the recorded "
+                "one: it was changed, or another version made it; its shape may differ"
+            )
+    return assets, notices
+
+
+def choose_view(assets: Mapping[str, ObjectAsset], arrays: Mapping[str, Array]) -> tuple[Array, Array]:
+    """Returns eye and target (3,) [m]: from behind the robot's right shoulder, which shows hand and object."""
+    middles = []
+    for name, asset in assets.items():
+        pose = Pose.from_quat_xyzw(
+            arrays[f"objects.{name}.root_position"][0], arrays[f"objects.{name}.root_quat_xyzw"][0]
+        )
+        middles.append(pose @ asset.bounds_obj.mean(axis=0))
+    target = 0.6 * np.mean(middles, axis=0) + 0.4 * np.array([0.12, 0.0, 0.5])
+    return target + np.array([-0.72, -1.3, 0.7]), target
+
+
+_PHASE_NAMES = {phase.value: phase.name for phase in Phase}
+_CONTACT_VIEWS: dict[str, tuple[str, Rgb, str]] = {
+    "fingers_link": ("fingers on the moving part", (32, 150, 70), "tcp_position"),
+    "fingers_base": ("fingers on the object's body", (240, 150, 20), "tcp_position"),
+    "fingers": ("a finger, all contacts", (60, 120, 220), "tcp_position"),
+    "forbid_collision": ("arm on the object", (215, 35, 35), "ee_position"),
+    "environment": ("robot on its surroundings", (150, 60, 200), "ee_position"),
+    "furniture": ("on furniture", (120, 120, 120), "root_position"),
+    "other_objects": ("on other objects", (200, 110, 40), "root_position"),
+}
+"""Label, colour, and point of the arm or of the object for the mark, by the last word of a contact view. Views of an
+object have its name before the label."""
+
+_TABLE_RGBA, _PLINTH_RGBA = (0.83, 0.79, 0.72, 1.0), (0.45, 0.47, 0.5, 1.0)
+POINT_RGB: Rgb = (250, 180, 20)
+PATH_RGB: Rgb = (60, 110, 220)
+_TOUCH_N = 0.1
+"""Smaller forces are not shown [N]."""
+
+
+@dataclass(frozen=True)
+class ShownBody:
+    """One rigid body: a link, a table."""
+
+    name: str
+    """Unique; slashes group bodies, as in `robot/panda_hand`."""
+    meshes: tuple[ColouredMesh, ...]
+    positions: Array
+    """(T, 3) origin in the world frame [m]."""
+    quats_xyzw: Array
+    """(T, 4) orientation in the world frame."""
+
+    @property
+    def moves(self) -> bool:
+        """Whether it ever leaves its first pose."""
+        return bool(np.ptp(self.positions, axis=0).any() or np.ptp(self.quats_xyzw, axis=0).any())
+
+
+@dataclass(frozen=True)
+class ShownPoint:
+    """A keypoint of the annotation."""
+
+    name: str
+    """`<object>/<part>/<keypoint>`."""
+    label: str
+    positions: Array
+    """(T, 3) in the world frame [m]."""
+    acted_on: bool = True
+    """Whether a skill acted on its part; other parts have no labels."""
+
+
+@dataclass(frozen=True)
+class ShownForce:
+    """The largest force of one contact view; the record has neither its point nor its direction."""
+
+    name: str
+    """Name of the view in the record."""
+    label: str
+    rgb: Rgb
+    values_n: Array
+    """(T,) largest force since the previous frame; 0 in the first [N]."""
+    positions: Array
+    """(T, 3) positions of its mark, at the tool or the hand, world frame [m]."""
+
+    @cached_property
+    def radii_m(self) -> Array:
+        """(T,) radii of a ball whose volume shows the force: twice the width is eight times the force [m]."""
+        radii: Array = np.where(self.values_n > _TOUCH_N, 0.01 * np.cbrt(self.values_n), 0.0)
+        return radii
+
+
+@dataclass(frozen=True)
+class ShownCurve:
+    """One value over time, beside the forces."""
+
+    label: str
+    unit: str
+    values: Array
+    """(T,)."""
+
+
+@dataclass(frozen=True)
+class RecordedScene:
+    """Everything that a viewer shows of an episode."""
+
+    title: str
+    success: bool
+    notes: tuple[str, ...]
+    """Instruction and failure message, one line each."""
+    times_s: Array
+    """(T,) times from 0 on [s]."""
+    phases: tuple[str, ...]
+    """Name of the phase of each frame."""
+    bodies: tuple[ShownBody, ...]
+    points: tuple[ShownPoint, ...] = ()
+    forces: tuple[ShownForce, ...] = ()
+    curves: tuple[ShownCurve, ...] = ()
+    tool_paths: Mapping[str, Array] = field(default_factory=dict)
+    """Path (T, 3) of the point between the fingertips by arm, world frame [m]."""
+    eye: Array = field(default_factory=lambda: np.array([-0.2, -1.3, 1.0]))
+    """(3,) position of the camera, world frame [m]."""
+    target: Array = field(default_factory=lambda: np.array([0.4, 0.0, 0.3]))
+    """(3,) point that the camera looks at, world frame [m]."""
+
+
+def read_scene(data_set: DataSet, number: int) -> tuple[RecordedScene, list[str]]:
+    """Returns the scene of an episode, and one line for each thing that differs from the recording.
+
+    Raises:
+        RecordingError: The episode cannot be read or has no states.
+        ConfigError, AssetError: Its robot or an object is not available.
+    """
+    cfg = config_of(data_set)
+    record = add_laid_out_state(cfg, data_set.read(number))
+    times = record.arrays.get("time")
+    if times is None or len(times) == 0:
+        raise nothing_to_show(record)
+    robot = cfg.robot
+    arrays = {key: _fill_gaps(array) for key, array in record.arrays.items() if array.dtype.kind == "f"}
+    assets, notices = load_assets([cfg.object, *cfg.objects], record.layout, record.assets, number=number)
+    bodies = list(fixed_bodies(record.layout, frames=len(times)))
+    with open_robot(robot) as model:
+        bodies += robot_bodies(model, robot, arrays)
+    for name, asset in assets.items():
+        with open_object(name, asset) as model:
+            bodies += object_bodies(model, name, arrays)
+    eye, target = choose_view(assets, arrays)
+    numbers = record.arrays.get("skills.phase", np.zeros(len(times), dtype=int))
+    acted_on = {f"{skill.get('object')}.{skill.get('part')}" for skill in record.skills}
+    scene = RecordedScene(
+        title=f"{cfg.task.name} · episode {number} · {record.outcome}",
+        success=record.success,
+        notes=(*record.language[:1], *failure_notes(record)),
+        times_s=arrays["time"] - arrays["time"][0],
+        phases=tuple(_PHASE_NAMES.get(int(number), str(int(number))) for number in numbers),
+        bodies=tuple(bodies),
+        points=tuple(shown_points(arrays, acted_on)),
+        forces=tuple(shown_forces(robot, arrays)),
+        curves=tuple(_shown_curves(record, assets, arrays)),
+        tool_paths={arm.name: arrays[f"robots.{robot.name}.{arm.name}.tcp_position"] for arm in robot.arms},
+        eye=eye,
+        target=target,
+    )
+    return scene, notices
+
+
+def fixed_bodies(layout: Mapping[str, Any], *, frames: int = 1) -> Iterator[ShownBody]:
+    """Yields the table and the plinths in the layout of a record, which do not move."""
+    table = Pose.from_translation(TABLE_CENTER_M)
+    yield _fixed_body("table", box_mesh(np.array(TABLE_SIZE_M), _TABLE_RGBA), table, frames)
+    for name, place in layout.get("objects", {}).items():
+        size, position = place.get("plinth_size_m"), place.get("plinth_position")
+        if size is not None and position is not None:
+            pose = Pose.from_quat_xyzw(position, place["plinth_quat_xyzw"])
+            yield _fixed_body(f"plinth/{name}", box_mesh(np.array(size), _PLINTH_RGBA), pose, frames)
+
+
+def _fixed_body(name: str, mesh: ColouredMesh, T_world_body: Pose, frames: int) -> ShownBody:
+    return ShownBody(name, (mesh,), np.tile(T_world_body.p, (frames, 1)), np.tile(T_world_body.quat_xyzw, (frames, 1)))
+
+
+def robot_bodies(model: SceneModel, robot: RobotCfg, arrays: Mapping[str, Array]) -> Iterator[ShownBody]:
+    """Yields the visible links of a robot in the T states of arrays (T, ...) by the key of the record."""
+    names: list[str] = []
+    columns: list[Array] = []
+    for arm in robot.arms:
+        prefix = f"robots.{robot.name}.{arm.name}"
+        names += [*arm.joints, *arm.gripper.joints]
+        columns.append(arrays[f"{prefix}.joint_positions"])
+        shared = np.array([arm.gripper.positions(float(opening)) for (opening,) in arrays[f"{prefix}.gripper_opening"]])
+        columns.append(arrays.get(f"{prefix}.gripper_joint_positions", shared))
+    yield from _moving_bodies(model, names, np.concatenate(columns, axis=1))
+
+
+def object_bodies(model: SceneModel, name: str, arrays: Mapping[str, Array]) -> Iterator[ShownBody]:
+    """Yields the visible links of an object in the T states of arrays (T, ...) by the key of the record.
+
+    Raises:
+        RecordingError: The record has another number of joints.
+    """
+    joints = [joint.name for joint in model.body.movable_joints]
+    positions = arrays[f"objects.{name}.joint_positions"]
+    if positions.shape[1] != len(joints):
+        raise RecordingError(
+            f"Object '{name}' has {len(joints)} movable joints here ({', '.join(joints)}), the record has "
+            f"{positions.shape[1]}. Expected the object that was recorded. Restore it.",
+            object=name,
+        )
+    pairs = zip(arrays[f"objects.{name}.root_position"], arrays[f"objects.{name}.root_quat_xyzw"], strict=True)
+    yield from _moving_bodies(model, joints, positions, [Pose.from_quat_xyzw(*pair) for pair in pairs])
+
+
+def link_bodies(
+    prefix: str, meshes: Mapping[str, Sequence[ColouredMesh]], poses: Mapping[str, Pose]
+) -> Iterator[ShownBody]:
+    """Yields links with meshes at one moment, named `PREFIX/LINK`, at their poses in the world frame."""
+    for link, pieces in meshes.items():
+        yield ShownBody(f"{prefix}/{link}", tuple(pieces), poses[link].p[None], poses[link].quat_xyzw[None])
+
+
+def shown_points(arrays: Mapping[str, Array], acted_on: Collection[str]) -> Iterator[ShownPoint]:
+    """Yields the keypoints of a record; `acted_on` has `object.part` of the parts that skills act on."""
+    for key, positions in arrays.items():
+        first, _, rest = key.partition(".")
+        if first == "keypoints":
+            part, _, point = rest.rpartition(".")
+            yield ShownPoint(rest.replace(".", "/"), point, positions, part in acted_on)
+
+
+def shown_forces(robot: RobotCfg, arrays: Mapping[str, Array]) -> Iterator[ShownForce]:
+    """Yields the largest force of every contact view in each of the T states of a record."""
+    first_arm = robot.arms[0].name
+    known = list(_CONTACT_VIEWS)
+    keys = [key for key in arrays if key.startswith("contacts.") and key.endswith(".force_max_n")]
+    for key in sorted(keys, key=lambda key: [view in key for view in known], reverse=True):
+        values = arrays[key]
+        name = key.removeprefix("contacts.").removesuffix(".force_max_n")
+        words = name.split(".")
+        label, rgb, point = _CONTACT_VIEWS.get(words[-1], (words[-1].replace("_", " "), (90, 90, 90), "ee_position"))
+        arm = words[1] if len(words) > 2 else first_arm
+        owner = f"robots.{robot.name}.{arm}"
+        if words[-1] in OBJECT_VIEWS:
+            owner, label = f"objects.{words[0]}", f"{words[0]} {label}"
+        places = arrays[f"{owner}.{point}"]
+        # a force between two frames belongs to the later one
+        yield ShownForce(name, label, rgb, np.concatenate([np.zeros(1), values])[: len(places)], places)
+
+
+def _moving_bodies(
+    model: SceneModel, joints: list[str], positions: Array, roots: list[Pose] | None = None
+) -> Iterator[ShownBody]:
+    """Yields the visible links of a model, posed by joint positions (T, n)."""
+    frames = [
+        model.link_poses(joints, row, None if roots is None else roots[frame]) for frame, row in enumerate(positions)
+    ]
+    for link, meshes in model.meshes.items():
+        track = [poses[link] for poses in frames]
+        yield ShownBody(
+            f"{model.name}/{link}",
+            tuple(meshes),
+            np.array([pose.p for pose in track]),
+            np.array([pose.quat_xyzw for pose in track]),
+        )
+
+
+def _shown_curves(
+    record: EpisodeRecord, assets: Mapping[str, ObjectAsset], arrays: Mapping[str, Array]
+) -> Iterator[ShownCurve]:
+    """Yields the positions of the parts that a skill acted on."""
+    shown = set()
+    for skill in record.skills:
+        owner, part, column = str(skill.get("object")), str(skill.get("part")), skill.get("joint_index")
+        key = f"objects.{owner}.joint_positions"
+        if owner not in assets or key not in arrays or column is None or (key, column) in shown:
+            continue
+        shown.add((key, column))
+        slides = assets[owner].articulation.part(part).kind is PartKind.slider
+        yield ShownCurve(f"{part} of {owner}", "m" if slides else "rad", arrays[key][:, column])
+
+
+def _fill_gaps(array: Array) -> Array:
+    """Replaces rows that are not finite with the last finite row: a diverged episode ends with such rows."""
+    if not len(array) or np.isfinite(array).all():
+        return array
+    good = np.isfinite(array.reshape(len(array), -1)).all(axis=1)
+    last = np.maximum.accumulate(np.where(good, np.arange(len(array)), -1))
+    filled: Array = np.where(good.any(), array[np.maximum(last, int(np.argmax(good)))], 0.0)
+    return filled

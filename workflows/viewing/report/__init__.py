@@ -1,5 +1,0 @@
-"""What a report says of data sets, and how it is drawn."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

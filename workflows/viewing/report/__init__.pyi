@@ -1,2 +1,0 @@
-from .content import make_report as make_report
-from .tally import Tally as Tally
