@@ -15,7 +15,7 @@ from unlatch.solver.contradiction import (
     rotations_of_vectors,
 )
 from unlatch.solver.term import AxisRow, PlaneRow, PointRow
-from unlatch.solver.term_kinds import third_side_range
+from unlatch.simcore.geometry import third_side_range
 
 X, Y, Z = np.eye(3)
 BOX = np.array([[-0.3, -0.85, -0.1], [0.9, 0.85, 1.1]])
