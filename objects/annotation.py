@@ -485,3 +485,7 @@ def _look_up(entries: Mapping[str, Entry], name: str, *, what: str, owner: str) 
             available=list(entries),
         )
     return entries[name]
+
+
+SPOT = "link_contact_point"
+"""Keypoint at which a part is pushed."""

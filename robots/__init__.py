@@ -4,7 +4,6 @@ from unlatch.robots.arm_control import Action, ArmAction
 from unlatch.robots.catalog import ROBOTS, load_robot
 from unlatch.robots.checks import check_robot
 from unlatch.robots.description import ArmCfg, GripperCfg, RobotCfg
-from unlatch.robots.hand_shape import HandShape
 from unlatch.robots.models import model_path
 from unlatch.robots.robot import Arm, Robot
 
@@ -15,7 +14,6 @@ __all__ = [
     "ArmAction",
     "ArmCfg",
     "GripperCfg",
-    "HandShape",
     "Robot",
     "RobotCfg",
     "check_robot",

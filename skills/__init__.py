@@ -2,7 +2,8 @@
 
     from unlatch.skills import Skill, SkillCfg
 
-`Skill` is the contract; `Open`, `Close`, `Rotate` and the others are the skills of Unlatch, and bases of new ones.
+`Skill` is the contract; `Open`, `Close` and `Rotate` are skills of Unlatch, and bases of new ones. `SKILLS.load("pick")`
+returns the class of any skill by its name.
 """
 
 from unlatch.simcore.errors import check_range
@@ -14,13 +15,9 @@ from unlatch.skills.commands import JointMotion, ManipCommand, ManipKind, Phase
 from unlatch.skills.config import SkillCfg, StrategyCfg
 from unlatch.skills.context import Failure, FrameSpeeds, SkillContext, Views
 from unlatch.skills.entries import HoldCfg, HomeCfg
-from unlatch.skills.hold import Hold
 from unlatch.skills.holding import HoldingSkill
-from unlatch.skills.home import Home
 from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.skills.open import Open
-from unlatch.skills.pick import Pick
-from unlatch.skills.place import Place
 from unlatch.skills.rotate import Rotate
 from unlatch.skills.skill import Skill
 
@@ -30,10 +27,8 @@ __all__ = [
     "Close",
     "Failure",
     "FrameSpeeds",
-    "Hold",
     "HoldCfg",
     "HoldingSkill",
-    "Home",
     "HomeCfg",
     "JointMotion",
     "LayoutSearchCfg",
@@ -41,8 +36,6 @@ __all__ = [
     "ManipKind",
     "Open",
     "Phase",
-    "Pick",
-    "Place",
     "Range",
     "Rotate",
     "Skill",

@@ -216,3 +216,7 @@ class SkillContext:
                 )
             )
         return items
+
+
+SKIN_M = 0.002
+"""Bullet adds a skin of a millimetre to meshes: fingers meet a part this far before their surfaces do."""
