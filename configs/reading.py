@@ -29,7 +29,7 @@ from unlatch.configs.composition import (
 )
 from unlatch.configs.config_files import TASKS, config_dir, group_names
 from unlatch.configs.dataclass_reader import check_chain_form, read_dataclass, wrong_type
-from unlatch.configs.overrides import explain_error, override_key
+from unlatch.configs.overrides import override_key
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.configs.yaml_file import load_yaml
 from unlatch.robots.catalog import ROBOTS
@@ -68,6 +68,8 @@ def find_origins(primary: str, request: Request) -> dict[str, str]:
                     for key, origin in _stated_keys(loader, request.config_dirs, path, default.package or ""):
                         origins[key] = origin
     except (HydraException, OmegaConfBaseException) as exc:
+        from unlatch.configs.override_errors import explain_error
+
         raise explain_error(exc) from exc
     for text in [*plain, *in_lists]:
         key = override_key(text)

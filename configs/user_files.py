@@ -106,7 +106,7 @@ def read_yaml_tree(path: str | Path) -> Any:
     try:
         return OmegaConf.to_container(load_yaml(file), resolve=False)
     except (OmegaConfBaseException, YAMLError) as exc:
-        from unlatch.configs.overrides import explain_error  # it imports Hydra
+        from unlatch.configs.override_errors import explain_error
 
         message = explain_error(exc).message
         raise ConfigError(message if str(path) in message else f"{path}: {message}", path=str(path)) from exc

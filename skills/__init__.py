@@ -2,8 +2,8 @@
 
     from unlatch.skills import Skill, SkillCfg
 
-`Skill` is the contract; `Open`, `Close` and `Rotate` are skills of Unlatch, and bases of new ones. `SKILLS.load("pick")`
-returns the class of any skill by its name.
+`Skill` is the contract; `Open`, `Close` and `Rotate` are skills of Unlatch, and bases of new ones.
+`SKILLS.load("pick")` returns the class of any skill by its name.
 """
 
 from unlatch.simcore.errors import check_range

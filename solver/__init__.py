@@ -1,6 +1,5 @@
 """The planner: keypoint terms, goals, paths, and the model of an arm. It runs without PyBullet and Hydra."""
 
-from unlatch.solver.diagnosis import Diagnosis
 from unlatch.solver.goal_search import GoalFinder
 from unlatch.solver.goal_solver import GoalSolver
 from unlatch.solver.kinematics import Kinematics
@@ -29,7 +28,6 @@ __all__ = [
     "ArmModel",
     "AxisAngle",
     "AxisRow",
-    "Diagnosis",
     "FrameAxisOrthogonal",
     "FrameAxisParallel",
     "GoalFinder",

@@ -34,7 +34,7 @@ import numpy as np
 
 from unlatch.solver.compiled_functions import StoredFunction, function_key
 from unlatch.solver.kinematics import Kinematics
-from unlatch.solver.program import WISHED_MARGIN_RAD
+from unlatch.solver.program_steps import WISHED_MARGIN_RAD
 
 Array = np.ndarray
 

@@ -16,7 +16,6 @@ import numpy as np
 
 from unlatch.simcore.errors import SolverError
 from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
-from unlatch.solver.diagnosis import Diagnosis, nearest_goal
 from unlatch.solver.goal_search import GoalFinder, GoalRanker, RankedGoal, ReachedGoal, hand_axes
 from unlatch.solver.goal_solver import Goal
 from unlatch.solver.motion import (
@@ -179,6 +178,7 @@ class _Planner:
         self.grip = 0.0 if request.closed_gripper else request.gripper_open_m
         self.motion_queries = 0
         self.spent_before = request.budget.meter.spent
+
         self.explained: Diagnosis | None = None
         self.log = PlanLog()
         self.clearance = Clearance(
@@ -483,6 +483,8 @@ class _Planner:
             self.log.counts["explanations"] += int(self.budget.thorough)
             diagnosis = self.log.furthest_reached.diagnosis(self.log.counts["goals"], explain=self.budget.thorough)
         else:
+            from unlatch.solver.diagnosis import nearest_goal
+
             diagnosis = self.explained or nearest_goal(best)
         if self._is_work_spent() and not diagnosis.is_proved:
             diagnosis = diagnosis.with_stop(self.log.counts)

@@ -1,7 +1,7 @@
 """A low cabinet with one or two drawers; tasks move the part `drawer`.
 
-It is older than the chests: the same seed must give the same bytes, so its shapes keep their names, and its knob and its
-bar are those of the first version.
+It is older than the chests: the same seed must give the same bytes, so its shapes keep their names, and its knob and
+its bar are those of the first version.
 """
 
 from __future__ import annotations
