@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from unlatch.simcore.recording.data_set import DataSet as DataSet
     from unlatch.simcore.recording.data_set import open_dataset as open_dataset
     from unlatch.simcore.recording.episode import EpisodeRecord as EpisodeRecord
-    from unlatch.simcore.recording.episode import read_arrays as read_arrays
+    from unlatch.simcore.recording.episode_reading import read_arrays as read_arrays
     from unlatch.simcore.recording.export.exporter import ExportReport as ExportReport
     from unlatch.simcore.recording.index import EpisodeSummary as EpisodeSummary
     from unlatch.simcore.recording.renders import RenderSet as RenderSet
@@ -89,7 +89,8 @@ _NAMES = {
         "WorldError",
     ),
     "unlatch.simcore.recording.data_set": ("DataSet", "open_dataset"),
-    "unlatch.simcore.recording.episode": ("EpisodeRecord", "read_arrays"),
+    "unlatch.simcore.recording.episode": ("EpisodeRecord",),
+    "unlatch.simcore.recording.episode_reading": ("read_arrays",),
     "unlatch.simcore.recording.export.exporter": ("ExportReport",),
     "unlatch.simcore.recording.index": ("EpisodeSummary",),
     "unlatch.simcore.recording.renders": ("RenderSet",),

@@ -16,8 +16,6 @@ from unlatch.simcore.recording.episode import (
     STATE_FILE,
     EpisodeRecord,
     encode_episode,
-    read_episode,
-    verify_episode,
 )
 from unlatch.simcore.recording.episode_folders import (
     AREAS,
@@ -149,6 +147,8 @@ class DataSet(EpisodeFolders):
             folder = self.folder_of(number)
             if folder.is_dir():
                 try:
+                    from unlatch.simcore.recording.episode_reading import verify_episode
+
                     verify_episode(folder)
                 except FormatVersionError:
                     raise
@@ -281,6 +281,8 @@ class DataSet(EpisodeFolders):
                 number=number,
                 path=str(self.path),
             )
+        from unlatch.simcore.recording.episode_reading import read_episode
+
         record = read_episode(folder, arrays=arrays)
         if record.number != number:
             raise RecordingError(
@@ -395,6 +397,8 @@ def _write_files(draft: Path, content: bytes, state: bytes) -> None:
 def _is_error(folder: Path) -> bool:
     """Whether the episode in a folder can be read and ended as `error`."""
     try:
+        from unlatch.simcore.recording.episode_reading import read_episode
+
         return read_episode(folder, arrays=False).code == "error"
     except RecordingError:
         return False
