@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.recording.episode_reading import MAX_JSON_BYTES
 from unlatch.simcore.recording.json_values import encode_sealed, plain
 from unlatch.simcore.recording.keys import STATE, kind_of
 from unlatch.simcore.recording.success_rules import FAILURE_CODES
@@ -25,6 +24,8 @@ READ_VERSIONS = (2, 3, FORMAT_VERSION)
 Version 3 differs from 4 in the names of the members of `state.npz` only."""
 EPISODE_FILE = "episode.json"
 STATE_FILE = "state.npz"
+MAX_JSON_BYTES = 64 << 20
+"""Largest `episode.json` that is read [bytes]."""
 
 RECORD_FIELDS = (
     *("number", "seed", "success", "code", "evidence", "language", "assets", "layout", "applied", "skills", "goal"),

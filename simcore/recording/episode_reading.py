@@ -20,6 +20,7 @@ from unlatch.simcore.files import read_bounded
 from unlatch.simcore.recording.episode import (
     EPISODE_FILE,
     EPISODE_FORMAT,
+    MAX_JSON_BYTES,
     READ_VERSIONS,
     RECORD_FIELDS,
     STATE_FILE,
@@ -32,6 +33,8 @@ from unlatch.simcore.recording.keys import kind_of
 from unlatch.simcore.recording.state_file import DELTA_BYTES, KEY_FORM, LAYOUT, MAX_KEYS, MAX_STATE_BYTES
 
 Array = np.ndarray
+
+_PLAIN_VERSION = 2
 
 
 def verify_episode(folder: Path) -> None:
@@ -290,8 +293,3 @@ def _checked_items(layout: dict[str, tuple[str, list[int]]]) -> Iterator[tuple[s
         if not KEY_FORM.match(key) or not isinstance(name, str) or wrong_size:
             raise ValueError(f"{key!r} of shape {shape!r}")
         yield key, (name, tuple(shape))
-
-
-_PLAIN_VERSION = 2
-MAX_JSON_BYTES = 64 << 20
-"""Largest `episode.json` that is read [bytes]."""
