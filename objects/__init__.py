@@ -1,15 +1,6 @@
 """Objects: their annotation, how they are loaded, and how a generator builds them."""
 
-from unlatch.objects.annotation import (
-    Articulation,
-    Handle,
-    HandleType,
-    Openness,
-    Part,
-    PartKind,
-    read_articulation,
-    write_articulation,
-)
+from unlatch.objects.annotation import Articulation, Handle, HandleType, Openness, Part, PartKind, write_articulation
 from unlatch.objects.annotation_entries import Catch, ClosingForces, FixedHandle, Gasket
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
@@ -62,7 +53,6 @@ __all__ = [
     "lid_motion",
     "load_object",
     "one_of",
-    "read_articulation",
     "uniform",
     "validate_articulation",
     "write_articulation",
