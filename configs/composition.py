@@ -35,7 +35,9 @@ from unlatch.configs.config_files import (
     check_own_folders,
     check_unique_names,
     config_dir,
+    content_of,
     generated_objects,
+    load_yaml,
     option_names,
     plugin_folders,
 )
@@ -50,7 +52,6 @@ from unlatch.configs.overrides import (
     quote_where_needed,
     separate_list_overrides,
 )
-from unlatch.configs.yaml_file import content_of, load_yaml
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import RobotCfg

@@ -27,11 +27,10 @@ from unlatch.configs.composition import (
     split_overrides,
     to_plain,
 )
-from unlatch.configs.config_files import TASKS, config_dir, group_names
+from unlatch.configs.config_files import TASKS, config_dir, group_names, load_yaml
 from unlatch.configs.dataclass_reader import check_chain_form, read_dataclass, wrong_type
 from unlatch.configs.overrides import override_key
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.configs.yaml_file import load_yaml
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, unknown_key
 from unlatch.simcore.files import user_path

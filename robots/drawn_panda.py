@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unlatch.robots.changed_model import cached_model, example_robot_urdf, to_text
+from unlatch.robots.models import cached_model, example_robot_urdf, to_text
 from unlatch.simcore.cache import cache_root
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.mesh_reader import Colour, read_coloured_parts

@@ -19,17 +19,20 @@ from pathlib import Path
 
 import pybullet_data
 
-from unlatch.robots.changed_model import (
+from unlatch.robots.models import (
     INERTIA_KEYS,
     RepairedInertias,
     align_inertias,
+    arm_joints,
     changed_model,
     distribution_file,
+    drawn_panda_urdf,
     example_robot_urdf,
+    model_with_meshes,
+    panda_urdf,
     repair_inertias,
     to_text,
 )
-from unlatch.robots.panda_model import arm_joints, drawn_panda_urdf, model_with_meshes, panda_urdf
 from unlatch.simcore.cache import cache_root
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.urdf.reader import parse_xml

