@@ -13,8 +13,8 @@ SCRIPT = """
 import importlib, sys
 
 EXTRAS = {
-    "av", "coacd", "collada", "embreex", "fast_simplification", "gymnasium", "h5py", "huggingface_hub", "mitsuba", "pxr",
-    "pyarrow", "pygfx", "pyoidn", "ray", "rendercanvas", "torch", "ufbx", "viser", "wgpu", "wrapt",
+    "av", "coacd", "collada", "embreex", "fast_simplification", "gymnasium", "h5py", "huggingface_hub", "mitsuba",
+    "pxr", "pyarrow", "pygfx", "pyoidn", "ray", "rendercanvas", "torch", "ufbx", "viser", "wgpu", "wrapt",
 }
 
 class Missing:
