@@ -57,8 +57,8 @@ from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.terminal import FAILED, OK, print_line, run_guarded
-from unlatch.workflows.runs.evaluate import TASKS
 from unlatch.workflows.runs.schema import MAX_WORKERS
+from unlatch.workflows.runs.success_bench import TASKS
 
 Array = np.ndarray
 

@@ -18,7 +18,6 @@ from unlatch.simcore.recording.json_values import differences
 from unlatch.simcore.recording.success_rules import INITIAL_S
 from unlatch.simcore.registry import Catalog, CatalogEntry
 from unlatch.workflows.gym.config import ActionMode
-from unlatch.workflows.gym.env import UnlatchEnv
 from unlatch.workflows.runs.code_versions import header_of
 from unlatch.workflows.runs.recorded_config import config_of
 
