@@ -26,7 +26,6 @@ from unlatch.robots.models import (
     arm_joints,
     changed_model,
     distribution_file,
-    drawn_panda_urdf,
     example_robot_urdf,
     model_with_meshes,
     panda_urdf,
@@ -163,6 +162,8 @@ def dual_panda_urdf() -> Path:
 
 def drawn_dual_panda_urdf() -> Path:
     """Returns two copies of the Panda for pictures on a stand."""
+    from unlatch.robots.drawn_panda import drawn_panda_urdf
+
     return _make_dual_panda(cache_root(), drawn_panda_urdf())
 
 

@@ -44,7 +44,7 @@ MODELS = {
 """Functions that return the path of a URDF, by robot."""
 DRAWN_MODELS = {
     "dual_panda": f"{_MADE}:drawn_dual_panda_urdf",
-    "franka_panda": "unlatch.robots.models:drawn_panda_urdf",
+    "franka_panda": "unlatch.robots.drawn_panda:drawn_panda_urdf",
 }
 """The same for pictures, for robots with better visual meshes than those of their model."""
 
@@ -397,13 +397,6 @@ def arm_joints(robot: str) -> tuple[str, ...]:
 def panda_urdf() -> Path:
     """Returns the Panda of the package `pybullet_data` with the inertias of `franka_panda_inertials.yaml`."""
     return _make_panda(cache_root())
-
-
-def drawn_panda_urdf() -> Path:
-    """Returns the Panda for pictures: the same joints and colliders, with the maker's visual meshes if they exist."""
-    from unlatch.robots.drawn_panda import drawn_panda
-
-    return drawn_panda(panda_urdf())
 
 
 @lru_cache(maxsize=4)
