@@ -15,9 +15,8 @@ from unlatch.robots.robot import Arm, Robot
 from unlatch.simcore.errors import SkillError, close_matches
 from unlatch.simcore.recording.success_rules import CODE_ORDER, NO_FAILURES
 from unlatch.simcore.sim.bodies import JointInfo
-from unlatch.simcore.sim.collision import BulletCollisionChecker, ObstacleModel, RobotModel
+from unlatch.simcore.sim.collision import BulletCollisionChecker, ObstacleModel, PlannedMotion, RobotModel
 from unlatch.simcore.sim.contacts import ContactView
-from unlatch.simcore.sim.sweep import PlannedMotion
 from unlatch.simcore.sim.world import WorldCfg
 from unlatch.simcore.urdf.model import Joint
 from unlatch.solver.plan import PlanBudget

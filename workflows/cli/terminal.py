@@ -157,7 +157,7 @@ def parse_command_line(arguments: Sequence[str], *, command: str = "collect") ->
             own = [text for known, text in _FLAGS.items() if known in there]
             raise ConfigError(
                 f"Unknown flag '{argument}'. Expected {', '.join(['key=value', *own])} or --help."
-                f"{_describe_flag([argument, *rest], command)}",
+                f"{describe_flag([argument, *rest], command)}",
                 flag=argument,
             )
         if flag in _SWITCHES:
@@ -177,7 +177,7 @@ def parse_command_line(arguments: Sequence[str], *, command: str = "collect") ->
     return found
 
 
-def _describe_flag(words: Sequence[str], command: str) -> str:
+def describe_flag(words: Sequence[str], command: str) -> str:
     """Returns what to write in place of an unknown flag: `episodes=4` for `--episodes 4`. Empty if nothing is like it.
 
     Args:
@@ -199,48 +199,6 @@ def _describe_flag(words: Sequence[str], command: str) -> str:
 def is_pair(word: str) -> bool:
     """Returns whether an argument is `key=value`, and not a path that has `=` in a name."""
     return _PAIR.match(word) is not None
-
-
-def split_paths(command: str, arguments: Sequence[str], *, count: int) -> tuple[list[str], list[str]]:
-    """Splits the arguments of a data command into paths and `key=value` pairs.
-
-    Raises:
-        ConfigError: There are more or fewer paths, or a flag.
-    """
-    paths, pairs = split_some_paths(command, arguments, least=0)
-    if len(paths) != count:
-        raise ConfigError(
-            f"{command} got {len(paths)} folders ({' '.join(paths) or 'none'}), expected {count}, then key=value."
-            f"{_path_among(pairs)} `unlatch {command} --help` shows it."
-        )
-    return paths, pairs
-
-
-def split_some_paths(command: str, arguments: Sequence[str], *, least: int = 1) -> tuple[list[str], list[str]]:
-    """Splits the arguments of a data command that takes any number of paths into paths and `key=value` pairs.
-
-    Raises:
-        ConfigError: There are fewer paths, or a flag.
-    """
-    flags = [argument for argument in arguments if argument.startswith("-")]
-    if flags:
-        words = arguments[list(arguments).index(flags[0]) :]
-        text = f"Unknown flag '{flags[0]}'. Expected key=value or --help.{_describe_flag(words, command)}"
-        raise ConfigError(text, flag=flags[0])
-    paths = [argument for argument in arguments if not is_pair(argument)]
-    pairs = [argument for argument in arguments if is_pair(argument)]
-    if len(paths) < least:
-        raise ConfigError(
-            f"{command} got {len(paths)} folders ({' '.join(paths) or 'none'}), expected at least {least}, then "
-            f"key=value.{_path_among(pairs)} `unlatch {command} --help` shows it."
-        )
-    return paths, pairs
-
-
-def _path_among(pairs: Sequence[str]) -> str:
-    """Returns how to write a path that was read as `key=value`; empty if there is none."""
-    found = next((pair for pair in pairs if Path(pair).exists()), None)
-    return f" Write ./{found} for the path." if found else ""
 
 
 _FOREIGN_BYTE = re.compile("[\udc80-\udcff]")

@@ -30,7 +30,7 @@ from unlatch.simcore.recording.episode_folders import DATASET_FILE
 from unlatch.simcore.recording.renders import RenderSet, render_names
 from unlatch.simcore.recording.verdict import POSSIBLE, RECORDED, Criteria
 from unlatch.workflows.checks.criteria_source import CriteriaSource, check_data_set
-from unlatch.workflows.cli.arguments import read_pairs
+from unlatch.workflows.cli.arguments import read_pairs, split_paths
 from unlatch.workflows.cli.multirun import run_jobs
 from unlatch.workflows.cli.run_report import run_and_report
 from unlatch.workflows.cli.terminal import (
@@ -44,7 +44,6 @@ from unlatch.workflows.cli.terminal import (
     print_note,
     result_console,
     run_command,
-    split_paths,
 )
 from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.episode.asset_checks import check_assets

@@ -20,17 +20,8 @@ from rich.table import Table
 from unlatch.simcore.errors import ConfigError, PluginError, count_noun
 from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.terminal import (
-    FAILED,
-    OK,
-    command,
-    print_line,
-    print_note,
-    relative_path,
-    result_console,
-    split_some_paths,
-)
+from unlatch.workflows.cli.arguments import read_pairs, split_some_paths
+from unlatch.workflows.cli.terminal import FAILED, OK, command, print_line, print_note, relative_path, result_console
 from unlatch.workflows.runs.data_sets import data_sets_in, merge, short_names
 from unlatch.workflows.runs.progress import StepProgress, pace_of, read_run_times
 from unlatch.workflows.runs.schema import DEFAULT_PORT, LOCAL_HOST, MAX_PORT

@@ -26,18 +26,10 @@ from unlatch.simcore.registry import Catalog
 from unlatch.simcore.sim.sensors.config import SENSORS
 from unlatch.skills.catalog import SKILLS
 from unlatch.solver.term_kinds import COSTS, TERMS
+from unlatch.workflows.cli.arguments import split_paths
 from unlatch.workflows.cli.installation import describe_installation
 from unlatch.workflows.cli.shell_text import SHELLS, complete, load_catalog
-from unlatch.workflows.cli.terminal import (
-    FAILED,
-    OK,
-    command,
-    parse_command_line,
-    print_line,
-    print_row,
-    print_wrapped,
-    split_paths,
-)
+from unlatch.workflows.cli.terminal import FAILED, OK, command, parse_command_line, print_line, print_row, print_wrapped
 from unlatch.workflows.runs.data_sets import data_sets_below, describe_data_set
 from unlatch.workflows.runs.schema import CollectCfg
 

@@ -18,9 +18,9 @@ from unlatch.simcore.catalogs import RENDERERS
 from unlatch.simcore.errors import ConfigError, count_noun
 from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.sim.renderers.auto import picture_renderer
+from unlatch.simcore.sim.renderers.renderer import picture_renderer
 from unlatch.skills.skill import Skill
-from unlatch.workflows.cli.arguments import read_pairs
+from unlatch.workflows.cli.arguments import read_pairs, split_paths
 from unlatch.workflows.cli.debugger import debugging
 from unlatch.workflows.cli.multirun import configs_to_run
 from unlatch.workflows.cli.terminal import (
@@ -32,7 +32,6 @@ from unlatch.workflows.cli.terminal import (
     print_note,
     print_wrapped,
     relative_path,
-    split_paths,
 )
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.plan import planned_scene

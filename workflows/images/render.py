@@ -26,7 +26,7 @@ from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.recording.modality import ImageStream
 from unlatch.simcore.recording.renders import RenderSet, render_folder
 from unlatch.simcore.sim.annotators.annotation import AnnotationCfg
-from unlatch.simcore.sim.renderers.auto import best_renderer
+from unlatch.simcore.sim.renderers.renderer import best_renderer
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.images.render_config import RenderCfg
 from unlatch.workflows.images.render_job import RenderJob, RenderOutcome, count_unfinished
