@@ -27,7 +27,7 @@ from unlatch.workflows.runs.progress import StepProgress, pace_of, read_run_time
 from unlatch.workflows.runs.schema import DEFAULT_PORT, LOCAL_HOST, MAX_PORT
 from unlatch.workflows.runs.statistics import CorruptEpisodes, RunStatistics, time_text
 from unlatch.workflows.viewing.episode_files import REPORT
-from unlatch.workflows.viewing.page_process import PageProcess
+from unlatch.workflows.viewing.page_server import PageProcess
 from unlatch.workflows.viewing.picture import check_suffix, fill_template, output_path, write_output
 from unlatch.workflows.viewing.report import make_report
 from unlatch.workflows.viewing.report_counts import Tally, tally

@@ -16,7 +16,8 @@ from unlatch.configs.composition import Request
 from unlatch.configs.config_files import TASKS, yaml_files
 from unlatch.configs.derived_request import derive_request
 from unlatch.configs.json_schema import task_schema
-from unlatch.configs.reading import find_origins, iterate_leaves, origin_of, read_config
+from unlatch.configs.origins import find_origins, iterate_leaves, origin_of
+from unlatch.configs.reading import read_config
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.catalogs import ANNOTATORS, AUTO, EXPORTERS, RENDERERS

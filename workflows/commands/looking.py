@@ -18,7 +18,7 @@ from unlatch.simcore.catalogs import RENDERERS
 from unlatch.simcore.errors import ConfigError, count_noun
 from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.sim.renderers.renderer import picture_renderer
+from unlatch.simcore.sim.renderers.auto import picture_renderer
 from unlatch.skills.skill import Skill
 from unlatch.workflows.cli.arguments import read_pairs, split_paths
 from unlatch.workflows.cli.debugger import debugging
@@ -44,8 +44,7 @@ from unlatch.workflows.studio.session import PLAN, REACH, SCENE, StudioSession
 from unlatch.workflows.studio.worker import WorkerProcess
 from unlatch.workflows.viewing.clip import ClipCfg, check_clip_file, write_clip
 from unlatch.workflows.viewing.episode_files import CLIP, PHASES, VIEW
-from unlatch.workflows.viewing.page_process import listen_at, page_url
-from unlatch.workflows.viewing.page_server import opened_in_browser
+from unlatch.workflows.viewing.page_server import listen_at, opened_in_browser, page_url
 from unlatch.workflows.viewing.phase_moments import find_rounds, nothing_to_show
 from unlatch.workflows.viewing.phase_sheet import count_phase_pictures, draw_sheet, take_phase_pictures
 from unlatch.workflows.viewing.picture import Overlay, check_suffix, output_path, write_output, write_picture
