@@ -10,7 +10,7 @@ import pytest
 
 import unlatch
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.recording import state_file
+from unlatch.simcore.recording import episode_reading, state_file
 from unlatch.simcore.recording.episode_reading import decode_npz, decode_state
 from unlatch.simcore.recording.state_file import encode_npz, encode_state
 
@@ -140,7 +140,8 @@ def test_a_file_that_we_would_not_write_is_refused(data, problem):
 def test_more_than_the_allowed_number_of_arrays_is_neither_written_nor_read(monkeypatch):
     arrays = {f"a{i}": np.zeros(1) for i in range(5)}
     many = encode_state(arrays)
-    monkeypatch.setattr(state_file, "MAX_KEYS", 4)
+    for module in (state_file, episode_reading):
+        monkeypatch.setattr(module, "MAX_KEYS", 4)
     with pytest.raises(RecordingError, match="has 5 arrays, expected at most 4"):
         encode_state(arrays)
     with pytest.raises(RecordingError, match="5 arrays, more than 4"):

@@ -9,7 +9,7 @@ import pytest
 
 import unlatch
 from unlatch.simcore.recording import data_set as data_set_module
-from unlatch.simcore.recording import episode
+from unlatch.simcore.recording import episode, episode_reading
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EPISODE_FILE, FORMAT_VERSION, STATE_FILE
 from unlatch.simcore.recording.episode_reading import decode_npz
@@ -67,7 +67,7 @@ def test_a_data_set_of_an_earlier_version_is_read_and_continued(version, encode,
 
 
 def test_a_program_that_reads_version_3_refuses_the_file_by_its_version(folder, monkeypatch):
-    monkeypatch.setattr(episode, "READ_VERSIONS", (2, 3))
+    monkeypatch.setattr(episode_reading, "READ_VERSIONS", (2, 3))
     with pytest.raises(unlatch.FormatVersionError, match="has format version 4, expected 2 or 3"):
         unlatch.read_arrays(folder)
 

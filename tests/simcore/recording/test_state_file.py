@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.recording import state_file
+from unlatch.simcore.recording import episode_reading, state_file
 from unlatch.simcore.recording.episode_reading import decode_npz, decode_state
 from unlatch.simcore.recording.state_file import encode_npz, encode_state
 
@@ -139,7 +139,8 @@ def test_an_array_in_fortran_order_or_another_version_is_refused():
 
 def test_more_than_the_allowed_size_is_neither_written_nor_unpacked(monkeypatch):
     big = encode_npz({"a": np.zeros(1000)})
-    monkeypatch.setattr(state_file, "MAX_STATE_BYTES", 4000)
+    for module in (state_file, episode_reading):
+        monkeypatch.setattr(module, "MAX_STATE_BYTES", 4000)
     with pytest.raises(RecordingError, match="take 8000 bytes in 1 keys, expected at most 4000"):
         encode_npz({"a": np.zeros(1000)})
     with pytest.raises(RecordingError, match="more than 4000"):
@@ -148,6 +149,7 @@ def test_more_than_the_allowed_size_is_neither_written_nor_unpacked(monkeypatch)
 
 def test_more_than_the_allowed_number_of_arrays_is_refused(monkeypatch):
     many = encode_npz({f"a{i}": np.zeros(1) for i in range(5)})
-    monkeypatch.setattr(state_file, "MAX_KEYS", 4)
+    for module in (state_file, episode_reading):
+        monkeypatch.setattr(module, "MAX_KEYS", 4)
     with pytest.raises(RecordingError, match="in 5 arrays"):
         decode_npz(many, where="state.npz")
