@@ -1,5 +1,6 @@
 """Objects: how one is loaded, what its annotation says, and how a generator builds one.
 
+    import numpy as np
     from unlatch.objects import ObjectCfg, load_object
 
     drawer = load_object(ObjectCfg(name="drawer", category="drawer"), rng=np.random.default_rng(0))

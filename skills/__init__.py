@@ -1,5 +1,6 @@
 """Skills, and what a new skill is written with.
 
+    from dataclasses import dataclass
     from unlatch.skills import Close, SkillCfg
 
     @dataclass

@@ -1,5 +1,6 @@
 """Exporters write a data set in the form of another library; a new one derives from `Exporter`.
 
+    import numpy as np
     from unlatch.exporters import Exporter
 
     class CsvExporter(Exporter):

@@ -1,5 +1,7 @@
 """Policies, and the Gymnasium environments in which they act.
 
+    import numpy as np
+    import unlatch
     from unlatch.policies import evaluate
 
     def stay(observation):
