@@ -285,7 +285,9 @@ def write_card(folder: Path, cfg: HubCfg, source: ExportSource) -> None:
     write_json(folder / CONVENTIONS_FILE, ours)
     origins: dict[str, Any] = ours[_ORIGINS]
     counts = Counter(str(row.get(SOURCE)) for row in exported.episodes)
-    license = cfg.license or ("apache-2.0" if _are_generated(origins, counts) else "unknown")
+    license = cfg.license or (
+        "apache-2.0" if all(key in origins and origins[key]["generated_objects"] for key in counts) else "unknown"
+    )
     robot = exported.info["robot_type"]
     header = {
         "license": license,
@@ -295,7 +297,10 @@ def write_card(folder: Path, cfg: HubCfg, source: ExportSource) -> None:
     }
     tasks = sorted({origins[key]["task"] for key in counts if key in origins and origins[key]["task"]})
     instructions = Counter(str(task) for row in exported.episodes for task in row["tasks"])
-    categories = Counter(_category(text) for row in exported.episodes for text in row["object"])
+    # `microwave` of `oven=microwave:7`
+    categories = Counter(
+        (text.partition("=")[2].rpartition(":")[0] or text) for row in exported.episodes for text in row["object"]
+    )
     failed = sum(not row.get("success", True) for row in exported.episodes)
     card = _CARD.format(
         **{**exported.info, "version": ours["version"]},
@@ -327,16 +332,6 @@ def _describe_origin(source: ExportSource) -> dict[str, Any]:
         "generated_objects": all(item.get("source") == ObjectSource.procedural.value for item in objects),
         "command": collect_command(source.data_set, f"episodes={len(summaries)}"),
     }
-
-
-def _are_generated(origins: Mapping[str, Any], counts: Mapping[str, int]) -> bool:
-    """Whether Unlatch generated all objects of all episodes."""
-    return all(key in origins and origins[key]["generated_objects"] for key in counts)
-
-
-def _category(text: str) -> str:
-    """Returns `microwave` of `oven=microwave:7`."""
-    return text.partition("=")[2].rpartition(":")[0] or text
 
 
 def _list_counts(counts: Counter[str], line: str) -> str:

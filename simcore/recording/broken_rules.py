@@ -160,7 +160,10 @@ def broken_skill_rules(skill: JudgedSkill, skills: Sequence[JudgedSkill], *, lim
         if skill.rule.success_mode is not None:
             yield from missed_threshold(skill)
         if skill.rule.goes_home:
-            yield from _missed_home(skill)
+            q, speeds = (arm_states(skill.record, skill.entry, key) for key in ("joint_positions", "joint_velocities"))
+            away, speed = float(np.abs(q[skill.end] - q[0]).max()), float(np.abs(speeds[skill.end]).max())
+            if away > MAX_AWAY_FROM_HOME or speed > MAX_SPEED_AT_HOME:
+                yield BrokenRule(skill.end, "not_reached", {**skill.label, "away": away, "speed": speed})
         yield from _unmet_conditions(skill)
 
 
@@ -235,14 +238,6 @@ def _unmet_conditions(skill: JudgedSkill) -> Iterator[BrokenRule]:
         if not holds:
             numbers = {"kind": condition["kind"], "object": condition["object"], "reached": reached}
             yield BrokenRule(skill.end, "not_reached", {**skill.label, **numbers, "wanted": condition["value"]})
-
-
-def _missed_home(skill: JudgedSkill) -> Iterator[BrokenRule]:
-    """Yields `not_reached` where the arm is not where it began, or does not stand still, at the end of a skill."""
-    q, speeds = (arm_states(skill.record, skill.entry, key) for key in ("joint_positions", "joint_velocities"))
-    away, speed = float(np.abs(q[skill.end] - q[0]).max()), float(np.abs(speeds[skill.end]).max())
-    if away > MAX_AWAY_FROM_HOME or speed > MAX_SPEED_AT_HOME:
-        yield BrokenRule(skill.end, "not_reached", {**skill.label, "away": away, "speed": speed})
 
 
 def _first_index(skill: JudgedSkill) -> int:
@@ -355,7 +350,9 @@ def broken_goal_rules(record: EpisodeRecord, skills: Sequence[JudgedSkill]) -> I
     acted_on = [*conditions, *(skill.entry for skill in skills if skill.is_judged)]
     for name, joint_index in sorted({_moving_thing(entry) for entry in acted_on}, key=str):
         change = _changes(record, name, joint_index, start, end)
-        allowed = _allowed_change(settle, f"{name}.{joint_index}")
+        joint = f"{name}.{joint_index}"
+        changes = settle.get("max_changes") or {}
+        allowed = read_number(changes, joint) if joint in changes else read_number(settle, "max_change")
         above = np.flatnonzero(change > allowed)
         if above.size:
             evidence = {"object": name, "joint_index": joint_index, "change": float(change.max()), "allowed": allowed}
@@ -412,11 +409,6 @@ def _changes(record: EpisodeRecord, name: str, joint: int | str, start: int, end
         return moved
     s = joint_positions(record, {"object": name, "joint_index": joint})[start : end + 1]
     return np.abs(s - s[0])
-
-
-def _allowed_change(settle: Mapping[str, Any], joint: str) -> float:
-    changes = settle.get("max_changes") or {}
-    return read_number(changes, joint) if joint in changes else read_number(settle, "max_change")
 
 
 def goal_value(record: EpisodeRecord, condition: Mapping[str, Any], frame: int) -> tuple[float, bool]:

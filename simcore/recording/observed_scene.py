@@ -138,7 +138,9 @@ class CameraCloud:
             part: The part that is acted on.
             T_base_world: World frame in the base frame of the arm.
         """
-        on_part = self._labels_on_part(part)
+        model = self._item.model
+        top = model.joints[self._item.parts[part].joint].child
+        on_part = {f"{self._name}/{link}" for link in model.links if model.is_below(link, top)}
         found, turns = [np.zeros((0, 4))], [np.zeros(0)]
         for view in sorted(views, key=lambda each: each.camera):
             rows, columns, turn = self._first_pixels(view)
@@ -166,12 +168,6 @@ class CameraCloud:
             first = np.argpartition(turns, self._n)[: self._n]
             rows, columns, turns = rows[first], columns[first], turns[first]
         return rows, columns, turns
-
-    def _labels_on_part(self, part: str) -> set[str]:
-        """Returns the labels of the links that the joint of a part moves."""
-        model = self._item.model
-        top = model.joints[self._item.parts[part].joint].child
-        return {f"{self._name}/{link}" for link in model.links if model.is_below(link, top)}
 
 
 @dataclass(frozen=True)

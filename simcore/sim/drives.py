@@ -378,7 +378,10 @@ class DriveGroup:
             self._command_motor(name, p.TORQUE_CONTROL, force=effort)
         for name, stop in self._closed_stops.items():
             self._apply_closed_stop(name, stop)
-        balances = {name: self._compute_balance(name) for name in self._balanced}
+        # torque of the spring beside each motor now [N m]
+        balances = {
+            name: self.drives[name].counterbalance * math.cos(self._step_state(name)[0]) for name in self._balanced
+        }
         for name, balance in balances.items():
             self._command_motor(name, p.TORQUE_CONTROL, force=balance)
         if self._impedance is not None:
@@ -413,10 +416,6 @@ class DriveGroup:
             self._hold_at(name, self._held[name])
         else:
             self._brake_joint(name, self.drives[name].friction)
-
-    def _compute_balance(self, name: str) -> float:
-        """Returns the torque of the spring beside a motor now [N m]."""
-        return self.drives[name].counterbalance * math.cos(self._step_state(name)[0])
 
     def _apply_impedance(self, servo: ImpedanceServo, balances: Mapping[str, float]) -> None:
         if self._gains_changed:

@@ -130,7 +130,10 @@ def complete(words: Sequence[str], catalog: Mapping[str, Any]) -> list[str]:
         if "/" in start and key in _FILE_KEYS:
             return []
         *several, last = start.split(",")
-        values = [*known["values"].get(key, catalog["values"].get(key, [])), *_own_names(own, key)]
+        values = [
+            *known["values"].get(key, catalog["values"].get(key, [])),
+            *([path.stem for folder in own for path in (folder / key).glob("*.yaml")] if "/" not in key else []),
+        ]
         return [f"{key}={','.join([*several, value])}" for value in _starting_with(last, sorted(set(values)))]
     if word.startswith("-"):
         return _starting_with(word, known["flags"])
@@ -154,7 +157,3 @@ def _own_folders(words: Sequence[str]) -> list[Path]:
     follow = [value for flag, value in pairwise(words) if flag in ("--config-dir", "-cd")]
     joined = [word.partition("=")[2] for word in words if word.startswith("--config-dir=")]
     return [user_path(folder) for folder in (*follow, *joined)]
-
-
-def _own_names(folders: Sequence[Path], group: str) -> list[str]:
-    return [path.stem for folder in folders for path in (folder / group).glob("*.yaml")] if "/" not in group else []

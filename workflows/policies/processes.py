@@ -374,7 +374,10 @@ class BatchServer:
                 if control in ready:
                     return
                 if self.listener in ready:
-                    self._accept()
+                    connection, _ = self.listener.accept()
+                    connection.settimeout(_TOKEN_S)
+                    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                    self._clients.append(_Client(connection, -1))
                 requests = [
                     found
                     for client in [*self._clients]
@@ -386,12 +389,6 @@ class BatchServer:
         finally:
             for client in self._clients:
                 client.connection.close()
-
-    def _accept(self) -> None:
-        connection, _ = self.listener.accept()
-        connection.settimeout(_TOKEN_S)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._clients.append(_Client(connection, -1))
 
     def _admit(self, client: _Client, header: Mapping[str, Any]) -> bool:
         """Gives a client its slot if its first message holds the token; returns whether it has one."""

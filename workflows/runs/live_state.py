@@ -144,7 +144,10 @@ class StatePublisher:
     def __call__(self, episode: Episode) -> None:
         """Writes the present state of an episode, if it is time to."""
         started = time.monotonic()
-        if started < self._next and not self._begins(episode):
+        # another episode is shown at once, as its planning may take long
+        if started < self._next and not (
+            self._lock is not None and episode is not self._episode and self._next < float("inf")
+        ):
             return
         try:
             if not self._takes_turn():
@@ -173,10 +176,6 @@ class StatePublisher:
             self._lock = None
         self._episode = None
         _remove(self._path)
-
-    def _begins(self, episode: Episode) -> bool:
-        """Whether this worker writes, and the episode is another one: its planning may take long."""
-        return self._lock is not None and episode is not self._episode and self._next < float("inf")
 
     def _takes_turn(self) -> bool:
         """Returns whether this worker writes: the first one does, and another one once its process has ended."""

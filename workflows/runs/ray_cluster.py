@@ -88,7 +88,10 @@ class RayExecutor(WorkerExecutor[_Worker]):
     def _join_cluster(self) -> None:
         address = os.environ.get("RAY_ADDRESS") or _last_started_address()
         try:
-            _check_head_answers(address)
+            # something must listen at an address `HOST:PORT`; other forms of address are left to Ray
+            host, _, port = address.rpartition(":")
+            if host and "/" not in host and port.isdecimal():
+                socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER_S).close()
             # a running cluster refuses a driver that asks for resources (object_store_memory, num_cpus)
             self._ray.init(include_dashboard=False, **_QUIET)
         except (OSError, ValueError, RuntimeError) as exc:
@@ -154,13 +157,6 @@ def _last_started_address() -> str:
         return _LAST_STARTED.read_text(encoding="utf-8").strip()
     except OSError:
         return ""
-
-
-def _check_head_answers(address: str) -> None:
-    """Raises OSError if nothing listens at an address `HOST:PORT`; other forms of address are left to Ray."""
-    host, _, port = address.rpartition(":")
-    if host and "/" not in host and port.isdecimal():
-        socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER_S).close()
 
 
 class EpisodeActor:

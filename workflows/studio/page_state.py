@@ -23,7 +23,6 @@ from unlatch.workflows.studio.jobs import (
     RunResult,
     SceneResult,
     ShownPart,
-    ShownPlan,
 )
 from unlatch.workflows.studio.state import ReachMap, StudioState, place_m, places_in
 from unlatch.workflows.viewing.annotation_editor import annotatable
@@ -250,7 +249,16 @@ def describe_plan(result: PlanResult) -> dict[str, Any]:
         "took_s": result.took_s,
         "failure": None if failure is None else failure.message,
         "search": result.scene.search,
-        "plans": [_describe_skill_plan(plan) for plan in result.plans],
+        "plans": [
+            {
+                **_plain_values(plan, "joint", "compromise", "segments", "carried"),
+                "contradicting": sorted(
+                    {index for each in plan.contradictions for index in each["indices"] if index >= 0}
+                ),
+                "keyframes": [{"label": frame.label, "s": frame.s} for frame in plan.keyframes],
+            }
+            for plan in result.plans
+        ],
         "frames": result.frames,
         "spans": _plan_spans(result),
     }
@@ -271,14 +279,6 @@ def _plan_spans(result: PlanResult) -> list[dict[str, Any]]:
             start = last + 1
         first += length
     return spans
-
-
-def _describe_skill_plan(plan: ShownPlan) -> dict[str, Any]:
-    return {
-        **_plain_values(plan, "joint", "compromise", "segments", "carried"),
-        "contradicting": sorted({index for each in plan.contradictions for index in each["indices"] if index >= 0}),
-        "keyframes": [{"label": frame.label, "s": frame.s} for frame in plan.keyframes],
-    }
 
 
 def describe_run(result: RunResult, parts: Sequence[ShownPart] = ()) -> dict[str, Any]:

@@ -170,7 +170,11 @@ def _draw_part(model: UrdfModel, articulation: Articulation, part: Part) -> Arra
     camera_points = np.concatenate([*mesh_closed.values(), *_pose_triangles(model, triangles, half).values()]).reshape(
         -1, 3
     )
-    front = _front_direction(model, part, closed)
+    axis = part.axes["base_front_axis"]
+    direction = axis.xyz
+    if axis.frame == "base":
+        direction = model.link_pose(part.base, closed).rotate(direction)
+    front = horizontal_direction(direction)
     tiles = []
     views = (("closed", closed, 0.6, 0.45), ("half open", half, 0.6, 0.45), ("from the front", closed, 0.0, 0.0))
     for title, positions, side, lift in views:
@@ -267,15 +271,6 @@ def _pose_triangles(model: UrdfModel, triangles: Mapping[str, Array], positions:
     }
 
 
-def _front_direction(model: UrdfModel, part: Part, positions: dict[str, float]) -> Array:
-    """Returns the horizontal unit direction (3,) out of the front of the object, in its root frame."""
-    axis = part.axes["base_front_axis"]
-    direction = axis.xyz
-    if axis.frame == "base":
-        direction = model.link_pose(part.base, positions).rotate(direction)
-    return horizontal_direction(direction)
-
-
 def _frame_camera(front: Array, points: Array, *, side: float, lift: float) -> _Camera:
     up = np.array([0.0, 0.0, 1.0])
     eye = front + side * np.cross(up, front) + lift * up
@@ -358,7 +353,13 @@ def draw_object(urdf_path: Path, path: Path) -> None:
     """
     model = read_urdf(urdf_path)
     moving = [joint for joint in model.joints.values() if joint.moves]
-    ends = {end: {j.name: _end_position(j.kind, getattr(j, end), end) for j in moving} for end in ("lower", "upper")}
+    ends = {
+        end: {
+            j.name: ((0.0 if end == "lower" else np.pi / 2) if j.kind == "continuous" else getattr(j, end))
+            for j in moving
+        }
+        for end in ("lower", "upper")
+    }
     surfaces = read_surfaces(model, urdf_path.parent.resolve(), where=str(urdf_path))
     view = _choose_view(model, surfaces, ends)
     with tempfile.TemporaryDirectory(prefix="unlatch-report-") as name:
@@ -373,10 +374,6 @@ def draw_object(urdf_path: Path, path: Path) -> None:
                     pictures.append(take_picture(world, view, width=_TILE[0], height=_TILE[1]))
             rows.append(SheetRow(f"{urdf_path.parent.name}, {label}: lower end, upper end", True, pictures))
     write_picture(compose_sheet(rows), path)
-
-
-def _end_position(kind: str, value: float, end: str) -> float:
-    return (0.0 if end == "lower" else np.pi / 2) if kind == "continuous" else value
 
 
 def _choose_view(

@@ -200,7 +200,9 @@ def _draw_timeline(sheet: PhaseSheet, width: int) -> Image.Image:
     _draw_numbers(draw, sheet, line)
     _draw_curves(draw, sheet, line)
     font = load_font(_FONT_PX - 3)
-    for second in range(0, int(line.end_s) + 1, _tick_interval_s(line.end_s)):
+    for second in range(
+        0, int(line.end_s) + 1, next((step for step in (1, 2, 5, 10, 30) if line.end_s / step <= 12), 60)
+    ):
         x = line.x_of(second)
         draw.line([x, line.bottom, x, line.bottom + 4], fill=_FAINT)
         anchor = "ra" if x > line.right - 24 else "la"
@@ -268,10 +270,6 @@ def _draw_curves(draw: ImageDraw.ImageDraw, sheet: PhaseSheet, line: _TimeLine) 
             for t, value in zip(sheet.times_s, curve.openings, strict=True)
         ]
         draw.line(points, fill=_CURVES[index % len(_CURVES)], width=2)
-
-
-def _tick_interval_s(end_s: float) -> int:
-    return next((step for step in (1, 2, 5, 10, 30) if end_s / step <= 12), 60)
 
 
 def _wrap_text(text: str, font: Font, width: int) -> list[str]:

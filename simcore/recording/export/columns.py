@@ -216,7 +216,11 @@ class ArmColumns:
         """Returns 1 for the skill of the arm and 0 for the others; (T+1, kinds)."""
         scene = self._known_scene()
         kinds = scene.skills
-        asked = [self._asked_skill(index, scene.motionless_skills) for index in self._indices()]
+        # of a skill that moves nothing, the next one that moves something
+        asked = [
+            next((part.skill for part in self._acted[index:] if part.skill not in scene.motionless_skills), "")
+            for index in self._indices()
+        ]
         values = np.array([[float(kind == each) for each in kinds] for kind in asked])
         return Column(prefix_names(f"{self._arm}.skill", kinds), values)
 
@@ -292,10 +296,6 @@ class ArmColumns:
         T_world_root, positions = self._object_state(part.object, row)
         T_base_root = T_base_world @ T_world_root
         return geometry_values(scene, item, item.parts[part.part], T_base_root=T_base_root, positions=positions)
-
-    def _asked_skill(self, index: int, motionless: Sequence[str]) -> str:
-        """Returns the name of a skill; for one that moves nothing, that of the next one that moves something."""
-        return next((part.skill for part in self._acted[index:] if part.skill not in motionless), "")
 
     def _known_scene(self) -> ObservedScene:
         if self._scene is None:

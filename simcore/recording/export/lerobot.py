@@ -286,7 +286,12 @@ class LeRobotExporter(Exporter):
             writer.add(trajectory, self._videos_of(trajectory, parts), source=self.source.identity)
         info = writer.finish(self.source.layout.robot)
         before = base / CONVENTIONS_FILE if base is not None else None
-        ours = {**(read_json(before) if before and before.is_file() else {}), **self._conventions()}
+        ours = {
+            **(read_json(before) if before and before.is_file() else {}),
+            "title": f"{self.source.task or 'demonstrations'}, {self.source.layout.robot}",
+            "version": installed_version(DISTRIBUTION) or "of unknown version",
+            "conventions": self.source.layout.convention,
+        }
         write_json(draft / CONVENTIONS_FILE, ours)
         card = _CARD.format(**{**info, **ours, "description": describe_set(info, ours)})
         (draft / CARD_FILE).write_text(card, encoding="utf-8")
@@ -301,13 +306,6 @@ class LeRobotExporter(Exporter):
                 codec=self.cfg.codec,
             )
             for name, images in trajectory.images.items()
-        }
-
-    def _conventions(self) -> dict[str, Any]:
-        return {
-            "title": f"{self.source.task or 'demonstrations'}, {self.source.layout.robot}",
-            "version": installed_version(DISTRIBUTION) or "of unknown version",
-            "conventions": self.source.layout.convention,
         }
 
     def _check_compatible(self, target: Path) -> None:

@@ -120,14 +120,18 @@ class EmbreeRenderer(Renderer):
         keys = tuple(shape_key(body, shape) for shape in shapes)
 
         def make() -> RaySurface:
-            return RaySurface.from_shapes([(shape.T_link_shape, _make_ray_shape(body, shape)) for shape in shapes])
+            return RaySurface.from_shapes(
+                [
+                    (
+                        shape.T_link_shape,
+                        RayShape.from_surface(shape_surface(body, shape), np.array(shape_scale(body, shape))),
+                    )
+                    for shape in shapes
+                ]
+            )
 
         poses = tuple((*shape.T_link_shape.p.tolist(), *shape.T_link_shape.quat_xyzw.tolist()) for shape in shapes)
         return self._surfaces.get((keys, poses), make)
-
-
-def _make_ray_shape(body: Body, shape: VisualShape) -> RayShape:
-    return RayShape.from_surface(shape_surface(body, shape), np.array(shape_scale(body, shape)))
 
 
 class _RayValues(NamedTuple):

@@ -223,7 +223,7 @@ class Stage:
         import pygfx as gfx
 
         self.scene = gfx.Scene()
-        self.camera = _make_camera()
+        self.camera = _make_camera_class()()
         self._sun = _make_sun_class()()
         self._sun.shadow.camera.width = self._sun.shadow.camera.height = _SHADOW_SPAN_M
         self._sun.shadow.camera.depth_range = (0.0, 2.0 * _SHADOW_SPAN_M)
@@ -340,10 +340,6 @@ def _make_sun_class() -> type:
                 super()._gfx_update_uniform_buffer()
 
     return Sun
-
-
-def _make_camera() -> Any:
-    return _make_camera_class()()
 
 
 @cache
