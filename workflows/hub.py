@@ -13,16 +13,9 @@ import yaml
 
 from unlatch.objects.config import ObjectSource
 from unlatch.simcore.errors import ConfigError, HubError, UnlatchError, count_noun, shorten
+from unlatch.simcore.recording.export import lerobot_tables
 from unlatch.simcore.recording.export.config import HubCfg
 from unlatch.simcore.recording.export.lerobot import LeRobotSet, describe_set
-from unlatch.simcore.recording.export.lerobot_tables import (
-    CARD_FILE,
-    CONVENTIONS_FILE,
-    INFO_FILE,
-    SOURCE,
-    read_json,
-    write_json,
-)
 from unlatch.simcore.recording.export.trajectory import ExportSource
 from unlatch.simcore.registry import import_extra
 from unlatch.workflows.runs.recorded_config import config_of
@@ -280,11 +273,11 @@ def write_card(folder: Path, cfg: HubCfg, source: ExportSource) -> None:
         RecordingError: The set is damaged, or cannot be written.
     """
     exported = LeRobotSet.open(folder)
-    ours = read_json(folder / CONVENTIONS_FILE)
+    ours = lerobot_tables.read_json(folder / lerobot_tables.CONVENTIONS_FILE)
     ours[_ORIGINS] = {**ours.get(_ORIGINS, {}), source.identity: _describe_origin(source)}
-    write_json(folder / CONVENTIONS_FILE, ours)
+    lerobot_tables.write_json(folder / lerobot_tables.CONVENTIONS_FILE, ours)
     origins: dict[str, Any] = ours[_ORIGINS]
-    counts = Counter(str(row.get(SOURCE)) for row in exported.episodes)
+    counts = Counter(str(row.get(lerobot_tables.SOURCE)) for row in exported.episodes)
     license = cfg.license or (
         "apache-2.0" if all(key in origins and origins[key]["generated_objects"] for key in counts) else "unknown"
     )
@@ -318,7 +311,7 @@ def write_card(folder: Path, cfg: HubCfg, source: ExportSource) -> None:
         commands=_list_commands(origins, counts),
         description=describe_set(exported.info, ours),
     )
-    (folder / CARD_FILE).write_text(card, encoding="utf-8")
+    (folder / lerobot_tables.CARD_FILE).write_text(card, encoding="utf-8")
 
 
 def _describe_origin(source: ExportSource) -> dict[str, Any]:
@@ -379,7 +372,7 @@ def prepare_push(cfg: HubCfg, format: str) -> HubConnection:
             key="push",
         )
     connection = HubConnection()
-    connection.check(str(cfg.push), private=cfg.private, own_file=CONVENTIONS_FILE)
+    connection.check(str(cfg.push), private=cfg.private, own_file=lerobot_tables.CONVENTIONS_FILE)
     return connection
 
 
@@ -393,7 +386,7 @@ def push_export(connection: HubConnection, cfg: HubCfg, source: ExportSource, fo
         if cfg.clip:
             write_clip_of(folder, source)
         write_card(folder, cfg, source)
-        version = str(read_json(folder / INFO_FILE)["codebase_version"])
+        version = str(lerobot_tables.read_json(folder / lerobot_tables.INFO_FILE)["codebase_version"])
         return connection.upload(folder, str(cfg.push), private=cfg.private, version=version)
     except UnlatchError as exc:
         raise HubError(

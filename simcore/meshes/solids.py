@@ -11,14 +11,12 @@ import numpy as np
 import scipy
 
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, split_components
 from unlatch.simcore.rng import sum_in_order
 from unlatch.simcore.urdf.model import Inertial, UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
-
-Array = np.ndarray
 
 
 def convex_hull(points: Array) -> TriangleMesh:

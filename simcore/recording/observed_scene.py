@@ -12,13 +12,11 @@ import numpy as np
 
 from unlatch.simcore.cameras import Fisheye, Pinhole
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.recording.modality import DEPTH, DISTANCE, PointSurface
 from unlatch.simcore.recording.object_geometry import ObjectGeometry, PartGeometry
 from unlatch.simcore.recording.point_cloud import SurfaceCloud
 from unlatch.simcore.rng import stream
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True)

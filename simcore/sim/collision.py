@@ -15,13 +15,11 @@ import numpy as np
 import pybullet as p
 
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.sim.bodies import Body, JointInfo
 from unlatch.simcore.sim.sweep import SWEPT_CLEARANCE_M, PlannedMotion, collide_with_copies, moved_links, sweep
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.model import Inertial, Link, Shape, ShapeKind, UrdfModel
-
-Array = np.ndarray
 
 _ROBOT = "robot"
 """Name of the robot's body."""

@@ -13,10 +13,8 @@ import numpy as np
 import pybullet as p
 
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.sim.bodies import ROOT, Body
-
-Array = np.ndarray
 
 STEP_M = 0.02
 """Distance that a link's centre of mass moves between two copies, at most."""

@@ -16,7 +16,7 @@ from unlatch.robots.arm_control import ArmAction
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import ConfigError, close_matches, count_noun, shorten
-from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
+from unlatch.simcore.geometry import Array, Pose, matrix_from_axis_angle
 from unlatch.simcore.recording.modality import LINKS, ImageStream
 from unlatch.simcore.recording.observed_scene import CameraView, length_kind
 from unlatch.simcore.sim.bodies import JointInfo
@@ -27,8 +27,6 @@ from unlatch.workflows.episode.scene import EpisodeScene, arm_model
 from unlatch.workflows.episode.visual_views import cameras
 from unlatch.workflows.gym.config import ActionCfg, ActionMode, ObservationCfg
 from unlatch.workflows.runs.schema import EnvCfg
-
-Array = np.ndarray
 
 _DAMPING = 0.05
 """Damping of the step towards a hand pose: near a singularity the arm moves more slowly."""

@@ -329,8 +329,7 @@ class ProcessExecutor(WorkerExecutor[_Worker]):
             worker.ready = True
             return None
         if kind == DONE:
-            outcome: Outcome = value
-            return outcome
+            return value
         if kind == REFUSED:
             error: UnlatchError = value
             raise error

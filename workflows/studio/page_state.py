@@ -192,8 +192,7 @@ def problem_line(text: str, problem: Problem) -> int | None:
     try:
         read_tree(text)
     except ConfigError as exc:
-        line: int | None = exc.values.get("line")
-        return line
+        return exc.values.get("line")
     line = find_line(text, parse_key(problem.key)) if problem.key else None
     if line is None and problem.key:  # the name of a file of a group
         group = problem.key.partition(".")[0]

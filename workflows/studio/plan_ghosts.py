@@ -155,8 +155,7 @@ def hand_pose(model: SceneModel, arm: ArmCfg, q: Array) -> Pose:
 def row_at(plan: ShownPlan, frame: int) -> Array:
     """Returns the joints (n,) of a plan's arm in a frame of its motion; after its end, those of its end [rad]."""
     rows = np.concatenate([segment.q for segment in plan.segments])
-    row: Array = rows[min(frame, len(rows) - 1)]
-    return row
+    return rows[min(frame, len(rows) - 1)]
 
 
 def hand_links(robot: RobotCfg, arm: ArmCfg) -> set[str]:

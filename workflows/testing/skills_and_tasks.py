@@ -170,8 +170,6 @@ def _check_layout(runner: EpisodeRunner, name: str, number: int) -> None:
     )
 
 
-Array = np.ndarray
-
 _POSES = 8
 _UNITS = ("m", "rad")
 _SLACK = 1e-5

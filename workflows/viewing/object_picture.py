@@ -20,7 +20,7 @@ from unlatch.objects.annotation import Articulation, FramedVector, Part
 from unlatch.objects.importers.converted_asset import LinkSurfaces, inertia_problem, read_surfaces
 from unlatch.objects.procedural.assembly import GeneratedObject, model_bounds
 from unlatch.simcore.errors import count_noun
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.meshes.collider_pieces import collider_quality
 from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.meshes.shape_surface import shape_mesh
@@ -40,8 +40,6 @@ from unlatch.workflows.viewing.picture import (
     write_picture,
 )
 from unlatch.workflows.viewing.scene_picture import make_picture_renderer
-
-Array = np.ndarray
 
 TILE_PX = 144
 """Width and height of one object on a sheet [pixels]."""
@@ -148,10 +146,9 @@ class _Camera:
     def pixels(self, points_root: Array) -> Array:
         """Returns the pixels (N, 2) of points (N, 3) [m]."""
         seen = (np.atleast_2d(points_root) - self.middle) @ self.R_camera_root.T
-        found: Array = np.stack(
+        return np.stack(
             [VIEW_PX / 2 + seen[:, 0] * self.pixels_per_m, VIEW_PX / 2 - seen[:, 1] * self.pixels_per_m], axis=1
         )
-        return found
 
 
 def annotation_png(model: UrdfModel, articulation: Articulation) -> bytes:
@@ -239,8 +236,7 @@ def _draw_marks(
 
 
 def _point_in_root(frames: Mapping[str, Pose], keypoint: FramedVector) -> Array:
-    point: Array = frames[keypoint.frame] @ keypoint.xyz
-    return point
+    return frames[keypoint.frame] @ keypoint.xyz
 
 
 def _link_triangles(model: UrdfModel) -> dict[str, Array]:
@@ -260,8 +256,7 @@ def _link_triangles(model: UrdfModel) -> dict[str, Array]:
 
 def _keep_largest(mesh: Array, count: int) -> Array:
     area = np.linalg.norm(np.cross(mesh[:, 1] - mesh[:, 0], mesh[:, 2] - mesh[:, 0]), axis=1)
-    kept: Array = mesh[np.argsort(-area, kind="stable")[:count]]
-    return kept
+    return mesh[np.argsort(-area, kind="stable")[:count]]
 
 
 def _pose_triangles(model: UrdfModel, triangles: Mapping[str, Array], positions: dict[str, float]) -> dict[str, Array]:

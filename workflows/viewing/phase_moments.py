@@ -176,8 +176,7 @@ def part_openings(record: EpisodeRecord, skill: Mapping[str, Any]) -> np.ndarray
         return height - height[0]
     positions = record.arrays[f"objects.{skill['object']}.joint_positions"][:, skill["joint_index"]]
     sign = 1.0 if skill["s_open"] >= skill["s_closed"] else -1.0
-    openings: np.ndarray = sign * (positions - skill["s_closed"])
-    return openings
+    return sign * (positions - skill["s_closed"])
 
 
 def failure_notes(record: EpisodeRecord) -> list[str]:

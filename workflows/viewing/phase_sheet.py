@@ -13,15 +13,8 @@ from PIL import Image, ImageDraw
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.skills.commands import Phase
 from unlatch.tasks.language import fill_in, part_words
+from unlatch.workflows.viewing import phase_moments
 from unlatch.workflows.viewing.best_view import Subject, choose_best_view, find_acted_part
-from unlatch.workflows.viewing.phase_moments import (
-    PhaseMoment,
-    SkillRound,
-    failure_notes,
-    last_finite_frame,
-    part_openings,
-    phase_of,
-)
 from unlatch.workflows.viewing.picture import GOOD, INK, PAPER, Font, Rgb, draw_caption, load_font
 from unlatch.workflows.viewing.scene_picture import RecordedWorld
 
@@ -318,14 +311,14 @@ _FINGERS_MOVE = (Phase.approach, Phase.grasp, Phase.release)
 """Phases in which a caption says how wide the fingers are open: the part does not move yet."""
 
 
-def count_phase_pictures(rounds: Sequence[SkillRound]) -> int:
+def count_phase_pictures(rounds: Sequence[phase_moments.SkillRound]) -> int:
     """Returns how many pictures `take_phase_pictures` takes."""
     return sum(len(item.moments) for item in rounds) or 1
 
 
 def take_phase_pictures(
     shown: RecordedWorld,
-    rounds: Sequence[SkillRound],
+    rounds: Sequence[phase_moments.SkillRound],
     *,
     smooth: bool = False,
     on_picture: Callable[[], None] = lambda: None,
@@ -339,26 +332,26 @@ def take_phase_pictures(
         on_picture: Called after each picture.
     """
     record = shown.record
-    end = last_finite_frame(record) + 1
+    end = phase_moments.last_finite_frame(record) + 1
     when = "" if record.success else f" at {record.evidence.get('time_s', 0.0):.1f} s"
     instruction = f': "{record.instruction}"' if record.instruction else ""
     views = _choose_cameras(shown, rounds)
     return PhaseSheet(
         title=f"{shown.episode.cfg.task.name}, episode {record.number}, {record.outcome}{when}{instruction}",
         success=record.success,
-        notes=failure_notes(record)[1 if rounds else 0 :],  # the title above the failure has the message
+        notes=phase_moments.failure_notes(record)[1 if rounds else 0 :],  # the title above the failure has the message
         sections=[
             _make_section(shown, item, view, smooth=smooth, on_picture=on_picture)
             for item, view in zip(rounds, views, strict=True)
         ]
         or [_draw_last_state(shown, smooth=smooth)],
         times_s=record.arrays["time"][:end] - record.arrays["time"][0],
-        phases=[phase_of(number) for number in record.arrays["skills.phase"][:end].tolist()],
+        phases=[phase_moments.phase_of(number) for number in record.arrays["skills.phase"][:end].tolist()],
         curves=list(_opening_curves(shown, rounds, end)),
     )
 
 
-def _choose_cameras(shown: RecordedWorld, rounds: Sequence[SkillRound]) -> list[LookAtCamera]:
+def _choose_cameras(shown: RecordedWorld, rounds: Sequence[phase_moments.SkillRound]) -> list[LookAtCamera]:
     """Returns the camera of each round: one for all rounds of a skill, and a nearer one for a failure."""
     found: dict[tuple[int, bool], LookAtCamera] = {}
     for skill, failed in dict.fromkeys((item.skill, item.failed_phase is not None) for item in rounds):
@@ -372,7 +365,9 @@ def _choose_cameras(shown: RecordedWorld, rounds: Sequence[SkillRound]) -> list[
     return [found[item.skill, item.failed_phase is not None] for item in rounds]
 
 
-def _choose_camera(shown: RecordedWorld, skill: int, moments: Sequence[PhaseMoment], *, near: bool) -> LookAtCamera:
+def _choose_camera(
+    shown: RecordedWorld, skill: int, moments: Sequence[phase_moments.PhaseMoment], *, near: bool
+) -> LookAtCamera:
     """Returns the camera that shows the hand at some moments, and the part around the contact point.
 
     `near`: less of the part, and nothing of a part that the hand is far from.
@@ -404,7 +399,7 @@ def _choose_camera(shown: RecordedWorld, skill: int, moments: Sequence[PhaseMome
     )
 
 
-def _key_frames(moments: Sequence[PhaseMoment]) -> list[int]:
+def _key_frames(moments: Sequence[phase_moments.PhaseMoment]) -> list[int]:
     """Returns the frames that the camera is chosen for."""
     found = [moment.frame for moment in moments if moment.phase in _KEY_PHASES or moment.failed]
     return found[:_MAX_KEY_FRAMES] or [moments[-1].frame]
@@ -412,7 +407,7 @@ def _key_frames(moments: Sequence[PhaseMoment]) -> list[int]:
 
 def _draw_last_state(shown: RecordedWorld, *, smooth: bool) -> Section:
     """Returns a picture of the whole scene as the episode ended, before an arm moved."""
-    record, frame = shown.record, last_finite_frame(shown.record)
+    record, frame = shown.record, phase_moments.last_finite_frame(shown.record)
     shown.show(frame)
     times = record.arrays["time"]
     width, height = (OVERSAMPLED * side for side in TILE_PX)
@@ -423,7 +418,7 @@ def _draw_last_state(shown: RecordedWorld, *, smooth: bool) -> Section:
 
 def _make_section(
     shown: RecordedWorld,
-    skill_round: SkillRound,
+    skill_round: phase_moments.SkillRound,
     view: LookAtCamera,
     *,
     smooth: bool,
@@ -450,7 +445,7 @@ def _make_section(
     return Section(_section_title(shown, skill_round, entry), tiles, failed=skill_round.failed_phase is not None)
 
 
-def _section_title(shown: RecordedWorld, skill_round: SkillRound, entry: Mapping[str, Any]) -> str:
+def _section_title(shown: RecordedWorld, skill_round: phase_moments.SkillRound, entry: Mapping[str, Any]) -> str:
     record = shown.record
     if skill_round.failed_phase is not None:
         phase = "" if skill_round.failed_phase is Phase.idle else f" in phase {skill_round.failed_phase.name}"
@@ -490,7 +485,7 @@ def _finger_openings(shown: RecordedWorld, skill: int) -> Array:
     return np.maximum(openings, 0.0)
 
 
-def _opening_curves(shown: RecordedWorld, rounds: Sequence[SkillRound], end: int) -> Iterator[Curve]:
+def _opening_curves(shown: RecordedWorld, rounds: Sequence[phase_moments.SkillRound], end: int) -> Iterator[Curve]:
     """Yields the openings of the parts that were acted on, each once, and of fingers that failed to grasp."""
     entries = [shown.record.skills[item.skill] for item in rounds]
     for entry in {(entry["object"], entry["part"]): entry for entry in entries}.values():
@@ -507,7 +502,7 @@ def _opening_curves(shown: RecordedWorld, rounds: Sequence[SkillRound], end: int
 
 def _openings(shown: RecordedWorld, entry: Mapping[str, Any]) -> tuple[Array, str]:
     """Returns how far the part of a skill is open in every frame, (T+1,), and the unit."""
-    body, openings = shown.episode.scene.objects[entry["object"]].body, part_openings(shown.record, entry)
+    body, openings = shown.episode.scene.objects[entry["object"]].body, phase_moments.part_openings(shown.record, entry)
     if entry["joint"] is None:
         return openings, "m"
     return openings, "m" if body.joint(entry["joint"]).prismatic else "rad"

@@ -21,7 +21,7 @@ from unlatch.objects.library import load_object
 from unlatch.robots.description import RobotCfg, base_pose
 from unlatch.robots.models import model_path
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.meshes.mesh_reader import read_coloured_parts
 from unlatch.simcore.meshes.obj_file import read_textured_surface
 from unlatch.simcore.meshes.shape_surface import primitive_mesh
@@ -40,7 +40,6 @@ from unlatch.workflows.viewing.phase_moments import failure_notes, nothing_to_sh
 from unlatch.workflows.viewing.picture import Rgb
 from unlatch.workflows.viewing.scene_picture import add_laid_out_state
 
-Array = np.ndarray
 Colour = tuple[float, float, float, float]
 """Red, green, blue and opacity, each from 0 to 1."""
 
@@ -316,8 +315,7 @@ class ShownForce:
     @cached_property
     def radii_m(self) -> Array:
         """(T,) radii of a ball whose volume shows the force: twice the width is eight times the force [m]."""
-        radii: Array = np.where(self.values_n > _TOUCH_N, 0.01 * np.cbrt(self.values_n), 0.0)
-        return radii
+        return np.where(self.values_n > _TOUCH_N, 0.01 * np.cbrt(self.values_n), 0.0)
 
 
 @dataclass(frozen=True)
@@ -515,5 +513,4 @@ def _fill_gaps(array: Array) -> Array:
         return array
     good = np.isfinite(array.reshape(len(array), -1)).all(axis=1)
     last = np.maximum.accumulate(np.where(good, np.arange(len(array)), -1))
-    filled: Array = np.where(good.any(), array[np.maximum(last, int(np.argmax(good)))], 0.0)
-    return filled
+    return np.where(good.any(), array[np.maximum(last, int(np.argmax(good)))], 0.0)

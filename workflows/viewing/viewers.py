@@ -189,5 +189,4 @@ def _vertex_normals(vertices: Array, faces: Array) -> Array:
     import trimesh
 
     crosses = trimesh.triangles.cross(vertices[faces]).astype(float)  # (F, 3)
-    normals: Array = trimesh.geometry.mean_vertex_normals(len(vertices), faces, crosses).astype(np.float32)
-    return normals
+    return trimesh.geometry.mean_vertex_normals(len(vertices), faces, crosses).astype(np.float32)

@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.recording.export.config import ExportCfg, RotationForm, StateKind
 from unlatch.simcore.recording.modality import PointSource, PointSurface
 from unlatch.simcore.recording.object_geometry import ObjectGeometry
@@ -23,8 +23,6 @@ from unlatch.simcore.recording.observed_scene import (
     geometry_names,
     geometry_values,
 )
-
-Array = np.ndarray
 
 AXES = ("x", "y", "z")
 

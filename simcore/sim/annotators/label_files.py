@@ -11,10 +11,8 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from unlatch.simcore.cameras import Fisheye
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.sim.annotators.annotation import AnnotatedFrame, Annotations, Entity, annotate, box_edges
-
-Array = np.ndarray
 
 
 class CocoFile:

@@ -13,7 +13,7 @@ import scipy
 
 from unlatch.simcore.cache import arrays_key, kept_arrays
 from unlatch.simcore.cameras import Pinhole
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.renderers.ray_casting import RayShape
@@ -52,8 +52,6 @@ def drawn_links(world: RenderedWorld) -> Iterator[DrawnLink]:
                 found, paints = zip(*shapes[index], strict=True)
                 yield DrawnLink(body, name, number, found, paints)
 
-
-Array = np.ndarray
 
 _COLOUR_DECIMALS = 4
 """Bullet reports colours in single precision: 0.72 as 0.72000003."""

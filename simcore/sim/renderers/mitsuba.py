@@ -14,7 +14,7 @@ from PIL import Image
 from unlatch.simcore.cache import LRUCache
 from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.registry import import_extra
 from unlatch.simcore.sim.renderers.bullet_image import TinyRenderer
 from unlatch.simcore.sim.renderers.light import SKY, SUN, decode_srgb, environment_light, tone_map
@@ -27,8 +27,6 @@ from unlatch.simcore.sim.renderers.link_geometry import (
 )
 from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld, Renderer, RenderRequest
 from unlatch.simcore.sim.visuals.visual_shapes import Light, Paint
-
-Array = np.ndarray
 
 _SAMPLES, _FINE_SAMPLES = 12, 96
 """Paths per pixel, and for pictures that people look at."""
@@ -136,8 +134,7 @@ def _remove_noise(image: Array, surfaces: Array) -> Array:
     height, width = image.shape[:2]
     resized = np.asarray(Image.fromarray(surfaces).resize((width, height), Image.Resampling.BILINEAR))
     albedo: Array = decode_srgb(resized / 255.0).astype(np.float32)
-    clean: Array = pyoidn.denoise(np.ascontiguousarray(image), np.ascontiguousarray(albedo), hdr=True)
-    return clean
+    return pyoidn.denoise(np.ascontiguousarray(image), np.ascontiguousarray(albedo), hdr=True)
 
 
 def _read_shapes(link: DrawnLink) -> list[ShapeGeometry]:

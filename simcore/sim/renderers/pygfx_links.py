@@ -22,8 +22,6 @@ from unlatch.simcore.sim.renderers.link_geometry import (
 from unlatch.simcore.sim.renderers.pygfx_passes import PlacedMesh, UploadedMesh
 from unlatch.simcore.sim.visuals.visual_shapes import Finish, Paint
 
-Array = np.ndarray
-
 
 class LinkGeometry:
     """The triangles of one link."""

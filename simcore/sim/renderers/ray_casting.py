@@ -12,12 +12,10 @@ import numpy as np
 from PIL import Image
 
 from unlatch.simcore.cameras import Pinhole
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.meshes.mesh_reader import SurfaceMesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, creased_normals, join_meshes
 from unlatch.simcore.sim.visuals.visual_shapes import Light
-
-Array = np.ndarray
 
 _CREASE_RAD = np.radians(30.0)
 

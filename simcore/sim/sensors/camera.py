@@ -13,7 +13,7 @@ import scipy
 
 from unlatch.simcore.cameras import Fisheye, Pinhole
 from unlatch.simcore.errors import ConfigError, GeometryError, WorldError, check_range, unknown_name
-from unlatch.simcore.geometry import Pose, rpy_from_matrix
+from unlatch.simcore.geometry import Array, Pose, rpy_from_matrix
 from unlatch.simcore.ranges import Range, check_ranges, ranges_of
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.attribute_views import AttributeView
@@ -68,8 +68,6 @@ CAMERA_MODELS = {
 }
 """By name. For cameras with two lenses, `_colour` has depth aligned to colours, `_depth` is the depth sensor."""
 
-
-Array = np.ndarray
 
 _PATCH_PX = 5
 """Width of the patches of holes [px]."""

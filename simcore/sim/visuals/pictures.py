@@ -14,11 +14,9 @@ from numpy.typing import ArrayLike
 
 from unlatch.simcore.cameras import CubeFace, Fisheye, Pinhole, cube_faces
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.sim.renderers.renderer import RawImages, RenderRequest
 from unlatch.simcore.sim.world import World
-
-Array = np.ndarray
 
 _FRAMING_STEPS = 6
 _NEAR_M, _FAR_M = 0.02, 10.0
