@@ -25,7 +25,6 @@ from unlatch.workflows.viewing.episode_files import collect_command
 
 T = TypeVar("T")
 
-_DATASET = "dataset"
 _MOST_CHARACTERS = 300
 """Most characters of a message of the server or of huggingface_hub in one of ours."""
 _LOG_IN = (
@@ -123,7 +122,7 @@ class HubConnection:
         Raises:
             HubError: The Hub cannot be reached, or refuses a request.
         """
-        place = {"repo_id": name, "repo_type": _DATASET}
+        place = {"repo_id": name, "repo_type": "dataset"}
         what = f"'{name}' cannot be pushed to the Hugging Face Hub"
         address: str = self._call(what, lambda: self._api.create_repo(**place, private=private, exist_ok=True))
         commit = self._call(

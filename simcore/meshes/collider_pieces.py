@@ -22,7 +22,6 @@ from unlatch.simcore.meshes.triangle_mesh import (
 )
 from unlatch.simcore.rng import sum_in_order
 
-_MOST_SAMPLES = 20_000
 _NEAREST = 3
 
 
@@ -33,7 +32,7 @@ class SampledSurface:
         """Samples a mesh."""
         self.triangles = mesh.triangles
         spacing_m = float(np.max(mesh.extents)) / 100
-        points, self._owners = sample_triangles(mesh, spacing_m=spacing_m, max_points=_MOST_SAMPLES)
+        points, self._owners = sample_triangles(mesh, spacing_m=spacing_m, max_points=20_000)
         self._samples = scipy.spatial.cKDTree(points)
 
     def distances(self, points: np.ndarray) -> np.ndarray:

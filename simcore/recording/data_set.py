@@ -17,7 +17,6 @@ from unlatch.simcore.temporary_folders import clean_areas
 EPISODES = "episodes"
 """Name of the folder of all shards."""
 DATASET_FORMAT = "unlatch-dataset"
-_MAX_HEADER_BYTES = 16 << 20
 DAMAGED = "damaged"
 """Folder of damaged episodes that were moved aside."""
 
@@ -349,7 +348,7 @@ def _read_header(folder: Path) -> dict[str, dict[str, Any]]:
         FormatVersionError: It was written in a format that this version does not read.
     """
     path = folder / episode_folders.DATASET_FILE
-    content = read_sealed(path, expected=DATASET_FORMAT, versions=episode.READ_VERSIONS, limit=_MAX_HEADER_BYTES)
+    content = read_sealed(path, expected=DATASET_FORMAT, versions=episode.READ_VERSIONS, limit=16 << 20)
     found: dict[str, Any] = {key: content.get(key) for key in ("header", "info")}
     if not all(isinstance(value, dict) for value in found.values()):
         raise RecordingError(

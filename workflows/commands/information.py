@@ -269,9 +269,6 @@ def schema_command(arguments: list[str]) -> int:
     return OK
 
 
-_NAME_WIDTH = 17
-
-
 @command
 def doctor_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
@@ -280,7 +277,7 @@ def doctor_command(arguments: list[str]) -> int:
     broken = []
     for finding in describe_installation():
         advice = f" -> {finding.advice}" if finding.advice else ""
-        print_row(finding.name, f"{finding.value}{advice}", width=_NAME_WIDTH)
+        print_row(finding.name, f"{finding.value}{advice}", width=17)
         if finding.broken:
             broken.append(finding.name)
     if broken:

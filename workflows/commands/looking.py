@@ -113,9 +113,6 @@ def _draw_plan(overlay: Overlay, skill: Skill) -> None:
         overlay.text_at(origin, f"{index} {keyframe.label}")
 
 
-_REGION = (40, 90, 220)
-
-
 @command
 def preview_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
@@ -135,7 +132,7 @@ def draw_preview(cfg: PreviewCfg) -> Path:
         overlay = scene.overlay(width=PICTURE_SIZE[0], height=PICTURE_SIZE[1])
         for region in cfg.task.regions:
             outline = scene.region_outline(region)
-            overlay.line(outline, color=_REGION)
+            overlay.line(outline, color=(40, 90, 220))
             overlay.text_at(outline[0], f"region of {region.object}")
         overlay.labels(scene.keypoints())
         write_picture(overlay.picture(), path)
@@ -145,16 +142,13 @@ def draw_preview(cfg: PreviewCfg) -> Path:
     return path
 
 
-MAX_COLUMNS = 12
-
-
 @dataclass
 class PhasesCfg:
     """Options of `unlatch phases`."""
 
     episode: int = 0
     """Episode number."""
-    columns: Annotated[int, Range(1, MAX_COLUMNS)] = 5
+    columns: Annotated[int, Range(1, 12)] = 5
     """Largest number of pictures in a row."""
     out: str | None = None
     """File to write; null: phases-<episode>.png in the data set."""

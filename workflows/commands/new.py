@@ -36,7 +36,6 @@ from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.loading import load
 
 _WHAT = ("plugin", "robot", "skill", "task")
-_TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
 _NAME = re.compile(r"[a-z](_?[a-z0-9])*\Z")
 _PLACE = re.compile(r"@(\w+)@")
 _SKILL_OBJECT = "drawer"
@@ -226,7 +225,7 @@ def _check_name_is_free(name: str, known: Sequence[str] | Mapping[str, Path], ki
 
 def _fill_template(template: str, words: Mapping[str, str]) -> str:
     """Returns a template with each `@word@` filled in."""
-    text = (_TEMPLATES / f"{template}.txt").read_text(encoding="utf-8")
+    text = (Path(__file__).resolve().parents[1] / "templates" / f"{template}.txt").read_text(encoding="utf-8")
     return _PLACE.sub(lambda found: words[found[1]], text)
 
 

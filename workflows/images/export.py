@@ -114,7 +114,6 @@ def export_data_set(
     return replace(report, url=push_export(connection, hub, source, report.target))
 
 
-_COCO_FILE = "coco.json"
 _PICTURE = "annotated.png"
 
 
@@ -231,7 +230,7 @@ class _LabelWriter:
     def finish(self) -> dict[str, tuple[int, int]]:
         """Writes the COCO files; returns the numbers of images and annotations by camera."""
         for name, file in self._coco.items():
-            (self._folder / name / _COCO_FILE).write_text(json.dumps(file.content), encoding="utf-8")
+            (self._folder / name / "coco.json").write_text(json.dumps(file.content), encoding="utf-8")
         contents = {name: file.content for name, file in self._coco.items()}
         return {name: (len(found["images"]), len(found["annotations"])) for name, found in contents.items()}
 

@@ -184,7 +184,6 @@ def take_clip(shown: RecordedWorld, *, on_picture: Callable[[], None] = lambda: 
 SIZE_PX = (640, 480)
 """Default width and height of the views [pixels]."""
 _LEAST_PX, _MOST_PX = 16, 4096
-_MOST_FPS = 60
 _MOST_GIF_FPS = 50
 """A GIF counts time in hundredths of a second, and viewers slow a picture down that is shown for one of them."""
 
@@ -202,7 +201,7 @@ class ClipCfg:
     """Of the pictures [pixels]; null: 640, or that of the camera."""
     height: Annotated[int, Range(_LEAST_PX, _MOST_PX, unit="pixels")] | None = None
     """Of the pictures [pixels]; null: 480, or that of the camera."""
-    fps: Annotated[int, Range(1, _MOST_FPS)] = 15
+    fps: Annotated[int, Range(1, 60)] = 15
     """Pictures per second."""
     speed: Annotated[float, Range(0.05, 100.0)] = 1.0
     """How many times as fast as the episode it plays."""

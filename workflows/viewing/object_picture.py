@@ -49,16 +49,13 @@ _SHARES = (0.0, 0.0, 0.3, 0.45, 0.7, 1.0)
 """How far the objects of a row are opened, as shares of their range."""
 _OVERSAMPLED = 3
 """Pictures are drawn this many times larger, then shrunk, which smooths edges with every renderer."""
-_VIEW_DIRECTION = (-0.80, -0.52, 0.42)
 _FOV_DEG = 24.0
 _MARGIN = 1.06
 _CAPTION_PX = 20
-_CAPTION_FONT_PX = 14
 _GROUPS_PX = 24
 """Gap between two rows side by side [pixels]."""
 _SHADE = 5
 """Brightness is rounded to multiples of this, of 255: few shades make a small file."""
-_CAPTION_INK = (40, 40, 40)
 
 
 def object_sheet(objects: Sequence[tuple[str, GeneratedObject, Path]]) -> Array:
@@ -84,16 +81,14 @@ def _draw_object(world: World, made: GeneratedObject, path: Path, *, share: floa
     body = world.load_urdf(path, name="object", T_world_root=T_world_root)
     body.set_joint_positions(list(positions), list(positions.values()))
     corners = T_world_root @ np.array(list(product(*model_bounds(made.model, positions).T)))  # (8, 3)
-    view = framing_camera(corners, _VIEW_DIRECTION, fov_deg=_FOV_DEG, margin=_MARGIN)
+    view = framing_camera(corners, (-0.80, -0.52, 0.42), fov_deg=_FOV_DEG, margin=_MARGIN)
     picture = take_picture(world, view, width=_OVERSAMPLED * side, height=_OVERSAMPLED * side, smooth=False)
     return np.asarray(Image.fromarray(picture).resize((side, side), Image.Resampling.LANCZOS))
 
 
 def _draw_row(name: str, tiles: Sequence[Array]) -> Array:
     strip = np.concatenate(list(tiles), axis=1)
-    caption = draw_caption(
-        name, strip.shape[1], height=_CAPTION_PX, font_px=_CAPTION_FONT_PX, color=_CAPTION_INK, at=(8, 2)
-    )
+    caption = draw_caption(name, strip.shape[1], height=_CAPTION_PX, font_px=14, color=(40, 40, 40), at=(8, 2))
     return np.concatenate([caption, strip], axis=0)
 
 

@@ -42,8 +42,6 @@ FAILURES_IN_CURVES = 2
 """Largest number of curves for each failure code."""
 MOST_STRIPS = 24
 """Largest number of episodes with pictures on one page."""
-_PICTURE_PX = (480, 375)
-_JPEG_QUALITY = 78
 _FINGER_FORCE = ".fingers.force_sustained_n"
 """Ending of the keys of the force that decides about `overload`."""
 
@@ -287,9 +285,9 @@ def _single_picture(
 
 def _encode_jpeg(picture: Array) -> str:
     """Returns a picture as a JPEG file in base64."""
-    image = Image.fromarray(picture).resize(_PICTURE_PX, Image.Resampling.LANCZOS)
+    image = Image.fromarray(picture).resize((480, 375), Image.Resampling.LANCZOS)
     buffer = io.BytesIO()
-    image.save(buffer, format="JPEG", quality=_JPEG_QUALITY, optimize=True)
+    image.save(buffer, format="JPEG", quality=78, optimize=True)
     return b64encode(buffer.getvalue()).decode()
 
 

@@ -39,7 +39,6 @@ _SUN_M, _SUN_RADIUS_M = 8.0, 0.4
 """Distance and radius of the lamp that is the light of the world: the wider, the softer are shadows [m]."""
 _MIDDLE_M = (0.4, 0.0, 0.2)
 """Where it points [m]."""
-_SKY_PX = (128, 64)
 _BRIGHT = 0.9
 """Surfaces with less emission are drawn bright, but light nothing: each lamp would add noise."""
 _DOWN = -0.5
@@ -183,7 +182,7 @@ def _describe_sensor(pinhole: Pinhole, request: RenderRequest) -> dict[str, Any]
 def _make_sky(light: Light) -> Any:
     """Returns the surroundings as a picture of all directions."""
     mi = _load_mitsuba()
-    width, height = _SKY_PX
+    width, height = (128, 64)
     azimuth = (np.arange(width) + 0.5) / width * 2.0 * np.pi
     polar = ((np.arange(height) + 0.5) / height * np.pi)[:, None]
     # Mitsuba's map has y up; column 0 looks along -z of its frame

@@ -25,7 +25,6 @@ from unlatch.simcore.sim.visuals.visual_shapes import Light, Paint
 
 CARD_VARIABLE = "UNLATCH_CARD"
 """The environment variable with the number of the card that every process draws on."""
-_BACKENDS = ("Vulkan", "Metal", "D3D12")
 _RANKS = {"DiscreteGPU": 0, "IntegratedGPU": 1, "CPU": 3}
 """Kinds of cards, the fastest first; the rank of others is 2."""
 
@@ -50,7 +49,7 @@ def find_adapter() -> Any:
 
 def is_usable(adapter: Any) -> bool:
     """Returns whether pygfx can draw with an adapter."""
-    return adapter is not None and adapter.info["backend_type"] in _BACKENDS
+    return adapter is not None and adapter.info["backend_type"] in ("Vulkan", "Metal", "D3D12")
 
 
 def choose_card(adapters: Sequence[Any], number: str) -> Any:

@@ -435,9 +435,6 @@ class Camera(Sensor[CameraCfg]):
         self.segmentation_labels.set_value(labels)
 
 
-_WIDEST_RAD = 2.9
-
-
 class CameraView(AttributeView):
     """One camera sensor, in the single environment of an episode."""
 
@@ -467,7 +464,7 @@ class CameraView(AttributeView):
             lambda _env: np.array([camera.optics.fov_rad]),
             self._set_fov,
             least=0.02,
-            most=_WIDEST_RAD,
+            most=2.9,
         )
         self._add_attribute("intrinsics", 4, "px", "fx, fy, cx, cy", self._read_intrinsics, self._set_intrinsics)
         for name, limits in ranges_of(ImageNoise).items():
