@@ -287,8 +287,13 @@ def is_own(path: Path) -> bool:
     If not, logs one line that says why, and what to do.
     """
     problem = foreign_access(path)
-    if problem is not None:
-        _warn_once(problem)
+    if problem is not None and not _warned and speaks_for_all():
+        _warned.append(problem)
+        logger.warning(
+            "A compiled program of the cache is not used, which is slower: %s, or set %s to a folder of your own.",
+            problem,
+            CACHE_VARIABLE,
+        )
     return problem is None
 
 
@@ -337,16 +342,6 @@ def _user_name(number: int) -> str:
 
 _warned: list[str] = []
 """What this process has said: one line is enough, as one remedy mostly helps for all programs."""
-
-
-def _warn_once(problem: str) -> None:
-    if not _warned and speaks_for_all():
-        _warned.append(problem)
-        logger.warning(
-            "A compiled program of the cache is not used, which is slower: %s, or set %s to a folder of your own.",
-            problem,
-            CACHE_VARIABLE,
-        )
 
 
 _DIGEST = 32

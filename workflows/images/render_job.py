@@ -225,7 +225,13 @@ class EpisodeImages:
                 with self._timed("show"):
                     self._recorded.show(frame)
                 for camera in self._cameras:
-                    self._write_frame(camera, writers, encoder)
+                    with self._timed("image"):
+                        camera.update_state()
+                    if self._annotations is not None:
+                        with self._timed("annotate"):
+                            self._annotations.add(camera)
+                    images = {modality: camera.image(kind) for modality, kind in self._kinds.items()}
+                    encoder.run(partial(self._encode, camera.cfg.name, images, writers))
                     for key, value in camera.pose_and_intrinsics().items():
                         tracks.setdefault(f"{camera.cfg.name}.{key}", []).append(value)
                 on_frame()
@@ -244,17 +250,6 @@ class EpisodeImages:
                 )
                 writers[name, stream.modality] = stack.enter_context(writer)
         return writers
-
-    def _write_frame(
-        self, camera: Camera, writers: Mapping[tuple[str, str], FrameVideoWriter], encoder: _EncoderThread
-    ) -> None:
-        with self._timed("image"):
-            camera.update_state()
-        if self._annotations is not None:
-            with self._timed("annotate"):
-                self._annotations.add(camera)
-        images = {modality: camera.image(kind) for modality, kind in self._kinds.items()}
-        encoder.run(partial(self._encode, camera.cfg.name, images, writers))
 
     def _encode(
         self, name: str, images: Mapping[str, np.ndarray], writers: Mapping[tuple[str, str], FrameVideoWriter]

@@ -191,7 +191,13 @@ def _draw_timeline(sheet: PhaseSheet, width: int) -> Image.Image:
     _draw_phase_band(draw, sheet, line)
     draw.line([line.left, line.bottom, line.right, line.bottom], fill=_FAINT)
     _draw_numbers(draw, sheet, line)
-    _draw_curves(draw, sheet, line)
+    for index, curve in enumerate(sheet.curves):
+        most = max(float(np.abs(curve.openings).max()), _LEAST_OPENING)
+        points = [
+            (line.x_of(float(t)), line.bottom - 1 - (_CURVE_PX - 22) * max(float(value), 0.0) / most)
+            for t, value in zip(sheet.times_s, curve.openings, strict=True)
+        ]
+        draw.line(points, fill=_CURVES[index % len(_CURVES)], width=2)
     font = load_font(_FONT_PX - 3)
     for second in range(
         0, int(line.end_s) + 1, next((step for step in (1, 2, 5, 10, 30) if line.end_s / step <= 12), 60)
@@ -253,16 +259,6 @@ def _join_numbers(group: Sequence[tuple[float, int]]) -> str:
     if len(numbers) > 1 and numbers[-1] - numbers[0] == len(numbers) - 1:
         return f"{numbers[0]}-{numbers[-1]}"
     return ", ".join(map(str, numbers))
-
-
-def _draw_curves(draw: ImageDraw.ImageDraw, sheet: PhaseSheet, line: _TimeLine) -> None:
-    for index, curve in enumerate(sheet.curves):
-        most = max(float(np.abs(curve.openings).max()), _LEAST_OPENING)
-        points = [
-            (line.x_of(float(t)), line.bottom - 1 - (_CURVE_PX - 22) * max(float(value), 0.0) / most)
-            for t, value in zip(sheet.times_s, curve.openings, strict=True)
-        ]
-        draw.line(points, fill=_CURVES[index % len(_CURVES)], width=2)
 
 
 def _wrap_text(text: str, font: Font, width: int) -> list[str]:
