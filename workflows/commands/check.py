@@ -41,7 +41,6 @@ from unlatch.workflows.cli.terminal import (
 )
 from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.episode.asset_checks import check_assets
-from unlatch.workflows.runs import evaluate
 from unlatch.workflows.runs.code_versions import describe_machine, describe_mixed_code, differing_versions
 from unlatch.workflows.runs.data_sets import data_sets_below
 from unlatch.workflows.runs.loading import load_config
@@ -318,15 +317,15 @@ def evaluate_command(arguments: list[str], debug: bool) -> int:
     words = ("unlatch", "evaluate", *arguments)
 
     def run(cfg: EvaluateCfg) -> int:
-        with evaluate.serve_policy(cfg) as served:
-            job = partial(evaluate.EvaluateJob, cfg, policy=None if served is None else served.address)
-            request = RunRequest(cfg, job, prefix=evaluate.PREFIX, identity=evaluate.identity_of(cfg), command=words)
+        with serve_policy(cfg) as served:
+            job = partial(EvaluateJob, cfg, policy=None if served is None else served.address)
+            request = RunRequest(cfg, job, prefix=PREFIX, identity=identity_of(cfg), command=words)
             code = run_and_report(request, debug=debug, pdb=line.pdb)
         if served is not None and served.statistics is not None and served.statistics.batches:
             print_line(f"policy: {served.statistics}")
         return code
 
-    return run_jobs("evaluate", EvaluateCfg, line, run, prefix=evaluate.PREFIX)
+    return run_jobs("evaluate", EvaluateCfg, line, run, prefix=PREFIX)
 
 
 BENCHES = ("success",)
@@ -344,12 +343,12 @@ def bench_command(arguments: list[str]) -> int:
             f"bench '{name}' is unknown.{close_matches(name, BENCHES)} Expected one of: {', '.join(BENCHES)}."
         )
     results = []
-    for name, cfg in evaluate.bench_runs(read_pairs(evaluate.SuccessBenchCfg, arguments[1:])):
+    for name, cfg in bench_runs(read_pairs(SuccessBenchCfg, arguments[1:])):
         print_line(f"== {name}")
         code = collect_and_report(cfg)
         if code != OK:
             return code
-        results.append(evaluate.measure(name, cfg))
-    for table in (evaluate.success_table(results), evaluate.cost_table(results)):
+        results.append(measure(name, cfg))
+    for table in (success_table(results), cost_table(results)):
         result_console().print(table)
     return OK
