@@ -13,18 +13,11 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.workflows.studio.jobs import Array, PlanResult, ShownPlan
 from unlatch.workflows.studio.session import PLAN, RUN, StudioSession
+from unlatch.workflows.viewing.picture import SEGMENT_RGB
 from unlatch.workflows.viewing.recorded_scene import ColouredMesh, SceneModel, ShownBody, link_bodies
 from unlatch.workflows.viewing.scene_nodes import LiveScene, SceneNodes
 
 _GHOST_RGB, _BAD_RGB = (90, 140, 235), (214, 69, 56)
-SEGMENT_RGB = {
-    "transit": (130, 130, 130),
-    "approach": (40, 90, 220),
-    "contact": (230, 120, 20),
-    "follow": (20, 150, 60),
-    "retreat": (150, 60, 170),
-}
-"""Colours of the parts of a planned motion."""
 
 
 class PlanGhosts:

@@ -81,6 +81,14 @@ def fill_template(file: str, **values: Any) -> str:
 
 Array = np.ndarray
 Rgb = tuple[int, int, int]
+SEGMENT_RGB = {
+    "transit": (130, 130, 130),
+    "approach": (40, 90, 220),
+    "contact": (230, 120, 20),
+    "follow": (20, 150, 60),
+    "retreat": (150, 60, 170),
+}
+"""Colours of the parts of a planned motion."""
 Font = ImageFont.ImageFont | ImageFont.FreeTypeFont
 
 INK: Rgb = (30, 30, 30)
