@@ -338,8 +338,6 @@ Array = np.ndarray
 
 _MOST_FACES = 1000
 """A piece with more triangles that is not convex is left out: each point would cost a millisecond."""
-_CONVEX = 0.999
-"""A piece is convex if it fills this share of its hull."""
 
 
 class SolidPieces:
@@ -358,7 +356,7 @@ class SolidPieces:
                 if volume is None:
                     continue
                 hull = scipy.spatial.ConvexHull(piece.vertices)
-                if volume >= _CONVEX * hull.volume:
+                if volume >= 0.999 * hull.volume:  # a piece is convex if it fills this share of its hull
                     self._convex.append((piece.vertices, np.unique(hull.equations.round(9), axis=0)))
                 elif len(piece.faces) <= _MOST_FACES:
                     self._others.append(piece.triangles)

@@ -94,8 +94,6 @@ class ContactMaterials:
                 self._slides[index] = slides
 
 
-_SWEEPS = 12
-"""Iterations over the contacts of a body in a step."""
 _BOUNCE_M_S = 0.2
 """Approach speed below which nothing bounces, as in Bullet's own contacts [m/s]."""
 
@@ -216,7 +214,7 @@ class ContactOffset:
             float(n.normal @ (linear + np.cross(angular, a) - v)) for n, a, v in zip(near, arms, others, strict=True)
         ]
         impulses = np.zeros((len(near), 3))
-        for _ in range(_SWEEPS):
+        for _ in range(12):  # iterations over the contacts of a body in a step
             for i, point in enumerate(near):
                 n, arm = point.normal, arms[i]
                 velocity = linear + np.cross(angular, arm) - others[i]

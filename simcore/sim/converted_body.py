@@ -112,8 +112,6 @@ SMALL_TORQUE_NM = 0.5
 SMALL_FORCE_N = 5.0
 """The same on a slider [N]."""
 
-_PUSH_S = 2.0
-"""Time for which the effort acts [s]."""
 _CONTINUOUS_RANGE_RAD = 2.0 * np.pi
 
 
@@ -189,7 +187,7 @@ def _measure_travel(world: World, body: Body, name: str, start: float, end: floa
     DriveGroup(body, held)
     DriveGroup(body, {name: JointDrive(DriveMode.passive)})
     farthest = 0.0
-    for _ in range(int(_PUSH_S * world.cfg.physics_hz)):
+    for _ in range(int(2.0 * world.cfg.physics_hz)):  # time for which the effort acts [s]
         p.setJointMotorControl2(
             body.body_id,
             joint.index,

@@ -354,7 +354,7 @@ class DriveGroup:
         q, dq, _, borne = self._joint_state(name)
         position, velocity = self._servo_targets[name]
         wanted = velocity + drive.position_gain * (position - q) / (self._world.dt if self._world else math.inf)
-        moves = abs(dq) > _SLOW and dq * wanted > 0.0
+        moves = abs(dq) > 1e-3 and dq * wanted > 0.0  # speed below which a joint counts as at rest [rad/s or m/s]
         breaks_away = name in self._stuck and borne * math.copysign(1.0, wanted) < drive.max_effort - drive.friction
         if moves or breaks_away:
             self._stuck.discard(name)
@@ -462,7 +462,7 @@ class DriveGroup:
             p.POSITION_CONTROL,
             targetPosition=position,
             targetVelocity=0.0,
-            positionGain=_HOLD_POSITION_GAIN,
+            positionGain=0.15,  # share of the position error that a hold removes in one physics step
             velocityGain=1.0,
             force=self.drives[name].friction,
         )
@@ -490,9 +490,5 @@ class DriveGroup:
 
 _BY_TORQUE = (DriveMode.spring, DriveMode.impedance)
 """Modes whose motors are torques computed at every physics step."""
-_HOLD_POSITION_GAIN = 0.15
-"""Share of the position error that a hold removes in one physics step."""
-_SLOW = 1e-3
-"""Speed below which a joint counts as at rest [rad/s or m/s]."""
 _STRONG = 1e5
 """Effort of the motor that limits a speed [N m or N], practically unlimited."""

@@ -15,8 +15,6 @@ from unlatch.simcore.cache import cache_root, make_cache_folder
 from unlatch.simcore.files import user_path, write_whole_file
 from unlatch.workflows.cli.terminal import print_line, terminal_width
 
-_WRITTEN_WIDTH = 120
-"""Width of the texts as they are written [columns]."""
 _USAGE_INDENT = 15
 _KEYS_INDENT = 2
 _WIDE_KEY_INDENT = 6
@@ -26,7 +24,7 @@ _KEY = re.compile(r"  \S.*?\s{2,}(?=\S)")
 
 def print_help(text: str) -> None:
     """Writes a help text to stdout; its lines are wrapped anew if the terminal is narrower than the text."""
-    print_line(fit_to_width(text.rstrip(), terminal_width() or _WRITTEN_WIDTH))
+    print_line(fit_to_width(text.rstrip(), terminal_width() or 120))  # width of the texts as they are written [columns]
 
 
 def fit_to_width(text: str, width: int) -> str:

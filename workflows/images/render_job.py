@@ -98,8 +98,6 @@ def take_camera_frame(
 _FRAMES = "frames"
 """Beginning of the name of the file in which a worker counts its frames."""
 _COUNT_PERIOD_S = 1.0
-_MAX_PENDING = 2
-"""Frames that may wait for their encoding."""
 
 
 @dataclass(frozen=True)
@@ -310,7 +308,7 @@ class _EncoderThread:
 
     def run(self, encode: Callable[[], None]) -> None:
         """Encodes soon; waits if two frames are not encoded yet, so that few are in memory."""
-        while len(self._pending) >= _MAX_PENDING:
+        while len(self._pending) >= 2:  # frames that may wait for their encoding
             self._pending.popleft().result()
         self._pending.append(self._executor.submit(encode))
 

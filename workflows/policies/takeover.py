@@ -140,8 +140,6 @@ _SHORTEST_M = 0.005
 """Length of the approach of a hand that is already there [m]."""
 _REACHED_RAD = 0.03
 """A motion that is shorter leads nowhere."""
-_AHEAD_ROWS = 5
-"""Rows of a motion that show where it goes first."""
 
 
 class PlannerLabels:
@@ -271,7 +269,7 @@ def _begin_moving(skill: Skill, step: Array) -> None:
     if index is None or motion is None or len(motion) < 2:
         return
     steps = np.linalg.norm(np.diff(motion.q, axis=0), axis=1)
-    ahead = motion.q[min(_AHEAD_ROWS, len(motion) - 1)] - motion.q[0]
+    ahead = motion.q[min(5, len(motion) - 1)] - motion.q[0]  # rows of a motion that show where it goes first
     speed = float(step @ ahead) / max(1e-9, float(np.linalg.norm(ahead)))
     first = int(np.argmax(steps >= min(speed, float(steps.max()))))
     along = np.concatenate([[0.0], np.cumsum(steps)])

@@ -117,10 +117,6 @@ def copy_run_times(source: Path, target: Path) -> None:
         write_whole_file(target / RUNS / path.name, path.read_bytes())
 
 
-_LEAST_EPISODES = 10
-"""Episodes of a run without a success from which on its pace is shown."""
-
-
 @dataclass(frozen=True)
 class Pace:
     """Speed of all runs of a data set together, start-up apart."""
@@ -137,7 +133,7 @@ class Pace:
 
 def is_telling(*, episodes: int, successes: int) -> bool:
     """Returns whether a pace says something: refused episodes take next to no time, so a few of them do not."""
-    return successes > 0 or episodes >= _LEAST_EPISODES
+    return successes > 0 or episodes >= 10  # episodes of a run without a success from which on its pace is shown
 
 
 def pace_of(runs: Iterable[RunTime]) -> Pace:

@@ -56,8 +56,6 @@ CLIP_ENCODINGS = {
 """Encodings of clips by the ending of the file; `loop` 0 plays it again and again."""
 HELD_S = 1.0
 """Time for which the last picture is shown before the clip begins again [s]."""
-_BORDER_SHARE = 0.01
-"""Width of the red border as a share of the picture's height."""
 
 
 def frame_numbers(record: EpisodeRecord, *, fps: float, speed: float) -> list[int]:
@@ -127,7 +125,7 @@ def write_frames(path: Path, encoding: Encoding, pictures: Iterator[Array], *, f
 
 def _add_border(picture: Array) -> Array:
     """Returns a picture (height, width, 3) uint8 with a red border."""
-    width = max(2, round(_BORDER_SHARE * picture.shape[0]))
+    width = max(2, round(0.01 * picture.shape[0]))  # width of the red border as a share of the picture's height
     inner = slice(width, -width)
     marked: Array = np.empty_like(picture)
     marked[:] = BAD

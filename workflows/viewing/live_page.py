@@ -381,10 +381,6 @@ _PERIOD_S = 1.0
 """Shortest time between two counts of the data sets [s]."""
 _SHARE_OF_TIME = 0.1
 """Largest share of the time that is spent on counting."""
-_FRAME_S = 0.1
-"""Time between two states of the scene [s]."""
-_NICENESS = 10
-"""The page gets the time that a run leaves."""
 _ASKED_S = 10.0
 """Time after the last request in which data sets are read; without a reader, nothing is."""
 
@@ -450,7 +446,7 @@ class LivePage:
                 newest_last = sorted(self._content.sets, key=lambda item: item.pace.ended or 0.0)
                 current.update([(item.path, item.last_number) for item in newest_last])
                 self._about = current.about
-                self._ended.wait(_FRAME_S)
+                self._ended.wait(0.1)  # time between two states of the scene [s]
 
 
 class _Handler(ScenePageHandler):
@@ -480,7 +476,7 @@ class PageServer(ScenePageServer):
 
 def serve(descriptor: int, paths: Sequence[str], title: str) -> None:
     """Serves the page on an open socket until stdin, whose first line is the token, is closed by the parent's end."""
-    os.nice(_NICENESS)
+    os.nice(10)  # the page gets the time that a run leaves
     token = sys.stdin.buffer.readline().decode("ascii").strip()
     server = PageServer(socket.socket(fileno=descriptor), [Path(path) for path in paths], title=title, token=token)
     threading.Thread(target=_end_with_parent, daemon=True).start()

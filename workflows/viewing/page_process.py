@@ -20,8 +20,6 @@ from unlatch.workflows.runs.schema import LOCAL_HOST, MAX_PORT
 
 _TRIES = 20
 """Ports that are tried one after the other before the system chooses one."""
-_STOP_S = 2.0
-"""Time in which the process ends by itself [s]."""
 _MAIN = "unlatch.workflows.viewing.live_page"
 """Module that the process runs."""
 
@@ -86,7 +84,7 @@ class PageProcess:
                 with suppress(OSError):
                     process.stdin.close()
             try:
-                process.wait(_STOP_S)
+                process.wait(2.0)  # time in which the process ends by itself [s]
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

@@ -31,8 +31,6 @@ from unlatch.simcore.sim.visuals.visual_shapes import VisualShape
 
 Array = np.ndarray
 
-_MAX_SURFACES = 128
-"""Links whose ray trees are kept between episodes."""
 _QUARTER_OFFSETS = ((-0.25, -0.25), (0.25, -0.25), (-0.25, 0.25), (0.25, 0.25))
 """Sample positions of a pixel on an edge, from its centre [pixels]."""
 _EDGE_COSINE = 0.9
@@ -50,7 +48,7 @@ class EmbreeRenderer(Renderer):
     lenses: ClassVar[tuple[type[Pinhole] | type[Fisheye], ...]] = (Pinhole, Fisheye)
 
     def __init__(self) -> None:
-        self._surfaces: LRUCache[RaySurface] = LRUCache(_MAX_SURFACES)
+        self._surfaces: LRUCache[RaySurface] = LRUCache(128)  # links whose ray trees are kept between episodes
         self._shading: tuple[list[RaySurface], FaceShading] | None = None
         self._rays: tuple[Pinhole | Fisheye, Array, Rays] | None = None
 

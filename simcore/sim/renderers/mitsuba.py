@@ -30,8 +30,6 @@ from unlatch.simcore.sim.visuals.visual_shapes import Light, Paint
 
 _SAMPLES, _FINE_SAMPLES = 12, 96
 """Paths per pixel, and for pictures that people look at."""
-_MAX_DEPTH = 6
-"""Segments of the longest path."""
 _LEAST_LLVM = 16
 """Oldest version of LLVM; Mitsuba's programs crash the compiler of an older one."""
 _MAX_GEOMETRIES = 512
@@ -82,7 +80,7 @@ class MitsubaRenderer(Renderer):
         mi = _load_mitsuba()
         scene: dict[str, Any] = {
             "type": "scene",
-            "integrator": {"type": "path", "max_depth": _MAX_DEPTH},
+            "integrator": {"type": "path", "max_depth": 6},  # segments of the longest path
             "sensor": _describe_sensor(request.optics, request),
             **self._get_lights(world.light),
         }

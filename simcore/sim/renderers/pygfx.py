@@ -84,8 +84,6 @@ def _model_of(card: Any) -> tuple[str, ...]:
 
 _MAX_GEOMETRIES = 512
 """Links whose triangles are kept between episodes."""
-_MAX_TARGETS = 4
-"""Image sizes whose targets are kept."""
 _SHADOW_SPAN_M = 3.4
 """Width and depth of the region around the scene's middle that casts and receives shadows [m]."""
 _SHADOW_BIAS = 0.0002
@@ -378,7 +376,7 @@ class _Target:
 @cache
 def _open_shared() -> tuple[GeometryPass, LRUCache[LinkGeometry], LRUCache[_Target]]:
     """Returns the exact drawing, the uploaded triangles and the targets, which all renderers of a process share."""
-    return GeometryPass(open_device()), LRUCache(_MAX_GEOMETRIES), LRUCache(_MAX_TARGETS)
+    return GeometryPass(open_device()), LRUCache(_MAX_GEOMETRIES), LRUCache(4)  # image sizes whose targets are kept
 
 
 @cache

@@ -69,10 +69,6 @@ CAMERA_MODELS = {
 """By name. For cameras with two lenses, `_colour` has depth aligned to colours, `_depth` is the depth sensor."""
 
 
-_PATCH_PX = 5
-"""Width of the patches of holes [px]."""
-
-
 @dataclass
 class ImageNoise:
     """Strengths of noise; the defaults change nothing."""
@@ -110,7 +106,7 @@ class ImageNoise:
         metres = np.where(seen, depth_m, 0.0)
         noisy = np.where(seen, np.maximum(metres + grain * self.depth_noise * metres**2, 0.0), np.inf)
         if self.depth_holes > 0.0:
-            patches = scipy.ndimage.uniform_filter(speckle, size=_PATCH_PX, mode="wrap")
+            patches = scipy.ndimage.uniform_filter(speckle, size=5, mode="wrap")  # width of the patches of holes [px]
             noisy[patches <= np.quantile(patches, self.depth_holes)] = np.inf
         return noisy.astype(np.float32)
 
