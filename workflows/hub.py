@@ -25,8 +25,6 @@ from unlatch.workflows.viewing.episode_files import collect_command
 
 T = TypeVar("T")
 
-_MOST_CHARACTERS = 300
-"""Most characters of a message of the server or of huggingface_hub in one of ours."""
 _LOG_IN = (
     "Make a token with write access at https://huggingface.co/settings/tokens, then run `hf auth login` or set HF_TOKEN"
 )
@@ -201,7 +199,8 @@ class HubConnection:
     def _one_line(self, message: object) -> str:
         """Returns a foreign message without the token, in one line that ends with a full stop."""
         text = str(message).replace(self._token, "(the token)") if self._token else str(message)
-        text = shorten(" ".join(text.split()), _MOST_CHARACTERS) or type(message).__name__
+        # most characters of a message of the server or of huggingface_hub in one of ours
+        text = shorten(" ".join(text.split()), 300) or type(message).__name__
         return text if text.endswith((".", "!", "?")) else f"{text}."
 
 

@@ -389,7 +389,8 @@ class DriveGroup:
         for name, most in self._speed_limits.items():
             dq = self._step_state(name)[1]
             if abs(dq) > most:
-                self._brake_joint(name, _STRONG, velocity=math.copysign(most, dq))
+                # effort of the motor that limits a speed [N m or N], practically unlimited
+                self._brake_joint(name, 1e5, velocity=math.copysign(most, dq))
             else:
                 self._apply_friction(name)
         if self._sliding_armatures and self._world is not None:
@@ -490,5 +491,3 @@ class DriveGroup:
 
 _BY_TORQUE = (DriveMode.spring, DriveMode.impedance)
 """Modes whose motors are torques computed at every physics step."""
-_STRONG = 1e5
-"""Effort of the motor that limits a speed [N m or N], practically unlimited."""

@@ -28,8 +28,6 @@ from unlatch.workflows.episode.visual_views import cameras
 from unlatch.workflows.gym.config import ActionCfg, ActionMode, ObservationCfg
 from unlatch.workflows.runs.schema import EnvCfg
 
-_DAMPING = 0.05
-"""Damping of the step towards a hand pose: near a singularity the arm moves more slowly."""
 _IK_STEPS = 5
 _MOST_SHOWN = 120
 """Most characters of a wrong action in a message."""
@@ -105,7 +103,8 @@ class ActionDecoder:
             T = model.kinematics.fk(q)
             error = np.concatenate([wanted_p - T[:3, 3], _rotation_vector(wanted_R @ T[:3, :3].T)])
             J = model.kinematics.jacobian(q)  # (6, n)
-            q = q + J.T @ np.linalg.solve(J @ J.T + _DAMPING**2 * np.eye(6), error)
+            # damping of the step towards a hand pose: near a singularity the arm moves more slowly
+            q = q + J.T @ np.linalg.solve(J @ J.T + 0.05**2 * np.eye(6), error)
             q = np.clip(q, model.q_lower, model.q_upper)
         return q
 

@@ -136,8 +136,6 @@ class FailureWatch:
 
 _BESIDE_M = 0.02
 """A hand that is farther than this beside the line of its approach first goes to the start of it [m]."""
-_SHORTEST_M = 0.005
-"""Length of the approach of a hand that is already there [m]."""
 _REACHED_RAD = 0.03
 """A motion that is shorter leads nowhere."""
 
@@ -236,7 +234,8 @@ def _shorten_approach(skill: Skill) -> SkillCfg:
     left_m, full_m = float(way @ approach), -float(motions[0][1])
     if not -_BESIDE_M < left_m < full_m or float(np.linalg.norm(way - left_m * approach)) > _BESIDE_M:
         return cfg
-    setting = replace(cfg.planner_setting, pre_actuation_motions=[["translate_z", -max(left_m, _SHORTEST_M)]])
+    # length of the approach of a hand that is already there [m]
+    setting = replace(cfg.planner_setting, pre_actuation_motions=[["translate_z", -max(left_m, 0.005)]])
     return replace(cfg, planner_setting=setting)
 
 

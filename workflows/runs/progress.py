@@ -189,8 +189,6 @@ class Interruption:
 FIRST_LINE_S = 30.0
 """Time after which the first line is printed where there is no terminal [s]."""
 _BAR_WIDTH = 20
-_LINES_SHARE = 0.1
-"""Time between two lines, as a share of the time since the start; at least `FIRST_LINE_S`."""
 
 
 DisplayT = TypeVar("DisplayT", bound="_Display")
@@ -242,7 +240,8 @@ class _Display(ABC):
         return time.perf_counter() - self._started
 
     def _print_lines(self, console: Console) -> None:
-        while not self._ended.wait(max(FIRST_LINE_S, _LINES_SHARE * self._elapsed_s())):
+        # time between two lines, as a share of the time since the start; at least `FIRST_LINE_S`
+        while not self._ended.wait(max(FIRST_LINE_S, 0.1 * self._elapsed_s())):
             console.print(f"unlatch: {self.line()}", markup=False, highlight=False, soft_wrap=True)
 
 

@@ -21,8 +21,6 @@ from unlatch.simcore.registry import import_extra
 from unlatch.workflows.runs.executors import Job, Outcome, WorkerLimits, never_ended
 from unlatch.workflows.runs.worker_processes import Worker, WorkerError, WorkerExecutor
 
-_CLOSE_S = 5.0
-"""Time in which an idle worker cleans up before it is ended [s]."""
 CHECK_PERIOD_S = 1.0
 """Period of the checks for new nodes and of limits [s]."""
 _ANSWER_S = 10.0
@@ -141,7 +139,8 @@ class RayExecutor(WorkerExecutor[_Worker]):
         for worker in workers:
             if worker.ready and worker.number is None:
                 with suppress(self._ray.exceptions.RayError):
-                    self._ray.get(worker.actor.close.remote(), timeout=_CLOSE_S)
+                    # time in which an idle worker cleans up before it is ended [s]
+                    self._ray.get(worker.actor.close.remote(), timeout=5.0)
             self._kill_worker(worker)
 
     def _kill_worker(self, worker: _Worker) -> None:

@@ -132,10 +132,6 @@ def _format_value(value: Any) -> str:
     return ", ".join(map(_format_value, value)) if isinstance(value, list) else str(value)
 
 
-_LEAST_FORCE_N = 0.1
-"""Contact views whose force never exceeds this have no curve [N]."""
-
-
 def describe_state(state: StudioState) -> dict[str, Any]:
     """Returns everything that the page shows."""
     with state.changed:
@@ -310,7 +306,8 @@ def _curves(result: RunResult, units: Units) -> list[dict[str, Any]]:
             curves[name] = _curve(name, unit, part_openings(record, skill), 4)
     floats = {key: array for key, array in record.arrays.items() if array.dtype.kind == "f"}
     every = shown_forces(result.cfg.robot, floats)
-    forces = [force for force in every if np.nanmax(force.values_n, initial=0.0) > _LEAST_FORCE_N]
+    # contact views whose force never exceeds this have no curve [N]
+    forces = [force for force in every if np.nanmax(force.values_n, initial=0.0) > 0.1]
     labels = [force.label for force in forces]
     for force in forces:
         _, *owner, _ = ["", *force.name.split(".")]  # robot, arm and object, as far as there are several

@@ -178,10 +178,6 @@ def _models_key(hashes: Mapping[str, str]) -> str:
     return json.dumps(dict(hashes), sort_keys=True)
 
 
-_WAIT_S = 20.0
-"""Longest time in which a request for a newer state waits for it [s]."""
-
-
 class StudioServer(ScenePageServer):
     """Serves a session."""
 
@@ -244,7 +240,8 @@ class _Handler(ScenePageHandler):
         since = parse_qs(query).get("since", [""])[0]
         known = int(since) if since.isdigit() else -1
         with session.changed:
-            session.changed.wait_for(lambda: session.revision != known, timeout=_WAIT_S)
+            # longest time in which a request for a newer state waits for it [s]
+            session.changed.wait_for(lambda: session.revision != known, timeout=20.0)
             state = session.to_dict()
         view = self.server.view
         return json.dumps({**state, "scene_problem": view.problem, "scene_is_drawn": view.is_drawn}).encode()

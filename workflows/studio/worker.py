@@ -22,9 +22,6 @@ from unlatch.workflows.studio.document import read_tree
 from unlatch.workflows.studio.jobs import Job, Problem, ReachJob, TaskText, ViewJob, ViewResult
 from unlatch.workflows.studio.state import CHECK, PLAN, REACH, RUN, SCENE, VIEW, Place, ReachMap, StudioState, region_at
 
-_JOIN_S = 10.0
-"""Longest time in which a queue waits for the job that it gives up [s]: its process may be starting."""
-
 
 class JobRunner(Protocol):
     """Does jobs, in a process of its own or not."""
@@ -171,7 +168,8 @@ class JobQueue:
             self._ended = True
             self._changed.notify()
         self.interrupt()
-        self._thread.join(_JOIN_S)
+        # longest time in which a queue waits for the job that it gives up [s]: its process may be starting
+        self._thread.join(10.0)
 
     def _run(self) -> None:
         while True:

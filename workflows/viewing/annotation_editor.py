@@ -149,10 +149,6 @@ def serve_editor(loaded: AnnotatedUrdf, *, port: int, on_ready: Callable[[str], 
         server.server_close()
 
 
-_SAME_M = 1e-6
-"""Keypoints of the file and of the scene that are closer than this are the same [m]."""
-
-
 class ObjectAnnotation:
     """What has been moved, and what is wrong with it."""
 
@@ -195,7 +191,8 @@ class ObjectAnnotation:
         for part in self.edit.loaded.articulation.parts.values():
             for name, point in part.keypoints.items():
                 other = shown.parts[part.name].keypoints.get(name) if part.name in shown.parts else None
-                if other is not None and other.frame == point.frame and np.allclose(point.xyz, other.xyz, atol=_SAME_M):
+                # keypoints of the file and of the scene that are closer than this are the same [m]
+                if other is not None and other.frame == point.frame and np.allclose(point.xyz, other.xyz, atol=1e-6):
                     found.append((part.name, name))
         return found
 

@@ -182,8 +182,6 @@ def take_clip(shown: RecordedWorld, *, on_picture: Callable[[], None] = lambda: 
 SIZE_PX = (640, 480)
 """Default width and height of the views [pixels]."""
 _LEAST_PX, _MOST_PX = 16, 4096
-_MOST_GIF_FPS = 50
-"""A GIF counts time in hundredths of a second, and viewers slow a picture down that is shown for one of them."""
 
 OnFrame = Callable[[int, int], None]
 """Called after each picture with how many are done, and how many there are."""
@@ -270,7 +268,8 @@ def check_clip_file(out: str | None, cfg: ClipCfg) -> None:
     """
     check_suffix(out, *(f".{ending}" for ending in CLIP_ENCODINGS))
     if out is not None and out.endswith(".gif"):
-        check_range("fps", cfg.fps, 1, _MOST_GIF_FPS, unit="in a .gif")
+        # a GIF counts time in hundredths of a second, and viewers slow a picture down that is shown for one of them
+        check_range("fps", cfg.fps, 1, 50, unit="in a .gif")
 
 
 def write_clip(

@@ -218,10 +218,6 @@ class PageContent:
 
 Array = np.ndarray
 
-_ENDED_S = 120.0
-"""Age of a state after which its run counts as ended: it was killed [s]."""
-_WAIT_S = 3.0
-"""Time without a new state, such as while a motion is planned, after which another run is looked for [s]."""
 _PAUSE_S = 1.5
 """Time that the last state of a recorded episode stays before it is played again [s]."""
 
@@ -281,11 +277,13 @@ class CurrentEpisode:
     def _find_running(self, data_sets: Sequence[Path]) -> None:
         """Reads the newest state of the run that is shown; if it has none for a while, that of another run."""
         age_s = float("inf") if self._state is None else time.time() - self._state.at
-        if age_s > _WAIT_S and time.monotonic() >= self._next_look:
+        # time without a new state, such as while a motion is planned, after which another run is looked for [s]
+        if age_s > 3.0 and time.monotonic() >= self._next_look:
             self._next_look = time.monotonic() + 1.0
             files = [path for data_set in data_sets for path in live_files(data_set)]
             newest = max(files, key=_modified_ns, default=None)
-            if newest is not None and time.time() - 1e-9 * _modified_ns(newest) > _ENDED_S:
+            # age of a state after which its run counts as ended: it was killed [s]
+            if newest is not None and time.time() - 1e-9 * _modified_ns(newest) > 120.0:
                 newest = None
             if newest != self._live:
                 self._live, self._read_at, self._state = newest, 0, None
@@ -381,8 +379,6 @@ _PERIOD_S = 1.0
 """Shortest time between two counts of the data sets [s]."""
 _SHARE_OF_TIME = 0.1
 """Largest share of the time that is spent on counting."""
-_ASKED_S = 10.0
-"""Time after the last request in which data sets are read; without a reader, nothing is."""
 
 
 class LivePage:
@@ -421,7 +417,8 @@ class LivePage:
 
     def _wait_for_reader(self) -> bool:
         """Waits until somebody looks at the page; returns False at its end."""
-        if time.monotonic() - self._asked_at > _ASKED_S:
+        # time after the last request in which data sets are read; without a reader, nothing is
+        if time.monotonic() - self._asked_at > 10.0:
             self._asked.clear()
             self._asked.wait()
         return not self._ended.is_set()

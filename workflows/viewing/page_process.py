@@ -18,8 +18,6 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.registry import import_extra
 from unlatch.workflows.runs.schema import LOCAL_HOST, MAX_PORT
 
-_TRIES = 20
-"""Ports that are tried one after the other before the system chooses one."""
 _MAIN = "unlatch.workflows.viewing.live_page"
 """Module that the process runs."""
 
@@ -122,7 +120,8 @@ def listen_at(host: str, port: int, *, host_key: str = "host", port_key: str = "
     Raises:
         ConfigError: There is no such address here, or the port is not allowed.
     """
-    for chosen in [*range(port, min(port + _TRIES, MAX_PORT + 1)), 0] if port else [0]:
+    # ports that are tried one after the other before the system chooses one
+    for chosen in [*range(port, min(port + 20, MAX_PORT + 1)), 0] if port else [0]:
         try:
             family, *_, address = socket.getaddrinfo(host, chosen, type=socket.SOCK_STREAM)[0]
             return socket.create_server(address[:2], family=family)

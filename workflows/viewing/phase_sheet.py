@@ -40,15 +40,11 @@ _CURVES: tuple[Rgb, ...] = ((30, 60, 150), (160, 80, 20), (90, 30, 130))
 _TITLE_PX, _FONT_PX, _LEAST_FONT_PX = 20, 17, 8
 _LINE_PX = 24
 _CAPTION_PX = 25
-_LEAST_NOTES_PX = 792
-"""Least width of a sheet with the message of a failure: file names of a traceback are long."""
 _GAP_PX = 4
 _MARGIN_PX = 8
 _BAND_PX, _CURVE_PX, _AXIS_PX = 9, 74, 22
 _LEAST_OPENING = 0.01
 """Least opening at the upper end of the chart [rad or m]: a closed part's motions of micrometres look like nothing."""
-_NUMBER_GAP_PX = 8
-"""Least gap between two numbers on the time line."""
 _SINGLE_PENALTY = 2
 """A single picture in the last row counts like this many empty places."""
 _COLORS_KEPT = 256
@@ -111,7 +107,8 @@ def draw_sheet(sheet: PhaseSheet, *, columns: int) -> Image.Image:
     across = _choose_row_length([len(section.tiles) for section in sheet.sections], columns)
     width = across * (TILE_PX[0] + _GAP_PX) - _GAP_PX + 2 * _MARGIN_PX
     if sheet.notes:
-        width = max(width, _LEAST_NOTES_PX)
+        # least width of a sheet with the message of a failure: file names of a traceback are long
+        width = max(width, 792)
     strips: list[Image.Image | Array] = [_draw_title(sheet, width)]
     number = 1
     for section in sheet.sections:
@@ -240,7 +237,8 @@ def _draw_numbers(draw: ImageDraw.ImageDraw, sheet: PhaseSheet, line: _TimeLine)
     for x, number in sorted((line.x_of(tile.time_s), number) for number, tile in enumerate(tiles, start=1)):
         failed = tiles[number - 1].failed
         draw.line([x, line.top, x, line.bottom], fill=_BAD if failed else _LINES, width=3 if failed else 1)
-        if groups and x - groups[-1][0][0] < font.getlength(_join_numbers(groups[-1])) + _NUMBER_GAP_PX:
+        # least gap between two numbers on the time line
+        if groups and x - groups[-1][0][0] < font.getlength(_join_numbers(groups[-1])) + 8:
             groups[-1].append((x, number))
         else:
             groups.append([(x, number)])

@@ -297,8 +297,6 @@ MOST_POINTS = 1500
 """Largest number of attempts that are drawn one by one; of more, success rates are drawn on a grid."""
 _LEAST_OPENING = 0.01
 """Least opening at the upper end of its axis [rad or m]: a closed part's motions of micrometres look like nothing."""
-_MOST_TICKS = 5
-"""Largest number of intervals between the labels of an axis of a map, whose labels are long."""
 _CELLS = 18
 _BINS = 32
 _VARIABLES = ("ink", "faint", "line", "good", "set-a", "set-b", *(f"code-{code}" for code in FAILURE_CODES))
@@ -365,7 +363,8 @@ def yaw_map(places: Sequence[MapPoint]) -> str:
 
 def _draw_outcomes(axes: Axes, points: Sequence[tuple[float, float]], places: Sequence[MapPoint]) -> None:
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(MaxNLocator(_MOST_TICKS, steps=[1, 2, 5, 10]))
+        # largest number of intervals between the labels of an axis of a map, whose labels are long
+        axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
     xy = np.array(points, dtype=float).reshape(-1, 2)
     codes = [place.code for place in places]
     good: np.ndarray = np.array([code is None for code in codes])
