@@ -276,8 +276,6 @@ def _convert_in_pool(jobs: Sequence[ConvertJob], workers: int) -> Iterator[tuple
 ALL = "all"
 PICTURE_FILE = "objects.png"
 USD_FOLDER = "usd"
-MAX_COUNT = 10_000
-"""Largest number of instances of a category in one call."""
 
 
 @dataclass
@@ -286,7 +284,7 @@ class MakeObjectCfg:
 
     seed: Annotated[int, Range(0)] = 0
     """The first instance."""
-    count: Annotated[int, Range(1, MAX_COUNT)] = 1
+    count: Annotated[int, Range(1, 10_000)] = 1  # largest number of instances of a category in one call
     """How many instances."""
     out: str | None = None
     """Folder to write; null: CATEGORY_SEED, for several objects `objects`."""

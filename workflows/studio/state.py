@@ -15,8 +15,6 @@ from unlatch.workflows.viewing.annotation_editor import ObjectAnnotation
 
 COARSE_M, FINE_M = 0.10, 0.05
 """Distances between the places of the first round, and of the last one [m]."""
-MOST_PLACES = 400
-"""Most places of one round."""
 
 Place = tuple[int, int]
 """A place as whole multiples of `FINE_M` in x and y: the same places for every region that holds them."""
@@ -74,7 +72,7 @@ def places_in(region: RegionCfg, step: int) -> Iterator[Place]:
         inside = [k for k in range(round(low - 0.5), round(high + 0.5) + 1) if low - 1e-9 <= k <= high + 1e-9]
         chosen = [k for k in inside if k % step == 0]
         ranges.append(chosen or inside[:1] or [round(middle / FINE_M)])
-    yield from [(i, j) for i in ranges[0] for j in ranges[1]][:MOST_PLACES]
+    yield from [(i, j) for i in ranges[0] for j in ranges[1]][:400]  # most places of one round
 
 
 def place_m(place: Place) -> tuple[float, float]:

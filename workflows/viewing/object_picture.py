@@ -275,8 +275,6 @@ def _frame_camera(front: Array, points: Array, *, side: float, lift: float) -> _
     return _Camera(R, middle, 0.72 * VIEW_PX / max(extent, 1e-9))
 
 
-OVERLAP_LIMIT_M = 0.01
-"""Deeper overlaps of a part with its own object are reported as problems [m]."""
 TRAVEL_LIMIT = 0.9
 """A joint that covers a smaller share of its range under a small effort is reported as a problem."""
 PROTRUSION_LIMIT = 0.03
@@ -321,7 +319,7 @@ def measure_object(urdf_path: Path) -> dict[str, Any]:
             problems.append(f"joint '{joint.name}' has no range")
             continue
         worst = max(motion.overlap_m.values())
-        if worst > OVERLAP_LIMIT_M:
+        if worst > 0.01:  # deeper overlaps of a part with its own object are reported as problems [m]
             problems.append(f"the links that joint '{motion.joint}' moves overlap the rest by {worst * 1000:.0f} mm")
         if motion.travel < TRAVEL_LIMIT:
             problems.append(f"joint '{motion.joint}' covers {motion.travel:.0%} of its range under a small effort")
