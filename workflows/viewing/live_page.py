@@ -86,7 +86,7 @@ class GrowingDataSet:
         """When each episode was written, its number and its failure code."""
 
         def note(item: EpisodeSummary) -> EpisodeSummary:
-            written.append((_modified_s(data_set.folder_of(item.number)), item.number, item.code))
+            written.append((1e-9 * _modified_ns(data_set.folder_of(item.number)), item.number, item.code))
             return item
 
         self.statistics = RunStatistics.of(map(note, data_set.each_summary(corrupt.add)))
@@ -157,14 +157,6 @@ def _measures(statistics: RunStatistics) -> Iterator[tuple[str, SuccessMeasure]]
         yield "clean", statistics.clean
     if statistics.strict is not None and statistics.strict.successes:
         yield "strict", statistics.strict
-
-
-def _modified_s(folder: Path) -> float:
-    """Returns when a folder was changed [s since 1970]; 0 while it is being replaced."""
-    try:
-        return folder.stat().st_mtime
-    except OSError:
-        return 0.0
 
 
 class PageContent:
@@ -368,7 +360,7 @@ def describe_phase(state: LiveState, *, initial_frames: int) -> str:
 
 
 def _modified_ns(path: Path) -> int:
-    """Returns when a file was changed [ns since 1970]; 0 if it is gone."""
+    """Returns when a file or folder was changed [ns since 1970]; 0 if it is gone, or being replaced."""
     try:
         return path.stat().st_mtime_ns
     except OSError:

@@ -12,7 +12,6 @@ from unlatch.simcore.ranges import Fraction, Range, check_ranges
 from unlatch.simcore.recording.modality import PointSource, PointSurface
 
 
-
 class DescribedOption(Enum):
     """Values of an option, each with a text that explains it in the exported files."""
 
