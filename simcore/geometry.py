@@ -288,8 +288,6 @@ class Pose:
 
 _UPRIGHT = 0.7
 """An axis is upright, or a direction points down, from this cosine on."""
-_IN_PLANE = 0.7
-"""A part turns in its own plane, like a knob, if its outward direction is along the axis from this cosine on."""
 
 
 @dataclass(frozen=True)
@@ -334,7 +332,8 @@ def find_peer_axes(
         axes = {"link0_contact_axis": -unit(contact), "link0_move_axis": -slides_by * axis}
         return PeerAxes(-unit(across), axes, is_mirrored=False)
     outward = unit(outward)
-    if abs(float(outward @ axis)) > _IN_PLANE:
+    # a part turns in its own plane, like a knob, if its outward direction is along the axis from this cosine on
+    if abs(float(outward @ axis)) > 0.7:
         return None
     hinge = unit(np.cross(axis, outward))
     hinge = hinge if float(hinge @ (origin - head)) >= 0.0 else -hinge

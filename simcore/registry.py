@@ -156,10 +156,7 @@ class CatalogEntry:
 
 def installed_entry_points(group: str) -> EntryPoints:
     """Returns the entry points of a group; all distributions are read once, and again after one was installed."""
-    found: EntryPoints = _read_entry_points(tuple((place, _changed_ns(place)) for place in sys.path)).select(
-        group=group
-    )
-    return found
+    return _read_entry_points(tuple((place, _changed_ns(place)) for place in sys.path)).select(group=group)
 
 
 @lru_cache(maxsize=1)

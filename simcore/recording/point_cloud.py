@@ -5,15 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, draw_surface_points, join_meshes
 from unlatch.simcore.recording.modality import PointSurface
 from unlatch.simcore.recording.object_geometry import ObjectGeometry
 from unlatch.simcore.rng import sum_in_order
 from unlatch.simcore.urdf.model import Link, Shape, UrdfModel
-
-Array = np.ndarray
 
 
 class SurfaceCloud:

@@ -137,8 +137,7 @@ def make_executor(name: str, *, workers: int | None, limits: WorkerLimits | None
     executor_type = EXECUTORS.load(name)
     if workers is None and executor_type.on_this_host:
         workers = cpu_count()
-    executor: Executor = executor_type(workers=workers, limits=limits)
-    return executor
+    return executor_type(workers=workers, limits=limits)
 
 
 class SerialExecutor:

@@ -18,10 +18,6 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.registry import import_extra
 from unlatch.workflows.runs.schema import LOCAL_HOST, MAX_PORT
 
-_TRIES = 20
-"""Ports that are tried one after the other before the system chooses one."""
-_STOP_S = 2.0
-"""Time in which the process ends by itself [s]."""
 _MAIN = "unlatch.workflows.viewing.live_page"
 """Module that the process runs."""
 
@@ -86,7 +82,7 @@ class PageProcess:
                 with suppress(OSError):
                     process.stdin.close()
             try:
-                process.wait(_STOP_S)
+                process.wait(2.0)  # time in which the process ends by itself [s]
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
@@ -124,7 +120,8 @@ def listen_at(host: str, port: int, *, host_key: str = "host", port_key: str = "
     Raises:
         ConfigError: There is no such address here, or the port is not allowed.
     """
-    for chosen in [*range(port, min(port + _TRIES, MAX_PORT + 1)), 0] if port else [0]:
+    # ports that are tried one after the other before the system chooses one
+    for chosen in [*range(port, min(port + 20, MAX_PORT + 1)), 0] if port else [0]:
         try:
             family, *_, address = socket.getaddrinfo(host, chosen, type=socket.SOCK_STREAM)[0]
             return socket.create_server(address[:2], family=family)

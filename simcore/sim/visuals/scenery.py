@@ -10,14 +10,13 @@ import numpy as np
 import pybullet as p
 
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.meshes.mesh_reader import SurfaceMesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.visuals.visual_shapes import Finish
 from unlatch.simcore.sim.world import World
 
-Array = np.ndarray
 Rgba = tuple[float, float, float, float]
 
 SOLIDS = ("box", "cylinder", "sphere", "capsule")
