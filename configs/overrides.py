@@ -66,7 +66,9 @@ def explain_error(exc: Exception, schema: type | None = None) -> ConfigError:
     if isinstance(inner, OverrideParseException):
         return _explain_unreadable_override(inner)
     if isinstance(inner, MarkedYAMLError):
-        return _explain_yaml_error(inner)
+        mark = inner.problem_mark
+        place = f"'{mark.name}', line {mark.line + 1}, column {mark.column + 1}" if mark is not None else "a YAML file"
+        return ConfigError(f"YAML error in {place}: {_join_lines(str(inner.problem or inner))}. Correct the file.")
     if isinstance(inner, OmegaConfBaseException):
         return _explain_value_error(inner, origin)
     if isinstance(exc, ConfigCompositionException):
@@ -125,12 +127,6 @@ def _quoted_word(key: str, value: str) -> str:
     """Returns an override of a text as it is typed in a shell, which takes one pair of the quotes away."""
     text = value.replace("'", "").replace('"', "")
     return shlex.quote(f'{key}="{text}"')
-
-
-def _explain_yaml_error(exc: MarkedYAMLError) -> ConfigError:
-    mark = exc.problem_mark
-    place = f"'{mark.name}', line {mark.line + 1}, column {mark.column + 1}" if mark is not None else "a YAML file"
-    return ConfigError(f"YAML error in {place}: {_join_lines(str(exc.problem or exc))}. Correct the file.")
 
 
 def _explain_value_error(exc: OmegaConfBaseException, origin: str) -> ConfigError:

@@ -172,7 +172,10 @@ class TaskBuilder:
             if has_reference(raw):
                 raise ConfigError("It refers to another key.")
             setting, notices = read_planner_setting(raw, where=path)
-            self._check_setting(setting, item, part, path)
+            # raises an error for a keypoint or axis that the hand or the part does not have
+            found = item.part(part)
+            tool = sorted(set.intersection(*(set(arm.keypoints) for arm in self.robot.arms)))
+            check_names(setting, tool, list(found.keypoints), path, list(found.axes))
         except UnlatchError as exc:
             self.ledger.leave(path, dict(raw), f"{exc.message} The setting is derived from the part instead")
             return None
@@ -182,12 +185,6 @@ class TaskBuilder:
             value = _value_at(raw, place.partition(" ")[0].removeprefix(path))
             self.ledger.read(place, value, said)
         return setting
-
-    def _check_setting(self, setting: PlannerSettingCfg, item: SceneObject, part: str, path: str) -> None:
-        """Raises an error for a keypoint or axis that the hand or the part does not have."""
-        found = item.part(part)
-        tool = sorted(set.intersection(*(set(arm.keypoints) for arm in self.robot.arms)))
-        check_names(setting, tool, list(found.keypoints), path, list(found.axes))
 
     def _set_goal(
         self, skill: str, item: SceneObject, part: str, setting: PlannerSettingCfg | None, raw: Mapping[str, Any]

@@ -66,7 +66,9 @@ def load_source_object(cfg: ObjectCfg) -> ObjectAsset:
     root = partnet_root(cfg.root)
     folder = instance_folder(root, cfg.category, instance=cfg.instance)
     source = read_source(folder / PARTNET_URDF, category=cfg.category)
-    key = _cache_key(source, cfg.scale)
+    category = repr(partnet_category(source.category))
+    files = source.files_hash(SIDE_FILES)
+    key = json_hash([CONVERTER_VERSION, coacd_version(), files, cfg.scale, asdict(_SETTINGS), category])
     converted = cache_root(cfg.cache_dir) / "partnet_mobility" / source.category / f"{source.instance}-{key[:16]}"
     digest = cached_folder(converted, key=key, make=lambda temporary: _convert(source, temporary, scale=cfg.scale))
     facts = json.loads((converted / _FACTS_FILE).read_text(encoding="utf-8"))
@@ -117,12 +119,6 @@ def source_instances(cfg: ObjectCfg) -> list[str]:
 def check_source_objects(cfg: ObjectCfg, *, among: Sequence[str] | None) -> None:
     """Checks objects of a category without converting them, see `check_partnet_objects`."""
     check_partnet_objects(partnet_root(cfg.root), cfg.category, among=among)
-
-
-def _cache_key(source: SourceObject, scale: float | None) -> str:
-    category = repr(partnet_category(source.category))
-    files = source.files_hash(SIDE_FILES)
-    return json_hash([CONVERTER_VERSION, coacd_version(), files, scale, asdict(_SETTINGS), category])
 
 
 def _convert(source: SourceObject, folder: Path, *, scale: float | None) -> None:

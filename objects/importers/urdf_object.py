@@ -95,15 +95,11 @@ def closed_bounds(model: UrdfModel, articulation: Articulation) -> np.ndarray:
     return np.stack([points.min(axis=0), points.max(axis=0)])
 
 
-def _merged_owner(model: UrdfModel, link: str) -> str:
-    """Returns the link that a link becomes part of when fixed joints are merged."""
-    nearest = next((joint for joint in model.joints_above(link) if joint.moves), None)
-    return model.root if nearest is None else nearest.child
-
-
 def _to_owner(model: UrdfModel, link: str) -> tuple[str, Pose]:
     """Returns the link that a link becomes part of, and `T_owner_link`."""
-    owner = _merged_owner(model, link)
+    # the link that a link becomes part of when fixed joints are merged
+    nearest = next((joint for joint in model.joints_above(link) if joint.moves), None)
+    owner = model.root if nearest is None else nearest.child
     return owner, model.link_pose(owner).inverse() @ model.link_pose(link)
 
 

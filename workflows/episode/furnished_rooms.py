@@ -382,7 +382,11 @@ def build_office(room: RoomBuilder) -> Light:
     _add_bookcase(room, shell, wood)
     _add_side_desk(room, shell, wood)
     _add_plant(room, (shell.x_m[1] - 0.32, shell.y_m[1] - 0.36, OFFICE_FLOOR_Z_M))
-    _add_blinds(room, shell)
+    # adds half closed blinds before the upper part of the window
+    y = shell.y_m[1] - 0.09
+    lowest = 1.35 - float(room.rng.uniform(0.1, 0.55))
+    for z in np.arange(lowest, 1.38, 0.035).tolist():
+        room.box(FURNITURE, WHITE, (-0.68, y - 0.018, z), (1.48, y + 0.018, z + 0.004))
     return Light(
         direction=(float(rng.uniform(-0.9, -0.4)), float(rng.uniform(0.4, 1.0)), 2.0),
         colour=(1.0, 0.98, 0.95),
@@ -464,11 +468,3 @@ def _add_plant(room: RoomBuilder, foot: tuple[float, float, float]) -> None:
         end[:2] = np.minimum(end[:2], [x + 0.26, y + 0.3])
         room.cylinder(FURNITURE, leaf, (x, y, z + 0.3), tuple(end.tolist()), 0.004)
         room.leaf(FURNITURE, leaf, tuple(end.tolist()), out, 0.24)
-
-
-def _add_blinds(room: RoomBuilder, shell: Shell) -> None:
-    """Adds half closed blinds before the upper part of the window."""
-    y = shell.y_m[1] - 0.09
-    lowest = 1.35 - float(room.rng.uniform(0.1, 0.55))
-    for z in np.arange(lowest, 1.38, 0.035).tolist():
-        room.box(FURNITURE, WHITE, (-0.68, y - 0.018, z), (1.48, y + 0.018, z + 0.004))
