@@ -100,6 +100,15 @@ class MappingReader:
             raise self.fail(name, f"has length {length:.4f}, expected a unit vector.")
         return vector
 
+    def pose(self, name: str) -> Pose:
+        """Returns the pose in the mapping at a key: a `position` and a unit quaternion `quat_xyzw`."""
+        section = self.section(name)
+        quat_xyzw = section.vector("quat_xyzw", length=4)
+        length = float(np.linalg.norm(quat_xyzw))
+        if abs(length - 1.0) > UNIT_TOLERANCE:
+            raise section.fail("quat_xyzw", f"is not a unit quaternion: {quat_xyzw.tolist()}.")
+        return Pose.from_quat_xyzw(section.vector("position"), quat_xyzw / length)
+
     def choice(self, name: str, kind: type[Enum]) -> Any:
         """Returns the enumeration member that a value names."""
         value = self.value(name)
@@ -202,16 +211,13 @@ class Region:
         Raises:
             AssetError: A key is missing, or a value has the wrong type.
         """
-        pose, size = reader.section("T_link_region"), reader.vector("size")
-        quat_xyzw = pose.vector("quat_xyzw", length=4)
-        if abs(float(np.linalg.norm(quat_xyzw)) - 1.0) > UNIT_TOLERANCE:
-            raise pose.fail("quat_xyzw", f"is not a unit quaternion: {quat_xyzw.tolist()}.")
+        T_link_region, size = reader.pose("T_link_region"), reader.vector("size")
         if np.any(size <= 0.0):
             raise reader.fail("size", f"is {size.tolist()}, expected three extents above 0.")
         return cls(
             kind=reader.choice("kind", RegionKind),
             link=reader.text("link"),
-            T_link_region=Pose.from_quat_xyzw(pose.vector("position"), quat_xyzw / np.linalg.norm(quat_xyzw)),
+            T_link_region=T_link_region,
             size=size,
             opening=reader.choice("opening", RegionOpening),
             part=reader.text("part") if reader.value("part", None) is not None else None,

@@ -191,6 +191,12 @@ class Ledger:
         if text:
             self.lines.append(Line(path, short_text(value), text, is_read=True))
 
+    def read_keys(self, path: str, values: Mapping[str, Any], keys: Sequence[str]) -> None:
+        """Marks the values of these keys as read, as far as a mapping at a place has them."""
+        for key in keys:
+            if key in values:
+                self.read(join_path(path, key), values[key])
+
     def forget(self, path: str) -> None:
         """Takes back what was said about a place."""
         self.lines = [line for line in self.lines if line.path != path]

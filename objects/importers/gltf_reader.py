@@ -287,7 +287,13 @@ def _articulations(file: GltfFile, bodies: dict[str, Body], taken: set[str]) -> 
         stages = [stage for stage in known[name].get("stages", []) if isinstance(stage, dict)]
         moving = [stage for stage in stages if stage.get("type") in _MOVING_STAGES]
         for stage in () if moving else stages:
-            _check_stage_type(file, node, str(stage.get("type", "")))
+            word = str(stage.get("type", ""))
+            if word not in (*_MOVING_STAGES, *_SCALING_STAGES):
+                raise file.error(
+                    node,
+                    f"has a stage of the unknown type '{word}'.{close_matches(word, _MOVING_STAGES)} Expected one of "
+                    f"{', '.join(_MOVING_STAGES)}. Correct it.",
+                )
         if len(moving) != 1:
             raise file.error(
                 node,
@@ -295,15 +301,6 @@ def _articulations(file: GltfFile, bodies: dict[str, Body], taken: set[str]) -> 
                 "translates. Give each way a node of its own.",
             )
         yield _stage_joint(file, bodies, node, moving[0], unused_name(name, taken))
-
-
-def _check_stage_type(file: GltfFile, node: int, word: str) -> None:
-    if word not in (*_MOVING_STAGES, *_SCALING_STAGES):
-        raise file.error(
-            node,
-            f"has a stage of the unknown type '{word}'.{close_matches(word, _MOVING_STAGES)} Expected one of "
-            f"{', '.join(_MOVING_STAGES)}. Correct it.",
-        )
 
 
 def _stage_joint(file: GltfFile, bodies: dict[str, Body], node: int, stage: dict[str, Any], name: str) -> GltfJoint:

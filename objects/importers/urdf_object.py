@@ -308,7 +308,12 @@ def _convert(source: SourceObject, cfg: ObjectCfg, given: Articulation | None, f
             "friction": {joint: values[0] for joint, values in dynamics.items()},
             "damping": {joint: values[1] for joint, values in dynamics.items()},
         }
-    facts = {"turns": turns, "facing": facing, "parameters": _record_parameters(annotation, given=given is not None)}
+    parameters = {
+        "annotation": "derived" if given is None else "given",
+        "scale": round(scale, 6),
+        "handles": ", ".join(f"{name} {part.handle.type.value}" for name, part in annotation.parts.items()),
+    }
+    facts = {"turns": turns, "facing": facing, "parameters": parameters}
     # keys keep their order: if the configuration names no part, the first one faces the robot
     (folder / _FACTS_FILE).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
@@ -336,14 +341,6 @@ def _convert_model(source: SourceObject, cfg: ObjectCfg, scale: float, folder: P
     urdf = Path(made.urdf_path)
     shutil.copytree(urdf.parent, folder)
     return folder / urdf.name
-
-
-def _record_parameters(annotation: Articulation, *, given: bool) -> dict[str, float | str]:
-    return {
-        "annotation": "given" if given else "derived",
-        "scale": round(annotation.urdf_scale, 6),
-        "handles": ", ".join(f"{name} {part.handle.type.value}" for name, part in annotation.parts.items()),
-    }
 
 
 def _choose_part(turns: Mapping[str, int], cfg: ObjectCfg) -> str:
