@@ -12,9 +12,9 @@ import numpy as np
 from unlatch.objects.importers.converted_asset import solid_inertial
 from unlatch.objects.importers.urdf_parts import (
     WORLD,
-    Body,
     BodyJoint,
     BodyTree,
+    FileBody,
     MeshFiles,
     build_tree,
     rigid_part,
@@ -44,7 +44,7 @@ _AXES = {"X": np.array([1.0, 0.0, 0.0]), "Y": np.array([0.0, 1.0, 0.0]), "Z": np
 
 
 @dataclass(frozen=True)
-class UsdBody(Body):
+class UsdBody(FileBody):
     """A rigid body of a USD; its key is the path of its prim."""
 
     prim: Any
