@@ -25,10 +25,10 @@ from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded
 from unlatch.workflows.cli.terminal import OK, print_line, result_console
 from unlatch.workflows.commands.collect import collect_and_report
-from unlatch.workflows.runs.evaluate import TASKS
 from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.schema import MAX_WORKERS, CollectCfg
 from unlatch.workflows.runs.statistics import RunStatistics, wilson_interval
+from unlatch.workflows.runs.success_bench import TASKS
 
 _GRIPPER = "robot.arms.0.gripper"
 _NO_ANCHOR = (f"{_GRIPPER}.friction_anchor=false",)

@@ -27,9 +27,9 @@ from unlatch.workflows.cli.command import run_guarded
 from unlatch.workflows.cli.multirun import load_configs
 from unlatch.workflows.cli.terminal import CommandLine, print_line, result_console
 from unlatch.workflows.commands.collect import collect_and_report
-from unlatch.workflows.runs.evaluate import TASKS
 from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.runs.statistics import RunStatistics
+from unlatch.workflows.runs.success_bench import TASKS
 
 KINDS = {"position": "m", "keypoint": "m", "orientation": "deg"}
 """Kinds of noise with the unit of their key."""

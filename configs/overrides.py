@@ -423,7 +423,8 @@ def explain_list_error(overrides: Sequence[str], exc: Exception) -> ConfigError:
             word = parts[parts.index(name) + 1]
             key = ".".join(parts[: parts.index(name) + 1])
             return ConfigError(
-                f"{text}: {key} is a list, and '{word}' is not an index. Expected a number, from 0: {key}.0...",
+                f"{text.removeprefix('++')}: {key} is a list, and '{word}' is not an index. "
+                f"Expected a number, from 0: {key}.0...",
                 key=key,
             )
         if not parts or not all(parts):

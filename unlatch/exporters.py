@@ -1,11 +1,18 @@
 """Exporters: data sets of other libraries, and what a new exporter is written with."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from unlatch.simcore.recording.export.catalog import EXPORTERS
 from unlatch.simcore.recording.export.columns import Column
 from unlatch.simcore.recording.export.config import ExportCfg
 from unlatch.simcore.recording.export.exporter import Exporter, ExportReport, run_export
-from unlatch.simcore.recording.export.lerobot import LeRobotSet
 from unlatch.simcore.recording.export.trajectory import ExportSource, Trajectory
+from unlatch.simcore.registry import import_extra
+
+if TYPE_CHECKING:
+    from unlatch.simcore.recording.export.lerobot import LeRobotSet
 
 __all__ = [
     "EXPORTERS",
@@ -18,3 +25,17 @@ __all__ = [
     "Trajectory",
     "run_export",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Returns `LeRobotSet`, which needs the extra `export`.
+
+    Raises:
+        PluginError: The extra is not installed.
+    """
+    if name != "LeRobotSet":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import_extra("pyarrow", extra="export", needed_by="LeRobotSet")
+    from unlatch.simcore.recording.export.lerobot import LeRobotSet
+
+    return LeRobotSet

@@ -37,6 +37,7 @@ def mask_places(places: Mapping[str, str], text: str) -> str:
 def without_times(text: str) -> str:
     """Replaces times, rates, sizes and the blanks that align them in what a command prints; drops lines of progress."""
     text = re.sub(r"^unlatch: \d+/\d+ episodes after .*\n", "", text, flags=re.MULTILINE)
+    text = re.sub(r"http://127\.0\.0\.1:\d+/\?token=\S+", "http://127.0.0.1:#", text)
     text = re.sub(r"(\w_ms=)[\d.]+|(timings \[ms\]: ).*", r"\1\2#", text)
     text = re.sub(r"\b\d[\d,.]*(?= ?(?:s|ms|min|MB|kB|an hour)\b)", "#", text)
     text = re.sub(r"\b(preplan|plan|reset|execute|write|replay) \d[\d,.]*", r"\1 #", text)
@@ -137,7 +138,7 @@ def _read_json(path: Path, mask: Mask) -> str:
 def _read_report(path: Path, mask: Mask) -> str:
     """Returns the text of a page without numbers and drawings: many of them are times. Its JSON has all numbers."""
     text = re.sub(r"<svg.*?</svg>", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
-    return mask(re.sub(r"\d[\d.,]*", "#", text))
+    return re.sub(r"# (?:ms|s|min)\b", "#", re.sub(r"\d[\d.,]*", "#", mask(text)))
 
 
 def _read_npz(path: Path, mask: Mask) -> str:

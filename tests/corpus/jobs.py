@@ -281,7 +281,7 @@ def message_jobs() -> Iterator[Job]:
     lines = [line.removeprefix("$ unlatch ") for line in table if line.startswith("$ unlatch ")]
     occupied = {"occupied/note.txt": "mine"}
     for line in dict.fromkeys([*lines, *mistakes["commands"]]):
-        yield Job(f"messages/{line}", {"": line}, occupied)
+        yield Job(f"messages/{line}", {"": line}, occupied, timed="episodes=1 " in line)
     for name, mistake in mistakes["files"].items():
         before = ("make-object drawer seed=7 out=object",) if name == "articulation" else ()
         for old, new in [("", ""), *mistake["edits"]]:

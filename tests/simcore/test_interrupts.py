@@ -22,7 +22,7 @@ def pythons_handler(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def run_script(*lines: str) -> tuple[int, str]:
-    script = "\n".join(["import signal, sys", "from unlatch.simcore import interrupts", *lines])
+    script = "\n".join(["import signal, sys", "from unlatch.simcore import process as interrupts", *lines])
     done = subprocess.run(
         [sys.executable, "-c", script],
         capture_output=True,

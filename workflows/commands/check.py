@@ -43,17 +43,6 @@ from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.code_versions import describe_machine, describe_mixed_code, differing_versions
 from unlatch.workflows.runs.data_sets import data_sets_below
-from unlatch.workflows.runs.evaluate import (
-    PREFIX,
-    EvaluateJob,
-    SuccessBenchCfg,
-    bench_runs,
-    cost_table,
-    identity_of,
-    measure,
-    serve_policy,
-    success_table,
-)
 from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.progress import Progress, StepProgress
 from unlatch.workflows.runs.recorded_config import config_of
@@ -322,6 +311,8 @@ def _replay_all(data_set: DataSet, cfg: ReplayCfg) -> int:
 @run_command
 def evaluate_command(arguments: list[str], debug: bool) -> int:
     """Runs the command; returns its exit code."""
+    from unlatch.workflows.runs.evaluate import PREFIX, EvaluateJob, identity_of, serve_policy  # the extra `gym`
+
     line = parse_command_line(arguments, command="evaluate")
     words = ("unlatch", "evaluate", *arguments)
 
@@ -344,6 +335,8 @@ BENCHES = ("success",)
 @command
 def bench_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
+    from unlatch.workflows.runs.success_bench import SuccessBenchCfg, bench_runs, cost_table, measure, success_table
+
     name = arguments[0] if arguments else ""
     if name not in BENCHES:
         raise ConfigError(

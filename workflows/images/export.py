@@ -23,7 +23,7 @@ from unlatch.simcore.files import user_path
 from unlatch.simcore.ranges import Count, check_ranges
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.export.catalog import EXPORTERS
-from unlatch.simcore.recording.export.config import ExportCfg
+from unlatch.simcore.recording.export.config import ExportCfg, HubCfg
 from unlatch.simcore.recording.export.exporter import Draft, ExportReport, run_export
 from unlatch.simcore.recording.export.trajectory import ExportSource
 from unlatch.simcore.recording.json_values import plain
@@ -31,7 +31,6 @@ from unlatch.simcore.sim.annotators.annotation import AnnotatedFrame, Annotation
 from unlatch.simcore.sim.annotators.label_files import CocoFile, dope_frame, draw_annotations
 from unlatch.workflows.episode.observed_scene import recorded_scene
 from unlatch.workflows.episode.visual_views import cameras
-from unlatch.workflows.hub import HubCfg
 from unlatch.workflows.images.render_job import take_camera_frame
 from unlatch.workflows.runs.recorded_config import chosen_summaries, config_of
 from unlatch.workflows.viewing.scene_picture import open_record

@@ -15,7 +15,6 @@ import numpy as np
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.simcore.registry import Catalog, CatalogEntry
 from unlatch.workflows.gym.config import ActionMode
-from unlatch.workflows.gym.env import UnlatchEnv
 
 if TYPE_CHECKING:
     from unlatch.workflows.gym.env import UnlatchEnv

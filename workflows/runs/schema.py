@@ -38,8 +38,8 @@ class ExecutorCfg(WorkerLimits):
 
     name: str = "process"
     """Name in the executor catalog."""
-    episode_timeout_s: float | None = 600.0
-    max_retries: int = 2
+    episode_timeout_s: Annotated[float, Range(1.0)] | None = 600.0
+    max_retries: Annotated[int, Range(0)] = 2
 
 
 class Retry(Enum):

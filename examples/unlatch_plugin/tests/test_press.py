@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 from unlatch_press.press import PressCfg
 
-from unlatch import CollectCfg, ConfigError
-from unlatch.testing import CommandLine, EpisodeRunner, check_skill, check_task, load_configs
+from unlatch import CollectCfg, ConfigError, EpisodeRunner
+from unlatch.testing import CommandLine, check_skill, check_task, load_configs
 
 
 def test_press_meets_the_skill_contract_with_a_stapler() -> None:

@@ -14,6 +14,7 @@ from unlatch.skills import articulation, grasping
 from unlatch.skills.commands import Phase
 from unlatch.skills.grasping import MOST_TURNS, TurningPlan
 from unlatch.skills.open import Open
+from unlatch.skills.strategies import open_close
 from unlatch.solver.diagnosis import Diagnosis
 from unlatch.solver.plan import KeyframePlan, PlanRequest
 from unlatch.solver.planner import plan_keyframes
@@ -86,7 +87,7 @@ def test_fingers_close_slowly_where_the_plan_only_predicts_how_the_part_stands(
     planned: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     skill = again(planned)
-    monkeypatch.setattr(grasping, "is_round", lambda _: False)  # as if the cap were a blade
+    monkeypatch.setattr(open_close, "is_round", lambda _: False)  # as if the cap were a blade
     monkeypatch.setattr(grasping, "plan_keyframes", refuse_beyond(planned, 0.6 * abs(skill.follow_to - skill.s), []))
     assert skill.plan(np.random.default_rng(0))
     at_once, slowly, held = (command for command in skill.commands if command.phase is Phase.grasp)

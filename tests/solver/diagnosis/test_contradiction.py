@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from unlatch.simcore.geometry import unit
+from unlatch.simcore.geometry import third_side_range, unit
 from unlatch.solver.contradiction import (
     constraint_labels,
     find_contradictions,
@@ -15,7 +15,6 @@ from unlatch.solver.contradiction import (
     rotations_of_vectors,
 )
 from unlatch.solver.term import AxisRow, PlaneRow, PointRow
-from unlatch.simcore.geometry import third_side_range
 
 X, Y, Z = np.eye(3)
 BOX = np.array([[-0.3, -0.85, -0.1], [0.9, 0.85, 1.1]])

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from unlatch.workflows.cli.terminal import result_console
-from unlatch.workflows.runs.evaluate import TaskMeasurement, cost_table, success_table
 from unlatch.workflows.runs.statistics import RunStatistics
+from unlatch.workflows.runs.success_bench import TaskMeasurement, cost_table, success_table
 
 RESULT = TaskMeasurement(
     name="open partnet_refrigerator",

@@ -39,7 +39,7 @@ def test_the_last_three_frames_of_the_user_are_shown_and_not_those_of_python(tmp
 
 
 def test_an_installed_package_counts_only_if_it_is_a_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("unlatch.workflows.cli.debugger.library_folders", lambda: [tmp_path, Path(__file__)])
+    monkeypatch.setattr("unlatch.workflows.runs.traceback_frames.library_folders", lambda: [tmp_path, Path(__file__)])
     package = tmp_path / "some_plugin_of_mine"
     package.mkdir()
     (package / "__init__.py").write_text("")
