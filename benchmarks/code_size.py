@@ -35,8 +35,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("configs", "objects", "robots", "simcore", "skills", "solver", "tasks", "workflows")
 PUBLIC = (
     "unlatch",
-    *(f"unlatch.{name}" for name in ("data", "exporters", "objects", "policies", "robots", "sensors", "sim")),
-    *(f"unlatch.{name}" for name in ("skills", "solver", "testing")),
+    *(f"unlatch.{name}" for name in ("data", "exporters", "importers", "objects", "policies", "randomization")),
+    *(f"unlatch.{name}" for name in ("robots", "sensors", "sim", "skills", "solver", "testing")),
 )
 """Modules whose names users may rely on."""
 RUNS = 5
@@ -173,11 +173,12 @@ def count_functions() -> tuple[float, float]:
 def public_modules() -> list[str]:
     """Returns those of `PUBLIC` that exist as plain modules with a list `__all__` of names, and have a page."""
     found = []
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     for name in PUBLIC:
         place = ROOT / "unlatch" / Path(*name.split(".")[1:])
         path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
-        page = ROOT / "docs" / "api" / f"{name.rpartition('.')[2]}.md"
-        if path.is_file() and not path.with_suffix(".pyi").exists() and page.is_file() and _lists_names(path):
+        has_page = f": reference/api/{name}.md\n" in navigation
+        if path.is_file() and not path.with_suffix(".pyi").exists() and has_page and _lists_names(path):
             found.append(name)
     return found
 

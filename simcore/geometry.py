@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from unlatch.old_paths import old_names
 from unlatch.simcore.errors import GeometryError
+
+if not TYPE_CHECKING:
+    __getattr__ = old_names(__name__)
 
 Array = np.ndarray
 

@@ -1,26 +1,38 @@
 """Skills, and what a new skill is written with.
 
-    from unlatch.skills import Skill, SkillCfg
+    from dataclasses import dataclass
+    from unlatch.skills import Close, SkillCfg
 
-`Skill` is the contract; `Open`, `Close`, `Rotate` and the others are the skills of Unlatch, and bases of new ones.
+    @dataclass
+    class PressCfg(SkillCfg):
+        hold_s: float = 0.5
+
+    class Press(Close):
+        cfg_type = PressCfg
+        derived_as = "close"
+
+`Skill` is the contract: what every skill must have. `Open`, `Close`, `Rotate` and the others are the skills of Unlatch,
+and bases of new ones. A skill plans once, then gives one `ManipCommand` after the other.
 """
 
+from unlatch.objects.carrying_conditions import ObjectCondition
 from unlatch.simcore.errors import check_range
 from unlatch.simcore.ranges import Range, check_ranges
+from unlatch.simcore.recording.success_rules import SuccessRule
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.close import Close
 from unlatch.skills.commands import JointMotion, ManipCommand, ManipKind, Phase
 from unlatch.skills.config import SkillCfg, StrategyCfg
-from unlatch.skills.context import Failure, FrameSpeeds, SkillContext, Views
+from unlatch.skills.context import Failure, FrameSpeeds, SkillContext, SkillTarget, Views
 from unlatch.skills.entries import HoldCfg, HomeCfg
 from unlatch.skills.hold import Hold
 from unlatch.skills.holding import HoldingSkill
 from unlatch.skills.home import Home
 from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.skills.open import Open
-from unlatch.skills.pick import Pick
-from unlatch.skills.place import Place
+from unlatch.skills.pick import Pick, PickCfg
+from unlatch.skills.place import Place, PlaceCfg
 from unlatch.skills.rotate import Rotate
 from unlatch.skills.skill import Skill
 
@@ -39,16 +51,21 @@ __all__ = [
     "LayoutSearchCfg",
     "ManipCommand",
     "ManipKind",
+    "ObjectCondition",
     "Open",
     "Phase",
     "Pick",
+    "PickCfg",
     "Place",
+    "PlaceCfg",
     "Range",
     "Rotate",
     "Skill",
     "SkillCfg",
     "SkillContext",
+    "SkillTarget",
     "StrategyCfg",
+    "SuccessRule",
     "Views",
     "check_range",
     "check_ranges",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -280,9 +281,10 @@ class ObjectGenerator:
     """The generator of one category: it draws the values of its table and builds the object from them."""
 
     category: str
-    table: Table
-    """What is drawn from a random stream of the seed and the category."""
-    build: Callable[[Assembly, Drawn], None]
+    table: Table | Callable[[np.random.Generator], Any]
+    """What is drawn from a random stream of the seed and the category; in the form of version 0.2, a function that
+    draws a dataclass."""
+    build: Callable[[Assembly, Any], None]
     """Fills an empty assembly, without random numbers."""
     unrecorded: tuple[str, ...] = ()
     """Keys that the record of the parameters lacks: the records of older objects do not have them."""
@@ -292,7 +294,7 @@ class ObjectGenerator:
         None: the category.
         """
         rng = stream(seed, f"assets.procedural.{self.category}")
-        drawn = draw_table(self.table, rng)
+        drawn = self.table(rng) if callable(self.table) else draw_table(self.table, rng)
         assembly = Assembly(self.category, name=name or self.category, seed=seed)
         self.build(assembly, drawn)
         record = {key: value for key, value in parameter_record(drawn).items() if key not in self.unrecorded}
