@@ -101,7 +101,11 @@ class MappingReader:
         return vector
 
     def pose(self, name: str) -> Pose:
-        """Returns the pose in the mapping at a key: a `position` and a unit quaternion `quat_xyzw`."""
+        """Returns the pose in the mapping at a key: a `position` [m] and a unit quaternion `quat_xyzw`.
+
+        Raises:
+            AssetError: A value is missing or of another kind, or the quaternion has another length than 1.
+        """
         section = self.section(name)
         quat_xyzw = section.vector("quat_xyzw", length=4)
         length = float(np.linalg.norm(quat_xyzw))
@@ -110,7 +114,11 @@ class MappingReader:
         return Pose.from_quat_xyzw(section.vector("position"), quat_xyzw / length)
 
     def choice(self, name: str, kind: type[Enum]) -> Any:
-        """Returns the enumeration member that a value names."""
+        """Returns the enumeration member that a value names.
+
+        Raises:
+            AssetError: The value names none.
+        """
         value = self.value(name)
         names = [member.name for member in kind]
         if value not in names:
