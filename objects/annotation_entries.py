@@ -45,7 +45,11 @@ class MappingReader:
         return self._make_error(self._full_key(name), problem)
 
     def value(self, name: str, default: Any = _REQUIRED) -> Any:
-        """Returns the unchecked value of a key."""
+        """Returns the unchecked value of a key.
+
+        Raises:
+            AssetError: The key is missing, and there is no default.
+        """
         value = self.data.get(name, default)
         if value is _REQUIRED:
             raise self.fail(name, "is missing.")

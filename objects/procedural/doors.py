@@ -66,7 +66,7 @@ class Door:
         """Returns the door that fills the opening of a box, inside its frame, hinged at `p.hinge_side`.
 
         Its outer face is at 0 outwards, so that it swings clear of the frame beside the hinge. `hold` returns the
-        middle of the handle, which has the colour `p.metal`.
+        middle of the handle across and along the door [m]; the handle has the colour `p.metal`.
         """
         frame = door_frame(p.hinge_side)
         (_, b0, c0), (a1, b1, c1) = box.inner
