@@ -34,19 +34,10 @@ _MISPLACED_GROUP = re.compile(r"(?P<key>\w+)@(?P<group>\w+)\.(?P=key)\Z")
 """Hydra's name of a group that a file overrides if the file lacks the line `# @package _global_`."""
 _HINT_OBJECT_INSTEAD = " Or name an object and what is to be done with it: object=NAME skill=open."
 
-_LISTED_BY = {
-    "camera": "unlatch list cameras",
-    "disturb": "unlatch list disturbances",
-    "executor": "unlatch list executors",
-    "experiment": "unlatch list experiments",
-    "launcher": "unlatch list launchers",
-    "object": "unlatch list objects",
-    "planner": "unlatch list planners",
-    "randomization": "unlatch list randomizations",
-    "robot": "unlatch list robots",
-    "sensor": "unlatch list sensors",
-    "task": "unlatch list tasks",
-}
+_LISTED = (
+    *("camera", "executor", "experiment", "launcher", "object", "planner", "randomization", "robot", "sensor", "task"),
+)
+_LISTED_BY = {**{group: f"unlatch list {group}s" for group in _LISTED}, "disturb": "unlatch list disturbances"}
 """The command that prints the options of a group."""
 _NOT_IN_KEYS = re.compile(r"[^A-Za-z0-9_.@/+~:\[\]-]")
 
@@ -66,7 +57,9 @@ def explain_error(exc: Exception, schema: type | None = None) -> ConfigError:
     if isinstance(inner, OverrideParseException):
         return _explain_unreadable_override(inner)
     if isinstance(inner, MarkedYAMLError):
-        return _explain_yaml_error(inner)
+        mark = inner.problem_mark
+        place = f"'{mark.name}', line {mark.line + 1}, column {mark.column + 1}" if mark is not None else "a YAML file"
+        return ConfigError(f"YAML error in {place}: {_join_lines(str(inner.problem or inner))}. Correct the file.")
     if isinstance(inner, OmegaConfBaseException):
         return _explain_value_error(inner, origin)
     if isinstance(exc, ConfigCompositionException):
@@ -125,12 +118,6 @@ def _quoted_word(key: str, value: str) -> str:
     """Returns an override of a text as it is typed in a shell, which takes one pair of the quotes away."""
     text = value.replace("'", "").replace('"', "")
     return shlex.quote(f'{key}="{text}"')
-
-
-def _explain_yaml_error(exc: MarkedYAMLError) -> ConfigError:
-    mark = exc.problem_mark
-    place = f"'{mark.name}', line {mark.line + 1}, column {mark.column + 1}" if mark is not None else "a YAML file"
-    return ConfigError(f"YAML error in {place}: {_join_lines(str(exc.problem or exc))}. Correct the file.")
 
 
 def _explain_value_error(exc: OmegaConfBaseException, origin: str) -> ConfigError:
@@ -222,63 +209,27 @@ _BRACKETS = {"[": "]", "{": "}", "(": ")"}
 _OPENING = "[{'\""
 """What a list, a mapping or a text in quotes begins with."""
 _INDEX = re.compile(r"\[(\d+)\]")
-_LISTS = frozenset(
-    {
-        "skills",
-        "objects",
-        "arms",
-        "regions",
-        "relations",
-        "openness",
-        "goal",
-        "sensors",
-        "cameras",
-        "constraint_list",
-        "cost_list",
-        "rules",
-        "views",
-        "tendons",
-    }
-)
+_LISTS = frozenset({"skills", "objects", "arms", "regions", "relations", "openness", "goal", "sensors", "cameras"}) | {
+    *("constraint_list", "cost_list", "rules", "views", "tendons"),
+}
 """Keys whose values are lists of entries."""
 _IMAGE_CAMERAS = "images.cameras"
 _DERIVED_LISTS = frozenset({_IMAGE_CAMERAS})
 """Keys whose lists are derived from other keys if they are not given."""
 _REQUEST_KEYS = ("skill", "part", "openness")
 """Keys of the command line that derive a task from an object, beside those of the configuration."""
-_OTHER_NAMES = {
-    "cameras": _IMAGE_CAMERAS,
-    "count": "episodes",
-    "demos": "episodes",
-    "dir": "out",
-    "env": "task",
-    "environment": "task",
-    "folder": "out",
-    "fps": "world.record_hz",
-    "jobs": "workers",
-    "n": "episodes",
-    "n_demos": "episodes",
-    "n_jobs": "workers",
-    "n_procs": "workers",
-    "num_demos": "episodes",
-    "num_envs": "workers",
-    "num_processes": "workers",
-    "num_trials": "episodes",
-    "out_dir": "out",
-    "output": "out",
-    "output_dir": "out",
-    "path": "out",
-    "processes": "workers",
-    "rate": "world.record_hz",
-    "record_hz": "world.record_hz",
-    "physics_hz": "world.physics_hz",
-    "control_hz": "world.control_hz",
-    "render_fps": "world.record_hz",
-    "save_dir": "out",
-    "scene": "task",
-    "trials": "episodes",
-    "visuals": "randomization",
+_NAMES_BY_OURS = {
+    _IMAGE_CAMERAS: "cameras",
+    "episodes": "count demos n n_demos num_demos num_trials trials",
+    "out": "dir folder out_dir output output_dir path save_dir",
+    "task": "env environment scene",
+    "world.record_hz": "fps rate record_hz render_fps",
+    "workers": "jobs n_jobs n_procs num_envs num_processes processes",
+    "world.physics_hz": "physics_hz",
+    "world.control_hz": "control_hz",
+    "randomization": "visuals",
 }
+_OTHER_NAMES = {key: value for value, keys in _NAMES_BY_OURS.items() for key in keys.split()}
 """Words that other tools have for a key or group of ours, and that no close match would find."""
 _LANGUAGE = re.compile(r"task\.language|skills\.\d+\.language")
 """Keys whose empty list stands for the phrasings of the skill."""

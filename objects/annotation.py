@@ -17,7 +17,6 @@ import yaml
 from numpy.typing import ArrayLike
 
 from unlatch.objects.annotation_entries import (
-    UNIT_TOLERANCE,
     ClosingForces,
     FixedHandle,
     MappingReader,
@@ -435,14 +434,8 @@ def _read_handle(reader: MappingReader) -> Handle:
     size = reader.vector("size") if "size" in reader.data else np.zeros(3)
     if np.any(size < 0):
         raise reader.fail("size", f"has a negative extent: {size.tolist()}.")
-    if reader.value("T_link_handle", None) is None:
-        return Handle(type=kind, size=size)
-    pose = reader.section("T_link_handle")
-    quat_xyzw = pose.vector("quat_xyzw", length=4)
-    if abs(float(np.linalg.norm(quat_xyzw)) - 1.0) > UNIT_TOLERANCE:
-        raise pose.fail("quat_xyzw", f"is not a unit quaternion: {quat_xyzw.tolist()}.")
-    T_link_handle = Pose.from_quat_xyzw(pose.vector("position"), quat_xyzw / np.linalg.norm(quat_xyzw))
-    return Handle(type=kind, size=size, T_link_handle=T_link_handle)
+    has_pose = reader.value("T_link_handle", None) is not None
+    return Handle(kind, size, reader.pose("T_link_handle") if has_pose else None)
 
 
 def _rounded_quat(quat_xyzw: np.ndarray) -> list[float]:

@@ -95,8 +95,8 @@ def attach_robotiq_2f85(robot: ET.Element, flange: str, *, where: str) -> None:
         )
     _set_base_mass(links[HAND_LINK])
     robot.append(_make_coupling(distribution_file("airo-models", _COUPLING, where=where)))
-    _fix_link(robot, parent=flange, child="robotiq_coupling", z_m=0.0)
-    _fix_link(robot, parent="robotiq_coupling", child=HAND_LINK, z_m=_COUPLING_M)
+    _add_joint(robot, "robotiq_coupling_mount", flange, "robotiq_coupling")
+    _add_joint(robot, f"{HAND_LINK}_mount", "robotiq_coupling", HAND_LINK, z_m=_COUPLING_M)
 
 
 def _adapt_element(element: ET.Element, urdf: Path) -> ET.Element:
@@ -129,14 +129,8 @@ def _set_base_mass(link: ET.Element) -> None:
 def _make_coupling(mesh: Path) -> ET.Element:
     """Returns the link of the coupling, a disc between arm and gripper."""
     link = ET.Element("link", {"name": "robotiq_coupling"})
-    for tag in ("visual", "collision"):
-        shape = ET.SubElement(link, tag)
-        ET.SubElement(shape, "origin", {"xyz": f"0 0 {_COUPLING_M / 2:g}", "rpy": "0 0 0"})
-        ET.SubElement(ET.SubElement(shape, "geometry"), "mesh", {"filename": str(mesh), "scale": "0.001 0.001 0.001"})
-        if tag == "visual":
-            ET.SubElement(
-                ET.SubElement(shape, "material", {"name": "robotiq_black"}), "color", {"rgba": "0.1 0.1 0.1 1"}
-            )
+    scaled = {"filename": str(mesh), "scale": "0.001 0.001 0.001"}
+    _add_shapes(link, f"0 0 {_COUPLING_M / 2:g}", "mesh", scaled, material="robotiq_black", rgba="0.1 0.1 0.1 1")
     inertial = ET.SubElement(link, "inertial")
     ET.SubElement(inertial, "origin", {"xyz": f"0 0 {_COUPLING_M / 2:g}", "rpy": "0 0 0"})
     ET.SubElement(inertial, "mass", {"value": f"{_COUPLING_KG:g}"})
@@ -145,11 +139,14 @@ def _make_coupling(mesh: Path) -> ET.Element:
     return link
 
 
-def _fix_link(robot: ET.Element, *, parent: str, child: str, z_m: float) -> None:
-    joint = ET.SubElement(robot, "joint", {"name": f"{child}_mount", "type": "fixed"})
-    ET.SubElement(joint, "origin", {"xyz": f"0 0 {z_m:g}", "rpy": "0 0 0"})
+def _add_joint(
+    robot: ET.Element, name: str, parent: str, child: str, *, kind: str = "fixed", y_m: float = 0.0, z_m: float = 0.0
+) -> ET.Element:
+    joint = ET.SubElement(robot, "joint", {"name": name, "type": kind})
+    ET.SubElement(joint, "origin", {"xyz": f"0 {y_m:g} {z_m:g}", "rpy": "0 0 0"})
     ET.SubElement(joint, "parent", {"link": parent})
     ET.SubElement(joint, "child", {"link": child})
+    return joint
 
 
 def _arm_joints(robot: str) -> tuple[str, ...]:
@@ -252,10 +249,7 @@ def dual_panda_text(panda: Path) -> str:
     robot = ET.Element("robot", {"name": "dual_panda"})
     robot.append(_make_stand())
     for side, y in BASE_Y_M.items():
-        mount = ET.SubElement(robot, "joint", {"name": f"{side}_mount", "type": "fixed"})
-        ET.SubElement(mount, "origin", {"xyz": f"0 {y:g} {STAND_SIZE_M[2]:g}", "rpy": "0 0 0"})
-        ET.SubElement(mount, "parent", {"link": STAND_LINK})
-        ET.SubElement(mount, "child", {"link": f"{side}_panda_link0"})
+        _add_joint(robot, f"{side}_mount", STAND_LINK, f"{side}_panda_link0", y_m=y, z_m=STAND_SIZE_M[2])
         for element in source:
             if element.tag in ("link", "joint"):
                 robot.append(_rename_element(element, f"{side}_"))
@@ -268,14 +262,19 @@ def _make_stand() -> ET.Element:
     inertial = ET.SubElement(link, "inertial")  # it is fixed, but Bullet requires an inertial
     ET.SubElement(inertial, "mass", {"value": "10"})
     ET.SubElement(inertial, "inertia", {axes: "1" if axes[1] == axes[2] else "0" for axes in INERTIA_KEYS})
+    size, at = {"size": f"{x:g} {y:g} {z:g}"}, f"{STAND_X_M:g} 0 {z / 2:g}"
+    _add_shapes(link, at, "box", size, material="stand_grey", rgba="0.35 0.36 0.38 1")
+    return link
+
+
+def _add_shapes(link: ET.Element, xyz: str, kind: str, values: dict[str, str], *, material: str, rgba: str) -> None:
+    """Adds a box or a mesh to a link, as a visual of a colour and as a collider."""
     for tag in ("visual", "collision"):
         shape = ET.SubElement(link, tag)
-        ET.SubElement(shape, "origin", {"xyz": f"{STAND_X_M:g} 0 {z / 2:g}", "rpy": "0 0 0"})
-        ET.SubElement(ET.SubElement(shape, "geometry"), "box", {"size": f"{x:g} {y:g} {z:g}"})
+        ET.SubElement(shape, "origin", {"xyz": xyz, "rpy": "0 0 0"})
+        ET.SubElement(ET.SubElement(shape, "geometry"), kind, values)
         if tag == "visual":
-            material = ET.SubElement(shape, "material", {"name": "stand_grey"})
-            ET.SubElement(material, "color", {"rgba": "0.35 0.36 0.38 1"})
-    return link
+            ET.SubElement(ET.SubElement(shape, "material", {"name": material}), "color", {"rgba": rgba})
 
 
 def _rename_element(element: ET.Element, prefix: str) -> ET.Element:
@@ -381,10 +380,7 @@ def _add_sliders(robot: ET.Element) -> None:
                 hand.remove(element)
                 link.append(_close_finger(copy.deepcopy(element), sign))
         _set_finger_mass(link, _UR5_MASS_KG["finger"])
-        joint = ET.SubElement(robot, "joint", {"name": f"{side}_finger_joint", "type": "prismatic"})
-        ET.SubElement(joint, "origin", {"xyz": "0 0 0", "rpy": "0 0 0"})
-        ET.SubElement(joint, "parent", {"link": _UR5_HAND})
-        ET.SubElement(joint, "child", {"link": name})
+        joint = _add_joint(robot, f"{side}_finger_joint", _UR5_HAND, name, kind="prismatic")
         ET.SubElement(joint, "axis", {"xyz": f"{sign:g} 0 0"})
         limits = {"lower": "0", "upper": f"{_UR5_STROKE_M / 2:g}", "effort": "130", "velocity": "0.15"}
         ET.SubElement(joint, "limit", limits)

@@ -64,7 +64,13 @@ def read_scene(setting: PlannerSettingCfg, scene: PlanningScene, *, opens: bool 
             return scene
         keypoints = {**scene.keypoints, TAIL: scene.keypoint(HEAD) + _TAIL_M * theirs.tail}
         own = {name: axis for name, axis in scene.axes.items() if axis_name(name) not in theirs.axes}
-        sign = _cross_sign(setting, theirs, opens=opens)
+        # -1 if the setting is written for a door whose hinge is on the other side. By the annotation, cross products
+        # point out of a door with its hinge on the left, and into one with its hinge on the right. The turns of the
+        # setting say for which of the two it is written: opening is a negative turn on the left.
+        is_for_right = _sum_turns(setting.listed_post_motions) * (-1.0 if opens is False else 1.0) > 0.0
+        if is_for_right and _hand_side(setting) > 0.0:
+            is_for_right = False  # such a hand would come through the door: the cross product points out of it here
+        sign = 1.0 if is_for_right == theirs.is_mirrored else -1.0
         return replace(scene, keypoints=keypoints, axes={**own, **theirs.axes}, cross_sign=sign)
     return scene
 
@@ -123,18 +129,6 @@ def _read_gensim2(scene: PlanningScene) -> PlanningScene:
 
 def _object_rotation(scene: PlanningScene) -> Array:
     return scene.R_base_world if scene.R_base_object is None else scene.R_base_object
-
-
-def _cross_sign(setting: PlannerSettingCfg, theirs: PeerAxes, *, opens: bool | None) -> float:
-    """Returns -1 if the setting is written for a door whose hinge is on the other side.
-
-    By the annotation, cross products point out of a door with its hinge on the left, and into one with its hinge on
-    the right. The turns of the setting say for which of the two it is written: opening is a negative turn on the left.
-    """
-    is_for_right = _sum_turns(setting.listed_post_motions) * (-1.0 if opens is False else 1.0) > 0.0
-    if is_for_right and _hand_side(setting) > 0.0:
-        is_for_right = False  # such a hand would come through the door: the cross product points out of it here
-    return 1.0 if is_for_right == theirs.is_mirrored else -1.0
 
 
 def _hand_side(setting: PlannerSettingCfg) -> float:
@@ -244,7 +238,8 @@ def find_misfit_motions(setting: PlannerSettingCfg, tool: Mapping[str, Array], w
     if not way.any() or float(-approach @ unit(way)) > _ALONG:
         return []
     letters = sorted({mode[-1] for mode, _ in setting.pre_actuation_motions if mode.startswith("translate_")})
-    along = _letter_of(approach)
+    index = int(np.argmax(np.abs(approach)))
+    along = ("-" if approach[index] < 0.0 else "") + "xyz"[index]
     fitting = [hand for hand, (letter, _) in HANDS.items() if letter in letters] if letters != [along] else []
     remedy = (
         f"If it is written for {' or '.join(fitting)}, add `hand: {fitting[0]}`."
@@ -255,11 +250,6 @@ def find_misfit_motions(setting: PlannerSettingCfg, tool: Mapping[str, Array], w
         f"{where}.pre_actuation_motions: they move the hand along {', '.join(letters)}, but the hand of this robot "
         f"approaches along {along}, so that they do not lead it back from the part. {remedy}"
     ]
-
-
-def _letter_of(axis: Array) -> str:
-    index = int(np.argmax(np.abs(axis)))
-    return ("-" if axis[index] < 0.0 else "") + "xyz"[index]
 
 
 def _join(names: tuple[str, ...]) -> str:

@@ -29,24 +29,13 @@ _PAD_M = 0.01
 """Edge length of the patch below each corner that must rest on a board."""
 _REST_M = 0.002
 """Largest gap between the feet and the board below them."""
+_MEETING_M = 0.005
+"""A free object meets another one if they are nearer than this."""
 _SKY_M = 3.0
 """Height of the space above an object that must be free for it to be `on` another one."""
 _CARRIED = (RelationKind.inside, RelationKind.on)
 """Relations in which the other object carries the object."""
 _HALF_TURN = Pose.from_rpy((0.0, 0.0, 0.0), (0.0, 0.0, np.pi)).R
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where an object is put."""
-
-    T_world_root: Pose
-    height_m: float
-    """Height of the plinth that it stands on, 0 without one [m]."""
-    drawn: Mapping[str, float]
-    """The drawn values of the relation."""
-    problem: str | None = None
-    """Why no pose was free; the pose is then the last one drawn."""
 
 
 @dataclass(frozen=True)
@@ -109,103 +98,83 @@ def swept_below(asset: ObjectAsset, part: Part, openings: Array, *, below_m: flo
     return corners[corners[:, 2] < asset.bounds_obj[0, 2] - below_m]
 
 
-def find_free_place(
-    cfg: RelationCfg,
-    item: PlacedObject,
-    standing: Mapping[str, PlacedObject],
-    rng: np.random.Generator,
-    *,
-    feet_m: float,
-) -> Place:
-    """Draws poses that fit a relation until one is free.
-
-    Args:
-        cfg: The relation.
-        item: The object that is placed; its pose is not used.
-        standing: The objects that are placed already, by name.
-        rng: The layout stream.
-        feet_m: Height of its feet [m].
-    """
-    base = standing[cfg.of]
-    box = item.box()
-    box[0, 2] += cfg.margin_m  # the board below it may be near
-    height = float(rng.uniform(*cfg.height_m))
-    reasons: dict[str, int] = {}
-    for _ in range(cfg.tries):
-        T_base_item, drawn = _draw_pose(cfg, item.asset, base, rng)
-        if cfg.relation in _CARRIED:
-            levels = _carrying_levels(cfg, item.asset, base, T_base_item, box, feet_m)
-            met = [f"no board of '{cfg.of}' has enough free space for it"] if not levels else []
-        else:
-            levels, met = [height - float(base.T_world_root.p[2])], []
-        if levels:
-            level = levels[int(rng.integers(len(levels)))]
-            lift = [0.0, 0.0, level + feet_m - float(item.asset.bounds_obj[0, 2])]
-            T_base_item = Pose.from_translation(lift) @ T_base_item
-        T_world_item = base.T_world_root @ T_base_item
-        met += [f"it meets '{n}'" for n, other in standing.items() if other.meets(box, T_world_item, cfg.margin_m)]
-        if not met:
-            return Place(T_world_item, height, drawn)
-        reasons[met[0]] = reasons.get(met[0], 0) + 1
-    listed = ", ".join(f"{why} ({count})" for why, count in reasons.items())
-    where = f"{cfg.relation.value} '{cfg.of}' in {cfg.tries} tries"
-    return Place(T_world_item, height, drawn, f"'{item.asset.name}' finds no place {where}: {listed}")
-
-
-def find_meeting(item: PlacedObject, standing: Mapping[str, PlacedObject], *, margin_m: float = 0.005) -> str | None:
+def find_meeting(item: PlacedObject, standing: Mapping[str, PlacedObject]) -> str | None:
     """Returns which of some objects a free object would meet where it stands, in words; None if none."""
     box = item.box()
-    box[0, 2] += margin_m  # the board below it may be near
-    met = (name for name, other in standing.items() if other.meets(box, item.T_world_root, margin_m))
+    box[0, 2] += _MEETING_M  # the board below it may be near
+    met = (name for name, other in standing.items() if other.meets(box, item.T_world_root, _MEETING_M))
     return next((f"it meets '{name}'" for name in met), None)
 
 
-def find_place_in_region(
-    cfg: RelationCfg,
-    item: PlacedObject,
-    standing: Mapping[str, PlacedObject],
-    rng: np.random.Generator,
-    *,
-    feet_m: float,
-) -> Place:
-    """Draws poses on the floor of the region that a relation names until one is free; see `find_free_place`.
+def _find_free_place(
+    cfg: RelationCfg, item: PlacedObject, standing: Mapping[str, PlacedObject], rng: np.random.Generator
+) -> Placement:
+    """Draws poses that fit a relation until one is free.
+
+    Args:
+        cfg: The relation; if it names a region, poses are drawn on the floor of that.
+        item: The object that is placed; its pose is not used.
+        standing: The objects that are placed already, by name.
+        rng: The layout stream.
 
     Raises:
         AssetError: The other object has no such region.
     """
-    base = standing[cfg.of]
-    region = base.asset.region(cfg.region or "")
-    T_world_link = base.T_world_root @ base.solids.model.link_pose(region.link, dict(base.joint_positions))
-    T_world_region = T_world_link @ region.T_link_region
-    bounds, box = item.asset.bounds_obj, item.box()
-    box[0, 2] += cfg.margin_m  # the floor below it may be near
-    radius = 0.5 * float(np.linalg.norm(item.asset.size_m[:2]))
+    base, feet_m = standing[cfg.of], _feet_of(item.asset)
+    box = item.box()
+    box[0, 2] += cfg.margin_m  # the board below it may be near
+    height = float(rng.uniform(*cfg.height_m)) if cfg.region is None else 0.0
+    where = f"in '{cfg.region}'" if cfg.region is not None else cfg.relation.value
     reasons: dict[str, int] = {}
-    T_world_item, drawn = T_world_region, {"x_m": 0.0, "y_m": 0.0, "yaw_rad": 0.0}
+    problem = None
     for _ in range(cfg.tries):
-        yaw = float(np.deg2rad(cfg.yaw_deg) * rng.uniform(-1.0, 1.0))
-        x, y = _draw_in_floor(cfg, region.size, radius, rng)
-        R = Pose.from_rpy((0.0, 0.0, 0.0), (0.0, 0.0, yaw)).R
-        middle = bounds.mean(axis=0) * [1.0, 1.0, 0.0] + [0.0, 0.0, float(bounds[0, 2]) - feet_m]
-        T_world_item = T_world_region @ Pose(R, np.array([x, y, 0.0]) - R @ middle)
-        drawn = {"x_m": x, "y_m": y, "yaw_rad": yaw}
-        met = [f"it meets '{n}'" for n, other in standing.items() if other.meets(box, T_world_item, cfg.margin_m)]
+        met: list[str] = []
+        if cfg.region is not None:
+            T_world_item, drawn = _draw_on_floor(cfg, item.asset, base, rng, feet_m)
+        else:
+            T_base_item, drawn = _draw_pose(cfg, item.asset, base, rng)
+            if cfg.relation in _CARRIED:
+                levels = _carrying_levels(cfg, item.asset, base, T_base_item, box, feet_m)
+                met = [f"no board of '{cfg.of}' has enough free space for it"] if not levels else []
+            else:
+                levels = [height - float(base.T_world_root.p[2])]
+            if levels:
+                level = levels[int(rng.integers(len(levels)))]
+                lift = [0.0, 0.0, level + feet_m - float(item.asset.bounds_obj[0, 2])]
+                T_base_item = Pose.from_translation(lift) @ T_base_item
+            T_world_item = base.T_world_root @ T_base_item
+        met += [f"it meets '{n}'" for n, other in standing.items() if other.meets(box, T_world_item, cfg.margin_m)]
         if not met:
-            return Place(T_world_item, 0.0, drawn)
+            break
         reasons[met[0]] = reasons.get(met[0], 0) + 1
-    listed = ", ".join(f"{why} ({count})" for why, count in reasons.items())
-    where = f"in '{cfg.region}' of '{cfg.of}' in {cfg.tries} tries"
-    return Place(T_world_item, 0.0, drawn, f"'{item.asset.name}' finds no place {where}: {listed}")
+    else:
+        listed = ", ".join(f"{why} ({count})" for why, count in reasons.items())
+        place = f"{where} of '{cfg.of}'" if cfg.region is not None else f"{where} '{cfg.of}'"
+        problem = f"'{item.asset.name}' finds no place {place} in {cfg.tries} tries: {listed}"
+    plinth = _plinth_box(item.asset, T_world_item, height)
+    return Placement(T_world_item, item.joint_positions, *plinth, drawn, problem)
 
 
-def _draw_in_floor(cfg: RelationCfg, size: Array, radius: float, rng: np.random.Generator) -> tuple[float, float]:
-    """Returns a place on a floor of a size (3,), its middle the origin: near `center_m`, or anywhere [m]."""
+def _draw_on_floor(
+    cfg: RelationCfg, asset: ObjectAsset, base: PlacedObject, rng: np.random.Generator, feet_m: float
+) -> tuple[Pose, dict[str, float]]:
+    """Returns `T_world_item` on the floor of the region that a relation names, and the drawn values.
+
+    The place is near `center_m`, measured from the middle of the floor, or anywhere on it.
+    """
+    region, bounds = base.asset.region(cfg.region or ""), asset.bounds_obj
+    T_world_link = base.T_world_root @ base.solids.model.link_pose(region.link, dict(base.joint_positions))
+    yaw = float(np.deg2rad(cfg.yaw_deg) * rng.uniform(-1.0, 1.0))
     if cfg.center_m is not None:
         center, half = np.array(cfg.center_m), np.array(cfg.half_extent_m)
     else:
-        center, half = np.zeros(2), np.maximum(0.5 * size[:2] - radius - cfg.margin_m, 0.0)
-    x, y = center + half * rng.uniform(-1.0, 1.0, size=2)
-    return float(x), float(y)
+        radius = 0.5 * float(np.linalg.norm(asset.size_m[:2]))
+        center, half = np.zeros(2), np.maximum(0.5 * region.size[:2] - radius - cfg.margin_m, 0.0)
+    x, y = (float(v) for v in center + half * rng.uniform(-1.0, 1.0, size=2))
+    R = Pose.from_rpy((0.0, 0.0, 0.0), (0.0, 0.0, yaw)).R
+    middle = bounds.mean(axis=0) * [1.0, 1.0, 0.0] + [0.0, 0.0, float(bounds[0, 2]) - feet_m]
+    T_region_item = Pose(R, np.array([x, y, 0.0]) - R @ middle)
+    return T_world_link @ region.T_link_region @ T_region_item, {"x_m": x, "y_m": y, "yaw_rad": yaw}
 
 
 def _draw_pose(
@@ -502,11 +471,9 @@ def _place_related(
 ) -> Placement:
     asset = assets[relation.object]
     positions, openings = _draw_openings(cfg, asset, rng)
-    standing, item = _placed_objects(assets, placements), PlacedObject(asset, Pose.identity(), positions)
-    find = find_free_place if relation.region is None else find_place_in_region
-    place = find(relation, item, standing, rng, feet_m=_feet_of(asset))
-    plinth = _plinth_box(asset, place.T_world_root, place.height_m)
-    return Placement(place.T_world_root, positions, *plinth, {**place.drawn, **openings}, place.problem)
+    item = PlacedObject(asset, Pose.identity(), positions)
+    found = _find_free_place(relation, item, _placed_objects(assets, placements), rng)
+    return replace(found, drawn={**found.drawn, **openings})
 
 
 def _draw_openings(

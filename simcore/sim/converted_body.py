@@ -116,7 +116,7 @@ _CONTINUOUS_RANGE_RAD = 2.0 * np.pi
 
 
 @dataclass(frozen=True)
-class PartMotion:
+class MeasuredMotion:
     """Measured motion of one joint."""
 
     joint: str
@@ -130,7 +130,7 @@ class PartMotion:
     """Share of its range that it covers under a small effort without gravity, in the better direction."""
 
 
-def measure_motion(urdf_path: Path, *, continuous: Collection[str] = ()) -> list[PartMotion]:
+def measure_motion(urdf_path: Path, *, continuous: Collection[str] = ()) -> list[MeasuredMotion]:
     """Measures every movable joint of an object, with the others at 0 or at the nearest end of their range.
 
     Args:
@@ -152,7 +152,7 @@ def measure_motion(urdf_path: Path, *, continuous: Collection[str] = ()) -> list
 
 def _measure_joint(
     world: World, body: Body, name: str, limits: tuple[float, float], rest: Mapping[str, float]
-) -> PartMotion:
+) -> MeasuredMotion:
     lower, upper = limits
     moving = moved_links(body, name)
     overlap = {}
@@ -171,7 +171,7 @@ def _measure_joint(
     travel = max(
         _measure_travel(world, body, name, start, end, rest) for start, end in ((lower, upper), (upper, lower))
     )
-    return PartMotion(name, lower, upper, overlap, travel)
+    return MeasuredMotion(name, lower, upper, overlap, travel)
 
 
 def _measure_travel(world: World, body: Body, name: str, start: float, end: float, rest: Mapping[str, float]) -> float:
