@@ -17,14 +17,12 @@ from typing import Any
 import numpy as np
 
 from unlatch.configs.cameras import read_render_settings, with_cameras
+from unlatch.simcore.catalogs import ANNOTATORS, RENDERERS
 from unlatch.simcore.sim.annotators.annotation import AnnotationCfg, annotate, take_annotated_frame
-from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
-from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.command import run_guarded
 from unlatch.workflows.cli.multirun import load_configs
-from unlatch.workflows.cli.terminal import OK, CommandLine, print_line
+from unlatch.workflows.cli.terminal import OK, CommandLine, print_line, run_guarded
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.viewing.scene_picture import open_record

@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from unlatch.simcore.catalogs import ANNOTATORS
 from unlatch.simcore.sim.annotators.annotation import Annotator
-from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
 
 _BEGIN, _END = "<!-- outputs -->\n", "<!-- end of outputs -->"
 

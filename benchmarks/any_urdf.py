@@ -33,8 +33,7 @@ from unlatch.objects.annotate.storage import with_mark, write_annotation_file
 from unlatch.objects.annotation import ANNOTATION_FILE
 from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.command import run_guarded
-from unlatch.workflows.cli.terminal import OK, print_line, result_console
+from unlatch.workflows.cli.terminal import OK, print_line, result_console, run_guarded
 from unlatch.workflows.runs.statistics import wilson_interval
 
 CATEGORIES = ("microwave", "drawer", "refrigerator", "safe", "oven", "door", "laptop")

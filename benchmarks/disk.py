@@ -22,11 +22,11 @@ from pathlib import Path
 
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord
-from unlatch.simcore.recording.state_file import decode_state, encode_state
+from unlatch.simcore.recording.episode_reading import decode_state
+from unlatch.simcore.recording.state_file import encode_state
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.command import run_guarded
 from unlatch.workflows.cli.multirun import load_configs
-from unlatch.workflows.cli.terminal import CommandLine
+from unlatch.workflows.cli.terminal import CommandLine, run_guarded
 from unlatch.workflows.runs.code_versions import header_of
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg

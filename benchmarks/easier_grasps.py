@@ -22,8 +22,7 @@ from rich.table import Table
 from unlatch.simcore.errors import check_range
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.command import run_guarded
-from unlatch.workflows.cli.terminal import OK, print_line, result_console
+from unlatch.workflows.cli.terminal import OK, print_line, result_console, run_guarded
 from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.schema import MAX_WORKERS, CollectCfg

@@ -45,9 +45,8 @@ from unlatch.simcore.sim.drives import DriveGroup
 from unlatch.simcore.sim.scene import Scene
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.command import run_guarded
 from unlatch.workflows.cli.multirun import load_configs
-from unlatch.workflows.cli.terminal import CommandLine
+from unlatch.workflows.cli.terminal import CommandLine, run_guarded
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.frame_loop import FrameLoop

@@ -28,7 +28,7 @@ import psutil
 
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.command import run_guarded
+from unlatch.workflows.cli.terminal import run_guarded
 
 
 @dataclass

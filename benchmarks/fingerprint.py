@@ -31,8 +31,7 @@ import numpy as np
 import unlatch
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.command import run_guarded
-from unlatch.workflows.cli.terminal import OK, print_line
+from unlatch.workflows.cli.terminal import OK, print_line, run_guarded
 from unlatch.workflows.runs.runner import EpisodeRunner
 
 PATH = Path(__file__).with_name("fingerprint.json")

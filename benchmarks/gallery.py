@@ -27,8 +27,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.command import run_guarded
-from unlatch.workflows.cli.terminal import OK, print_line
+from unlatch.workflows.cli.terminal import OK, print_line, run_guarded
 from unlatch.workflows.commands.information import list_tasks
 from unlatch.workflows.runs.recorded_config import config_of_record
 from unlatch.workflows.viewing.clip import clip

@@ -22,8 +22,7 @@ from summary_tables import keep_other
 
 import unlatch
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.command import run_guarded
-from unlatch.workflows.cli.terminal import OK, print_line
+from unlatch.workflows.cli.terminal import OK, print_line, run_guarded
 
 CAMERAS = ("front", "wrist")
 _NAMED = 1000

@@ -50,8 +50,7 @@ from success_runs import Seed
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.simcore.registry import import_extra
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.command import run_guarded
-from unlatch.workflows.cli.terminal import OK, print_line, result_console
+from unlatch.workflows.cli.terminal import OK, print_line, result_console, run_guarded
 
 NUMBERS = View("numbers", ("joint_position", "gripper", "hand_keypoints", "openness", "geometry"))
 NUMBERS_AND_OBJECTS = replace(NUMBERS, objects=True)

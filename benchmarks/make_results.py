@@ -32,8 +32,7 @@ from summary_tables import BELOW_AIM
 
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.command import run_guarded
-from unlatch.workflows.cli.terminal import OK, print_line, result_console
+from unlatch.workflows.cli.terminal import OK, print_line, result_console, run_guarded
 
 FOLDER = Path(__file__).parent
 COUNTS = FOLDER / "results.json"

@@ -28,7 +28,7 @@ from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.command import run_guarded
+from unlatch.workflows.cli.terminal import run_guarded
 
 HEADER = {"config": {"task": {"name": "many"}, "skills": [{"objects": ["box"]}]}}
 

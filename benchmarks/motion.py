@@ -56,8 +56,7 @@ import unlatch
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.command import run_guarded
-from unlatch.workflows.cli.terminal import FAILED, OK, print_line
+from unlatch.workflows.cli.terminal import FAILED, OK, print_line, run_guarded
 from unlatch.workflows.runs.schema import MAX_WORKERS
 from unlatch.workflows.runs.success_bench import TASKS
 

@@ -25,12 +25,10 @@ from typing import Any
 import yaml
 from success_runs import TASK, Job, Result, RunCfg, collect_command, rate, run_or_read, with_interval
 
-from unlatch.configs.user_files import read_setting_file
+from unlatch.configs.user_files import find_settings, read_setting_file
 from unlatch.solver.setting import PlannerSettingCfg, SuccessMode
-from unlatch.solver.setting_reader import find_settings
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.command import run_guarded
-from unlatch.workflows.cli.terminal import OK, print_line
+from unlatch.workflows.cli.terminal import OK, print_line, run_guarded
 
 FOLDER = Path(__file__).with_name("peer_settings")
 """The settings, and `runs.yaml`, which says with which object each is run."""

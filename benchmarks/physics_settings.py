@@ -26,8 +26,7 @@ from unlatch.configs.config_files import option_names
 from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.command import run_guarded
-from unlatch.workflows.cli.terminal import OK
+from unlatch.workflows.cli.terminal import OK, run_guarded
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.statistics import wilson_interval

@@ -22,8 +22,7 @@ from pathlib import Path
 from unlatch.simcore.errors import check_range
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.command import run_guarded
-from unlatch.workflows.cli.terminal import BAD_INPUT, FAILED, OK, print_line
+from unlatch.workflows.cli.terminal import BAD_INPUT, FAILED, OK, print_line, run_guarded
 
 LIMIT_S = 10.0
 """Largest CPU time of a process that refuses a setting [s]."""

@@ -20,11 +20,11 @@ import psutil
 from unlatch.configs.cameras import RenderSettings, read_render_settings, with_cameras
 from unlatch.configs.composition import Request
 from unlatch.configs.schema import EpisodeCfg
+from unlatch.simcore.catalogs import RENDERERS
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.renders import RenderSet
 from unlatch.simcore.sim.collision import BulletCollisionChecker
-from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.multirun import load_configs

@@ -17,8 +17,8 @@ import numpy as np
 from one_episode import collect_one
 from PIL import Image, ImageDraw, ImageFont
 
+from unlatch.simcore.catalogs import RENDERERS
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.visuals.pictures import take_picture
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.cli.arguments import read_pairs

@@ -27,11 +27,11 @@ import pybullet as p
 
 from unlatch.configs.cameras import read_render_settings, with_cameras
 from unlatch.simcore.cameras import Pinhole
+from unlatch.simcore.catalogs import RENDERERS
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.renders import RenderSet
 from unlatch.simcore.sim.collision import BulletCollisionChecker
-from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.renderers.pygfx import PygfxRenderer, open_device
 from unlatch.simcore.sim.renderers.renderer import Renderer, RenderRequest
 from unlatch.simcore.sim.visuals.pictures import take_images

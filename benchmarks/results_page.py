@@ -28,8 +28,7 @@ from success_runs import DOES_NOT_FIT, RESULTS, ROBOT, STRICT_SHARE, TASK, WIDE,
 
 from unlatch.configs.config_files import own_option_names
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.command import run_guarded
-from unlatch.workflows.cli.terminal import OK, print_line
+from unlatch.workflows.cli.terminal import OK, print_line, run_guarded
 from unlatch.workflows.runs.statistics import wilson_interval
 
 ROOT = Path(__file__).parents[1]

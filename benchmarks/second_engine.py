@@ -41,8 +41,7 @@ import unlatch
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.errors import UnlatchError
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.command import run_guarded
-from unlatch.workflows.cli.terminal import OK, print_line, result_console
+from unlatch.workflows.cli.terminal import OK, print_line, result_console, run_guarded
 from unlatch.workflows.runs.recorded_config import config_of
 
 BASE_TASKS = "open_microwave,close_microwave,open_drawer,close_drawer"

@@ -21,8 +21,7 @@ import psutil
 
 from unlatch.simcore.errors import UnlatchError, check_range
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.command import run_guarded
-from unlatch.workflows.cli.terminal import FAILED, OK, print_line
+from unlatch.workflows.cli.terminal import FAILED, OK, print_line, run_guarded
 from unlatch.workflows.studio.document import new_document
 from unlatch.workflows.studio.session import PLAN, REACH, SCENE, StudioSession
 from unlatch.workflows.studio.worker import WorkerProcess

@@ -26,8 +26,7 @@ from playwright.sync_api import sync_playwright
 
 from unlatch.simcore.errors import UnlatchError, check_range
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.command import run_guarded
-from unlatch.workflows.cli.terminal import OK, print_line
+from unlatch.workflows.cli.terminal import OK, print_line, run_guarded
 
 WINDOW_PX = (1400, 860)
 """Size of the browser's window [pixels]."""

@@ -18,8 +18,7 @@ from success_runs import TASK, Job, run_or_read
 
 from unlatch.configs.config_files import own_option_names
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.command import run_guarded
-from unlatch.workflows.cli.terminal import OK, print_line, result_console
+from unlatch.workflows.cli.terminal import OK, print_line, result_console, run_guarded
 
 
 @dataclass

@@ -35,14 +35,15 @@ from unlatch.configs.config_files import (
     check_own_folders,
     check_unique_names,
     config_dir,
+    content_of,
     generated_objects,
+    load_yaml,
     option_names,
     plugin_folders,
 )
 from unlatch.configs.dataclass_reader import to_values
 from unlatch.configs.overrides import (
     apply_list_override,
-    explain_error,
     explain_list_error,
     find_misspelt_key,
     keep_texts,
@@ -51,7 +52,6 @@ from unlatch.configs.overrides import (
     quote_where_needed,
     separate_list_overrides,
 )
-from unlatch.configs.yaml_file import content_of, load_yaml
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import RobotCfg
@@ -286,6 +286,8 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
                     _read_named_sensors(cfg, search_path, key)
     except (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as exc:
         peer = _explain_peer_task(request)
+        from unlatch.configs.override_errors import explain_error
+
         raise (peer or _explain_missing_skill(request, explain_error(exc, schema))) from exc
     except (TypeError, ValueError) as exc:  # Hydra's errors for a word as list index, or a key without a name
         raise explain_list_error(plain, exc) from exc
@@ -330,6 +332,8 @@ def to_plain(cfg: DictConfig) -> dict[str, Any]:
     try:
         plain = OmegaConf.to_container(cfg, resolve=True, enum_to_str=True)
     except OmegaConfBaseException as exc:
+        from unlatch.configs.override_errors import explain_error
+
         raise explain_error(exc) from exc
     if not isinstance(plain, dict):
         raise ConfigError("The configuration is not a mapping. Check the primary YAML file.")
@@ -363,6 +367,8 @@ def compose_additions(
             for override in [*map(parse_override, plain), *in_lists]:
                 apply_list_override(cfg, override)
     except (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as exc:
+        from unlatch.configs.override_errors import explain_error
+
         raise explain_error(exc) from exc
     resolved = to_plain(cfg)
     return {key: resolved[key] for key in (*sensors, *groups)}
@@ -454,6 +460,8 @@ def _read_named_sensors(cfg: DictConfig, search_path: Sequence[str], key: str) -
                 raise unknown_name(
                     name, "a known camera", where=f"{key}[{index}]", known=known, listed_by="unlatch list sensors"
                 ) from exc
+            from unlatch.configs.override_errors import explain_error
+
             error = explain_error(exc)
             raise ConfigError(f"{key}[{index}]: {error.message}", **error.values) from exc
         entries[index] = found[SENSOR_GROUP]

@@ -414,3 +414,14 @@ def _format_value(value: Any) -> str:
 
 def _join_key(where: str, key: str) -> str:
     return f"{where}.{key}" if where else key
+
+
+def find_type(schema: type | None, key: str) -> Any:
+    """Returns the type of a key of a dataclass; None if it is not known, as inside of lists."""
+    hint: Any = schema
+    for name in key.split("."):
+        inner, _ = split_optional(hint)
+        if not (isinstance(inner, type) and dataclasses.is_dataclass(inner)):
+            return None
+        hint = get_type_hints(inner).get(name)
+    return hint

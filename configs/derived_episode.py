@@ -16,8 +16,7 @@ from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.skills.catalog import SKILLS, derivable_skill
-from unlatch.skills.config import SkillCfg, StrategyCfg, part_acted_on
-from unlatch.skills.entries import HoldCfg, HomeCfg
+from unlatch.skills.config import HoldCfg, HomeCfg, SkillCfg, StrategyCfg, part_acted_on
 from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.solver.setting import FollowJointCfg, PlannerSettingCfg
 from unlatch.tasks.task import GoalKind, TaskCfg

@@ -15,10 +15,9 @@ import yaml
 from omegaconf import OmegaConf
 
 from unlatch.configs.composition import Request, compose_config, to_plain
-from unlatch.configs.config_files import option_names, yaml_files
+from unlatch.configs.config_files import content_of, option_names, yaml_files
 from unlatch.configs.dataclass_reader import read_dataclass, wrong_type
 from unlatch.configs.overrides import override_key, quote_text, unquote_text
-from unlatch.configs.yaml_file import content_of
 from unlatch.objects.config import ObjectCfg, RestsOn
 from unlatch.objects.library import chooses_instance, load_object
 from unlatch.robots.description import RobotCfg

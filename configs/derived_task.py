@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from unlatch.objects.annotation import Part, PartKind
-from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.articulated_object import ObjectAsset, front_frame
 from unlatch.objects.config import ObjectCfg
 from unlatch.robots.hand_shape import HandShape
 from unlatch.simcore.meshes.shape_surface import shape_mesh
@@ -35,7 +35,7 @@ from unlatch.skills.strategies.ranking import (
     turned_to,
 )
 from unlatch.tasks.language import part_words, task_phrasings
-from unlatch.tasks.layout import front_frame, swept_below
+from unlatch.tasks.placing import swept_below
 
 REACH_CENTER_M = (0.54, 0.0, 0.34)
 REACH_HALF_M = (0.10, 0.18)

@@ -25,8 +25,7 @@ from unlatch.simcore.recording.keys import is_name
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.simcore.sim.world import WorldCfg
 from unlatch.skills.catalog import SKILLS, STRATEGY_NAMES
-from unlatch.skills.config import SkillCfg, StageSequences, fill_objects, stages_of
-from unlatch.skills.entries import DisturbCfg, HoldCfg, HomeCfg
+from unlatch.skills.config import DisturbCfg, HoldCfg, HomeCfg, SkillCfg, StageSequences, fill_objects, stages_of
 from unlatch.skills.layout_search import LayoutSearchCfg, layout_search_of
 from unlatch.solver.plan import PlannerCfg
 from unlatch.solver.setting import PlannerSettingCfg

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,14 +13,15 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
-from unlatch.configs.config_files import yaml_files
+from unlatch.configs.config_files import load_yaml, yaml_files
 from unlatch.configs.dataclass_reader import read_dataclass
-from unlatch.configs.yaml_file import load_yaml
 from unlatch.robots.description import RobotCfg
-from unlatch.simcore.errors import ConfigError, UnlatchError
+from unlatch.simcore.errors import ConfigError, UnlatchError, close_matches
 from unlatch.simcore.files import path_word, user_path
-from unlatch.solver.setting import HANDS, Origin, PlannerSettingCfg
-from unlatch.solver.setting_reader import find_misfit_motions, find_obstacles, find_settings, read_planner_setting
+from unlatch.solver.scene import axis_name
+from unlatch.solver.setting import HANDS, PART_KEYPOINTS, Origin, PlannerSettingCfg
+from unlatch.solver.setting_reader import find_misfit_motions, read_planner_setting
+from unlatch.solver.term import Term
 
 _MAX_BYTES = 1_000_000
 
@@ -106,7 +107,7 @@ def read_yaml_tree(path: str | Path) -> Any:
     try:
         return OmegaConf.to_container(load_yaml(file), resolve=False)
     except (OmegaConfBaseException, YAMLError) as exc:
-        from unlatch.configs.overrides import explain_error  # it imports Hydra
+        from unlatch.configs.override_errors import explain_error
 
         message = explain_error(exc).message
         raise ConfigError(message if str(path) in message else f"{path}: {message}", path=str(path)) from exc
@@ -182,3 +183,82 @@ def explain_peer_task(overrides: Sequence[str], config_dirs: Sequence[str]) -> C
                 key="task",
             )
     return None
+
+
+_TOOL_KEYPOINTS = ("tool_head", "tool_side", "tool_tail", "tool_tip")
+_AXES = ("base_front_axis", "link0_contact_axis", "link0_move_axis", "link0_rot_axis", "link0_vertical_axis")
+_CONTAINER_WORDS = ("inside", "surface", "bottom")
+"""Words in the names of points at which GenSim2 drops a carried object."""
+_RIGID = "RigidBody"
+
+
+def find_obstacles(setting: PlannerSettingCfg, where: str) -> list[str]:
+    """Returns why no articulation skill can carry out a setting, one line each; empty if one can.
+
+    Args:
+        setting: The setting.
+        where: Its full key, for the lines.
+    """
+    found = []
+    if setting.category_name == _RIGID:
+        found.append(f"{where}.category_name: {_RIGID}; open, close and rotate move parts with a joint.")
+    for key, terms in (("constraint_list", setting.constraint_list), ("cost_list", setting.cost_list)):
+        for index, term in enumerate(terms):
+            found += _find_unknown_names(term, f"{where}.{key}[{index}]")
+    return found
+
+
+def _find_unknown_names(term: Term, where: str) -> list[str]:
+    found = []
+    for key, name in term.tool_names().items():
+        if name not in _TOOL_KEYPOINTS:
+            near = close_matches(name, _TOOL_KEYPOINTS)
+            found.append(
+                f"{where}.{key}: '{name}' is no keypoint of a hand.{near} Keypoints: {_join(_TOOL_KEYPOINTS)}."
+            )
+    for key, name in term.object_names().items():
+        if name in PART_KEYPOINTS:
+            continue
+        if name.startswith("rigidbody_"):
+            what = "is a point of a rigid object; open, close and rotate move parts with a joint."
+        elif any(word in name for word in _CONTAINER_WORDS):
+            what = "is where a carried object is put down; open, close and rotate carry none."
+        else:
+            near = close_matches(name, PART_KEYPOINTS)
+            what = (
+                f"is no keypoint that every part has.{near} Keypoints: {_join(PART_KEYPOINTS)}; an articulation.yaml "
+                "may have more."
+            )
+        found.append(f"{where}.{key}: '{name}' {what}")
+    for key in ("target_axis", "plane_normal"):
+        axis = getattr(term, key, None)
+        if isinstance(axis, str) and axis_name(axis) not in _AXES:
+            found.append(
+                f"{where}.{key}: '{axis}' is no axis that parts have.{close_matches(axis_name(axis), _AXES)} Axes: "
+                f"{_join(_AXES)}."
+            )
+    return found
+
+
+def _join(names: tuple[str, ...]) -> str:
+    return ", ".join(names)
+
+
+def find_settings(tree: Any, where: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yields the full key and the block of every `planner_setting` of a parsed YAML file.
+
+    A file of GenSim2 is one block as a whole. In other files, blocks have the key `planner_setting`, at any depth.
+    """
+    if isinstance(tree, Mapping):
+        if not where and "constraint_list" in tree:
+            yield "planner_setting", tree
+            return
+        for key, value in tree.items():
+            full = f"{where}.{key}" if where else str(key)
+            if key == "planner_setting" and isinstance(value, Mapping):
+                yield full, value
+            else:
+                yield from find_settings(value, full)
+    elif isinstance(tree, list):
+        for index, value in enumerate(tree):
+            yield from find_settings(value, f"{where}[{index}]")

@@ -11,16 +11,7 @@ A generator of a plugin is an `ObjectGenerator`: a table of the values that vary
 parts from them (entry points `unlatch.objects`).
 """
 
-from unlatch.objects.annotation import (
-    Articulation,
-    Handle,
-    HandleType,
-    Openness,
-    Part,
-    PartKind,
-    read_articulation,
-    write_articulation,
-)
+from unlatch.objects.annotation import Articulation, Handle, HandleType, Openness, Part, PartKind, write_articulation
 from unlatch.objects.annotation_entries import Catch, ClosingForces, FixedHandle, Gasket
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
@@ -74,7 +65,6 @@ __all__ = [
     "lid_motion",
     "load_object",
     "one_of",
-    "read_articulation",
     "uniform",
     "validate_articulation",
     "whole",

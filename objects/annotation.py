@@ -19,15 +19,12 @@ from numpy.typing import ArrayLike
 from unlatch.objects.annotation_entries import (
     ClosingForces,
     FixedHandle,
-    MappingReader,
     Region,
-    read_closing_forces,
     readonly_vector,
     rounded,
     rounded_list,
 )
-from unlatch.simcore.errors import AssetError, ConfigError, close_matches
-from unlatch.simcore.files import read_text
+from unlatch.simcore.errors import AssetError, close_matches
 from unlatch.simcore.geometry import Pose
 
 Entry = TypeVar("Entry")
@@ -305,80 +302,6 @@ class Articulation:
         text: str = yaml.dump(self.to_dict(), Dumper=dumper, sort_keys=False, default_flow_style=None, width=120)
         return text
 
-    @classmethod
-    def from_dict(cls, data: Any, *, where: str) -> Articulation:
-        """Reads the mapping of an annotation file.
-
-        Raises:
-            AssetError: A key is missing or unknown, or a value has the wrong type.
-        """
-        reader = MappingReader(data, where=where)
-        schema = reader.integer("schema")
-        if schema != SCHEMA:
-            raise AssetError(
-                f"{where}: schema is {schema}, expected {SCHEMA}. Write the annotation again with this version.",
-                path=where,
-            )
-        free = reader.boolean("free", False)
-        parts = reader.sections("parts", {}) if free else reader.sections("parts")
-        if not parts and not free:
-            raise reader.fail("parts", "is empty. Name at least one part, or set `free: true` for an object to carry.")
-        known = {"schema", "category", "source", "scale", "parts", "handles", "free", "keypoints", "regions"}
-        return cls(
-            category=reader.text("category"),
-            source={str(k): str(v) for k, v in reader.section("source", {}).data.items()},
-            scale=reader.number("scale", 1.0),
-            parts={name: _read_part(name, part) for name, part in parts.items()},
-            schema=schema,
-            handles={name: FixedHandle.read(handle) for name, handle in reader.sections("handles", {}).items()},
-            free=free,
-            keypoints=_read_points(reader.sections("keypoints", {})),
-            regions={name: Region.read(region) for name, region in reader.sections("regions").items()}
-            if "regions" in reader.data
-            else None,
-            extra={str(k): v for k, v in reader.data.items() if k not in known},
-        )
-
-    @classmethod
-    def from_yaml(cls, text: str, *, where: str) -> Articulation:
-        """Reads the text of an annotation file.
-
-        Raises:
-            AssetError: The text is not YAML or not of this format.
-        """
-        try:
-            data = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-        except yaml.YAMLError as exc:
-            reason = " ".join(str(exc).split())
-            raise AssetError(f"{where}: no readable YAML ({reason}). Correct the file.", path=where) from exc
-        return cls.from_dict(data, where=where)
-
-
-def read_articulation(path: Path | str) -> Articulation:
-    """Reads an annotation file, or the `articulation.yaml` of a folder.
-
-    Raises:
-        AssetError: The file is missing, too large or not of this format.
-    """
-    file = Path(path)
-    if file.is_dir():
-        file = file / ANNOTATION_FILE
-    try:
-        size = file.stat().st_size
-        if size > MAX_ANNOTATION_BYTES:
-            raise AssetError(
-                f"{file}: {size} bytes, at most {MAX_ANNOTATION_BYTES} are read. Is this an annotation?", path=str(file)
-            )
-        text = read_text(file)
-    except ConfigError as exc:
-        raise AssetError(exc.message, path=str(file)) from exc
-    except OSError as exc:
-        raise AssetError(
-            f"{file}: the annotation cannot be read ({exc}). Expected {ANNOTATION_FILE} beside the URDF.",
-            path=str(file),
-        ) from exc
-    return Articulation.from_yaml(text, where=str(file))
-
 
 def write_articulation(articulation: Articulation, path: Path | str) -> Path:
     """Writes an annotation to a file, or to `articulation.yaml` in a folder, and returns its path."""
@@ -389,53 +312,8 @@ def write_articulation(articulation: Articulation, path: Path | str) -> Path:
     return file
 
 
-def _read_part(name: str, reader: MappingReader) -> Part:
-    known = {"joint", "link", "base", "kind", "keypoints", "axes", "handle", "openness", "closing_forces"}
-    for key in reader.data:
-        if key not in known:
-            raise reader.fail(key, f"is not a known key.{close_matches(str(key), known)}")
-    openness = reader.section("openness")
-    return Part(
-        name=name,
-        joint=reader.text("joint"),
-        link=reader.text("link"),
-        base=reader.text("base"),
-        kind=reader.choice("kind", PartKind),
-        keypoints=_read_points(reader.sections("keypoints")),
-        axes={n: FramedVector(_read_frame(v), _read_axis(v)) for n, v in reader.sections("axes").items()},
-        handle=_read_handle(reader.section("handle", {"type": "none"})),
-        openness=Openness(closed=openness.number("closed"), open=openness.number("open")),
-        closing_forces=read_closing_forces(reader) if "closing_forces" in reader.data else None,
-    )
-
-
-def _read_points(readers: Mapping[str, MappingReader]) -> dict[str, FramedVector]:
-    return {name: FramedVector(_read_frame(reader), reader.vector("xyz")) for name, reader in readers.items()}
-
-
 def _points_to_dict(points: Mapping[str, FramedVector]) -> dict[str, Any]:
     return {name: {"frame": point.frame, "xyz": rounded_list(point.xyz)} for name, point in points.items()}
-
-
-def _read_frame(reader: MappingReader) -> str:
-    frame = reader.text("frame")
-    if frame not in FRAMES:
-        raise reader.fail("frame", f"is '{frame}', expected one of: {', '.join(FRAMES)}.")
-    return frame
-
-
-def _read_axis(reader: MappingReader) -> np.ndarray:
-    xyz = reader.direction("xyz")
-    return xyz / float(np.linalg.norm(xyz))
-
-
-def _read_handle(reader: MappingReader) -> Handle:
-    kind = reader.choice("type", HandleType)
-    size = reader.vector("size") if "size" in reader.data else np.zeros(3)
-    if np.any(size < 0):
-        raise reader.fail("size", f"has a negative extent: {size.tolist()}.")
-    has_pose = reader.value("T_link_handle", None) is not None
-    return Handle(kind, size, reader.pose("T_link_handle") if has_pose else None)
 
 
 def _rounded_quat(quat_xyzw: np.ndarray) -> list[float]:
@@ -478,3 +356,7 @@ def _look_up(entries: Mapping[str, Entry], name: str, *, what: str, owner: str) 
             available=list(entries),
         )
     return entries[name]
+
+
+SPOT = "link_contact_point"
+"""Keypoint at which a part is pushed."""

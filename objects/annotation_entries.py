@@ -1,11 +1,7 @@
-"""Entries of an annotation file beside its parts: regions, fixed handles, closing forces; and the reader of such files.
-
-`MappingReader` reads values from the untrusted mapping of a file; every error names the file and the full key.
-"""
+"""Entries of an annotation beside its parts: regions, fixed handles, closing forces."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any
@@ -14,134 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unlatch.simcore.closing_profile import catch_force, gasket_force
-from unlatch.simcore.errors import AssetError, close_matches, shorten
+from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 
-_REQUIRED = object()
 UNIT_TOLERANCE = 1e-3
 """The length of a unit vector may be off by this much."""
-
-
-class MappingReader:
-    """Reads values from one untrusted mapping; every error names the file and the full key.
-
-    Each method takes the name of a key. A key without a default is required.
-    """
-
-    def __init__(self, data: Any, *, where: str, key: str = "") -> None:
-        """Takes a mapping of the file `where`; `key` is the full key of the mapping, empty for the whole file.
-
-        Raises:
-            AssetError: `data` is not a mapping.
-        """
-        self.where = where
-        self._key = key
-        if not isinstance(data, Mapping):
-            raise self._make_error(key, f"must be a mapping, got {shorten(repr(data), 60)}.")
-        self.data: Mapping[str, Any] = data
-
-    def fail(self, name: str, problem: str) -> AssetError:
-        """Returns the error for a key of the mapping."""
-        return self._make_error(self._full_key(name), problem)
-
-    def value(self, name: str, default: Any = _REQUIRED) -> Any:
-        """Returns the unchecked value of a key.
-
-        Raises:
-            AssetError: The key is missing, and there is no default.
-        """
-        value = self.data.get(name, default)
-        if value is _REQUIRED:
-            raise self.fail(name, "is missing.")
-        return value
-
-    def section(self, name: str, default: Any = _REQUIRED) -> MappingReader:
-        """Returns a reader of the mapping at a key."""
-        return MappingReader(self.value(name, default), where=self.where, key=self._full_key(name))
-
-    def sections(self, name: str, default: Any = _REQUIRED) -> dict[str, MappingReader]:
-        """Returns readers of the mappings in the mapping at a key, by name."""
-        outer = self.section(name, default)
-        return {str(inner): outer.section(inner) for inner in outer.data}
-
-    def text(self, name: str) -> str:
-        """Returns a text that is not empty."""
-        value = self.value(name)
-        if not isinstance(value, str) or not value:
-            raise self._type_error(name, "a name", value)
-        return value
-
-    def integer(self, name: str) -> int:
-        """Returns a whole number."""
-        value = self.value(name)
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise self._type_error(name, "a whole number", value)
-        return value
-
-    def number(self, name: str, default: Any = _REQUIRED) -> float:
-        """Returns a finite number."""
-        return self._check_number(self.value(name, default), name)
-
-    def boolean(self, name: str, default: Any = _REQUIRED) -> bool:
-        """Returns true or false."""
-        value = self.value(name, default)
-        if not isinstance(value, bool):
-            raise self._type_error(name, "true or false", value)
-        return value
-
-    def vector(self, name: str, *, length: int = 3) -> np.ndarray:
-        """Returns (length,) finite numbers."""
-        value = self.value(name)
-        if not isinstance(value, (list, tuple)) or len(value) != length:
-            raise self._type_error(name, f"a list of {length} numbers", value)
-        return np.array([self._check_number(v, f"{name}[{i}]") for i, v in enumerate(value)])
-
-    def direction(self, name: str) -> np.ndarray:
-        """Returns (3,) numbers whose length is 1 within `UNIT_TOLERANCE`, as the file states them."""
-        vector = self.vector(name)
-        length = float(np.linalg.norm(vector))
-        if abs(length - 1.0) > UNIT_TOLERANCE:
-            raise self.fail(name, f"has length {length:.4f}, expected a unit vector.")
-        return vector
-
-    def pose(self, name: str) -> Pose:
-        """Returns the pose in the mapping at a key: a `position` [m] and a unit quaternion `quat_xyzw`.
-
-        Raises:
-            AssetError: A value is missing or of another kind, or the quaternion has another length than 1.
-        """
-        section = self.section(name)
-        quat_xyzw = section.vector("quat_xyzw", length=4)
-        length = float(np.linalg.norm(quat_xyzw))
-        if abs(length - 1.0) > UNIT_TOLERANCE:
-            raise section.fail("quat_xyzw", f"is not a unit quaternion: {quat_xyzw.tolist()}.")
-        return Pose.from_quat_xyzw(section.vector("position"), quat_xyzw / length)
-
-    def choice(self, name: str, kind: type[Enum]) -> Any:
-        """Returns the enumeration member that a value names.
-
-        Raises:
-            AssetError: The value names none.
-        """
-        value = self.value(name)
-        names = [member.name for member in kind]
-        if value not in names:
-            raise self.fail(name, f"is '{value}', expected one of: {', '.join(names)}.")
-        return kind[str(value)]
-
-    def _check_number(self, value: Any, name: str) -> float:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
-            raise self._type_error(name, "a finite number", value)
-        return float(value)
-
-    def _type_error(self, name: str, expected: str, value: Any) -> AssetError:
-        return self.fail(name, f"must be {expected}, got {shorten(repr(value), 60)}.")
-
-    def _full_key(self, name: str) -> str:
-        return f"{self._key}.{name}" if self._key else name
-
-    def _make_error(self, key: str, problem: str) -> AssetError:
-        return AssetError(f"{self.where}: {key or 'the file'} {problem}", path=self.where, key=key)
 
 
 def readonly_vector(values: ArrayLike) -> np.ndarray:
@@ -216,25 +89,6 @@ class Region:
             **({} if self.part is None else {"part": self.part}),
         }
 
-    @classmethod
-    def read(cls, reader: MappingReader) -> Region:
-        """Reads the mapping of a region.
-
-        Raises:
-            AssetError: A key is missing, or a value has the wrong type.
-        """
-        T_link_region, size = reader.pose("T_link_region"), reader.vector("size")
-        if np.any(size <= 0.0):
-            raise reader.fail("size", f"is {size.tolist()}, expected three extents above 0.")
-        return cls(
-            kind=reader.choice("kind", RegionKind),
-            link=reader.text("link"),
-            T_link_region=T_link_region,
-            size=size,
-            opening=reader.choice("opening", RegionOpening),
-            part=reader.text("part") if reader.value("part", None) is not None else None,
-        )
-
 
 @dataclass(frozen=True)
 class FixedHandle:
@@ -269,24 +123,6 @@ class FixedHandle:
             "out": rounded_list(self.out),
             "thickness_m": rounded(self.thickness_m),
         }
-
-    @classmethod
-    def read(cls, reader: MappingReader) -> FixedHandle:
-        """Reads the mapping of a handle.
-
-        Raises:
-            AssetError: A key is missing, or a value has the wrong type.
-        """
-        thickness_m = reader.number("thickness_m")
-        if thickness_m <= 0.0:
-            raise reader.fail("thickness_m", f"is {thickness_m}, expected a value above 0.")
-        return cls(
-            link=reader.text("link"),
-            middle=reader.vector("middle"),
-            along=reader.direction("along"),
-            out=reader.direction("out"),
-            thickness_m=thickness_m,
-        )
 
 
 _SAMPLES = 400
@@ -397,43 +233,6 @@ class ClosingForces:
 
 NO_CLOSING_FORCES = ClosingForces()
 """A part without catch and gasket."""
-
-
-def read_closing_forces(part: MappingReader) -> ClosingForces:
-    """Reads the entry `closing_forces` of a part, from the reader of the part.
-
-    Raises:
-        AssetError: A key is missing or unknown, or a value cannot be.
-    """
-    reader = part.section("closing_forces")
-    _refuse_unknown(reader, ("catch", "gasket"))
-    try:
-        return ClosingForces(
-            catch=_read_catch(reader.section("catch")) if "catch" in reader.data else None,
-            gasket=_read_gasket(reader.section("gasket")) if "gasket" in reader.data else None,
-        )
-    except AssetError as exc:
-        if hasattr(exc, "path"):
-            raise  # the reader's own, which names the file
-        raise part.fail("closing_forces", f"is not possible: {exc.message}") from exc
-
-
-def _read_catch(reader: MappingReader) -> Catch:
-    _refuse_unknown(reader, ("leave_n", "enter_n", "reach_m"))
-    return Catch(reader.number("leave_n"), reader.number("reach_m"), reader.number("enter_n", 0.0))
-
-
-def _read_gasket(reader: MappingReader) -> Gasket:
-    _refuse_unknown(reader, ("pull_n", "reach_m"))
-    return Gasket(reader.number("pull_n"), reader.number("reach_m"))
-
-
-def _refuse_unknown(reader: MappingReader, known: tuple[str, ...]) -> None:
-    for key in reader.data:
-        if key not in known:
-            raise reader.fail(
-                str(key), f"is not a known key.{close_matches(str(key), known)} Known: {', '.join(known)}."
-            )
 
 
 def _check_at_least_zero(what: str, name: str, value: float) -> None:

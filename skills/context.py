@@ -15,9 +15,8 @@ from unlatch.robots.robot import Arm, Robot
 from unlatch.simcore.errors import SkillError, close_matches
 from unlatch.simcore.recording.success_rules import CODE_ORDER, NO_FAILURES
 from unlatch.simcore.sim.bodies import JointInfo
-from unlatch.simcore.sim.collision import BulletCollisionChecker, ObstacleModel, RobotModel
+from unlatch.simcore.sim.collision import BulletCollisionChecker, ObstacleModel, PlannedMotion, RobotModel
 from unlatch.simcore.sim.contacts import ContactView
-from unlatch.simcore.sim.sweep import PlannedMotion
 from unlatch.simcore.sim.world import WorldCfg
 from unlatch.simcore.urdf.model import Joint
 from unlatch.solver.plan import PlanBudget
@@ -216,3 +215,7 @@ class SkillContext:
                 )
             )
         return items
+
+
+SKIN_M = 0.002
+"""Bullet adds a skin of a millimetre to meshes: fingers meet a part this far before their surfaces do."""

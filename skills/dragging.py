@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from unlatch.objects.annotation import Part
+from unlatch.objects.annotation import SPOT, Part
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_force_values import lever_m
 from unlatch.objects.friction import OBJECT_FRICTION
@@ -23,7 +23,6 @@ from unlatch.simcore.geometry import unit
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.commands import JointMotion, ManipCommand, ManipKind, Phase
 from unlatch.skills.gripping import SAFETY_FACTOR, joint_load, steady_load
-from unlatch.skills.strategies.open_close import SPOT
 from unlatch.solver.plan import KeyframePlan, Segment
 from unlatch.solver.scene import ArmModel
 from unlatch.solver.setting import PlannerSettingCfg

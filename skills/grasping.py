@@ -5,10 +5,8 @@ turns where the wrist must.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -19,203 +17,24 @@ from unlatch.skills.articulation import LED_SHARE, ArticulationSkill
 from unlatch.skills.commands import JointMotion, ManipCommand, ManipKind, Phase
 from unlatch.skills.config import SkillCfg
 from unlatch.skills.context import SkillContext
-from unlatch.solver.plan import KeyframePlan, PlanBudget
+from unlatch.solver.plan import LEAST_TURN_RAD, KeyframePlan, PlanBudget, TurningPlan
 from unlatch.solver.planner import plan_keyframes
 from unlatch.solver.scene import Slip
 from unlatch.solver.setting import PlannerSettingCfg, SuccessMode
 
 if TYPE_CHECKING:
     from unlatch.skills.dragging import Press
-    from unlatch.solver.diagnosis import Diagnosis
 
 
 Array = np.ndarray
 
-MOST_TURNS = 8
-"""Largest number of turns."""
-LEAST_TURN_RAD = 0.15
-"""Smallest turn that is worth a new grasp [rad]."""
 _ONE_HOLD_RAD = 1.0
 """Largest angle that `open` always leads in one hold [rad]: by default, it leads knobs and levers by 0.75 rad."""
-
-TurnPlanner = Callable[[str, float, Array, float], KeyframePlan]
-"""Plans one turn; arguments: strategy, joint position of the part, joints (n,) of the arm, end of the turn [rad]."""
-
-
-@dataclass(frozen=True)
-class PlannedTurn:
-    """One grasp, turn and release of the part."""
-
-    s_from: float
-    """Joint position at the grasp [rad]."""
-    s_to: float
-    """Joint position at the release [rad]."""
-    plan: KeyframePlan
-    tries: int
-    """Number of angles tried, the largest first."""
-    strategy: str
-
-    @property
-    def q_end(self) -> Array:
-        """(n,) joints after the step back [rad]."""
-        end: Array = self.plan.segments[-1].q[-1]
-        return end
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for a record or a report."""
-        return {
-            "s_from": self.s_from,
-            "s_to": self.s_to,
-            "tries": self.tries,
-            "strategy": self.strategy,
-            "margin_rad": self.plan.margin_rad,
-            "slip": None if self.plan.slip is None else self.plan.slip.mode.value,
-        }
-
-
-@dataclass(frozen=True, repr=False)
-class TurningPlan(KeyframePlan):
-    """The motions of all turns, or why there are none."""
-
-    turns: tuple[PlannedTurn, ...] = ()
-    """In order of execution; without a plan, the turns that were planned."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """See `KeyframePlan.to_dict`; with the turns."""
-        return {**super().to_dict(), "turns": [turn.to_dict() for turn in self.turns]}
 
 
 def needs_turns(kind: PartKind, way_rad: float) -> bool:
     """Returns whether a part that opens by an angle may need several turns: a cap, a knob, a wheel or a lever."""
     return kind.turns_in_hand and way_rad > _ONE_HOLD_RAD
-
-
-def plan_turns(
-    plan_turn: TurnPlanner,
-    strategies: Sequence[str],
-    *,
-    s: float,
-    q: Array,
-    target_s: float,
-    least_rad: float = LEAST_TURN_RAD,
-) -> TurningPlan:
-    """Splits the motion of a part into turns that can be planned.
-
-    Each turn first tries the whole angle that is left, then a half, a third, ... of it, with every strategy in order,
-    and takes the first plan. If a turn has no plan, the result has the diagnosis of that turn.
-
-    Args:
-        plan_turn: Plans one turn.
-        strategies: Names of strategies, in the order in which they are tried.
-        s: Joint position of the part at the start [rad].
-        q: (n,) joints of the arm at the start [rad].
-        target_s: Joint position of the part at the end [rad].
-        least_rad: Smallest turn that is tried [rad], unless less is left.
-    """
-    from unlatch.solver.diagnosis import Diagnosis
-
-    turns: list[PlannedTurn] = []
-    refused: list[KeyframePlan] = []
-    here, start = s, q
-    while True:
-        turn, tried = _plan_furthest_turn(plan_turn, strategies, here, start, target_s, least_rad)
-        refused += tried
-        if turn is None:
-            return _refuse_turn(turns, refused, tried[0], s=here, target_s=target_s)
-        turns.append(turn)
-        here, start = turn.s_to, turn.q_end
-        if here == target_s:
-            return _join_turns(turns, refused)
-        if len(turns) == MOST_TURNS:
-            message = f"After {len(turns)} turns the part would stand at {here:.3f} of {target_s:.3f} rad"
-            evidence = {"reached_s": here, "target_s": target_s, "turns": len(turns)}
-            return _build_refusal(turns, refused, turn.plan, Diagnosis("path_infeasible", message, evidence))
-
-
-def _plan_furthest_turn(
-    plan_turn: TurnPlanner, strategies: Sequence[str], s: float, q: Array, target_s: float, least_rad: float
-) -> tuple[PlannedTurn | None, list[KeyframePlan]]:
-    """Returns the largest turn that can be planned, and the plans that were refused before it."""
-    refused: list[KeyframePlan] = []
-    usable = list(strategies)
-    left, portions = target_s - s, 1
-    while portions == 1 or abs(left) / portions >= least_rad:
-        to = target_s if portions == 1 else s + left / portions
-        for strategy in list(usable):
-            plan = plan_turn(strategy, s, q, to)
-            if plan.found:
-                return PlannedTurn(s, to, plan, portions, strategy), refused
-            refused.append(plan)
-            if _is_goal_refused(plan):  # a hand that cannot grasp the part cannot turn it by any angle
-                usable.remove(strategy)
-        if not usable:
-            break
-        portions += 1
-    return None, refused
-
-
-def _is_goal_refused(plan: KeyframePlan) -> bool:
-    return plan.diagnosis is not None and plan.diagnosis.evidence.get("stage") == "goal"
-
-
-def _join_turns(turns: list[PlannedTurn], refused: list[KeyframePlan]) -> TurningPlan:
-    """Returns all turns as one plan, with the solution of the first goal."""
-    plans = [turn.plan for turn in turns]
-    first = plans[0]
-    notices = [f"turn {number} of {len(turns)}: {notice}" for number, p in enumerate(plans, 1) for notice in p.notices]
-    if len(turns) > 1:
-        turned_ranges = ", ".join(f"{turn.s_from:.3f} to {turn.s_to:.3f}" for turn in turns)
-        notices.insert(0, f"The part is turned in {len(turns)} turns: {turned_ranges} rad.")
-    return TurningPlan(
-        found=True,
-        keyframes=tuple(keyframe for plan in plans for keyframe in plan.keyframes),
-        contact_pose_index=first.contact_pose_index,
-        segments=tuple(segment for plan in plans for segment in plan.segments),
-        **_sum_work([*plans, *refused]),
-        notices=tuple(notices),
-        solution=first.solution,
-        margin_rad=min(plan.margin_rad for plan in plans),
-        slip=first.slip,
-        turns=tuple(turns),
-    )
-
-
-def _refuse_turn(
-    turns: list[PlannedTurn], refused: list[KeyframePlan], plan: KeyframePlan, *, s: float, target_s: float
-) -> TurningPlan:
-    """Returns a plan with `found` false and the diagnosis of the turn that cannot be planned."""
-    diagnosis = plan.diagnosis
-    if turns and diagnosis is not None:
-        diagnosis = replace(
-            diagnosis,
-            message=f"Turn {len(turns) + 1}, from {s:.3f} to {target_s:.3f} rad: {diagnosis.message}",
-            evidence={**diagnosis.evidence, "turns": len(turns), "s": s},
-        )
-    return _build_refusal(turns, refused, plan, diagnosis)
-
-
-def _build_refusal(
-    turns: list[PlannedTurn], refused: list[KeyframePlan], plan: KeyframePlan, diagnosis: Diagnosis | None
-) -> TurningPlan:
-    """Returns a plan with `found` false, the turns planned until then, and all times and counts."""
-    return TurningPlan(
-        found=False,
-        keyframes=plan.keyframes[:1],
-        diagnosis=diagnosis,
-        **_sum_work([*(turn.plan for turn in turns), *refused]),
-        notices=plan.notices,
-        solution=plan.solution,
-        turns=tuple(turns),
-    )
-
-
-def _sum_work(plans: list[KeyframePlan]) -> dict[str, Any]:
-    """Returns the sums of times and counts, as fields of a plan."""
-    sums: dict[str, Any] = {}
-    for field in ("timings_ms", "counts"):
-        tables = [getattr(plan, field) for plan in plans]
-        sums[field] = {key: sum(table.get(key, 0) for table in tables) for key in dict.fromkeys(chain(*tables))}
-    return sums
 
 
 _FINGER_GAP_M = 0.001
@@ -391,6 +210,8 @@ class GraspingSkill(ArticulationSkill):
             return plan_keyframes(replace(request, budget=budget), self.context.checker, rng)
 
         q = self.context.arm.q_target
+        from unlatch.skills.turning import plan_turns
+
         return plan_turns(plan_turn, list(settings), s=self.s, q=q, target_s=self.follow_to, least_rad=least_rad)
 
     @property

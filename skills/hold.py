@@ -11,12 +11,11 @@ from unlatch.objects.annotation import Articulation
 from unlatch.objects.annotation_entries import FixedHandle
 from unlatch.robots.hand_shape import HandShape
 from unlatch.simcore.errors import SkillError
-from unlatch.simcore.sim.sweep import PlannedMotion
+from unlatch.simcore.sim.collision import PlannedMotion
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.commands import ManipCommand, ManipKind, Phase
-from unlatch.skills.config import SkillCfg
+from unlatch.skills.config import HoldCfg, SkillCfg
 from unlatch.skills.context import Failure, SkillContext
-from unlatch.skills.entries import HoldCfg
 from unlatch.skills.grasping import EMPTY_GRIPPER_M
 from unlatch.skills.holding import HoldingSkill
 from unlatch.skills.skill import Skill

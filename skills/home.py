@@ -14,9 +14,8 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.success_rules import MAX_AWAY_FROM_HOME, MAX_SPEED_AT_HOME, SuccessRule
 from unlatch.skills.carrying import CARRYING_PACE, InHandSkill
 from unlatch.skills.commands import JointMotion, ManipCommand, ManipKind, Phase
-from unlatch.skills.config import SkillCfg
+from unlatch.skills.config import HomeCfg, SkillCfg
 from unlatch.skills.context import Failure
-from unlatch.skills.entries import HomeCfg
 from unlatch.solver.joint_transit import plan_to_joints
 
 Array = np.ndarray

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from unlatch.skills.grasping import LEAST_TURN_RAD, MOST_TURNS, GraspingSkill, needs_turns
-from unlatch.solver.plan import KeyframePlan
+from unlatch.skills.grasping import GraspingSkill, needs_turns
+from unlatch.solver.plan import LEAST_TURN_RAD, MOST_TURNS, KeyframePlan
 from unlatch.solver.scene import Slip
 from unlatch.solver.setting import SuccessMode
 

@@ -14,8 +14,8 @@ from unlatch.simcore.geometry import Pose
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.carrying import CarryingSkill
 from unlatch.skills.commands import CommandExecutor, JointMotion, ManipCommand, ManipKind, Phase
+from unlatch.skills.config import DisturbCfg
 from unlatch.skills.context import Failure
-from unlatch.skills.entries import DisturbCfg
 from unlatch.skills.gripping import joint_load
 from unlatch.skills.skill import Skill
 from unlatch.solver.joint_transit import plan_step_back

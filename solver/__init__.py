@@ -10,7 +10,6 @@
 and `unlatch.costs`).
 """
 
-from unlatch.solver.diagnosis import Diagnosis
 from unlatch.solver.goal_search import GoalFinder
 from unlatch.solver.goal_solver import GoalSolver
 from unlatch.solver.kinematics import Kinematics
@@ -40,7 +39,6 @@ __all__ = [
     "ArmModel",
     "AxisAngle",
     "AxisRow",
-    "Diagnosis",
     "FrameAxisOrthogonal",
     "FrameAxisParallel",
     "GoalFinder",

@@ -13,7 +13,7 @@ from unlatch.simcore.geometry import Pose, matrix_from_rpy, unit
 from unlatch.solver.goal_solver import Goal, GoalBatch, GoalSolver
 from unlatch.solver.path_solver import PathSolution, PathSolver, apply_motion, pre_poses
 from unlatch.solver.plan import PlanRequest
-from unlatch.solver.plan_log import FailedPartPath, PlanLog
+from unlatch.solver.plan_log import PlanLog
 from unlatch.solver.scene import Slide, Slip, SlipMode, bar_axis, inward_direction
 from unlatch.solver.solution import Solution, angles_between, box_excess, limit_margin, row_excess
 from unlatch.solver.term import AxisRow, ExpressionRow, PointRow, Row
@@ -417,6 +417,8 @@ class GoalRanker:
     def _note_failure(self, path: PathSolution, slip: Slip) -> float:
         """Notes where a path ends; returns the share of it that holds."""
         target = self.scene.s if self.target_s is None else self.target_s
+        from unlatch.solver.failed_paths import FailedPartPath
+
         grasp = Grasp(slip, self._inward_direction([self.arm.kinematics.pose(path.q[0])]), self.contact_ee)
         return self.log.furthest_reached.add_failed_path(FailedPartPath(self.arm, self.scene, path, grasp, target))
 

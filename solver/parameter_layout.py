@@ -16,6 +16,8 @@ from unlatch.solver.term import AxisRow, ExpressionRow, PlaneRow, PointRow, Row,
 
 Array = np.ndarray
 
+LEAST_DAMPING = 1e-2
+"""Damping of the first Newton step of a refinement, and the least of any."""
 POINT_WEIGHT = 16.0
 """Weight of a squared metre relative to a squared radian: 1 m counts as much as 4 rad."""
 TIGHTEN = 0.7

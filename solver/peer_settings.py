@@ -11,10 +11,14 @@ import difflib
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from typing import Any
 
+import numpy as np
+
 from unlatch.simcore.errors import close_matches
+from unlatch.simcore.geometry import PeerAxes, find_peer_axes
+from unlatch.solver.scene import Array, PlanningScene, axis_name
 from unlatch.solver.setting import (
     CONTACT_NAME,
     IGNORED,
@@ -28,9 +32,10 @@ from unlatch.solver.setting import (
     PlannerSettingCfg,
     RangeXyzCfg,
     SuccessMode,
+    sum_turns,
 )
 from unlatch.solver.term import Term
-from unlatch.solver.term_kinds import COSTS, TERMS, infer_type
+from unlatch.solver.term_kinds import COSTS, TERMS, AxisAngle, infer_type
 
 _ANGLE_TYPES = (
     "frame_axis_parallel",
@@ -402,3 +407,86 @@ def _settle_names(out: dict[str, Any], where: str, notices: list[str]) -> None:
         else:
             notices.append(f"{where}: dropped {name}, which no constraint names.")
     out["object_keypoint_name_list"] = kept
+
+
+HEAD, TAIL = "articulated_object_head", "articulated_object_tail"
+_CONTACT = "link0_contact_axis"
+_TAIL_M = 0.05
+_CLEAR_COSINE = 0.2
+"""From this cosine on a constraint says from which side the hand comes."""
+
+
+def peer_axes(scene: PlanningScene) -> PeerAxes | None:
+    """Returns the directions of a part as InternDataEngine annotates it, base frame.
+
+    None if the part has no such axes: those of knobs and levers, which its public tools cannot annotate, stay ours.
+    """
+    contact = scene.axes.get(_CONTACT, scene.axes.get(f"object_{_CONTACT}"))
+    if contact is None or HEAD not in scene.keypoints or TAIL not in scene.keypoints:
+        return None
+    joint = scene.joint
+    return find_peer_axes(
+        head=scene.keypoint(HEAD),
+        across=scene.keypoint(TAIL) - scene.keypoint(HEAD),
+        contact=contact,
+        axis=joint.axis,
+        origin=joint.origin,
+        R_closed=joint.motion(scene.s_closed - scene.s)[0],
+        up=_object_rotation(scene)[:, 2],
+        slides_by=float(np.sign(scene.s_open - scene.s_closed)) if joint.prismatic else 0.0,
+    )
+
+
+def _read_gensim2(scene: PlanningScene) -> PlanningScene:
+    keypoints, joint = dict(scene.keypoints), scene.joint
+    if not joint.prismatic and HEAD in keypoints and TAIL in keypoints:
+        arm = keypoints[HEAD] - joint.origin
+        lever = arm - joint.axis * float(arm @ joint.axis)
+        if float(np.linalg.norm(lever)) > 1e-3:
+            keypoints[TAIL] = keypoints[HEAD] - lever
+    return replace(scene, keypoints=keypoints, R_base_link=_object_rotation(scene))
+
+
+def _object_rotation(scene: PlanningScene) -> Array:
+    return scene.R_base_world if scene.R_base_object is None else scene.R_base_object
+
+
+def _cross_sign(setting: PlannerSettingCfg, theirs: PeerAxes, *, opens: bool | None) -> float:
+    """Returns -1 if the setting is written for a door whose hinge is on the other side.
+
+    By the annotation, cross products point out of a door with its hinge on the left, and into one with its hinge on
+    the right. The turns of the setting say for which of the two it is written: opening is a negative turn on the left.
+    """
+    is_for_right = sum_turns(setting.listed_post_motions) * (-1.0 if opens is False else 1.0) > 0.0
+    if is_for_right and _hand_side(setting) > 0.0:
+        is_for_right = False  # such a hand would come through the door: the cross product points out of it here
+    return 1.0 if is_for_right == theirs.is_mirrored else -1.0
+
+
+def _hand_side(setting: PlannerSettingCfg) -> float:
+    """Returns the cosine between a cross product and the direction from the fingertips to the palm; 0 = not stated."""
+    for term in setting.constraint_list:
+        if not isinstance(term, AxisAngle) or term.target_axis is None:
+            continue
+        ends = (term.axis_from_keypoint_name, term.axis_to_keypoint_name)
+        if term.cross_target_axis1_from_keypoint_name is None or set(ends) != {"tool_head", "tool_tail"}:
+            continue
+        cosine = term.cosine() * (1.0 if ends[0] == "tool_head" else -1.0)
+        if abs(cosine) > _CLEAR_COSINE:
+            return cosine
+    return 0.0
+
+
+def read_peer_scene(setting: PlannerSettingCfg, scene: PlanningScene, *, opens: bool | None) -> PlanningScene:
+    """Returns the scene that the constraints of a setting of another system mean; see `read_scene`."""
+    if setting.origin is Origin.gensim2:
+        return _read_gensim2(scene)
+    if setting.origin is Origin.interndata:
+        theirs = peer_axes(scene)
+        if theirs is None:
+            return scene
+        keypoints = {**scene.keypoints, TAIL: scene.keypoint(HEAD) + _TAIL_M * theirs.tail}
+        own = {name: axis for name, axis in scene.axes.items() if axis_name(name) not in theirs.axes}
+        sign = _cross_sign(setting, theirs, opens=opens)
+        return replace(scene, keypoints=keypoints, axes={**own, **theirs.axes}, cross_sign=sign)
+    return scene

@@ -394,3 +394,52 @@ class KeyframePlan:
             lines.append(f"  {self.diagnosis.code}: {self.diagnosis.message}")
         lines += [f"  note: {notice}" for notice in self.notices]
         return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class PlannedTurn:
+    """One grasp, turn and release of the part."""
+
+    s_from: float
+    """Joint position at the grasp [rad]."""
+    s_to: float
+    """Joint position at the release [rad]."""
+    plan: KeyframePlan
+    tries: int
+    """Number of angles tried, the largest first."""
+    strategy: str
+
+    @property
+    def q_end(self) -> Array:
+        """(n,) joints after the step back [rad]."""
+        end: Array = self.plan.segments[-1].q[-1]
+        return end
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for a record or a report."""
+        return {
+            "s_from": self.s_from,
+            "s_to": self.s_to,
+            "tries": self.tries,
+            "strategy": self.strategy,
+            "margin_rad": self.plan.margin_rad,
+            "slip": None if self.plan.slip is None else self.plan.slip.mode.value,
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class TurningPlan(KeyframePlan):
+    """The motions of all turns, or why there are none."""
+
+    turns: tuple[PlannedTurn, ...] = ()
+    """In order of execution; without a plan, the turns that were planned."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """See `KeyframePlan.to_dict`; with the turns."""
+        return {**super().to_dict(), "turns": [turn.to_dict() for turn in self.turns]}
+
+
+MOST_TURNS = 8
+"""Largest number of turns."""
+LEAST_TURN_RAD = 0.15
+"""Smallest turn that is worth a new grasp [rad]."""

@@ -14,7 +14,7 @@ from unlatch.solver.goal_search import GoalRanker, RankedGoal
 from unlatch.solver.motion import Clearance
 from unlatch.solver.path_solver import PathSolution, PathSolver, PoseTrack, post_poses, pre_poses, step_back
 from unlatch.solver.plan import Carrying, PlanRequest
-from unlatch.solver.plan_log import CollidingPath, FailedPosePath, PlanLog
+from unlatch.solver.plan_log import PlanLog
 
 Array = np.ndarray
 
@@ -88,6 +88,8 @@ class PlanCompleter:
             approach = self.paths.follow_poses(q, pre.dense)
         if not approach.found:
             what = "the hand cannot step back to the pre-grasp"
+            from unlatch.solver.failed_paths import FailedPosePath
+
             self.log.furthest_reached.add_failed_path(FailedPosePath(self.arm, approach, pre.dense, "approach", what))
             if goal.path is None:
                 self.ranker.keep_for_rescue(goal)
@@ -121,6 +123,8 @@ class PlanCompleter:
             hit = self.clearance.check_follow(follow.q, follow.s) if free else None
         if hit is not None:
             self._reached_s = float(hit.evidence["s"])
+            from unlatch.solver.failed_paths import CollidingPath
+
             self.log.furthest_reached.add_failed_path(CollidingPath(self.clearance, self.scene, follow, hit))
         if hit is not None or not free:
             return None
@@ -175,6 +179,8 @@ class PlanCompleter:
         if not joint.lower <= float(post.s[-1]) <= joint.upper:
             what += f" (they lead past the joint's limits, {joint.lower:.3f} to {joint.upper:.3f} {joint.unit})"
         moves = post.s if float(np.ptp(post.s)) > 0.0 else None
+        from unlatch.solver.failed_paths import FailedPosePath
+
         failed = FailedPosePath(self.arm, path, post.dense, "follow", what, s=moves, unit=joint.unit)
         self.log.furthest_reached.add_failed_path(failed)
 
@@ -204,6 +210,8 @@ class PlanCompleter:
                 path = self.paths.follow_poses(start, poses, tilt_rad=tilt_rad)
             if not path.found:
                 what = "the hand cannot step back at the end"
+                from unlatch.solver.failed_paths import FailedPosePath
+
                 failed = FailedPosePath(self.arm, path, poses, "retreat", what, tilt_rad)
                 self.log.furthest_reached.add_failed_path(failed)
                 continue

@@ -1,28 +1,17 @@
-"""Counts, times and failures that the stages of one plan share, and paths that end early, with the data from which
-their exact end and its reason are worked out later.
-"""
+"""Counts, times and failures that the stages of one plan share."""
 
 from __future__ import annotations
 
-import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
-from unlatch.simcore.geometry import Pose
-from unlatch.solver.motion import Clearance, StageFailure
-from unlatch.solver.path_solver import PathSolution
-from unlatch.solver.scene import ArmModel, Array, PlanningScene
-from unlatch.solver.waypoints import Grasp, Waypoints, part_motions, part_waypoints, pose_waypoints
+from unlatch.solver.motion import StageFailure
 
 if TYPE_CHECKING:
     from unlatch.solver.diagnosis import Diagnosis
-    from unlatch.solver.explanation import PathEnd
 
 
 class FailedPath(Protocol):
@@ -39,198 +28,17 @@ class FailedPath(Protocol):
         """Returns the failure with the exact end and what stops the hand there; needs some 20 solves."""
 
 
-@dataclass(frozen=True)
-class FailedPartPath:
-    """A path along the joint of the part."""
-
-    arm: ArmModel
-    scene: PlanningScene
-    """The object at the start."""
-    path: PathSolution
-    grasp: Grasp
-    """How the hand leads the part."""
-    target_s: float
-    """Joint position at the end of the whole path [rad or m]."""
-
-    @property
-    def share(self) -> float:
-        """See `FailedPath`."""
-        s0 = self.scene.s
-        return (self.path.reached_s - s0) / (self.target_s - s0) if self.target_s != s0 else 0.0
-
-    def failure(self) -> StageFailure:
-        """See `FailedPath`."""
-        s = self.path.reached_s
-        return StageFailure(
-            "path", f"{self._describe_path(s)}, then {self.path.reason}", self._build_evidence(s, self.path.reason)
-        )
-
-    def explain(self) -> StageFailure:
-        """See `FailedPath`."""
-        found = _find_end(self.arm, self._waypoints_at, self.path, self.scene.s)
-        if found is None:
-            return self.failure()
-        reason = _describe_end(found)
-        evidence = {**self._build_evidence(found.reached, reason), **_end_evidence(found), "slip": self.grasp.slip.name}
-        return StageFailure("path", f"{self._describe_path(found.reached)}, {reason}", evidence)
-
-    def _build_evidence(self, s: float, reason: str) -> dict[str, Any]:
-        return {
-            "s0": self.scene.s,
-            "reached_s": s,
-            "target_s": self.target_s,
-            "unit": self.scene.joint.unit,
-            "reason": reason,
-        }
-
-    def _describe_path(self, s: float) -> str:
-        return f"{_describe_progress(self.scene, s, self.target_s)} (hand {self.grasp.slip.name} on the part)"
-
-    def _waypoints_at(self, s: float) -> Waypoints:
-        R0, p0 = self.arm.kinematics.fk_batch(self.path.q[:1])
-        moves = part_motions(self.scene, np.array([self.scene.s, s]))
-        return part_waypoints(self.arm, self.scene, R0[0], p0[0], *moves, self.grasp)
-
-
-@dataclass(frozen=True)
-class FailedPosePath:
-    """A path of the hand through poses: the approach, listed motions, the step back."""
-
-    arm: ArmModel
-    path: PathSolution
-    """The path; its `s` counts the poses."""
-    poses: Sequence[Pose]
-    """Poses of the whole path, base frame."""
-    stage: str
-    what: str
-    """What fails, such as `the hand cannot step back to the pre-grasp`."""
-    tilt_rad: float = 0.0
-    """Largest angle between the approach axis and that of the poses [rad]."""
-    s: Array | None = None
-    """(N,) joint positions of the part at the poses, if they move it [rad or m]."""
-    unit: str = "rad"
-    """Unit of `s`."""
-
-    @property
-    def share(self) -> float:
-        """See `FailedPath`."""
-        return self.path.reached_s / max(1, len(self.poses) - 1)
-
-    def failure(self) -> StageFailure:
-        """See `FailedPath`."""
-        reason = self.path.reason
-        return StageFailure(self.stage, f"{self.what}: {reason}", self._build_evidence(self.path.reached_s, reason))
-
-    def explain(self) -> StageFailure:
-        """See `FailedPath`."""
-        found = _find_end(self.arm, self._waypoints_at, self.path, 0.0)
-        if found is None:
-            return self.failure()
-        reason = _describe_end(found)
-        evidence = self._build_evidence(found.reached, reason)
-        far = f"it gets {evidence['reached_m']:.3f} of {evidence['way_m']:.3f} m far"
-        if self.s is not None:
-            at = float(np.interp(found.reached, np.arange(len(self.s)), self.s))
-            far = f"the part gets to {at:.3f} of {self.s[-1]:.3f} {self.unit}"
-            evidence.update(reached_s=at, target_s=float(self.s[-1]))
-        return StageFailure(self.stage, f"{self.what}: {far}, {reason}", {**evidence, **_end_evidence(found)})
-
-    def _build_evidence(self, count: float, reason: str) -> dict[str, Any]:
-        p = np.array([pose.p for pose in self.poses])  # (N, 3)
-        along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(p, axis=0), axis=1))])
-        reached = float(np.interp(count, np.arange(len(along)), along))
-        return {"reached_m": reached, "way_m": float(along[-1]), "reason": reason}
-
-    def _waypoints_at(self, s: float) -> Waypoints:
-        rows = pose_waypoints(self.arm, self.poses, tilt_rad=self.tilt_rad)
-        i = min(int(s), len(self.poses) - 2)
-
-        def between(values: Array) -> Array:
-            blend: Array = (1.0 - (s - i)) * values[i] + (s - i) * values[i + 1]
-            return blend[None]
-
-        def turned(values: Array) -> Array:
-            blend = between(values)
-            return blend / float(np.linalg.norm(blend))
-
-        return replace(rows, points=between(rows.points), held=turned(rows.held), approach=turned(rows.approach))
-
-
-@dataclass(frozen=True)
-class CollidingPath:
-    """A path along the joint of the part that collides."""
-
-    clearance: Clearance
-    """The collision checks, still in the scene of the plan."""
-    scene: PlanningScene
-    """The object at the start."""
-    path: PathSolution
-    hit: StageFailure
-    """A collision somewhere on it."""
-
-    @property
-    def share(self) -> float:
-        """See `FailedPath`: the path reaches its end; `explain` finds the first collision."""
-        return 1.0
-
-    def failure(self) -> StageFailure:
-        """See `FailedPath`."""
-        return self.hit
-
-    def explain(self) -> StageFailure:
-        """See `FailedPath`: finds the first waypoint with a collision, one query each."""
-        q, s = self.path.q, self.path.s
-        for k in range(1, len(s)):
-            hit = self.clearance.check_follow(q[k - 1 : k + 1], s[k - 1 : k + 1])
-            if hit is not None:
-                pair = hit.evidence["pair"]
-                evidence = {
-                    **hit.evidence,
-                    "s0": float(s[0]),
-                    "reached_s": float(s[k - 1]),
-                    "target_s": float(s[-1]),
-                    "unit": self.scene.joint.unit,
-                }
-                progress = _describe_progress(self.scene, float(s[k - 1]), float(s[-1]))
-                return StageFailure(hit.stage, f"{progress}, then {pair[0]} meets {pair[1]}", evidence)
-        return self.hit
-
-
-def _describe_progress(scene: PlanningScene, s: float, target: float) -> str:
-    """Returns how far the part can be led, in its unit and in degrees."""
-    reached = f"the part can be led from {scene.s:.3f} to {s:.3f} of {target:.3f} {scene.joint.unit} only"
-    degrees = [f"{math.degrees(v):.1f}" for v in (scene.s, s, target)]
-    return reached if scene.joint.prismatic else f"{reached} ({degrees[0]} to {degrees[1]} of {degrees[2]} degrees)"
-
-
-def _find_end(
-    arm: ArmModel, waypoint_at: Callable[[float], Waypoints], path: PathSolution, s_start: float
-) -> PathEnd | None:
-    """Returns the exact end of a path, continued from its last waypoint that holds exactly."""
-    from unlatch.solver.explanation import holds_at, path_end  # seldom needed
-
-    last = int(np.argmin(np.abs(path.s - path.reached_s)))
-    while last > 0 and not holds_at(arm, waypoint_at(float(path.s[last])), path.q[last]):
-        last -= 1
-    start, step = float(path.s[last]) if last else s_start, float(np.abs(np.diff(path.s)).max(initial=0.0))
-    if step == 0.0:
-        return None
-    return path_end(arm, waypoint_at, path.q[last], start, float(path.s[-1]), step)
-
-
-def _describe_end(end: PathEnd) -> str:
-    *first, last = end.stopped_by
-    return f"stopped by {', '.join(first)} and {last}" if first else f"stopped by {last}"
-
-
-def _end_evidence(end: PathEnd) -> dict[str, Any]:
-    return {
-        "stopped_by": list(end.stopped_by),
-        "stopped_by_kinds": list(end.kinds),
-        "q": [float(v) for v in end.q],
-    }
-
-
+_CODES = {
+    "goal": "plan_infeasible",
+    "contact": "plan_infeasible",
+    "path": "path_infeasible",
+    "approach": "motion_blocked",
+    "follow": "path_infeasible",
+    "retreat": "path_infeasible",
+    "transit": "motion_blocked",
+}
+"""Failure code of each stage of a plan, in the order in which a candidate passes them."""
+STAGES = tuple(_CODES)
 _MOVE = "Move or turn the object"
 _PATH_FAILURE = ("path_infeasible", f"{_MOVE}, or lead the part less far.")
 _FAILURES = {

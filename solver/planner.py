@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unlatch.simcore.errors import SolverError
-from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
-from unlatch.solver.diagnosis import Diagnosis, nearest_goal
+from unlatch.simcore.geometry import Pose
 from unlatch.solver.goal_search import GoalFinder, GoalRanker, RankedGoal, ReachedGoal, hand_axes
 from unlatch.solver.goal_solver import Goal
 from unlatch.solver.motion import (
@@ -31,9 +30,8 @@ from unlatch.solver.path_solver import PathSolver, pre_poses
 from unlatch.solver.plan import Keyframe, KeyframePlan, PlanRequest, work_of
 from unlatch.solver.plan_completer import PlanCandidate, PlanCompleter
 from unlatch.solver.plan_log import PlanLog
-from unlatch.solver.scene import CollisionChecker, Slip, SlipMode, bar_axis, describe_collision
-from unlatch.solver.solution import SLACK, Solution, row_excess
-from unlatch.solver.term import AxisRow, PointRow, Row
+from unlatch.solver.scene import CollisionChecker, Slip, describe_collision
+from unlatch.solver.solution import Solution
 from unlatch.solver.timing import time_segments
 
 if TYPE_CHECKING:
@@ -42,63 +40,6 @@ if TYPE_CHECKING:
 
 
 Array = np.ndarray
-
-_OFF_M = 0.015
-"""Largest distance of the grasp point from where a goal has it, besides the room along the handle [m]."""
-_TURNED_RAD = 0.15
-"""Largest angle of a direction beyond its tolerance: pads slip a little on a part that they lead."""
-_TURN_STEP_RAD = 0.05
-
-
-def describe_misfit(rows: tuple[Row, ...], T_base_ee: Pose, slip: Slip, request: PlanRequest) -> str | None:
-    """Returns why a hand does not hold a part as a goal would; None if it does.
-
-    The hand may be turned about the contact as far as `slip` lets it turn while it leads the part.
-
-    Args:
-        rows: Constraints on a goal.
-        T_base_ee: Pose of the hand.
-        slip: Freedom of the hand on the part.
-        request: The problem, with the part where it is now.
-    """
-    R, p = T_base_ee.R, T_base_ee.p
-    limits = [row for row in rows if isinstance(row, AxisRow) or row.weight is None]
-    off_m = max((_measure_distance(row, R, p, request) for row in limits if isinstance(row, PointRow)), default=0.0)
-    if off_m > _OFF_M:
-        return f"the hand is {1e3 * off_m:.0f} mm off the place of its grasp, expected at most {1e3 * _OFF_M:.0f} mm"
-    directions = tuple(row for row in limits if isinstance(row, AxisRow))
-    if directions and slip.mode is not SlipMode.cone:  # a cone is checked along the path
-        turned = _turn_hand(R, slip, request)
-        off_rad = float(row_excess(directions, turned, np.tile(p, (len(turned), 1))).max(axis=1).min())
-        if off_rad > _TURNED_RAD:
-            return f"the hand is turned {off_rad:.2f} rad beyond the angles of a grasp, expected at most {_TURNED_RAD}"
-    others = tuple(row for row in limits if not isinstance(row, AxisRow | PointRow))
-    if float(row_excess(others, R[None], p[None]).max(initial=0.0)) > SLACK:
-        return "the hand does not meet the constraints of a grasp"
-    return None
-
-
-def _measure_distance(row: PointRow, R: Array, p: Array, request: PlanRequest) -> float:
-    """Returns how far a point of the hand is from its target; less along the handle, where there is room [m]."""
-    error, bar = R @ row.x_ee + p - row.target, bar_axis(request.scene)
-    if bar is not None:
-        room_m = request.grasp_room_m
-        error = error - np.clip(error @ bar, -room_m, room_m) * bar
-    return float(np.linalg.norm(error))
-
-
-def _turn_hand(R: Array, slip: Slip, request: PlanRequest) -> Array:
-    """Returns (B, 3, 3) rotations of a hand that it can reach by turning about its contact, itself included."""
-    bar, side = bar_axis(request.scene), R @ request.arm.side_axis()
-    about_bar = (SlipMode.bar, SlipMode.gimbal)
-    axes = [axis for axis, modes in ((bar, about_bar), (side, (SlipMode.side, SlipMode.gimbal))) if slip.mode in modes]
-    angles = np.arange(-slip.limit_rad, slip.limit_rad, _TURN_STEP_RAD)
-    turned = R[None]
-    for axis in axes:
-        if axis is not None:
-            turns = np.array([np.eye(3), *(matrix_from_axis_angle(axis, float(angle)) for angle in angles)])
-            turned = np.einsum("aij,bjk->abik", turns, turned).reshape(-1, 3, 3)
-    return turned
 
 
 _NEAR_LIMIT_RAD = 0.05
@@ -179,6 +120,7 @@ class _Planner:
         self.grip = 0.0 if request.closed_gripper else request.gripper_open_m
         self.motion_queries = 0
         self.spent_before = request.budget.meter.spent
+
         self.explained: Diagnosis | None = None
         self.log = PlanLog()
         self.clearance = Clearance(
@@ -246,6 +188,8 @@ class _Planner:
     def _complete_grasp(self, reached: ReachedGoal, slip: Slip, T_base_ee: Pose) -> PlanCandidate | None:
         """Returns the plan of a hand at a pose that is at its goal already, or None with the failure noted."""
         rows = self.goals.rows_with_offset(reached.source.batch.rows, reached.variant)
+        from unlatch.solver.explanation import describe_misfit
+
         misfit = None if rows is None else describe_misfit(rows, T_base_ee, slip, self.request)
         if rows is None or misfit is not None:
             self.log.fail("goal", misfit or "the offset of the setting turns the hand", {})
@@ -483,6 +427,8 @@ class _Planner:
             self.log.counts["explanations"] += int(self.budget.thorough)
             diagnosis = self.log.furthest_reached.diagnosis(self.log.counts["goals"], explain=self.budget.thorough)
         else:
+            from unlatch.solver.diagnosis import nearest_goal
+
             diagnosis = self.explained or nearest_goal(best)
         if self._is_work_spent() and not diagnosis.is_proved:
             diagnosis = diagnosis.with_stop(self.log.counts)

@@ -4,7 +4,7 @@ it lists, and the system whose conventions it follows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from enum import Enum
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 from unlatch.simcore.errors import ConfigError, PluginError, UnknownEntryError, close_matches, unknown_key, unknown_name
 from unlatch.simcore.geometry import unit
 from unlatch.simcore.registry import Catalog
+from unlatch.simcore.rng import sum_in_order
 from unlatch.solver.scene import Array, SlipMode
 from unlatch.solver.term import Term, read_number, read_term
 from unlatch.solver.term_kinds import COSTS, TERMS
@@ -564,3 +565,8 @@ def _check_follow(follow: FollowJointCfg, where: str) -> FollowJointCfg:
     if follow.step is not None:
         read_number(follow.step, f"{where}.step", lower=1e-3, upper=1.0)
     return follow
+
+
+def sum_turns(motions: Sequence[Sequence[Any]]) -> float:
+    """Returns the sum of the turns of listed motions [rad]."""
+    return float(sum_in_order(float(value) for mode, value in motions if mode == "rotate"))

@@ -13,18 +13,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
 
-from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
-from unlatch.simcore.geometry import PeerAxes, angle_between, find_peer_axes, third_side_range, unit
-from unlatch.simcore.rng import sum_in_order
-from unlatch.solver.scene import Array, PlanningScene, axis_name
+from unlatch.simcore.errors import ConfigError, unknown_name
+from unlatch.simcore.geometry import angle_between, third_side_range, unit
+from unlatch.solver.scene import Array, PlanningScene
 from unlatch.solver.setting import (
     HANDS,
-    PART_KEYPOINTS,
     KeyposeRandomRangeCfg,
     MotionReading,
     Origin,
@@ -37,15 +35,10 @@ from unlatch.solver.setting import (
     hand_rotation,
     omitted_setting,
     read_list,
+    sum_turns,
 )
 from unlatch.solver.term import Term, read_number
 from unlatch.solver.term_kinds import AxisAngle, infer_type
-
-HEAD, TAIL = "articulated_object_head", "articulated_object_tail"
-_CONTACT = "link0_contact_axis"
-_TAIL_M = 0.05
-_CLEAR_COSINE = 0.2
-"""From this cosine on a constraint says from which side the hand comes."""
 
 
 def read_scene(setting: PlannerSettingCfg, scene: PlanningScene, *, opens: bool | None) -> PlanningScene:
@@ -56,22 +49,10 @@ def read_scene(setting: PlannerSettingCfg, scene: PlanningScene, *, opens: bool 
         scene: The object by our own conventions.
         opens: Whether the skill opens the part (True) or closes it (False); None = neither.
     """
-    if setting.origin is Origin.gensim2:
-        return _read_gensim2(scene)
-    if setting.origin is Origin.interndata:
-        theirs = peer_axes(scene)
-        if theirs is None:
-            return scene
-        keypoints = {**scene.keypoints, TAIL: scene.keypoint(HEAD) + _TAIL_M * theirs.tail}
-        own = {name: axis for name, axis in scene.axes.items() if axis_name(name) not in theirs.axes}
-        # -1 if the setting is written for a door whose hinge is on the other side. By the annotation, cross products
-        # point out of a door with its hinge on the left, and into one with its hinge on the right. The turns of the
-        # setting say for which of the two it is written: opening is a negative turn on the left.
-        is_for_right = _sum_turns(setting.listed_post_motions) * (-1.0 if opens is False else 1.0) > 0.0
-        if is_for_right and _hand_side(setting) > 0.0:
-            is_for_right = False  # such a hand would come through the door: the cross product points out of it here
-        sign = 1.0 if is_for_right == theirs.is_mirrored else -1.0
-        return replace(scene, keypoints=keypoints, axes={**own, **theirs.axes}, cross_sign=sign)
+    if setting.origin.is_peer:
+        from unlatch.solver.peer_settings import read_peer_scene  # few files have such a block
+
+        return read_peer_scene(setting, scene, opens=opens)
     return scene
 
 
@@ -96,60 +77,11 @@ def read_motions(
     return MotionReading(R_ee_hand, _turn_sign(setting, scene, opens=opens))
 
 
-def peer_axes(scene: PlanningScene) -> PeerAxes | None:
-    """Returns the directions of a part as InternDataEngine annotates it, base frame.
-
-    None if the part has no such axes: those of knobs and levers, which its public tools cannot annotate, stay ours.
-    """
-    contact = scene.axes.get(_CONTACT, scene.axes.get(f"object_{_CONTACT}"))
-    if contact is None or HEAD not in scene.keypoints or TAIL not in scene.keypoints:
-        return None
-    joint = scene.joint
-    return find_peer_axes(
-        head=scene.keypoint(HEAD),
-        across=scene.keypoint(TAIL) - scene.keypoint(HEAD),
-        contact=contact,
-        axis=joint.axis,
-        origin=joint.origin,
-        R_closed=joint.motion(scene.s_closed - scene.s)[0],
-        up=_object_rotation(scene)[:, 2],
-        slides_by=float(np.sign(scene.s_open - scene.s_closed)) if joint.prismatic else 0.0,
-    )
-
-
-def _read_gensim2(scene: PlanningScene) -> PlanningScene:
-    keypoints, joint = dict(scene.keypoints), scene.joint
-    if not joint.prismatic and HEAD in keypoints and TAIL in keypoints:
-        arm = keypoints[HEAD] - joint.origin
-        lever = arm - joint.axis * float(arm @ joint.axis)
-        if float(np.linalg.norm(lever)) > 1e-3:
-            keypoints[TAIL] = keypoints[HEAD] - lever
-    return replace(scene, keypoints=keypoints, R_base_link=_object_rotation(scene))
-
-
-def _object_rotation(scene: PlanningScene) -> Array:
-    return scene.R_base_world if scene.R_base_object is None else scene.R_base_object
-
-
-def _hand_side(setting: PlannerSettingCfg) -> float:
-    """Returns the cosine between a cross product and the direction from the fingertips to the palm; 0 = not stated."""
-    for term in setting.constraint_list:
-        if not isinstance(term, AxisAngle) or term.target_axis is None:
-            continue
-        ends = (term.axis_from_keypoint_name, term.axis_to_keypoint_name)
-        if term.cross_target_axis1_from_keypoint_name is None or set(ends) != {"tool_head", "tool_tail"}:
-            continue
-        cosine = term.cosine() * (1.0 if ends[0] == "tool_head" else -1.0)
-        if abs(cosine) > _CLEAR_COSINE:
-            return cosine
-    return 0.0
-
-
 def _turn_sign(setting: PlannerSettingCfg, scene: PlanningScene, *, opens: bool | None) -> float:
     """Returns the sign with which the turns of a setting of another system lead the part as its skill says."""
     if not setting.origin.is_peer or scene.joint.prismatic:
         return 1.0
-    turn = _sum_turns(setting.listed_post_motions)
+    turn = sum_turns(setting.listed_post_motions)
     if opens is not None:
         wanted = (1.0 if opens else -1.0) * float(np.sign(scene.s_open - scene.s_closed))
         return -1.0 if turn * wanted < 0.0 else 1.0
@@ -159,65 +91,8 @@ def _turn_sign(setting: PlannerSettingCfg, scene: PlanningScene, *, opens: bool 
     return -1.0 if joint.lower < joint.upper and abs(turn) > here and other > here else 1.0
 
 
-def _sum_turns(motions: Sequence[Sequence[Any]]) -> float:
-    return float(sum_in_order(float(value) for mode, value in motions if mode == "rotate"))
-
-
-_TOOL_KEYPOINTS = ("tool_head", "tool_side", "tool_tail", "tool_tip")
-_AXES = ("base_front_axis", "link0_contact_axis", "link0_move_axis", "link0_rot_axis", "link0_vertical_axis")
-_CONTAINER_WORDS = ("inside", "surface", "bottom")
-"""Words in the names of points at which GenSim2 drops a carried object."""
-_RIGID = "RigidBody"
 _ALONG = 0.7
 """A motion is along the hand's approach axis from this cosine on."""
-
-
-def find_obstacles(setting: PlannerSettingCfg, where: str) -> list[str]:
-    """Returns why no articulation skill can carry out a setting, one line each; empty if one can.
-
-    Args:
-        setting: The setting.
-        where: Its full key, for the lines.
-    """
-    found = []
-    if setting.category_name == _RIGID:
-        found.append(f"{where}.category_name: {_RIGID}; open, close and rotate move parts with a joint.")
-    for key, terms in (("constraint_list", setting.constraint_list), ("cost_list", setting.cost_list)):
-        for index, term in enumerate(terms):
-            found += _find_unknown_names(term, f"{where}.{key}[{index}]")
-    return found
-
-
-def _find_unknown_names(term: Term, where: str) -> list[str]:
-    found = []
-    for key, name in term.tool_names().items():
-        if name not in _TOOL_KEYPOINTS:
-            near = close_matches(name, _TOOL_KEYPOINTS)
-            found.append(
-                f"{where}.{key}: '{name}' is no keypoint of a hand.{near} Keypoints: {_join(_TOOL_KEYPOINTS)}."
-            )
-    for key, name in term.object_names().items():
-        if name in PART_KEYPOINTS:
-            continue
-        if name.startswith("rigidbody_"):
-            what = "is a point of a rigid object; open, close and rotate move parts with a joint."
-        elif any(word in name for word in _CONTAINER_WORDS):
-            what = "is where a carried object is put down; open, close and rotate carry none."
-        else:
-            near = close_matches(name, PART_KEYPOINTS)
-            what = (
-                f"is no keypoint that every part has.{near} Keypoints: {_join(PART_KEYPOINTS)}; an articulation.yaml "
-                "may have more."
-            )
-        found.append(f"{where}.{key}: '{name}' {what}")
-    for key in ("target_axis", "plane_normal"):
-        axis = getattr(term, key, None)
-        if isinstance(axis, str) and axis_name(axis) not in _AXES:
-            found.append(
-                f"{where}.{key}: '{axis}' is no axis that parts have.{close_matches(axis_name(axis), _AXES)} Axes: "
-                f"{_join(_AXES)}."
-            )
-    return found
 
 
 def find_misfit_motions(setting: PlannerSettingCfg, tool: Mapping[str, Array], where: str) -> list[str]:
@@ -238,8 +113,7 @@ def find_misfit_motions(setting: PlannerSettingCfg, tool: Mapping[str, Array], w
     if not way.any() or float(-approach @ unit(way)) > _ALONG:
         return []
     letters = sorted({mode[-1] for mode, _ in setting.pre_actuation_motions if mode.startswith("translate_")})
-    index = int(np.argmax(np.abs(approach)))
-    along = ("-" if approach[index] < 0.0 else "") + "xyz"[index]
+    along = _letter_of(approach)
     fitting = [hand for hand, (letter, _) in HANDS.items() if letter in letters] if letters != [along] else []
     remedy = (
         f"If it is written for {' or '.join(fitting)}, add `hand: {fitting[0]}`."
@@ -252,8 +126,9 @@ def find_misfit_motions(setting: PlannerSettingCfg, tool: Mapping[str, Array], w
     ]
 
 
-def _join(names: tuple[str, ...]) -> str:
-    return ", ".join(names)
+def _letter_of(axis: Array) -> str:
+    index = int(np.argmax(np.abs(axis)))
+    return ("-" if axis[index] < 0.0 else "") + "xyz"[index]
 
 
 _EXPONENT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+")
@@ -309,26 +184,6 @@ def read_planner_setting(raw: Mapping[str, Any], *, where: str) -> tuple[Planner
         sentence = problem.message.removesuffix("Change or remove one of them.")
         notices.append(f"{sentence}Kept as it is; no plan exists until one of them is changed or removed.")
     return setting, notices
-
-
-def find_settings(tree: Any, where: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yields the full key and the block of every `planner_setting` of a parsed YAML file.
-
-    A file of GenSim2 is one block as a whole. In other files, blocks have the key `planner_setting`, at any depth.
-    """
-    if isinstance(tree, Mapping):
-        if not where and "constraint_list" in tree:
-            yield "planner_setting", tree
-            return
-        for key, value in tree.items():
-            full = f"{where}.{key}" if where else str(key)
-            if key == "planner_setting" and isinstance(value, Mapping):
-                yield full, value
-            else:
-                yield from find_settings(value, full)
-    elif isinstance(tree, list):
-        for index, value in enumerate(tree):
-            yield from find_settings(value, f"{where}[{index}]")
 
 
 def read_exponents(value: Any, where: str, notices: list[str]) -> Any:

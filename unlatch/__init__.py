@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from unlatch.simcore.recording.data_set import DataSet as DataSet
     from unlatch.simcore.recording.data_set import open_dataset as open_dataset
     from unlatch.simcore.recording.episode import EpisodeRecord as EpisodeRecord
-    from unlatch.simcore.recording.episode import read_arrays as read_arrays
+    from unlatch.simcore.recording.episode_reading import read_arrays as read_arrays
     from unlatch.simcore.recording.export.exporter import ExportReport as ExportReport
     from unlatch.simcore.recording.index import EpisodeSummary as EpisodeSummary
     from unlatch.simcore.recording.renders import RenderSet as RenderSet
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from unlatch.workflows.images.export import export as export
     from unlatch.workflows.images.render import render as render
     from unlatch.workflows.policies.catalog import Policy as Policy
-    from unlatch.workflows.runs.collect import collect as collect
     from unlatch.workflows.runs.evaluate import EvaluationResult as EvaluationResult
     from unlatch.workflows.runs.evaluate import evaluate as evaluate
     from unlatch.workflows.runs.loading import load as load
@@ -60,6 +59,7 @@ if TYPE_CHECKING:
     from unlatch.workflows.runs.replay import Deviation as Deviation
     from unlatch.workflows.runs.replay import ReplayOutcome as ReplayOutcome
     from unlatch.workflows.runs.replay import replay as replay
+    from unlatch.workflows.runs.run import collect as collect
     from unlatch.workflows.runs.runner import EpisodeRunner as EpisodeRunner
     from unlatch.workflows.runs.schema import CollectCfg as CollectCfg
     from unlatch.workflows.runs.statistics import RunStatistics as RunStatistics
@@ -93,7 +93,8 @@ _NAMES = {
         "WorldError",
     ),
     "unlatch.simcore.recording.data_set": ("DataSet", "open_dataset"),
-    "unlatch.simcore.recording.episode": ("EpisodeRecord", "read_arrays"),
+    "unlatch.simcore.recording.episode": ("EpisodeRecord",),
+    "unlatch.simcore.recording.episode_reading": ("read_arrays",),
     "unlatch.simcore.recording.export.exporter": ("ExportReport",),
     "unlatch.simcore.recording.index": ("EpisodeSummary",),
     "unlatch.simcore.recording.renders": ("RenderSet",),
@@ -105,12 +106,12 @@ _NAMES = {
     "unlatch.workflows.images.export": ("export",),
     "unlatch.workflows.images.render": ("render",),
     "unlatch.workflows.policies.catalog": ("Policy",),
-    "unlatch.workflows.runs.collect": ("collect",),
     "unlatch.workflows.runs.evaluate": ("EvaluationResult", "evaluate"),
     "unlatch.workflows.runs.loading": ("load",),
     "unlatch.workflows.runs.plan": ("EpisodePlan", "SkillPlan", "plan"),
     "unlatch.workflows.runs.progress": ("Progress",),
     "unlatch.workflows.runs.replay": ("Deviation", "ReplayOutcome", "replay"),
+    "unlatch.workflows.runs.run": ("collect",),
     "unlatch.workflows.runs.runner": ("EpisodeRunner",),
     "unlatch.workflows.runs.schema": ("CollectCfg",),
     "unlatch.workflows.runs.statistics": ("RunStatistics",),

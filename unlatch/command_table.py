@@ -72,7 +72,7 @@ _MAINS = {
     "replay": "unlatch.workflows.commands.check:replay_command",
     "report": "unlatch.workflows.commands.data_sets:report_command",
     "schema": "unlatch.workflows.commands.information:schema_command",
-    "studio": "unlatch.workflows.commands.studio:main",
+    "studio": "unlatch.workflows.commands.looking:studio_command",
     "view": "unlatch.workflows.commands.looking:view_command",
     "watch": "unlatch.workflows.commands.data_sets:watch_command",
 }

@@ -12,7 +12,8 @@
 
 from unlatch.simcore.recording.check import check_dataset
 from unlatch.simcore.recording.data_set import DataSet, open_dataset
-from unlatch.simcore.recording.episode import EpisodeRecord, read_arrays
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.episode_reading import read_arrays
 from unlatch.simcore.recording.index import EpisodeSummary
 from unlatch.simcore.recording.pytorch_writer import PytorchListener, PytorchWriter
 from unlatch.simcore.recording.renders import RenderSet

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from unlatch.simcore.recording.export.catalog import EXPORTERS
+from unlatch.simcore.catalogs import EXPORTERS
 from unlatch.simcore.recording.export.columns import Column
 from unlatch.simcore.recording.export.config import ExportCfg
 from unlatch.simcore.recording.export.exporter import Exporter, ExportReport, run_export

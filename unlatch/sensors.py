@@ -15,6 +15,7 @@ boxes, from the `AnnotatedFrame` of an image.
 """
 
 from unlatch.simcore.cameras import Fisheye, Pinhole
+from unlatch.simcore.catalogs import ANNOTATORS
 from unlatch.simcore.sim.annotators.annotation import (
     AnnotatedFrame,
     AnnotationCfg,
@@ -25,7 +26,6 @@ from unlatch.simcore.sim.annotators.annotation import (
     annotate,
     take_annotated_frame,
 )
-from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
 from unlatch.simcore.sim.annotators.label_files import NodeOutput, dope_output, pose_output
 from unlatch.simcore.sim.sensors.camera import Camera, CameraCfg
 from unlatch.simcore.sim.sensors.config import SENSORS, MountCfg, SensorCfg

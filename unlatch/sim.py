@@ -11,6 +11,7 @@
 `open_record` puts a recorded episode back into a world. A renderer of a plugin derives from `Renderer`.
 """
 
+from unlatch.simcore.catalogs import RENDERERS
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.randomization.config import VisualDraw
 from unlatch.simcore.sim.attribute_views import AttributeView, BodyView, GridCloner, ViewAttribute
@@ -20,7 +21,6 @@ from unlatch.simcore.sim.contacts import ContactMonitor, ContactView
 from unlatch.simcore.sim.converted_body import load_converted
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
 from unlatch.simcore.sim.joint_mechanisms import TendonCfg
-from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld, Renderer, RenderRequest
 from unlatch.simcore.sim.scene import Scene
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, framing_camera, take_picture

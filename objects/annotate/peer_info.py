@@ -10,7 +10,7 @@ import numpy as np
 
 from unlatch.objects.annotate.source import ObjectGeometry, SourceObject, read_json
 from unlatch.objects.annotation import FramedVector, Part, PartKind
-from unlatch.objects.annotation_entries import MappingReader
+from unlatch.objects.annotation_reader import MappingReader
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.scaled_model import scaled_model
 from unlatch.objects.validation import articulation_problems, raise_problems

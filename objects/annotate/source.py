@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.objects.annotation import ANNOTATION_FILE, read_articulation
+from unlatch.objects.annotation import ANNOTATION_FILE
+from unlatch.objects.annotation_reader import read_articulation
 from unlatch.objects.importers.gltf_reader import gltf_files, has_joints, is_gltf
 from unlatch.objects.importers.usd_stage import USD_SUFFIXES, is_usd, usd_files
 from unlatch.simcore.cache import cache_root, cached_folder, content_hash, json_hash

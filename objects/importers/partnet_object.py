@@ -16,7 +16,8 @@ from unlatch.objects.annotate.joints import JointChoice, all_joint_ends, joint_l
 from unlatch.objects.annotate.posing import Ends, PosedMesh, PosedObject, pose_object
 from unlatch.objects.annotate.source import PARTNET_URDF, ObjectGeometry, SourceObject, read_source
 from unlatch.objects.annotate.view import Grip
-from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, PartKind, read_articulation, write_articulation
+from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, PartKind, write_articulation
+from unlatch.objects.annotation_reader import read_articulation
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.importers.converted_asset import mesh_collider

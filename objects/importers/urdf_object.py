@@ -22,7 +22,8 @@ from unlatch.objects.annotate.source import (
     read_source,
 )
 from unlatch.objects.annotate.storage import load_annotation
-from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, FramedVector, Handle, Part, read_articulation
+from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, FramedVector, Handle, Part
+from unlatch.objects.annotation_reader import read_articulation
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.friction import joint_friction

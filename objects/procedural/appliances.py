@@ -29,6 +29,7 @@ from unlatch.objects.procedural.colours import (
     SHELF,
     WHITE,
     WIRE,
+    TextureKind,
     contrast,
     darker,
     draw_contrast,
@@ -49,7 +50,6 @@ from unlatch.objects.procedural.parameters import (
     uniform,
     whole,
 )
-from unlatch.objects.procedural.textures import TextureKind
 
 _GAP_M = 0.003
 """Gap between the body and a door that is hinged below."""

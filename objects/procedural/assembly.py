@@ -11,10 +11,10 @@ import numpy as np
 from unlatch.objects.annotation import Articulation, FramedVector, Openness, Part, PartKind
 from unlatch.objects.annotation_entries import FixedHandle
 from unlatch.objects.closing_force_values import record_forces, with_drawn_forces
+from unlatch.objects.procedural.colours import TextureKind
 from unlatch.objects.procedural.handles import HandlePlace, PanelGrip, PanelHandle
 from unlatch.objects.procedural.links import FLAP_BELOW, LinkBuilder, PanelBuilder, PanelFrame
 from unlatch.objects.procedural.parameters import Colour, Drawn, Table, draw_table, parameter_record
-from unlatch.objects.procedural.textures import TextureKind
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.rng import stream
 from unlatch.simcore.urdf.model import Joint, Link, UrdfModel, primitive_bounds

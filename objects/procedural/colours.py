@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
 
 import numpy as np
 
 from unlatch.objects.procedural.parameters import Colour, Draw, draw_one, palette
-from unlatch.objects.procedural.textures import TextureKind
 from unlatch.simcore.sim.visuals.visual_shapes import FINISHES, Finish
 
 WHITE: Colour = (0.93, 0.93, 0.91, 1.0)
@@ -106,3 +106,15 @@ _LEAST_CONTRAST = 0.25
 
 def _brightness(colour: Colour) -> float:
     return 0.3 * colour[0] + 0.6 * colour[1] + 0.1 * colour[2]
+
+
+class TextureKind(Enum):
+    """The materials."""
+
+    wood = "wood"
+    painted_wood = "painted_wood"
+    brushed_metal = "brushed_metal"
+    hammered_metal = "hammered_metal"
+    cast_metal = "cast_metal"
+    cardboard = "cardboard"
+    stone = "stone"

@@ -19,6 +19,7 @@ from unlatch.objects.procedural.colours import (
     CHROME,
     DARK,
     METALS,
+    TextureKind,
     contrast,
     darker,
     mark_colour,
@@ -39,7 +40,6 @@ from unlatch.objects.procedural.parameters import (
     uniform,
     whole,
 )
-from unlatch.objects.procedural.textures import TextureKind
 from unlatch.simcore.geometry import Pose
 
 _GAP_M = 0.002

@@ -18,6 +18,7 @@ from unlatch.objects.procedural.colours import (
     PLASTICS,
     RUBBER,
     WOODS,
+    TextureKind,
     board_texture,
     contrast,
     darker,
@@ -37,7 +38,6 @@ from unlatch.objects.procedural.parameters import (
     palette,
     uniform,
 )
-from unlatch.objects.procedural.textures import TextureKind
 
 _GAP_M = 0.002
 """Gap between a body and its lid."""

@@ -19,6 +19,7 @@ from unlatch.objects.procedural.colours import (
     CHROME,
     DARK,
     WOODS,
+    TextureKind,
     board_texture,
     contrast,
     darker,
@@ -38,7 +39,6 @@ from unlatch.objects.procedural.parameters import (
     uniform,
     whole,
 )
-from unlatch.objects.procedural.textures import TextureKind
 from unlatch.simcore.geometry import Pose
 
 # A small door in a frame, with a lever handle; a hand can also hold its edge below the lever.

@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from unlatch.objects.procedural.assembly import GeneratedObject
+from unlatch.objects.procedural.colours import TextureKind
 from unlatch.objects.procedural.parameters import Colour
-from unlatch.objects.procedural.textures import Texture, TextureKind, draw_texture
+from unlatch.objects.procedural.textures import Texture, draw_texture
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.visuals.visual_shapes import FINISHES

@@ -13,12 +13,12 @@ import struct
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from unlatch.objects.procedural.colours import TextureKind
 from unlatch.simcore.rng import stream
 from unlatch.simcore.temporary_folders import scratch_files
 
@@ -28,18 +28,6 @@ Shade = tuple[float, float, float]
 PIXELS = 128
 """Width and height of a picture."""
 _NUMBERED_FILE = "texture.png"
-
-
-class TextureKind(Enum):
-    """The materials."""
-
-    wood = "wood"
-    painted_wood = "painted_wood"
-    brushed_metal = "brushed_metal"
-    hammered_metal = "hammered_metal"
-    cast_metal = "cast_metal"
-    cardboard = "cardboard"
-    stone = "stone"
 
 
 @dataclass(frozen=True)

@@ -101,14 +101,14 @@ def triangle_distances(point: np.ndarray, triangles: np.ndarray) -> np.ndarray:
 
 
 def _shape_distance(shape: Shape, point: np.ndarray) -> float:
-    from unlatch.simcore.meshes.mesh_reader import read_mesh
-
     local = shape.T_link_shape.inverse() @ point
     if shape.kind is ShapeKind.sphere:
         return abs(float(np.linalg.norm(local)) - shape.size[0])
     if shape.kind is ShapeKind.mesh:
         if shape.path is None:
             return float("inf")
+        from unlatch.simcore.meshes.mesh_reader import read_mesh
+
         triangles = read_mesh(shape.path, allow_empty=True).mesh.scaled(shape.size).triangles
         return float(triangle_distances(local, triangles).min()) if len(triangles) else float("inf")
     if shape.kind is ShapeKind.box:

@@ -13,9 +13,10 @@ import numpy as np
 from unlatch.simcore.errors import RecordingError, UnlatchError
 from unlatch.simcore.recording.broken_rules import recompute_goal_frame
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord, content_problems
+from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord
 from unlatch.simcore.recording.episode_fields import EPISODE_FIELDS, EVIDENCE_FIELDS
 from unlatch.simcore.recording.episode_folders import numbers_in
+from unlatch.simcore.recording.episode_reading import content_problems
 from unlatch.simcore.recording.episode_structure import CLOCK, PLANNER, SIMULATION, kind_problems, sources
 from unlatch.simcore.recording.index import EpisodeSummary, read_lines
 from unlatch.simcore.recording.keys import JUDGED_OBJECTS, KEYS, STATE, ArrayNames, KeySpec, kind_of, match_key

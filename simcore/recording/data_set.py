@@ -119,7 +119,9 @@ class DataSet(episode_folders.EpisodeFolders):
             folder = self.folder_of(number)
             if folder.is_dir():
                 try:
-                    episode.verify_episode(folder)
+                    from unlatch.simcore.recording.episode_reading import verify_episode
+
+                    verify_episode(folder)
                 except FormatVersionError:
                     raise
                 except RecordingError as exc:
@@ -252,7 +254,9 @@ class DataSet(episode_folders.EpisodeFolders):
                 number=number,
                 path=str(self.path),
             )
-        record = episode.read_episode(folder, arrays=arrays)
+        from unlatch.simcore.recording.episode_reading import read_episode
+
+        record = read_episode(folder, arrays=arrays)
         if record.number != number:
             raise RecordingError(
                 f"Folder '{folder}' holds episode {record.number}, expected {number}. It was copied or renamed. "
@@ -366,7 +370,9 @@ def _write_files(draft: Path, content: bytes, state: bytes) -> None:
 def _is_error(folder: Path) -> bool:
     """Whether the episode in a folder can be read and ended as `error`."""
     try:
-        return episode.read_episode(folder, arrays=False).code == "error"
+        from unlatch.simcore.recording.episode_reading import read_episode
+
+        return read_episode(folder, arrays=False).code == "error"
     except RecordingError:
         return False
 

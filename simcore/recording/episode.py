@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,8 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.files import read_bounded
-from unlatch.simcore.recording.episode_folders import absolute_folder
-from unlatch.simcore.recording.episode_structure import has_form, kind_problems
-from unlatch.simcore.recording.json_values import encode_sealed, plain, read_sealed
+from unlatch.simcore.recording.json_values import encode_sealed, plain
 from unlatch.simcore.recording.keys import STATE, kind_of
-from unlatch.simcore.recording.state_file import MAX_STATE_BYTES, decode_any_state, decode_npz, decode_state
 from unlatch.simcore.recording.success_rules import FAILURE_CODES
 
 Array = np.ndarray
@@ -27,13 +22,12 @@ FORMAT_VERSION = 4
 READ_VERSIONS = (2, 3, FORMAT_VERSION)
 """Versions that are read. A file `state.npz` of version 2 has the arrays themselves, all floats in double precision.
 Version 3 differs from 4 in the names of the members of `state.npz` only."""
-_PLAIN_VERSION = 2
 EPISODE_FILE = "episode.json"
 STATE_FILE = "state.npz"
 MAX_JSON_BYTES = 64 << 20
 """Largest `episode.json` that is read [bytes]."""
 
-_FIELDS = (
+RECORD_FIELDS = (
     *("number", "seed", "success", "code", "evidence", "language", "assets", "layout", "applied", "skills", "goal"),
     *("settle", "events", "timings_ms"),
 )
@@ -128,7 +122,7 @@ class EpisodeRecord:
 
     def to_json(self) -> dict[str, Any]:
         """Returns everything except the arrays, as plain JSON."""
-        return {name: plain(getattr(self, name), where=name) for name in _FIELDS}
+        return {name: plain(getattr(self, name), where=name) for name in RECORD_FIELDS}
 
     def __repr__(self) -> str:
         outcome = "success" if self.success else f"code={self.code}"
@@ -152,129 +146,3 @@ def encode_episode(record: EpisodeRecord, state: bytes) -> bytes:
             number=record.number,
         )
     return data
-
-
-def verify_episode(folder: Path) -> None:
-    """Raises unless the record in a folder is complete: both files exist and are unchanged.
-
-    Raises:
-        FormatVersionError: It was written in a format that this version does not read.
-        RecordingError: A file is missing, damaged, truncated or not ours.
-    """
-    _read_state_bytes(folder, _read_content(folder)[1]["state"])
-
-
-def read_episode(folder: Path, *, arrays: bool = True) -> EpisodeRecord:
-    """Reads and verifies the record in a folder, without its arrays if `arrays` is false.
-
-    Raises:
-        FormatVersionError: It was written in a format that this version does not read.
-        RecordingError: A file is missing, damaged, truncated or not ours.
-    """
-    record, content = _read_content(folder)
-    if arrays:
-        decode = decode_npz if content["format_version"] == _PLAIN_VERSION else decode_state
-        record.arrays = decode(_read_state_bytes(folder, content["state"]), where=str(folder / STATE_FILE))
-    return record
-
-
-def read_arrays(path: str | Path) -> dict[str, Array]:
-    """Reads the arrays of one episode; use it instead of `numpy.load`, as `state.npz` has encoded bytes.
-
-    Args:
-        path: A `state.npz`, or the folder of an episode, which has one. Every version of the format that
-            `open_dataset` reads is read.
-
-    Returns:
-        The arrays by key: T+1 rows of states, T rows of actions. `docs/record_format.md` has shapes, units and frames.
-
-    Raises:
-        FormatVersionError: The episode was written in a format that this version does not read.
-        RecordingError: The path does not exist, or is neither a `state.npz` nor the folder of an episode, or a file is
-            damaged.
-
-    Example:
-        >>> arrays = unlatch.read_arrays("data/demo/episodes/0000000/0000000003/state.npz")
-        >>> arrays["robots.franka_panda.left.joint_positions"].shape  # (T+1, 7) [rad]
-        (128, 7)
-    """
-    found = absolute_folder(path)
-    if (found / EPISODE_FILE).is_file():
-        return read_episode(found).arrays
-    if not found.is_file():
-        raise _path_error(path, f"has no {EPISODE_FILE}" if found.is_dir() else "does not exist")
-    data = read_bounded(found.resolve(), limit=MAX_STATE_BYTES)  # a cache of the Hub has links
-    if not data.startswith(b"PK"):
-        raise _path_error(path, "is not an .npz file")
-    arrays = decode_any_state(data, where=str(path))
-    foreign = next((key for key in arrays if kind_of(key) is None), None)
-    if foreign is not None:
-        raise _path_error(path, f"has the array '{foreign}', which no episode has")
-    return arrays
-
-
-def _path_error(path: str | Path, what: str) -> RecordingError:
-    return RecordingError(
-        f"'{path}' {what}. Expected a {STATE_FILE}, or the folder of an episode, such as "
-        "DATA/episodes/0000000/0000000003. Name one, or read a data set by unlatch.open_dataset(DATA).",
-        path=str(path),
-    )
-
-
-def content_problems(folder: Path, record: EpisodeRecord) -> Iterator[str]:
-    """Yields what `episode.json` in a folder states that `read_episode` does not return, where it is wrong.
-
-    Raises:
-        FormatVersionError, RecordingError: See `read_episode`.
-    """
-    from unlatch.simcore.recording.episode_fields import EPISODE_FIELDS
-
-    head = {key: value for key, value in _read_content(folder)[1].items() if key not in _FIELDS}
-    fields = {key: EPISODE_FIELDS[key] for key in ("format", "format_version", "state")}
-    yield from kind_problems(head, fields, "", complete=True)
-    about = {"bytes": (folder / STATE_FILE).stat().st_size, "n_actions": record.n_actions}
-    for key, value in about.items():
-        if head["state"].get(key) != value:
-            yield f"state.{key} is {head['state'].get(key)!r} in the record, its arrays have {value}."
-
-
-def _read_content(folder: Path) -> tuple[EpisodeRecord, dict[str, Any]]:
-    """Returns the record without its arrays, and all that `episode.json` holds."""
-    path = folder / EPISODE_FILE
-    content = read_sealed(path, expected=EPISODE_FORMAT, versions=READ_VERSIONS, limit=MAX_JSON_BYTES)
-    from unlatch.simcore.recording.episode_fields import EPISODE_FIELDS
-
-    for name in _FIELDS:
-        if name not in content or not has_form(content[name], EPISODE_FIELDS[name].kind):
-            raise _field_error(path, name, content.get(name))
-    state = content.get("state")
-    if not isinstance(state, dict) or state.get("file") != STATE_FILE or not isinstance(state.get("sha256"), str):
-        raise _field_error(path, "state", state)
-    try:
-        record = EpisodeRecord(**{name: content[name] for name in _FIELDS})
-    except RecordingError as exc:
-        raise RecordingError(f"File '{path}' contradicts itself: {exc}", path=str(path)) from exc
-    return record, content
-
-
-def _read_state_bytes(folder: Path, state: dict[str, Any]) -> bytes:
-    state_path = folder / STATE_FILE
-    data = read_bounded(state_path, limit=MAX_STATE_BYTES)
-    digest = hashlib.sha256(data).hexdigest()
-    if digest != state["sha256"]:
-        raise RecordingError(
-            f"File '{state_path}' is damaged: its SHA-256 is {digest[:12]}..., expected {state['sha256'][:12]}... "
-            f"({len(data)} bytes, expected {state.get('bytes')}). Run the same `unlatch collect` again to remake it.",
-            path=str(state_path),
-        )
-    return data
-
-
-def _field_error(path: Path, name: str, value: Any) -> RecordingError:
-    return RecordingError(
-        f"File '{path}' has {name}={str(value)[:60]!r} of type {type(value).__name__}, which is missing or of "
-        "the wrong type. It is damaged or not ours. Remove the episode's folder: the command that made it makes it "
-        "again.",
-        path=str(path),
-        key=name,
-    )

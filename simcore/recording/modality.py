@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from unlatch.simcore.catalogs import ANNOTATORS
 from unlatch.simcore.registry import DISTRIBUTION
-from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
 
 Array = np.ndarray
 

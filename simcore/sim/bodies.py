@@ -518,3 +518,12 @@ class Body:
 
     def __repr__(self) -> str:
         return f"Body({self.name}, joints={[j.name for j in self.movable_joints]})"
+
+
+def moved_links(body: Body, joint: str) -> frozenset[int]:
+    """Returns the numbers of the links that move with a joint of a body."""
+    moved = {body.joint(joint).index}
+    for index in range(p.getNumJoints(body.body_id, physicsClientId=body.client)):  # a parent comes before its children
+        if p.getJointInfo(body.body_id, index, physicsClientId=body.client)[16] in moved:
+            moved.add(index)
+    return frozenset(moved)

@@ -6,7 +6,7 @@ import math
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,7 @@ import pybullet as p
 
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Array, Pose
-from unlatch.simcore.sim.bodies import Body, JointInfo
-from unlatch.simcore.sim.sweep import SWEPT_CLEARANCE_M, PlannedMotion, collide_with_copies, moved_links, sweep
+from unlatch.simcore.sim.bodies import Body, JointInfo, moved_links
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.model import Inertial, Link, Shape, ShapeKind, UrdfModel
 
@@ -211,6 +210,8 @@ class BulletCollisionChecker:
         for motion in concurrent_motions:
             self._place_copies(motion)
         if concurrent_motions:
+            from unlatch.simcore.sim.sweep import collide_with_copies
+
             collide_with_copies(self._robot, self._own_links or self._robot.links.values())
             if self._acted_joint is not None:
                 collide_with_copies(self._acted_joint[0], sorted(link for _, link in self._moved))
@@ -266,6 +267,8 @@ class BulletCollisionChecker:
         """Places copies of another arm, and of the part that it moves, along their motion."""
         robot, _ = self._get_loaded()
         links = [robot.link_index(name) for name in sorted(motion.links)]
+        from unlatch.simcore.sim.sweep import sweep
+
         copies = sweep(robot, links, motion.joints, motion.q, fixed=motion.fingers)
         self._swept.update({number: (name, None) for number, name in copies.items()})
         if motion.obstacle is not None and motion.joint is not None and len(motion.s):
@@ -537,3 +540,27 @@ def hull_points(path: Path) -> Array:
         body = world.load_urdf(urdf, name="mesh", T_world_root=Pose.identity())
         _, points = p.getMeshData(body.body_id, -1, physicsClientId=world.client)
     return np.array(points, dtype=float).reshape(-1, 3)
+
+
+SWEPT_CLEARANCE_M = 0.01
+"""Distance to a copy below which a pair collides [m]; it covers the space between two copies."""
+
+
+@dataclass(frozen=True)
+class PlannedMotion:
+    """The planned motion of another arm of the robot, and of the part that it moves."""
+
+    links: frozenset[str]
+    """Links of the arm."""
+    joints: tuple[str, ...]
+    """Its joints."""
+    q: Array
+    """(N, n) their positions, in order [rad]."""
+    fingers: Mapping[str, float]
+    """Positions of its finger joints at their widest opening on the way [rad or m]."""
+    obstacle: str | None = None
+    """Name of the obstacle whose part it moves."""
+    joint: str | None = None
+    """Joint of that part."""
+    s: Array = field(default_factory=lambda: np.zeros(0))
+    """(M,) positions of that joint, in order [rad or m]."""

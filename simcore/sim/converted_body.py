@@ -14,9 +14,8 @@ import numpy as np
 import pybullet as p
 
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.bodies import ROOT, Body
+from unlatch.simcore.sim.bodies import ROOT, Body, moved_links
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
-from unlatch.simcore.sim.sweep import moved_links
 from unlatch.simcore.sim.world import World, WorldCfg
 
 

@@ -17,8 +17,7 @@ from numpy.typing import ArrayLike
 
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Array, matrices_from_quats_xyzw
-from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.sweep import moved_links
+from unlatch.simcore.sim.bodies import Body, moved_links
 
 
 class JointTargets(NamedTuple):

@@ -6,7 +6,6 @@ A body that is clear of all copies is clear of the motion, at any speed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,31 +19,9 @@ STEP_M = 0.02
 """Distance that a link's centre of mass moves between two copies, at most."""
 STEP_RAD = 0.1
 """Angle that a link turns between two copies, at most; its ends, up to 0.2 m away, then move about `STEP_M`."""
-SWEPT_CLEARANCE_M = 0.01
-"""Distance to a copy below which a pair collides [m]; it covers the space between two copies."""
 
 _DEFAULT, _COPIES, _MEETS_COPIES, _ALL = 1, 64, 128, -1
 """Bullet's collision groups of moving bodies, of copies and of bodies that collide with copies; and a mask of all."""
-
-
-@dataclass(frozen=True)
-class PlannedMotion:
-    """The planned motion of another arm of the robot, and of the part that it moves."""
-
-    links: frozenset[str]
-    """Links of the arm."""
-    joints: tuple[str, ...]
-    """Its joints."""
-    q: Array
-    """(N, n) their positions, in order [rad]."""
-    fingers: Mapping[str, float]
-    """Positions of its finger joints at their widest opening on the way [rad or m]."""
-    obstacle: str | None = None
-    """Name of the obstacle whose part it moves."""
-    joint: str | None = None
-    """Joint of that part."""
-    s: Array = field(default_factory=lambda: np.zeros(0))
-    """(M,) positions of that joint, in order [rad or m]."""
 
 
 def sweep(
@@ -98,15 +75,6 @@ def collide_with_copies(body: Body, links: Iterable[int]) -> None:
     """Makes links of a body, by Bullet's numbers, collide with copies, too."""
     for link in links:
         p.setCollisionFilterGroupMask(body.body_id, link, _DEFAULT | _MEETS_COPIES, _ALL, physicsClientId=body.client)
-
-
-def moved_links(body: Body, joint: str) -> frozenset[int]:
-    """Returns the numbers of the links that move with a joint of a body."""
-    moved = {body.joint(joint).index}
-    for index in range(p.getNumJoints(body.body_id, physicsClientId=body.client)):  # a parent comes before its children
-        if p.getJointInfo(body.body_id, index, physicsClientId=body.client)[16] in moved:
-            moved.add(index)
-    return frozenset(moved)
 
 
 _NO_FILE = b"unknown_file"

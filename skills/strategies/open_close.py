@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from unlatch.objects.annotation import HandleType, Part, PartKind
+from unlatch.objects.annotation import SPOT, HandleType, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_force_values import closing_reach, lever_m
 from unlatch.robots.hand_shape import HandShape
@@ -100,8 +100,6 @@ _CLOSED = {True: 0.01, False: 0.08}
 _CLOSED_SHARE = 0.25
 """Largest such distance as a share of the start: nothing counts as closed before it is pushed."""
 
-SPOT = "link_contact_point"
-"""Keypoint at which a part is pushed."""
 _TIP, _SIDE, _BACK = "tool_head", "tool_side", "tool_tail"
 """Tool keypoints: between the fingertips, beside them along the closing direction, and towards the palm."""
 _POINT_TOLERANCE_M = 0.002
@@ -109,8 +107,6 @@ _NEAR_SHARE = 0.03
 """The same on a part that moves only a little, as a share of its way."""
 _CORNER_SHARE = 0.05
 """How far a corner of leaning fingertips may be ahead of their middle, as a share of the way of such a part."""
-SKIN_M = 0.002
-"""Bullet adds a skin of a millimetre to meshes: fingers meet a part this far before their surfaces do."""
 _CENTRED_M = 0.0003
 """Tolerance of the grasp point on a part that turns in the hand about its own axis. It cannot move sideways: if the
 fingers are not centred on it, only one of them presses."""

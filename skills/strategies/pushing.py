@@ -7,12 +7,12 @@ from itertools import product
 
 import numpy as np
 
-from unlatch.objects.annotation import Part, PartKind
+from unlatch.objects.annotation import SPOT, Part, PartKind
 from unlatch.objects.closing_force_values import lever_m, opening_direction
 from unlatch.simcore.geometry import Pose, unit
 from unlatch.simcore.meshes.solids import ConvexSolid
 from unlatch.skills.strategies.hand_fit import HEAD, PALM_ROOM_M, HandFit
-from unlatch.skills.strategies.open_close import SPOT, rounded
+from unlatch.skills.strategies.open_close import rounded
 from unlatch.solver.setting import FollowJointCfg, PlannerSettingCfg
 from unlatch.solver.term_kinds import FrameAxisParallel, Point2Point
 

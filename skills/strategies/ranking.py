@@ -6,19 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from unlatch.objects.annotation import HandleType, Part, PartKind
+from unlatch.objects.annotation import SPOT, HandleType, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.robots.hand_shape import HandShape
 from unlatch.simcore.errors import ConfigError
 from unlatch.skills.catalog import derivable_skill
+from unlatch.skills.context import SKIN_M
 from unlatch.skills.grasping import needs_turns
 from unlatch.skills.strategies.free_edge import edge_grip, edge_hook, free_edges
 from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandFit, HandGrasp, held_at_edge
 from unlatch.skills.strategies.open_close import (
     EDGE_APPROACH_M,
     LITTLE_LED_SHARE,
-    SKIN_M,
-    SPOT,
     approach_m,
     beside_setting,
     front_setting,

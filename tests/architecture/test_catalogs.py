@@ -13,10 +13,8 @@ from unlatch.configs.user_files import read_robot_file
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import DESCRIPTIONS, ROBOTS
 from unlatch.robots.description import RobotCfg
-from unlatch.simcore.recording.export.catalog import EXPORTERS
+from unlatch.simcore.catalogs import ANNOTATORS, EXPORTERS, RENDERERS
 from unlatch.simcore.registry import Catalog
-from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
-from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.sensors.config import SENSORS
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.skill import Skill

@@ -16,9 +16,9 @@ import pytest
 from unlatch import command_table, randomization
 from unlatch.objects import annotation, validation
 from unlatch.robots.catalog import load_robot
+from unlatch.simcore.catalogs import ANNOTATORS
 from unlatch.simcore.randomization import replicator as node_graph
 from unlatch.simcore.recording.keys import KEYS
-from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
 from unlatch.skills.catalog import SKILLS
 from unlatch.solver.setting import CONTACT_NAME, MEANINGS
 from unlatch.solver.term_kinds import TERMS

@@ -8,30 +8,51 @@ from benchmarks.code_size import Loaded, run_episode
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
-MOST_MODULES, MOST_LINES = 370, 49_500
-"""Of our own modules. The aim is 220 and 28,000; what has come down does not go up again."""
+MOST_MODULES, MOST_LINES = 165, 36_800
+"""Of our own modules. The aims are 220 and 28,000; what has come down does not go up again."""
 SIDE_PRODUCTS = (
+    "unlatch.configs.origins",
+    "unlatch.configs.override_errors",
     "unlatch.configs.peer_tasks.",
-    "unlatch.robots.drawn.",
-    "unlatch.robots.from_urdf.",
-    "unlatch.simcore.recording.export.lerobot.",
-    "unlatch.simcore.sim.renderers.bullet_image",
+    "unlatch.objects.annotate.",
+    "unlatch.objects.annotation_reader",
+    "unlatch.objects.importers.",
+    "unlatch.robots.drawn_panda",
+    "unlatch.robots.made_models",
+    "unlatch.robots.robot_from_urdf",
+    "unlatch.simcore.meshes.mesh_reader",
+    "unlatch.simcore.meshes.triangle_mesh",
+    "unlatch.simcore.recording.episode_reading",
+    "unlatch.simcore.recording.export.lerobot",
+    "unlatch.simcore.sim.annotators.",
+    "unlatch.simcore.sim.renderers.",
+    "unlatch.skills.carrying",
+    "unlatch.skills.pick",
+    "unlatch.skills.place",
     "unlatch.skills.recovery",
-    "unlatch.solver.diagnosis.",
+    "unlatch.skills.strategies.",
+    "unlatch.skills.turning",
+    "unlatch.solver.diagnosis",
+    "unlatch.solver.explanation",
+    "unlatch.solver.peer_settings",
+    "unlatch.solver.program_steps",
+    "unlatch.tasks.placing",
     "unlatch.workflows.checks.",
+    "unlatch.workflows.episode.layout_search.",
     "unlatch.workflows.episode.randomization",
     "unlatch.workflows.episode.recovery",
-    "unlatch.workflows.episode.rooms.",
-    "unlatch.workflows.hub.",
+    "unlatch.workflows.episode.room_parts",
+    "unlatch.workflows.hub",
     "unlatch.workflows.policies.",
     "unlatch.workflows.studio.",
-    "unlatch.workflows.viewing.report.",
+    "unlatch.workflows.viewing.",
 )
-"""Modules, and beginnings of modules, that an episode of a derived or stated task without pictures never needs."""
+"""Modules, and beginnings of modules, that an episode of a stated task without pictures never needs."""
 FOREIGN = frozenset(
-    {"PIL", "av", "coacd", "jinja2", "matplotlib", "pyarrow", "pygfx", "ray", "torch", "trimesh", "viser"}
+    {"PIL", "av", "coacd", "jinja2", "loky", "matplotlib", "ompl", "psutil", "pyarrow", "pygfx"}
+    | {"ray", "torch", "trimesh", "viser"}
 )
-"""Libraries that only side products use, or only new objects."""
+"""Libraries that only side products use, or only new objects, blocked motions or runs with workers."""
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from unlatch.skills.commands import Phase
 from unlatch.skills.skill import Skill
 from unlatch.solver.scene import ArmModel
 from unlatch.workflows.checks.criteria_source import check_data_set
-from unlatch.workflows.checks.replayed_arrays import replay_problems
+from unlatch.workflows.commands.check import replay_problems
 from unlatch.workflows.episode.frame_loop import FrameLoop
 from unlatch.workflows.episode.scene import arm_model
 from unlatch.workflows.runs.recorded_config import config_of

@@ -10,7 +10,7 @@ import pytest
 
 from unlatch import command_table
 from unlatch.objects.annotate.peer_info import with_info_file
-from unlatch.objects.annotation import read_articulation
+from unlatch.objects.annotation_reader import read_articulation
 from unlatch.objects.config import ObjectCfg, ObjectSource
 from unlatch.objects.importers.urdf_object import load_source_object
 from unlatch.simcore.errors import AssetError

@@ -97,9 +97,9 @@ def test_a_fisheye_has_annotations_labels_and_points(rendered: Path):
 
 
 def test_annotators_of_plugins_are_listed_without_a_record(monkeypatch: pytest.MonkeyPatch):
+    from unlatch.simcore.catalogs import ANNOTATORS
     from unlatch.simcore.recording.modality import ANNOTATIONS, annotation_names
     from unlatch.simcore.registry import CatalogEntry
-    from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
     from unlatch.workflows.images.render_config import ImagesCfg
 
     entries = {**ANNOTATORS.entries(), "mine": CatalogEntry("a.b:C", "", origin="a-plugin")}

@@ -16,7 +16,7 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.verdict import recompute_success
 from unlatch.skills.open import Open
 from unlatch.workflows.checks.criteria_source import CriteriaSource
-from unlatch.workflows.checks.replayed_arrays import replay_problems
+from unlatch.workflows.commands.check import replay_problems
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.replay import largest_deviation
 from unlatch.workflows.runs.runner import EpisodeRunner

@@ -8,9 +8,9 @@ import pytest
 
 from unlatch.configs.schema import Scenery
 from unlatch.simcore.cameras import Pinhole
+from unlatch.simcore.catalogs import RENDERERS
 from unlatch.simcore.errors import ConfigError, WorldError
 from unlatch.simcore.sim.renderers.bullet_image import TinyRenderer
-from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.renderers.renderer import RenderRequest
 from unlatch.simcore.sim.visuals.pictures import link_labels, require_visuals, visible_links
 from unlatch.simcore.sim.visuals.visual_shapes import Light

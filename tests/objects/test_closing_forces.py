@@ -12,6 +12,7 @@ import yaml
 
 from unlatch.objects.annotation import ANNOTATION_FILE, Articulation
 from unlatch.objects.annotation_entries import Catch, ClosingForces, Gasket
+from unlatch.objects.annotation_reader import articulation_from_dict, articulation_from_yaml
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_force_values import (
     CLOSING_FORCE_RANGES,
@@ -42,7 +43,7 @@ def with_entry(asset: ObjectAsset, entry: Any) -> Articulation:
     part.pop("closing_forces", None)
     if entry is not None:
         part["closing_forces"] = entry
-    return Articulation.from_dict(data, where="here.yaml")
+    return articulation_from_dict(data, where="here.yaml")
 
 
 def test_a_file_keeps_what_it_states() -> None:
@@ -60,7 +61,7 @@ def test_a_part_has_no_catch_where_its_file_says_so(entry: Any) -> None:
     part = loaded.part("door")
     assert (part.peak_opening_force_n, part.peak_closing_force_n) == (0.0, 0.0)
     assert closing_reach(part, asset.model) == 0.0
-    assert Articulation.from_yaml(loaded.to_yaml(), where="again").part("door").closing_forces == part.closing_forces
+    assert articulation_from_yaml(loaded.to_yaml(), where="again").part("door").closing_forces == part.closing_forces
 
 
 def test_a_file_that_states_nothing_gets_the_same_values_of_its_category_every_time() -> None:

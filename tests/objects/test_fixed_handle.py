@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unlatch.objects.annotation import Articulation
+from unlatch.objects.annotation_reader import articulation_from_dict, articulation_from_yaml
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.simcore.errors import AssetError
@@ -15,7 +15,7 @@ POT = load_object(ObjectCfg(name="pot", category="pot", instance="1"), rng=np.ra
 
 
 def test_handles_are_read_as_they_were_written() -> None:
-    read = Articulation.from_yaml(POT.articulation.to_yaml(), where="articulation.yaml")
+    read = articulation_from_yaml(POT.articulation.to_yaml(), where="articulation.yaml")
     assert list(read.handles) == ["left_handle", "right_handle"]
     for name, handle in POT.articulation.handles.items():
         assert read.fixed_handle(name).to_dict() == handle.to_dict()
@@ -47,5 +47,5 @@ def test_an_invalid_handle_is_refused(key: str, value: object, message: str) -> 
     data = POT.articulation.to_dict()
     data["handles"]["left_handle"][key] = value
     with pytest.raises(AssetError) as caught:
-        Articulation.from_dict(data, where="articulation.yaml")
+        articulation_from_dict(data, where="articulation.yaml")
     assert message in caught.value.message

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from unlatch.objects.semantic_classes import check_classes
+from unlatch.objects.validation import check_classes
 from unlatch.simcore.errors import ConfigError
 
 SCENE: Any = SimpleNamespace(seen_bodies=lambda: [SimpleNamespace(semantic_class=name) for name in ("kiosk", "table")])

@@ -13,7 +13,7 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.objects.procedural.appliances import microwave
-from unlatch.objects.procedural.cabinets import drawer
+from unlatch.objects.procedural.drawer import drawer
 from unlatch.objects.validation import articulation_problems, check_articulation, validate_articulation
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose

@@ -10,8 +10,7 @@ import pytest
 from scipy.spatial import ConvexHull, cKDTree
 
 from unlatch.robots.catalog import ROBOTS
-from unlatch.robots.changed_model import align_inertias, changed_model, distribution_file, repair_inertias
-from unlatch.robots.models import model_path
+from unlatch.robots.models import align_inertias, changed_model, distribution_file, model_path, repair_inertias
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import matrix_from_rpy
 from unlatch.simcore.meshes.shape_surface import shape_mesh

@@ -10,7 +10,8 @@ import pytest
 from unlatch.robots.catalog import load_robot
 from unlatch.robots.checks import check_robot
 from unlatch.robots.hand_shape import hand_shape
-from unlatch.robots.models import BASE_Y_M, dual_panda_text, model_path
+from unlatch.robots.made_models import BASE_Y_M, dual_panda_text
+from unlatch.robots.models import model_path
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.solver.kinematics import Kinematics
 

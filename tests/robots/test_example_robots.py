@@ -10,7 +10,8 @@ import pytest
 from unlatch.robots.arm_control import Action, ArmAction
 from unlatch.robots.catalog import load_robot
 from unlatch.robots.description import GripperCfg, base_pose
-from unlatch.robots.models import HAND_LINK, model_path
+from unlatch.robots.made_models import HAND_LINK
+from unlatch.robots.models import model_path
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose

@@ -11,8 +11,7 @@ import pytest
 from unlatch.robots.description import GripperCfg
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
-from unlatch.skills.config import SkillCfg, fill_objects
-from unlatch.skills.entries import HomeCfg
+from unlatch.skills.config import HomeCfg, SkillCfg, fill_objects
 from unlatch.skills.home import Home
 from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.solver.setting import PlannerSettingCfg

@@ -7,9 +7,10 @@ import pytest
 
 from unlatch.objects.annotation import PartKind
 from unlatch.simcore.geometry import Pose
-from unlatch.skills.grasping import LEAST_TURN_RAD, MOST_TURNS, TurningPlan, TurnPlanner, needs_turns, plan_turns
+from unlatch.skills.grasping import needs_turns
+from unlatch.skills.turning import TurnPlanner, plan_turns
 from unlatch.solver.diagnosis import Diagnosis
-from unlatch.solver.plan import Keyframe, KeyframePlan, Segment
+from unlatch.solver.plan import LEAST_TURN_RAD, MOST_TURNS, Keyframe, KeyframePlan, Segment, TurningPlan
 
 START = np.zeros(7)
 

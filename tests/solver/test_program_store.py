@@ -10,7 +10,7 @@ from unlatch.solver import compiled_functions as program_store
 from unlatch.solver.compiled_functions import StoredFunction, digest_of_code, function_key
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.parameter_layout import ParameterLayout, RowCounts
-from unlatch.solver.path_program import PathProgram, PathShape
+from unlatch.solver.path_with_goal import PathProgram, PathShape
 from unlatch.solver.program import Refiner, program_key
 from unlatch.solver.term import RowKind
 

@@ -19,7 +19,8 @@ from unlatch.robots.catalog import load_robot
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.rng import stream
-from unlatch.tasks.layout import Layout, PlacedObject, sample_layout
+from unlatch.tasks.layout import Layout, sample_layout
+from unlatch.tasks.placing import PlacedObject
 from unlatch.tasks.task import OpennessCfg, RegionCfg, TaskCfg
 
 HOMES = [("left", [0.0, -0.8, 0.0, -2.3, 0.0, 1.6, 0.8], 0.02)]

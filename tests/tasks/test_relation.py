@@ -13,7 +13,8 @@ from unlatch.objects.library import load_object
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.rng import stream
-from unlatch.tasks.layout import Layout, PlacedObject, Placement, sample_layout
+from unlatch.tasks.layout import Layout, Placement, sample_layout
+from unlatch.tasks.placing import PlacedObject
 from unlatch.tasks.task import OpennessCfg, RegionCfg, RelationCfg, RelationKind, TaskCfg, order_relations
 
 FEET_M = 0.004

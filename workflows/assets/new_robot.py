@@ -15,11 +15,10 @@ import yaml
 
 from unlatch.configs.derived_task import REACH_CENTER_M, REACH_HALF_M
 from unlatch.objects.friction import OBJECT_FRICTION
-from unlatch.robots.changed_model import DISTRIBUTION
 from unlatch.robots.checks import check_robot
 from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
 from unlatch.robots.hands import GRIPPERS, GripperMount, with_data_sheet, with_gripper
-from unlatch.robots.models import model_path
+from unlatch.robots.models import DISTRIBUTION, model_path
 from unlatch.robots.robot import Arm, Robot
 from unlatch.robots.robot_from_urdf import ReachModel, ReachRegion, robot_from_urdf
 from unlatch.simcore.errors import ConfigError

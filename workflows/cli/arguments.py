@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
 import yaml
@@ -12,7 +13,7 @@ from unlatch.configs.composition import Request
 from unlatch.configs.dataclass_reader import read_dataclass, refuse_repeated_keys, split_optional
 from unlatch.simcore.errors import ConfigError, close_matches, unknown_key
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.workflows.cli.terminal import parse_command_line, split_paths
+from unlatch.workflows.cli.terminal import describe_flag, is_pair, parse_command_line
 
 T = TypeVar("T")
 
@@ -78,3 +79,45 @@ def read_camera_arguments(command: str, arguments: Sequence[str], schema: type[T
     inside = [pair for pair in pairs if pair.split("=")[0].startswith(("cameras.", "cameras["))]
     cfg = read_pairs(schema, [pair for pair in pairs if pair not in inside])
     return DataSet.open(path), cfg, Request(inside, line.config_dirs)
+
+
+def split_paths(command: str, arguments: Sequence[str], *, count: int) -> tuple[list[str], list[str]]:
+    """Splits the arguments of a data command into paths and `key=value` pairs.
+
+    Raises:
+        ConfigError: There are more or fewer paths, or a flag.
+    """
+    paths, pairs = split_some_paths(command, arguments, least=0)
+    if len(paths) != count:
+        raise ConfigError(
+            f"{command} got {len(paths)} folders ({' '.join(paths) or 'none'}), expected {count}, then key=value."
+            f"{_path_among(pairs)} `unlatch {command} --help` shows it."
+        )
+    return paths, pairs
+
+
+def split_some_paths(command: str, arguments: Sequence[str], *, least: int = 1) -> tuple[list[str], list[str]]:
+    """Splits the arguments of a data command that takes any number of paths into paths and `key=value` pairs.
+
+    Raises:
+        ConfigError: There are fewer paths, or a flag.
+    """
+    flags = [argument for argument in arguments if argument.startswith("-")]
+    if flags:
+        words = arguments[list(arguments).index(flags[0]) :]
+        text = f"Unknown flag '{flags[0]}'. Expected key=value or --help.{describe_flag(words, command)}"
+        raise ConfigError(text, flag=flags[0])
+    paths = [argument for argument in arguments if not is_pair(argument)]
+    pairs = [argument for argument in arguments if is_pair(argument)]
+    if len(paths) < least:
+        raise ConfigError(
+            f"{command} got {len(paths)} folders ({' '.join(paths) or 'none'}), expected at least {least}, then "
+            f"key=value.{_path_among(pairs)} `unlatch {command} --help` shows it."
+        )
+    return paths, pairs
+
+
+def _path_among(pairs: Sequence[str]) -> str:
+    """Returns how to write a path that was read as `key=value`; empty if there is none."""
+    found = next((pair for pair in pairs if Path(pair).exists()), None)
+    return f" Write ./{found} for the path." if found else ""

@@ -8,7 +8,6 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
 
-from loky import cpu_count
 from rich.box import SIMPLE
 from rich.table import Table
 
@@ -239,6 +238,8 @@ def launch_jobs(command: str, jobs: Sequence[LoadedConfig[Any]], folder: Path, *
         )
     if share and all(job.cfg.workers is None for job in jobs):
         at_a_time = min(share, len(todo)) if share > 0 else len(todo)
+        from loky import cpu_count
+
         each = max(1, cpu_count() // at_a_time)
         todo = [replace(job, arguments=(*job.arguments, f"workers={each}")) for job in todo]
     written = write_jobs(folder, todo)

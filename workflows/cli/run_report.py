@@ -54,7 +54,7 @@ def live_page(cfgs: Sequence[RunCfg], *, prefix: str, sweep: Path | None) -> Ite
     if not shown:
         yield
         return
-    from unlatch.workflows.viewing.page_process import PageProcess
+    from unlatch.workflows.viewing.page_server import PageProcess
 
     host, port = shown[0].live_host, shown[0].live_port
     if any((cfg.live_host, cfg.live_port) != (host, port) for cfg in shown):

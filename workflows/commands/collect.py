@@ -6,17 +6,15 @@ from collections.abc import Sequence
 
 from unlatch.configs.composition import Request
 from unlatch.configs.dataclass_reader import prefix_error_keys
+from unlatch.simcore.catalogs import AUTO
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.sim.renderers.catalog import AUTO
 from unlatch.simcore.sim.world import World
-from unlatch.workflows.cli.command import run_command
 from unlatch.workflows.cli.multirun import run_jobs
 from unlatch.workflows.cli.run_report import run_and_report
-from unlatch.workflows.cli.terminal import INTERRUPTED, OK, parse_command_line, print_note
+from unlatch.workflows.cli.terminal import INTERRUPTED, OK, parse_command_line, print_note, run_command
 from unlatch.workflows.images.render_config import RenderCfg
-from unlatch.workflows.runs.collect import CollectJob
-from unlatch.workflows.runs.run import RunRequest, output_folder
+from unlatch.workflows.runs.run import CollectJob, RunRequest, output_folder
 from unlatch.workflows.runs.schema import CollectCfg
 
 
@@ -53,7 +51,7 @@ def collect_and_report(
 def _check_images(cfg: CollectCfg, config_dirs: Sequence[str]) -> None:
     """Raises an error unless the images of a run can be rendered; called before the run, which may take hours."""
     from unlatch.configs.cameras import read_render_settings
-    from unlatch.simcore.sim.renderers.catalog import RENDERERS
+    from unlatch.simcore.catalogs import RENDERERS
 
     if cfg.images.renderer != AUTO:
         with World(cfg.world, visuals=True, renderer=RENDERERS.load(cfg.images.renderer)()):

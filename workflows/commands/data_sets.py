@@ -20,23 +20,14 @@ from rich.table import Table
 from unlatch.simcore.errors import ConfigError, PluginError, count_noun
 from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.command import command
-from unlatch.workflows.cli.terminal import (
-    FAILED,
-    OK,
-    print_line,
-    print_note,
-    relative_path,
-    result_console,
-    split_some_paths,
-)
+from unlatch.workflows.cli.arguments import read_pairs, split_some_paths
+from unlatch.workflows.cli.terminal import FAILED, OK, command, print_line, print_note, relative_path, result_console
 from unlatch.workflows.runs.data_sets import data_sets_in, merge, short_names
 from unlatch.workflows.runs.progress import StepProgress, pace_of, read_run_times
 from unlatch.workflows.runs.schema import DEFAULT_PORT, LOCAL_HOST, MAX_PORT
 from unlatch.workflows.runs.statistics import CorruptEpisodes, RunStatistics, time_text
 from unlatch.workflows.viewing.episode_files import REPORT
-from unlatch.workflows.viewing.page_process import PageProcess
+from unlatch.workflows.viewing.page_server import PageProcess
 from unlatch.workflows.viewing.picture import check_suffix, fill_template, output_path, write_output
 from unlatch.workflows.viewing.report import make_report
 from unlatch.workflows.viewing.report_counts import Tally, tally

@@ -5,14 +5,13 @@ from __future__ import annotations
 import time
 
 from unlatch.configs.composition import Request
+from unlatch.simcore.catalogs import EXPORTERS
 from unlatch.simcore.errors import ConfigError, count_noun
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.recording.export.catalog import EXPORTERS
 from unlatch.simcore.recording.export.config import HubCfg
 from unlatch.simcore.recording.export.exporter import ExportReport
-from unlatch.workflows.cli.arguments import read_camera_arguments, read_pairs
-from unlatch.workflows.cli.command import command
-from unlatch.workflows.cli.terminal import FAILED, INTERRUPTED, OK, print_line, print_note, relative_path, split_paths
+from unlatch.workflows.cli.arguments import read_camera_arguments, read_pairs, split_paths
+from unlatch.workflows.cli.terminal import FAILED, INTERRUPTED, OK, command, print_line, print_note, relative_path
 from unlatch.workflows.images.export import DEFAULT_FORMAT, HUB_KEYS, LabelCfg, export_data_set, label
 from unlatch.workflows.images.render import RenderWork, prepare_render
 from unlatch.workflows.images.render_config import RenderCfg

@@ -16,30 +16,21 @@ from unlatch.configs.composition import Request
 from unlatch.configs.config_files import TASKS, yaml_files
 from unlatch.configs.derived_request import derive_request
 from unlatch.configs.json_schema import task_schema
-from unlatch.configs.reading import find_origins, iterate_leaves, origin_of, read_config
+from unlatch.configs.origins import find_origins, iterate_leaves, origin_of
+from unlatch.configs.reading import read_config
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import ROBOTS
+from unlatch.simcore.catalogs import ANNOTATORS, AUTO, EXPORTERS, RENDERERS
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.simcore.files import read_text, user_path
-from unlatch.simcore.recording.export.catalog import EXPORTERS
 from unlatch.simcore.registry import Catalog
-from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
-from unlatch.simcore.sim.renderers.catalog import AUTO, RENDERERS
 from unlatch.simcore.sim.sensors.config import SENSORS
 from unlatch.skills.catalog import SKILLS
 from unlatch.solver.term_kinds import COSTS, TERMS
-from unlatch.workflows.cli.command import command
+from unlatch.workflows.cli.arguments import split_paths
 from unlatch.workflows.cli.installation import describe_installation
 from unlatch.workflows.cli.shell_text import SHELLS, complete, load_catalog
-from unlatch.workflows.cli.terminal import (
-    FAILED,
-    OK,
-    parse_command_line,
-    print_line,
-    print_row,
-    print_wrapped,
-    split_paths,
-)
+from unlatch.workflows.cli.terminal import FAILED, OK, command, parse_command_line, print_line, print_row, print_wrapped
 from unlatch.workflows.runs.data_sets import data_sets_below, describe_data_set
 from unlatch.workflows.runs.schema import CollectCfg
 

@@ -21,17 +21,8 @@ from unlatch.simcore.errors import ConfigError, close_matches, count_noun, descr
 from unlatch.simcore.files import path_word, user_path, write_whole_file
 from unlatch.skills.catalog import SKILLS, derivable_skill
 from unlatch.workflows.assets.new_robot import NewRobotCfg, new_robot
-from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.command import command
-from unlatch.workflows.cli.terminal import (
-    BAD_INPUT,
-    OK,
-    is_pair,
-    print_line,
-    print_note,
-    relative_path,
-    split_some_paths,
-)
+from unlatch.workflows.cli.arguments import read_pairs, split_some_paths
+from unlatch.workflows.cli.terminal import BAD_INPUT, OK, command, is_pair, print_line, print_note, relative_path
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.loading import load
 

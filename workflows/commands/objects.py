@@ -18,17 +18,16 @@ from unlatch.simcore.errors import AssetError, ConfigError, count_noun
 from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.workflows.assets.annotate import AnnotationTarget, annotate_target, check_convention, find_targets
 from unlatch.workflows.assets.convert import USD_FOLDER, ConvertCfg, MakeObjectCfg, convert_all, find_jobs, make_objects
-from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.command import command
+from unlatch.workflows.cli.arguments import read_pairs, split_paths
 from unlatch.workflows.cli.terminal import (
     BAD_INPUT,
     FAILED,
     OK,
+    command,
     is_pair,
     print_line,
     print_note,
     relative_path,
-    split_paths,
 )
 from unlatch.workflows.viewing.annotation_editor import serve_editor
 

@@ -27,9 +27,8 @@ from unlatch.simcore.rng import EpisodeStreams, episode_seed
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.urdf.reader import parse_xml, read_urdf
 from unlatch.skills.catalog import SKILLS
-from unlatch.skills.config import SkillCfg, part_acted_on
+from unlatch.skills.config import HomeCfg, SkillCfg, part_acted_on
 from unlatch.skills.context import describe_reach, is_reachable, joint_unit
-from unlatch.skills.entries import HomeCfg
 from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.setting import PlannerSettingCfg, SuccessMode

@@ -17,7 +17,7 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mesh_reader import SurfaceMesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, creased_normals
 from unlatch.simcore.rng import stream
-from unlatch.simcore.sim.visuals.scenery import add_panel, add_surface
+from unlatch.simcore.sim.visuals.appearance import add_panel, add_surface
 from unlatch.simcore.sim.visuals.visual_shapes import FINISHES, Finish
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.temporary_folders import scratch_files

@@ -575,7 +575,7 @@ def _add_sensors(scene: Scene, sensors: Sequence[SensorCfg], seed: int) -> None:
     """Adds the sensors of an episode to its scene; `seed` is that of their noise."""
     if not sensors:
         return
-    from unlatch.objects.semantic_classes import check_classes
+    from unlatch.objects.validation import check_classes
     from unlatch.simcore.sim.sensors.lidar import LidarCfg
 
     for cfg in sensors:

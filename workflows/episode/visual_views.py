@@ -18,8 +18,17 @@ from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.attribute_views import AttributeView
 from unlatch.simcore.sim.bodies import ROOT, Body
 from unlatch.simcore.sim.sensors.camera import Camera, CameraView
-from unlatch.simcore.sim.visuals.appearance import OWN_TEXTURE, AppearanceView, LightView, LinkAppearance, TextureStore
-from unlatch.simcore.sim.visuals.scenery import SOLIDS, add_panel, add_solid, remove_scenery
+from unlatch.simcore.sim.visuals.appearance import (
+    OWN_TEXTURE,
+    SOLIDS,
+    AppearanceView,
+    LightView,
+    LinkAppearance,
+    TextureStore,
+    add_panel,
+    add_solid,
+    remove_scenery,
+)
 from unlatch.simcore.sim.visuals.visual_shapes import Light
 from unlatch.tasks.layout import TABLE
 from unlatch.workflows.episode.furnished_rooms import build_kitchen, build_office, build_studio, build_workshop
@@ -147,7 +156,7 @@ class Distractor:
     """One object that is only seen and touches nothing."""
 
     shape: str
-    """One of `unlatch.simcore.sim.visuals.scenery.SOLIDS`."""
+    """One of `unlatch.simcore.sim.visuals.appearance.SOLIDS`."""
     size_m: float
     """About its width and height [m]."""
     x_m: float

@@ -112,7 +112,7 @@ class ObservationCfg:
                     )
 
     def _check_images(self) -> None:
-        from unlatch.simcore.sim.renderers.catalog import RENDERERS
+        from unlatch.simcore.catalogs import RENDERERS
 
         kinds = [kind.name for kind in Rendering]
         for image in self.images:

@@ -17,12 +17,12 @@ from unlatch.configs.cameras import read_render_settings, with_cameras
 from unlatch.configs.composition import Request
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.objects.semantic_classes import SURROUNDINGS, check_classes
+from unlatch.objects.validation import SURROUNDINGS, check_classes
+from unlatch.simcore.catalogs import EXPORTERS
 from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.files import user_path
 from unlatch.simcore.ranges import Count, check_ranges
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.recording.export.catalog import EXPORTERS
 from unlatch.simcore.recording.export.config import ExportCfg, HubCfg
 from unlatch.simcore.recording.export.exporter import Draft, ExportReport, run_export
 from unlatch.simcore.recording.export.trajectory import ExportSource

@@ -15,7 +15,8 @@ from unlatch.configs.composition import Request
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.overrides import override_key
 from unlatch.configs.schema import EpisodeCfg, Scenery
-from unlatch.objects.semantic_classes import check_classes
+from unlatch.objects.validation import check_classes
+from unlatch.simcore.catalogs import AUTO, RENDERERS
 from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.files import report_unwritable
 from unlatch.simcore.randomization.config import VisualDraw
@@ -26,7 +27,6 @@ from unlatch.simcore.recording.modality import ImageStream
 from unlatch.simcore.recording.renders import RenderSet, render_folder
 from unlatch.simcore.sim.annotators.annotation import AnnotationCfg
 from unlatch.simcore.sim.renderers.auto import best_renderer
-from unlatch.simcore.sim.renderers.catalog import AUTO, RENDERERS
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.images.render_config import RenderCfg
 from unlatch.workflows.images.render_job import RenderJob, RenderOutcome, count_unfinished

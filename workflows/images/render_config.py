@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from unlatch.configs.schema import Scenery
+from unlatch.simcore.catalogs import AUTO
 from unlatch.simcore.errors import ConfigError, unknown_name
 from unlatch.simcore.ranges import Range
 from unlatch.simcore.recording.modality import MODALITIES, POINT_CLOUD, annotation_names
-from unlatch.simcore.sim.renderers.catalog import AUTO
 
 RGB = ("h264", "lossless")
 MAX_WORKERS = 1024

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
+from unlatch.simcore.catalogs import RENDERERS
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.files import write_whole_file
 from unlatch.simcore.randomization.config import RandomizationCfg, VisualDraw
@@ -28,7 +29,6 @@ from unlatch.simcore.recording.state_file import encode_npz
 from unlatch.simcore.rng import derived_seed
 from unlatch.simcore.sim.annotators.annotation import AnnotatedFrame, AnnotationCfg, annotate, take_annotated_frame
 from unlatch.simcore.sim.collision import BulletCollisionChecker
-from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.renderers.renderer import RawImages
 from unlatch.simcore.sim.sensors.camera import Camera
 from unlatch.simcore.sim.world import World

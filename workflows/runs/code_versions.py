@@ -21,8 +21,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.library import describe_object_set
 from unlatch.simcore.errors import RecordingError, count_noun
@@ -142,6 +140,8 @@ def process_start() -> float:
     just before a run would seem to have changed during it.
     """
     if sys.platform != "linux":
+        import psutil
+
         return psutil.Process().create_time()
     fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()  # the name in brackets may hold spaces
     since_boot = int(fields[19]) / os.sysconf("SC_CLK_TCK")

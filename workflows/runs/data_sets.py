@@ -13,8 +13,8 @@ import numpy as np
 from unlatch.simcore.errors import ConfigError, RecordingError, UnlatchError
 from unlatch.simcore.files import user_path
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.recording.episode import verify_episode
 from unlatch.simcore.recording.episode_folders import DATASET_FILE, SHARD_SIZE, absolute_folder, check_same_header
+from unlatch.simcore.recording.episode_reading import verify_episode
 from unlatch.simcore.recording.index import EpisodeSummary
 from unlatch.workflows.runs.progress import copy_run_times
 from unlatch.workflows.runs.runner import writer_name

@@ -9,8 +9,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Annotated, Protocol
 
-from loky import cpu_count
-
 from unlatch.simcore.ranges import Count, Range, check_ranges
 from unlatch.simcore.registry import Catalog, CatalogEntry
 
@@ -135,7 +133,9 @@ EXECUTORS = Catalog(
 def make_executor(name: str, *, workers: int | None, limits: WorkerLimits | None = None) -> Executor:
     """Makes an executor; by default it has one worker for each CPU core of this host or of its cluster."""
     executor_type = EXECUTORS.load(name)
-    if workers is None and executor_type.on_this_host:
+    if workers is None and executor_type.on_this_host and executor_type is not SerialExecutor:
+        from loky import cpu_count
+
         workers = cpu_count()
     return executor_type(workers=workers, limits=limits)
 

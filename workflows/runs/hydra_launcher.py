@@ -21,7 +21,8 @@ from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
 from unlatch.configs.config_files import config_dir
-from unlatch.configs.overrides import explain_error, quote_text
+from unlatch.configs.override_errors import explain_error
+from unlatch.configs.overrides import quote_text
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.registry import import_extra
 from unlatch.workflows.runs.sweep import LOGS, read_job

@@ -17,7 +17,6 @@ from unlatch.configs.reading import read_config
 from unlatch.configs.schema import EpisodeCfg, check_episode, find_info_files, hand_notices
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import user_path
-from unlatch.workflows.runs.recorded_config import with_recorded
 from unlatch.workflows.runs.schema import CollectCfg
 
 logger = logging.getLogger(__name__)
@@ -116,7 +115,10 @@ def load_config(
     check_episode(cfg)
     notices += hand_notices(cfg)
     check_sweep_values(getattr(cfg, "sweep", {}), overrides)
-    cfg.randomization = with_recorded(cfg.randomization)
+    if cfg.randomization.source is not None:
+        from unlatch.workflows.runs.recorded_config import with_recorded
+
+        cfg.randomization = with_recorded(cfg.randomization)
     for item in (cfg.object, *cfg.objects):
         if item.root is not None:
             item.root = str(user_path(item.root).absolute())

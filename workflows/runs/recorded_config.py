@@ -13,7 +13,8 @@ from unlatch.simcore.errors import ConfigError, RecordingError, UnknownEntryErro
 from unlatch.simcore.files import user_path
 from unlatch.simcore.randomization.config import RandomizationCfg
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.recording.episode import EPISODE_FILE, EpisodeRecord, read_episode
+from unlatch.simcore.recording.episode import EPISODE_FILE, EpisodeRecord
+from unlatch.simcore.recording.episode_reading import read_episode
 from unlatch.simcore.recording.index import EpisodeSummary
 
 FROM_KEY = "randomization.from"

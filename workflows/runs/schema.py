@@ -10,10 +10,10 @@ from enum import Enum
 from typing import Annotated, Any
 
 from unlatch.configs.schema import EpisodeCfg
+from unlatch.simcore.catalogs import AUTO
 from unlatch.simcore.errors import MISSING, ConfigError
 from unlatch.simcore.ranges import Count, Range, check_ranges
 from unlatch.simcore.recording.episode_folders import MAX_NUMBER
-from unlatch.simcore.sim.renderers.catalog import AUTO
 from unlatch.workflows.gym.config import ActionCfg, ObservationCfg, SuccessWhen
 from unlatch.workflows.images.render_config import ImagesCfg
 from unlatch.workflows.runs.executors import WorkerLimits

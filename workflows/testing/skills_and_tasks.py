@@ -12,12 +12,12 @@ import numpy as np
 
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.simcore.catalogs import EXPORTERS
 from unlatch.simcore.errors import ConfigError, RecordingError, SkillError
 from unlatch.simcore.geometry import matrix_from_axis_angle
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.export.catalog import EXPORTERS
 from unlatch.simcore.recording.export.config import ExportCfg
 from unlatch.simcore.recording.export.exporter import Exporter, run_export
 from unlatch.simcore.recording.export.trajectory import ExportSource

@@ -20,8 +20,7 @@ from unlatch.simcore.geometry import Array, Pose
 from unlatch.workflows.assets.annotate import annotate_target, find_targets
 from unlatch.workflows.runs.schema import LOCAL_HOST
 from unlatch.workflows.viewing.object_picture import KEYPOINT_COLOURS
-from unlatch.workflows.viewing.page_process import listen_at, page_url
-from unlatch.workflows.viewing.page_server import ScenePageHandler, ScenePageServer
+from unlatch.workflows.viewing.page_server import ScenePageHandler, ScenePageServer, listen_at, page_url
 from unlatch.workflows.viewing.recorded_scene import link_bodies, link_meshes
 from unlatch.workflows.viewing.scene_nodes import SceneNodes
 

@@ -17,6 +17,7 @@ from unlatch.configs.composition import Request
 from unlatch.configs.config_files import camera_names, option_names
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.schema import EpisodeCfg, Scenery
+from unlatch.simcore.catalogs import AUTO, RENDERERS
 from unlatch.simcore.errors import ConfigError, check_range, unknown_name
 from unlatch.simcore.files import open_draft, report_unwritable
 from unlatch.simcore.ranges import Range, check_ranges
@@ -24,7 +25,6 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.frame_video import Encoding, FrameVideoWriter
 from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.sim.renderers.auto import picture_renderer
-from unlatch.simcore.sim.renderers.catalog import AUTO, RENDERERS
 from unlatch.simcore.sim.sensors.camera import CameraCfg
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.runs.recorded_config import config_of_record

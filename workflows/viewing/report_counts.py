@@ -9,7 +9,7 @@ from typing import Any
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.recording.episode import verify_episode
+from unlatch.simcore.recording.episode_reading import verify_episode
 from unlatch.simcore.recording.index import EpisodeSummary
 from unlatch.workflows.runs.statistics import CorruptEpisodes, PolicyCounter, episode_ms, wilson_interval
 

@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
+from unlatch.simcore.catalogs import AUTO, RENDERERS
 from unlatch.simcore.randomization.config import VisualDraw
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.renderers.auto import picture_renderer
-from unlatch.simcore.sim.renderers.catalog import AUTO, RENDERERS
 from unlatch.simcore.sim.renderers.renderer import Renderer
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.simcore.sim.world import World

@@ -8,14 +8,14 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from unlatch.simcore.catalogs import AUTO
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.sim.renderers.catalog import AUTO
 
 _MESA_FROM_PX = 320 * 240
 _MESA_DEPTH_FROM_PX = 640 * 480
 _PROBE = """
 from unlatch.simcore.sim.world import WorldCfg
-from unlatch.simcore.sim.renderers.egl import EglRenderer
+from unlatch.simcore.sim.renderers.bullet_image import EglRenderer
 from unlatch.simcore.sim.world import World
 with World(WorldCfg(), visuals=True, renderer=EglRenderer()):
     pass

@@ -14,7 +14,7 @@ from unlatch.simcore.cameras import Fisheye, Pinhole
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.registry import import_extra
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.renderers.link_geometry import drawn_links
+from unlatch.simcore.sim.renderers.link_geometry import drawn_links, shape_key, shape_scale, shape_surface
 from unlatch.simcore.sim.renderers.ray_casting import (
     FaceShading,
     PlacedLink,
@@ -26,7 +26,6 @@ from unlatch.simcore.sim.renderers.ray_casting import (
     shade_hits,
 )
 from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld, Renderer, RenderRequest
-from unlatch.simcore.sim.visuals.visual_geometry import shape_key, shape_scale, shape_surface
 from unlatch.simcore.sim.visuals.visual_shapes import VisualShape
 
 Array = np.ndarray

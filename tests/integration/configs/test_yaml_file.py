@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from unlatch.objects.annotation import read_articulation
+from unlatch.objects.annotation_reader import read_articulation
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.files import decode_text
 from unlatch.workflows.commands.information import list_tasks

@@ -12,11 +12,10 @@ import pytest
 
 from unlatch.skills import articulation, grasping
 from unlatch.skills.commands import Phase
-from unlatch.skills.grasping import MOST_TURNS, TurningPlan
 from unlatch.skills.open import Open
 from unlatch.skills.strategies import open_close
 from unlatch.solver.diagnosis import Diagnosis
-from unlatch.solver.plan import KeyframePlan, PlanRequest
+from unlatch.solver.plan import MOST_TURNS, KeyframePlan, PlanRequest, TurningPlan
 from unlatch.solver.planner import plan_keyframes
 from unlatch.solver.setting import FollowJointCfg
 from unlatch.workflows.cli.multirun import load_configs

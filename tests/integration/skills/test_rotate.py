@@ -14,10 +14,9 @@ from unlatch.objects.annotation import Handle, HandleType, PartKind
 from unlatch.skills import grasping
 from unlatch.skills.commands import ManipKind, Phase
 from unlatch.skills.config import SkillCfg
-from unlatch.skills.grasping import TurningPlan
 from unlatch.skills.rotate import Rotate
 from unlatch.solver.diagnosis import Diagnosis
-from unlatch.solver.plan import KeyframePlan
+from unlatch.solver.plan import KeyframePlan, TurningPlan
 from unlatch.solver.scene import SlipMode
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.episode.chain_planner import ChainPlanner

@@ -14,7 +14,7 @@ from unlatch.objects.annotate.annotator import AnnotateCfg, AnnotationResult, an
 from unlatch.objects.annotate.source import read_source
 from unlatch.objects.annotation import Articulation, HandleType, Part, PartKind
 from unlatch.objects.procedural.appliances import microwave
-from unlatch.objects.procedural.cabinets import drawer
+from unlatch.objects.procedural.drawer import drawer
 from unlatch.objects.validation import articulation_problems
 from unlatch.simcore.errors import AssetError, ConfigError
 

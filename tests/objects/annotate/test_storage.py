@@ -19,8 +19,9 @@ from unlatch.objects.annotate.storage import (
     with_mark,
     write_annotation_file,
 )
-from unlatch.objects.annotation import Articulation, read_articulation
+from unlatch.objects.annotation import Articulation
 from unlatch.objects.annotation_entries import NO_CLOSING_FORCES, Catch, ClosingForces
+from unlatch.objects.annotation_reader import read_articulation
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 

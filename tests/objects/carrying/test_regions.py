@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unlatch.objects.annotation import Articulation
 from unlatch.objects.annotation_entries import RegionKind, RegionOpening
+from unlatch.objects.annotation_reader import articulation_from_dict
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_instance
 from unlatch.simcore.errors import AssetError
@@ -59,7 +59,7 @@ def test_the_top_of_a_cabinet_is_a_surface_under_the_open_sky() -> None:
 def test_a_stated_region_is_read_back_and_takes_the_place_of_found_ones() -> None:
     asset = load_instance(ObjectCfg(name="drawer", category="drawer", instance="0"))
     stated = asset.articulation.to_dict() | {"regions": {"tray": asset.region("drawer").to_dict()}}
-    again = Articulation.from_dict(stated, where="a.yaml")
+    again = articulation_from_dict(stated, where="a.yaml")
     assert again.regions is not None
     assert list(again.regions) == ["tray"]
     np.testing.assert_allclose(again.regions["tray"].size, asset.region("drawer").size, atol=1e-9)
@@ -72,4 +72,4 @@ def test_a_region_without_height_is_refused() -> None:
     with pytest.raises(
         AssetError, match=r"regions\.tray\.size is \[0\.1, 0\.1, 0\.0\], expected three extents above 0"
     ):
-        Articulation.from_dict(asset.articulation.to_dict() | {"regions": {"tray": region}}, where="a.yaml")
+        articulation_from_dict(asset.articulation.to_dict() | {"regions": {"tray": region}}, where="a.yaml")

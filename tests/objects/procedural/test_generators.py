@@ -12,7 +12,7 @@ from unlatch.objects.annotation import HandleType
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.objects.procedural.appliances import microwave
-from unlatch.objects.procedural.cabinets import drawer
+from unlatch.objects.procedural.drawer import drawer
 
 GENERATORS: dict[str, Any] = {"microwave": microwave, "drawer": drawer}
 

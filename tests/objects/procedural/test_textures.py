@@ -15,8 +15,9 @@ from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.objects.procedural.assembly import GeneratedObject
 from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.objects.procedural.colours import TextureKind
 from unlatch.objects.procedural.textured_files import textured_files, textured_mesh, write_textured_urdf
-from unlatch.objects.procedural.textures import TextureKind, draw_texture
+from unlatch.objects.procedural.textures import draw_texture
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mesh_store import mesh_dependencies
 from unlatch.simcore.meshes.obj_file import read_textured_surface

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unlatch.robots.changed_model import distribution_file, example_robot_urdf
 from unlatch.robots.hands import find_mount, with_gripper
-from unlatch.robots.models import HAND_LINK
+from unlatch.robots.made_models import HAND_LINK
+from unlatch.robots.models import distribution_file, example_robot_urdf
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.urdf.reader import read_urdf
 

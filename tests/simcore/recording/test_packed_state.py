@@ -11,7 +11,8 @@ import pytest
 import unlatch
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording import state_file
-from unlatch.simcore.recording.state_file import decode_npz, decode_state, encode_npz, encode_state
+from unlatch.simcore.recording.episode_reading import decode_npz, decode_state
+from unlatch.simcore.recording.state_file import encode_npz, encode_state
 
 ROOT = Path(__file__).parents[3]
 

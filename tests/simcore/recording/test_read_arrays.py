@@ -12,7 +12,8 @@ from unlatch.simcore.recording import data_set as data_set_module
 from unlatch.simcore.recording import episode
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EPISODE_FILE, FORMAT_VERSION, STATE_FILE
-from unlatch.simcore.recording.state_file import decode_npz, encode_npz, encode_state
+from unlatch.simcore.recording.episode_reading import decode_npz
+from unlatch.simcore.recording.state_file import encode_npz, encode_state
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ from hypothesis.extra import numpy as hnp
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording import state_file
-from unlatch.simcore.recording.state_file import decode_npz, decode_state, encode_npz, encode_state
+from unlatch.simcore.recording.episode_reading import decode_npz, decode_state
+from unlatch.simcore.recording.state_file import encode_npz, encode_state
 
 KEYS = st.from_regex(r"[a-z0-9_-]{1,4}(\.[a-z0-9_-]{1,4}){0,2}", fullmatch=True)
 DTYPES = st.sampled_from([np.float64, np.float32, np.float16, np.int64, np.int32, np.uint8, np.bool_])

@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 from unlatch.simcore.cameras import Pinhole
+from unlatch.simcore.catalogs import RENDERERS
 from unlatch.simcore.errors import AssetError, WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mesh_reader import read_mesh
@@ -19,11 +20,9 @@ from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, creased_normals
 from unlatch.simcore.registry import install_command
 from unlatch.simcore.sim.bodies import ROOT
 from unlatch.simcore.sim.renderers import embree
-from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.renderers.renderer import RenderRequest
-from unlatch.simcore.sim.visuals.appearance import LinkAppearance, TextureStore
+from unlatch.simcore.sim.visuals.appearance import LinkAppearance, TextureStore, add_panel
 from unlatch.simcore.sim.visuals.pictures import take_images
-from unlatch.simcore.sim.visuals.scenery import add_panel
 from unlatch.simcore.sim.visuals.visual_shapes import Light
 from unlatch.simcore.sim.world import World, WorldCfg
 

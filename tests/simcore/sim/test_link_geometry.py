@@ -7,8 +7,7 @@ import pytest
 
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.renderers.light import HEADROOM, decode_srgb, encode_srgb, tone_curve, tone_map
-from unlatch.simcore.sim.renderers.link_geometry import shape_geometry
-from unlatch.simcore.sim.visuals.visual_geometry import link_mesh
+from unlatch.simcore.sim.renderers.link_geometry import link_mesh, shape_geometry
 from unlatch.simcore.sim.visuals.visual_shapes import FINISHES
 from unlatch.simcore.sim.world import World, WorldCfg
 

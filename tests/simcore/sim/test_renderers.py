@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.cameras import Pinhole
+from unlatch.simcore.catalogs import RENDERERS
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose, matrix_from_rpy
-from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.renderers.renderer import RenderRequest
 from unlatch.simcore.sim.sensors.camera import Camera, CameraCfg
 from unlatch.simcore.sim.sensors.config import MountCfg

@@ -14,8 +14,7 @@ from unlatch.robots.catalog import load_robot
 from unlatch.robots.description import ArmCfg
 from unlatch.robots.models import model_path
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.collision import BulletCollisionChecker, ObstacleModel, RobotModel
-from unlatch.simcore.sim.sweep import PlannedMotion
+from unlatch.simcore.sim.collision import BulletCollisionChecker, ObstacleModel, PlannedMotion, RobotModel
 from unlatch.simcore.urdf.reader import read_urdf
 
 LEFT, RIGHT = load_robot("dual_panda").arms

@@ -9,7 +9,7 @@ import pytest
 
 from unlatch.objects.procedural.appliances import microwave
 from unlatch.objects.procedural.assembly import ObjectGenerator
-from unlatch.objects.procedural.cabinets import drawer
+from unlatch.objects.procedural.drawer import drawer
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.urdf.reader import read_urdf
 

@@ -10,7 +10,7 @@ from unlatch.robots.catalog import load_robot
 from unlatch.robots.models import model_path
 from unlatch.simcore.geometry import Pose
 from unlatch.skills.commands import Phase
-from unlatch.skills.entries import DisturbCfg
+from unlatch.skills.config import DisturbCfg
 from unlatch.skills.recovery import Disturbance, SmoothNoise
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.scene import ArmModel

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from unlatch.objects.annotation import Handle, HandleType, Part, PartKind
+from unlatch.objects.annotation import SPOT, Handle, HandleType, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.procedural.links import LinkBuilder
 from unlatch.robots.catalog import load_robot
@@ -15,7 +15,6 @@ from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.skills.strategies.hand_fit import HandFit
-from unlatch.skills.strategies.open_close import SPOT
 from unlatch.skills.strategies.pushing import MET_EARLY_M, drag_spots
 from unlatch.skills.strategies.ranking import derive_strategies, dragged_start
 

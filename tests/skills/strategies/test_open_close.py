@@ -7,14 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from unlatch.objects.annotation import Handle, HandleType, Openness, Part, PartKind
+from unlatch.objects.annotation import SPOT, Handle, HandleType, Openness, Part, PartKind
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.robots.catalog import load_robot
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.errors import ConfigError
 from unlatch.skills.strategies.open_close import (
-    SPOT,
     count_holds,
     goal_value,
     grasp_setting,

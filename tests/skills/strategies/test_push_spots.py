@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from unlatch.objects.annotation import Handle, HandleType, Part, PartKind
+from unlatch.objects.annotation import SPOT, Handle, HandleType, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
@@ -14,7 +14,6 @@ from unlatch.robots.catalog import load_robot
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.geometry import Pose
 from unlatch.skills.strategies.hand_fit import HandFit
-from unlatch.skills.strategies.open_close import SPOT
 from unlatch.skills.strategies.pushing import inner_spots, is_even, lever_spots, places_beside_lever, push_shifts
 from unlatch.skills.strategies.ranking import derive_strategies
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from unlatch.solver.failed_paths import CollidingPath
 from unlatch.solver.motion import Clearance
 from unlatch.solver.path_solver import PathSolution
 from unlatch.solver.plan import PlanBudget, PlanRequest
-from unlatch.solver.plan_log import CollidingPath
 from unlatch.solver.planner import plan_keyframes
 
 WHERE = (0.41, -0.2, 0.55)

@@ -6,9 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from unlatch.solver.failed_paths import FailedPartPath, FailedPosePath
 from unlatch.solver.motion import StageFailure
 from unlatch.solver.path_solver import PathSolution, PathSolver, step_back
-from unlatch.solver.plan_log import FailedPartPath, FailedPosePath, FurthestReached
+from unlatch.solver.plan_log import FurthestReached
 from unlatch.solver.scene import Slide, Slip, SlipMode
 from unlatch.solver.waypoints import Grasp
 

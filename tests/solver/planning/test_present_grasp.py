@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
+from unlatch.solver.explanation import describe_misfit
 from unlatch.solver.plan import PlanRequest
-from unlatch.solver.planner import describe_misfit, plan_from_grasp, plan_keyframes
+from unlatch.solver.planner import plan_from_grasp, plan_keyframes
 from unlatch.solver.scene import Slip, SlipMode, bar_axis
 from unlatch.solver.setting_reader import read_planner_setting
 

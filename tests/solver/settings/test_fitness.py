@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from unlatch.solver.setting_reader import find_misfit_motions, find_obstacles, read_planner_setting
+from unlatch.configs.user_files import find_obstacles
+from unlatch.solver.setting_reader import find_misfit_motions, read_planner_setting
 
 PANDA = {"tool_head": np.array([0, 0, 0.1034]), "tool_tail": np.array([0, 0, 0.0584])}
 ALONG_X = {"tool_head": np.array([0.135, 0, 0]), "tool_tail": np.array([0.085, 0, 0])}

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from unlatch.configs.user_files import find_settings
 from unlatch.simcore.errors import ConfigError
 from unlatch.solver.setting import (
     CONTACT_NAME,
@@ -18,7 +19,7 @@ from unlatch.solver.setting import (
     SuccessMode,
     detect_origin,
 )
-from unlatch.solver.setting_reader import find_settings, read_planner_setting
+from unlatch.solver.setting_reader import read_planner_setting
 from unlatch.solver.term_kinds import COSTS, TERMS
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "peer_settings"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from unlatch.objects.annotation import read_articulation
+from unlatch.objects.annotation_reader import read_articulation
 from unlatch.simcore.errors import AssetError
 from unlatch.workflows.assets.annotate import annotate
 from unlatch.workflows.assets.convert import MakeObjectCfg, make_objects

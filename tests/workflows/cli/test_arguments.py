@@ -9,8 +9,8 @@ import yaml
 
 from unlatch import command_table
 from unlatch.simcore.errors import ConfigError
-from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.terminal import parse_command_line, split_some_paths
+from unlatch.workflows.cli.arguments import read_pairs, split_some_paths
+from unlatch.workflows.cli.terminal import parse_command_line
 
 
 def test_flags_and_overrides_are_parsed():

@@ -7,8 +7,7 @@ import pytest
 from unlatch import command_table
 from unlatch.simcore import process as interrupts
 from unlatch.simcore.errors import ConfigError, PluginError
-from unlatch.workflows.cli.command import command, run_command
-from unlatch.workflows.cli.terminal import BAD_INPUT, FAILED, INTERRUPTED, OK
+from unlatch.workflows.cli.terminal import BAD_INPUT, FAILED, INTERRUPTED, OK, command, run_command
 
 
 def call_code_of(file: Path) -> None:

@@ -17,9 +17,9 @@ from PIL import Image
 from tests.objects.importers.mesh_samples import cabinet_scene, write_glb
 from unlatch import command_table
 from unlatch.objects.annotate.storage import load_annotation
-from unlatch.objects.annotation import read_articulation
+from unlatch.objects.annotation_reader import read_articulation
 from unlatch.objects.procedural.appliances import microwave
-from unlatch.objects.procedural.cabinets import drawer
+from unlatch.objects.procedural.drawer import drawer
 from unlatch.simcore.errors import AssetError
 from unlatch.workflows.cli.terminal import BAD_INPUT
 

@@ -36,7 +36,7 @@ def test_every_value_has_its_origin(capsys: pytest.CaptureFixture[str]):
         "object.held_out=0.3",
     )
     assert found["task.name"] == ("open_drawer", "configs/task/open_drawer.yaml")
-    assert found["object.category"] == ("drawer", "unlatch/objects/procedural/cabinets.py")
+    assert found["object.category"] == ("drawer", "unlatch/objects/procedural/drawer.py")
     assert found["object.held_out"] == ("0.3", "command line")
     assert found["robot.name"] == ("xarm6", "unlatch/robots/descriptions/xarm6.yaml")
     assert found["robot.arms.0.home_std"][1] == "unlatch/robots/descriptions/xarm6.yaml"

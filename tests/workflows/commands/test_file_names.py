@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from unlatch import command_table
-from unlatch.objects.procedural.cabinets import drawer
+from unlatch.objects.procedural.drawer import drawer
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import home_folder, user_path
-from unlatch.workflows.cli.command import run_guarded
+from unlatch.workflows.cli.terminal import run_guarded
 
 ROOT = Path(__file__).resolve().parents[3]
 LATIN_1 = os.fsdecode("tür".encode("latin-1"))

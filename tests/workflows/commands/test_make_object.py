@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from unlatch import command_table
-from unlatch.objects.annotation import read_articulation
+from unlatch.objects.annotation_reader import read_articulation
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.objects.validation import validate_articulation

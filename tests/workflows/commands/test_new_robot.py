@@ -11,11 +11,10 @@ import pytest
 
 from unlatch import command_table
 from unlatch.robots.catalog import load_robot
-from unlatch.robots.changed_model import distribution_file
 from unlatch.robots.checks import limit_problems
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hands import find_arm_chains, measure_hand, read_mimics
-from unlatch.robots.models import model_path
+from unlatch.robots.models import distribution_file, model_path
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.workflows.assets.new_robot import urdf_reference

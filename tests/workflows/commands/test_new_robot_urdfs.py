@@ -12,11 +12,10 @@ import pytest
 
 from unlatch.configs.schema import hand_notices
 from unlatch.robots.catalog import load_robot
-from unlatch.robots.changed_model import distribution_file
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import describe_hand_frame
 from unlatch.robots.hands import Chain, Hand, find_arm_chains, measure_hand, read_mimics
-from unlatch.robots.models import model_path
+from unlatch.robots.models import distribution_file, model_path
 from unlatch.robots.robot_from_urdf import robot_from_urdf
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.recording.data_set import DataSet

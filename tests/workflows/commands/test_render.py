@@ -183,9 +183,9 @@ def test_wrong_arguments_are_reported_in_one_line_and_nothing_is_written(data_se
 
 
 def test_a_renderer_that_does_not_work_is_reported_before_anything_is_written(data_set, assert_refused, monkeypatch):
-    from unlatch.simcore.sim.renderers import egl
+    from unlatch.simcore.sim.renderers import bullet_image
 
-    monkeypatch.setattr(egl, "find_spec", lambda name: None)
+    monkeypatch.setattr(bullet_image, "find_spec", lambda name: None)
     arguments = ["renderer=egl", "modalities=[depth]", "all=true", "name=dark"]
     assert_refused("render", data_set.path, *arguments, text="renderer=egl is missing", folder=data_set.path)
 

@@ -18,7 +18,7 @@ from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord, encode_episode
 from unlatch.simcore.recording.state_file import encode_npz
 from unlatch.workflows.checks.criteria_source import check_data_set
-from unlatch.workflows.checks.replayed_arrays import replay_arrays
+from unlatch.workflows.commands.check import replay_arrays
 from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.runs import code_versions
 from unlatch.workflows.runs.loading import load

@@ -15,7 +15,7 @@ from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
 from unlatch.simcore.meshes.shape_surface import surface_distance
 from unlatch.simcore.recording.modality import PointSurface
-from unlatch.simcore.recording.point_cloud import SurfaceCloud
+from unlatch.simcore.recording.observed_scene import SurfaceCloud
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.model import rigid_shapes
 from unlatch.workflows.episode.observed_scene import object_geometry, part_geometry

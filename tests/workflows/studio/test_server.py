@@ -17,8 +17,7 @@ from unlatch.workflows.studio.jobs import Problem
 from unlatch.workflows.studio.server import StudioServer
 from unlatch.workflows.studio.session import PLAN, REACH, SCENE, StudioSession
 from unlatch.workflows.viewing import scene_nodes as viser_scene
-from unlatch.workflows.viewing.page_process import listen_at
-from unlatch.workflows.viewing.page_server import is_local, opened_in_browser
+from unlatch.workflows.viewing.page_server import is_local, listen_at, opened_in_browser
 
 SCENE_PATH = "/scene/"
 

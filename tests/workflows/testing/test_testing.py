@@ -11,7 +11,7 @@ import pytest
 
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import ROBOTS
-from unlatch.simcore.recording.export.catalog import EXPORTERS
+from unlatch.simcore.catalogs import EXPORTERS
 from unlatch.simcore.registry import CatalogEntry
 from unlatch.simcore.sim.sensors.config import SENSORS
 from unlatch.skills.catalog import SKILLS

@@ -13,7 +13,7 @@ from unlatch.configs.derived_episode import fill_derived_task, fill_skill_settin
 from unlatch.configs.derived_task import derive_layout
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
-from unlatch.objects.procedural.cabinets import drawer
+from unlatch.objects.procedural.drawer import drawer
 from unlatch.robots.catalog import load_robot
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.errors import ConfigError

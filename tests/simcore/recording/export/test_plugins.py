@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from unlatch import command_table
+from unlatch.simcore import catalogs
 from unlatch.simcore.errors import DuplicateEntryError, PluginError
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.recording.export import catalog
 
 MODULE = """
 import json
@@ -51,10 +51,10 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
         )
         (info / "entry_points.txt").write_text(f"[unlatch.exporters]\n{name} = their_format:{target}\n")
         monkeypatch.syspath_prepend(str(site))
-        monkeypatch.setattr(catalog.EXPORTERS, "_all", None)
+        monkeypatch.setattr(catalogs.EXPORTERS, "_all", None)
 
     yield put
-    catalog.EXPORTERS._all = None
+    catalogs.EXPORTERS._all = None
     sys.modules.pop("their_format", None)
 
 
@@ -95,16 +95,16 @@ def test_a_misspelt_key_is_told_with_those_that_are_near(
 def test_a_format_made_for_another_version_is_refused(install: Callable[..., None]):
     install("lines", "Lines", requires="unlatch>=99")
     with pytest.raises(PluginError, match=r"'lines' of their-format was made for unlatch >=99"):
-        catalog.EXPORTERS.load("lines")
+        catalogs.EXPORTERS.load("lines")
 
 
 def test_what_is_no_exporter_is_refused(install: Callable[..., None]):
     install("lines", "not_a_class")
     with pytest.raises(PluginError, match=r"Expected a subclass of unlatch.simcore.recording.export.exporter.Exporter"):
-        catalog.EXPORTERS.load("lines")
+        catalogs.EXPORTERS.load("lines")
 
 
 def test_a_name_of_ours_is_refused_with_both_origins(install: Callable[..., None]):
     install("lerobot", "Lines")
     with pytest.raises(DuplicateEntryError, match=r"by unlatch .*lerobot.* and by their-format"):
-        catalog.EXPORTERS.names()
+        catalogs.EXPORTERS.names()

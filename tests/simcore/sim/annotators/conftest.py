@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from unlatch.simcore.cameras import Pinhole
+from unlatch.simcore.catalogs import RENDERERS
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.annotators.annotation import AnnotatedFrame, AnnotationCfg, take_annotated_frame
-from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.world import World, WorldCfg
 
 PINHOLE = Pinhole(160, 120, 150.0, 140.0, 77.0, 61.0)

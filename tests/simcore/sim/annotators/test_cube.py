@@ -8,10 +8,9 @@ from itertools import product
 import numpy as np
 import pytest
 
+from unlatch.simcore.catalogs import ANNOTATORS, RENDERERS
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.annotators.annotation import CORNER_SIGNS, AnnotatedFrame, Annotations, annotate, box_edges
-from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
-from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.world import World
 
 pytestmark = pytest.mark.integration

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.cameras import Fisheye
+from unlatch.simcore.catalogs import ANNOTATORS
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.annotators.annotation import AnnotationCfg, annotate, take_annotated_frame
-from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
 from unlatch.simcore.sim.annotators.label_files import dope_frame
 from unlatch.simcore.sim.world import World
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from unlatch.simcore.catalogs import RENDERERS
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.annotators.annotation import AnnotatedFrame, AnnotationCfg, annotate
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.world import World
 
 pytestmark = pytest.mark.integration

@@ -11,13 +11,20 @@ import pytest
 
 from unlatch.objects.procedural.textures import texture_file
 from unlatch.simcore.cameras import Pinhole
+from unlatch.simcore.catalogs import RENDERERS
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import ROOT
-from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.renderers.renderer import RenderRequest
-from unlatch.simcore.sim.visuals.appearance import AppearanceView, LightView, LinkAppearance, TextureStore
+from unlatch.simcore.sim.visuals.appearance import (
+    SOLIDS,
+    AppearanceView,
+    LightView,
+    LinkAppearance,
+    TextureStore,
+    add_panel,
+    add_solid,
+)
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, link_labels, take_images, take_picture, visible_links
-from unlatch.simcore.sim.visuals.scenery import SOLIDS, add_panel, add_solid
 from unlatch.simcore.sim.visuals.visual_shapes import Light
 from unlatch.simcore.sim.world import World, WorldCfg
 

@@ -22,7 +22,7 @@ from unlatch.workflows.runs.progress import RunClock, pace_of, read_run_times
 from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.runs.statistics import RunStatistics
 from unlatch.workflows.viewing.live_page import LAST_FAILURES, CurrentEpisode, PageContent, describe_phase
-from unlatch.workflows.viewing.page_process import PageProcess
+from unlatch.workflows.viewing.page_server import PageProcess
 from unlatch.workflows.viewing.scene_nodes import short_label
 
 

