@@ -6,7 +6,6 @@ import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -186,7 +185,10 @@ def _find_plugin_folders() -> Iterator[tuple[ConfigFolder | None, str]]:
     for point in sorted(installed_entry_points(CONFIGS_GROUP), key=lambda point: point.name):
         origin = point.dist.name if point.dist is not None else "an unknown package"
         try:
-            path = _package_folder(point)
+            # the folder of a package without importing it
+            spec = find_spec(point.value)
+            places = list(spec.submodule_search_locations or ()) if spec is not None else []
+            path = Path(places[0]) if places else None
         except Exception as exc:  # noqa: BLE001 - importing a foreign module can raise anything
             yield None, f"{origin}: its YAML files in '{point.value}' cannot be found: {type(exc).__name__}: {exc}"
             continue
@@ -194,13 +196,6 @@ def _find_plugin_folders() -> Iterator[tuple[ConfigFolder | None, str]]:
             yield None, f"{origin}: there is no package '{point.value}' with its YAML files"
         else:
             yield ConfigFolder(origin, point.value, path), ""
-
-
-def _package_folder(point: EntryPoint) -> Path | None:
-    """Returns the folder of a package without importing it."""
-    spec = find_spec(point.value)
-    places = list(spec.submodule_search_locations or ()) if spec is not None else []
-    return Path(places[0]) if places else None
 
 
 def config_dir() -> Path:

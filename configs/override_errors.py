@@ -27,19 +27,12 @@ _AMBIGUOUS = re.compile(r"Ambiguous value for argument '([^']+)'")
 _MISPLACED_GROUP = re.compile(r"(?P<key>\w+)@(?P<group>\w+)\.(?P=key)\Z")
 """Hydra's name of a group that a file overrides if the file lacks the line `# @package _global_`."""
 _HINT_OBJECT_INSTEAD = " Or name an object and what is to be done with it: object=NAME skill=open."
-_LISTED_BY = {
-    "camera": "unlatch list cameras",
-    "disturb": "unlatch list disturbances",
-    "executor": "unlatch list executors",
-    "experiment": "unlatch list experiments",
-    "launcher": "unlatch list launchers",
-    "object": "unlatch list objects",
-    "planner": "unlatch list planners",
-    "randomization": "unlatch list randomizations",
-    "robot": "unlatch list robots",
-    "sensor": "unlatch list sensors",
-    "task": "unlatch list tasks",
-}
+
+
+_LISTED = (
+    *("camera", "executor", "experiment", "launcher", "object", "planner", "randomization", "robot", "sensor", "task"),
+)
+_LISTED_BY = {**{group: f"unlatch list {group}s" for group in _LISTED}, "disturb": "unlatch list disturbances"}
 """The command that prints the options of a group."""
 _NOT_IN_KEYS = re.compile(r"[^A-Za-z0-9_.@/+~:\[\]-]")
 
@@ -59,7 +52,9 @@ def explain_error(exc: Exception, schema: type | None = None) -> ConfigError:
     if isinstance(inner, OverrideParseException):
         return _explain_unreadable_override(inner)
     if isinstance(inner, MarkedYAMLError):
-        return _explain_yaml_error(inner)
+        mark = inner.problem_mark
+        place = f"'{mark.name}', line {mark.line + 1}, column {mark.column + 1}" if mark is not None else "a YAML file"
+        return ConfigError(f"YAML error in {place}: {_join_lines(str(inner.problem or inner))}. Correct the file.")
     if isinstance(inner, OmegaConfBaseException):
         return _explain_value_error(inner, origin)
     if isinstance(exc, ConfigCompositionException):
@@ -118,12 +113,6 @@ def _quoted_word(key: str, value: str) -> str:
     """Returns an override of a text as it is typed in a shell, which takes one pair of the quotes away."""
     text = value.replace("'", "").replace('"', "")
     return shlex.quote(f'{key}="{text}"')
-
-
-def _explain_yaml_error(exc: MarkedYAMLError) -> ConfigError:
-    mark = exc.problem_mark
-    place = f"'{mark.name}', line {mark.line + 1}, column {mark.column + 1}" if mark is not None else "a YAML file"
-    return ConfigError(f"YAML error in {place}: {_join_lines(str(exc.problem or exc))}. Correct the file.")
 
 
 def _explain_value_error(exc: OmegaConfBaseException, origin: str) -> ConfigError:

@@ -22,63 +22,27 @@ _BRACKETS = {"[": "]", "{": "}", "(": ")"}
 _OPENING = "[{'\""
 """What a list, a mapping or a text in quotes begins with."""
 _INDEX = re.compile(r"\[(\d+)\]")
-_LISTS = frozenset(
-    {
-        "skills",
-        "objects",
-        "arms",
-        "regions",
-        "relations",
-        "openness",
-        "goal",
-        "sensors",
-        "cameras",
-        "constraint_list",
-        "cost_list",
-        "rules",
-        "views",
-        "tendons",
-    }
-)
+_LISTS = frozenset({"skills", "objects", "arms", "regions", "relations", "openness", "goal", "sensors", "cameras"}) | {
+    *("constraint_list", "cost_list", "rules", "views", "tendons"),
+}
 """Keys whose values are lists of entries."""
 _IMAGE_CAMERAS = "images.cameras"
 _DERIVED_LISTS = frozenset({_IMAGE_CAMERAS})
 """Keys whose lists are derived from other keys if they are not given."""
 _REQUEST_KEYS = ("skill", "part", "openness")
 """Keys of the command line that derive a task from an object, beside those of the configuration."""
-_OTHER_NAMES = {
-    "cameras": _IMAGE_CAMERAS,
-    "count": "episodes",
-    "demos": "episodes",
-    "dir": "out",
-    "env": "task",
-    "environment": "task",
-    "folder": "out",
-    "fps": "world.record_hz",
-    "jobs": "workers",
-    "n": "episodes",
-    "n_demos": "episodes",
-    "n_jobs": "workers",
-    "n_procs": "workers",
-    "num_demos": "episodes",
-    "num_envs": "workers",
-    "num_processes": "workers",
-    "num_trials": "episodes",
-    "out_dir": "out",
-    "output": "out",
-    "output_dir": "out",
-    "path": "out",
-    "processes": "workers",
-    "rate": "world.record_hz",
-    "record_hz": "world.record_hz",
-    "physics_hz": "world.physics_hz",
-    "control_hz": "world.control_hz",
-    "render_fps": "world.record_hz",
-    "save_dir": "out",
-    "scene": "task",
-    "trials": "episodes",
-    "visuals": "randomization",
+_NAMES_BY_OURS = {
+    _IMAGE_CAMERAS: "cameras",
+    "episodes": "count demos n n_demos num_demos num_trials trials",
+    "out": "dir folder out_dir output output_dir path save_dir",
+    "task": "env environment scene",
+    "world.record_hz": "fps rate record_hz render_fps",
+    "workers": "jobs n_jobs n_procs num_envs num_processes processes",
+    "world.physics_hz": "physics_hz",
+    "world.control_hz": "control_hz",
+    "randomization": "visuals",
 }
+_OTHER_NAMES = {key: value for value, keys in _NAMES_BY_OURS.items() for key in keys.split()}
 """Words that other tools have for a key or group of ours, and that no close match would find."""
 _LANGUAGE = re.compile(r"task\.language|skills\.\d+\.language")
 """Keys whose empty list stands for the phrasings of the skill."""

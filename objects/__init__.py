@@ -1,4 +1,15 @@
-"""Objects: their annotation, how they are loaded, and how a generator builds them."""
+"""Objects: how one is loaded, what its annotation says, and how a generator builds one.
+
+    import numpy as np
+    from unlatch.objects import ObjectCfg, load_object
+
+    drawer = load_object(ObjectCfg(name="drawer", category="drawer"), rng=np.random.default_rng(0))
+    for name, part in drawer.articulation.parts.items():
+        print(name, part.kind, part.joint)
+
+A generator of a plugin is an `ObjectGenerator`: a table of the values that vary, and a function that builds links and
+parts from them (entry points `unlatch.objects`).
+"""
 
 from unlatch.objects.annotation import Articulation, Handle, HandleType, Openness, Part, PartKind, write_articulation
 from unlatch.objects.annotation_entries import Catch, ClosingForces, FixedHandle, Gasket
@@ -17,7 +28,7 @@ from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.objects.procedural.colours import CHROME, DARK, PLASTICS
 from unlatch.objects.procedural.handles import PanelGrip
 from unlatch.objects.procedural.links import DRAWER_FRONT, LID_BEHIND, LinkBuilder, PanelBuilder
-from unlatch.objects.procedural.parameters import Drawn, one_of, uniform
+from unlatch.objects.procedural.parameters import Drawn, either, one_of, uniform, whole
 from unlatch.objects.scene_object import SceneObject
 from unlatch.objects.validation import validate_articulation
 
@@ -50,10 +61,12 @@ __all__ = [
     "PartKind",
     "PartMotion",
     "SceneObject",
+    "either",
     "lid_motion",
     "load_object",
     "one_of",
     "uniform",
     "validate_articulation",
+    "whole",
     "write_articulation",
 ]

@@ -63,7 +63,11 @@ class MappingReader:
         return self._make_error(self._full_key(name), problem)
 
     def value(self, name: str, default: Any = _REQUIRED) -> Any:
-        """Returns the unchecked value of a key."""
+        """Returns the unchecked value of a key.
+
+        Raises:
+            AssetError: The key is missing, and there is no default.
+        """
         value = self.data.get(name, default)
         if value is _REQUIRED:
             raise self.fail(name, "is missing.")
@@ -118,8 +122,25 @@ class MappingReader:
             raise self.fail(name, f"has length {length:.4f}, expected a unit vector.")
         return vector
 
+    def pose(self, name: str) -> Pose:
+        """Returns the pose in the mapping at a key: a `position` [m] and a unit quaternion `quat_xyzw`.
+
+        Raises:
+            AssetError: A value is missing or of another kind, or the quaternion has another length than 1.
+        """
+        section = self.section(name)
+        quat_xyzw = section.vector("quat_xyzw", length=4)
+        length = float(np.linalg.norm(quat_xyzw))
+        if abs(length - 1.0) > UNIT_TOLERANCE:
+            raise section.fail("quat_xyzw", f"is not a unit quaternion: {quat_xyzw.tolist()}.")
+        return Pose.from_quat_xyzw(section.vector("position"), quat_xyzw / length)
+
     def choice(self, name: str, kind: type[Enum]) -> Any:
-        """Returns the enumeration member that a value names."""
+        """Returns the enumeration member that a value names.
+
+        Raises:
+            AssetError: The value names none.
+        """
         value = self.value(name)
         names = [member.name for member in kind]
         if value not in names:
@@ -285,14 +306,8 @@ def _read_handle(reader: MappingReader) -> Handle:
     size = reader.vector("size") if "size" in reader.data else np.zeros(3)
     if np.any(size < 0):
         raise reader.fail("size", f"has a negative extent: {size.tolist()}.")
-    if reader.value("T_link_handle", None) is None:
-        return Handle(type=kind, size=size)
-    pose = reader.section("T_link_handle")
-    quat_xyzw = pose.vector("quat_xyzw", length=4)
-    if abs(float(np.linalg.norm(quat_xyzw)) - 1.0) > UNIT_TOLERANCE:
-        raise pose.fail("quat_xyzw", f"is not a unit quaternion: {quat_xyzw.tolist()}.")
-    T_link_handle = Pose.from_quat_xyzw(pose.vector("position"), quat_xyzw / np.linalg.norm(quat_xyzw))
-    return Handle(type=kind, size=size, T_link_handle=T_link_handle)
+    has_pose = reader.value("T_link_handle", None) is not None
+    return Handle(kind, size, reader.pose("T_link_handle") if has_pose else None)
 
 
 def articulation_from_dict(data: Any, *, where: str) -> Articulation:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.models import model_path
+from unlatch.simcore.cache import LRUCache
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose, unit
 from unlatch.simcore.meshes.shape_surface import shape_mesh
@@ -28,6 +27,7 @@ _SPACING_M = 0.002
 _ALIKE_M = 1e-4
 _ALONG = 0.999
 """Cosine of the angle to an axis below which a direction is given by its numbers: 2.6 degrees."""
+_SHAPES: LRUCache[HandShape] = LRUCache(16)
 _SLICE_M = 0.015
 """Thickness of a slice: fingers are thinner at their tips."""
 
@@ -127,17 +127,24 @@ def hand_shape(robot: RobotCfg | str, arm: ArmCfg) -> HandShape:
                 f"arm.keypoints.{name} of robot '{called}' is missing. It gives the tool frame of the hand. Add it.",
                 key=f"arm.keypoints.{name}",
             )
-    gripper = arm.gripper
+    urdf, ee, gripper, fingers = model_path(robot), arm.ee_link, arm.gripper, frozenset(arm.gripper.finger_links)
     widths = tuple(float(width) for width in gripper.widths_m) or (0.0, float(gripper.max_width_m))
-    return _make_hand_shape(
-        model_path(robot),
-        arm.ee_link,
-        tuple(tuple(float(v) for v in arm.keypoints[name]) for name in _TOOL_KEYPOINTS),
-        tuple(gripper.joints),
-        frozenset(gripper.finger_links),
-        widths,
-        tuple(tuple(gripper.positions(width)) for width in widths),
-    )
+    points = {name: tuple(float(v) for v in arm.keypoints[name]) for name in _TOOL_KEYPOINTS}
+    positions = [tuple(zip(gripper.joints, gripper.positions(width), strict=True)) for width in widths]
+
+    def make() -> HandShape:
+        model, T_ee_tool = read_urdf(urdf, packages=True), tool_frame(points)
+        below = [name for name in model.links if model.is_below(name, ee)]
+        at = [_link_clouds(model, ee, T_ee_tool, below, dict(each)) for each in positions]
+        no_box = np.zeros((0, len(widths), 2, 3))
+        boxes = {name: _slice_boxes([clouds[name] for clouds in at]) for name in at[0]}
+        return HandShape(
+            fingers=np.concatenate([no_box, *(found for name, found in boxes.items() if name in fingers)]),
+            palm=np.concatenate([no_box, *(found for name, found in boxes.items() if name not in fingers)]),
+            widths_m=widths,
+        )
+
+    return _SHAPES.get((urdf, ee, tuple(points.items()), fingers, widths, tuple(positions)), make)
 
 
 def hand_shapes(robot: RobotCfg, *, arm: str | None = None) -> list[HandShape]:
@@ -148,29 +155,6 @@ def hand_shapes(robot: RobotCfg, *, arm: str | None = None) -> list[HandShape]:
         if hand is not None and not any(hand.takes_same_room(other) for other in found):
             found.append(hand)
     return found
-
-
-@lru_cache(maxsize=16)
-def _make_hand_shape(
-    urdf: Path,
-    ee: str,
-    keypoints: tuple[tuple[float, ...], ...],
-    joints: tuple[str, ...],
-    fingers: frozenset[str],
-    widths_m: tuple[float, ...],
-    positions: tuple[tuple[float, ...], ...],
-) -> HandShape:
-    T_ee_tool = tool_frame(dict(zip(_TOOL_KEYPOINTS, keypoints, strict=True)))
-    model = read_urdf(urdf, packages=True)
-    below = [name for name in model.links if model.is_below(name, ee)]
-    at = [_link_clouds(model, ee, T_ee_tool, below, dict(zip(joints, each, strict=True))) for each in positions]
-    no_box = np.zeros((0, len(widths_m), 2, 3))
-    boxes = {name: _slice_boxes([clouds[name] for clouds in at]) for name in at[0]}
-    return HandShape(
-        fingers=np.concatenate([no_box, *(found for name, found in boxes.items() if name in fingers)]),
-        palm=np.concatenate([no_box, *(found for name, found in boxes.items() if name not in fingers)]),
-        widths_m=widths_m,
-    )
 
 
 def _link_clouds(

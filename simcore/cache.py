@@ -46,11 +46,6 @@ OWN_MODE = 0o755
 MANIFEST_FILE = "manifest.json"
 """Written last: a folder is valid only if its files match its manifest."""
 
-_RENAME_TRIES = 1000
-"""Attempts to rename a folder while other processes do the same."""
-_CARRY_TRIES = 20
-"""Attempts to read a folder while another host replaces it."""
-
 
 def cache_root(cache_dir: str | None = None) -> Path:
     """Returns the cache directory: the argument, else `UNLATCH_CACHE_DIR`, else `~/.cache/unlatch`.
@@ -229,7 +224,7 @@ def _file_hash(path: Path) -> str:
 
 
 def _carry_over(carry_over: Callable[[Path, Path], None], folder: Path, temporary: Path) -> None:
-    for _ in range(_CARRY_TRIES):
+    for _ in range(20):  # attempts to read a folder while another host replaces it
         if not folder.exists():
             return
         try:
@@ -253,7 +248,7 @@ def _move_into_place(temporary: Path, folder: Path) -> None:
 
 
 def _rename_or_keep(temporary: Path, folder: Path) -> None:
-    for _ in range(_RENAME_TRIES):
+    for _ in range(1000):  # attempts to rename a folder while other processes do the same
         try:
             temporary.rename(folder)
         except OSError as exc:
@@ -287,8 +282,13 @@ def is_own(path: Path) -> bool:
     If not, logs one line that says why, and what to do.
     """
     problem = foreign_access(path)
-    if problem is not None:
-        _warn_once(problem)
+    if problem is not None and not _warned and speaks_for_all():
+        _warned.append(problem)
+        logger.warning(
+            "A compiled program of the cache is not used, which is slower: %s, or set %s to a folder of your own.",
+            problem,
+            CACHE_VARIABLE,
+        )
     return problem is None
 
 
@@ -337,16 +337,6 @@ def _user_name(number: int) -> str:
 
 _warned: list[str] = []
 """What this process has said: one line is enough, as one remedy mostly helps for all programs."""
-
-
-def _warn_once(problem: str) -> None:
-    if not _warned and speaks_for_all():
-        _warned.append(problem)
-        logger.warning(
-            "A compiled program of the cache is not used, which is slower: %s, or set %s to a folder of your own.",
-            problem,
-            CACHE_VARIABLE,
-        )
 
 
 _DIGEST = 32

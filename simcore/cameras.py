@@ -229,8 +229,6 @@ class Fisheye(Optics):
         return angle
 
 
-_OVERSAMPLING = 1.5
-"""Resolution of a face over that of the fisheye image, at the centres of both."""
 _RIM_PX = 2
 """Width of the rim of each face, which interpolation at its edge needs."""
 _R_CAMERA_FACES = tuple(
@@ -268,7 +266,8 @@ def cube_faces(lens: Fisheye) -> tuple[tuple[CubeFace, ...], Array]:
     """Returns the faces that fill any pixels, and the cosine of each pixel's angle to the axis (height, width)."""
     rays = lens.rays()
     seen = np.isfinite(rays).all(axis=-1)
-    size = max(8, round(2.0 * _OVERSAMPLING * max(lens.fx, lens.fy)))
+    # resolution of a face over that of the fisheye image, at the centres of both
+    size = max(8, round(2.0 * 1.5 * max(lens.fx, lens.fy)))
     focal, width = 0.5 * size, size + 2 * _RIM_PX
     pinhole = Pinhole(width, width, focal, focal, 0.5 * (width - 1), 0.5 * (width - 1))
     cosines = np.stack([np.where(seen, rays @ R[:, 2], -2.0) for R in _R_CAMERA_FACES])

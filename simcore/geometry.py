@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from unlatch.old_paths import old_names
 from unlatch.simcore.errors import GeometryError
+
+if not TYPE_CHECKING:
+    __getattr__ = old_names(__name__)
 
 Array = np.ndarray
 
@@ -284,8 +288,6 @@ class Pose:
 
 _UPRIGHT = 0.7
 """An axis is upright, or a direction points down, from this cosine on."""
-_IN_PLANE = 0.7
-"""A part turns in its own plane, like a knob, if its outward direction is along the axis from this cosine on."""
 
 
 @dataclass(frozen=True)
@@ -330,7 +332,8 @@ def find_peer_axes(
         axes = {"link0_contact_axis": -unit(contact), "link0_move_axis": -slides_by * axis}
         return PeerAxes(-unit(across), axes, is_mirrored=False)
     outward = unit(outward)
-    if abs(float(outward @ axis)) > _IN_PLANE:
+    # a part turns in its own plane, like a knob, if its outward direction is along the axis from this cosine on
+    if abs(float(outward @ axis)) > 0.7:
         return None
     hinge = unit(np.cross(axis, outward))
     hinge = hinge if float(hinge @ (origin - head)) >= 0.0 else -hinge

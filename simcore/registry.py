@@ -154,12 +154,14 @@ class CatalogEntry:
         return f"{self.target} ({self.origin})"
 
 
+def own_entries(package: str, rows: Mapping[str, tuple[str, str]]) -> dict[str, CatalogEntry]:
+    """Returns our entries by name, from their places below a package of Unlatch and one line about each."""
+    return {name: CatalogEntry(f"unlatch.{package}{target}", summary) for name, (target, summary) in rows.items()}
+
+
 def installed_entry_points(group: str) -> EntryPoints:
     """Returns the entry points of a group; all distributions are read once, and again after one was installed."""
-    found: EntryPoints = _read_entry_points(tuple((place, _changed_ns(place)) for place in sys.path)).select(
-        group=group
-    )
-    return found
+    return _read_entry_points(tuple((place, _changed_ns(place)) for place in sys.path)).select(group=group)
 
 
 @lru_cache(maxsize=1)

@@ -28,8 +28,6 @@ logger = logging.getLogger(__name__)
 _LOCK_SUFFIX = ".lock"
 _STALE_S = 24 * 3600.0
 """Age at which a folder without a lock file counts as left behind [s]."""
-_WAIT_S = 0.01
-"""Time between two attempts to lock a folder [s]."""
 
 
 @contextmanager
@@ -47,7 +45,7 @@ def locked_folder(folder: Path) -> Iterator[None]:
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         with suppress(OSError):
-            lock_descriptor(descriptor, poll_interval=_WAIT_S)
+            lock_descriptor(descriptor, poll_interval=0.01)  # time between two attempts to lock a folder [s]
         yield
     finally:
         with suppress(OSError):

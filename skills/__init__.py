@@ -1,19 +1,31 @@
 """Skills, and what a new skill is written with.
 
-    from unlatch.skills import Skill, SkillCfg
+    from dataclasses import dataclass
+    from unlatch.skills import Close, SkillCfg
 
-`Skill` is the contract; `Open`, `Close` and `Rotate` are skills of Unlatch, and bases of new ones.
-`SKILLS.load("pick")` returns the class of any skill by its name.
+    @dataclass
+    class PressCfg(SkillCfg):
+        hold_s: float = 0.5
+
+    class Press(Close):
+        cfg_type = PressCfg
+        derived_as = "close"
+
+`Skill` is the contract: what every skill must have. `Open`, `Close` and `Rotate` are skills of Unlatch, and bases of
+new ones; `SKILLS.load("pick")` returns the class of any skill by its name. A skill plans once, then gives one
+`ManipCommand` after the other.
 """
 
+from unlatch.objects.carrying_conditions import ObjectCondition
 from unlatch.simcore.errors import check_range
 from unlatch.simcore.ranges import Range, check_ranges
+from unlatch.simcore.recording.success_rules import SuccessRule
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.close import Close
 from unlatch.skills.commands import JointMotion, ManipCommand, ManipKind, Phase
 from unlatch.skills.config import HoldCfg, HomeCfg, SkillCfg, StrategyCfg
-from unlatch.skills.context import Failure, FrameSpeeds, SkillContext, Views
+from unlatch.skills.context import Failure, FrameSpeeds, SkillContext, SkillTarget, Views
 from unlatch.skills.holding import HoldingSkill
 from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.skills.open import Open
@@ -33,6 +45,7 @@ __all__ = [
     "LayoutSearchCfg",
     "ManipCommand",
     "ManipKind",
+    "ObjectCondition",
     "Open",
     "Phase",
     "Range",
@@ -40,7 +53,9 @@ __all__ = [
     "Skill",
     "SkillCfg",
     "SkillContext",
+    "SkillTarget",
     "StrategyCfg",
+    "SuccessRule",
     "Views",
     "check_range",
     "check_ranges",

@@ -243,7 +243,11 @@ class ArticulationSkill(Skill):
         found = self.displacement()
         if found.enough:
             return None
-        value, threshold = _tell_apart(found.value, found.threshold)
+        # two unequal numbers with as many decimals, at least three, as show that they differ
+        digits = 3
+        while digits < 9 and f"{found.value:.{digits}f}" == f"{found.threshold:.{digits}f}":
+            digits += 1
+        value, threshold = f"{found.value:.{digits}f}", f"{found.threshold:.{digits}f}"
         if found.mode is SuccessMode.zero:
             message = f"is {value} from closed, expected at most {threshold}"
             numbers = {"distance": found.value, "allowed": found.threshold}
@@ -318,15 +322,12 @@ class ArticulationSkill(Skill):
         """
         wanted = self.cfg.planner_setting.success_threshold
         wanted *= self.part.openness.span if self.success_mode is SuccessMode.fraction else 1.0
-        low, high = self._led_range()
-        return tuple((max(low, self.s - lead * wanted), min(high, self.s + lead * wanted)) for lead in _LISTED_LEADS)
-
-    def _led_range(self) -> tuple[float, float]:
-        """Returns the joint positions between which a part is led: its range, a little short of fully open."""
+        # the joint positions between which a part is led: its range, a little short of fully open
         joint, openness = self.object.body.joint(self.part.joint), self.part.openness
         opened = openness.position(LED_SHARE * openness.span)
         lower, upper = (joint.lower, joint.upper) if joint.lower < joint.upper else NO_ENDS
-        return (lower, min(upper, opened)) if openness.sign > 0.0 else (max(lower, opened), upper)
+        low, high = (lower, min(upper, opened)) if openness.sign > 0.0 else (max(lower, opened), upper)
+        return tuple((max(low, self.s - lead * wanted), min(high, self.s + lead * wanted)) for lead in _LISTED_LEADS)
 
     def _grasp_room_m(self, setting: PlannerSettingCfg) -> float:
         """Returns how far the grasp may move along a bar or edge to either side [m]; 0 where the setting moves it."""
@@ -459,11 +460,3 @@ class ArticulationSkill(Skill):
             Phase.idle,
             params={"allowed_pairs": pairs, "ignore_substring": list(self.cfg.ignore_substring)},
         )
-
-
-def _tell_apart(value: float, threshold: float) -> tuple[str, str]:
-    """Returns two unequal numbers with as many decimals, at least three, as show that they differ."""
-    digits = 3
-    while digits < 9 and f"{value:.{digits}f}" == f"{threshold:.{digits}f}":
-        digits += 1
-    return f"{value:.{digits}f}", f"{threshold:.{digits}f}"

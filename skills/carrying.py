@@ -152,13 +152,10 @@ class CarryingSkill(InHandSkill):
     def plan(self, rng: np.random.Generator) -> bool:
         """See `Skill.plan`: takes the first choice that has a plan."""
         self._options = self.plan_options(rng)
-        return self._take_option()
+        return self.plan_next()
 
     def plan_next(self) -> bool:
         """See `Skill.plan_next`: goes on with the choices after the one that was taken."""
-        return self._take_option()
-
-    def _take_option(self) -> bool:
         self.load_checker()
         self.commands, refused = [], None
         for plan in self._options:

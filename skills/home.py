@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import ClassVar
 
@@ -62,7 +62,8 @@ class Home(InHandSkill):
         """See `Skill.plan`: a straight line of the joints if it is free, else a way around obstacles."""
         context, arm, self._carries = self.context, self.context.arm, self.is_held
         self.load_checker()
-        with self._with_object():
+        # a context in which the object in the hand moves with it
+        with self.context.checker.carried_from(self.context.arm.q_target) if self._carries else nullcontext():
             plan = plan_to_joints(
                 arm.q_target,
                 self.q_home,
@@ -82,10 +83,6 @@ class Home(InHandSkill):
         q = np.vstack([way.q, np.repeat(way.q[-1:], context.frames(_STILL_S), axis=0)])
         self.commands = [ManipCommand(ManipKind.joint_ctrl, way.T_base_ee_end, Phase.transit, motion=JointMotion(q))]
         return True
-
-    def _with_object(self) -> AbstractContextManager[object]:
-        """Returns a context in which the object in the hand moves with it."""
-        return self.context.checker.carried_from(self.context.arm.q_target) if self._carries else nullcontext()
 
     def predicted_poses(self) -> Mapping[str, Pose]:
         """See `Skill.predicted_poses`: what the hand holds moves with it."""

@@ -14,7 +14,7 @@ from unlatch.objects.carrying_conditions import ConditionKind, ObjectCondition
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.ranges import Range
-from unlatch.skills.carrying import CarryingSkill, SurroundingRegion
+from unlatch.skills.carrying import CarryingSkill
 from unlatch.skills.commands import ManipCommand, ManipKind, Phase
 from unlatch.skills.config import SkillCfg
 from unlatch.skills.strategies.free_objects import GraspCandidate, GraspSide, grasp_candidates
@@ -174,18 +174,15 @@ class Pick(CarryingSkill):
             return [["move-up", max(lift_m, rim_m + _CLEAR_M)]], {}
         middle = around.T_world_region.inverse() @ (self.T_world_object @ self.object.asset.bounds_obj.mean(axis=0))
         out_m = float(0.5 * around.region.size[0] - middle[0]) + self.radius_m + _CLEAR_M
-        up_m = self._shelf_lift_m(around)
+        # how far the object is lifted in a space that opens to the front: less below a low ceiling [m]
+        least_m, preferred_m = _SHELF_LIFT_M
+        top = self.T_world_object @ self.object.asset.articulation.keypoint("top_center").xyz
+        room_m = float(around.region.size[2] - (around.T_world_region.inverse() @ top)[2])
+        up_m = float(np.clip(room_m - _UNDER_SHELF_M, least_m, preferred_m))
         motions: list[list[Any]] = [["move-up", up_m], ["translate_out", out_m]]
         if up_m < _SHELF_LIFT_M[1]:
             motions.append(["move-up", _SHELF_LIFT_M[1] - up_m])
         return motions, {REGION_FRONT: around.T_world_region.R[:, 0]}
-
-    def _shelf_lift_m(self, around: SurroundingRegion) -> float:
-        """Returns how far the object is lifted in a space that opens to the front: less below a low ceiling [m]."""
-        least_m, preferred_m = _SHELF_LIFT_M
-        top = self.T_world_object @ self.object.asset.articulation.keypoint("top_center").xyz
-        room_m = float(around.region.size[2] - (around.T_world_region.inverse() @ top)[2])
-        return float(np.clip(room_m - _UNDER_SHELF_M, least_m, preferred_m))
 
     def _request(self, candidate: GraspCandidate, budget: PlanBudget) -> PlanRequest:
         T, context = candidate.T_world_tool, self.context

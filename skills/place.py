@@ -327,31 +327,13 @@ class Place(CarryingSkill):
         retreat_m = 0.1
         if not floor.opens_above:
             out_m = floor.way_out_m(spot, self.radius_m)
-            approach, retreat_m = (
-                [["move-up", floor.lift_over_sill_m(self.height_m)], ["translate_out", out_m]],
-                out_m + 0.05,
-            )
+            approach = [["move-up", floor.lift_over_sill_m(self.height_m)], ["translate_out", out_m]]
+            retreat_m = out_m + 0.05
             bottom = self.object.asset.articulation.keypoint("bottom_center").xyz
             mark = self.T_ee_object @ (bottom + np.array([_TURN_MARK_M, 0.0, 0.0]))
             arm = replace(arm, tool_keypoints={**arm.tool_keypoints, _TURN_MARK: mark})
-            constraints.append(
-                FrameAxisParallel(
-                    "bottom_center",
-                    _TURN_MARK,
-                    turns.half_rad,
-                    target_axis=turns.direction.tolist(),
-                    target_axis_frame="world",
-                    target_inner_product=1,
-                )
-            )
-        upright = FrameAxisParallel(
-            "bottom_center",
-            "top_center",
-            _UPRIGHT_RAD,
-            target_axis=[0.0, 0.0, 1.0],
-            target_axis_frame="world",
-            target_inner_product=1,
-        )
+            constraints.append(_points_along(_TURN_MARK, turns.half_rad, turns.direction.tolist()))
+        upright = _points_along("top_center", _UPRIGHT_RAD, [0.0, 0.0, 1.0])
         own = self.cfg.planner_setting
         setting = PlannerSettingCfg(
             success_threshold=0.0,
@@ -416,3 +398,10 @@ class Place(CarryingSkill):
             ),
             *self.motions("retreat", release, Phase.retreat, gripper_m=width_m),
         ]
+
+
+def _points_along(head: str, tolerance_rad: float, axis: list[float]) -> FrameAxisParallel:
+    """Returns the term that leads the line from the object's underside to a keypoint along an axis, world frame."""
+    return FrameAxisParallel(
+        "bottom_center", head, tolerance_rad, target_axis=axis, target_axis_frame="world", target_inner_product=1
+    )

@@ -60,7 +60,9 @@ class StoredFunction:
             return ca.Function.deserialize(zlib.decompress(self._stored[1]).decode("ascii"))
         function = self._build()
         if self._file is not None:
-            _write_file(self._file, function)
+            # stores a function for `_read_file`
+            text = zlib.compress(function.serialize().encode("ascii"), 1)
+            write_kept(self._file, digest_of_code(function).encode() + text, most=MOST_FILES)
         return function
 
     @cached_property
@@ -125,12 +127,6 @@ def _read_file(path: Path) -> tuple[str, bytes] | None:
     """
     content = read_kept(path) if is_own(path) else None
     return None if content is None else (content[:_DIGEST].decode("ascii"), content[_DIGEST:])
-
-
-def _write_file(path: Path, function: Any) -> None:
-    """Stores a function for `_read_file`."""
-    text = zlib.compress(function.serialize().encode("ascii"), 1)
-    write_kept(path, digest_of_code(function).encode() + text, most=MOST_FILES)
 
 
 Array = np.ndarray

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeAlias
 
 import casadi as ca
@@ -325,14 +325,8 @@ class Relaxation:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        return {
-            "kind": self.element.kind,
-            "name": self.element.name,
-            "unit": self.element.unit,
-            "given": self.given,
-            "needed": self.needed,
-            "words": self.words,
-        }
+        element = {key: getattr(self.element, key) for key in ("kind", "name", "unit")}
+        return {**element, "given": self.given, "needed": self.needed, "words": self.words}
 
 
 _Change: TypeAlias = tuple[float, tuple[Relaxation, ...]]
@@ -499,14 +493,8 @@ class Unreachable:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        return {
-            "constraint": self.name,
-            "out_by": self.out_by,
-            "unit": self.unit,
-            "limited_by": self.limited_by,
-            "bounds": list(self.bounds),
-            "message": self.message,
-        }
+        values = asdict(self)
+        return {"constraint": values.pop("name"), **values, "bounds": list(self.bounds)}
 
 
 def find_unreachable(arm: ArmModel, rows: Sequence[Row], names: Sequence[str], end: Compromise) -> list[Unreachable]:
@@ -550,14 +538,8 @@ def _describe_unreachable(arm: ArmModel, rows: Sequence[Row], k: int, name: str,
                 why += f", and all links in one line are {length:.3f} m"
         else:
             why += f"; its target is {where} m (base frame)"
-    return Unreachable(
-        name=name,
-        out_by=out,
-        unit=row.unit,
-        limited_by=limited,
-        bounds=bounds,
-        message=f"'{name}' alone is out of the arm's reach by {out:.4g} {row.unit}: {why}",
-    )
+    message = f"'{name}' alone is out of the arm's reach by {out:.4g} {row.unit}: {why}"
+    return Unreachable(name, out, row.unit, limited, bounds, message)
 
 
 def _measure_reach(arm: ArmModel, row: PointRow) -> tuple[float, float]:

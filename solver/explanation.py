@@ -209,23 +209,39 @@ def explain_goal(
     """
     names = constraint_labels(terms)
     problems = _elastic_problems(terms, arm, scene, best)
-    ends = [(end, rows, variant) for rows, variant, found in problems for end in found]
+    ends = [(end, rows, variant) for rows, variant, reached in problems for end in reached]
     weights = default_weights(arm, problems[0][0])
     end = least_violated([entry[0] for entry in ends], weights)
     rows, variant = next((rows, variant) for e, rows, variant in ends if e is end)
-    solution = _solution_at(terms, arm, rows, end, best, variant, names)
-    if solution.found:
-        return _diagnose_missed_goal(best), solution
+    R, p = arm.kinematics.fk_batch(end.q[None])
+    residuals = zip(residuals_of(terms, rows, R[0], p[0]), names, strict=True)
+    found = end.largest_violation() <= SLACK
+    solution = replace(
+        best,
+        found=found,
+        residuals=tuple(replace(residual, name=name) for residual, name in residuals),
+        status="solved" if found else "no start met every constraint",
+        tool_variant=variant,
+        active_bounds=tuple(describe_bounds(arm, end)),
+        configuration=frozen_array(end.q),
+    )
+    if found:
+        missed = (
+            f"The goal search missed a solution in {best.starts_tried} starts, which the elastic re-solve then found: "
+            "the request is feasible. Raise the planner's number of starts."
+        )
+        evidence: dict[str, Any] = {"stage": "goal", "starts_tried": best.starts_tried, "missed": True}
+        return Diagnosis("plan_infeasible", missed, evidence), solution
     pairs = find_contradictions(terms, arm, scene)
     out_of_reach = [] if any(not pair.workspace for pair in pairs) else find_unreachable(arm, rows, names, end)
-    starts = [(rows, _nearest_joints(found, weights)) for rows, _, found in problems]
+    starts = [(rows, _nearest_joints(reached, weights)) for rows, _, reached in problems]
     # a contradiction for any arm is resolved only by a change of one of its members
     guilty = [set(pair.indices) for pair in pairs if not pair.workspace]
     elements = [e for e in constraint_elements(rows, names) if all(e.index in members for members in guilty)]
     elements += [] if guilty else limiting_bounds(arm, end)
     relaxed = relaxations(arm, starts, elements)
     together = [] if relaxed else pair_relaxation(arm, starts, _element_pairs(constraint_elements(rows, names), guilty))
-    evidence: dict[str, Any] = {
+    evidence = {
         "stage": "goal",
         "starts_tried": best.starts_tried,
         "constraints": constraint_evidence(solution),
@@ -264,40 +280,6 @@ def _element_pairs(elements: Sequence[Element], guilty: Sequence[set[int]]) -> l
 def _nearest_joints(ends: Sequence[Compromise], weights: Weights) -> Array:
     """Returns (<= 2, n) joints of the compromises with the least violation [rad]."""
     return np.array([end.q for end in sorted(ends, key=lambda e: round(e.cost(weights), 7))[:_RELAXED_FROM]])
-
-
-def _solution_at(
-    terms: Sequence[Term],
-    arm: ArmModel,
-    rows: Sequence[Row],
-    end: Compromise,
-    best: Solution,
-    variant: str,
-    names: Sequence[str],
-) -> Solution:
-    R, p = arm.kinematics.fk_batch(end.q[None])
-    residuals = tuple(
-        replace(r, name=name) for r, name in zip(residuals_of(terms, rows, R[0], p[0]), names, strict=True)
-    )
-    found = end.largest_violation() <= SLACK
-    return replace(
-        best,
-        found=found,
-        residuals=residuals,
-        status="solved" if found else "no start met every constraint",
-        tool_variant=variant,
-        active_bounds=tuple(describe_bounds(arm, end)),
-        configuration=frozen_array(end.q),
-    )
-
-
-def _diagnose_missed_goal(best: Solution) -> Diagnosis:
-    return Diagnosis(
-        "plan_infeasible",
-        f"The goal search missed a solution in {best.starts_tried} starts, which the elastic re-solve then found: the "
-        "request is feasible. Raise the planner's number of starts.",
-        {"stage": "goal", "starts_tried": best.starts_tried, "missed": True},
-    )
 
 
 def _face_excess(end: Compromise) -> dict[str, float]:

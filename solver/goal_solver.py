@@ -204,7 +204,9 @@ class GoalSolver:
         """
         arm = self.arm
         program = program_of(arm.kinematics, rows, pose=True)
-        first = self._pick_starts(rows, q_reference, starts, wave)
+        library = start_library_of(self.arm)
+        score = 10.0 * library.misfit(rows) + _REFERENCE_WEIGHT * ((library.q - q_reference) ** 2).sum(axis=1)
+        first = library.starts(score, q_reference, count=starts, wave=wave)
         schedules = np.broadcast_to(np.array(RESTORE), (starts, len(RESTORE), 4))
         # each start is its own reference, so that the goals differ
         ends, _, _ = program.descend(first, first, self.parameters(program, rows), schedules)
@@ -278,11 +280,6 @@ class GoalSolver:
         """Returns the parameter vector of rows with the limits and the workspace of this arm."""
         arm = self.arm
         return program.layout.pack(rows, lower=arm.q_lower, upper=arm.q_upper, box=arm.workspace)
-
-    def _pick_starts(self, rows: Sequence[Row], q_reference: Array, count: int, wave: int) -> Array:
-        library = start_library_of(self.arm)
-        score = 10.0 * library.misfit(rows) + _REFERENCE_WEIGHT * ((library.q - q_reference) ** 2).sum(axis=1)
-        return library.starts(score, q_reference, count=count, wave=wave)
 
 
 def _goal_cost(batch: GoalBatch, index: int, q_reference: Array, nearness: Nearness) -> float:

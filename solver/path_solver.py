@@ -58,7 +58,7 @@ def pre_poses(
     T_base_goal: Pose, motions: Sequence[Sequence[Any]], scene: PlanningScene, reading: MotionReading
 ) -> PoseTrack:
     """Returns the poses from the goal back to the first pre-grasp."""
-    return _follow_motions(T_base_goal, motions, scene, reading, before_contact=len(motions))
+    return post_poses(T_base_goal, motions, scene, reading, before_contact=len(motions))
 
 
 def post_poses(
@@ -75,24 +75,6 @@ def post_poses(
     The part does not move during the first `before_contact` motions, before the fingers meet it. The track ends where
     the part reaches one of the `ends`, a lower and an upper joint position [rad or m].
     """
-    return _follow_motions(T_base_goal, motions, scene, reading, before_contact=before_contact, ends=ends)
-
-
-def step_back(T_base_ee: Pose, distance_m: float, approach_ee: Array) -> list[Pose]:
-    """Returns poses back along the approach axis (3,) of the ee frame, starting with the pose itself."""
-    count = max(1, math.ceil(distance_m / _STEP_M))
-    return [T_base_ee @ Pose.from_translation(-approach_ee * distance_m * k / count) for k in range(count + 1)]
-
-
-def _follow_motions(
-    T_base_goal: Pose,
-    motions: Sequence[Sequence[Any]],
-    scene: PlanningScene,
-    reading: MotionReading,
-    *,
-    before_contact: int,
-    ends: tuple[float, float] = NO_ENDS,
-) -> PoseTrack:
     dense, s = [T_base_goal], [scene.s]
     keyframes: list[int] = []
     for index, motion in enumerate(motions):
@@ -118,6 +100,12 @@ def _follow_motions(
                 return PoseTrack(dense, [*keyframes, len(dense) - 1], np.array(s))
         keyframes.append(len(dense) - 1)
     return PoseTrack(dense, keyframes, np.array(s))
+
+
+def step_back(T_base_ee: Pose, distance_m: float, approach_ee: Array) -> list[Pose]:
+    """Returns poses back along the approach axis (3,) of the ee frame, starting with the pose itself."""
+    count = max(1, math.ceil(distance_m / _STEP_M))
+    return [T_base_ee @ Pose.from_translation(-approach_ee * distance_m * k / count) for k in range(count + 1)]
 
 
 def _cut_motion(

@@ -40,16 +40,19 @@ _CODES = {
 """Failure code of each stage of a plan, in the order in which a candidate passes them."""
 STAGES = tuple(_CODES)
 _MOVE = "Move or turn the object"
-_ADVICE = {
-    "goal": "Make modify_actuation_motion or keypose_random_range smaller.",
-    "contact": f"{_MOVE}, or let the constraints bring the hand from another side.",
-    "path": f"{_MOVE}, or lead the part less far.",
-    "approach": f"{_MOVE}, or shorten pre_actuation_motions.",
-    "follow": f"{_MOVE}, or lead the part less far.",
-    "retreat": f"{_MOVE}, or lead the part less far.",
-    "transit": f"{_MOVE}, or what is in the way.",
+_PATH_FAILURE = ("path_infeasible", f"{_MOVE}, or lead the part less far.")
+_FAILURES = {
+    "goal": ("plan_infeasible", "Make modify_actuation_motion or keypose_random_range smaller."),
+    "contact": ("plan_infeasible", f"{_MOVE}, or let the constraints bring the hand from another side."),
+    "path": _PATH_FAILURE,
+    "approach": ("motion_blocked", f"{_MOVE}, or shorten pre_actuation_motions."),
+    "follow": _PATH_FAILURE,
+    "retreat": _PATH_FAILURE,
+    "transit": ("motion_blocked", f"{_MOVE}, or what is in the way."),
 }
-"""What to do where every candidate fails at a stage or before it."""
+"""Failure code of each stage of a plan, in the order in which a candidate passes them, and what to do where every
+candidate fails at the stage or before it."""
+STAGES = tuple(_FAILURES)
 _TIMED = ("goal", "path", "collision", "transit", "timing")
 _COUNTS = ("starts", "goals", "candidates", "rescues", "queries", "noise_draws", "explanations")
 
@@ -126,16 +129,17 @@ class FurthestReached:
 
         failure = self._path.explain() if explain and self._path is not None else self._failure
         evidence: dict[str, Any] = {"stage": failure.stage, "goals": goals, "ended_at": dict(self._tally)}
+        code, advice = _FAILURES[failure.stage]
         place = _describe_collision_place(failure.evidence)
         met = (
             "1 goal meets the constraints and cannot" if goals == 1 else f"{goals} goals meet the constraints; none can"
         )
         message = compose_message(
             f"No motion was found: {failure.message}.",
-            _ADVICE[failure.stage],
+            advice,
             [f"{met} be carried out; this one came furthest.", *([f"{place}."] if place else [])],
         )
-        return Diagnosis(_CODES[failure.stage], message, {**evidence, **failure.evidence})
+        return Diagnosis(code, message, {**evidence, **failure.evidence})
 
 
 def _describe_collision_place(evidence: Mapping[str, Any]) -> str:

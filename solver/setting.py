@@ -94,17 +94,15 @@ def hand_rotation(hand: str | None, tool: Mapping[str, Array]) -> Array:
     """
     if hand is None or not {"tool_head", "tool_tail", "tool_side"} <= set(tool):
         return np.eye(3)
-    approach, side = (_letter_axis(letter) for letter in HANDS[hand])
+    approach, side = (
+        (np.eye(3)["xyz".index(letter[-1])] * (-1.0 if letter.startswith("-") else 1.0)) for letter in HANDS[hand]
+    )
     forward = unit(tool["tool_head"] - tool["tool_tail"])
     sideways = tool["tool_side"] - tool["tool_head"]
     sideways = unit(sideways - forward * float(forward @ sideways))
     theirs = np.column_stack([approach, side, np.cross(approach, side)])
     ours = np.column_stack([forward, sideways, np.cross(forward, sideways)])
     return ours @ theirs.T
-
-
-def _letter_axis(letter: str) -> Array:
-    return np.eye(3)["xyz".index(letter[-1])] * (-1.0 if letter.startswith("-") else 1.0)
 
 
 def detect_origin(raw: Mapping[str, Any]) -> Origin:
@@ -385,7 +383,10 @@ class PlannerSettingCfg:
         return self.press_direction is not None
 
     def _check_press(self, where: str) -> None:
-        self.press_direction = _read_direction(self.press_direction, where)
+        numbers = _read_shift(self.press_direction, where)
+        if not any(numbers):
+            raise ConfigError(f"{where}={numbers} has no direction, expected a vector that is not zero.", key=where)
+        self.press_direction = numbers
         if self.approach_width_m != 0.0 or self.follow_joint is None:
             raise ConfigError(
                 f"{where} is for closed fingers that lead a part along its joint. Expected approach_width_m: 0 beside "
@@ -523,13 +524,6 @@ def _read_shift(value: Any, where: str) -> list[float]:
     if len(numbers) != 3:
         raise ConfigError(f"{where}={numbers} has {len(numbers)} values, expected 3: x, y, z [m].", key=where)
     return [read_number(number, where, lower=-2.0, upper=2.0) for number in numbers]
-
-
-def _read_direction(value: Any, where: str) -> list[float]:
-    numbers = _read_shift(value, where)
-    if not any(numbers):
-        raise ConfigError(f"{where}={numbers} has no direction, expected a vector that is not zero.", key=where)
-    return numbers
 
 
 def _read_post(value: Any, where: str) -> list[list[Any]] | FollowJointCfg:

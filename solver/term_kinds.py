@@ -11,7 +11,7 @@ import numpy as np
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import unit
-from unlatch.simcore.registry import Catalog, CatalogEntry
+from unlatch.simcore.registry import Catalog, own_entries
 from unlatch.solver.scene import Array, PlanningScene, axis_name
 from unlatch.solver.term import AxisRow, PlaneRow, PointRow, Term, tool_point, vector_in_base
 
@@ -293,27 +293,23 @@ class Point2PlaneCost(_PlaneTerm):
 
 TERMS = Catalog(
     "constraint type",
-    {
-        "frame_axis_orthogonal": CatalogEntry(
-            "unlatch.solver.term_kinds:FrameAxisOrthogonal", "tool axis at right angles to an axis of the object [rad]"
-        ),
-        "frame_axis_parallel": CatalogEntry(
-            "unlatch.solver.term_kinds:FrameAxisParallel", "tool axis along an axis of the object [rad]"
-        ),
-        "keypoint_axis_orthogonal": CatalogEntry(
-            "unlatch.solver.term_kinds:KeypointAxisOrthogonal",
-            "tool axis at right angles to a line of two keypoints [rad]",
-        ),
-        "keypoint_axis_parallel": CatalogEntry(
-            "unlatch.solver.term_kinds:KeypointAxisParallel", "tool axis along a line of two keypoints [rad]"
-        ),
-        "point2plane_constraint": CatalogEntry(
-            "unlatch.solver.term_kinds:Point2Plane", "tool keypoint in a plane through an object keypoint [m]"
-        ),
-        "point2point_constraint": CatalogEntry(
-            "unlatch.solver.term_kinds:Point2Point", "tool keypoint at an object keypoint [m]"
-        ),
-    },
+    own_entries(
+        "solver.term_kinds:",
+        {
+            "frame_axis_orthogonal": (
+                "FrameAxisOrthogonal",
+                "tool axis at right angles to an axis of the object [rad]",
+            ),
+            "frame_axis_parallel": ("FrameAxisParallel", "tool axis along an axis of the object [rad]"),
+            "keypoint_axis_orthogonal": (
+                "KeypointAxisOrthogonal",
+                "tool axis at right angles to a line of two keypoints [rad]",
+            ),
+            "keypoint_axis_parallel": ("KeypointAxisParallel", "tool axis along a line of two keypoints [rad]"),
+            "point2plane_constraint": ("Point2Plane", "tool keypoint in a plane through an object keypoint [m]"),
+            "point2point_constraint": ("Point2Point", "tool keypoint at an object keypoint [m]"),
+        },
+    ),
     group="unlatch.terms",
     contract="unlatch.solver.term:Term",
     listed_by="unlatch list terms",
@@ -321,15 +317,13 @@ TERMS = Catalog(
 
 COSTS = Catalog(
     "cost type",
-    {
-        "point2plane_cost": CatalogEntry(
-            "unlatch.solver.term_kinds:Point2PlaneCost", "squared distance of a tool keypoint to a plane [m^2]"
-        ),
-        "point2point_cost": CatalogEntry(
-            "unlatch.solver.term_kinds:Point2PointCost",
-            "squared distance of a tool keypoint to an object keypoint [m^2]",
-        ),
-    },
+    own_entries(
+        "solver.term_kinds:",
+        {
+            "point2plane_cost": ("Point2PlaneCost", "squared distance of a tool keypoint to a plane [m^2]"),
+            "point2point_cost": ("Point2PointCost", "squared distance of a tool keypoint to an object keypoint [m^2]"),
+        },
+    ),
     group="unlatch.costs",
 )
 

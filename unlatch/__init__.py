@@ -18,6 +18,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from unlatch import old_paths
+
 if TYPE_CHECKING:
     from unlatch.objects.annotate.annotator import AnnotationResult as AnnotationResult
     from unlatch.simcore.errors import AssetError as AssetError
@@ -72,6 +74,8 @@ if find_spec("casadi") is None:
     )
 
 __version__ = "0.2.0"
+
+old_paths.install()
 
 _NAMES = {
     "unlatch.objects.annotate.annotator": ("AnnotationResult",),

@@ -1,4 +1,16 @@
-"""Exporters: data sets of other libraries, and what a new exporter is written with."""
+"""Exporters write a data set in the form of another library; a new one derives from `Exporter`.
+
+    import numpy as np
+    from unlatch.exporters import Exporter
+
+    class CsvExporter(Exporter):
+        def write(self, draft, trajectories, *, parts, base):
+            for trajectory in trajectories:
+                action = trajectory.columns["action"]
+                np.savetxt(draft / f"{trajectory.number}.csv", action.values, header=",".join(action.names))
+
+`LeRobotSet` reads a data set that `unlatch export` has written for LeRobot.
+"""
 
 from __future__ import annotations
 

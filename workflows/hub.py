@@ -13,16 +13,9 @@ import yaml
 
 from unlatch.objects.config import ObjectSource
 from unlatch.simcore.errors import ConfigError, HubError, UnlatchError, count_noun, shorten
+from unlatch.simcore.recording.export import lerobot_tables
 from unlatch.simcore.recording.export.config import HubCfg
 from unlatch.simcore.recording.export.lerobot import LeRobotSet, describe_set
-from unlatch.simcore.recording.export.lerobot_tables import (
-    CARD_FILE,
-    CONVENTIONS_FILE,
-    INFO_FILE,
-    SOURCE,
-    read_json,
-    write_json,
-)
 from unlatch.simcore.recording.export.trajectory import ExportSource
 from unlatch.simcore.registry import import_extra
 from unlatch.workflows.runs.recorded_config import config_of
@@ -32,9 +25,6 @@ from unlatch.workflows.viewing.episode_files import collect_command
 
 T = TypeVar("T")
 
-_DATASET = "dataset"
-_MOST_CHARACTERS = 300
-"""Most characters of a message of the server or of huggingface_hub in one of ours."""
 _LOG_IN = (
     "Make a token with write access at https://huggingface.co/settings/tokens, then run `hf auth login` or set HF_TOKEN"
 )
@@ -130,7 +120,7 @@ class HubConnection:
         Raises:
             HubError: The Hub cannot be reached, or refuses a request.
         """
-        place = {"repo_id": name, "repo_type": _DATASET}
+        place = {"repo_id": name, "repo_type": "dataset"}
         what = f"'{name}' cannot be pushed to the Hugging Face Hub"
         address: str = self._call(what, lambda: self._api.create_repo(**place, private=private, exist_ok=True))
         commit = self._call(
@@ -209,7 +199,8 @@ class HubConnection:
     def _one_line(self, message: object) -> str:
         """Returns a foreign message without the token, in one line that ends with a full stop."""
         text = str(message).replace(self._token, "(the token)") if self._token else str(message)
-        text = shorten(" ".join(text.split()), _MOST_CHARACTERS) or type(message).__name__
+        # most characters of a message of the server or of huggingface_hub in one of ours
+        text = shorten(" ".join(text.split()), 300) or type(message).__name__
         return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
@@ -280,12 +271,14 @@ def write_card(folder: Path, cfg: HubCfg, source: ExportSource) -> None:
         RecordingError: The set is damaged, or cannot be written.
     """
     exported = LeRobotSet.open(folder)
-    ours = read_json(folder / CONVENTIONS_FILE)
+    ours = lerobot_tables.read_json(folder / lerobot_tables.CONVENTIONS_FILE)
     ours[_ORIGINS] = {**ours.get(_ORIGINS, {}), source.identity: _describe_origin(source)}
-    write_json(folder / CONVENTIONS_FILE, ours)
+    lerobot_tables.write_json(folder / lerobot_tables.CONVENTIONS_FILE, ours)
     origins: dict[str, Any] = ours[_ORIGINS]
-    counts = Counter(str(row.get(SOURCE)) for row in exported.episodes)
-    license = cfg.license or ("apache-2.0" if _are_generated(origins, counts) else "unknown")
+    counts = Counter(str(row.get(lerobot_tables.SOURCE)) for row in exported.episodes)
+    license = cfg.license or (
+        "apache-2.0" if all(key in origins and origins[key]["generated_objects"] for key in counts) else "unknown"
+    )
     robot = exported.info["robot_type"]
     header = {
         "license": license,
@@ -295,7 +288,10 @@ def write_card(folder: Path, cfg: HubCfg, source: ExportSource) -> None:
     }
     tasks = sorted({origins[key]["task"] for key in counts if key in origins and origins[key]["task"]})
     instructions = Counter(str(task) for row in exported.episodes for task in row["tasks"])
-    categories = Counter(_category(text) for row in exported.episodes for text in row["object"])
+    # `microwave` of `oven=microwave:7`
+    categories = Counter(
+        (text.partition("=")[2].rpartition(":")[0] or text) for row in exported.episodes for text in row["object"]
+    )
     failed = sum(not row.get("success", True) for row in exported.episodes)
     card = _CARD.format(
         **{**exported.info, "version": ours["version"]},
@@ -313,7 +309,7 @@ def write_card(folder: Path, cfg: HubCfg, source: ExportSource) -> None:
         commands=_list_commands(origins, counts),
         description=describe_set(exported.info, ours),
     )
-    (folder / CARD_FILE).write_text(card, encoding="utf-8")
+    (folder / lerobot_tables.CARD_FILE).write_text(card, encoding="utf-8")
 
 
 def _describe_origin(source: ExportSource) -> dict[str, Any]:
@@ -327,16 +323,6 @@ def _describe_origin(source: ExportSource) -> dict[str, Any]:
         "generated_objects": all(item.get("source") == ObjectSource.procedural.value for item in objects),
         "command": collect_command(source.data_set, f"episodes={len(summaries)}"),
     }
-
-
-def _are_generated(origins: Mapping[str, Any], counts: Mapping[str, int]) -> bool:
-    """Whether Unlatch generated all objects of all episodes."""
-    return all(key in origins and origins[key]["generated_objects"] for key in counts)
-
-
-def _category(text: str) -> str:
-    """Returns `microwave` of `oven=microwave:7`."""
-    return text.partition("=")[2].rpartition(":")[0] or text
 
 
 def _list_counts(counts: Counter[str], line: str) -> str:
@@ -384,7 +370,7 @@ def prepare_push(cfg: HubCfg, format: str) -> HubConnection:
             key="push",
         )
     connection = HubConnection()
-    connection.check(str(cfg.push), private=cfg.private, own_file=CONVENTIONS_FILE)
+    connection.check(str(cfg.push), private=cfg.private, own_file=lerobot_tables.CONVENTIONS_FILE)
     return connection
 
 
@@ -398,7 +384,7 @@ def push_export(connection: HubConnection, cfg: HubCfg, source: ExportSource, fo
         if cfg.clip:
             write_clip_of(folder, source)
         write_card(folder, cfg, source)
-        version = str(read_json(folder / INFO_FILE)["codebase_version"])
+        version = str(lerobot_tables.read_json(folder / lerobot_tables.INFO_FILE)["codebase_version"])
         return connection.upload(folder, str(cfg.push), private=cfg.private, version=version)
     except UnlatchError as exc:
         raise HubError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,12 +21,13 @@ from unlatch.configs.peer_tasks.peer_values import (
     read_text,
 )
 from unlatch.configs.peer_tasks.scene_objects import (
+    PeerObject,
     PeerRegion,
-    SceneObject,
     nearest_category,
     nearest_container,
     nearest_item,
     scene_name,
+    split_words,
     user_object,
 )
 from unlatch.configs.peer_tasks.task_builder import (
@@ -73,7 +73,7 @@ class CarriedObjects:
             parts: The parts that skills act on, by place of the skill.
             regions: Its regions, by name of the object.
         """
-        self.items: dict[str, SceneObject] = {}
+        self.items: dict[str, PeerObject] = {}
         """What is carried, by its name in the file."""
         self.places: dict[str, PutInto | None] = {}
         """What things are put into or stand in at the start, by name in the file; None: it has no region."""
@@ -133,10 +133,10 @@ class CarriedObjects:
         has_both = len(self._task.robot.arms) > 1
         self.layout = CarryLayout(-1.0 if has_both and arms == {"left"} else 1.0, bool(set(containers) - set(carried)))
 
-    def _scene(self, name: str) -> SceneObject:
+    def _scene(self, name: str) -> PeerObject:
         return next(scene for scene in self._task.objects if scene.name == name)
 
-    def _find(self, name: str, nearest: Any, given: str | None) -> SceneObject:
+    def _find(self, name: str, nearest: Any, given: str | None) -> PeerObject:
         own = scene_name(name)
         if own in [scene.name for scene in self._task.objects]:
             raise ConfigError(f"Two objects of the task are called '{own}'. Rename one.", key="objects")
@@ -154,15 +154,13 @@ class CarriedObjects:
         self._ledger.read(join_path(where, "name"), name, f"read as {category} of the library: {why}")
         if path:
             self._ledger.leave(join_path(where, "path"), path, f"{category} of the library is taken")
-        for key in ("category", "art_cat", "target_class"):
-            if key in values:
-                self._ledger.read(join_path(where, key), values[key])
-        return SceneObject(own, category)
+        self._ledger.read_keys(where, values, ("category", "art_cat", "target_class"))
+        return PeerObject(own, category)
 
     def _at(self, index: int) -> str:
         return join_path(join_path(self._path, "objects"), index)
 
-    def _put_into(self, name: str, scene: SceneObject) -> PutInto | None:
+    def _put_into(self, name: str, scene: PeerObject) -> PutInto | None:
         """Returns where things are put in an object, and sets how far it is open for that."""
         moved = [(at, skill) for at, skill in enumerate(self._chain) if skill.acts and skill.object == name]
         place = put_into(scene, next((self._parts[skill.path] for _, skill in moved), None))
@@ -277,7 +275,7 @@ class CarriedObjects:
             said = ""
         return relation_in(self.items[name], place)
 
-    def region(self, name: str, scene: SceneObject) -> dict[str, Any] | None:
+    def region(self, name: str, scene: PeerObject) -> dict[str, Any] | None:
         """Returns the usual region of an object that is carried or filled; None: it is neither."""
         if name in self.items:
             return self.layout.of_item(scene)
@@ -327,7 +325,7 @@ def read_gensim2_task(
         AssetError: The object of the command line is damaged.
     """
     label, kind = read_text(tree.get("task_name")) or file.stem, read_text(tree.get("category_name"))
-    words = _words(label)
+    words = split_words(label)
     if given_skill is None and not set(words) & set(_NOT_HERE) and set(words) & {*_PICKS, *_PLACES}:
         task = TaskBuilder(name, given_robot or ROBOTS.load(_ROBOT)(), ledger, keep_settings, Origin.gensim2)
         return _read_carrying(task, tree, label, words, given_object)
@@ -345,7 +343,7 @@ def read_gensim2_task(
         said = f"the object is {given_object}, which the command line names"
     else:
         category, why = nearest_category([label], [label], skill)
-        scene = SceneObject(category, category)
+        scene = PeerObject(category, category)
         said = f"the object is {category} of the library: {why}; object= names another one"
     if skill == "rotate" and given_skill is None and not scene.turns_in_hand():
         skill = "open"
@@ -361,7 +359,9 @@ def read_gensim2_task(
     task.add_skill(skill, scene, part, path="", raw=dict(tree), arm=None, group=0, extra={})
     # a file is one setting as a whole: its keys have no place of their own
     ledger.lines[before:] = [
-        replace(line, path=_own_path(line.path) or file.name, text=line.text.replace(f"{_WHERE}.", ""))
+        replace(
+            line, path=line.path.removeprefix(_WHERE).lstrip(".") or file.name, text=line.text.replace(f"{_WHERE}.", "")
+        )
         for line in ledger.lines[before:]
     ]
     return task.content((skill, part))
@@ -392,20 +392,11 @@ def _read_carrying(
     task.regions = [region for scene in task.objects if (region := carried.region(names[scene.name], scene))]
     task.language.append(carried.words())
     ledger.read("task_name", label)
-    if "category_name" in tree:
-        ledger.read("category_name", tree["category_name"])
+    ledger.read_keys("", tree, ("category_name",))
     for key, value in tree.items():
         if key not in ("task_name", "category_name"):
             ledger.leave(key, value, "grasps and places are found from the geometry of the objects")
     return task.content(None)
-
-
-def _words(label: str) -> list[str]:
-    return [word for word in re.split(r"[^a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", label).lower()) if word]
-
-
-def _own_path(path: str) -> str:
-    return path.removeprefix(_WHERE).lstrip(".")
 
 
 def _skill_of(label: str, file: Path) -> str:
@@ -414,7 +405,7 @@ def _skill_of(label: str, file: Path) -> str:
     Raises:
         ConfigError: It tells none.
     """
-    words = _words(label)
+    words = split_words(label)
     without = [word for word in words if word in _NOT_HERE]
     found = next((skill for skill, verbs in _VERBS if any(verb in words for verb in verbs)), None)
     if without or found is None:

@@ -28,8 +28,8 @@ from unlatch.configs.peer_tasks.peer_values import (
 from unlatch.configs.peer_tasks.scene_objects import (
     SIDE_HALF_M,
     TURNED,
+    PeerObject,
     PeerRegion,
-    SceneObject,
     find_info_file,
     middle_across,
     nearest_category,
@@ -56,28 +56,9 @@ _CARRY_S = 20.0
 """Time for a `pick` or a `place`, by which the time limit of a task is longer [s]."""
 
 
-def read_interndata_task(
-    entry: Any,
-    path: str,
-    name: str,
-    *,
-    file: Path,
-    given_object: str | None,
-    given_robot: RobotCfg | None,
-    keep_settings: bool,
-    ledger: Ledger,
-) -> dict[str, Any]:
-    """Returns the content of a task of Unlatch; `ledger` receives what became of each value.
-
-    Raises:
-        ConfigError: It has no skill that Unlatch has, or a choice of the command line is wrong.
-        AssetError: The object of the command line is damaged.
-    """
-    reader = _TaskReader(read_mapping(entry), path, file, ledger)
-    return reader.read(name, given_object, given_robot, keep_settings=keep_settings)
-
-
 class _TaskReader:
+    """Reads one task of InternDataEngine."""
+
     def __init__(self, entry: Mapping[str, Any], path: str, file: Path, ledger: Ledger) -> None:
         self.entry = entry
         self.path = path
@@ -89,6 +70,12 @@ class _TaskReader:
     def read(
         self, name: str, given_object: str | None, given_robot: RobotCfg | None, *, keep_settings: bool
     ) -> dict[str, Any]:
+        """Returns the content of a task of Unlatch; the ledger receives what became of each value.
+
+        Raises:
+            ConfigError: It has no skill that Unlatch has, or a choice of the command line is wrong.
+            AssetError: The object of the command line is damaged.
+        """
         chain, robots = read_chain(self.entry.get("skills"), self._at("skills"), self.ledger)
         acting = [skill for skill in chain if skill.acts]
         carrying = [skill for skill in chain if skill.carries]
@@ -102,15 +89,8 @@ class _TaskReader:
         robot, robot_path = self._choose_robot(
             robots, {skill.arm for skill in (*acting, *carrying) if skill.arm}, given_robot
         )
-        task = TaskBuilder(
-            name,
-            given_robot or ROBOTS.load(robot.name)(),
-            self.ledger,
-            keep_settings,
-            Origin.interndata,
-            robot.hand,
-            path=self.path,
-        )
+        own, origin = given_robot or ROBOTS.load(robot.name)(), Origin.interndata
+        task = TaskBuilder(name, own, self.ledger, keep_settings, origin, robot.hand, path=self.path)
         for label in ("name", "task"):
             if label in self.entry:
                 self.ledger.read(self._at(label), self.entry[label], f"the task is called {name}, after the file")
@@ -192,7 +172,7 @@ class _TaskReader:
 
     def _find_object(
         self, own: str, item: Mapping[str, Any], index: int | None, skill: PeerSkill, where: str
-    ) -> SceneObject:
+    ) -> PeerObject:
         path = read_text(item.get("path"))
         found, said = object_on_disk(own, [root / path for root in self._roots()] if path else [])
         if found is not None and index is not None:
@@ -207,19 +187,15 @@ class _TaskReader:
         hints = [read_text(item.get("info_name")), *Path(skill.part_key).parts[:-1]]
         hints += [read_text(setting.get("task_name"))]
         category, why = nearest_category([text for text in texts if text], hints, skill.name)
-        scene = SceneObject(own, category)
+        scene = PeerObject(own, category)
         if skill.name == "rotate" and not scene.turns_in_hand():
-            scene, category, why = (
-                SceneObject(own, TURNED),
-                TURNED,
-                f"{why}, but no part of {category} turns in the hand",
-            )
+            why, category = f"{why}, but no part of {category} turns in the hand", TURNED
+            scene = PeerObject(own, category)
         self.ledger.read(where, skill.object, f"read as {category} of the library: {why}; object= names another one")
         if index is not None and path:
             self.ledger.leave(self._at("objects", index, "path"), path, f"{said}; {category} is taken")
-        for key in ("category", "art_cat", "target_class"):
-            if index is not None and key in item:
-                self.ledger.read(self._at("objects", index, key), item[key])
+        if index is not None:
+            self.ledger.read_keys(self._at("objects", index), item, ("category", "art_cat", "target_class"))
         return scene
 
     def _add_starts(self, task: TaskBuilder, acting: Sequence[PeerSkill]) -> dict[str, str]:
@@ -259,7 +235,7 @@ class _TaskReader:
         return parts
 
     def _read_start(
-        self, task: TaskBuilder, scene: SceneObject, parts: Sequence[str], values: Mapping[str, Any], index: int
+        self, task: TaskBuilder, scene: PeerObject, parts: Sequence[str], values: Mapping[str, Any], index: int
     ) -> None:
         wanted: list[tuple[str, Any, str, list[float]]] = []
         limits = read_numbers(values.get("joint_position_range"), 2)
@@ -288,7 +264,7 @@ class _TaskReader:
         beside = [other for other in acting if other.group == skill.group and other.object == skill.object]
         return f"arm {skill.arm}" if len({other.arm for other in beside}) > 1 else ""
 
-    def _pairs(self, task: TaskBuilder, acting: Sequence[PeerSkill]) -> list[tuple[PeerSkill, SceneObject]]:
+    def _pairs(self, task: TaskBuilder, acting: Sequence[PeerSkill]) -> list[tuple[PeerSkill, PeerObject]]:
         names = list(dict.fromkeys(skill.object for skill in acting))
         return [(skill, task.objects[names.index(skill.object)]) for skill in acting]
 
@@ -300,14 +276,10 @@ class _TaskReader:
         arms = [arm.name for arm in task.robot.arms]
         if len(chain) == len(acting):
             self.ledger.note(self._at("skills"), "a search for a layout is put first, which plans the whole chain")
+        said = "read as the search for a layout, which comes first and plans the whole chain"
         for skill in chain:
-            if skill in acting:
-                continue
-            self.ledger.read(
-                skill.path,
-                dict(skill.entry),
-                "read as the search for a layout, which comes first and plans the whole chain",
-            )
+            if skill not in acting:
+                self.ledger.read(skill.path, dict(skill.entry), said)
         used = {skill.arm for skill in acting if skill.name != HOME}
         for skill in acting:
             if skill.name == HOME and skill.arm not in used:
@@ -318,14 +290,14 @@ class _TaskReader:
                 place = skill.path.rpartition("[")[0] or skill.path
                 self.ledger.note(place, f"read as the only arm of {task.robot.name}")
             group = skill.group if len(arms) > 1 else 0
-            for key in ("name", "objects", *skill.limits):
-                self.ledger.read(join_path(skill.path, key), skill.entry.get(key))
+            self.ledger.read_keys(skill.path, skill.entry, ("name", "objects", *skill.limits))
             if skill.name == HOME:
                 task.entries.append((group, arm, {"name": HOME, **skill.limits}))
                 continue
             if carried is not None and skill.carries:
                 carried.add_skill(skill, arm=arm, group=group)
                 continue
+            info = self.info_files.get(skill.path)
             task.add_skill(
                 skill.name,
                 scenes[skill.path],
@@ -334,12 +306,8 @@ class _TaskReader:
                 raw=skill.entry.get("planner_setting"),
                 arm=arm,
                 group=group,
-                extra={**skill.limits, **self._info_keys(skill)},
+                extra={**skill.limits, **({} if info is None else {"obj_info_path": str(info)})},
             )
-
-    def _info_keys(self, skill: PeerSkill) -> dict[str, str]:
-        file = self.info_files.get(skill.path)
-        return {} if file is None else {"obj_info_path": str(file)}
 
     def _add_regions(
         self,
@@ -387,7 +355,7 @@ class _TaskReader:
 
     def _stand_beside(
         self,
-        objects: Sequence[SceneObject],
+        objects: Sequence[PeerObject],
         skills: Mapping[str, PeerSkill],
         regions: Mapping[str, PeerRegion],
         yaw: float,
@@ -404,7 +372,7 @@ class _TaskReader:
 
     def _region(
         self,
-        scene: SceneObject,
+        scene: PeerObject,
         usual: dict[str, Any],
         region: PeerRegion | None,
         robot: PeerRegion | None,
@@ -563,16 +531,8 @@ def _import_one(
                 ledger=ledger,
             )
         else:
-            content = read_interndata_task(
-                entry,
-                place,
-                name,
-                file=file,
-                given_object=cfg.object,
-                given_robot=robot,
-                keep_settings=keep,
-                ledger=ledger,
-            )
+            reader = _TaskReader(read_mapping(entry), place, file, ledger)
+            content = reader.read(name, cfg.object, robot, keep_settings=keep)
     except ConfigError as exc:
         return ImportedTask(name, place, "", tuple(ledger.lines), exc)
     return ImportedTask(name, place, _to_text(content, file, place, ledger), tuple(ledger.lines))

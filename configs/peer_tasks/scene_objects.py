@@ -148,20 +148,18 @@ def nearest_category(texts: Sequence[str], hints: Sequence[str], skill: str) -> 
     """
     slides = any(word in hint.lower() for hint in hints for word in _SLIDES)
     for text in texts:
-        words = _words(text)
-        joined = "".join(words)
-        hits = [(len(word), name) for name, own in _CATEGORIES.items() for word in own if _names(word, words, joined)]
-        if any(_names(word, words, joined) for word in _FURNITURE):
+        if _named([text], {"": _FURNITURE}):
             return ("drawer" if slides else "cabinet"), f"'{text}' has drawers or doors"
-        if hits:
-            name = max(hits)[1]
+        found = _named([text], _CATEGORIES)
+        if found is not None:
+            name = found[0]
             if name in ("cabinet", "drawer_cabinet") and slides:
                 return "drawer", f"'{text}' has a part that slides"
             if name == "drawer_cabinet" and skill != "rotate" and not slides:
                 return "drawer", f"'{text}' has drawers"
-            return name, f"'{text}' names it"
+            return found
     for text in texts:
-        near = difflib.get_close_matches("".join(_words(text)), GENERATORS.names(), n=1, cutoff=0.75)
+        near = difflib.get_close_matches("".join(split_words(text)), GENERATORS.names(), n=1, cutoff=0.75)
         if near:
             return near[0], f"'{text}' is similar"
     if skill == "rotate":
@@ -187,7 +185,7 @@ def nearest_container(texts: Sequence[str]) -> tuple[str, str]:
 def _named(texts: Sequence[str], words_of: Mapping[str, Sequence[str]]) -> tuple[str, str] | None:
     """Returns the category with the longest of the words in the first text that has one, and why."""
     for text in texts:
-        words = _words(text)
+        words = split_words(text)
         joined = "".join(words)
         hits = [(len(word), name) for name, own in words_of.items() for word in own if _names(word, words, joined)]
         if hits:
@@ -195,7 +193,8 @@ def _named(texts: Sequence[str], words_of: Mapping[str, Sequence[str]]) -> tuple
     return None
 
 
-def _words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
+    """Returns the words of a name in lower case: `CloseBox_left` has `close`, `box` and `left`."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text)
     return [word for word in re.split(r"[^a-z]+", spaced.lower()) if word]
 
@@ -224,7 +223,7 @@ _MOST_INSTANCES = 16
 
 
 @dataclass
-class SceneObject:
+class PeerObject:
     """One object of the imported task."""
 
     name: str
@@ -328,7 +327,7 @@ def _regions_by_use(asset: ObjectAsset, part: str | None) -> Iterator[tuple[str,
         yield name, reached[name].part
 
 
-def user_object(name: str, value: str) -> SceneObject:
+def user_object(name: str, value: str) -> PeerObject:
     """Returns an object that the command line names: a category of the library, or a path.
 
     Raises:
@@ -336,10 +335,10 @@ def user_object(name: str, value: str) -> SceneObject:
         AssetError: There is no object at the path.
     """
     if value in GENERATORS.names():
-        return SceneObject(name, value)
+        return PeerObject(name, value)
     if is_object_path(value, ()):
         node = describe_object_path(str(user_path(value).absolute()), None)
-        return SceneObject(name, str(node["category"]), node)
+        return PeerObject(name, str(node["category"]), node)
     raise ConfigError(
         f"object={value} is neither a category of the library nor a path."
         f"{describe_choices(value, GENERATORS.names(), listed_by='unlatch list objects')} Name one of them, or a "
@@ -348,14 +347,14 @@ def user_object(name: str, value: str) -> SceneObject:
     )
 
 
-def object_on_disk(name: str, paths: Sequence[Path]) -> tuple[SceneObject | None, str]:
+def object_on_disk(name: str, paths: Sequence[Path]) -> tuple[PeerObject | None, str]:
     """Returns the object of the first path that can be read, with the path; without one, why there is none."""
     why = "there is no such file"
     for path in paths:
         if not path.is_file() and not path.is_dir():
             continue
         try:
-            found = SceneObject(name, "object", describe_object_path(str(path.absolute()), None))
+            found = PeerObject(name, "object", describe_object_path(str(path.absolute()), None))
             found.category = str((found.node or {}).get("category", "object"))
             _ = found.asset
         except UnlatchError as exc:
@@ -412,8 +411,7 @@ def read_regions(entry: Mapping[str, Any], path: str, ledger: Ledger) -> dict[st
         low, high = np.minimum(bounds[0], bounds[1]), np.maximum(bounds[0], bounds[1])
         yaw = None if pair is None else (min(pair), max(pair))
         found[name] = PeerRegion(place, low, high, yaw, read_text(region.get("target")), kind == _INSIDE)
-        for key in ("object", "random_type"):
-            ledger.read(join_path(place, key), region.get(key))
+        ledger.read_keys(place, region, ("object", "random_type"))
     return found
 
 
@@ -495,16 +493,10 @@ def our_region(
     if region.yaw_deg is not None:
         low, high = region.yaw_deg
         found["yaw_deg"] = round(min((high - low) / 2, 180.0), 3)
-        beside = (
-            f"; its middle {(high + low) / 2:g} is dropped, the object faces the robot"
-            if abs(high + low) > 1e-9
-            else ""
-        )
-        ledger.read(
-            f"{region.path}.random_config.yaw_rotation",
-            values.get("yaw_rotation"),
-            f"read as yaw_deg {found['yaw_deg']:g} to either side{beside}",
-        )
+        said = f"read as yaw_deg {found['yaw_deg']:g} to either side"
+        if abs(high + low) > 1e-9:
+            said += f"; its middle {(high + low) / 2:g} is dropped, the object faces the robot"
+        ledger.read(f"{region.path}.random_config.yaw_rotation", values.get("yaw_rotation"), said)
     return found
 
 
@@ -512,7 +504,7 @@ def _rounded(values: Sequence[float] | np.ndarray) -> list[float]:
     return [round(float(v), 3) + 0.0 for v in values]
 
 
-def find_info_file(skill: PeerSkill, item: Mapping[str, Any], scene: SceneObject, roots: Sequence[Path]) -> Path | None:
+def find_info_file(skill: PeerSkill, item: Mapping[str, Any], scene: PeerObject, roots: Sequence[Path]) -> Path | None:
     """Returns the `info.json` of a skill's object: the one that skill or object names, else that of its `info_name`.
 
     Args:
@@ -530,7 +522,7 @@ def find_info_file(skill: PeerSkill, item: Mapping[str, Any], scene: SceneObject
     return next((place.absolute() for place in places if place.is_file()), None)
 
 
-def read_info_file(scene: SceneObject, path: Path) -> tuple[str | None, str]:
+def read_info_file(scene: PeerObject, path: Path) -> tuple[str | None, str]:
     """Returns the part that an `info.json` is about, and why its keypoints cannot be used; empty if they can."""
     try:
         part = find_info_part(scene.asset, path)

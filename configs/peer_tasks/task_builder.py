@@ -22,7 +22,7 @@ from unlatch.configs.peer_tasks.peer_values import (
     read_number,
     read_text,
 )
-from unlatch.configs.peer_tasks.scene_objects import SceneObject, nearest_camera
+from unlatch.configs.peer_tasks.scene_objects import PeerObject, nearest_camera
 from unlatch.objects.annotation_entries import RegionKind, RegionOpening
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.robots.description import RobotCfg
@@ -51,7 +51,7 @@ class TaskBuilder:
     """The system whose conventions they follow."""
     hand: str | None = None
     """The hand that they are written for, one of `HANDS`; None: the one of the origin, or of the robot."""
-    objects: list[SceneObject] = field(default_factory=list)
+    objects: list[PeerObject] = field(default_factory=list)
     """The object that the task is about, then the others."""
     entries: list[tuple[int, str | None, dict[str, Any]]] = field(default_factory=list)
     """Group, arm and entry of each skill."""
@@ -70,7 +70,16 @@ class TaskBuilder:
     """Its place in the file."""
 
     def add_skill(
-        self, skill: str, item: SceneObject, part: str, *, path: str, raw: Any, arm: str | None, group: int, extra: Any
+        self,
+        skill: str,
+        item: PeerObject,
+        part: str,
+        *,
+        path: str,
+        raw: Any,
+        arm: str | None,
+        group: int,
+        extra: Any,
     ) -> None:
         """Adds a skill with its planner setting, and the goal that it leads to."""
         entry: dict[str, Any] = {"name": skill, "objects": [item.name], "part": part, **extra}
@@ -83,7 +92,7 @@ class TaskBuilder:
         self.entries.append((group, arm, entry))
         self._set_goal(skill, item, part, setting, read_mapping(raw))
 
-    def derived_layout(self, item: SceneObject, skill: str, part: str) -> dict[str, Any]:
+    def derived_layout(self, item: PeerObject, skill: str, part: str) -> dict[str, Any]:
         """Returns the values of a task that Unlatch derives for an object, among them its region and goal.
 
         Raises:
@@ -159,7 +168,7 @@ class TaskBuilder:
                 said = f"{key} is false for all skills of arms that act at the same time, as it is for some of them"
                 self.ledger.note(join_path(self.path, "skills"), said)
 
-    def _read_setting(self, raw: Any, path: str, item: SceneObject, part: str) -> PlannerSettingCfg | None:
+    def _read_setting(self, raw: Any, path: str, item: PeerObject, part: str) -> PlannerSettingCfg | None:
         """Returns the setting of a skill as Unlatch reads it; None if it is derived, with a line that says why."""
         if not isinstance(raw, Mapping):
             if raw is not None:
@@ -172,7 +181,10 @@ class TaskBuilder:
             if has_reference(raw):
                 raise ConfigError("It refers to another key.")
             setting, notices = read_planner_setting(raw, where=path)
-            self._check_setting(setting, item, part, path)
+            # raises an error for a keypoint or axis that the hand or the part does not have
+            found = item.part(part)
+            tool = sorted(set.intersection(*(set(arm.keypoints) for arm in self.robot.arms)))
+            check_names(setting, tool, list(found.keypoints), path, list(found.axes))
         except UnlatchError as exc:
             self.ledger.leave(path, dict(raw), f"{exc.message} The setting is derived from the part instead")
             return None
@@ -183,14 +195,8 @@ class TaskBuilder:
             self.ledger.read(place, value, said)
         return setting
 
-    def _check_setting(self, setting: PlannerSettingCfg, item: SceneObject, part: str, path: str) -> None:
-        """Raises an error for a keypoint or axis that the hand or the part does not have."""
-        found = item.part(part)
-        tool = sorted(set.intersection(*(set(arm.keypoints) for arm in self.robot.arms)))
-        check_names(setting, tool, list(found.keypoints), path, list(found.axes))
-
     def _set_goal(
-        self, skill: str, item: SceneObject, part: str, setting: PlannerSettingCfg | None, raw: Mapping[str, Any]
+        self, skill: str, item: PeerObject, part: str, setting: PlannerSettingCfg | None, raw: Mapping[str, Any]
     ) -> None:
         """Sets the goal of a part to that of its last skill: what its setting says, else what Unlatch derives."""
         mode = setting.success_mode.value if setting is not None and setting.success_mode is not None else ""
@@ -326,7 +332,7 @@ _TAKEN_M = (0.5, 0.15)
 class PutInto:
     """A region of an object into or onto which things are put."""
 
-    scene: SceneObject
+    scene: PeerObject
     region: str
 
     @property
@@ -392,7 +398,7 @@ class PutInto:
         return "drawer" if self.is_drawer else "shelf" if self.is_shelf else "open"
 
 
-def put_into(scene: SceneObject, part: str | None) -> PutInto | None:
+def put_into(scene: PeerObject, part: str | None) -> PutInto | None:
     """Returns where things are put in an object; a part that a skill moves leads to it. None: nowhere."""
     region = scene.region_for(part)
     if region is None:
@@ -403,7 +409,7 @@ def put_into(scene: SceneObject, part: str | None) -> PutInto | None:
     return found
 
 
-def fit_item(item: SceneObject, place: PutInto, *, is_closed: bool) -> str:
+def fit_item(item: PeerObject, place: PutInto, *, is_closed: bool) -> str:
     """Keeps only instances of a carried object that fit into a place; returns what is said about it."""
     if not place.is_inside:
         return ""
@@ -440,13 +446,13 @@ class CarryLayout:
     """Whether they are put into something, and not only onto the table."""
     count: int = field(default=0, init=False)
 
-    def of_container(self, scene: SceneObject, place: PutInto | None) -> dict[str, Any]:
+    def of_container(self, scene: PeerObject, place: PutInto | None) -> dict[str, Any]:
         """Returns the region of what things are put into."""
         x, y = _FIXED_M["open" if place is None else place.kind]
         height_m = [0.0, 0.05] if place is not None and place.is_shelf else [0.0, 0.0]
         return self._region(scene, x, y, half=[0.05, 0.08], yaw_deg=15.0, height_m=height_m)
 
-    def of_item(self, scene: SceneObject) -> dict[str, Any]:
+    def of_item(self, scene: PeerObject) -> dict[str, Any]:
         """Returns the region of the next thing that is carried."""
         x, y = _FREE_M[self.count % len(_FREE_M)] if self.has_container or self.count else _TAKEN_M
         self.count += 1
@@ -458,13 +464,13 @@ class CarryLayout:
         return {"center_m": [x, round(self.side * y, 3)], "half_extent_m": [0.08, 0.08]}
 
     def _region(
-        self, scene: SceneObject, x: float, y: float, *, half: list[float], yaw_deg: float, height_m: list[float]
+        self, scene: PeerObject, x: float, y: float, *, half: list[float], yaw_deg: float, height_m: list[float]
     ) -> dict[str, Any]:
         where = {"object": scene.name, "center_m": [x, round(self.side * y, 3)], "half_extent_m": half}
         return {**where, "yaw_deg": yaw_deg, "height_m": height_m}
 
 
-def relation_in(item: SceneObject, place: PutInto) -> dict[str, Any]:
+def relation_in(item: PeerObject, place: PutInto) -> dict[str, Any]:
     """Returns the relation of a thing that stands in or on a region at the start, where a hand reaches it."""
     where = {"object": item.name, "relation": "inside" if place.is_inside else "on", "of": place.scene.name}
     if not place.is_inside:
@@ -476,7 +482,7 @@ def relation_in(item: SceneObject, place: PutInto) -> dict[str, Any]:
 def add_carry(
     task: TaskBuilder,
     name: str,
-    item: SceneObject,
+    item: PeerObject,
     place: PutInto | None,
     *,
     arm: str | None,
@@ -505,7 +511,7 @@ def add_carry(
     task.entries.append((group, arm, entry))
 
 
-def describe_in_words(items: Sequence[tuple[SceneObject, PutInto | None]]) -> str:
+def describe_in_words(items: Sequence[tuple[PeerObject, PutInto | None]]) -> str:
     """Returns an instruction for a task without words."""
     words = [
         f"put the {_words(item)} {'into' if place.is_inside else 'onto'} the {_words(place.scene)}"
@@ -516,5 +522,5 @@ def describe_in_words(items: Sequence[tuple[SceneObject, PutInto | None]]) -> st
     return " and ".join(words)
 
 
-def _words(scene: SceneObject) -> str:
+def _words(scene: PeerObject) -> str:
     return scene.category.replace("_", " ")

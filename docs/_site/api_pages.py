@@ -1,18 +1,21 @@
-"""Writes one page per package with its docstrings."""
+"""Writes one page for each public module, with the docstrings of its names."""
 
 from __future__ import annotations
 
-import re
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
-PACKAGES = ("workflows", "configs", "skills", "tasks", "robots", "objects", "solver", "simcore")
 _SEARCH = "---\nsearch:\n  boost: 0.2\n---\n\n"
-"""Head of the page of a package: the search lists it below pages that explain."""
+"""Head of the page of a module: the search lists it below pages that explain."""
+_INTRODUCTION = """You import from these modules only. A plugin needs no other one, and their names change as
+[What may change](../../deprecation.md) says. All other modules are private: they may move in any version.
+Begin with [`unlatch`](unlatch.md), or with [from Python](../../python.md).
+"""
 
 
 def api_pages(root: Path) -> dict[str, str]:
-    """Returns the pages of all packages, and a page that lists them.
+    """Returns the pages of all public modules, and a page that lists them.
 
     Args:
         root: Root of the repository.
@@ -20,39 +23,41 @@ def api_pages(root: Path) -> dict[str, str]:
     Returns:
         Markdown by path on the site.
     """
-    pages = {f"reference/api/{name}.md": _package_page(name, root) for name in _list_packages(root)}
-    begin = "Begin with [`unlatch`](unlatch.md), or with [from Python](../../python.md)."
-    head = f"# Packages\n\nThese pages describe Unlatch {version('unlatch')}. {begin}\n\n"
-    lines = [f"- [`{name}`]({name}.md): {_read_summary(_package_folder(name, root))}" for name in _list_packages(root)]
+    modules = public_modules(root)
+    head = f"# Public modules\n\nThese pages describe Unlatch {version('unlatch')}. {_INTRODUCTION}\n"
+    lines = [f"- [`{name}`]({name}.md): {_read_summary(name)}" for name in modules]
+    pages = {f"reference/api/{name}.md": _module_page(name) for name in modules}
     return {"reference/api/index.md": head + "\n".join(lines) + "\n", **pages}
 
 
-def _list_packages(root: Path) -> list[str]:
-    found = [init.parent for name in PACKAGES for init in sorted((root / name).rglob("__init__.py"))]
-    return ["unlatch", *("unlatch." + path.relative_to(root).as_posix().replace("/", ".") for path in found)]
+def public_modules(root: Path) -> list[str]:
+    """Returns the modules directly in `unlatch` that list public names in `__all__`, the package itself first."""
+    folder = root / "unlatch"
+    files = {"unlatch": folder / "__init__.py"}
+    files |= {f"unlatch.{file.stem}": file for file in folder.glob("[!_]*.py")}
+    files |= {f"unlatch.{file.parent.name}": file for file in folder.glob("*/__init__.py")}
+    return sorted(name for name, file in files.items() if "\n__all__ = " in file.read_text(encoding="utf-8"))
 
 
-def _package_page(package: str, root: Path) -> str:
-    folder = _package_folder(package, root)
-    modules = [f"{package}.{path.stem}" for path in sorted(folder.glob("[!_]*.py"))]
-    # the modules of the other packages are on pages of their own
-    names = [f"{package}.{name}" for name in _read_lazy_names(folder)] if package == "unlatch" else []
-    head = f"{_SEARCH}# {package}\n\nUnlatch {version('unlatch')}\n\n"
-    return head + "\n".join(f"::: {path}\n" for path in (package, *names, *modules))
+def _module_page(name: str) -> str:
+    names: list[str] = import_module(name).__all__
+    first = import_module("unlatch")
+    twice = [item for item in names if name != "unlatch" and _is_same(first, import_module(name), item)]
+    head = f"{_SEARCH}# {name}\n\nUnlatch {version('unlatch')}\n\n::: {name}\n    options:\n      members: false\n"
+    if twice:
+        head += f"\nAlso here: {', '.join(f'[`{item}`](unlatch.md#unlatch.{item})' for item in twice)}\n"
+    return head + "".join(f"\n::: {name}.{item}\n" for item in sorted(set(names) - set(twice), key=_place_on_page))
 
 
-def _read_lazy_names(folder: Path) -> list[str]:
-    """Returns the names that a package imports on use, from its stub: functions, then classes."""
-    stub = folder / "__init__.pyi"
-    found = re.findall(r"import (\w+) as", stub.read_text(encoding="utf-8")) if stub.is_file() else []
-    return sorted(found, key=lambda name: (name[0].isupper(), name))
+def _is_same(first: object, second: object, name: str) -> bool:
+    return name in getattr(first, "__all__") and getattr(first, name) is getattr(second, name)  # noqa: B009 - of a module
 
 
-def _package_folder(package: str, root: Path) -> Path:
-    return root / package.replace(".", "/")
+def _place_on_page(name: str) -> tuple[int, str]:
+    """Functions first, then classes, then constants."""
+    return (2 if name.isupper() else int(name[0].isupper()), name)
 
 
-def _read_summary(folder: Path) -> str:
-    """Returns the first line of a package's docstring."""
-    text = (folder / "__init__.py").read_text(encoding="utf-8")
-    return text.split('"""')[1].strip().splitlines()[0] if '"""' in text else ""
+def _read_summary(name: str) -> str:
+    """Returns the first line of a module's docstring."""
+    return (import_module(name).__doc__ or "").strip().splitlines()[0]

@@ -1,4 +1,4 @@
-"""MkDocs hooks: add pages outside of `docs/` and generated pages (commands, keys, packages), and fix links."""
+"""MkDocs hooks: add pages outside of `docs/` and generated pages (commands, keys, public modules), and fix links."""
 
 from __future__ import annotations
 

@@ -12,7 +12,15 @@ from typing import Any
 import numpy as np
 
 from unlatch.objects.importers.converted_asset import solid_inertial
-from unlatch.objects.importers.urdf_parts import WORLD, Body, BodyJoint, MeshFiles, build_tree, rigid_part, unused_name
+from unlatch.objects.importers.urdf_parts import (
+    WORLD,
+    BodyJoint,
+    FileBody,
+    MeshFiles,
+    build_tree,
+    rigid_part,
+    unused_name,
+)
 from unlatch.simcore.errors import AssetError, close_matches
 from unlatch.simcore.files import path_word
 from unlatch.simcore.geometry import Pose
@@ -238,13 +246,15 @@ class GltfJoint(BodyJoint):
     upper: float
 
 
-def find_bodies(file: GltfFile) -> dict[str, Body]:
+def find_bodies(file: GltfFile) -> dict[str, FileBody]:
     """Returns the bodies by key, which is the number of their node; `WORLD` comes first."""
-    bodies = {WORLD: Body(WORLD, "world", Pose.identity(), is_marked=False)}
+    bodies = {WORLD: FileBody(WORLD, "world", Pose.identity(), is_marked=False)}
     taken = {"world"}
     for node in file.numbers():
         if _is_body(file, node):
-            bodies[str(node)] = Body(str(node), unused_name(file.name(node), taken), file.pose(node), is_marked=False)
+            bodies[str(node)] = FileBody(
+                str(node), unused_name(file.name(node), taken), file.pose(node), is_marked=False
+            )
     return bodies
 
 
@@ -253,7 +263,7 @@ def body_of(file: GltfFile, node: int) -> str:
     return next((str(at) for at in file.above(node) if _is_body(file, at)), WORLD)
 
 
-def find_joints(file: GltfFile, bodies: dict[str, Body]) -> list[GltfJoint]:
+def find_joints(file: GltfFile, bodies: dict[str, FileBody]) -> list[GltfJoint]:
     """Returns the joints between two bodies.
 
     Raises:
@@ -275,7 +285,7 @@ def _articulation_name(file: GltfFile, node: int) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _articulations(file: GltfFile, bodies: dict[str, Body], taken: set[str]) -> Iterator[GltfJoint]:
+def _articulations(file: GltfFile, bodies: dict[str, FileBody], taken: set[str]) -> Iterator[GltfJoint]:
     listed = file.root_extension(AGI).get("articulations", [])
     known = {item.get("name"): item for item in listed if isinstance(item, dict)}
     for node in file.numbers():
@@ -287,7 +297,13 @@ def _articulations(file: GltfFile, bodies: dict[str, Body], taken: set[str]) -> 
         stages = [stage for stage in known[name].get("stages", []) if isinstance(stage, dict)]
         moving = [stage for stage in stages if stage.get("type") in _MOVING_STAGES]
         for stage in () if moving else stages:
-            _check_stage_type(file, node, str(stage.get("type", "")))
+            word = str(stage.get("type", ""))
+            if word not in (*_MOVING_STAGES, *_SCALING_STAGES):
+                raise file.error(
+                    node,
+                    f"has a stage of the unknown type '{word}'.{close_matches(word, _MOVING_STAGES)} Expected one of "
+                    f"{', '.join(_MOVING_STAGES)}. Correct it.",
+                )
         if len(moving) != 1:
             raise file.error(
                 node,
@@ -297,16 +313,7 @@ def _articulations(file: GltfFile, bodies: dict[str, Body], taken: set[str]) -> 
         yield _stage_joint(file, bodies, node, moving[0], unused_name(name, taken))
 
 
-def _check_stage_type(file: GltfFile, node: int, word: str) -> None:
-    if word not in (*_MOVING_STAGES, *_SCALING_STAGES):
-        raise file.error(
-            node,
-            f"has a stage of the unknown type '{word}'.{close_matches(word, _MOVING_STAGES)} Expected one of "
-            f"{', '.join(_MOVING_STAGES)}. Correct it.",
-        )
-
-
-def _stage_joint(file: GltfFile, bodies: dict[str, Body], node: int, stage: dict[str, Any], name: str) -> GltfJoint:
+def _stage_joint(file: GltfFile, bodies: dict[str, FileBody], node: int, stage: dict[str, Any], name: str) -> GltfJoint:
     word = stage["type"]
     axis = np.eye(3)[_AXES.index(word[0])]
     turns = word.endswith("Rotate")
@@ -329,7 +336,7 @@ def _stage_joint(file: GltfFile, bodies: dict[str, Body], node: int, stage: dict
     )
 
 
-def _physics_joints(file: GltfFile, bodies: dict[str, Body], taken: set[str]) -> Iterator[GltfJoint]:
+def _physics_joints(file: GltfFile, bodies: dict[str, FileBody], taken: set[str]) -> Iterator[GltfJoint]:
     described = file.root_extension(KHR).get("physicsJoints", [])
     for node in file.numbers():
         joint = file.extension(node, KHR).get("joint")

@@ -24,11 +24,11 @@ from unlatch.objects.importers.converted_asset import mesh_collider
 from unlatch.objects.importers.partnet_source import (
     SIDE_FILES,
     PartnetCategory,
-    check_partnet_objects,
+    check_source_objects,
     instance_folder,
     partnet_category,
-    partnet_instances,
     partnet_root,
+    source_instances,
     source_state,
 )
 from unlatch.objects.validation import articulation_problems, raise_problems
@@ -41,6 +41,8 @@ from unlatch.simcore.meshes.obj_file import format_obj, mesh_colour
 from unlatch.simcore.meshes.solids import hulls_inertial
 from unlatch.simcore.rng import sum_in_order
 from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
+
+__all__ = ["check_source_objects", "load_source_object", "source_instances", "source_object_set"]
 
 CONVERTER_VERSION = 11
 """Raise it with every change of the output: cached objects are then converted again."""
@@ -67,7 +69,9 @@ def load_source_object(cfg: ObjectCfg) -> ObjectAsset:
     root = partnet_root(cfg.root)
     folder = instance_folder(root, cfg.category, instance=cfg.instance)
     source = read_source(folder / PARTNET_URDF, category=cfg.category)
-    key = _cache_key(source, cfg.scale)
+    category = repr(partnet_category(source.category))
+    files = source.files_hash(SIDE_FILES)
+    key = json_hash([CONVERTER_VERSION, coacd_version(), files, cfg.scale, asdict(_SETTINGS), category])
     converted = cache_root(cfg.cache_dir) / "partnet_mobility" / source.category / f"{source.instance}-{key[:16]}"
     digest = cached_folder(converted, key=key, make=lambda temporary: _convert(source, temporary, scale=cfg.scale))
     facts = json.loads((converted / _FACTS_FILE).read_text(encoding="utf-8"))
@@ -104,26 +108,6 @@ def source_object_set(cfg: ObjectCfg, *, among: Sequence[str]) -> dict[str, Any]
         "coacd": coacd_version(),
         "instances": {path.name: source_state(path)[:16] for path in found},
     }
-
-
-def source_instances(cfg: ObjectCfg) -> list[str]:
-    """Returns the ids of the objects of a category.
-
-    Raises:
-        ConfigError: Unknown category, or no folder given.
-    """
-    return list(partnet_instances(partnet_root(cfg.root), cfg.category))
-
-
-def check_source_objects(cfg: ObjectCfg, *, among: Sequence[str] | None) -> None:
-    """Checks objects of a category without converting them, see `check_partnet_objects`."""
-    check_partnet_objects(partnet_root(cfg.root), cfg.category, among=among)
-
-
-def _cache_key(source: SourceObject, scale: float | None) -> str:
-    category = repr(partnet_category(source.category))
-    files = source.files_hash(SIDE_FILES)
-    return json_hash([CONVERTER_VERSION, coacd_version(), files, scale, asdict(_SETTINGS), category])
 
 
 def _convert(source: SourceObject, folder: Path, *, scale: float | None) -> None:

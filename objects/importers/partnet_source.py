@@ -10,7 +10,7 @@ from pathlib import Path
 
 from unlatch.objects.annotate.source import PARTNET_URDF, read_json
 from unlatch.objects.annotation import PartKind
-from unlatch.objects.config import PARTNET_VARIABLE
+from unlatch.objects.config import PARTNET_VARIABLE, ObjectCfg
 from unlatch.simcore.errors import AssetError, ConfigError, close_matches, unknown_name
 from unlatch.simcore.files import user_path
 
@@ -124,22 +124,29 @@ def partnet_root(root: str | None) -> Path:
     return path.resolve()
 
 
+def source_instances(cfg: ObjectCfg) -> list[str]:
+    """Returns the ids of the objects of a category.
+
+    Raises:
+        ConfigError: Unknown category, or no folder given.
+    """
+    return list(partnet_instances(partnet_root(cfg.root), cfg.category))
+
+
 def partnet_instances(root: Path, category: str) -> dict[str, Path]:
     """Returns folders by instance id, sorted: `<category>/<id>/` or, as downloaded, `<id>/` with a `meta.json`."""
     return {name: path for name, path in _category_folders(root, category).items() if (path / PARTNET_URDF).is_file()}
 
 
-def check_partnet_objects(root: Path, category: str, *, among: Sequence[str] | None = None) -> None:
-    """Checks that objects have a URDF and readable side files, without converting them.
+def check_source_objects(cfg: ObjectCfg, *, among: Sequence[str] | None) -> None:
+    """Checks that objects of a category have a URDF and readable side files, without converting them.
 
-    Args:
-        root: Folder of the data set.
-        category: Their category.
-        among: Their ids; None: every object of the category.
+    `among` are their ids; None: every object of the category.
 
     Raises:
         AssetError: Some objects are damaged; the message names the first three.
     """
+    root, category = partnet_root(cfg.root), cfg.category
     folders = [path for name, path in _category_folders(root, category).items() if among is None or name in among]
     problems = [problem for path in folders if (problem := _find_damage(path))]
     if problems:

@@ -96,15 +96,11 @@ def closed_bounds(model: UrdfModel, articulation: Articulation) -> np.ndarray:
     return np.stack([points.min(axis=0), points.max(axis=0)])
 
 
-def _merged_owner(model: UrdfModel, link: str) -> str:
-    """Returns the link that a link becomes part of when fixed joints are merged."""
-    nearest = next((joint for joint in model.joints_above(link) if joint.moves), None)
-    return model.root if nearest is None else nearest.child
-
-
 def _to_owner(model: UrdfModel, link: str) -> tuple[str, Pose]:
     """Returns the link that a link becomes part of, and `T_owner_link`."""
-    owner = _merged_owner(model, link)
+    # the link that a link becomes part of when fixed joints are merged
+    nearest = next((joint for joint in model.joints_above(link) if joint.moves), None)
+    owner = model.root if nearest is None else nearest.child
     return owner, model.link_pose(owner).inverse() @ model.link_pose(link)
 
 
@@ -313,7 +309,12 @@ def _convert(source: SourceObject, cfg: ObjectCfg, given: Articulation | None, f
             "friction": {joint: values[0] for joint, values in dynamics.items()},
             "damping": {joint: values[1] for joint, values in dynamics.items()},
         }
-    facts = {"turns": turns, "facing": facing, "parameters": _record_parameters(annotation, given=given is not None)}
+    parameters = {
+        "annotation": "derived" if given is None else "given",
+        "scale": round(scale, 6),
+        "handles": ", ".join(f"{name} {part.handle.type.value}" for name, part in annotation.parts.items()),
+    }
+    facts = {"turns": turns, "facing": facing, "parameters": parameters}
     # keys keep their order: if the configuration names no part, the first one faces the robot
     (folder / _FACTS_FILE).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
@@ -341,14 +342,6 @@ def _convert_model(source: SourceObject, cfg: ObjectCfg, scale: float, folder: P
     urdf = Path(made.urdf_path)
     shutil.copytree(urdf.parent, folder)
     return folder / urdf.name
-
-
-def _record_parameters(annotation: Articulation, *, given: bool) -> dict[str, float | str]:
-    return {
-        "annotation": "given" if given else "derived",
-        "scale": round(annotation.urdf_scale, 6),
-        "handles": ", ".join(f"{name} {part.handle.type.value}" for name, part in annotation.parts.items()),
-    }
 
 
 def _choose_part(turns: Mapping[str, int], cfg: ObjectCfg) -> str:

@@ -34,7 +34,7 @@ class AssetFile(Protocol):
 
 
 @dataclass(frozen=True)
-class Body:
+class FileBody:
     """A rigid body, or what does not move."""
 
     key: str
@@ -86,7 +86,7 @@ class BodyTree(Generic[AnyJoint]):
 
 def build_tree(
     file: AssetFile,
-    bodies: Mapping[str, Body],
+    bodies: Mapping[str, FileBody],
     joints: Sequence[AnyJoint],
     *,
     has_static_shape: bool,
@@ -148,7 +148,7 @@ def _connected(start: str, joints: Sequence[BodyJoint]) -> set[str]:
 
 
 def _choose_root(
-    bodies: Mapping[str, Body], joints: Sequence[BodyJoint], group: set[str], has_static_shape: bool
+    bodies: Mapping[str, FileBody], joints: Sequence[BodyJoint], group: set[str], has_static_shape: bool
 ) -> str:
     """Returns what the joints hang from: the world if it has a shape or several joints, else the base."""
     at_world = [joint for joint in joints if WORLD in (joint.first, joint.second)]
@@ -163,7 +163,7 @@ def _choose_root(
 
 
 def _hang_below(
-    file: AssetFile, root: str, joints: Sequence[AnyJoint], bodies: Mapping[str, Body], remedy: str
+    file: AssetFile, root: str, joints: Sequence[AnyJoint], bodies: Mapping[str, FileBody], remedy: str
 ) -> BodyTree[AnyJoint]:
     # what stands on the table must be upright: the frame of the root is that of the file
     frames = {root: Pose(bodies[root].T_file_body.R.T, np.zeros(3))}

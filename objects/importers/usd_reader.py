@@ -12,9 +12,9 @@ import numpy as np
 from unlatch.objects.importers.converted_asset import solid_inertial
 from unlatch.objects.importers.urdf_parts import (
     WORLD,
-    Body,
     BodyJoint,
     BodyTree,
+    FileBody,
     MeshFiles,
     build_tree,
     rigid_part,
@@ -44,7 +44,7 @@ _AXES = {"X": np.array([1.0, 0.0, 0.0]), "Y": np.array([0.0, 1.0, 0.0]), "Z": np
 
 
 @dataclass(frozen=True)
-class UsdBody(Body):
+class UsdBody(FileBody):
     """A rigid body of a USD; its key is the path of its prim."""
 
     prim: Any
@@ -99,26 +99,6 @@ def find_joints(stage: OpenedStage, prims: Sequence[Any], bodies: Mapping[str, U
             continue
         found.append(joint)
     return found
-
-
-def arrange_joints(
-    stage: OpenedStage, bodies: Mapping[str, UsdBody], joints: Sequence[UsdJoint], *, has_static_shape: bool
-) -> BodyTree[UsdJoint]:
-    """Arranges the bodies that moving joints connect as a tree; see `build_tree`.
-
-    Raises:
-        AssetError: No joint moves, joints close a loop, or joints move several objects that nothing connects.
-    """
-    if all(joint.kind == "fixed" for joint in joints):
-        raise stage.error("/", _explain_no_joint(bodies, joints))
-    return build_tree(
-        stage,
-        bodies,
-        joints,
-        has_static_shape=has_static_shape,
-        alone="Export each alone, or make one the default prim.",
-        remedy="Leave one joint of the loop out, or set physics:excludeFromArticulation.",
-    )
 
 
 def _is_body(stage: OpenedStage, prim: Any) -> bool:
@@ -178,33 +158,15 @@ def _joint_frame(stage: OpenedStage, prim: Any, target: Any, number: int) -> Pos
     return Pose(rigid_part(affine).R @ R, affine[:3, :3] @ local + affine[:3, 3])
 
 
-def _explain_no_joint(bodies: Mapping[str, UsdBody], joints: Sequence[UsdJoint]) -> str:
-    found = f"{len(bodies) - 1} rigid bodies and {len(joints)} fixed joints"
-    return (
-        f"has no joint that moves ({found}). Expected a PhysicsRevoluteJoint or PhysicsPrismaticJoint between a body "
-        "and its moving part. Add UsdPhysics joints to the asset, or use its URDF."
-    )
-
-
 _TURN_RAD = 2 * np.pi
 """Range of a revolute joint with one limit beyond it."""
-
-
-def with_values(stage: OpenedStage, found: UsdJoint, joint: Joint) -> Joint:
-    """Returns a joint with its limits and dynamics.
-
-    Raises:
-        AssetError: A prismatic joint lacks a limit, or a value is not a number.
-    """
-    if joint.kind == "fixed":
-        return joint
-    return _with_dynamics(stage, found, _with_limits(stage, found, joint))
 
 
 def _with_limits(stage: OpenedStage, found: UsdJoint, joint: Joint) -> Joint:
     slides = joint.kind == "prismatic"
     unit = stage.units.length_m if slides else float(np.radians(1.0))
-    lower, upper = (_number(stage, found.prim, f"physics:{side}Limit", sign) for side, sign in _SIDES)
+    lower = _number(stage, found.prim, "physics:lowerLimit", -np.inf)
+    upper = _number(stage, found.prim, "physics:upperLimit", np.inf)
     if lower > upper:
         raise stage.error(
             found.prim, f"has physics:lowerLimit {lower:g} above physics:upperLimit {upper:g}. Exchange them."
@@ -224,9 +186,6 @@ def _with_limits(stage: OpenedStage, found: UsdJoint, joint: Joint) -> Joint:
     return replace(joint, lower=float(low), upper=float(high))
 
 
-_SIDES = (("lower", -1.0), ("upper", 1.0))
-
-
 def _with_dynamics(stage: OpenedStage, found: UsdJoint, joint: Joint) -> Joint:
     slides = joint.kind == "prismatic"
     length, mass = stage.units.length_m, stage.units.mass_kg
@@ -236,17 +195,17 @@ def _with_dynamics(stage: OpenedStage, found: UsdJoint, joint: Joint) -> Joint:
     damping, effort = 0.0, joint.effort
     name = "linear" if slides else "angular"
     if found.prim.HasAPI(stage.pxr.UsdPhysics.DriveAPI, name):
-        drive = stage.pxr.UsdPhysics.DriveAPI(found.prim, name)
-        if str(drive.GetTypeAttr().Get()) == "acceleration":
+        drive_key = f"drive:{name}:physics"
+        if str(_value(found.prim, f"{drive_key}:type")) == "acceleration":
             stage.notices.append(f"{found.prim.GetPath()}: its drive is left out, it is of the type acceleration")
         else:
-            damping = _attribute(stage, found.prim, drive.GetDampingAttr(), 0.0) * turn * (mass if slides else force)
-            most = _attribute(stage, found.prim, drive.GetMaxForceAttr(), np.inf)
+            damping = _number(stage, found.prim, f"{drive_key}:damping", 0.0) * turn * (mass if slides else force)
+            most = _number(stage, found.prim, f"{drive_key}:maxForce", np.inf)
             effort = most * force if 0.0 < most < 1e9 else effort
-            if _attribute(stage, found.prim, drive.GetStiffnessAttr(), 0.0) > 0.0:
+            if _number(stage, found.prim, f"{drive_key}:stiffness", 0.0) > 0.0:
                 stage.notices.append(f"{found.prim.GetPath()}: the stiffness of its drive is left out")
-    friction = _number(stage, found.prim, "physxJoint:jointFriction", 0.0, missing=0.0) * force
-    velocity = _number(stage, found.prim, "physxJoint:maxJointVelocity", 1.0, missing=np.inf) * speed
+    friction = _number(stage, found.prim, "physxJoint:jointFriction", 0.0) * force
+    velocity = _number(stage, found.prim, "physxJoint:maxJointVelocity", np.inf) * speed
     return replace(
         joint,
         damping=max(damping, 0.0),
@@ -256,17 +215,14 @@ def _with_dynamics(stage: OpenedStage, found: UsdJoint, joint: Joint) -> Joint:
     )
 
 
-def _number(stage: OpenedStage, prim: Any, name: str, sign: float, *, missing: float | None = None) -> float:
-    """Returns a number of a prim; without the attribute `missing`, or infinity with a sign."""
-    return _attribute(stage, prim, prim.GetAttribute(name), sign * np.inf if missing is None else missing)
-
-
-def _attribute(stage: OpenedStage, prim: Any, attribute: Any, missing: float) -> float:
+def _number(stage: OpenedStage, prim: Any, name: str, missing: float) -> float:
+    """Returns a number of a prim; without the attribute `missing`."""
+    attribute = prim.GetAttribute(name)
     value = attribute.Get() if attribute else None
     if value is None:
         return missing
     if np.isnan(value):
-        raise stage.error(prim, f"has {attribute.GetName()}=nan. Expected a number. Correct it.")
+        raise stage.error(prim, f"has {name}=nan. Expected a number. Correct it.")
     return float(value)
 
 
@@ -323,7 +279,21 @@ class _UsdReader:
         bodies = find_bodies(self.stage, prims)
         joints = find_joints(self.stage, prims, bodies)
         geometry = self._find_geometry(prims)
-        tree = arrange_joints(self.stage, bodies, joints, has_static_shape=WORLD in geometry)
+        if all(joint.kind == "fixed" for joint in joints):
+            raise self.stage.error(
+                "/",
+                f"has no joint that moves ({len(bodies) - 1} rigid bodies and {len(joints)} fixed joints). Expected a "
+                "PhysicsRevoluteJoint or PhysicsPrismaticJoint between a body and its moving part. Add UsdPhysics "
+                "joints to the asset, or use its URDF.",
+            )
+        tree = build_tree(
+            self.stage,
+            bodies,
+            joints,
+            has_static_shape=WORLD in geometry,
+            alone="Export each alone, or make one the default prim.",
+            remedy="Leave one joint of the loop out, or set physics:excludeFromArticulation.",
+        )
         if tree.root != WORLD and WORLD in geometry:
             self.stage.notices.append("geometry that belongs to no rigid body is left out: no joint connects it")
         links = {
@@ -331,11 +301,14 @@ class _UsdReader:
             for key in bodies
             if key in tree.T_body_link
         }
-        made = [with_values(self.stage, found, joint) for found, joint in tree.joints]
+        made = [joint if joint.kind == "fixed" else self._with_values(found, joint) for found, joint in tree.joints]
         named = [replace(j, parent=bodies[j.parent].name, child=bodies[j.child].name) for j in made]
         default = self.stage.stage.GetDefaultPrim()
         name = default.GetName() if default else self.stage.path.stem
         return UrdfModel(name, links, {joint.name: joint for joint in named})
+
+    def _with_values(self, found: UsdJoint, joint: Joint) -> Joint:
+        return _with_dynamics(self.stage, found, _with_limits(self.stage, found, joint))
 
     def _find_geometry(self, prims: Sequence[Any]) -> dict[str, _Geometry]:
         """Returns what is seen and what is hit of each body, by its key."""

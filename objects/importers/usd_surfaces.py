@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,9 +64,7 @@ def read_surface(stage: OpenedStage, prim: Any) -> PrimSurface | None:
     kind = str(prim.GetTypeName())
     if kind == "Mesh":
         return _read_mesh(stage, prim)
-    if kind not in _PRIMITIVES:
-        return None
-    primitive, mesh = _PRIMITIVES[kind](_Attributes(stage, prim))
+    primitive, mesh = _read_primitive(stage, prim, kind)
     if mesh is None and primitive is not None:
         pose = primitive.T_prim_shape
         mesh = primitive_mesh(primitive.kind, primitive.size).moved(pose)
@@ -110,70 +108,40 @@ def read_primvar(stage: OpenedStage, prim: Any, name: str) -> tuple[Array, str] 
     return (found, str(primvar.GetInterpolation())) if len(found) and np.all(np.isfinite(found)) else None
 
 
-class _Attributes:
-    """Reads the attributes of a primitive."""
+def _read_primitive(stage: OpenedStage, prim: Any, kind: str) -> tuple[Primitive | None, TriangleMesh | None]:
+    """Returns a primitive, or the hull of a shape that a URDF does not have; None twice for another type."""
 
-    def __init__(self, stage: OpenedStage, prim: Any) -> None:
-        self._stage = stage
-        self._prim = prim
-
-    def number(self, name: str) -> float:
-        attribute = self._prim.GetAttribute(name)
-        value = attribute.Get(self._stage.time) if attribute else None
+    def number(name: str) -> float:
+        attribute = prim.GetAttribute(name)
+        value = attribute.Get(stage.time) if attribute else None
         if value is None or not np.isfinite(value) or not value > 0.0:
-            raise self._stage.error(self._prim, f"has {name}={value}. Expected a number above 0.")
+            raise stage.error(prim, f"has {name}={value}. Expected a number above 0.")
         return float(value)
 
-    def turn(self) -> Array:
-        axis = str(self._prim.GetAttribute("axis").Get(self._stage.time))
-        return _TURNS.get(axis, _TURNS["Z"])
-
-
-def _read_cube(read: _Attributes) -> tuple[Primitive, None]:
-    return Primitive(ShapeKind.box, (read.number("size"),) * 3, Pose.identity()), None
-
-
-def _read_sphere(read: _Attributes) -> tuple[Primitive, None]:
-    return Primitive(ShapeKind.sphere, (read.number("radius"),), Pose.identity()), None
-
-
-def _read_cylinder(read: _Attributes) -> tuple[Primitive, None]:
-    size = (read.number("radius"), read.number("height"))
-    return Primitive(ShapeKind.cylinder, size, Pose(read.turn(), np.zeros(3))), None
-
-
-def _read_tapered(read: _Attributes) -> tuple[None, TriangleMesh]:
-    bottom, top, height = read.number("radiusBottom"), read.number("radiusTop"), read.number("height")
-    ring = primitive_mesh(ShapeKind.cylinder, (1.0, height)).vertices
-    wide = np.where(ring[:, 2] > 0.0, top, bottom)[:, None]
-    return None, _turned_hull(ring * np.column_stack([wide, wide, np.ones_like(wide)]), read)
-
-
-def _read_capsule(read: _Attributes) -> tuple[None, TriangleMesh]:
-    ball = primitive_mesh(ShapeKind.sphere, (read.number("radius"),)).vertices
-    ends = np.array([0.0, 0.0, read.number("height") / 2])
-    return None, _turned_hull(np.concatenate([ball + ends, ball - ends]), read)
-
-
-def _read_cone(read: _Attributes) -> tuple[None, TriangleMesh]:
-    radius, height = read.number("radius"), read.number("height")
-    ring = primitive_mesh(ShapeKind.cylinder, (radius, height)).vertices
-    base = ring[ring[:, 2] < 0.0]
-    return None, _turned_hull(np.concatenate([base, [[0.0, 0.0, height / 2]]]), read)
-
-
-def _turned_hull(points: Array, read: _Attributes) -> TriangleMesh:
-    return convex_hull(points @ read.turn().T)
-
-
-_PRIMITIVES: dict[str, Callable[[_Attributes], tuple[Primitive | None, TriangleMesh | None]]] = {
-    "Capsule": _read_capsule,
-    "Cone": _read_cone,
-    "Cube": _read_cube,
-    "Cylinder": _read_cylinder,
-    "Cylinder_1": _read_tapered,
-    "Sphere": _read_sphere,
-}
+    if kind == "Cube":
+        return Primitive(ShapeKind.box, (number("size"),) * 3, Pose.identity()), None
+    if kind == "Sphere":
+        return Primitive(ShapeKind.sphere, (number("radius"),), Pose.identity()), None
+    if kind not in ("Capsule", "Cone", "Cylinder", "Cylinder_1"):
+        return None, None
+    turn = _TURNS.get(str(prim.GetAttribute("axis").Get(stage.time)), _TURNS["Z"])
+    if kind == "Cylinder":
+        size = (number("radius"), number("height"))
+        return Primitive(ShapeKind.cylinder, size, Pose(turn, np.zeros(3))), None
+    if kind == "Cylinder_1":
+        bottom, top, height = number("radiusBottom"), number("radiusTop"), number("height")
+        ring = primitive_mesh(ShapeKind.cylinder, (1.0, height)).vertices
+        wide = np.where(ring[:, 2] > 0.0, top, bottom)[:, None]
+        points = ring * np.column_stack([wide, wide, np.ones_like(wide)])
+    elif kind == "Capsule":
+        ball = primitive_mesh(ShapeKind.sphere, (number("radius"),)).vertices
+        ends = np.array([0.0, 0.0, number("height") / 2])
+        points = np.concatenate([ball + ends, ball - ends])
+    else:
+        radius, height = number("radius"), number("height")
+        ring = primitive_mesh(ShapeKind.cylinder, (radius, height)).vertices
+        points = np.concatenate([ring[ring[:, 2] < 0.0], [[0.0, 0.0, height / 2]]])
+    return None, convex_hull(points @ turn.T)
 
 
 def _read_mesh(stage: OpenedStage, prim: Any) -> PrimSurface:

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from unlatch.objects.procedural.assembly import HOLDING, Assembly
+from unlatch.objects.procedural.assembly import HOLDING, Assembly, ObjectGenerator
 from unlatch.objects.procedural.colours import (
     APPLIANCES,
     BODY_COLOURS,
@@ -36,8 +36,8 @@ from unlatch.objects.procedural.colours import (
     mark_colour,
     sheet_texture,
 )
-from unlatch.objects.procedural.doors import Door, box_with_doors, numbered
-from unlatch.objects.procedural.fittings import Carcass, InsetDoor, add_feet, add_turning_knob, turning_knob
+from unlatch.objects.procedural.doors import BoxWithDoors, Door, numbered
+from unlatch.objects.procedural.fittings import Carcass, add_feet, add_turning_knob, turning_knob
 from unlatch.objects.procedural.handles import PUSH_ROOM_M, FlushBar, bar, handle
 from unlatch.objects.procedural.links import FLAP_BELOW, FRONT, LinkBuilder, PanelBuilder, door_frame
 from unlatch.objects.procedural.parameters import (
@@ -155,13 +155,10 @@ def _paint_case(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> None:
     assembly.set_texture(sheet_texture, p.colour)
 
 
-microwave = box_with_doors(
+microwave = ObjectGenerator(
     "microwave",
     _MICROWAVE,
-    doors=_microwave_doors,
-    add_body=_add_microwave_body,
-    add_to_door=_add_microwave_window,
-    finish=_paint_case,
+    BoxWithDoors(_microwave_doors, _add_microwave_body, _add_microwave_window, _paint_case),
     unrecorded=("handle_kind", "limit_rad"),
 )
 
@@ -277,14 +274,7 @@ def _add_oven_knobs(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> None
     assembly.set_texture(sheet_texture, p.colour, p.front_colour)
 
 
-oven = box_with_doors(
-    "oven",
-    _OVEN,
-    doors=_oven_doors,
-    add_body=_add_oven_body,
-    add_to_door=_add_oven_window,
-    finish=_add_oven_knobs,
-)
+oven = ObjectGenerator("oven", _OVEN, BoxWithDoors(_oven_doors, _add_oven_body, _add_oven_window, _add_oven_knobs))
 
 # Refrigerator: a second door above is that of the freezer.
 
@@ -382,13 +372,10 @@ def _paint_refrigerator(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> 
     assembly.set_texture(sheet_texture, p.colour, p.door_colour)
 
 
-refrigerator = box_with_doors(
+refrigerator = ObjectGenerator(
     "refrigerator",
     _REFRIGERATOR,
-    doors=_refrigerator_doors,
-    add_body=_add_refrigerator_body,
-    add_to_door=_add_to_refrigerator_door,
-    finish=_paint_refrigerator,
+    BoxWithDoors(_refrigerator_doors, _add_refrigerator_body, _add_to_refrigerator_door, _paint_refrigerator),
 )
 
 # Dishwasher: the door is hinged below, the controls are over it, a basket with plates is inside.
@@ -470,13 +457,10 @@ def _add_to_dishwasher_door(panel: PanelBuilder, p: Drawn, door: Door) -> None:
         panel.visual.box("strip", low, high, rgba=p.handle_colour)
 
 
-dishwasher = box_with_doors(
+dishwasher = ObjectGenerator(
     "dishwasher",
     _DISHWASHER,
-    doors=_dishwasher_doors,
-    add_body=_add_dishwasher_body,
-    add_to_door=_add_to_dishwasher_door,
-    finish=_paint_case,
+    BoxWithDoors(_dishwasher_doors, _add_dishwasher_body, _add_to_dishwasher_door, _paint_case),
 )
 
 # Safe: a thick door, flush with the front, with a bar and a dial.
@@ -503,24 +487,28 @@ _SAFE = {
 }
 
 
-def _safe_box(p: Drawn) -> tuple[Carcass, InsetDoor]:
+def _safe_box(p: Drawn) -> Carcass:
     x1, half = p.depth_m / 2, p.width_m / 2
-    box = Carcass((-x1, -half, 0.0), (x1, half, p.height_m), p.wall_m)
-    return box, InsetDoor.of(box, hinge_side=p.hinge_side, thickness_m=p.door_thickness_m)
+    return Carcass((-x1, -half, 0.0), (x1, half, p.height_m), p.wall_m)
 
 
 def _safe_doors(p: Drawn) -> list[Door]:
-    _, inset = _safe_box(p)
-    hold, frame = (inset.span[1] - p.handle_inset_m, 0.0), inset.frame
-    door = Door.inset(inset, hold=hold, handle=p.handle, handle_rgba=p.metal, rgba=darker(p.colour, 1.12))
-    push = p.handle.push_point(frame, door.place) - frame.along * door.up * 0.32 * door.half * 2  # below the dial
+    door = Door.inset(
+        _safe_box(p),
+        p,
+        thickness_m=p.door_thickness_m,
+        hold=lambda door: (door.span[1] - p.handle_inset_m, 0.0),
+        handle=p.handle,
+        rgba=darker(p.colour, 1.12),
+    )
+    along = door.frame.along
+    push = p.handle.push_point(door.frame, door.place) - along * door.up * 0.32 * door.half * 2  # below the dial
     return [replace(door, push=push)]
 
 
 def _add_safe_body(body: LinkBuilder, p: Drawn) -> None:
-    box, inset = _safe_box(p)
-    box.build(body, rgba=p.colour, lining=darker(p.colour, 0.55))
-    inset.add_hinges(body, rgba=p.metal)
+    _safe_box(p).build(body, rgba=p.colour, lining=darker(p.colour, 0.55))
+    _safe_doors(p)[0].add_hinges(body)
 
 
 def _dial_spot(p: Drawn, door: Door) -> tuple[float, float]:
@@ -564,12 +552,8 @@ def _add_safe_dial(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> None:
     assembly.set_texture(TextureKind.hammered_metal, p.colour, darker(p.colour, 1.12), darker(p.colour, 0.55))
 
 
-safe = box_with_doors(
+safe = ObjectGenerator(
     "safe",
     _SAFE,
-    doors=_safe_doors,
-    add_body=_add_safe_body,
-    add_to_door=_add_to_safe_door,
-    add_after_handle=_add_dial_ring,
-    finish=_add_safe_dial,
+    BoxWithDoors(_safe_doors, _add_safe_body, _add_to_safe_door, _add_safe_dial, add_after_handle=_add_dial_ring),
 )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from unlatch.objects.annotation import Articulation, FramedVector, Openness, Part, PartKind
-from unlatch.objects.annotation_entries import ClosingForces, FixedHandle
+from unlatch.objects.annotation_entries import FixedHandle
 from unlatch.objects.closing_force_values import record_forces, with_drawn_forces
 from unlatch.objects.procedural.colours import TextureKind
 from unlatch.objects.procedural.handles import HandlePlace, PanelGrip, PanelHandle
@@ -78,24 +79,28 @@ class PartMotion:
     """The friction is at least this multiple of the largest moment of gravity."""
 
 
-def door_motion(frame: PanelFrame, at: Sequence[float], p: Drawn, *, limit_rad: float | None = None) -> PartMotion:
-    """Returns the motion of a door on a vertical hinge at `at` (3,) [m].
+def hinge_motion(
+    kind: PartKind, frame: PanelFrame, at: Sequence[float], p: Drawn, *, limit_rad: float | None = None
+) -> PartMotion:
+    """Returns the motion of a panel that turns about its `along` axis, out of the closed pose, at `at` (3,) [m].
 
-    `p` has `friction_n_m`, `damping_n_m_s` and, unless `limit_rad` is given, `limit_rad`.
+    `p` has `damping_n_m_s` and, unless `limit_rad` is given, `limit_rad`. A door also has `friction_n_m`; what stays
+    where it is released has `holding` instead.
     """
+    values = vars(p)
+    axis = np.abs(frame.along)
     limit_rad = p.limit_rad if limit_rad is None else limit_rad
-    motion = _hinge_motion(frame, PartKind.hinge_vertical, at, limit_rad, p.damping_n_m_s)
-    return replace(motion, friction=p.friction_n_m)
+    opens = -float(np.sign(frame.along @ axis)) * limit_rad  # about -along, across turns towards out
+    friction, holding = values.get("friction_n_m", 0.0), values.get("holding", 0.0)
+    return PartMotion(kind, "body", at, axis.tolist(), opens, friction, p.damping_n_m_s, holding)
 
 
 def lid_motion(frame: PanelFrame, at: Sequence[float], p: Drawn, *, limit_rad: float | None = None) -> PartMotion:
-    """Returns the motion of a lid on a hinge at `at` (3,) [m]; the lid stays where it is released.
+    """Returns the motion of a lid on a hinge at `at` (3,) [m]; the lid stays where it is released; see `hinge_motion`.
 
     `p` has `holding`, `damping_n_m_s` and, unless `limit_rad` is given, `limit_rad`.
     """
-    limit_rad = p.limit_rad if limit_rad is None else limit_rad
-    motion = _hinge_motion(frame, PartKind.lid, at, limit_rad, p.damping_n_m_s)
-    return replace(motion, holding=p.holding)
+    return hinge_motion(PartKind.lid, frame, at, p, limit_rad=limit_rad)
 
 
 def flap_motion(at: Sequence[float], p: Drawn, place: HandlePlace) -> PartMotion:
@@ -111,22 +116,12 @@ def flap_motion(at: Sequence[float], p: Drawn, place: HandlePlace) -> PartMotion
     height_m = at[2] - _GROUND_CLEARANCE_M
     touching = float(np.arccos(np.clip(-height_m / reach, -1.0, 1.0)) - np.arctan2(out_m, far_m))
     limit_rad = round(min(p.most_open_rad, touching), 4)
-    motion = _hinge_motion(FLAP_BELOW, PartKind.hinge_horizontal, at, limit_rad, p.damping_n_m_s)
-    return replace(motion, holding=p.holding)
+    return hinge_motion(PartKind.hinge_horizontal, FLAP_BELOW, at, p, limit_rad=limit_rad)
 
 
 def slide_motion(at: Sequence[float], axis: Sequence[float], p: Drawn, *, opens: float) -> PartMotion:
     """Returns the motion of a part that slides by `opens` along `axis` (3,) from `at` (3,) [m]."""
     return PartMotion(PartKind.slider, "body", at, axis, opens, p.friction_n, p.damping_n_s_m)
-
-
-def _hinge_motion(
-    frame: PanelFrame, kind: PartKind, at: Sequence[float], limit_rad: float, damping: float
-) -> PartMotion:
-    """Returns the motion of a panel that turns about its `along` axis, out of the closed pose, without friction."""
-    axis = np.abs(frame.along)
-    opens = -float(np.sign(frame.along @ axis)) * limit_rad  # about -along, across turns towards out
-    return PartMotion(kind, "body", at, axis.tolist(), opens, 0.0, damping)
 
 
 class Assembly:
@@ -160,7 +155,6 @@ class Assembly:
         mass_kg: float,
         push: np.ndarray,
         edge: Sequence[float] | None = None,
-        closing_forces: ClosingForces | None = None,
     ) -> None:
         """Adds a moving link with its joint and its annotation; the part has the link's name.
 
@@ -171,7 +165,6 @@ class Assembly:
             mass_kg: Mass of the link [kg].
             push: (3,) a clear spot of the outer face, link frame [m].
             edge: (3,) a point at the upper front edge of the parent, in the parent's frame [m]; None: that of the body.
-            closing_forces: Catch and gasket; None: they are drawn for the category, see `closing_force_values`.
         """
         name = builder.name
         link = builder.build(mass_kg=mass_kg)
@@ -215,7 +208,6 @@ class Assembly:
             },
             handle=grip.handle,
             openness=Openness(closed=0.0, open=motion.opens),
-            closing_forces=closing_forces,
         )
 
     def add_panel(
@@ -289,9 +281,10 @@ class ObjectGenerator:
     """The generator of one category: it draws the values of its table and builds the object from them."""
 
     category: str
-    table: Table
-    """What is drawn from a random stream of the seed and the category."""
-    build: Callable[[Assembly, Drawn], None]
+    table: Table | Callable[[np.random.Generator], Any]
+    """What is drawn from a random stream of the seed and the category; in the form of version 0.2, a function that
+    draws a dataclass."""
+    build: Callable[[Assembly, Any], None]
     """Fills an empty assembly, without random numbers."""
     unrecorded: tuple[str, ...] = ()
     """Keys that the record of the parameters lacks: the records of older objects do not have them."""
@@ -301,7 +294,7 @@ class ObjectGenerator:
         None: the category.
         """
         rng = stream(seed, f"assets.procedural.{self.category}")
-        drawn = draw_table(self.table, rng)
+        drawn = self.table(rng) if callable(self.table) else draw_table(self.table, rng)
         assembly = Assembly(self.category, name=name or self.category, seed=seed)
         self.build(assembly, drawn)
         record = {key: value for key, value in parameter_record(drawn).items() if key not in self.unrecorded}

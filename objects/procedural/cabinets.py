@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from unlatch.objects.procedural.assembly import Assembly, ObjectGenerator, slide_motion
 from unlatch.objects.procedural.colours import HANDLE_COLOURS, WOODS, board_texture, contrast, darker
-from unlatch.objects.procedural.doors import Door, box_with_doors, numbered
+from unlatch.objects.procedural.doors import BoxWithDoors, Door, numbered
 from unlatch.objects.procedural.fittings import Carcass, add_base
 from unlatch.objects.procedural.handles import (
     HandlePlace,
@@ -101,13 +101,8 @@ def _paint_cabinet(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> None:
     assembly.set_texture(board_texture, p.colour, p.front_colour, _INSIDE, *shades)
 
 
-cabinet = box_with_doors(
-    "cabinet",
-    _CABINET,
-    doors=_cabinet_doors,
-    add_body=_add_cabinet_body,
-    add_to_door=_add_border,
-    finish=_paint_cabinet,
+cabinet = ObjectGenerator(
+    "cabinet", _CABINET, BoxWithDoors(_cabinet_doors, _add_cabinet_body, _add_border, _paint_cabinet)
 )
 
 # A chest with one to four drawers over one another, each of which can be opened. The uppermost one is `drawer`.

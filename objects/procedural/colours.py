@@ -31,23 +31,14 @@ CHINA = palette("94 93 90", "36 52 66", "80 36 26", "52 62 50", "90 78 50")
 HANDLE_COLOURS = palette("80 81 83", "12 12 13", "86 72 42")
 """Colours of handles: chrome, black, brass."""
 
-APPLIANCES: tuple[Colour, ...] = (
-    WHITE,
-    (0.34, 0.35, 0.37, 1.0),
-    (0.70, 0.72, 0.74, 1.0),
-    (0.72, 0.20, 0.17, 1.0),
-    (0.62, 0.76, 0.72, 1.0),
-    (0.91, 0.86, 0.74, 1.0),
-)
+APPLIANCES: tuple[Colour, ...] = (WHITE, *palette("34 35 37", "70 72 74", "72 20 17", "62 76 72", "91 86 74"))
 """Colours of appliances: white, anthracite, steel, red, mint, cream."""
 
-WOODS: tuple[tuple[Colour, Colour], ...] = (
-    ((0.76, 0.60, 0.40, 1.0), (0.85, 0.71, 0.51, 1.0)),
-    ((0.40, 0.27, 0.18, 1.0), (0.51, 0.35, 0.24, 1.0)),
-    ((0.86, 0.86, 0.84, 1.0), (0.95, 0.95, 0.94, 1.0)),
-    ((0.33, 0.40, 0.47, 1.0), (0.46, 0.54, 0.61, 1.0)),
-    ((0.43, 0.53, 0.43, 1.0), (0.56, 0.66, 0.55, 1.0)),
+_CARCASSES, _FRONTS = (
+    palette("76 60 40", "40 27 18", "86 86 84", "33 40 47", "43 53 43"),
+    palette("85 71 51", "51 35 24", "95 95 94", "46 54 61", "56 66 55"),
 )
+WOODS: tuple[tuple[Colour, Colour], ...] = tuple(zip(_CARCASSES, _FRONTS, strict=True))
 """Colours of carcass and front: beech, walnut, white, blue-grey, green."""
 
 PAINTS = palette("30 32 35", "20 27 24", "55 57 58", "22 26 36")
@@ -106,14 +97,7 @@ def sheet_texture(colour: Colour) -> TextureKind | None:
     return TextureKind.brushed_metal if colour in _STEELS else None
 
 
-_STEELS: tuple[Colour, ...] = (
-    CHROME,
-    (0.66, 0.67, 0.69, 1.0),
-    (0.70, 0.72, 0.74, 1.0),
-    (0.72, 0.74, 0.76, 1.0),
-    (0.73, 0.74, 0.76, 1.0),
-    (0.74, 0.75, 0.77, 1.0),
-)
+_STEELS: tuple[Colour, ...] = (CHROME, *palette("66 67 69", "70 72 74", "72 74 76", "73 74 76", "74 75 77"))
 _WOOD_TINT = 0.1
 """A colour counts as wood if its red exceeds its blue by more than this."""
 _LEAST_CONTRAST = 0.25

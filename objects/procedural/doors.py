@@ -11,11 +11,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from unlatch.objects.procedural.assembly import Assembly, ObjectGenerator, door_motion, flap_motion
-from unlatch.objects.procedural.fittings import Corner, InsetDoor
+from unlatch.objects.annotation import PartKind
+from unlatch.objects.procedural.assembly import Assembly, flap_motion, hinge_motion
+from unlatch.objects.procedural.fittings import Carcass, Corner
 from unlatch.objects.procedural.handles import HandlePlace, PanelHandle
-from unlatch.objects.procedural.links import FLAP_BELOW, LinkBuilder, PanelBuilder, PanelFrame
-from unlatch.objects.procedural.parameters import Colour, Drawn, Table
+from unlatch.objects.procedural.links import FLAP_BELOW, LinkBuilder, PanelBuilder, PanelFrame, door_frame
+from unlatch.objects.procedural.parameters import Colour, Drawn
+
+_HINGE_GAP_M = 0.003
+_BARREL_M = 0.005
 
 
 @dataclass(frozen=True)
@@ -50,21 +54,36 @@ class Door:
 
     @classmethod
     def inset(
-        cls, place: InsetDoor, *, hold: tuple[float, float], handle: PanelHandle, handle_rgba: Colour, rgba: Colour
+        cls,
+        box: Carcass,
+        p: Drawn,
+        *,
+        thickness_m: float,
+        hold: Callable[[Door], tuple[float, float]],
+        handle: PanelHandle,
+        rgba: Colour,
     ) -> Door:
-        """Returns a door inside its frame, flush with the front."""
-        return cls(
-            place.frame,
-            place.at,
-            place.span,
-            place.half_along,
-            out=(-place.thickness_m, 0.0),
-            hold=hold,
-            handle=handle,
-            handle_rgba=handle_rgba,
-            rgba=rgba,
-            thickness_m=place.thickness_m,
-        )
+        """Returns the door that fills the opening of a box, inside its frame, hinged at `p.hinge_side`.
+
+        Its outer face is at 0 outwards, so that it swings clear of the frame beside the hinge. `hold` returns the
+        middle of the handle across and along the door [m]; the handle has the colour `p.metal`.
+        """
+        frame = door_frame(p.hinge_side)
+        (_, b0, c0), (a1, b1, c1) = box.inner
+        width = b1 - b0
+        # the inner corner of the free edge swings wider than the edge itself
+        room = thickness_m**2 / (2 * width) + 0.003
+        at = (a1, b0 if frame.across[1] > 0 else b1, (c0 + c1) / 2)
+        span, out = (_HINGE_GAP_M, width - room), (-thickness_m, 0.0)
+        door = cls(frame, at, span, (c1 - c0) / 2 - 0.003, out, (0.0, 0.0), handle, p.metal, rgba, thickness_m)
+        return replace(door, hold=hold(door))
+
+    def add_hinges(self, body: LinkBuilder) -> None:
+        """Adds two visual barrels to the body, beside the hinge."""
+        (x, y, z), rgba = self.at, self.handle_rgba
+        for number, sign in enumerate((-1.0, 1.0)):
+            centre = (x, y - self.frame.across[1] * _BARREL_M, z + sign * 0.6 * self.half)
+            body.visual.cylinder(f"hinge_{number}", centre, axis="z", radius=_BARREL_M, length=0.04, rgba=rgba)
 
     @property
     def up(self) -> float:
@@ -85,7 +104,11 @@ def numbered(name: str, number: int) -> str:
 
 @dataclass(frozen=True)
 class BoxWithDoors:
-    """What is special about the boxes of one category."""
+    """Builds the boxes of one category.
+
+    Its table has `depth_m`, `height_m`, what the joint of a door needs (see `hinge_motion` and `flap_motion`), and for
+    `body` and `door` a mass, as `body_mass_kg`, or a density, as `body_density_kg_m3`, or one `density_kg_m3` for both.
+    """
 
     doors: Callable[[Drawn], Sequence[Door]]
     add_body: Callable[[LinkBuilder, Drawn], None]
@@ -123,31 +146,11 @@ class BoxWithDoors:
         if door.frame is FLAP_BELOW:
             motion, push = flap_motion(door.at, p, door.place), door.handle.push_beside(door.frame, door.place)
         else:
-            motion, push = door_motion(swing, door.at, p), door.handle.push_point(door.frame, door.place)
+            motion = hinge_motion(PartKind.hinge_vertical, swing, door.at, p)
+            push = door.handle.push_point(door.frame, door.place)
         push = push if door.push is None else door.push
         mass_kg = _link_mass(panel, p, "door")
         assembly.add_part(panel, motion, replace(grip, frame=swing), mass_kg=mass_kg, push=push)
-
-
-def box_with_doors(
-    category: str,
-    table: Table,
-    *,
-    doors: Callable[[Drawn], Sequence[Door]],
-    add_body: Callable[[LinkBuilder, Drawn], None],
-    add_to_door: Callable[[PanelBuilder, Drawn, Door], None],
-    finish: Callable[[Assembly, Drawn, Sequence[Door]], None],
-    edge_inset_m: float = 0.05,
-    add_after_handle: Callable[[PanelBuilder, Drawn, Door], None] | None = None,
-    unrecorded: tuple[str, ...] = (),
-) -> ObjectGenerator:
-    """Returns the generator of a category of boxes with doors; see `BoxWithDoors` and `ObjectGenerator`.
-
-    The table has `depth_m`, `height_m`, what the joint of a door needs (see `door_motion` and `flap_motion`), and for
-    `body` and `door` a mass, as `body_mass_kg`, or a density, as `body_density_kg_m3`, or one `density_kg_m3` for both.
-    """
-    build = BoxWithDoors(doors, add_body, add_to_door, finish, edge_inset_m, add_after_handle)
-    return ObjectGenerator(category, table, build, unrecorded)
 
 
 def _link_mass(builder: LinkBuilder, p: Drawn, link: str, *, digits: int = 4) -> float:

@@ -11,7 +11,7 @@ from unlatch.objects.annotation import HandleType, PartKind
 from unlatch.objects.procedural.assembly import Assembly, PartMotion
 from unlatch.objects.procedural.colours import MARK, RUBBER, darker
 from unlatch.objects.procedural.handles import grip_standing_out
-from unlatch.objects.procedural.links import LinkBuilder, PanelBuilder, PanelFrame, door_frame
+from unlatch.objects.procedural.links import LinkBuilder, PanelBuilder, PanelFrame
 from unlatch.objects.procedural.parameters import Colour, Draw, draw_uniform
 from unlatch.simcore.geometry import Pose
 
@@ -19,8 +19,6 @@ Corner = tuple[float, float, float]
 _SKIN_M = 0.0008
 LID_GAP_M = 0.002
 """Gap between the rim of a round vessel and its lid."""
-_HINGE_GAP_M = 0.003
-_BARREL_M = 0.005
 _KNOB_GAP_M = 0.002
 _SKIRT_M = 0.004
 
@@ -148,43 +146,6 @@ def add_ring_wall(
 
 
 @dataclass(frozen=True)
-class InsetDoor:
-    """Place of the door. Its outer face is at 0 outwards, so that it swings clear of the frame beside the hinge."""
-
-    frame: PanelFrame
-    at: tuple[float, float, float]
-    """(3,) the hinge at mid height, in the body's frame [m]."""
-    span: tuple[float, float]
-    """From the edge at the hinge to the free edge, across [m]."""
-    half_along: float
-    """Half of the height of the door [m]."""
-    thickness_m: float
-
-    @classmethod
-    def of(cls, box: Carcass, *, hinge_side: str, thickness_m: float) -> InsetDoor:
-        """Returns the door that fills the opening of a box, hinged `left` or `right` as seen from the front."""
-        frame = door_frame(hinge_side)
-        (_, b0, c0), (a1, b1, c1) = box.inner
-        width = b1 - b0
-        # the inner corner of the free edge swings wider than the edge itself
-        room = thickness_m**2 / (2 * width) + 0.003
-        at = (a1, b0 if frame.across[1] > 0 else b1, (c0 + c1) / 2)
-        return cls(frame, at, (_HINGE_GAP_M, width - room), (c1 - c0) / 2 - 0.003, thickness_m)
-
-    def add_slab(self, door: PanelBuilder, *, rgba: Colour) -> None:
-        """Adds the slab of the door to its link."""
-        (low, high), half = self.span, self.half_along
-        door.box("slab", (low, -half, -self.thickness_m), (high, half, 0.0), rgba=rgba)
-
-    def add_hinges(self, body: LinkBuilder, *, rgba: Colour) -> None:
-        """Adds two visual barrels to the body, beside the hinge."""
-        x, y, z = self.at
-        for number, sign in enumerate((-1.0, 1.0)):
-            centre = (x, y - self.frame.across[1] * _BARREL_M, z + sign * 0.6 * self.half_along)
-            body.visual.cylinder(f"hinge_{number}", centre, axis="z", radius=_BARREL_M, length=0.04, rgba=rgba)
-
-
-@dataclass(frozen=True)
 class RoundLid:
     """A vessel about the z axis, open above, and the place of its lid."""
 
@@ -215,17 +176,10 @@ class RoundLid:
         """Height of the lid's outer face over the hinge [m]."""
         return LID_GAP_M + self.lid_m
 
-    def add_vessel(self, body: LinkBuilder, *, rgba: Colour, inside: Colour, count: int = 24) -> None:
+    def add_vessel(self, body: LinkBuilder, *, rgba: Colour, inside: Colour) -> None:
         """Adds wall, floor, and a darker visual floor."""
-        add_ring_wall(
-            body,
-            "wall",
-            radius_m=self.radius_m,
-            wall_m=self.wall_m,
-            height=(self.foot_m, self.rim_m),
-            rgba=rgba,
-            count=count,
-        )
+        radius, wall, height = self.radius_m, self.wall_m, (self.foot_m, self.rim_m)
+        add_ring_wall(body, "wall", radius_m=radius, wall_m=wall, height=height, rgba=rgba, count=24)
         inner, floor = self.radius_m - self.wall_m, self.foot_m + self.wall_m
         middle = (self.foot_m + floor) / 2
         body.cylinder("floor", (0, 0, middle), axis="z", radius=inner, length=self.wall_m, rgba=rgba)
@@ -246,9 +200,8 @@ class RoundLid:
         """Adds discs on the lid, each smaller than the one below; returns the height of the top over the hinge [m]."""
         r, top = self.lid_radius_m, self.face_m
         for number, share in enumerate(shares):
-            lid.cylinder(
-                f"dome_{number}", (r, 0, top + step_m / 2), axis="out", radius=r * share, length=step_m, rgba=rgba
-            )
+            middle = (r, 0, top + step_m / 2)
+            lid.cylinder(f"dome_{number}", middle, axis="out", radius=r * share, length=step_m, rgba=rgba)
             top += step_m
         return top
 
@@ -334,13 +287,8 @@ def add_turning_knob(
     axis = np.abs(np.asarray(frame.out))
     clockwise = -float(np.sign(np.asarray(frame.out) @ axis))
     held_depth = min(0.010, (depth - skirt) / 2)
-    grip = grip_standing_out(
-        frame,
-        HandleType.knob,
-        at=(0.0, 0.0),
-        out=depth - held_depth,
-        size=(depth - skirt, knob.grip_m, knob.diameter_m),
-    )
+    size = (depth - skirt, knob.grip_m, knob.diameter_m)
+    grip = grip_standing_out(frame, HandleType.knob, at=(0.0, 0.0), out=depth - held_depth, size=size)
     opens = clockwise * knob.range_rad
     motion = PartMotion(PartKind.knob, parent, at, axis.tolist(), opens, knob.friction_n_m, knob.damping_n_m_s)
     push = frame.at(0.0, radius * 0.5, depth)

@@ -84,7 +84,7 @@ class PanelHandle(ABC):
         return {"kind": self.kind} | parameter_record(self)
 
 
-class Section(Enum):
+class BarSection(Enum):
     """Cross-section of a bar."""
 
     round = "round"
@@ -98,7 +98,7 @@ class BarHandle(PanelHandle):
     kind = "bar"
     overhang_m: ClassVar[float | None] = None
     """How far it reaches beyond each of its posts [m]; None: by half the width of a post."""
-    section: Section
+    section: BarSection
     thickness_m: float
     """Across the bar, where the fingers close."""
     depth_m: float
@@ -120,11 +120,10 @@ class BarHandle(PanelHandle):
         (across, along), half = place.at, self.length_m / 2
         middle = place.face + self.standoff_m + self.depth_m / 2
         overhang = self.post_m / 2 if self.overhang_m is None else self.overhang_m
-        if self.section is Section.round:
+        if self.section is BarSection.round:
             centre = (across, along, middle)
-            panel.cylinder(
-                "handle_bar", centre, axis="along", radius=self.thickness_m / 2, length=self.length_m, rgba=rgba
-            )
+            radius = self.thickness_m / 2
+            panel.cylinder("handle_bar", centre, axis="along", radius=radius, length=self.length_m, rgba=rgba)
         else:
             lower = (across - self.thickness_m / 2, along - half, middle - self.depth_m / 2)
             upper = (across + self.thickness_m / 2, along + half, middle + self.depth_m / 2)
@@ -210,12 +209,17 @@ class EdgeHandle(PanelHandle):
     extents_m = (0.0, 0.0, 0.0)
 
     def add_to(self, panel: PanelBuilder, place: HandlePlace, rgba: Colour) -> PanelGrip:
-        """Adds nothing, and returns where a hand holds the edge."""
-        return edge_grip(panel.frame, place)
+        """Adds nothing, and returns the grip at the free edge; on a drawer's front this is the upper edge."""
+        frame, outward = panel.frame, 1.0 if place.edge > 0 else -1.0
+        head = frame.at(place.edge - outward * _FINGER_DEPTH_M, place.at[1], place.face - place.thickness / 2)
+        x = outward * np.asarray(frame.across)
+        R_link_handle = np.column_stack([x, np.cross(frame.along, x), frame.along])
+        size = np.array([2 * _FINGER_DEPTH_M, place.thickness, place.length])
+        return PanelGrip(Handle(HandleType.edge, size, Pose(R_link_handle, head)), head, frame)
 
     def push_point(self, frame: PanelFrame, place: HandlePlace) -> Array:
         """Returns (3,) a point on the middle line of the panel, clear of a hand at its edge [m]."""
-        return edge_push(frame, place)
+        return frame.at(place.edge - _EDGE_PUSH_M, 0.0, place.face)
 
     push_beside = push_point
 
@@ -271,13 +275,13 @@ def _draw_bar(
     thickness: tuple[float, float],
     kind: type[BarHandle] = BarHandle,
 ) -> BarHandle:
-    section = Section.round if rng.random() < 0.5 else Section.box
+    section = BarSection.round if rng.random() < 0.5 else BarSection.box
     across = draw_uniform(rng, *thickness)
     depth = draw_uniform(rng, 0.012, 0.02)
     return kind(
         section=section,
         thickness_m=across,
-        depth_m=across if section is Section.round else depth,
+        depth_m=across if section is BarSection.round else depth,
         length_m=draw_uniform(rng, *length),
         standoff_m=draw_uniform(rng, 0.032, 0.045),
         post_m=draw_uniform(rng, 0.01, 0.014),
@@ -292,21 +296,6 @@ def _draw_cup(rng: np.random.Generator, length: tuple[float, float]) -> CupHandl
         depth_m=draw_uniform(rng, 0.030, 0.036),
         lip_m=draw_uniform(rng, 0.010, 0.012),
     )
-
-
-def edge_grip(frame: PanelFrame, place: HandlePlace) -> PanelGrip:
-    """Returns the grip at the free edge of a panel; on a drawer's front this is the upper edge."""
-    outward = 1.0 if place.edge > 0 else -1.0
-    head = frame.at(place.edge - outward * _FINGER_DEPTH_M, place.at[1], place.face - place.thickness / 2)
-    x = outward * np.asarray(frame.across)
-    R_link_handle = np.column_stack([x, np.cross(frame.along, x), frame.along])
-    size = np.array([2 * _FINGER_DEPTH_M, place.thickness, place.length])
-    return PanelGrip(Handle(HandleType.edge, size, Pose(R_link_handle, head)), head, frame)
-
-
-def edge_push(frame: PanelFrame, place: HandlePlace) -> Array:
-    """Returns (3,) the push point of a panel whose edge is held, on its middle line [m]."""
-    return frame.at(place.edge - _EDGE_PUSH_M, 0.0, place.face)
 
 
 def grip_standing_out(

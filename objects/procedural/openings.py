@@ -24,8 +24,8 @@ from unlatch.objects.procedural.colours import (
     contrast,
     darker,
 )
-from unlatch.objects.procedural.doors import Door, box_with_doors
-from unlatch.objects.procedural.fittings import Carcass, InsetDoor
+from unlatch.objects.procedural.doors import BoxWithDoors, Door
+from unlatch.objects.procedural.fittings import Carcass
 from unlatch.objects.procedural.handles import EdgeHandle, PanelGrip, grip_standing_out
 from unlatch.objects.procedural.links import DRAWER_FRONT, LinkBuilder, PanelBuilder, PanelFrame, X, Y
 from unlatch.objects.procedural.parameters import (
@@ -74,10 +74,9 @@ _DOOR = {
 }
 
 
-def _door_frame(p: Drawn) -> tuple[Carcass, InsetDoor]:
+def _door_frame(p: Drawn) -> Carcass:
     half = p.width_m / 2
-    opening = Carcass((-p.depth_m / 2, -half, 0.0), (p.depth_m / 2, half, p.height_m), p.frame_m)
-    return opening, InsetDoor.of(opening, hinge_side=p.hinge_side, thickness_m=p.leaf_m)
+    return Carcass((-p.depth_m / 2, -half, 0.0), (p.depth_m / 2, half, p.height_m), p.frame_m)
 
 
 def _lever_axis(p: Drawn, door: Door) -> tuple[float, float]:
@@ -86,17 +85,17 @@ def _lever_axis(p: Drawn, door: Door) -> tuple[float, float]:
 
 
 def _leaf(p: Drawn) -> list[Door]:
-    _, inset = _door_frame(p)
-    high, up = inset.span[1], float(inset.frame.along[2])
-    # the edge is held below the lever, clear of it
-    hold = (high, -up * min(0.16 - p.lever_rise_m, inset.half_along - 0.05))
-    door = Door.inset(inset, hold=hold, handle=EdgeHandle(), handle_rgba=p.metal, rgba=p.leaf_colour)
-    return [replace(door, push=inset.frame.at(0.78 * high, _lever_axis(p, door)[1] - up * 0.12, 0.0))]
+    def hold(door: Door) -> tuple[float, float]:  # the edge is held below the lever, clear of it
+        return door.span[1], -door.up * min(0.16 - p.lever_rise_m, door.half - 0.05)
+
+    door = Door.inset(_door_frame(p), p, thickness_m=p.leaf_m, hold=hold, handle=EdgeHandle(), rgba=p.leaf_colour)
+    push = door.frame.at(0.78 * door.span[1], _lever_axis(p, door)[1] - door.up * 0.12, 0.0)
+    return [replace(door, push=push)]
 
 
 def _add_door_frame(body: LinkBuilder, p: Drawn) -> None:
     """Adds two posts, a head, a sill, and feet in front and behind."""
-    opening, inset = _door_frame(p)
+    opening = _door_frame(p)
     (x0, y0, _), (x1, y1, z1) = opening.low, opening.high
     (_, b0, c0), (_, b1, c1) = opening.inner
     for number, (a, b) in enumerate(((y0, b0), (b1, y1))):
@@ -109,7 +108,7 @@ def _add_door_frame(body: LinkBuilder, p: Drawn) -> None:
     stop = x1 - p.leaf_m - 0.004
     for number, (a, b) in enumerate(((b0, b0 + 0.012), (b1 - 0.012, b1))):
         body.visual.box(f"stop_{number}", (stop - 0.012, a, c0), (stop, b, c1), rgba=darker(p.colour))
-    inset.add_hinges(body, rgba=p.metal)
+    _leaf(p)[0].add_hinges(body)
 
 
 def _add_fields(panel: PanelBuilder, p: Drawn, door: Door) -> None:
@@ -148,25 +147,12 @@ def _add_lever(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> None:
     assembly.set_texture(board_texture, p.colour, p.leaf_colour, *shades)
 
 
-door = box_with_doors(
-    "door",
-    _DOOR,
-    doors=_leaf,
-    add_body=_add_door_frame,
-    add_to_door=_add_fields,
-    finish=_add_lever,
-    edge_inset_m=0.0,
-)
+door = ObjectGenerator("door", _DOOR, BoxWithDoors(_leaf, _add_door_frame, _add_fields, _add_lever, edge_inset_m=0.0))
 
 # A window with two sashes; one of them slides sideways and has a pull.
 
 _WOOD: Colour = (0.52, 0.35, 0.22, 1.0)
-_FRAMES: tuple[Colour, ...] = (
-    (0.93, 0.93, 0.92, 1.0),
-    (0.33, 0.34, 0.36, 1.0),
-    _WOOD,
-    (0.66, 0.67, 0.69, 1.0),
-)
+_FRAMES = palette("93 93 92", "33 34 36", "52 35 22", "66 67 69")
 _SHEEN: Colour = (0.86, 0.94, 0.97, 1.0)
 _GAP_M = 0.003
 _WINDOW = {

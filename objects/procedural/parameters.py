@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 
@@ -78,6 +78,22 @@ def draw_table(table: Table, rng: np.random.Generator) -> Drawn:
     for name, entry in table.items():
         setattr(p, name, entry(rng, p) if callable(entry) else entry)
     return p
+
+
+def draw_fields(kind: type[One], rng: np.random.Generator, /, **given: Any) -> One:
+    """Draws the fields of a dataclass in their order, for a generator in the form of version 0.2; the next drops it.
+
+    Args:
+        kind: The dataclass; a field that is drawn is `Annotated` with `uniform`, `whole`, `either` or `one_of`.
+        rng: Source of the draws.
+        given: Values of the other fields. A field with a default keeps it.
+    """
+    hints = get_type_hints(kind, include_extras=True)
+    values = dict(given)
+    for entry in fields(kind):  # type: ignore[arg-type]
+        if entry.name not in given and entry.default is MISSING:
+            values[entry.name] = hints[entry.name].__metadata__[0](rng, Drawn(**values))
+    return kind(**values)
 
 
 def parameter_record(parameters: Any) -> dict[str, float | str]:

@@ -116,20 +116,20 @@ def indexed_png(levels: Array, palette: list[list[int]]) -> bytes:
     )
 
 
-def _draw_noise(rng: np.random.Generator, along: int, across: int) -> Array:
-    """Returns smooth noise (PIXELS, PIXELS) from 0 to 1 that repeats, with a number of cells along and across."""
+def draw_noise(rng: np.random.Generator, along: int, across: int, *, pixels: int = PIXELS) -> Array:
+    """Returns smooth noise (pixels, pixels) from 0 to 1 that repeats, with a number of cells along and across."""
     cells = rng.random((across, along))
-    rows, columns = (_cell_weights(count) for count in (across, along))
+    rows, columns = (_cell_weights(count, pixels) for count in (across, along))
     low, high, t = columns
-    lines = cells[:, low] * (1.0 - t) + cells[:, high] * t  # (across, PIXELS)
+    lines = cells[:, low] * (1.0 - t) + cells[:, high] * t  # (across, pixels)
     low, high, t = rows
     smooth: Array = lines[low] * (1.0 - t)[:, None] + lines[high] * t[:, None]
     return smooth
 
 
-def _cell_weights(count: int) -> tuple[Array, Array, Array]:
+def _cell_weights(count: int, pixels: int) -> tuple[Array, Array, Array]:
     """Returns for each pixel the indices of the two cells beside it, and the weight of the second one."""
-    place = np.arange(PIXELS) * (count / PIXELS)
+    place = np.arange(pixels) * (count / pixels)
     low = place.astype(int)
     t = place - low
     return low, (low + 1) % count, t * t * (3.0 - 2.0 * t)
@@ -140,18 +140,18 @@ def _draw_wood(rng: np.random.Generator) -> Array:
     rings = int(rng.integers(5, 9))
     bend = float(rng.uniform(0.6, 1.4))
     across = np.arange(PIXELS)[:, None] * (rings / PIXELS)
-    warp = _draw_noise(rng, 2, 3) * 2.0 * bend + _draw_noise(rng, 4, 8) * 0.35 * bend
+    warp = draw_noise(rng, 2, 3) * 2.0 * bend + draw_noise(rng, 4, 8) * 0.35 * bend
     place = across + warp
     late = place - np.floor(place)
     band = 1.0 - late * late * late
-    pores = _draw_noise(rng, 16, PIXELS)
-    streaks = _draw_noise(rng, 3, 48)
+    pores = draw_noise(rng, 16, PIXELS)
+    streaks = draw_noise(rng, 3, 48)
     return 0.55 * band + 0.2 * pores + 0.25 * streaks
 
 
 def _draw_brushed(rng: np.random.Generator) -> Array:
     """Draws scratches along the surface, fine ones on broad ones."""
-    return 0.5 * _draw_noise(rng, 3, PIXELS) + 0.3 * _draw_noise(rng, 2, 40) + 0.2 * _draw_noise(rng, 2, 9)
+    return 0.5 * draw_noise(rng, 3, PIXELS) + 0.3 * draw_noise(rng, 2, 40) + 0.2 * draw_noise(rng, 2, 9)
 
 
 def _draw_cardboard(rng: np.random.Generator) -> Array:
@@ -159,21 +159,21 @@ def _draw_cardboard(rng: np.random.Generator) -> Array:
     flutes = 32
     place = (np.arange(PIXELS) % (PIXELS // flutes)) * (2.0 * flutes / PIXELS)
     line = np.minimum(place, 2.0 - place)[:, None]
-    fibres = _draw_noise(rng, 24, 64)
+    fibres = draw_noise(rng, 24, 64)
     specks = np.where(rng.random((PIXELS, PIXELS)) < 0.02, 0.0, 1.0)
-    return 0.2 * line + 0.35 * fibres + 0.2 * specks + 0.25 * _draw_noise(rng, 5, 5)
+    return 0.2 * line + 0.35 * fibres + 0.2 * specks + 0.25 * draw_noise(rng, 5, 5)
 
 
 def _draw_stone(rng: np.random.Generator) -> Array:
     """Draws grains of several sizes, some of them dark."""
-    grains = _draw_noise(rng, 64, 64)
-    dark = np.where(_draw_noise(rng, 48, 48) < 0.22, 0.0, 1.0)
-    return 0.4 * grains + 0.35 * dark + 0.25 * _draw_noise(rng, 6, 6)
+    grains = draw_noise(rng, 64, 64)
+    dark = np.where(draw_noise(rng, 48, 48) < 0.22, 0.0, 1.0)
+    return 0.4 * grains + 0.35 * dark + 0.25 * draw_noise(rng, 6, 6)
 
 
 def _draw_speckled(rng: np.random.Generator, *, cells: int) -> Array:
     """Draws small dents close to each other."""
-    return 0.75 * _draw_noise(rng, cells, cells) + 0.25 * _draw_noise(rng, 4, 4)
+    return 0.75 * draw_noise(rng, cells, cells) + 0.25 * draw_noise(rng, 4, 4)
 
 
 _RECIPES: dict[TextureKind, _Recipe] = {

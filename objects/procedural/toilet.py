@@ -12,7 +12,7 @@ import numpy as np
 from unlatch.objects.procedural.assembly import HOLDING, Assembly, ObjectGenerator, lid_motion
 from unlatch.objects.procedural.colours import CHROME, DARK, RUBBER, darker
 from unlatch.objects.procedural.fittings import add_ring_wall
-from unlatch.objects.procedural.handles import HandlePlace, edge_grip, edge_push
+from unlatch.objects.procedural.handles import EdgeHandle, HandlePlace
 from unlatch.objects.procedural.links import LID_BEHIND, LinkBuilder, PanelBuilder
 from unlatch.objects.procedural.parameters import Colour, Drawn, derived, draw_uniform, either, one_of, palette, uniform
 from unlatch.simcore.geometry import Pose
@@ -95,9 +95,9 @@ def _build_toilet(assembly: Assembly, p: Drawn) -> None:
     assembly.add_part(
         lid,
         lid_motion(LID_BEHIND, (hinge_x, 0.0, top), p, limit_rad=_lid_limit(p)),
-        edge_grip(LID_BEHIND, place),
+        EdgeHandle().add_to(lid, place, p.lid_colour),
         mass_kg=round(area * p.lid_m * p.lid_density_kg_m3, 4),
-        push=edge_push(LID_BEHIND, place),
+        push=EdgeHandle().push_point(LID_BEHIND, place),
         edge=(front - p.wall_m / 2, 0.0, p.height_m),
     )
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from unlatch.objects.procedural.assembly import Assembly
+from unlatch.objects.procedural.assembly import Assembly, ObjectGenerator
 from unlatch.objects.procedural.colours import (
     APPLIANCES,
     CHROME,
@@ -26,7 +26,7 @@ from unlatch.objects.procedural.colours import (
     mark_colour,
     sheet_texture,
 )
-from unlatch.objects.procedural.doors import Door, box_with_doors
+from unlatch.objects.procedural.doors import BoxWithDoors, Door
 from unlatch.objects.procedural.fittings import Carcass, add_feet, add_ring_wall
 from unlatch.objects.procedural.handles import handle
 from unlatch.objects.procedural.links import LinkBuilder, PanelBuilder, door_frame
@@ -203,6 +203,4 @@ def _finish(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> None:
     assembly.set_texture(sheet_texture, p.colour)
 
 
-washing_machine = box_with_doors(
-    "washing_machine", _TABLE, doors=_doors, add_body=_add_body, add_to_door=_add_to_door, finish=_finish
-)
+washing_machine = ObjectGenerator("washing_machine", _TABLE, BoxWithDoors(_doors, _add_body, _add_to_door, _finish))

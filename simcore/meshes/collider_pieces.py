@@ -22,7 +22,6 @@ from unlatch.simcore.meshes.triangle_mesh import (
 )
 from unlatch.simcore.rng import sum_in_order
 
-_MOST_SAMPLES = 20_000
 _NEAREST = 3
 
 
@@ -33,7 +32,7 @@ class SampledSurface:
         """Samples a mesh."""
         self.triangles = mesh.triangles
         spacing_m = float(np.max(mesh.extents)) / 100
-        points, self._owners = sample_triangles(mesh, spacing_m=spacing_m, max_points=_MOST_SAMPLES)
+        points, self._owners = sample_triangles(mesh, spacing_m=spacing_m, max_points=20_000)
         self._samples = scipy.spatial.cKDTree(points)
 
     def distances(self, points: np.ndarray) -> np.ndarray:
@@ -251,11 +250,7 @@ def _count_free_layers(free: np.ndarray, start: np.ndarray, end: np.ndarray, axi
     return count
 
 
-_SPACING_SHARE = 0.015
-"""Spacing of the sample points, as a share of the surface's largest extent."""
 _MOST_POINTS = 300_000
-_GAP_SPACINGS = 0.2
-"""Largest gap between two parts that counts as closed, in spacings."""
 
 
 @dataclass(frozen=True)
@@ -288,13 +283,15 @@ def collider_quality(surface: Sequence[TriangleMesh], parts: Sequence[TriangleMe
     if not surface or not parts:
         return None
     whole = join_meshes(list(surface))
-    spacing_m = _SPACING_SHARE * float(np.max(whole.extents))
+    # spacing of the sample points, as a share of the surface's largest extent
+    spacing_m = 0.015 * float(np.max(whole.extents))
     seen = sample_surface(whole, spacing_m=spacing_m, max_points=_MOST_POINTS)
     planes = [_face_planes(part) for part in parts]
     clouds = [sample_surface(part, spacing_m=spacing_m, max_points=_MOST_POINTS) for part in parts]
     # faces between two parts lie inside the whole and are never touched; CoACD leaves thin gaps there
+    # largest gap between two parts that counts as closed, in spacings
     bare = [
-        points[~_are_inside(points, [other for other in planes if other is not own], slack_m=_GAP_SPACINGS * spacing_m)]
+        points[~_are_inside(points, [other for other in planes if other is not own], slack_m=0.2 * spacing_m)]
         for points, own in zip(clouds, planes, strict=True)
     ]
     outside = seen[~_are_inside(seen, planes, slack_m=1e-9)]
@@ -339,8 +336,6 @@ Array = np.ndarray
 
 _MOST_FACES = 1000
 """A piece with more triangles that is not convex is left out: each point would cost a millisecond."""
-_CONVEX = 0.999
-"""A piece is convex if it fills this share of its hull."""
 
 
 class SolidPieces:
@@ -359,7 +354,7 @@ class SolidPieces:
                 if volume is None:
                     continue
                 hull = scipy.spatial.ConvexHull(piece.vertices)
-                if volume >= _CONVEX * hull.volume:
+                if volume >= 0.999 * hull.volume:  # a piece is convex if it fills this share of its hull
                     self._convex.append((piece.vertices, np.unique(hull.equations.round(9), axis=0)))
                 elif len(piece.faces) <= _MOST_FACES:
                     self._others.append(piece.triangles)

@@ -375,7 +375,13 @@ def _run_coacd(
         for number in pending:
             output = folder / f"out_{number:05d}.npz"
             if output.exists():
-                results[number] = _read_hulls(output)
+                with np.load(output, allow_pickle=False) as data:
+                    groups = np.split(data["vertices"], np.cumsum(data["counts"])[:-1])
+                hulls = []
+                for points in groups:
+                    with suppress(scipy.spatial.QhullError, ValueError):  # a hull without volume has no contacts
+                        hulls.append(convex_hull(points))
+                results[number] = hulls
     return results
 
 
@@ -394,16 +400,6 @@ def _coacd_settings(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m:
         "decimate": True,
         "seed": 0,
     }
-
-
-def _read_hulls(path: Path) -> list[TriangleMesh]:
-    with np.load(path, allow_pickle=False) as data:
-        groups = np.split(data["vertices"], np.cumsum(data["counts"])[:-1])
-    hulls = []
-    for points in groups:
-        with suppress(scipy.spatial.QhullError, ValueError):  # a hull without volume has no contacts
-            hulls.append(convex_hull(points))
-    return hulls
 
 
 class CollisionApproximation(str, Enum):

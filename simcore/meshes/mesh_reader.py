@@ -408,7 +408,11 @@ def read_pieces(
     data = path.read_bytes() if content is None else content
     try:
         scene = _load_objects(path, data) if path.suffix.lower() == ".obj" else load_scene(path, data)
-        pieces = [_read_piece(scene, node, is_linear=path.suffix.lower() in GLTF_SUFFIXES) for node in _nodes(scene)]
+        pieces = [
+            _read_piece(scene, node, is_linear=path.suffix.lower() in GLTF_SUFFIXES)
+            for node in sorted(scene.graph.nodes_geometry)
+            if hasattr(scene.geometry[scene.graph[node][1]], "faces")
+        ]
     except READER_ERRORS as exc:
         raise unreadable_mesh(path, exc, where=where) from exc
     R = TO_Z_UP.get(up or own_up, np.eye(3)) * scale
@@ -448,13 +452,6 @@ def _load_objects(path: Path, data: bytes) -> Any:
     if len(scene.geometry) < 2:
         scene = load_scene(path, data, split_groups=True, split_group=True, **options)
     return scene
-
-
-def _nodes(scene: Any) -> list[str]:
-    """Returns the names of the nodes of a scene that have triangles, sorted."""
-    return [
-        node for node in sorted(scene.graph.nodes_geometry) if hasattr(scene.geometry[scene.graph[node][1]], "faces")
-    ]
 
 
 def _read_piece(scene: Any, node: str, *, is_linear: bool) -> MeshPiece:

@@ -9,8 +9,6 @@ from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 
 Array = np.ndarray
 
-_PLANE_TOLERANCE = 0.1
-"""Largest difference between the distances along a pixel's ray and along a ray beside it, as a share of the latter."""
 _BATCH = 2_000_000
 """Largest number of pairs of a triangle and a pixel per batch."""
 
@@ -69,7 +67,8 @@ def nearest_triangles_any_lens(optics: Pinhole | Fisheye, mesh: TriangleMesh, *,
     normals, a = hit.area_normals, hit.vertices[hit.faces[:, 0]]
     with np.errstate(divide="ignore", invalid="ignore"):  # the pixel's own ray on the triangle's plane
         exact = np.einsum("ij,ij->i", normals, a) / np.einsum("ij,ij->i", normals, optics.rays()[met])
-    distance[met] = np.where(np.abs(exact - distance[met]) < _PLANE_TOLERANCE * distance[met], exact, distance[met])
+    # largest difference between the distances along a pixel's ray and along a ray beside it, as a share of the latter
+    distance[met] = np.where(np.abs(exact - distance[met]) < 0.1 * distance[met], exact, distance[met])
     return distance, which
 
 

@@ -11,14 +11,12 @@ import numpy as np
 import scipy
 
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, split_components
 from unlatch.simcore.rng import sum_in_order
 from unlatch.simcore.urdf.model import Inertial, UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
-
-Array = np.ndarray
 
 
 def convex_hull(points: Array) -> TriangleMesh:
@@ -82,9 +80,6 @@ def hulls_inertial(hulls: Sequence[TriangleMesh], mass_kg: float) -> Inertial:
 _SHEET_M = 5e-4
 """Thickness of flat colliders [m]."""
 
-_UPWARD_COSINE = 0.999
-"""Cosine of the largest tilt of a horizontal face."""
-
 
 @dataclass(frozen=True)
 class ConvexSolid:
@@ -135,7 +130,7 @@ class Solids:
         return [
             float((T_root_link @ solid.vertices)[:, 2].max())
             for solid in self._solids[link]
-            if np.any(solid.normals @ T_root_link.R[2] > _UPWARD_COSINE)
+            if np.any(solid.normals @ T_root_link.R[2] > 0.999)  # cosine of the largest tilt of a horizontal face
         ]
 
     def section(self, link: str, normal: Array, at: float) -> Array:

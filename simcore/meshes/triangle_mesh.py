@@ -9,9 +9,7 @@ from functools import cached_property
 import numpy as np
 import scipy
 
-from unlatch.simcore.geometry import Pose
-
-Array = np.ndarray
+from unlatch.simcore.geometry import Array, Pose
 
 
 @dataclass(frozen=True)

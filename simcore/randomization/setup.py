@@ -348,13 +348,8 @@ class Setup:
             )
 
     def _get_slot(self, view_name: str, name: str, kind: type[AttributeView] | None) -> AttributeSlot:
-        key = (view_name, name)
-        if key not in self._slots:
-            attribute, count = self._find_attribute(view_name, name, kind)
-            self._slots[key] = AttributeSlot(view_name, attribute, count)
-        return self._slots[key]
-
-    def _find_attribute(self, view_name: str, name: str, kind: type[AttributeView] | None) -> tuple[ViewAttribute, int]:
+        if (view_name, name) in self._slots:
+            return self._slots[view_name, name]
         if view_name == SIMULATION_CONTEXT:
             if self._world is None:
                 raise ConfigError("No simulation context is registered. Call register_simulation_context first.")
@@ -362,22 +357,24 @@ class Setup:
                 raise ConfigError(
                     f"View '{SIMULATION_CONTEXT}' has no attribute '{name}'. Known: gravity. Name it.", key="attribute"
                 )
-            return gravity_attribute(self._world), 1
-        if view_name not in self.views:
+            attribute, count = gravity_attribute(self._world), 1
+        elif view_name not in self.views:
             raise ConfigError(
                 f"View '{view_name}' is not registered.{close_matches(view_name, self.views)} Registered: "
                 f"{', '.join(self.views) or 'none'}. Register it, or name one of them.",
                 key="view_name",
                 available=list(self.views),
             )
-        view = self.views[view_name]
-        if kind is not None and not isinstance(view, kind):
+        elif kind is not None and not isinstance(view := self.views[view_name], kind):
             raise ConfigError(
                 f"View '{view_name}' is a {type(view).__name__}, expected a {kind.__name__}. Use the call for its "
                 "kind.",
                 key="view_name",
             )
-        return view.attribute(name), view.count
+        else:
+            attribute, count = self.views[view_name].attribute(name), self.views[view_name].count
+        self._slots[view_name, name] = AttributeSlot(view_name, attribute, count)
+        return self._slots[view_name, name]
 
     def run(self, rng: np.random.Generator) -> None:
         """Arms the set-up: the present values of the attributes become their defaults, and all counters are 0.

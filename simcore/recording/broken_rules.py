@@ -12,33 +12,8 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording import measurements, success_rules
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.measurements import (
-    OBJECT_CONDITIONS,
-    arm_states,
-    concurrent_arms,
-    first_attempt,
-    forbidden_rows,
-    hold_rows,
-    joint_positions,
-    object_value,
-    overload_rows,
-    overspeed_rows,
-    read_frame,
-    read_number,
-    root_positions,
-    start_position,
-    touching_rows,
-)
-from unlatch.simcore.recording.success_rules import (
-    MAX_AWAY_FROM_HOME,
-    MAX_JOINT_SPEED,
-    MAX_SPEED_AT_HOME,
-    MIN_CONTACT_SHARE,
-    MOVING_STEP,
-    SuccessRule,
-    check_type,
-)
 
 
 @dataclass(frozen=True)
@@ -61,7 +36,7 @@ class JudgedSkill:
     index: int
     """Its place in `skills`."""
     entry: Mapping[str, Any]
-    rule: SuccessRule
+    rule: success_rules.SuccessRule
 
     @classmethod
     def read(cls, record: EpisodeRecord, index: int) -> JudgedSkill:
@@ -71,16 +46,16 @@ class JudgedSkill:
             RecordingError: A key is missing or has another type.
         """
         entry, where = record.skills[index], f"entry {index} of the skills of episode {record.number}"
-        check_type(entry, "name", str, where=where)
+        success_rules.check_type(entry, "name", str, where=where)
         if "entry" in entry:
-            check_type(entry, "entry", int, where=where)
-        rule = SuccessRule.from_entry(entry, where=where)
+            success_rules.check_type(entry, "entry", int, where=where)
+        rule = success_rules.SuccessRule.from_entry(entry, where=where)
         if entry.get("conditions") is not None:
-            check_type(entry, "object", str, where=where)
-            check_type(entry, "conditions", list, where=where)
+            success_rules.check_type(entry, "object", str, where=where)
+            success_rules.check_type(entry, "conditions", list, where=where)
         if rule.success_mode is not None:
-            check_type(entry, "object", str, where=where)
-            check_type(entry, "joint_index", int, where=where)
+            success_rules.check_type(entry, "object", str, where=where)
+            success_rules.check_type(entry, "joint_index", int, where=where)
         return cls(record, index, entry, rule)
 
     @property
@@ -101,12 +76,12 @@ class JudgedSkill:
     @property
     def start(self) -> int:
         """State frame at which it began."""
-        return read_frame(self.entry, "frame_start", self.record.n_actions)
+        return measurements.read_frame(self.entry, "frame_start", self.record.n_actions)
 
     @property
     def end(self) -> int:
         """State frame at which it ended."""
-        return read_frame(self.entry, "frame_end", self.record.n_actions)
+        return measurements.read_frame(self.entry, "frame_end", self.record.n_actions)
 
     @property
     def is_repeated(self) -> bool:
@@ -132,11 +107,11 @@ class JudgedSkill:
 
     def positions(self) -> np.ndarray:
         """(T+1,) positions of its joint [rad or m]."""
-        return joint_positions(self.record, self.entry)
+        return measurements.joint_positions(self.record, self.entry)
 
     def runs_concurrently_with(self, other: JudgedSkill) -> bool:
         """Whether another skill is in the same stage and of another arm."""
-        arms = concurrent_arms(self.record, self.entry)
+        arms = measurements.concurrent_arms(self.record, self.entry)
         return other.entry.get("stage") == self.entry.get("stage") and other.entry.get("arm") in arms
 
 
@@ -160,7 +135,13 @@ def broken_skill_rules(skill: JudgedSkill, skills: Sequence[JudgedSkill], *, lim
         if skill.rule.success_mode is not None:
             yield from missed_threshold(skill)
         if skill.rule.goes_home:
-            yield from _missed_home(skill)
+            q, speeds = (
+                measurements.arm_states(skill.record, skill.entry, key)
+                for key in ("joint_positions", "joint_velocities")
+            )
+            away, speed = float(np.abs(q[skill.end] - q[0]).max()), float(np.abs(speeds[skill.end]).max())
+            if away > success_rules.MAX_AWAY_FROM_HOME or speed > success_rules.MAX_SPEED_AT_HOME:
+                yield BrokenRule(skill.end, "not_reached", {**skill.label, "away": away, "speed": speed})
         yield from _unmet_conditions(skill)
 
 
@@ -173,40 +154,40 @@ def _first_row_of_next(skill: JudgedSkill, skills: Sequence[JudgedSkill]) -> int
 def _rules_broken_while_running(skill: JudgedSkill, rows: slice) -> Iterator[BrokenRule]:
     record, rule = skill.record, skill.rule
     if rule.collision_valid_enabled:
-        others = concurrent_arms(record, skill.entry)
-        for row, view, force_n, allowed_n in forbidden_rows(record, rows, rule, skipped_arms=others)[:1]:
+        others = measurements.concurrent_arms(record, skill.entry)
+        for row, view, force_n, allowed_n in measurements.forbidden_rows(record, rows, rule, skipped_arms=others)[:1]:
             evidence = {**skill.label, "view": view, "force_n": force_n, "threshold_n": allowed_n}
             yield BrokenRule(row + 1, "collision", evidence)
-    for row, hand, force_n in overload_rows(record, skill.entry, rows, rule.finger_force_limit_n)[:1]:
+    for row, hand, force_n in measurements.overload_rows(record, skill.entry, rows, rule.finger_force_limit_n)[:1]:
         evidence = {**skill.label, "hand": hand, "force_n": force_n, "limit_n": rule.finger_force_limit_n}
         yield BrokenRule(row + 1, "overload", evidence)
     if rule.process_valid_enabled:
-        for row, body, speed in overspeed_rows(record, rows)[:1]:
-            evidence = {**skill.label, "body": body, "speed": speed, "limit": MAX_JOINT_SPEED}
+        for row, body, speed in measurements.overspeed_rows(record, rows)[:1]:
+            evidence = {**skill.label, "body": body, "speed": speed, "limit": success_rules.MAX_JOINT_SPEED}
             yield BrokenRule(row + 1, "overspeed", evidence)
 
 
 def _missing_contact(skill: JudgedSkill) -> Iterator[BrokenRule]:
     start, end = skill.start, skill.end
-    touching = touching_rows(skill.record, skill.entry, start, end)
+    touching = measurements.touching_rows(skill.record, skill.entry, start, end)
     moving = _moving_rows(skill, start, end)
     n_moving = int(moving.sum())
     if not touching.any():
         yield BrokenRule(end, "grasp_missed", {**skill.label, "contact_frames": 0, "moving_frames": n_moving})
     elif n_moving:
         share = int((moving & touching).sum()) / n_moving
-        if share < MIN_CONTACT_SHARE:
-            numbers = {"contact_share": share, "wanted": MIN_CONTACT_SHARE, "moving_frames": n_moving}
+        if share < success_rules.MIN_CONTACT_SHARE:
+            numbers = {"contact_share": share, "wanted": success_rules.MIN_CONTACT_SHARE, "moving_frames": n_moving}
             yield BrokenRule(end, "slipped", {**skill.label, **numbers})
 
 
 def _rules_broken_while_holding(skill: JudgedSkill, skills: Sequence[JudgedSkill]) -> Iterator[BrokenRule]:
     start, end = skill.start, skill.end
-    rows = hold_rows(skill.record, skill.entry, start, end)
+    rows = measurements.hold_rows(skill.record, skill.entry, start, end)
     if not rows.any():
         yield BrokenRule(end, "grasp_missed", {**skill.label, "hold_frames": 0})
         return
-    lost = np.flatnonzero(rows & ~touching_rows(skill.record, skill.entry, start, end))
+    lost = np.flatnonzero(rows & ~measurements.touching_rows(skill.record, skill.entry, start, end))
     if lost.size:
         yield BrokenRule(start + int(lost[0]) + 1, "slipped", {**skill.label, "frames_lost": int(lost.size)})
     for other in skills:
@@ -220,34 +201,24 @@ def _rules_broken_while_holding(skill: JudgedSkill, skills: Sequence[JudgedSkill
 def _moving_rows(skill: JudgedSkill, start: int, end: int) -> np.ndarray:
     """Returns a (end - start,) mask of the rows in which the skill's joint moves."""
     if skill.rule.success_mode is None and skill.conditions:
-        steps = np.diff(root_positions(skill.record, skill.entry["object"])[start : end + 1], axis=0)
-        carried: np.ndarray = np.linalg.norm(steps, axis=1) > MOVING_STEP
-        return carried
-    moving: np.ndarray = np.abs(np.diff(skill.positions()[start : end + 1])) > MOVING_STEP
-    return moving
+        steps = np.diff(measurements.root_positions(skill.record, skill.entry["object"])[start : end + 1], axis=0)
+        return np.linalg.norm(steps, axis=1) > success_rules.MOVING_STEP
+    return np.abs(np.diff(skill.positions()[start : end + 1])) > success_rules.MOVING_STEP
 
 
 def _unmet_conditions(skill: JudgedSkill) -> Iterator[BrokenRule]:
     """Yields `not_reached` where a free object is not where it must be at the end of a skill."""
     start = JudgedSkill.read(skill.record, _first_index(skill)).start
     for condition in skill.conditions:
-        reached, holds = object_value(skill.record, condition, skill.end, start)
+        reached, holds = measurements.object_value(skill.record, condition, skill.end, start)
         if not holds:
             numbers = {"kind": condition["kind"], "object": condition["object"], "reached": reached}
             yield BrokenRule(skill.end, "not_reached", {**skill.label, **numbers, "wanted": condition["value"]})
 
 
-def _missed_home(skill: JudgedSkill) -> Iterator[BrokenRule]:
-    """Yields `not_reached` where the arm is not where it began, or does not stand still, at the end of a skill."""
-    q, speeds = (arm_states(skill.record, skill.entry, key) for key in ("joint_positions", "joint_velocities"))
-    away, speed = float(np.abs(q[skill.end] - q[0]).max()), float(np.abs(speeds[skill.end]).max())
-    if away > MAX_AWAY_FROM_HOME or speed > MAX_SPEED_AT_HOME:
-        yield BrokenRule(skill.end, "not_reached", {**skill.label, "away": away, "speed": speed})
-
-
 def _first_index(skill: JudgedSkill) -> int:
     """Returns the place in the record of the first attempt at a skill."""
-    first = first_attempt(skill.record, skill.entry)
+    first = measurements.first_attempt(skill.record, skill.entry)
     return next(index for index, entry in enumerate(skill.record.skills) if entry is first)
 
 
@@ -259,7 +230,7 @@ def missed_threshold(skill: JudgedSkill) -> Iterator[BrokenRule]:
     """
     if not is_threshold_met(skill, skill.end):
         s, (reached, wanted) = skill.positions(), measure_displacement(skill, skill.end)
-        numbers = {"reached": reached, "wanted": wanted, "s0": start_position(skill.entry, s)}
+        numbers = {"reached": reached, "wanted": wanted, "s0": measurements.start_position(skill.entry, s)}
         numbers["s_end"] = float(s[skill.end])
         yield BrokenRule(skill.end, "not_reached", {**skill.label, "mode": skill.rule.success_mode, **numbers})
 
@@ -280,10 +251,14 @@ def measure_displacement(skill: JudgedSkill, frame: int) -> tuple[float, float]:
     Raises:
         RecordingError: The mode is unknown, or a number is missing.
     """
-    entry, mode, wanted = skill.entry, skill.rule.success_mode, read_number(skill.entry, "success_threshold")
-    s_closed, s_open = read_number(entry, "s_closed"), read_number(entry, "s_open")
+    entry, mode, wanted = (
+        skill.entry,
+        skill.rule.success_mode,
+        measurements.read_number(skill.entry, "success_threshold"),
+    )
+    s_closed, s_open = measurements.read_number(entry, "s_closed"), measurements.read_number(entry, "s_open")
     s = skill.positions()
-    s0, s_end = start_position(first_attempt(skill.record, entry), s), float(s[frame])
+    s0, s_end = measurements.start_position(measurements.first_attempt(skill.record, entry), s), float(s[frame])
     if mode in ("abs", "dis_to_init"):
         reached = abs(s_end - s0)
     elif mode == "normal":
@@ -328,9 +303,9 @@ def check_conditions(record: EpisodeRecord) -> None:
     for index, condition in enumerate(record.goal.get("conditions", [])):
         where = f"entry {index} of the goal of episode {record.number}"
         for key, types in {"object": (str,), "kind": (str,), "value": (int, float)}.items():
-            check_type(condition, key, *types, where=where)
-        if condition["kind"] not in OBJECT_CONDITIONS:
-            check_type(condition, "joint_index", int, where=where)
+            success_rules.check_type(condition, key, *types, where=where)
+        if condition["kind"] not in measurements.OBJECT_CONDITIONS:
+            success_rules.check_type(condition, "joint_index", int, where=where)
 
 
 def broken_goal_rules(record: EpisodeRecord, skills: Sequence[JudgedSkill]) -> Iterator[BrokenRule]:
@@ -342,7 +317,7 @@ def broken_goal_rules(record: EpisodeRecord, skills: Sequence[JudgedSkill]) -> I
     if settle is None:
         yield BrokenRule(record.n_actions, "unsettled", {"reason": "the record has no settling"})
         return
-    start, end = (read_frame(settle, key, record.n_actions) for key in ("frame_start", "frame_end"))
+    start, end = (measurements.read_frame(settle, key, record.n_actions) for key in ("frame_start", "frame_end"))
     for index, condition in enumerate(conditions):
         label = {"condition": index, "object": condition["object"], "part": condition.get("part")}
         wanted = {"kind": condition["kind"], "wanted": float(condition["value"])}
@@ -355,7 +330,13 @@ def broken_goal_rules(record: EpisodeRecord, skills: Sequence[JudgedSkill]) -> I
     acted_on = [*conditions, *(skill.entry for skill in skills if skill.is_judged)]
     for name, joint_index in sorted({_moving_thing(entry) for entry in acted_on}, key=str):
         change = _changes(record, name, joint_index, start, end)
-        allowed = _allowed_change(settle, f"{name}.{joint_index}")
+        joint = f"{name}.{joint_index}"
+        changes = settle.get("max_changes") or {}
+        allowed = (
+            measurements.read_number(changes, joint)
+            if joint in changes
+            else measurements.read_number(settle, "max_change")
+        )
         above = np.flatnonzero(change > allowed)
         if above.size:
             evidence = {"object": name, "joint_index": joint_index, "change": float(change.max()), "allowed": allowed}
@@ -372,7 +353,7 @@ def recompute_goal_frame(record: EpisodeRecord) -> int | None:
     """
     goal, where = record.goal, f"the goal of episode {record.number}"
     for key, kind in {"hold_frames": int, "chain_length": int, "max_changes": dict}.items():
-        check_type(goal, key, kind, where=where)
+        success_rules.check_type(goal, key, kind, where=where)
     skills = [JudgedSkill.read(record, index) for index in range(len(record.skills))]
     last_attempts = {skill.entry.get("entry", skill.index): skill for skill in skills if skill.ran}
     begun = list(last_attempts.values())
@@ -393,7 +374,7 @@ def _stood_still(record: EpisodeRecord, start: int, end: int) -> bool:
     for joint in record.goal["max_changes"]:
         name, _, index = joint.rpartition(".")
         change = _changes(record, name, index if index == ROOT else int(index), start, end)
-        if not (change <= read_number(record.goal["max_changes"], joint)).all():
+        if not (change <= measurements.read_number(record.goal["max_changes"], joint)).all():
             return False
     return True
 
@@ -407,29 +388,23 @@ def _moving_thing(entry: Mapping[str, Any]) -> tuple[str, int | str]:
 def _changes(record: EpisodeRecord, name: str, joint: int | str, start: int, end: int) -> np.ndarray:
     """Returns how far a joint, or the root of a free object, is from where it was, in each state frame [rad or m]."""
     if joint == ROOT:
-        positions = root_positions(record, name)[start : end + 1]
-        moved: np.ndarray = np.linalg.norm(positions - positions[0], axis=1)
-        return moved
-    s = joint_positions(record, {"object": name, "joint_index": joint})[start : end + 1]
+        positions = measurements.root_positions(record, name)[start : end + 1]
+        return np.linalg.norm(positions - positions[0], axis=1)
+    s = measurements.joint_positions(record, {"object": name, "joint_index": joint})[start : end + 1]
     return np.abs(s - s[0])
-
-
-def _allowed_change(settle: Mapping[str, Any], joint: str) -> float:
-    changes = settle.get("max_changes") or {}
-    return read_number(changes, joint) if joint in changes else read_number(settle, "max_change")
 
 
 def goal_value(record: EpisodeRecord, condition: Mapping[str, Any], frame: int) -> tuple[float, bool]:
     """Returns what a condition measures at a state frame, and whether the condition holds there."""
     kind, wanted = condition["kind"], float(condition["value"])
-    if kind in OBJECT_CONDITIONS:
-        return object_value(record, condition, frame, 0)
-    s = joint_positions(record, condition)
+    if kind in measurements.OBJECT_CONDITIONS:
+        return measurements.object_value(record, condition, frame, 0)
+    s = measurements.joint_positions(record, condition)
     moved = abs(float(s[frame]) - float(s[0]))
     if kind == "moved":
         return moved, moved >= wanted
     source = _source_of_limits(record, condition)
-    s_closed, s_open = read_number(source, "s_closed"), read_number(source, "s_open")
+    s_closed, s_open = measurements.read_number(source, "s_closed"), measurements.read_number(source, "s_open")
     if kind == "moved_fraction":
         share = share_of_range(moved, s_closed, s_open, condition)
         return share, share >= wanted

@@ -9,34 +9,7 @@ from typing import Any
 
 from unlatch.simcore.errors import FormatVersionError, RecordingError
 from unlatch.simcore.files import copy_files, report_unwritable, unwritable_error, write_durably
-from unlatch.simcore.recording.episode import (
-    EPISODE_FILE,
-    FORMAT_VERSION,
-    READ_VERSIONS,
-    STATE_FILE,
-    EpisodeRecord,
-    encode_episode,
-)
-from unlatch.simcore.recording.episode_folders import (
-    AREAS,
-    DATASET_FILE,
-    EpisodeFolders,
-    absolute_folder,
-    check_same_header,
-    check_worker,
-    is_data_set,
-    missing_folders,
-    remove_folders,
-)
-from unlatch.simcore.recording.index import (
-    EpisodeSummary,
-    OnDamaged,
-    append_line,
-    each_summary_of,
-    erase_lines,
-    summary_from_folder,
-    write_index,
-)
+from unlatch.simcore.recording import episode, episode_folders, index
 from unlatch.simcore.recording.json_values import plain, read_sealed
 from unlatch.simcore.recording.state_file import encode_state
 from unlatch.simcore.temporary_folders import clean_areas
@@ -44,12 +17,11 @@ from unlatch.simcore.temporary_folders import clean_areas
 EPISODES = "episodes"
 """Name of the folder of all shards."""
 DATASET_FORMAT = "unlatch-dataset"
-_MAX_HEADER_BYTES = 16 << 20
 DAMAGED = "damaged"
 """Folder of damaged episodes that were moved aside."""
 
 
-class DataSet(EpisodeFolders):
+class DataSet(episode_folders.EpisodeFolders):
     """A folder of episodes: make it with `create_or_resume` or `open`, and use it as a context manager.
 
     Several processes may write into one data set at once, each with its own `worker` name. If two write the same
@@ -92,29 +64,29 @@ class DataSet(EpisodeFolders):
             RecordingError: The folder is not ours, has another header, or cannot be written; nothing was written.
             FormatVersionError: It was written in a format that this version does not read.
         """
-        folder = absolute_folder(path)
+        folder = episode_folders.absolute_folder(path)
         wanted = plain(header, where="header")
-        check_worker(worker)
+        episode_folders.check_worker(worker)
         data_set = cls(folder, header=wanted, info=plain(info or {}, where="info"), worker=worker)
-        if is_data_set(folder):
-            check_same_header(_read_header(folder)["header"], wanted, folder)
-        made = missing_folders(folder)
+        if episode_folders.is_data_set(folder):
+            episode_folders.check_same_header(_read_header(folder)["header"], wanted, folder)
+        made = episode_folders.missing_folders(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            head = {"format": DATASET_FORMAT, "format_version": FORMAT_VERSION}
-            data_set.publish(DATASET_FILE, {**head, "header": wanted, "info": data_set.info})
+            head = {"format": DATASET_FORMAT, "format_version": episode.FORMAT_VERSION}
+            data_set.publish(episode_folders.DATASET_FILE, {**head, "header": wanted, "info": data_set.info})
             there = _read_header(folder)
-            check_same_header(there["header"], wanted, folder)
+            episode_folders.check_same_header(there["header"], wanted, folder)
         except OSError as exc:
             data_set.close()
-            remove_folders(folder, made)
+            episode_folders.remove_folders(folder, made)
             raise unwritable_error(folder, exc) from exc
         except RecordingError:
             data_set.close()
             raise
         data_set.header, data_set.info = there["header"], there["info"]
         data_set.restore_replaced()
-        clean_areas(folder / AREAS)
+        clean_areas(folder / episode_folders.AREAS)
         return data_set
 
     @classmethod
@@ -125,17 +97,17 @@ class DataSet(EpisodeFolders):
             RecordingError: It does not exist, or is not ours.
             FormatVersionError: It was written in a format that this version does not read.
         """
-        folder = absolute_folder(path)
-        check_worker(worker)
-        file = folder / DATASET_FILE
+        folder = episode_folders.absolute_folder(path)
+        episode_folders.check_worker(worker)
+        file = folder / episode_folders.DATASET_FILE
         if not (file.exists() or file.is_symlink()):
-            below = [path.parent.name for path in sorted(folder.glob(f"*/{DATASET_FILE}"))]
+            below = [path.parent.name for path in sorted(folder.glob(f"*/{episode_folders.DATASET_FILE}"))]
             named = (
                 f"It has data sets below it: {', '.join(below[:4])}. Name one of them." if below else "Check the path."
             )
             raise RecordingError(
-                f"'{folder}' is not a data set: it has no {DATASET_FILE}. Expected a folder that `unlatch collect` "
-                f"made. {named}",
+                f"'{folder}' is not a data set: it has no {episode_folders.DATASET_FILE}. Expected a folder that "
+                f"`unlatch collect` made. {named}",
                 path=str(folder),
             )
         return cls(folder, **_read_header(folder), worker=worker)
@@ -168,7 +140,7 @@ class DataSet(EpisodeFolders):
         folder = self.folder_of(number)
         damaged = self.path / DAMAGED
         with report_unwritable(self.path):
-            erase_lines(self.path, {number})
+            index.erase_lines(self.path, {number})
             damaged.mkdir(exist_ok=True)
             count = 0
             while (place := damaged / f"{folder.name}-{count}").exists():
@@ -187,7 +159,7 @@ class DataSet(EpisodeFolders):
         """
         self.replaceable = frozenset(numbers)
         with report_unwritable(self.path):
-            erase_lines(self.path, self.replaceable)
+            index.erase_lines(self.path, self.replaceable)
 
     def replace_all(self, numbers: Iterable[int]) -> None:
         """As `replace_errors`, for episodes that ended in any way.
@@ -198,7 +170,7 @@ class DataSet(EpisodeFolders):
         self.replaces_outcomes = True
         self.replace_errors(numbers)
 
-    def write(self, record: EpisodeRecord) -> bool:
+    def write(self, record: episode.EpisodeRecord) -> bool:
         """Writes an episode in one step; stores the time that this takes in `record.timings_ms["write"]`.
 
         Args:
@@ -213,7 +185,7 @@ class DataSet(EpisodeFolders):
         started = time.perf_counter()
         state = encode_state(record.arrays)
         record.timings_ms["write"] = _ms_since(started)
-        content = encode_episode(record, state)
+        content = episode.encode_episode(record, state)
         if self._keeps(record.number):
             return False
         try:
@@ -228,7 +200,7 @@ class DataSet(EpisodeFolders):
             ) from exc
         record.timings_ms["write"] = _ms_since(started)
         if written:
-            append_line(self.path, self.worker, EpisodeSummary.of(record, state))
+            index.append_line(self.path, self.worker, index.EpisodeSummary.of(record, state))
         return written
 
     def _keeps(self, number: int) -> bool:
@@ -243,7 +215,7 @@ class DataSet(EpisodeFolders):
             return self.replace_folder(number, fill, may_replace=self._may_replace)
         return self.write_folder(number, fill)
 
-    def copy_episode(self, source: Path, summary: EpisodeSummary, *, link: bool = False) -> bool:
+    def copy_episode(self, source: Path, summary: index.EpisodeSummary, *, link: bool = False) -> bool:
         """Copies an episode of another data set, byte by byte, in one step.
 
         Args:
@@ -261,13 +233,14 @@ class DataSet(EpisodeFolders):
             return False
         with report_unwritable(self.path):
             written = self._write_or_replace(
-                summary.number, lambda draft: copy_files(source, draft, (STATE_FILE, EPISODE_FILE), link=link)
+                summary.number,
+                lambda draft: copy_files(source, draft, (episode.STATE_FILE, episode.EPISODE_FILE), link=link),
             )
         if written:
-            append_line(self.path, self.worker, summary)
+            index.append_line(self.path, self.worker, summary)
         return written
 
-    def read(self, number: int, *, arrays: bool = True) -> EpisodeRecord:
+    def read(self, number: int, *, arrays: bool = True) -> episode.EpisodeRecord:
         """Reads and verifies an episode, without its arrays if `arrays` is false.
 
         Raises:
@@ -295,7 +268,7 @@ class DataSet(EpisodeFolders):
         record.data_set = self.path
         return record
 
-    def _check_robot(self, record: EpisodeRecord, folder: Path) -> None:
+    def _check_robot(self, record: episode.EpisodeRecord, folder: Path) -> None:
         """Refuses a record of another robot than that of the data set, which readers could not use.
 
         Raises:
@@ -313,7 +286,7 @@ class DataSet(EpisodeFolders):
                 number=record.number,
             )
 
-    def summaries(self) -> list[EpisodeSummary]:
+    def summaries(self) -> list[index.EpisodeSummary]:
         """Returns the summary of every episode, sorted by number.
 
         Raises:
@@ -321,9 +294,9 @@ class DataSet(EpisodeFolders):
         """
         return sorted(self.each_summary(), key=lambda summary: summary.number)
 
-    def each_summary(self, on_damaged: OnDamaged | None = None) -> Iterator[EpisodeSummary]:
+    def each_summary(self, on_damaged: index.OnDamaged | None = None) -> Iterator[index.EpisodeSummary]:
         """Yields the summary of every episode, in any order; see `each_summary_of`."""
-        return each_summary_of(self, self.read, on_damaged)
+        return index.each_summary_of(self, self.read, on_damaged)
 
     def rebuild_index(self) -> int:
         """Rebuilds the index from the folders, and returns the number of episodes in it.
@@ -332,16 +305,16 @@ class DataSet(EpisodeFolders):
             RecordingError: An episode cannot be read, or the data set cannot be written.
         """
         numbers = self.numbers()
-        summaries = (summary_from_folder(self, self.read(number)) for number in numbers)
+        summaries = (index.summary_from_folder(self, self.read(number)) for number in numbers)
         with report_unwritable(self.path):
-            write_index(self.path, summaries, scratch=self.new_draft("index"))
+            index.write_index(self.path, summaries, scratch=self.new_draft("index"))
         return len(numbers)
 
-    def __getitem__(self, number: int) -> EpisodeRecord:
+    def __getitem__(self, number: int) -> episode.EpisodeRecord:
         """Reads an episode; see `read`."""
         return self.read(number)
 
-    def __iter__(self) -> Iterator[EpisodeRecord]:
+    def __iter__(self) -> Iterator[episode.EpisodeRecord]:
         """Reads the episodes one by one, by number."""
         return (self.read(number) for number in self.numbers())
 
@@ -378,8 +351,8 @@ def _read_header(folder: Path) -> dict[str, dict[str, Any]]:
         RecordingError: It is damaged or not ours.
         FormatVersionError: It was written in a format that this version does not read.
     """
-    path = folder / DATASET_FILE
-    content = read_sealed(path, expected=DATASET_FORMAT, versions=READ_VERSIONS, limit=_MAX_HEADER_BYTES)
+    path = folder / episode_folders.DATASET_FILE
+    content = read_sealed(path, expected=DATASET_FORMAT, versions=episode.READ_VERSIONS, limit=16 << 20)
     found: dict[str, Any] = {key: content.get(key) for key in ("header", "info")}
     if not all(isinstance(value, dict) for value in found.values()):
         raise RecordingError(
@@ -390,8 +363,8 @@ def _read_header(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def _write_files(draft: Path, content: bytes, state: bytes) -> None:
-    write_durably(draft / STATE_FILE, state)
-    write_durably(draft / EPISODE_FILE, content)
+    write_durably(draft / episode.STATE_FILE, state)
+    write_durably(draft / episode.EPISODE_FILE, content)
 
 
 def _is_error(folder: Path) -> bool:

@@ -136,7 +136,10 @@ class EpisodeFolders:
                         path=str(self.path),
                         number=both,
                     )
-            claim = {"numbers": _encode_numbers(numbers), "owner": _describe_this_run()}
+            claim = {
+                "numbers": _encode_numbers(numbers),
+                "owner": f"process {os.getpid()} on {platform.node()}, since {time.strftime('%Y-%m-%d %H:%M:%S')}",
+            }
             write_whole_file(self.area.folder / _CLAIM_FILE, json.dumps(claim).encode())
 
     def write_folder(self, number: int, fill: Callable[[Path], None]) -> bool:
@@ -277,11 +280,6 @@ def _encode_numbers(numbers: Sequence[int]) -> dict[str, list[int]]:
     if len(whole) == len(numbers) and all(map(operator.eq, whole, numbers)):
         return {"range": [whole.start, whole.stop, whole.step]}
     return {"list": list(numbers)}
-
-
-def _describe_this_run() -> str:
-    """Returns `process 4711 on host, since 2026-01-01 12:00:00`."""
-    return f"process {os.getpid()} on {platform.node()}, since {time.strftime('%Y-%m-%d %H:%M:%S')}"
 
 
 def _move_unless_taken(folder: Path, target: Path) -> bool:

@@ -9,18 +9,9 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.geometry import matrix_from_quat_xyzw
+from unlatch.simcore.geometry import Array, matrix_from_quat_xyzw
+from unlatch.simcore.recording import success_rules
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.success_rules import (
-    BYSTANDER_VIEW,
-    FORBIDDEN_VIEWS,
-    HOLD_PHASE,
-    MAX_JOINT_SPEED,
-    OBJECT_VIEWS,
-    SuccessRule,
-)
-
-Array = np.ndarray
 
 _ARM_VIEW = ("robot", "arm", "object", "view")
 """The words in the name of a contact view that belongs to one arm; other views have fewer words."""
@@ -36,7 +27,7 @@ def concurrent_arms(record: EpisodeRecord, skill: Mapping[str, Any]) -> frozense
 
 
 def forbidden_rows(
-    record: EpisodeRecord, rows: slice, rule: SuccessRule, *, skipped_arms: frozenset[str] = frozenset()
+    record: EpisodeRecord, rows: slice, rule: success_rules.SuccessRule, *, skipped_arms: frozenset[str] = frozenset()
 ) -> list[tuple[int, str, float, float]]:
     """Returns the first contact above a rule's forces in each view: (row, view, force [N], allowed force [N]).
 
@@ -48,24 +39,25 @@ def forbidden_rows(
     of_robot = [
         (row, view, force, allowed_n)
         for row, view, force, words in views
-        if words[-1] in FORBIDDEN_VIEWS and not (len(words) == len(_ARM_VIEW) and words[1] in skipped_arms)
+        if words[-1] in success_rules.FORBIDDEN_VIEWS
+        and not (len(words) == len(_ARM_VIEW) and words[1] in skipped_arms)
     ]
     return sorted(of_robot + list(_forbidden_object_rows(record, rows, rule)))
 
 
 def _forbidden_object_rows(
-    record: EpisodeRecord, rows: slice, rule: SuccessRule
+    record: EpisodeRecord, rows: slice, rule: success_rules.SuccessRule
 ) -> Iterator[tuple[int, str, float, float]]:
     """Yields where an object is first pressed too hard, and where a bystander is first touched."""
     if rule.scene_force_threshold_n is None:
         return
     first = min(start for _, start in _begun_skills(record))
-    for word in OBJECT_VIEWS:
+    for word in success_rules.OBJECT_VIEWS:
         for key, sustained in interval_arrays(record, "contacts.", f".{word}.force_sustained_n"):
             name = key.removeprefix("contacts.").removesuffix(".force_sustained_n")
             rest_n = float(sustained[first - 1]) if first else 0.0
             limits = [(sustained, rows, rule.scene_force_threshold_n + rest_n)]
-            if word == BYSTANDER_VIEW and rest_n == 0.0:
+            if word == success_rules.BYSTANDER_VIEW and rest_n == 0.0:
                 end = _first_named(record, name.removesuffix(f".{word}"))
                 earlier = slice(rows.start, end if rows.stop is None else min(rows.stop, end))
                 limits.append((record.arrays[f"contacts.{name}.force_max_n"], earlier, rule.contact_force_threshold_n))
@@ -100,7 +92,7 @@ def overload_rows(
 
 def overspeed_rows(record: EpisodeRecord, rows: slice) -> list[tuple[int, str, float]]:
     """Returns the first overspeed of each robot and object: (row, name, speed [rad/s or m/s]), the earliest first."""
-    return _first_rows_above(record, "speeds.", ".max", rows, MAX_JOINT_SPEED)
+    return _first_rows_above(record, "speeds.", ".max", rows, success_rules.MAX_JOINT_SPEED)
 
 
 def _first_rows_above(
@@ -133,8 +125,7 @@ def hold_rows(record: EpisodeRecord, skill: Mapping[str, Any], start: int, end: 
             "incomplete.",
             key=key,
         )
-    rows: Array = phases[start + 1 : end + 1] == HOLD_PHASE
-    return rows
+    return phases[start + 1 : end + 1] == success_rules.HOLD_PHASE
 
 
 def arm_states(record: EpisodeRecord, skill: Mapping[str, Any], quantity: str) -> Array:
@@ -209,8 +200,7 @@ def joint_positions(record: EpisodeRecord, entry: Mapping[str, Any]) -> Array:
             key=key,
             column=column,
         )
-    s: Array = array[:, column]
-    return s
+    return array[:, column]
 
 
 def interval_arrays(record: EpisodeRecord, prefix: str, suffix: str) -> list[tuple[str, Array]]:

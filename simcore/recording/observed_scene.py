@@ -12,15 +12,13 @@ import numpy as np
 
 from unlatch.simcore.cameras import Fisheye, Pinhole
 from unlatch.simcore.errors import AssetError, RecordingError
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, draw_surface_points, join_meshes
 from unlatch.simcore.recording.modality import DEPTH, DISTANCE, PointSurface
 from unlatch.simcore.recording.object_geometry import ObjectGeometry, PartGeometry
 from unlatch.simcore.rng import stream, sum_in_order
 from unlatch.simcore.urdf.model import Link, Shape, UrdfModel
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True)
@@ -140,7 +138,9 @@ class CameraCloud:
             part: The part that is acted on.
             T_base_world: World frame in the base frame of the arm.
         """
-        on_part = self._labels_on_part(part)
+        model = self._item.model
+        top = model.joints[self._item.parts[part].joint].child
+        on_part = {f"{self._name}/{link}" for link in model.links if model.is_below(link, top)}
         found, turns = [np.zeros((0, 4))], [np.zeros(0)]
         for view in sorted(views, key=lambda each: each.camera):
             rows, columns, turn = self._first_pixels(view)
@@ -168,12 +168,6 @@ class CameraCloud:
             first = np.argpartition(turns, self._n)[: self._n]
             rows, columns, turns = rows[first], columns[first], turns[first]
         return rows, columns, turns
-
-    def _labels_on_part(self, part: str) -> set[str]:
-        """Returns the labels of the links that the joint of a part moves."""
-        model = self._item.model
-        top = model.joints[self._item.parts[part].joint].child
-        return {f"{self._name}/{link}" for link in model.links if model.is_below(link, top)}
 
 
 @dataclass(frozen=True)

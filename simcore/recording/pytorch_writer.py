@@ -74,7 +74,11 @@ class PytorchWriter:
         Raises:
             RecordingError: There are no images, or their sizes differ.
         """
-        images = {_camera_of(key): np.asarray(value)[..., :3] for key, value in data.items() if _is_rgb(key)}
+        images = {
+            _camera_of(key): np.asarray(value)[..., :3]
+            for key, value in data.items()
+            if key.rpartition(".")[2] == _BUFFER or key == _ANNOTATOR or key.startswith(f"{_ANNOTATOR}-")
+        }
         shapes = {name: image.shape for name, image in images.items()}
         if not images or len(set(shapes.values())) > 1:
             found = ", ".join(f"{name} {list(shape)}" for name, shape in shapes.items()) or ", ".join(data) or "nothing"
@@ -92,10 +96,6 @@ class PytorchWriter:
         folder.mkdir(parents=True, exist_ok=True)
         for name, image in images.items():
             Image.fromarray(image).save(folder / f"rgb_{self._frame_id:04d}_{name}.png")
-
-
-def _is_rgb(key: str) -> bool:
-    return key.rpartition(".")[2] == _BUFFER or key == _ANNOTATOR or key.startswith(f"{_ANNOTATOR}-")
 
 
 def _camera_of(key: str) -> str:

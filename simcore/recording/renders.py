@@ -16,15 +16,13 @@ import numpy as np
 from unlatch.simcore.cameras import Fisheye, Pinhole
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.files import path_word, read_bounded, report_unwritable, sync_path, write_durably
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.recording.episode_folders import AREAS, EpisodeFolders, check_same_header
 from unlatch.simcore.recording.episode_reading import decode_npz
 from unlatch.simcore.recording.frame_video import ENCODINGS, read_frames
 from unlatch.simcore.recording.json_values import encode_sealed, plain, read_sealed
 from unlatch.simcore.recording.modality import ANNOTATIONS, DISTANCE, ImageStream, RenderedAnnotations, annotations_file
 from unlatch.simcore.temporary_folders import clean_areas
-
-Array = np.ndarray
 
 FRAMES_FILE = "frames.json"
 CAMERAS_FILE = "cameras.npz"

@@ -210,7 +210,7 @@ def encode_npz(arrays: Mapping[str, Array], *, level: int = 1) -> bytes:
             total += array.nbytes
             member = io.BytesIO()
             np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
-            info = zipfile.ZipInfo(f"{key}.npy", date_time=_EPOCH)
+            info = zipfile.ZipInfo(f"{key}.npy", date_time=(1980, 1, 1, 0, 0, 0))
             info.compress_type = zipfile.ZIP_DEFLATED
             info.create_system = 3
             info.external_attr = 0o644 << 16

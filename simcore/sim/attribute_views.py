@@ -12,11 +12,9 @@ import numpy as np
 import pybullet as p
 
 from unlatch.simcore.errors import ConfigError, WorldError, close_matches
-from unlatch.simcore.geometry import Pose, rpy_from_matrix
+from unlatch.simcore.geometry import Array, Pose, rpy_from_matrix
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.world import World
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True)

@@ -13,16 +13,13 @@ import pybullet as p
 from numpy.typing import ArrayLike
 
 from unlatch.simcore.errors import FrameNotFoundError, WorldError, close_matches
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.sim.visuals.visual_shapes import Finish
 
 if TYPE_CHECKING:
     from unlatch.simcore.meshes.mesh_reader import SurfaceMesh
     from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
     from unlatch.simcore.sim.visuals.visual_shapes import VisualShape
-
-
-Array = np.ndarray
 
 
 @dataclass

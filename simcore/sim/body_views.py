@@ -10,7 +10,7 @@ import numpy as np
 import pybullet as p
 
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.sim.attribute_views import AttributeView, BodyView
 from unlatch.simcore.sim.bodies import ROOT, Body
 from unlatch.simcore.sim.contact_properties import ContactMaterials, ContactOffset
@@ -19,8 +19,6 @@ from unlatch.simcore.sim.impedance import MAX_DAMPING_RATIO
 from unlatch.simcore.sim.joint_mechanisms import ClosedStop, TendonCfg, Tendons
 from unlatch.simcore.sim.pose_estimate_error import PoseEstimateError
 from unlatch.simcore.sim.world import World
-
-Array = np.ndarray
 
 LEAST_MASS_KG = 1e-6
 LEAST_INERTIA_KG_M2 = 1e-9

@@ -15,23 +15,17 @@ import numpy as np
 import pybullet as p
 
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.sim.bodies import Body, JointInfo, moved_links
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.model import Inertial, Link, Shape, ShapeKind, UrdfModel
 
-Array = np.ndarray
-
 _ROBOT = "robot"
 """Name of the robot's body."""
-_TOUCH_M = 1e-3
-"""Overlaps up to this depth are contact [m]."""
 _CARRIED_CLEARANCE_M = 0.002
 """Clearance of a carried object to everything but the hand [m]."""
 _CARRIED_TOUCH_M = -0.0005
 """The same where contact is allowed, as on the floor from which an object is lifted [m]."""
-_TILT_ROUNDING_RAD = 0.02
-"""An object that is tilted more than it may be at the start may tilt this much more [rad]."""
 _KEPT_FOR = 100
 """Loads for which bodies are kept. Bullet never forgets the shape of a box."""
 SELF_CLEARANCE_M = 0.003
@@ -328,7 +322,8 @@ class BulletCollisionChecker:
             T_world_object = body.root_pose()
             self._T_ee_carried = self._ee_pose(q).inverse() @ T_world_object
             if max_tilt_rad is not None:
-                self._max_tilt_rad = max(max_tilt_rad, _tilt_of(T_world_object) + _TILT_ROUNDING_RAD)
+                # an object that is tilted more than it may be at the start may tilt this much more [rad]
+                self._max_tilt_rad = max(max_tilt_rad, _tilt_of(T_world_object) + 0.02)
             yield
 
     @contextmanager
@@ -497,7 +492,8 @@ class BulletCollisionChecker:
         for first, second in combinations(bodies, 2):
             for point in p.getClosestPoints(first.body_id, second.body_id, 0.0, physicsClientId=self._world.client):
                 mounted = first is robot and not second.joints and first.link_names[point[3]] in robot.mounted_links
-                if mounted or point[8] >= (worst.distance_m if worst is not None else -_TOUCH_M):
+                # overlaps up to this depth are contact [m]
+                if mounted or point[8] >= (worst.distance_m if worst is not None else -1e-3):
                     continue
                 label = first.link_names[point[3]] if first is robot else first.label(point[3])
                 worst = LinkCollision(label, second.label(point[4]), float(point[8]), tuple(point[5]))

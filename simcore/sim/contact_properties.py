@@ -94,11 +94,6 @@ class ContactMaterials:
                 self._slides[index] = slides
 
 
-_SWEEPS = 12
-"""Iterations over the contacts of a body in a step."""
-_BOUNCE_M_S = 0.2
-"""Approach speed below which nothing bounces, as in Bullet's own contacts [m/s]."""
-
 _CLEAR_M = 1e-5
 """Distance from a corner at which the ray to the surface below it begins [m]."""
 
@@ -216,12 +211,13 @@ class ContactOffset:
             float(n.normal @ (linear + np.cross(angular, a) - v)) for n, a, v in zip(near, arms, others, strict=True)
         ]
         impulses = np.zeros((len(near), 3))
-        for _ in range(_SWEEPS):
+        for _ in range(12):  # iterations over the contacts of a body in a step
             for i, point in enumerate(near):
                 n, arm = point.normal, arms[i]
                 velocity = linear + np.cross(angular, arm) - others[i]
                 least = (self.rest_m - point.gap_m) / dt
-                if -approach[i] > max(_BOUNCE_M_S, -least):
+                # approach speed below which nothing bounces, as in Bullet's own contacts [m/s]
+                if -approach[i] > max(0.2, -least):
                     least = max(least, -point.restitution * approach[i])
                 old = impulses[i]
                 inverse_mass = _inverse_mass(link.mass_kg, inverse_inertia, arm, n)

@@ -111,13 +111,11 @@ SMALL_TORQUE_NM = 0.5
 SMALL_FORCE_N = 5.0
 """The same on a slider [N]."""
 
-_PUSH_S = 2.0
-"""Time for which the effort acts [s]."""
 _CONTINUOUS_RANGE_RAD = 2.0 * np.pi
 
 
 @dataclass(frozen=True)
-class PartMotion:
+class MeasuredMotion:
     """Measured motion of one joint."""
 
     joint: str
@@ -131,7 +129,7 @@ class PartMotion:
     """Share of its range that it covers under a small effort without gravity, in the better direction."""
 
 
-def measure_motion(urdf_path: Path, *, continuous: Collection[str] = ()) -> list[PartMotion]:
+def measure_motion(urdf_path: Path, *, continuous: Collection[str] = ()) -> list[MeasuredMotion]:
     """Measures every movable joint of an object, with the others at 0 or at the nearest end of their range.
 
     Args:
@@ -153,30 +151,26 @@ def measure_motion(urdf_path: Path, *, continuous: Collection[str] = ()) -> list
 
 def _measure_joint(
     world: World, body: Body, name: str, limits: tuple[float, float], rest: Mapping[str, float]
-) -> PartMotion:
+) -> MeasuredMotion:
     lower, upper = limits
     moving = moved_links(body, name)
     overlap = {}
     for label, position in (("lower", lower), ("half", (lower + upper) / 2), ("upper", upper)):
         body.set_joint_positions(list(rest), [*rest.values()])
         body.set_joint_positions([name], [position])
-        overlap[label] = _deepest_overlap(body, moving)
+        # the deepest overlap of the moving links with the others [m]; 0 if they are apart
+        p.performCollisionDetection(physicsClientId=body.client)
+        deepest = 0.0
+        for first, second in product(sorted(moving), sorted(set(body.link_names) - moving)):
+            points = p.getClosestPoints(
+                body.body_id, body.body_id, 0.0, linkIndexA=first, linkIndexB=second, physicsClientId=body.client
+            )
+            deepest = min([deepest, *(point[8] for point in points)])
+        overlap[label] = -deepest
     travel = max(
         _measure_travel(world, body, name, start, end, rest) for start, end in ((lower, upper), (upper, lower))
     )
-    return PartMotion(name, lower, upper, overlap, travel)
-
-
-def _deepest_overlap(body: Body, moving: frozenset[int]) -> float:
-    """Returns the deepest overlap of some links with the others [m]; 0 if they are apart."""
-    p.performCollisionDetection(physicsClientId=body.client)
-    deepest = 0.0
-    for first, second in product(sorted(moving), sorted(set(body.link_names) - moving)):
-        points = p.getClosestPoints(
-            body.body_id, body.body_id, 0.0, linkIndexA=first, linkIndexB=second, physicsClientId=body.client
-        )
-        deepest = min([deepest, *(point[8] for point in points)])
-    return -deepest
+    return MeasuredMotion(name, lower, upper, overlap, travel)
 
 
 def _measure_travel(world: World, body: Body, name: str, start: float, end: float, rest: Mapping[str, float]) -> float:
@@ -192,7 +186,7 @@ def _measure_travel(world: World, body: Body, name: str, start: float, end: floa
     DriveGroup(body, held)
     DriveGroup(body, {name: JointDrive(DriveMode.passive)})
     farthest = 0.0
-    for _ in range(int(_PUSH_S * world.cfg.physics_hz)):
+    for _ in range(int(2.0 * world.cfg.physics_hz)):  # time for which the effort acts [s]
         p.setJointMotorControl2(
             body.body_id,
             joint.index,

@@ -354,7 +354,7 @@ class DriveGroup:
         q, dq, _, borne = self._joint_state(name)
         position, velocity = self._servo_targets[name]
         wanted = velocity + drive.position_gain * (position - q) / (self._world.dt if self._world else math.inf)
-        moves = abs(dq) > _SLOW and dq * wanted > 0.0
+        moves = abs(dq) > 1e-3 and dq * wanted > 0.0  # speed below which a joint counts as at rest [rad/s or m/s]
         breaks_away = name in self._stuck and borne * math.copysign(1.0, wanted) < drive.max_effort - drive.friction
         if moves or breaks_away:
             self._stuck.discard(name)
@@ -378,7 +378,10 @@ class DriveGroup:
             self._command_motor(name, p.TORQUE_CONTROL, force=effort)
         for name, stop in self._closed_stops.items():
             self._apply_closed_stop(name, stop)
-        balances = {name: self._compute_balance(name) for name in self._balanced}
+        # torque of the spring beside each motor now [N m]
+        balances = {
+            name: self.drives[name].counterbalance * math.cos(self._step_state(name)[0]) for name in self._balanced
+        }
         for name, balance in balances.items():
             self._command_motor(name, p.TORQUE_CONTROL, force=balance)
         if self._impedance is not None:
@@ -386,7 +389,8 @@ class DriveGroup:
         for name, most in self._speed_limits.items():
             dq = self._step_state(name)[1]
             if abs(dq) > most:
-                self._brake_joint(name, _STRONG, velocity=math.copysign(most, dq))
+                # effort of the motor that limits a speed [N m or N], practically unlimited
+                self._brake_joint(name, 1e5, velocity=math.copysign(most, dq))
             else:
                 self._apply_friction(name)
         if self._sliding_armatures and self._world is not None:
@@ -413,10 +417,6 @@ class DriveGroup:
             self._hold_at(name, self._held[name])
         else:
             self._brake_joint(name, self.drives[name].friction)
-
-    def _compute_balance(self, name: str) -> float:
-        """Returns the torque of the spring beside a motor now [N m]."""
-        return self.drives[name].counterbalance * math.cos(self._step_state(name)[0])
 
     def _apply_impedance(self, servo: ImpedanceServo, balances: Mapping[str, float]) -> None:
         if self._gains_changed:
@@ -463,7 +463,7 @@ class DriveGroup:
             p.POSITION_CONTROL,
             targetPosition=position,
             targetVelocity=0.0,
-            positionGain=_HOLD_POSITION_GAIN,
+            positionGain=0.15,  # share of the position error that a hold removes in one physics step
             velocityGain=1.0,
             force=self.drives[name].friction,
         )
@@ -491,9 +491,3 @@ class DriveGroup:
 
 _BY_TORQUE = (DriveMode.spring, DriveMode.impedance)
 """Modes whose motors are torques computed at every physics step."""
-_HOLD_POSITION_GAIN = 0.15
-"""Share of the position error that a hold removes in one physics step."""
-_SLOW = 1e-3
-"""Speed below which a joint counts as at rest [rad/s or m/s]."""
-_STRONG = 1e5
-"""Effort of the motor that limits a speed [N m or N], practically unlimited."""

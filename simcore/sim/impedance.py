@@ -16,10 +16,8 @@ import pybullet as p
 from numpy.typing import ArrayLike
 
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.geometry import matrices_from_quats_xyzw
+from unlatch.simcore.geometry import Array, matrices_from_quats_xyzw
 from unlatch.simcore.sim.bodies import Body, moved_links
-
-Array = np.ndarray
 
 
 class JointTargets(NamedTuple):

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unlatch.simcore.geometry import Pose
-
-Array = np.ndarray
+from unlatch.simcore.geometry import Array, Pose
 
 
 class PoseEstimateError:

@@ -12,10 +12,8 @@ import numpy as np
 import pybullet as p
 
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.sim.bodies import ROOT, Body
-
-Array = np.ndarray
 
 STEP_M = 0.02
 """Distance that a link's centre of mass moves between two copies, at most."""
@@ -24,8 +22,6 @@ STEP_RAD = 0.1
 
 _DEFAULT, _COPIES, _MEETS_COPIES, _ALL = 1, 64, 128, -1
 """Bullet's collision groups of moving bodies, of copies and of bodies that collide with copies; and a mask of all."""
-_BOTH = 0
-"""Bullet's filter mode in which two bodies collide only if both allow it."""
 
 
 def sweep(
@@ -45,7 +41,8 @@ def sweep(
     """
     client = body.client
     # two bodies collide only if the filters of both allow it; so copies meet only the links of `collide_with_copies`
-    p.setPhysicsEngineParameter(collisionFilterMode=_BOTH, physicsClientId=client)
+    # Bullet's filter mode in which two bodies collide only if both allow it
+    p.setPhysicsEngineParameter(collisionFilterMode=0, physicsClientId=client)
     names = [joint.name for joint in body.movable_joints]
     before = body.joint_states(names)[0]
     body.set_joint_positions(list(fixed), list(fixed.values()))

@@ -13,7 +13,7 @@ import pybullet as p
 from numpy.typing import ArrayLike
 
 from unlatch.simcore.errors import ConfigError, WorldError
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.ranges import Fraction, Range, check_ranges
 from unlatch.simcore.sim.bodies import ROOT, Body
 from unlatch.simcore.sim.visuals.visual_shapes import Light, Paint
@@ -26,8 +26,6 @@ def gives_arrays() -> bool:
     """Returns whether PyBullet was built with NumPy; without, each image is a tuple of numbers, which is slow."""
     return bool(p.isNumpyEnabled())
 
-
-Array = np.ndarray
 
 MAX_HZ = 100_000
 """Highest rate of a world [Hz]."""

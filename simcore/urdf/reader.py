@@ -77,7 +77,6 @@ def _parse_elements(data: bytes, path: Path) -> ET.Element:
 PACKAGE_PREFIX = "package://"
 PACKAGE_FILE = "package.xml"
 """The file that makes a folder a ROS package."""
-_FILE_PREFIX = "file://"
 _MOST_NAMED = 3
 
 
@@ -106,7 +105,7 @@ def mesh_paths(urdf: Path, mesh_names: Iterable[str], *, where: str) -> dict[str
     """
     paths: dict[str, Path] = {}
     for name in mesh_names:
-        folder, rest = urdf.parent, name.removeprefix(_FILE_PREFIX)
+        folder, rest = urdf.parent, name.removeprefix("file://")
         if name.startswith(PACKAGE_PREFIX):
             folder, rest = package_path(urdf, name, where=where)
         paths[name] = (folder / rest).resolve()

@@ -36,6 +36,8 @@ CATALOGS = {
     "exporters": EXPORTERS,
     "viewers": VIEWERS,
 }
+NAMED_BY_NO_TASK = {"unlatch.skills.recovery:StepBack"}
+"""Skills that another skill begins."""
 ENTRIES = [(kind, name) for kind, catalog in CATALOGS.items() for name in catalog.own_names()]
 
 
@@ -55,7 +57,6 @@ def test_an_entry_loads_and_says_what_it_is(kind: str, name: str):
 
 
 def test_every_skill_of_the_package_is_in_the_catalog():
-
     found = set()
     for info in pkgutil.iter_modules(unlatch.skills.__path__, "unlatch.skills."):
         module = importlib.import_module(info.name)
@@ -64,7 +65,7 @@ def test_every_skill_of_the_package_is_in_the_catalog():
             is_skill = isinstance(cls, type) and not hasattr(cls, "__origin__") and issubclass(cls, Skill)
             if is_skill and not inspect.isabstract(cls) and cls.__module__ == info.name:
                 found.add(f"{info.name}:{cls.__name__}")
-    assert found == {SKILLS.entry(name).target for name in SKILLS.own_names()}
+    assert found - NAMED_BY_NO_TASK == {SKILLS.entry(name).target for name in SKILLS.own_names()}
 
 
 @pytest.mark.parametrize("name", ROBOTS.own_names())

@@ -13,7 +13,7 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from unlatch import command_table
+from unlatch import command_table, randomization
 from unlatch.objects import annotation, validation
 from unlatch.robots.catalog import load_robot
 from unlatch.simcore.catalogs import ANNOTATORS
@@ -22,6 +22,7 @@ from unlatch.simcore.recording.keys import KEYS
 from unlatch.skills.catalog import SKILLS
 from unlatch.solver.setting import CONTACT_NAME, MEANINGS
 from unlatch.solver.term_kinds import TERMS
+from unlatch.tasks.task import RelationKind
 from unlatch.workflows.runs.schema import CollectCfg, EvaluateCfg
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -97,19 +98,18 @@ source_of = cache(inspect.getsource)
 def is_randomization(path: str) -> bool:
     """`dr.physics_view.randomize_rigid_prim_view(mass)`: a function, and a parameter of it."""
     name, _, parameter = path.removesuffix(")").partition("(")
-    found: Any = importlib.import_module("unlatch.simcore.randomization")
+    found: Any = randomization
     for word in name.removeprefix("dr.").split("."):
         found = getattr(found, word, None)
     return found is not None and (not parameter or parameter in inspect.signature(found).parameters)
 
 
 def is_command(path: str) -> bool:
-    """`unlatch replay mode=state`: a command, and a key of its help or its configuration."""
+    """`unlatch replay mode=state`: a command, and a key of its help."""
     _, command, *rest = path.split()
     if command not in command_table.COMMANDS:
         return False
-    module = ROOT / "workflows" / "commands" / f"{command_table.module_name(command)}.py"
-    text = command_table.read_help(command) + module.read_text(encoding="utf-8")
+    text = command_table.read_help(command)
     return all(word in text for word in rest)
 
 
@@ -128,8 +128,10 @@ def words_of(kind: str) -> set[str]:
         "axis": lambda: {*texts_in(validation), "link0_vertical_axis"},
         "keypoint": lambda: {*texts_in(annotation), *load_robot("franka_panda").arms[0].keypoints},
         "meaning": lambda: {CONTACT_NAME, *MEANINGS},
+        "node": lambda: texts_in(node_graph),
         "port": lambda: texts_in(node_graph),
         "record": lambda: {spec.pattern for spec in KEYS},
+        "relation": lambda: {kind.value for kind in RelationKind},
         "skill": lambda: set(SKILLS.own_names()),
         "term": lambda: set(TERMS.names()),
     }[kind]()

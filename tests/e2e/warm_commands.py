@@ -36,7 +36,7 @@ from unlatch.workflows.viewing import phase_sheet as phase_pictures
 from unlatch.workflows.viewing import report_examples as examples
 
 LIMIT_S = 600
-WITH_THREADS = ("unlatch.simcore.recording.export.lerobot.", "unlatch.workflows.hub.")
+WITH_THREADS = ("unlatch.simcore.recording.export.lerobot", "unlatch.workflows.hub")
 """What starts threads when it is imported (pyarrow): a fork takes over the one that called it only."""
 OTHERS = (
     *("av.filter", "casadi", "matplotlib.pyplot", "ompl.base", "PIL.Image", "pybullet_data", "pygfx"),

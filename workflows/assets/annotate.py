@@ -8,18 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from unlatch.objects.annotate import storage
 from unlatch.objects.annotate.annotator import AnnotateCfg, AnnotationResult, annotate_source
 from unlatch.objects.annotate.peer_info import info_problems, make_info, read_peer_info
 from unlatch.objects.annotate.source import PARTNET_URDF, find_urdf, has_urdf, read_source
-from unlatch.objects.annotate.storage import (
-    AnnotatedUrdf,
-    check_replaceable,
-    keep_closing_forces,
-    load_annotation,
-    range_warnings,
-    with_mark,
-    write_annotation_file,
-)
 from unlatch.objects.annotation import ANNOTATION_FILE
 from unlatch.objects.importers.mesh_object import MeshJointCfg, write_mesh_urdf
 from unlatch.simcore.errors import AssetError, unknown_name
@@ -47,9 +39,9 @@ class AnnotationTarget:
         """The picture beside the annotation."""
         return self.file.with_name(PICTURE_FILE)
 
-    def load(self) -> AnnotatedUrdf:
+    def load(self) -> storage.AnnotatedUrdf:
         """Loads the existing annotation with its URDF, without checking it."""
-        return load_annotation(self.file, urdf=find_urdf(self.source), check=False)
+        return storage.load_annotation(self.file, urdf=find_urdf(self.source), check=False)
 
     def info_problems(self) -> list[str]:
         """Returns what breaks the convention of InternDataEngine in an `info.json` of its form beside the URDF."""
@@ -127,21 +119,21 @@ def annotate_target(
 
     Closing forces that the replaced file states are kept.
     """
-    check_replaceable(target.file, urdf=find_urdf(target.source).name, force=force)
+    storage.check_replaceable(target.file, urdf=find_urdf(target.source).name, force=force)
     source = read_source(target.source, category=category, packages=True)
     found = annotate_source(source, cfg)
-    articulation = keep_closing_forces(found.articulation, target.file, found.model)
-    warnings = tuple(range_warnings(found.model, articulation))
+    articulation = storage.keep_closing_forces(found.articulation, target.file, found.model)
+    warnings = tuple(storage.range_warnings(found.model, articulation))
     found = replace(found, articulation=articulation, warnings=warnings)
     if picture:
-        write_annotation_file(target.picture, annotation_png(found.model, found.articulation))
+        storage.write_annotation_file(target.picture, annotation_png(found.model, found.articulation))
     if convention == "interndata":
         for path, info in _info_files(target, found, source.instance):
             if path.exists() and not force:
                 raise AssetError(f"{path} exists. It is kept; force=true replaces it.", path=str(path))
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_annotation_file(path, (json.dumps(info, indent=4) + "\n").encode())
-    write_annotation_file(target.file, with_mark(found.articulation).to_yaml().encode())
+            storage.write_annotation_file(path, (json.dumps(info, indent=4) + "\n").encode())
+    storage.write_annotation_file(target.file, storage.with_mark(found.articulation).to_yaml().encode())
     return found
 
 

@@ -34,7 +34,6 @@ from unlatch.workflows.viewing.object_picture import object_sheet, write_report
 from unlatch.workflows.viewing.picture import write_picture
 
 _MAX_DEPTH = 4
-_MAX_WORKERS = 256
 _IN_FOLDERS = (".urdf", *MESH_SUFFIXES)
 """Files that are found in a folder. A USD must be named: those beside it may be parts of it."""
 _SUFFIXES = (*_IN_FOLDERS, *USD_SUFFIXES)
@@ -52,7 +51,7 @@ class ConvertCfg:
     """Whether to write a USD file too."""
     report: bool = False
     """Whether to measure and draw the colliders."""
-    workers: Annotated[int, Range(1, _MAX_WORKERS)] = 1
+    workers: Annotated[int, Range(1, 256)] = 1
     """Objects that are converted at the same time."""
     make_instanceable: bool = True
     """See `AssetConverterBaseCfg`."""
@@ -277,8 +276,6 @@ def _convert_in_pool(jobs: Sequence[ConvertJob], workers: int) -> Iterator[tuple
 ALL = "all"
 PICTURE_FILE = "objects.png"
 USD_FOLDER = "usd"
-MAX_COUNT = 10_000
-"""Largest number of instances of a category in one call."""
 
 
 @dataclass
@@ -287,7 +284,7 @@ class MakeObjectCfg:
 
     seed: Annotated[int, Range(0)] = 0
     """The first instance."""
-    count: Annotated[int, Range(1, MAX_COUNT)] = 1
+    count: Annotated[int, Range(1, 10_000)] = 1  # largest number of instances of a category in one call
     """How many instances."""
     out: str | None = None
     """Folder to write; null: CATEGORY_SEED, for several objects `objects`."""

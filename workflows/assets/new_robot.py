@@ -234,5 +234,4 @@ def _side_axis(arm: ArmCfg) -> np.ndarray:
     """Returns the direction perpendicular to approach and opening, in the ee frame."""
     head, tail, side = (np.array(arm.keypoints[name]) for name in ("tool_head", "tool_tail", "tool_side"))
     axis = np.cross(head - tail, side - head)
-    unit: np.ndarray = axis / np.linalg.norm(axis)
-    return unit
+    return axis / np.linalg.norm(axis)

@@ -82,7 +82,15 @@ def describe_plugins() -> Iterator[Finding]:
 def _describe_group(group: str) -> Iterator[Finding]:
     points = sorted(installed_entry_points(group), key=lambda point: point.name)
     if group == CONFIGS_GROUP:
-        yield from _describe_folders()
+        for folder in plugin_folders():
+            yield Finding("YAML files", f"{folder.origin}: {folder.package} ({folder.path})")
+        for problem in broken_plugin_folders():
+            origin, _, text = problem.partition(": ")
+            yield Finding("YAML files", origin, f"{text}. Reinstall or fix that package.", broken=True)
+        try:
+            check_unique_names()
+        except DuplicateEntryError as exc:
+            yield Finding("YAML files", "twice", " ".join(exc.message.split()), broken=True)
     elif (catalog := CATALOGS.get(group)) is None:
         known = [*CATALOGS, CONFIGS_GROUP]
         for point in points:
@@ -105,18 +113,6 @@ def _check_plugin(catalog: Catalog, point: EntryPoint) -> Finding:
         place = _place_of(cause, point)
         return Finding(label, value, " ".join(problem.split()) + (f" ({place})" if place else ""), broken=True)
     return Finding(label, value)
-
-
-def _describe_folders() -> Iterator[Finding]:
-    for folder in plugin_folders():
-        yield Finding("YAML files", f"{folder.origin}: {folder.package} ({folder.path})")
-    for problem in broken_plugin_folders():
-        origin, _, text = problem.partition(": ")
-        yield Finding("YAML files", origin, f"{text}. Reinstall or fix that package.", broken=True)
-    try:
-        check_unique_names()
-    except DuplicateEntryError as exc:
-        yield Finding("YAML files", "twice", " ".join(exc.message.split()), broken=True)
 
 
 def _describe_point(point: EntryPoint) -> str:

@@ -147,7 +147,8 @@ def print_summary(result: RunResult, *, debug: bool = False) -> RunStatistics:
     count = f"{statistics.n} of {len(set(result.numbers))} episodes done"
     print_line(f"{count}, {result.made} made in {result.seconds:.1f} s{pace}")
     result_console().print(summary_table(statistics))
-    for code in _codes_to_describe(statistics):
+    # the most frequent code, and `error`: it is a bug, however rare it is
+    for code in [code for index, code in enumerate(statistics.codes) if index == 0 or code == ERROR]:
         for text in _describe_first(code, result.data_set, statistics, debug=debug):
             print_line(text)
     return statistics
@@ -159,11 +160,6 @@ def _describe_pace(run: RunTime, runs: Sequence[RunTime]) -> str:
     text = "" if per_hour is None else f", {per_hour:,.0f} an hour"
     count = sum(each.episodes > 0 for each in runs)
     return text if count < 2 or over_all is None else f"{text}; over all {count} runs {over_all:,.0f} an hour"
-
-
-def _codes_to_describe(statistics: RunStatistics) -> list[str]:
-    """Returns the most frequent failure code, and `error` if there is one: it is a bug, however rare it is."""
-    return [code for index, code in enumerate(statistics.codes) if index == 0 or code == ERROR]
 
 
 def _describe_first(code: str, data_set: DataSet, statistics: RunStatistics, *, debug: bool) -> Iterator[str]:

@@ -27,8 +27,6 @@ from unlatch.skills.catalog import SKILLS
 from unlatch.workflows.cli.terminal import print_line, terminal_width
 from unlatch.workflows.runs.schema import CollectCfg, EvaluateCfg, PlanCfg, PreviewCfg
 
-_WRITTEN_WIDTH = 120
-"""Width of the texts as they are written [columns]."""
 _USAGE_INDENT = 15
 _KEYS_INDENT = 2
 _WIDE_KEY_INDENT = 6
@@ -38,7 +36,7 @@ _KEY = re.compile(r"  \S.*?\s{2,}(?=\S)")
 
 def print_help(text: str) -> None:
     """Writes a help text to stdout; its lines are wrapped anew if the terminal is narrower than the text."""
-    print_line(fit_to_width(text.rstrip(), terminal_width() or _WRITTEN_WIDTH))
+    print_line(fit_to_width(text.rstrip(), terminal_width() or 120))  # width of the texts as they are written [columns]
 
 
 def fit_to_width(text: str, width: int) -> str:
@@ -141,7 +139,10 @@ def complete(words: Sequence[str], catalog: Mapping[str, Any]) -> list[str]:
         if "/" in start and key in _FILE_KEYS:
             return []
         *several, last = start.split(",")
-        values = [*known["values"].get(key, catalog["values"].get(key, [])), *_own_names(own, key)]
+        values = [
+            *known["values"].get(key, catalog["values"].get(key, [])),
+            *([path.stem for folder in own for path in (folder / key).glob("*.yaml")] if "/" not in key else []),
+        ]
         return [f"{key}={','.join([*several, value])}" for value in _starting_with(last, sorted(set(values)))]
     if word.startswith("-"):
         return _starting_with(word, known["flags"])
@@ -165,10 +166,6 @@ def _own_folders(words: Sequence[str]) -> list[Path]:
     follow = [value for flag, value in pairwise(words) if flag in ("--config-dir", "-cd")]
     joined = [word.partition("=")[2] for word in words if word.startswith("--config-dir=")]
     return [user_path(folder) for folder in (*follow, *joined)]
-
-
-def _own_names(folders: Sequence[Path], group: str) -> list[str]:
-    return [path.stem for folder in folders for path in (folder / group).glob("*.yaml")] if "/" not in group else []
 
 
 _SCHEMAS: dict[str, type] = {

@@ -111,8 +111,6 @@ _FLAG_IN_HELP = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 _PAIR = re.compile(r"[+~]{0,2}[A-Za-z_][\w.@\[\]-]*=")
 """The beginning of `key=value`; `./lr=0.1` and `data/lr=0.1` are paths."""
 
-_ONE_VALUE = "Remove one; `unlatch collect -m` and `evaluate -m` take several, as in task=a,b."
-
 
 @dataclass
 class CommandLine:
@@ -173,7 +171,9 @@ def parse_command_line(arguments: Sequence[str], *, command: str = "collect") ->
             found.show = True
         else:
             raise ConfigError(f"Flag {name} is given '{value}'. Expected job. Write --cfg job.", flag=name)
-    refuse_repeated_keys(found.overrides, advice=_ONE_VALUE)
+    refuse_repeated_keys(
+        found.overrides, advice="Remove one; `unlatch collect -m` and `evaluate -m` take several, as in task=a,b."
+    )
     return found
 
 

@@ -74,17 +74,13 @@ def _check_place(paths: Sequence[str], pairs: Sequence[str]) -> None:
             )
 
 
-MAX_PICTURES = 10
-MAX_CLIPS = 24
-
-
 @dataclass
 class ReportCfg:
     """Options of `unlatch report`."""
 
-    pictures: Annotated[int, Range(0, MAX_PICTURES)] = 1
+    pictures: Annotated[int, Range(0, 10)] = 1
     """Strips of pictures for each outcome; 0: none."""
-    clips: Annotated[int, Range(0, MAX_CLIPS)] = 4
+    clips: Annotated[int, Range(0, 24)] = 4
     """Largest number of clips on the page; 0: none."""
     out: str | None = None
     """File to write; null: report.html in the data set, for several data sets in the current directory."""
@@ -144,7 +140,6 @@ def write_report(
     return target, tallies
 
 
-MAX_PERIOD_S = 3600.0
 _SHARE_OF_TIME = 0.1
 """Largest share of the time that is spent on reading data sets."""
 _WIDE = 120
@@ -155,7 +150,7 @@ _WIDE = 120
 class WatchCfg:
     """Options of `unlatch watch`."""
 
-    every_s: Annotated[float, Range(0.1, MAX_PERIOD_S)] = 2.0
+    every_s: Annotated[float, Range(0.1, 3600.0)] = 2.0
     """Period of the display [s]."""
     once: bool = False
     """Whether it prints once and ends."""

@@ -172,10 +172,6 @@ LISTS = {
 """What can be listed, by the word after `unlatch list`."""
 
 
-_MAX_LINE_LENGTH = 70
-"""Longer differences are printed on three lines."""
-
-
 @command
 def config_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
@@ -230,7 +226,7 @@ def _list_differences(values: Mapping[str, Any], others: Mapping[str, Any]) -> I
         first, second = (_format_value(found[key]) if key in found else "-" for found in (values, others))
         if first == second:
             continue
-        if len(key) + len(first) + len(second) > _MAX_LINE_LENGTH:
+        if len(key) + len(first) + len(second) > 70:  # longer differences are printed on three lines
             yield f"{key}:\n  {first}\n  {second}"
         else:
             yield f"{key}: {first} | {second}"
@@ -260,9 +256,6 @@ def schema_command(arguments: list[str]) -> int:
     return OK
 
 
-_NAME_WIDTH = 17
-
-
 @command
 def doctor_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
@@ -271,7 +264,7 @@ def doctor_command(arguments: list[str]) -> int:
     broken = []
     for finding in describe_installation():
         advice = f" -> {finding.advice}" if finding.advice else ""
-        print_row(finding.name, f"{finding.value}{advice}", width=_NAME_WIDTH)
+        print_row(finding.name, f"{finding.value}{advice}", width=17)
         if finding.broken:
             broken.append(finding.name)
     if broken:

@@ -47,7 +47,14 @@ from unlatch.workflows.viewing.episode_files import CLIP, PHASES, VIEW
 from unlatch.workflows.viewing.page_server import listen_at, opened_in_browser, page_url
 from unlatch.workflows.viewing.phase_moments import find_rounds, nothing_to_show
 from unlatch.workflows.viewing.phase_sheet import count_phase_pictures, draw_sheet, take_phase_pictures
-from unlatch.workflows.viewing.picture import Overlay, check_suffix, output_path, write_output, write_picture
+from unlatch.workflows.viewing.picture import (
+    SEGMENT_RGB,
+    Overlay,
+    check_suffix,
+    output_path,
+    write_output,
+    write_picture,
+)
 from unlatch.workflows.viewing.recorded_scene import read_scene
 from unlatch.workflows.viewing.scene_nodes import import_viser
 from unlatch.workflows.viewing.scene_picture import DrawnScene, add_laid_out_state, open_record, open_scene
@@ -55,13 +62,6 @@ from unlatch.workflows.viewing.viewers import VIEWERS
 
 PICTURE_SIZE = (960, 720)
 """Width and height of the picture [pixels]."""
-_COLORS = {
-    "transit": (130, 130, 130),
-    "approach": (40, 90, 220),
-    "contact": (230, 120, 20),
-    "follow": (20, 150, 60),
-    "retreat": (150, 60, 170),
-}
 _AXES = ((220, 40, 40), (40, 170, 60), (50, 90, 230))
 _AXIS_M = 0.05
 
@@ -112,16 +112,13 @@ def _draw_plan(overlay: Overlay, skill: Skill) -> None:
     for segment in made.segments:
         poses = [np.asarray(kinematics.fk(q)) for q in segment.q]  # (4, 4) each
         path = np.array([T_world_base @ (T[:3, :3] @ tip + T[:3, 3]) for T in poses])  # (T, 3)
-        overlay.line(path, color=_COLORS.get(segment.kind, (0, 0, 0)), width=3)
+        overlay.line(path, color=SEGMENT_RGB.get(segment.kind, (0, 0, 0)), width=3)
     for index, keyframe in enumerate(made.keyframes):
         T_world_ee = T_world_base @ keyframe.T_base_ee
         origin = T_world_ee @ np.asarray(tip)
         for axis, color in zip(np.eye(3), _AXES, strict=True):
             overlay.line(np.array([origin, origin + _AXIS_M * T_world_ee.rotate(axis)]), color=color, width=3)
         overlay.text_at(origin, f"{index} {keyframe.label}")
-
-
-_REGION = (40, 90, 220)
 
 
 @command
@@ -143,7 +140,7 @@ def draw_preview(cfg: PreviewCfg) -> Path:
         overlay = scene.overlay(width=PICTURE_SIZE[0], height=PICTURE_SIZE[1])
         for region in cfg.task.regions:
             outline = scene.region_outline(region)
-            overlay.line(outline, color=_REGION)
+            overlay.line(outline, color=(40, 90, 220))
             overlay.text_at(outline[0], f"region of {region.object}")
         overlay.labels(scene.keypoints())
         write_picture(overlay.picture(), path)
@@ -153,16 +150,13 @@ def draw_preview(cfg: PreviewCfg) -> Path:
     return path
 
 
-MAX_COLUMNS = 12
-
-
 @dataclass
 class PhasesCfg:
     """Options of `unlatch phases`."""
 
     episode: int = 0
     """Episode number."""
-    columns: Annotated[int, Range(1, MAX_COLUMNS)] = 5
+    columns: Annotated[int, Range(1, 12)] = 5
     """Largest number of pictures in a row."""
     out: str | None = None
     """File to write; null: phases-<episode>.png in the data set."""

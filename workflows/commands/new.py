@@ -27,7 +27,6 @@ from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.loading import load
 
 _WHAT = ("plugin", "robot", "skill", "task")
-_TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
 _NAME = re.compile(r"[a-z](_?[a-z0-9])*\Z")
 _PLACE = re.compile(r"@(\w+)@")
 _SKILL_OBJECT = "drawer"
@@ -217,7 +216,7 @@ def _check_name_is_free(name: str, known: Sequence[str] | Mapping[str, Path], ki
 
 def _fill_template(template: str, words: Mapping[str, str]) -> str:
     """Returns a template with each `@word@` filled in."""
-    text = (_TEMPLATES / f"{template}.txt").read_text(encoding="utf-8")
+    text = (Path(__file__).resolve().parents[1] / "templates" / f"{template}.txt").read_text(encoding="utf-8")
     return _PLACE.sub(lambda found: words[found[1]], text)
 
 
@@ -254,17 +253,16 @@ def import_command(arguments: list[str]) -> int:
     found = import_tasks(path, cfg)
     files = {item.name: user_path(cfg.out) / "task" / f"{item.name}.yaml" for item in found}
     for item in found:
-        _check_free(item.name, files[item.name], force=cfg.force)
+        file = files[item.name]
+        name = item.name
+        force = cfg.force
+        if name in yaml_files("task"):
+            raise ConfigError(f"There is a task '{name}' already. Expected another name. Add name=NAME.", key="name")
+        if file.exists() and not force:
+            raise ConfigError(f"{file} exists already. Expected a new file. Add force=true, name= or out=.", key="out")
     for item in found:
         _write(item, files[item.name], cfg)
     return OK if any(item.error is None for item in found) else BAD_INPUT
-
-
-def _check_free(name: str, file: Path, *, force: bool) -> None:
-    if name in yaml_files("task"):
-        raise ConfigError(f"There is a task '{name}' already. Expected another name. Add name=NAME.", key="name")
-    if file.exists() and not force:
-        raise ConfigError(f"{file} exists already. Expected a new file. Add force=true, name= or out=.", key="out")
 
 
 def _write(item: ImportedTask, file: Path, cfg: ImportCfg) -> None:

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from unlatch.objects.procedural.parameters import draw_one
 from unlatch.simcore.sim.visuals.visual_shapes import FINISHES, Finish, Light
 from unlatch.tasks.layout import TABLE
 from unlatch.workflows.episode.room_parts import (
@@ -44,12 +45,12 @@ _TOPS: tuple[Rgb, ...] = ((0.68, 0.55, 0.40), (0.52, 0.38, 0.26), (0.74, 0.66, 0
 def build_studio(room: RoomBuilder) -> Light:
     """Adds a studio; returns its light."""
     rng = room.rng
-    colour = _BACKDROPS[int(rng.integers(len(_BACKDROPS)))]
+    colour = draw_one(rng, _BACKDROPS)
     paper = Material(colour, FINISHES["plaster"])
     curve = np.linspace(0.0, np.pi / 2, 12)
     bend = [(_RADIUS_M - _BEND_M * (1.0 - np.sin(a)), _BEND_M * (1.0 - np.cos(a))) for a in curve]
     room.backdrop(FLOOR, paper, (0.5, 0.0, STUDIO_FLOOR_Z_M), [(1e-3, 0.0), *bend, (_RADIUS_M, 4.5)])
-    wood = picture_file(draw_boards, rng, _TOPS[int(rng.integers(len(_TOPS)))], boards=12, contrast=0.12, gap_px=0)
+    wood = picture_file(draw_boards, rng, draw_one(rng, _TOPS), boards=12, contrast=0.12, gap_px=0)
     cover_table(room, Material(finish=Finish(0.45), picture=wood, tile_m=(1.3, 0.9), turned=True))
     base = Material((0.20, 0.21, 0.23), Finish(0.6))
     (x0, x1), (y0, y1) = TABLE_X_M, TABLE_Y_M
@@ -80,7 +81,7 @@ def build_kitchen(room: RoomBuilder) -> Light:
     """Adds a kitchen; returns its light."""
     rng = room.rng
     shell = Shell(KITCHEN_FLOOR_Z_M)
-    wood = _WOODS[int(rng.integers(len(_WOODS)))]
+    wood = draw_one(rng, _WOODS)
     if rng.random() < 0.6:
         floor = Material(
             finish=FINISHES["wood"], picture=picture_file(draw_boards, rng, wood, boards=8), tile_m=(1.8, 1.2)
@@ -88,7 +89,7 @@ def build_kitchen(room: RoomBuilder) -> Light:
     else:
         grey = picture_file(draw_tiles, rng, (0.62, 0.60, 0.57), (0.45, 0.44, 0.42), across=4, down=4, shift=False)
         floor = Material(finish=Finish(0.35), picture=grey, tile_m=(1.6, 1.6))
-    wall = _WALLS[int(rng.integers(len(_WALLS)))]
+    wall = draw_one(rng, _WALLS)
     plaster = Material(finish=FINISHES["plaster"], picture=picture_file(draw_mottled, rng, wall, contrast=0.03))
     shell.build(room, floor=floor, wall=plaster)
     shell.add_skirting(room, WHITE)
@@ -96,15 +97,13 @@ def build_kitchen(room: RoomBuilder) -> Light:
     shell.add_radiator(room, x_m=0.5, length_m=1.4)
     shell.add_ceiling_lamps(room, size_m=(0.18, 0.18), places=4)
     if rng.random() < 0.35:
-        staves = picture_file(
-            draw_boards, rng, _WOODS[int(rng.integers(len(_WOODS)))], boards=12, contrast=0.14, gap_px=1
-        )
+        staves = picture_file(draw_boards, rng, draw_one(rng, _WOODS), boards=12, contrast=0.14, gap_px=1)
         top = Material(finish=Finish(0.4), picture=staves, tile_m=(1.2, 0.6))
     else:
-        stone, vein = _STONES[int(rng.integers(len(_STONES)))]
+        stone, vein = draw_one(rng, _STONES)
         picture = picture_file(draw_stone, rng, stone, vein, specks=float(rng.choice([0.06, 0.22])))
         top = Material(finish=Finish(0.28), picture=picture, tile_m=(2.4, 2.4))
-    front = Material(_FRONTS[int(rng.integers(len(_FRONTS)))], FINISHES["painted_wood"])
+    front = Material(draw_one(rng, _FRONTS), FINISHES["painted_wood"])
     cover_table(room, top)
     _add_island(room, front)
     _add_cupboards(room, shell, front, top)
@@ -180,7 +179,7 @@ def _add_wall_unit(room: RoomBuilder, front: Material, wall: float, y_m: tuple[f
 
 def _add_splashback(room: RoomBuilder, shell: Shell) -> None:
     rng = room.rng
-    colour = _TILES[int(rng.integers(len(_TILES)))]
+    colour = draw_one(rng, _TILES)
     picture = picture_file(draw_tiles, rng, colour, (0.74, 0.73, 0.70), across=4, down=8, shift=True, variety=0.03)
     tiles = Material(finish=FINISHES["tiles"], picture=picture, tile_m=(0.6, 0.6))
     (y0, y1), x = shell.y_m, shell.x_m[1]
@@ -196,7 +195,7 @@ def _add_things(room: RoomBuilder, shell: Shell) -> None:
     room.box(FURNITURE, board, (wall - 0.05, -0.72, 0.0), (wall - 0.02, -0.44, 0.38))
     for number in range(int(rng.integers(3, 6))):
         height = float(rng.uniform(0.12, 0.22))
-        colour = _FRONTS[int(rng.integers(len(_FRONTS)))]
+        colour = draw_one(rng, _FRONTS)
         jar = Material(colour, FINISHES["enamel"])
         y = 1.05 + 0.14 * number
         outline = [(0.0, 0.0), (0.05, 0.0), (0.052, 0.8 * height), (0.035, height), (0.0, height)]
@@ -223,7 +222,7 @@ def build_workshop(room: RoomBuilder) -> Light:
     rng = room.rng
     shell = Shell(WORKSHOP_FLOOR_Z_M, height_m=3.0)
     concrete = picture_file(draw_mottled, rng, (0.55, 0.55, 0.53), contrast=0.10)
-    bricks = _BRICKS[int(rng.integers(len(_BRICKS)))]
+    bricks = draw_one(rng, _BRICKS)
     joints: Rgb = tuple(0.85 * value + 0.08 for value in bricks)  # type: ignore[assignment]
     wall = picture_file(draw_tiles, rng, bricks, joints, across=4, down=12, shift=True, variety=0.06)
     shell.build(
@@ -237,7 +236,7 @@ def build_workshop(room: RoomBuilder) -> Light:
     staves = picture_file(draw_boards, rng, _BENCHES[int(rng.integers(2))], boards=10, contrast=0.16, gap_px=1)
     top = Material(finish=Finish(0.5), picture=staves, tile_m=(1.5, 0.75), turned=True)
     cover_table(room, top)
-    paint = Material(_PAINTS[int(rng.integers(len(_PAINTS)))], Finish(0.4))
+    paint = Material(draw_one(rng, _PAINTS), Finish(0.4))
     add_legs(room, DARK_METAL, floor_z_m=WORKSHOP_FLOOR_Z_M, side_m=0.08)
     _add_lower_shelf(room, paint)
     _add_tool_wall(room, shell)
@@ -329,7 +328,7 @@ def _add_shelves(room: RoomBuilder, shell: Shell) -> None:
         x = x0 + 0.06
         while x < x1 - 0.25:
             width, height = float(rng.uniform(0.18, 0.34)), float(rng.uniform(0.15, 0.4))
-            colour = _PAINTS[int(rng.integers(len(_PAINTS)))] if rng.random() < 0.5 else (0.66, 0.52, 0.36)
+            colour = draw_one(rng, _PAINTS) if rng.random() < 0.5 else (0.66, 0.52, 0.36)
             crate = Material(colour, FINISHES["cardboard" if colour[2] == 0.36 else "plastic"])
             end = min(x + width, x1 - 0.05)
             if z < 1.0:
@@ -357,14 +356,14 @@ def build_office(room: RoomBuilder) -> Light:
     """Adds an office; returns its light."""
     rng = room.rng
     shell = Shell(OFFICE_FLOOR_Z_M)
-    carpet = picture_file(draw_fabric, rng, _CARPETS[int(rng.integers(len(_CARPETS)))])
+    carpet = picture_file(draw_fabric, rng, draw_one(rng, _CARPETS))
     plaster = picture_file(draw_mottled, rng, (0.90, 0.90, 0.88), contrast=0.02)
     shell.build(
         room,
         floor=Material(finish=FINISHES["cloth"], picture=carpet, tile_m=(0.7, 0.7)),
         wall=Material(finish=FINISHES["plaster"], picture=plaster),
     )
-    accent = picture_file(draw_mottled, rng, _ACCENTS[int(rng.integers(len(_ACCENTS)))], contrast=0.02)
+    accent = picture_file(draw_mottled, rng, draw_one(rng, _ACCENTS), contrast=0.02)
     (y0, y1), x = shell.y_m, shell.x_m[1]
     middle = (x - 0.003, (y0 + y1) / 2, OFFICE_FLOOR_Z_M + shell.height_m / 2)
     room.panel(
@@ -374,7 +373,7 @@ def build_office(room: RoomBuilder) -> Light:
     shell.add_window(room, WHITE, x_m=0.4, z_m=0.72, size_m=(2.2, 1.35), panes=3)
     shell.add_radiator(room, x_m=0.4, length_m=1.4)
     shell.add_ceiling_lamps(room, size_m=(0.6, 0.6), places=3)
-    oak = picture_file(draw_boards, rng, _OAKS[int(rng.integers(len(_OAKS)))], boards=3, contrast=0.12, gap_px=0)
+    oak = picture_file(draw_boards, rng, draw_one(rng, _OAKS), boards=3, contrast=0.12, gap_px=0)
     wood = Material(finish=Finish(0.45), picture=oak, tile_m=(1.4, 1.0), turned=True)
     top = Material((0.76, 0.76, 0.75), Finish(0.4)) if rng.random() < 0.5 else wood
     cover_table(room, top, edge=wood)
@@ -382,7 +381,11 @@ def build_office(room: RoomBuilder) -> Light:
     _add_bookcase(room, shell, wood)
     _add_side_desk(room, shell, wood)
     _add_plant(room, (shell.x_m[1] - 0.32, shell.y_m[1] - 0.36, OFFICE_FLOOR_Z_M))
-    _add_blinds(room, shell)
+    # adds half closed blinds before the upper part of the window
+    y = shell.y_m[1] - 0.09
+    lowest = 1.35 - float(room.rng.uniform(0.1, 0.55))
+    for z in np.arange(lowest, 1.38, 0.035).tolist():
+        room.box(FURNITURE, WHITE, (-0.68, y - 0.018, z), (1.48, y + 0.018, z + 0.004))
     return Light(
         direction=(float(rng.uniform(-0.9, -0.4)), float(rng.uniform(0.4, 1.0)), 2.0),
         colour=(1.0, 0.98, 0.95),
@@ -408,7 +411,7 @@ def _add_bookcase(room: RoomBuilder, shell: Shell, wood: Material) -> None:
             if rng.random() < 0.82:
                 _add_books(room, spines, (x0 + 0.03, left, z + side), left + float(rng.uniform(0.25, 0.62)))
             else:
-                vase = Material(_ACCENTS[int(rng.integers(len(_ACCENTS)))], FINISHES["enamel"])
+                vase = Material(draw_one(rng, _ACCENTS), FINISHES["enamel"])
                 outline = [(0.0, 0.0), (0.05, 0.0), (0.085, 0.09), (0.035, 0.19), (0.045, 0.22), (0.0, 0.22)]
                 room.profile(FURNITURE, vase, (x0 + 0.14, left + 0.3, z + side), outline)
 
@@ -417,13 +420,10 @@ def _add_books(room: RoomBuilder, spines: list[Material], start: tuple[float, fl
     """Adds a row of books from a corner on a shelf to a y."""
     rng, (x, y, z) = room.rng, start
     while y < end_y:
-        thick, height, back = (
-            float(rng.uniform(0.015, 0.045)),
-            float(rng.uniform(0.17, 0.27)),
-            float(rng.uniform(0, 0.03)),
-        )
+        thick, height = float(rng.uniform(0.015, 0.045)), float(rng.uniform(0.17, 0.27))
+        back = float(rng.uniform(0, 0.03))
         low, high = (x + back, y, z), (x + 0.2, y + thick - 0.001, z + height)
-        room.box(FURNITURE, spines[int(rng.integers(len(spines)))], low, high)
+        room.box(FURNITURE, draw_one(rng, spines), low, high)
         y += thick
 
 
@@ -464,11 +464,3 @@ def _add_plant(room: RoomBuilder, foot: tuple[float, float, float]) -> None:
         end[:2] = np.minimum(end[:2], [x + 0.26, y + 0.3])
         room.cylinder(FURNITURE, leaf, (x, y, z + 0.3), tuple(end.tolist()), 0.004)
         room.leaf(FURNITURE, leaf, tuple(end.tolist()), out, 0.24)
-
-
-def _add_blinds(room: RoomBuilder, shell: Shell) -> None:
-    """Adds half closed blinds before the upper part of the window."""
-    y = shell.y_m[1] - 0.09
-    lowest = 1.35 - float(room.rng.uniform(0.1, 0.55))
-    for z in np.arange(lowest, 1.38, 0.035).tolist():
-        room.box(FURNITURE, WHITE, (-0.68, y - 0.018, z), (1.48, y + 0.018, z + 0.004))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -295,7 +295,12 @@ class EpisodeRandomization:
         recorded = {name: layer.rules for name, layer in (self._recorded or {}).items()}
         rules = [*drawn, *anew, *(placed for found in recorded.values() for placed in found)]
         self._check_views(rules)
-        self._show_first_room({rule.view for _, rule in rules})
+        # shows the room of the configuration before any rule reads the light and the table, or no room
+        used = {rule.view for _, rule in rules}
+        if used.isdisjoint(ROOM):
+            self._room.show()
+        else:
+            self._room.hide()
         setups = {name: Setup(keep_firings=True) for name in LAYERS}
         self._register_views(setups, {rule.view for _, rule in rules})
         layers = recorded or self._sort_by_layer(drawn, setups)
@@ -457,13 +462,6 @@ class EpisodeRandomization:
         """Restores the visuals of a state frame; frames may come in any order."""
         self.layers["visuals"].show(frame * self._scene.world.cfg.control_steps)
         self._update_room()
-
-    def _show_first_room(self, used: Set[str]) -> None:
-        """Shows the room of the configuration before any rule reads the light and the table, or no room."""
-        if used.isdisjoint(ROOM):
-            self._room.show()
-        else:
-            self._room.hide()
 
     def _update_room(self) -> None:
         """Shows the room that the rules chose; rules of the light replace its light."""

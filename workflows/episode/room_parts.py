@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from unlatch.objects.procedural.textures import draw_noise
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mesh_reader import SurfaceMesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, creased_normals
@@ -30,6 +31,7 @@ PIXELS = 512
 """Width and height of a picture."""
 _VARIANTS = 3
 """Pictures of one material and colour."""
+_noise = partial(draw_noise, pixels=PIXELS)
 
 
 def picture_file(draw: Callable[..., Array], rng: np.random.Generator, *args: Any, **options: Any) -> Path:
@@ -145,21 +147,6 @@ def draw_view(rng: np.random.Generator) -> Array:
         crowns = 0.6 * _noise(rng, 13, 19) + 0.4 * _noise(rng, 29, 37)
         sky = sky * (1.0 - trees) + np.array(colour) * (0.85 + 0.3 * crowns[..., None]) * trees
     return 1.0 - 0.75 * (1.0 - sky)
-
-
-def _noise(rng: np.random.Generator, across: int, down: int) -> Array:
-    """Returns smooth noise (PIXELS, PIXELS) from 0 to 1 that repeats, with a number of cells across and down."""
-    cells = rng.random((down, across))
-    (low_x, high_x, x), (low_y, high_y, y) = _weights(across), _weights(down)
-    lines = cells[:, low_x] * (1.0 - x) + cells[:, high_x] * x
-    return lines[low_y] * (1.0 - y)[:, None] + lines[high_y] * y[:, None]
-
-
-def _weights(count: int) -> tuple[Array, Array, Array]:
-    place = np.arange(PIXELS) * (count / PIXELS)
-    low = place.astype(int)
-    t = place - low
-    return low, (low + 1) % count, t * t * (3.0 - 2.0 * t)
 
 
 Point = tuple[float, float, float]

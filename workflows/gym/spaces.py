@@ -16,7 +16,7 @@ from unlatch.robots.arm_control import ArmAction
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import ConfigError, close_matches, count_noun, shorten
-from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
+from unlatch.simcore.geometry import Array, Pose, matrix_from_axis_angle
 from unlatch.simcore.recording.modality import LINKS, ImageStream
 from unlatch.simcore.recording.observed_scene import CameraView, length_kind
 from unlatch.simcore.sim.bodies import JointInfo
@@ -28,10 +28,6 @@ from unlatch.workflows.episode.visual_views import cameras
 from unlatch.workflows.gym.config import ActionCfg, ActionMode, ObservationCfg
 from unlatch.workflows.runs.schema import EnvCfg
 
-Array = np.ndarray
-
-_DAMPING = 0.05
-"""Damping of the step towards a hand pose: near a singularity the arm moves more slowly."""
 _IK_STEPS = 5
 _MOST_SHOWN = 120
 """Most characters of a wrong action in a message."""
@@ -107,7 +103,8 @@ class ActionDecoder:
             T = model.kinematics.fk(q)
             error = np.concatenate([wanted_p - T[:3, 3], _rotation_vector(wanted_R @ T[:3, :3].T)])
             J = model.kinematics.jacobian(q)  # (6, n)
-            q = q + J.T @ np.linalg.solve(J @ J.T + _DAMPING**2 * np.eye(6), error)
+            # damping of the step towards a hand pose: near a singularity the arm moves more slowly
+            q = q + J.T @ np.linalg.solve(J @ J.T + 0.05**2 * np.eye(6), error)
             q = np.clip(q, model.q_lower, model.q_upper)
         return q
 

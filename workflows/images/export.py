@@ -27,7 +27,7 @@ from unlatch.simcore.recording.export.config import ExportCfg, HubCfg
 from unlatch.simcore.recording.export.exporter import Draft, ExportReport, run_export
 from unlatch.simcore.recording.export.trajectory import ExportSource
 from unlatch.simcore.recording.json_values import plain
-from unlatch.simcore.sim.annotators.annotation import AnnotatedFrame, AnnotationCfg
+from unlatch.simcore.sim.annotators.annotation import AnnotationCfg
 from unlatch.simcore.sim.annotators.label_files import CocoFile, dope_frame, draw_annotations
 from unlatch.workflows.episode.observed_scene import recorded_scene
 from unlatch.workflows.episode.visual_views import cameras
@@ -114,7 +114,6 @@ def export_data_set(
     return replace(report, url=push_export(connection, hub, source, report.target))
 
 
-_COCO_FILE = "coco.json"
 _PICTURE = "annotated.png"
 
 
@@ -215,23 +214,21 @@ class _LabelWriter:
                 for camera in cameras(recorded.episode.scene):
                     annotated = take_camera_frame(recorded, camera, self._cfg)
                     in_middle = frame == frames[len(frames) // 2]
-                    self._add_frame(camera.cfg.name, annotated, f"{number:06d}_{frame:06d}", is_example=in_middle)
+                    name = f"{number:06d}_{frame:06d}"
+                    folder = self._folder / camera.cfg.name
+                    folder.mkdir(exist_ok=True)
+                    Image.fromarray(annotated.images.rgb).save(folder / f"{name}.png")
+                    (folder / f"{name}.json").write_text(json.dumps(dope_frame(annotated), indent=1), encoding="utf-8")
+                    self._coco[camera.cfg.name].add(annotated, f"{name}.png")
+                    if in_middle and not (folder / _PICTURE).exists():
+                        Image.fromarray(draw_annotations(annotated)).save(folder / _PICTURE)
                     self.n_images += 1
                     yield
-
-    def _add_frame(self, camera: str, annotated: AnnotatedFrame, name: str, *, is_example: bool) -> None:
-        folder = self._folder / camera
-        folder.mkdir(exist_ok=True)
-        Image.fromarray(annotated.images.rgb).save(folder / f"{name}.png")
-        (folder / f"{name}.json").write_text(json.dumps(dope_frame(annotated), indent=1), encoding="utf-8")
-        self._coco[camera].add(annotated, f"{name}.png")
-        if is_example and not (folder / _PICTURE).exists():
-            Image.fromarray(draw_annotations(annotated)).save(folder / _PICTURE)
 
     def finish(self) -> dict[str, tuple[int, int]]:
         """Writes the COCO files; returns the numbers of images and annotations by camera."""
         for name, file in self._coco.items():
-            (self._folder / name / _COCO_FILE).write_text(json.dumps(file.content), encoding="utf-8")
+            (self._folder / name / "coco.json").write_text(json.dumps(file.content), encoding="utf-8")
         contents = {name: file.content for name, file in self._coco.items()}
         return {name: (len(found["images"]), len(found["annotations"])) for name, found in contents.items()}
 

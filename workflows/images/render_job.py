@@ -98,8 +98,6 @@ def take_camera_frame(
 _FRAMES = "frames"
 """Beginning of the name of the file in which a worker counts its frames."""
 _COUNT_PERIOD_S = 1.0
-_MAX_PENDING = 2
-"""Frames that may wait for their encoding."""
 
 
 @dataclass(frozen=True)
@@ -225,7 +223,13 @@ class EpisodeImages:
                 with self._timed("show"):
                     self._recorded.show(frame)
                 for camera in self._cameras:
-                    self._write_frame(camera, writers, encoder)
+                    with self._timed("image"):
+                        camera.update_state()
+                    if self._annotations is not None:
+                        with self._timed("annotate"):
+                            self._annotations.add(camera)
+                    images = {modality: camera.image(kind) for modality, kind in self._kinds.items()}
+                    encoder.run(partial(self._encode, camera.cfg.name, images, writers))
                     for key, value in camera.pose_and_intrinsics().items():
                         tracks.setdefault(f"{camera.cfg.name}.{key}", []).append(value)
                 on_frame()
@@ -244,17 +248,6 @@ class EpisodeImages:
                 )
                 writers[name, stream.modality] = stack.enter_context(writer)
         return writers
-
-    def _write_frame(
-        self, camera: Camera, writers: Mapping[tuple[str, str], FrameVideoWriter], encoder: _EncoderThread
-    ) -> None:
-        with self._timed("image"):
-            camera.update_state()
-        if self._annotations is not None:
-            with self._timed("annotate"):
-                self._annotations.add(camera)
-        images = {modality: camera.image(kind) for modality, kind in self._kinds.items()}
-        encoder.run(partial(self._encode, camera.cfg.name, images, writers))
 
     def _encode(
         self, name: str, images: Mapping[str, np.ndarray], writers: Mapping[tuple[str, str], FrameVideoWriter]
@@ -315,7 +308,7 @@ class _EncoderThread:
 
     def run(self, encode: Callable[[], None]) -> None:
         """Encodes soon; waits if two frames are not encoded yet, so that few are in memory."""
-        while len(self._pending) >= _MAX_PENDING:
+        while len(self._pending) >= 2:  # frames that may wait for their encoding
             self._pending.popleft().result()
         self._pending.append(self._executor.submit(encode))
 

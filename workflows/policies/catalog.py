@@ -63,8 +63,7 @@ class RandomActions(Policy):
 
     def act(self, observation: Mapping[str, Array]) -> Array:
         """See `Policy`."""
-        action: Array = np.asarray(self._rng.uniform(self._low, self._high))
-        return action
+        return np.asarray(self._rng.uniform(self._low, self._high))
 
 
 class UserPolicy(Policy):
@@ -236,8 +235,7 @@ def load_policy(policy: Any, env: UnlatchEnv, *, timeout_s: float = 60.0) -> Pol
     if not isinstance(policy, str):
         return wrap_policy(policy, env, name=repr(policy))
     kind, address = parse_spec(policy)
-    made: Policy = POLICIES.load(kind)(address, env, timeout_s=timeout_s)
-    return made
+    return POLICIES.load(kind)(address, env, timeout_s=timeout_s)
 
 
 def parse_spec(spec: str) -> tuple[str, str]:

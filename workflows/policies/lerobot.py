@@ -256,5 +256,4 @@ class SequentialPolicy:
         with self._checkpoint.torch.inference_mode():
             batch = self._checkpoint.prepare({"task": [self._language], **inputs})
             actions = self._checkpoint.finish(self._checkpoint.network.select_action(batch))
-        action: Array = actions[0].cpu().numpy().astype(float)
-        return action
+        return actions[0].cpu().numpy().astype(float)

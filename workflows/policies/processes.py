@@ -192,12 +192,6 @@ class TcpPolicy:
         return answer, values
 
 
-_START_S = 600.0
-"""Longest time in which the process makes its policy [s]."""
-_MESSAGE_S = 30.0
-"""Time in which a worker must send the rest of a message that it has begun, and take an answer [s]."""
-_TOKEN_S = 1.0
-"""Time in which a client must send the token; others wait that long for one that sends nothing [s]."""
 _STOP_S = 5.0
 """Time in which the process ends by itself [s]."""
 
@@ -305,7 +299,8 @@ def open_inference_process(policy: Any, spaces: PolicySpaces) -> Iterator[Infere
 
 def _receive_address(connection: Connection) -> str:
     try:
-        answer = connection.recv() if connection.poll(_START_S) else None
+        # longest time in which the process makes its policy [s]
+        answer = connection.recv() if connection.poll(600.0) else None
     except EOFError:
         answer = None
     if isinstance(answer, tuple):
@@ -374,7 +369,11 @@ class BatchServer:
                 if control in ready:
                     return
                 if self.listener in ready:
-                    self._accept()
+                    connection, _ = self.listener.accept()
+                    # time in which a client must send the token; others wait that long for one that sends nothing [s]
+                    connection.settimeout(1.0)
+                    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                    self._clients.append(_Client(connection, -1))
                 requests = [
                     found
                     for client in [*self._clients]
@@ -387,19 +386,14 @@ class BatchServer:
             for client in self._clients:
                 client.connection.close()
 
-    def _accept(self) -> None:
-        connection, _ = self.listener.accept()
-        connection.settimeout(_TOKEN_S)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._clients.append(_Client(connection, -1))
-
     def _admit(self, client: _Client, header: Mapping[str, Any]) -> bool:
         """Gives a client its slot if its first message holds the token; returns whether it has one."""
         if client.slot >= 0:
             return True
         if not hmac.compare_digest(str(header.get("token", "")).encode(errors="replace"), self.token.encode()):
             return False
-        client.connection.settimeout(_MESSAGE_S)
+        # time in which a worker must send the rest of a message that it has begun, and take an answer [s]
+        client.connection.settimeout(30.0)
         taken = {other.slot for other in self._clients}
         client.slot = next(number for number in range(len(taken) + 1) if number not in taken)
         return True

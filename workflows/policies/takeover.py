@@ -136,12 +136,8 @@ class FailureWatch:
 
 _BESIDE_M = 0.02
 """A hand that is farther than this beside the line of its approach first goes to the start of it [m]."""
-_SHORTEST_M = 0.005
-"""Length of the approach of a hand that is already there [m]."""
 _REACHED_RAD = 0.03
 """A motion that is shorter leads nowhere."""
-_AHEAD_ROWS = 5
-"""Rows of a motion that show where it goes first."""
 
 
 class PlannerLabels:
@@ -238,7 +234,8 @@ def _shorten_approach(skill: Skill) -> SkillCfg:
     left_m, full_m = float(way @ approach), -float(motions[0][1])
     if not -_BESIDE_M < left_m < full_m or float(np.linalg.norm(way - left_m * approach)) > _BESIDE_M:
         return cfg
-    setting = replace(cfg.planner_setting, pre_actuation_motions=[["translate_z", -max(left_m, _SHORTEST_M)]])
+    # length of the approach of a hand that is already there [m]
+    setting = replace(cfg.planner_setting, pre_actuation_motions=[["translate_z", -max(left_m, 0.005)]])
     return replace(cfg, planner_setting=setting)
 
 
@@ -271,7 +268,7 @@ def _begin_moving(skill: Skill, step: Array) -> None:
     if index is None or motion is None or len(motion) < 2:
         return
     steps = np.linalg.norm(np.diff(motion.q, axis=0), axis=1)
-    ahead = motion.q[min(_AHEAD_ROWS, len(motion) - 1)] - motion.q[0]
+    ahead = motion.q[min(5, len(motion) - 1)] - motion.q[0]  # rows of a motion that show where it goes first
     speed = float(step @ ahead) / max(1e-9, float(np.linalg.norm(ahead)))
     first = int(np.argmax(steps >= min(speed, float(steps.max()))))
     along = np.concatenate([[0.0], np.cumsum(steps)])

@@ -43,7 +43,6 @@ MADE_WITH = "made_with"
 """Key of the evidence of an `error`."""
 _ENTRY_POINTS = "unlatch."
 """Beginning of the entry-point groups of plugins."""
-_MAX_FILE_BYTES = 16 << 20
 _TRACED_FILE = re.compile(r'^\s*File "(.+?)", line \d+', re.MULTILINE)
 
 
@@ -215,7 +214,7 @@ def _digest_file(path: Path) -> str | None:
     """Returns the SHA-256 of a file; None if it is missing or cannot be read."""
     try:
         # the path may come from a data set of somebody else: a device would be read for ever
-        return hashlib.sha256(read_bounded(path, limit=_MAX_FILE_BYTES)).hexdigest()
+        return hashlib.sha256(read_bounded(path, limit=16 << 20)).hexdigest()
     except (RecordingError, ValueError):
         return None
 

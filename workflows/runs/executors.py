@@ -137,8 +137,7 @@ def make_executor(name: str, *, workers: int | None, limits: WorkerLimits | None
         from loky import cpu_count
 
         workers = cpu_count()
-    executor: Executor = executor_type(workers=workers, limits=limits)
-    return executor
+    return executor_type(workers=workers, limits=limits)
 
 
 class SerialExecutor:

@@ -112,12 +112,6 @@ logger = logging.getLogger(__name__)
 
 _PERIOD_S = 0.1
 """Shortest time between two states [s]."""
-_MOST_TIME = 0.02
-"""Largest share of a worker's time that is spent on writing states."""
-_ASK_AGAIN_S = 2.0
-"""Time after which a worker that does not write asks whether the one that does has ended [s]."""
-_LEFT_S = 3600.0
-"""Age of a state after which its run counts as killed, and the file is removed [s]."""
 _SHOWN = ("robots.", "objects.", "keypoints.")
 """Beginnings of the record keys whose values are written."""
 _NOT_SHOWN = ("_velocities", "_efforts")
@@ -144,11 +138,15 @@ class StatePublisher:
     def __call__(self, episode: Episode) -> None:
         """Writes the present state of an episode, if it is time to."""
         started = time.monotonic()
-        if started < self._next and not self._begins(episode):
+        # another episode is shown at once, as its planning may take long
+        if started < self._next and not (
+            self._lock is not None and episode is not self._episode and self._next < float("inf")
+        ):
             return
         try:
             if not self._takes_turn():
-                self._next = started + _ASK_AGAIN_S
+                # time after which a worker that does not write asks whether the one that does has ended [s]
+                self._next = started + 2.0
                 return
             write_whole_file(self._path, self._describe(episode).to_bytes())
         except Exception as exc:  # noqa: BLE001 - what only shows a run must not end it
@@ -156,13 +154,15 @@ class StatePublisher:
             self._next = float("inf")
             return
         ended = time.monotonic()
-        self._next = ended + max(_PERIOD_S, (ended - started) / _MOST_TIME)
+        # largest share of a worker's time that is spent on writing states
+        self._next = ended + max(_PERIOD_S, (ended - started) / 0.02)
 
     def __enter__(self) -> StatePublisher:
         """Removes what runs that were killed have left."""
         for path in live_files(self._path.parent.parent):
             with suppress(OSError):
-                if time.time() - path.stat().st_mtime > _LEFT_S:
+                # age of a state after which its run counts as killed, and the file is removed [s]
+                if time.time() - path.stat().st_mtime > 3600.0:
                     _remove(path)
         return self
 
@@ -173,10 +173,6 @@ class StatePublisher:
             self._lock = None
         self._episode = None
         _remove(self._path)
-
-    def _begins(self, episode: Episode) -> bool:
-        """Whether this worker writes, and the episode is another one: its planning may take long."""
-        return self._lock is not None and episode is not self._episode and self._next < float("inf")
 
     def _takes_turn(self) -> bool:
         """Returns whether this worker writes: the first one does, and another one once its process has ended."""

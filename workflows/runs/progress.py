@@ -117,10 +117,6 @@ def copy_run_times(source: Path, target: Path) -> None:
         write_whole_file(target / RUNS / path.name, path.read_bytes())
 
 
-_LEAST_EPISODES = 10
-"""Episodes of a run without a success from which on its pace is shown."""
-
-
 @dataclass(frozen=True)
 class Pace:
     """Speed of all runs of a data set together, start-up apart."""
@@ -137,7 +133,7 @@ class Pace:
 
 def is_telling(*, episodes: int, successes: int) -> bool:
     """Returns whether a pace says something: refused episodes take next to no time, so a few of them do not."""
-    return successes > 0 or episodes >= _LEAST_EPISODES
+    return successes > 0 or episodes >= 10  # episodes of a run without a success from which on its pace is shown
 
 
 def pace_of(runs: Iterable[RunTime]) -> Pace:
@@ -193,8 +189,6 @@ class Interruption:
 FIRST_LINE_S = 30.0
 """Time after which the first line is printed where there is no terminal [s]."""
 _BAR_WIDTH = 20
-_LINES_SHARE = 0.1
-"""Time between two lines, as a share of the time since the start; at least `FIRST_LINE_S`."""
 
 
 DisplayT = TypeVar("DisplayT", bound="_Display")
@@ -246,7 +240,8 @@ class _Display(ABC):
         return time.perf_counter() - self._started
 
     def _print_lines(self, console: Console) -> None:
-        while not self._ended.wait(max(FIRST_LINE_S, _LINES_SHARE * self._elapsed_s())):
+        # time between two lines, as a share of the time since the start; at least `FIRST_LINE_S`
+        while not self._ended.wait(max(FIRST_LINE_S, 0.1 * self._elapsed_s())):
             console.print(f"unlatch: {self.line()}", markup=False, highlight=False, soft_wrap=True)
 
 

@@ -21,8 +21,6 @@ from unlatch.simcore.registry import import_extra
 from unlatch.workflows.runs.executors import Job, Outcome, WorkerLimits, never_ended
 from unlatch.workflows.runs.worker_processes import Worker, WorkerError, WorkerExecutor
 
-_CLOSE_S = 5.0
-"""Time in which an idle worker cleans up before it is ended [s]."""
 CHECK_PERIOD_S = 1.0
 """Period of the checks for new nodes and of limits [s]."""
 _ANSWER_S = 10.0
@@ -88,7 +86,10 @@ class RayExecutor(WorkerExecutor[_Worker]):
     def _join_cluster(self) -> None:
         address = os.environ.get("RAY_ADDRESS") or _last_started_address()
         try:
-            _check_head_answers(address)
+            # something must listen at an address `HOST:PORT`; other forms of address are left to Ray
+            host, _, port = address.rpartition(":")
+            if host and "/" not in host and port.isdecimal():
+                socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER_S).close()
             # a running cluster refuses a driver that asks for resources (object_store_memory, num_cpus)
             self._ray.init(include_dashboard=False, **_QUIET)
         except (OSError, ValueError, RuntimeError) as exc:
@@ -138,7 +139,8 @@ class RayExecutor(WorkerExecutor[_Worker]):
         for worker in workers:
             if worker.ready and worker.number is None:
                 with suppress(self._ray.exceptions.RayError):
-                    self._ray.get(worker.actor.close.remote(), timeout=_CLOSE_S)
+                    # time in which an idle worker cleans up before it is ended [s]
+                    self._ray.get(worker.actor.close.remote(), timeout=5.0)
             self._kill_worker(worker)
 
     def _kill_worker(self, worker: _Worker) -> None:
@@ -154,13 +156,6 @@ def _last_started_address() -> str:
         return _LAST_STARTED.read_text(encoding="utf-8").strip()
     except OSError:
         return ""
-
-
-def _check_head_answers(address: str) -> None:
-    """Raises OSError if nothing listens at an address `HOST:PORT`; other forms of address are left to Ray."""
-    host, _, port = address.rpartition(":")
-    if host and "/" not in host and port.isdecimal():
-        socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER_S).close()
 
 
 class EpisodeActor:

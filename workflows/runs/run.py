@@ -23,16 +23,8 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.index import EpisodeSummary
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.episode.episode import EpisodeOptions
-from unlatch.workflows.runs.code_versions import (
-    NOTED_DISTRIBUTIONS,
-    CodeVersions,
-    Retries,
-    choose_retries,
-    count_other_code,
-    describe_mixed_code,
-    header_of,
-    versions_of,
-)
+from unlatch.workflows.runs import code_versions
+from unlatch.workflows.runs.code_versions import CodeVersions
 from unlatch.workflows.runs.executors import Executor, Outcome, make_executor, never_ended
 from unlatch.workflows.runs.loading import config_as
 from unlatch.workflows.runs.progress import Interruption, OnProgress, Progress, RunClock, RunTime, forget_code
@@ -173,7 +165,7 @@ class _RunPlan:
     existing: set[int]
     """Those that earlier runs made."""
     missing: list[int]
-    again: Retries
+    again: code_versions.Retries
     """Episodes of earlier runs that are made again."""
     stop: StopCondition
     """Has counted the episodes of earlier runs that stay."""
@@ -208,7 +200,7 @@ def run_episodes(request: RunRequest, display: RunDisplay | None = None) -> RunR
     numbers = cfg.numbers()
     check_assets(cfg, number=numbers[0])
     executor = make_executor(cfg.executor.name, workers=cfg.workers, limits=cfg.executor)
-    header = {**header_of(cfg), **request.identity}
+    header = {**code_versions.header_of(cfg), **request.identity}
     policy = getattr(cfg, "policy", None) if request.policy is None else request.policy
     code = _read_code(header["config"], policy)
     with DataSet.create_or_resume(
@@ -242,7 +234,7 @@ def _plan_run(cfg: RunCfg, numbers: list[int], data_set: DataSet, code: CodeVers
     missing = data_set.missing(numbers)
     existing = set(numbers).difference(missing)
     repeatable = sorted(existing) if cfg.retry is Retry.all else _count_existing(data_set, existing, stop)
-    again = choose_retries(data_set, repeatable, cfg.retry, code)
+    again = code_versions.choose_retries(data_set, repeatable, cfg.retry, code)
     for number in set(repeatable).difference(again.numbers):
         stop.count(Outcome(number, False, "error"))
     if cfg.retry is Retry.error and existing and not again.numbers:
@@ -307,7 +299,7 @@ def _allow_replacing(plan: _RunPlan, data_set: DataSet, code: CodeVersions, disp
         display.notify(plan.again.text())
         replace_old = data_set.replace_errors if plan.again.are_errors else data_set.replace_all
         replace_old(plan.again.numbers)
-    mixed = "" if plan.replaces_set else describe_mixed_code(data_set.path, code.packages)
+    mixed = "" if plan.replaces_set else code_versions.describe_mixed_code(data_set.path, code.packages)
     if mixed:
         display.notify(
             f"earlier episodes of this data set were made with other code of {mixed}, so equal settings may give other "
@@ -335,7 +327,7 @@ def _notify_other_code(
     data_set: DataSet, existing: set[int], code: CodeVersions, notify: Callable[[str], None]
 ) -> None:
     """Says that episodes of an earlier run are kept, though the code has changed since."""
-    count, names = count_other_code(data_set.path, code.packages)
+    count, names = code_versions.count_other_code(data_set.path, code.packages)
     if existing and count:
         kept = count_noun(min(count, len(data_set)), "episode")
         notify(
@@ -412,7 +404,7 @@ def _make_info(cfg: RunCfg, command: Sequence[str]) -> dict[str, Any]:
         "object_roots": roots,
         "platform": platform.platform(),
         "python": platform.python_version(),
-        "versions": versions_of(NOTED_DISTRIBUTIONS),
+        "versions": code_versions.versions_of(code_versions.NOTED_DISTRIBUTIONS),
     }
 
 

@@ -10,8 +10,6 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.registry import DISTRIBUTION
 from unlatch.workflows.runs.code_versions import MADE_WITH, find_places, find_plugins, library_folders
 
-MOST_FRAMES = 3
-"""Largest number of frames that are shown of a traceback."""
 _FRAME = re.compile(r'^ *File "(?P<file>.+?)", line \d+(?:, in .*)?\n(?: {4,}(?!File ").*\n?)*', re.MULTILINE)
 _MARKS = re.compile(r"[\s~^]*")
 """A line below the code of a frame that underlines a part of it."""
@@ -51,7 +49,7 @@ def user_frames(traceback: str, packages: Iterable[str]) -> list[str]:
             text
             for path, text in _split_frames(traceback)
             if not str(path).startswith("<") and (_is_in(path, users) or not _is_in(path, known))
-        ][-MOST_FRAMES:]
+        ][-3:]  # largest number of frames that are shown of a traceback
     )
 
 

@@ -258,10 +258,6 @@ class WorkerExecutor(ABC, Generic[AnyWorker]):
                 self._kill_worker(worker)
 
 
-_STOP_S = 2.0
-"""Time in which a worker ends by itself once its pipe is closed [s]."""
-_CHECK_PERIOD_S = 0.5
-"""Period of the check of limits [s]."""
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 READY = "ready"
@@ -310,7 +306,7 @@ class ProcessExecutor(WorkerExecutor[_Worker]):
 
     def _wait_for_events(self, workers: Sequence[_Worker]) -> list[_Worker]:
         sources = [source for worker in workers for source in (worker.connection, worker.process.sentinel)]
-        ready = set(wait(sources, _CHECK_PERIOD_S))
+        ready = set(wait(sources, 0.5))  # period of the check of limits [s]
         for worker in workers if self.limits.worker_memory_mb is not None else ():
             with suppress(psutil.Error):  # it is gone already
                 worker.used_mb = psutil.Process(worker.process.pid).memory_info().rss / 1e6
@@ -329,8 +325,7 @@ class ProcessExecutor(WorkerExecutor[_Worker]):
             worker.ready = True
             return None
         if kind == DONE:
-            outcome: Outcome = value
-            return outcome
+            return value
         if kind == REFUSED:
             error: UnlatchError = value
             raise error
@@ -354,7 +349,7 @@ class ProcessExecutor(WorkerExecutor[_Worker]):
 
     def _join(self, worker: _Worker) -> None:
         """Waits until a worker has ended; kills it if that takes too long."""
-        worker.process.join(_STOP_S)
+        worker.process.join(2.0)  # time in which a worker ends by itself once its pipe is closed [s]
         if worker.process.is_alive():
             self._kill_worker(worker)
             worker.process.join()

@@ -101,7 +101,7 @@ def set_value(text: str, path: KeyPath, value: Any) -> str:
         node, depth = entry[1], depth + 1
     if depth == len(path):
         return _replace_node(text, node, value, parent=marks[-1])
-    if _is_empty(node):
+    if isinstance(node, yaml.ScalarNode) and node.tag == "tag:yaml.org,2002:null":
         return _replace_node(text, node, _nest(path[depth:], value), parent=marks[-1])
     if not isinstance(node, yaml.MappingNode):
         where = ".".join(map(str, path[:depth]))
@@ -203,10 +203,6 @@ def _nest(path: Sequence[str | int], value: Any) -> Any:
 
 def _is_filled(value: Any) -> bool:
     return isinstance(value, dict | list) and bool(value)
-
-
-def _is_empty(node: yaml.Node) -> bool:
-    return isinstance(node, yaml.ScalarNode) and node.tag == "tag:yaml.org,2002:null"
 
 
 def _construct(node: yaml.Node) -> Any:

@@ -23,7 +23,6 @@ from unlatch.workflows.studio.jobs import (
     RunResult,
     SceneResult,
     ShownPart,
-    ShownPlan,
 )
 from unlatch.workflows.studio.state import ReachMap, StudioState, place_m, places_in
 from unlatch.workflows.viewing.annotation_editor import annotatable
@@ -133,10 +132,6 @@ def _format_value(value: Any) -> str:
     return ", ".join(map(_format_value, value)) if isinstance(value, list) else str(value)
 
 
-_LEAST_FORCE_N = 0.1
-"""Contact views whose force never exceeds this have no curve [N]."""
-
-
 def describe_state(state: StudioState) -> dict[str, Any]:
     """Returns everything that the page shows."""
     with state.changed:
@@ -193,8 +188,7 @@ def problem_line(text: str, problem: Problem) -> int | None:
     try:
         read_tree(text)
     except ConfigError as exc:
-        line: int | None = exc.values.get("line")
-        return line
+        return exc.values.get("line")
     line = find_line(text, parse_key(problem.key)) if problem.key else None
     if line is None and problem.key:  # the name of a file of a group
         group = problem.key.partition(".")[0]
@@ -250,7 +244,16 @@ def describe_plan(result: PlanResult) -> dict[str, Any]:
         "took_s": result.took_s,
         "failure": None if failure is None else failure.message,
         "search": result.scene.search,
-        "plans": [_describe_skill_plan(plan) for plan in result.plans],
+        "plans": [
+            {
+                **_plain_values(plan, "joint", "compromise", "segments", "carried"),
+                "contradicting": sorted(
+                    {index for each in plan.contradictions for index in each["indices"] if index >= 0}
+                ),
+                "keyframes": [{"label": frame.label, "s": frame.s} for frame in plan.keyframes],
+            }
+            for plan in result.plans
+        ],
         "frames": result.frames,
         "spans": _plan_spans(result),
     }
@@ -271,14 +274,6 @@ def _plan_spans(result: PlanResult) -> list[dict[str, Any]]:
             start = last + 1
         first += length
     return spans
-
-
-def _describe_skill_plan(plan: ShownPlan) -> dict[str, Any]:
-    return {
-        **_plain_values(plan, "joint", "compromise", "segments", "carried"),
-        "contradicting": sorted({index for each in plan.contradictions for index in each["indices"] if index >= 0}),
-        "keyframes": [{"label": frame.label, "s": frame.s} for frame in plan.keyframes],
-    }
 
 
 def describe_run(result: RunResult, parts: Sequence[ShownPart] = ()) -> dict[str, Any]:
@@ -311,7 +306,8 @@ def _curves(result: RunResult, units: Units) -> list[dict[str, Any]]:
             curves[name] = _curve(name, unit, part_openings(record, skill), 4)
     floats = {key: array for key, array in record.arrays.items() if array.dtype.kind == "f"}
     every = shown_forces(result.cfg.robot, floats)
-    forces = [force for force in every if np.nanmax(force.values_n, initial=0.0) > _LEAST_FORCE_N]
+    # contact views whose force never exceeds this have no curve [N]
+    forces = [force for force in every if np.nanmax(force.values_n, initial=0.0) > 0.1]
     labels = [force.label for force in forces]
     for force in forces:
         _, *owner, _ = ["", *force.name.split(".")]  # robot, arm and object, as far as there are several

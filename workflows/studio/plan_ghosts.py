@@ -13,18 +13,11 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.workflows.studio.jobs import Array, PlanResult, ShownPlan
 from unlatch.workflows.studio.session import PLAN, RUN, StudioSession
+from unlatch.workflows.viewing.picture import SEGMENT_RGB
 from unlatch.workflows.viewing.recorded_scene import ColouredMesh, SceneModel, ShownBody, link_bodies
 from unlatch.workflows.viewing.scene_nodes import LiveScene, SceneNodes
 
 _GHOST_RGB, _BAD_RGB = (90, 140, 235), (214, 69, 56)
-SEGMENT_RGB = {
-    "transit": (130, 130, 130),
-    "approach": (40, 90, 220),
-    "contact": (230, 120, 20),
-    "follow": (20, 150, 60),
-    "retreat": (150, 60, 170),
-}
-"""Colours of the parts of a planned motion."""
 
 
 class PlanGhosts:
@@ -155,8 +148,7 @@ def hand_pose(model: SceneModel, arm: ArmCfg, q: Array) -> Pose:
 def row_at(plan: ShownPlan, frame: int) -> Array:
     """Returns the joints (n,) of a plan's arm in a frame of its motion; after its end, those of its end [rad]."""
     rows = np.concatenate([segment.q for segment in plan.segments])
-    row: Array = rows[min(frame, len(rows) - 1)]
-    return row
+    return rows[min(frame, len(rows) - 1)]
 
 
 def hand_links(robot: RobotCfg, arm: ArmCfg) -> set[str]:

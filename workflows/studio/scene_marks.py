@@ -207,8 +207,6 @@ _CAMERA_RGB = (90, 60, 140)
 _AXIS_RGB = ((220, 40, 40), (40, 170, 60), (50, 90, 230), (200, 120, 20))
 _AXIS_M, _FRAME_M = 0.16, 0.05
 _ARROW_M = {"shaft_radius": 0.003, "head_radius": 0.008, "head_length": 0.02}
-_CAMERA_SCALE = 0.04
-"""Size of the frustum of a camera; a camera beside the eye hid the object behind a larger one."""
 
 
 class SceneMarks:
@@ -286,12 +284,13 @@ class SceneMarks:
             return
         for camera in views.cameras if views is not None and clock.of == RUN else scene.cameras:
             pose = Pose.from_quat_xyzw(camera.position, camera.quat_xyzw)
+            # size of the frustum of a camera; a camera beside the eye hid the object behind a larger one
             frustum = self._nodes.view.add_camera_frustum(
                 f"/cameras/{camera.name}",
                 camera.fov_rad,
                 camera.aspect,
                 image=_read_image(views, camera.name),
-                scale=_CAMERA_SCALE,
+                scale=0.04,
                 thickness=2.0,
                 thickness_units="screen",
                 color=_CAMERA_RGB,

@@ -28,8 +28,6 @@ from unlatch.workflows.viewing.scene_nodes import LiveScene, ShownEpisode, set_v
 
 _FRAME_S = 1.0 / 20.0
 """Time between two states of the scene while something is played [s]."""
-_STOP_S = 10.0
-"""Longest time in which the end waits for what is being drawn [s]."""
 EYE_M, TARGET_M = (-0.95, -1.4, 1.2), (0.36, -0.04, 0.25)
 """From where a page looks at first, world frame [m]."""
 
@@ -70,7 +68,7 @@ class SceneView:
         """Waits for what is being drawn, and ends the thread. Its warnings while Python ends can abort Python."""
         self._events.put("stop")
         if self._thread.is_alive():
-            self._thread.join(_STOP_S)
+            self._thread.join(10.0)  # longest time in which the end waits for what is being drawn [s]
 
     def _follow_camera(self, client: Any) -> None:
         """Notes from where the page looks that was opened last."""
@@ -180,12 +178,6 @@ def _models_key(hashes: Mapping[str, str]) -> str:
     return json.dumps(dict(hashes), sort_keys=True)
 
 
-_WAIT_S = 20.0
-"""Longest time in which a request for a newer state waits for it [s]."""
-_MAX_BYTES = 2 << 20
-"""Largest body of a request."""
-
-
 class StudioServer(ScenePageServer):
     """Serves a session."""
 
@@ -221,7 +213,7 @@ class _Handler(ScenePageHandler):
         if kind != "application/json":  # a page of another site can send forms, but no JSON
             self.close_connection = True
             self.send_error(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Expected an action as application/json")
-        elif not length.isdigit() or int(length) > _MAX_BYTES:
+        elif not length.isdigit() or int(length) > 2 << 20:  # largest body of a request
             self.close_connection = True
             self.send_error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         else:
@@ -248,7 +240,8 @@ class _Handler(ScenePageHandler):
         since = parse_qs(query).get("since", [""])[0]
         known = int(since) if since.isdigit() else -1
         with session.changed:
-            session.changed.wait_for(lambda: session.revision != known, timeout=_WAIT_S)
+            # longest time in which a request for a newer state waits for it [s]
+            session.changed.wait_for(lambda: session.revision != known, timeout=20.0)
             state = session.to_dict()
         view = self.server.view
         return json.dumps({**state, "scene_problem": view.problem, "scene_is_drawn": view.is_drawn}).encode()

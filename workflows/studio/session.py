@@ -10,20 +10,8 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.workflows.studio import jobs
 from unlatch.workflows.studio.document import TaskDocument, open_document, parse_key, read_tree
-from unlatch.workflows.studio.jobs import (
-    CheckJob,
-    CheckResult,
-    Job,
-    PlanJob,
-    PlanResult,
-    Problem,
-    RunJob,
-    RunResult,
-    SceneJob,
-    SceneResult,
-    TaskText,
-)
 from unlatch.workflows.studio.page_state import describe_state
 from unlatch.workflows.studio.state import CHECK, PLAN, REACH, RUN, SCENE, VIEW, Clock, StudioState
 from unlatch.workflows.studio.worker import BackgroundWork, JobQueue, JobRunner
@@ -274,15 +262,15 @@ class StudioSession(StudioState):
     def ask_plan(self) -> None:
         """Plans the episode; a task that was refused is read again, as its process may have been killed."""
         if self.refused:
-            self._submit(SCENE, SCENE, SceneJob(self._task_text()))
-        self._submit(PLAN, PLAN, PlanJob(self._task_text()))
+            self._submit(SCENE, SCENE, jobs.SceneJob(self._task_text()))
+        self._submit(PLAN, PLAN, jobs.PlanJob(self._task_text()))
 
     def ask_run(self) -> None:
         """Makes the episode."""
-        self._submit(PLAN, RUN, RunJob(self._task_text()))
+        self._submit(PLAN, RUN, jobs.RunJob(self._task_text()))
 
-    def _task_text(self) -> TaskText:
-        return TaskText(self.document.name, self.document.text, self._folders(), self.episode)
+    def _task_text(self) -> jobs.TaskText:
+        return jobs.TaskText(self.document.name, self.document.text, self._folders(), self.episode)
 
     def _folders(self) -> tuple[str, ...]:
         """Returns the folders of the user's YAML files, with that of a file that was opened."""
@@ -299,25 +287,25 @@ class StudioSession(StudioState):
                 read_tree(self.document.text)
                 self.unreadable = None
             except ConfigError as exc:
-                self.unreadable = Problem(exc.message)
+                self.unreadable = jobs.Problem(exc.message)
                 for kind in (SCENE, CHECK):
                     self._queues[SCENE].drop(kind)
                 self._forget_idle()
                 self.tell("text")
                 return
-        self._submit(SCENE, SCENE, SceneJob(self._task_text()))
+        self._submit(SCENE, SCENE, jobs.SceneJob(self._task_text()))
         if self.plans_after_edits:
-            self._submit(PLAN, PLAN, PlanJob(self._task_text()))
+            self._submit(PLAN, PLAN, jobs.PlanJob(self._task_text()))
         self.tell("text")
 
-    def _submit(self, queue: str, kind: str, job: Job) -> None:
+    def _submit(self, queue: str, kind: str, job: jobs.Job) -> None:
         with self.changed:
             self.since[kind] = time.monotonic()
             document = self.document
             self._queues[queue].submit(kind, job, lambda answer: self._receive(document, kind, job, answer))
         self.tell("busy")
 
-    def _receive(self, document: TaskDocument, kind: str, job: Job, answer: Any) -> None:
+    def _receive(self, document: TaskDocument, kind: str, job: jobs.Job, answer: Any) -> None:
         """Takes an answer of a worker; one about an older text of the same task is shown until the newer one comes."""
         with self.changed:
             self._forget_idle()
@@ -327,22 +315,22 @@ class StudioSession(StudioState):
             self.known[kind] = (job.task.text, job.task.episode)
             if kind in (SCENE, CHECK):
                 self.refused.pop(kind, None)
-                problem = answer.problem if isinstance(answer, CheckResult) else answer
-                if isinstance(problem, Problem):
+                problem = answer.problem if isinstance(answer, jobs.CheckResult) else answer
+                if isinstance(problem, jobs.Problem):
                     self.refused[kind] = problem
-            if isinstance(answer, SceneResult):
-                self._submit(SCENE, CHECK, CheckJob(job.task))
+            if isinstance(answer, jobs.SceneResult):
+                self._submit(SCENE, CHECK, jobs.CheckJob(job.task))
                 self.scene = answer
                 self.openings.clear()
                 self.clock = Clock()
             elif kind == PLAN:
-                self.plan_problem = answer if isinstance(answer, Problem) else None
-                self.plan = answer if isinstance(answer, PlanResult) else None
+                self.plan_problem = answer if isinstance(answer, jobs.Problem) else None
+                self.plan = answer if isinstance(answer, jobs.PlanResult) else None
                 if self.clock.of == PLAN:
                     self.clock = Clock()
             elif kind == RUN:
-                self.run_problem = answer if isinstance(answer, Problem) else None
-                self.run = answer if isinstance(answer, RunResult) else None
+                self.run_problem = answer if isinstance(answer, jobs.Problem) else None
+                self.run = answer if isinstance(answer, jobs.RunResult) else None
         self.tell(kind)
         if kind == RUN and self.run is not None and self.length_of(RUN):
             self.set_clock(of=RUN, frame=0, playing=True)

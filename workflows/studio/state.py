@@ -9,22 +9,12 @@ from dataclasses import asdict, dataclass, field, replace
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.tasks.task import RegionCfg
+from unlatch.workflows.studio import jobs
 from unlatch.workflows.studio.document import TaskDocument
-from unlatch.workflows.studio.jobs import (
-    PlanResult,
-    Problem,
-    ReachResult,
-    RunResult,
-    SceneResult,
-    ShownPart,
-    ViewResult,
-)
 from unlatch.workflows.viewing.annotation_editor import ObjectAnnotation
 
 COARSE_M, FINE_M = 0.10, 0.05
 """Distances between the places of the first round, and of the last one [m]."""
-MOST_PLACES = 400
-"""Most places of one round."""
 
 Place = tuple[int, int]
 """A place as whole multiples of `FINE_M` in x and y: the same places for every region that holds them."""
@@ -34,7 +24,7 @@ Place = tuple[int, int]
 class ReachMap:
     """What is known about the region of one object, for one task."""
 
-    found: dict[Place, ReachResult] = field(default_factory=dict)
+    found: dict[Place, jobs.ReachResult] = field(default_factory=dict)
 
     def next_place(self, region: RegionCfg) -> Place | None:
         """Returns the place to try next, from coarse to fine; None: all are known.
@@ -82,7 +72,7 @@ def places_in(region: RegionCfg, step: int) -> Iterator[Place]:
         inside = [k for k in range(round(low - 0.5), round(high + 0.5) + 1) if low - 1e-9 <= k <= high + 1e-9]
         chosen = [k for k in inside if k % step == 0]
         ranges.append(chosen or inside[:1] or [round(middle / FINE_M)])
-    yield from [(i, j) for i in ranges[0] for j in ranges[1]][:MOST_PLACES]
+    yield from [(i, j) for i in ranges[0] for j in ranges[1]][:400]  # most places of one round
 
 
 def place_m(place: Place) -> tuple[float, float]:
@@ -142,7 +132,7 @@ class StudioState:
         self.listeners: list[Callable[[str], None]] = []
         """Called with what has changed: `scene`, `plan`, `run`, `reach`, `views`, `show`, `clock`, `openings`,
         `annotation`, `keypoint`, and others that change no picture."""
-        self.unreadable: Problem | None = None
+        self.unreadable: jobs.Problem | None = None
         """Why the present text is no YAML."""
         self.message = ""
         """Answer to the last save."""
@@ -152,20 +142,20 @@ class StudioState:
 
     def forget_answers(self) -> None:
         """Forgets everything that is known about the task."""
-        self.refused: dict[str, Problem] = {}
+        self.refused: dict[str, jobs.Problem] = {}
         """Why the task was refused, by the kind of the job."""
-        self.scene: SceneResult | None = None
-        self.plan: PlanResult | None = None
-        self.plan_problem: Problem | None = None
-        self.run: RunResult | None = None
-        self.run_problem: Problem | None = None
+        self.scene: jobs.SceneResult | None = None
+        self.plan: jobs.PlanResult | None = None
+        self.plan_problem: jobs.Problem | None = None
+        self.run: jobs.RunResult | None = None
+        self.run_problem: jobs.Problem | None = None
         self.reach: dict[str, ReachMap] = {}
         """By object; emptied when something else than a region changes."""
-        self.views: ViewResult | None = None
+        self.views: jobs.ViewResult | None = None
         """What the cameras see."""
         self.views_moment = ""
         """When they see it: `at the start`, or the time of the run."""
-        self.views_problem: Problem | None = None
+        self.views_problem: jobs.Problem | None = None
         self.openings: dict[tuple[str, str], float] = {}
         """Joint positions that the sliders show, by object and joint [rad or m]."""
         self.annotation: ObjectAnnotation | None = None
@@ -175,7 +165,7 @@ class StudioState:
         self.clock = Clock()
 
     @property
-    def problem(self) -> Problem | None:
+    def problem(self) -> jobs.Problem | None:
         """The first mistake in the task; None: there is none."""
         return self.unreadable or self.refused.get(SCENE) or self.refused.get(CHECK)
 
@@ -257,7 +247,7 @@ class StudioState:
             self.clock.playing = self.clock.frame < last
         self.tell("clock")
 
-    def parts(self) -> tuple[ShownPart, ...]:
+    def parts(self) -> tuple[jobs.ShownPart, ...]:
         """Returns the parts of the scene."""
         return () if self.scene is None else self.scene.parts
 

@@ -48,35 +48,8 @@ from unlatch.workflows.runs.loading import LoadedConfig, load_config
 from unlatch.workflows.runs.plan import plan_of_skill
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import PlanCfg
+from unlatch.workflows.studio import jobs
 from unlatch.workflows.studio.document import read_tree
-from unlatch.workflows.studio.jobs import (
-    VIEW_PX,
-    Array,
-    CheckJob,
-    CheckResult,
-    Job,
-    PlanJob,
-    PlanResult,
-    Problem,
-    ReachJob,
-    ReachResult,
-    RunJob,
-    RunResult,
-    SceneJob,
-    SceneResult,
-    ShownCamera,
-    ShownCarry,
-    ShownConstraint,
-    ShownKeyframe,
-    ShownPart,
-    ShownPlan,
-    ShownScene,
-    ShownSegment,
-    ShownSkill,
-    TaskText,
-    ViewJob,
-    ViewResult,
-)
 from unlatch.workflows.studio.page_state import units_of, words_of_layout
 from unlatch.workflows.viewing.scene_picture import open_record
 
@@ -87,7 +60,7 @@ class _Stage:
 
     indices: tuple[int, ...]
     planned: tuple[PlannedSkill, ...]
-    state: Mapping[str, Array]
+    state: Mapping[str, jobs.Array]
     """State of the scene in which they were planned, by the key of the record."""
     bases: tuple[Pose, ...]
     """Pose of the base of each skill's arm in the world frame."""
@@ -109,7 +82,7 @@ class ChainPlans:
         stage = _Stage(tuple(indices), tuple(planned), state, bases)
         self._stages.setdefault(layout, {})[stage.indices] = stage
 
-    def plan(self) -> tuple[list[ShownPlan], list[Mapping[str, Array]]]:
+    def plan(self) -> tuple[list[jobs.ShownPlan], list[Mapping[str, jobs.Array]]]:
         """Plans what the search has not planned.
 
         Returns:
@@ -168,7 +141,7 @@ class ChainPlans:
         return list(self._stages.get(0, {}).values())[1:]
 
 
-def _shown_plan(planned: PlannedSkill, key: str, T_world_base: Pose) -> ShownPlan:
+def _shown_plan(planned: PlannedSkill, key: str, T_world_base: Pose) -> jobs.ShownPlan:
     skill, refused = planned
     made = plan_of_skill(skill)
     plan, context = skill.keyframe_plan, skill.context
@@ -177,7 +150,7 @@ def _shown_plan(planned: PlannedSkill, key: str, T_world_base: Pose) -> ShownPla
     joint = item.asset.articulation.part(part).joint if item is not None and part is not None else None
     evidence = {} if plan is None or plan.diagnosis is None else plan.diagnosis.evidence
     solution = None if plan is None else plan.solution
-    return ShownPlan(
+    return jobs.ShownPlan(
         arm=context.arm.name,
         skill=skill.cfg.name,
         key=key,
@@ -201,7 +174,7 @@ def _shown_plan(planned: PlannedSkill, key: str, T_world_base: Pose) -> ShownPla
     )
 
 
-def _shown_carry(planned: PlannedSkill) -> ShownCarry | None:
+def _shown_carry(planned: PlannedSkill) -> jobs.ShownCarry | None:
     """Returns what the hand carries, and in which frames of the plan's motion."""
     frame, first, last, name = 0, 0, None, ""
     for command in planned.skill.commands:
@@ -210,22 +183,22 @@ def _shown_carry(planned: PlannedSkill) -> ShownCarry | None:
         elif command.kind is ManipKind.detach_obj:
             last, name = frame, str(command.params["object"])
         frame += 0 if command.motion is None else len(command.motion)
-    return ShownCarry(name, first, frame if last is None else last) if name else None
+    return jobs.ShownCarry(name, first, frame if last is None else last) if name else None
 
 
-def _shown_keyframes(plan: KeyframePlan, T_world_base: Pose) -> Iterator[ShownKeyframe]:
+def _shown_keyframes(plan: KeyframePlan, T_world_base: Pose) -> Iterator[jobs.ShownKeyframe]:
     for each in plan.keyframes:
         pose = T_world_base @ each.T_base_ee
-        yield ShownKeyframe(each.label, np.asarray(each.q), each.s, pose.p, pose.quat_wxyz)
+        yield jobs.ShownKeyframe(each.label, np.asarray(each.q), each.s, pose.p, pose.quat_wxyz)
 
 
-def _shown_segments(planned: PlannedSkill, plan: KeyframePlan, T_world_base: Pose) -> Iterator[ShownSegment]:
+def _shown_segments(planned: PlannedSkill, plan: KeyframePlan, T_world_base: Pose) -> Iterator[jobs.ShownSegment]:
     model = planned.skill.context.arm_model
     tip = model.tool_keypoints.get("tool_head", np.zeros(3))
     for segment in plan.segments:
         R, p = model.kinematics.fk_batch(np.asarray(segment.q))  # (T, 3, 3), (T, 3)
-        path: Array = (R @ tip + p) @ T_world_base.R.T + T_world_base.p  # (T, 3)
-        yield ShownSegment(segment.kind, np.asarray(segment.q), segment.s, path)
+        path: jobs.Array = (R @ tip + p) @ T_world_base.R.T + T_world_base.p  # (T, 3)
+        yield jobs.ShownSegment(segment.kind, np.asarray(segment.q), segment.s, path)
 
 
 _COMMAND = "plan"
@@ -236,37 +209,47 @@ class StudioWork:
     """Does the jobs of one worker process, one after the other."""
 
     def __init__(self) -> None:
-        self._loaded: tuple[TaskText, LoadedConfig[PlanCfg]] | None = None
+        self._loaded: tuple[jobs.TaskText, LoadedConfig[PlanCfg]] | None = None
         self._bases: dict[str, Mapping[str, Any]] = {}
         """Configurations without the file's own values, by defaults list."""
-        self._checked: tuple[str, Problem | None] | None = None
+        self._checked: tuple[str, jobs.Problem | None] | None = None
         """The text that was checked last, and what is wrong with it."""
 
-    def do(self, job: Job) -> SceneResult | CheckResult | PlanResult | RunResult | ReachResult | ViewResult | Problem:
+    def do(
+        self, job: jobs.Job
+    ) -> (
+        jobs.SceneResult
+        | jobs.CheckResult
+        | jobs.PlanResult
+        | jobs.RunResult
+        | jobs.ReachResult
+        | jobs.ViewResult
+        | jobs.Problem
+    ):
         """Does a job; a mistake of the user is an answer, too."""
         started = time.perf_counter()
         try:
             loaded = self._load(job.task)
             match job:
-                case SceneJob():
+                case jobs.SceneJob():
                     return self._draw_scene(job.task, loaded, started)
-                case CheckJob():
-                    return CheckResult(self._check(job.task, loaded.cfg))
-                case PlanJob():
+                case jobs.CheckJob():
+                    return jobs.CheckResult(self._check(job.task, loaded.cfg))
+                case jobs.PlanJob():
                     return self._plan(job.task, loaded.cfg, started)
-                case RunJob():
+                case jobs.RunJob():
                     with EpisodeRunner(loaded.cfg) as runner:
                         record = runner.run(job.task.episode)
-                    return RunResult(loaded.cfg, record, time.perf_counter() - started)
-                case ViewJob():
+                    return jobs.RunResult(loaded.cfg, record, time.perf_counter() - started)
+                case jobs.ViewJob():
                     return _look(loaded.cfg, job)
-                case ReachJob():
+                case jobs.ReachJob():
                     return _try_place(loaded.cfg, job)
         except UnlatchError as exc:
             return _problem_of(exc)
         raise TypeError(f"{type(job).__name__} is no job.")
 
-    def _load(self, task: TaskText) -> LoadedConfig[PlanCfg]:
+    def _load(self, task: jobs.TaskText) -> LoadedConfig[PlanCfg]:
         same = self._loaded is not None and replace(self._loaded[0], episode=task.episode) == task
         if self._loaded is None or not same:
             read_tree(task.text)  # names the line of a mistake
@@ -275,7 +258,7 @@ class StudioWork:
             self._loaded = (task, loaded)
         return self._loaded[1]
 
-    def _base_of(self, task: TaskText) -> Mapping[str, Any]:
+    def _base_of(self, task: jobs.TaskText) -> Mapping[str, Any]:
         """Returns the composed configuration without the file's own values, references unresolved."""
         defaults = read_tree(task.text).get("defaults", [])
         text = "# @package _global_\n" + yaml.safe_dump({"defaults": defaults} if defaults else {})
@@ -286,13 +269,13 @@ class StudioWork:
             self._bases[text] = OmegaConf.to_container(composed, resolve=False, enum_to_str=True)  # type: ignore[assignment]
         return self._bases[text]
 
-    def _draw_scene(self, task: TaskText, loaded: LoadedConfig[PlanCfg], started: float) -> SceneResult:
+    def _draw_scene(self, task: jobs.TaskText, loaded: LoadedConfig[PlanCfg], started: float) -> jobs.SceneResult:
         cfg = loaded.cfg
         # a search for a layout plans many layouts; the first one is drawn at once
         with EpisodeRunner(replace(cfg, skills=_acting_skills(cfg) or cfg.skills)) as runner:
             episode = runner.episode(task.episode)
             episode.begin()
-            return SceneResult(
+            return jobs.SceneResult(
                 _shown_scene(episode),
                 self._base_of(task),
                 tuple(_shown_skills(cfg, episode)),
@@ -302,7 +285,7 @@ class StudioWork:
                 time.perf_counter() - started,
             )
 
-    def _check(self, task: TaskText, cfg: EpisodeCfg) -> Problem | None:
+    def _check(self, task: jobs.TaskText, cfg: EpisodeCfg) -> jobs.Problem | None:
         """Returns why the commands refuse the task; it is checked once, in the episode that is shown then."""
         if self._checked is None or self._checked[0] != task.text:
             try:
@@ -312,7 +295,7 @@ class StudioWork:
                 self._checked = (task.text, _problem_of(exc))
         return self._checked[1]
 
-    def _plan(self, task: TaskText, cfg: EpisodeCfg, started: float) -> PlanResult:
+    def _plan(self, task: jobs.TaskText, cfg: EpisodeCfg, started: float) -> jobs.PlanResult:
         with EpisodeRunner(cfg) as runner:
             chain = ChainPlans(runner, task.episode)
             episode = chain.episode
@@ -320,7 +303,7 @@ class StudioWork:
             shown = _shown_scene(episode)  # before later skills move arms and parts
             plans, states = chain.plan()
             found = bool(plans) and episode.failure is None and all(plan.found for plan in plans)
-            return PlanResult(shown, tuple(plans), found, time.perf_counter() - started, tuple(states))
+            return jobs.PlanResult(shown, tuple(plans), found, time.perf_counter() - started, tuple(states))
 
 
 def _acting_skills(cfg: EpisodeCfg) -> list[SkillCfg]:
@@ -328,7 +311,7 @@ def _acting_skills(cfg: EpisodeCfg) -> list[SkillCfg]:
     return [entry for entry in cfg.skills if not isinstance(entry, LayoutSearchCfg)]
 
 
-def _try_place(cfg: EpisodeCfg, job: ReachJob) -> ReachResult:
+def _try_place(cfg: EpisodeCfg, job: jobs.ReachJob) -> jobs.ReachResult:
     """Plans the skills that begin first with an object at one place."""
     acting = _acting_skills(cfg)
     others = [region for region in cfg.task.regions if region.object != job.region.object]
@@ -341,7 +324,7 @@ def _try_place(cfg: EpisodeCfg, job: ReachJob) -> ReachResult:
             indices = [sequence[0] for sequence in stages_of(acting)[0]]
             planned = episode.planner.plan_together(indices, budget=episode.planner.budget.first_look())
             failure = next((item.skill.failure for item in planned if item.skill.failure is not None), None)
-        return ReachResult(failure is None, *(("", "") if failure is None else (failure.code, failure.message)))
+        return jobs.ReachResult(failure is None, *(("", "") if failure is None else (failure.code, failure.message)))
 
 
 @contextmanager
@@ -353,11 +336,11 @@ def _written(name: str, text: str) -> Iterator[str]:
         yield folder
 
 
-def _problem_of(exc: UnlatchError) -> Problem:
-    return Problem(" ".join(exc.message.split()), str(exc.values.get("key", "") or ""))
+def _problem_of(exc: UnlatchError) -> jobs.Problem:
+    return jobs.Problem(" ".join(exc.message.split()), str(exc.values.get("key", "") or ""))
 
 
-def _look(cfg: EpisodeCfg, job: ViewJob) -> ViewResult:
+def _look(cfg: EpisodeCfg, job: jobs.ViewJob) -> jobs.ViewResult:
     """Draws what every camera sees of a state."""
     scene = job.scene
     record = EpisodeRecord(
@@ -376,22 +359,22 @@ def _look(cfg: EpisodeCfg, job: ViewJob) -> ViewResult:
             camera.enable_rgb_rendering()
             camera.update_state()
         images = {camera.cfg.name: _as_webp(camera.image(Rendering.rgb)) for camera in seen}
-        return ViewResult(images, tuple(_shown_cameras(opened.episode)))
+        return jobs.ViewResult(images, tuple(_shown_cameras(opened.episode)))
 
 
-def _as_webp(image: Array) -> bytes:
+def _as_webp(image: jobs.Array) -> bytes:
     """Returns an image (h, w, 3) with at most `VIEW_PX` columns as WebP."""
-    scale = min(1.0, VIEW_PX / image.shape[1])
+    scale = min(1.0, jobs.VIEW_PX / image.shape[1])
     size = (round(scale * image.shape[1]), round(scale * image.shape[0]))
     file = io.BytesIO()
     Image.fromarray(image).resize(size, Image.Resampling.LANCZOS).save(file, "WEBP", quality=80)
     return file.getvalue()
 
 
-def _shown_scene(episode: Episode) -> ShownScene:
+def _shown_scene(episode: Episode) -> jobs.ShownScene:
     layout, failure = episode.layout(), episode.failure
     search = episode.planner.layout_search
-    return ShownScene(
+    return jobs.ShownScene(
         cfg=episode.cfg,
         episode=episode.number,
         seed=episode.seed,
@@ -400,15 +383,15 @@ def _shown_scene(episode: Episode) -> ShownScene:
         state=episode.scene.state_tree.state_dict(exclude_tags=NOT_RECORDED),
         lines=tuple(words_of_layout(layout, units_of(list(_shown_parts(episode))))),
         search="" if search is None else str(search),
-        failure=None if failure is None else Problem(f"{failure.code}: {failure.message}"),
+        failure=None if failure is None else jobs.Problem(f"{failure.code}: {failure.message}"),
         applied={} if episode.randomization is None else episode.randomization.applied(),
     )
 
 
-def _shown_parts(episode: Episode) -> Iterator[ShownPart]:
+def _shown_parts(episode: Episode) -> Iterator[jobs.ShownPart]:
     for name, item in episode.scene.objects.items():
         for part in item.asset.articulation.parts.values():
-            yield ShownPart(
+            yield jobs.ShownPart(
                 object=name,
                 part=part.name,
                 joint=part.joint,
@@ -420,21 +403,21 @@ def _shown_parts(episode: Episode) -> Iterator[ShownPart]:
             )
 
 
-def _shown_cameras(episode: Episode) -> Iterator[ShownCamera]:
+def _shown_cameras(episode: Episode) -> Iterator[jobs.ShownCamera]:
     for sensor in episode.scene.state_tree.sensors.children.values():
         if not isinstance(sensor, Camera):
             continue
         optics, pose = sensor.optics, sensor.T_world_sensor
         fov = 2.0 * np.arctan2(0.5 * optics.height, optics.fy)
-        yield ShownCamera(sensor.cfg.name, pose.p, pose.quat_xyzw, float(fov), optics.width / optics.height)
+        yield jobs.ShownCamera(sensor.cfg.name, pose.p, pose.quat_xyzw, float(fov), optics.width / optics.height)
 
 
-def _shown_skills(cfg: EpisodeCfg, episode: Episode) -> Iterator[ShownSkill]:
+def _shown_skills(cfg: EpisodeCfg, episode: Episode) -> Iterator[jobs.ShownSkill]:
     """Yields every entry of the chain; settings that are derived later than the scene is drawn have no strategies."""
     index, units = 0, units_of(list(_shown_parts(episode)))
     for key, entry in zip(entry_keys(cfg.skills, cfg.robot.name), cfg.skills, strict=True):
         if isinstance(entry, LayoutSearchCfg):
-            yield ShownSkill(key=key, name=entry.name, object=entry.objects[0], part=None)
+            yield jobs.ShownSkill(key=key, name=entry.name, object=entry.objects[0], part=None)
         else:
             strategies = entry.entries_by_strategy()
             part = episode.planner.part_of(index)
@@ -446,12 +429,14 @@ def _shown_skills(cfg: EpisodeCfg, episode: Episode) -> Iterator[ShownSkill]:
             yield _shown_skill(key, entry, part, strategies, unit)
 
 
-def _shown_skill(key: str, entry: SkillCfg, part: str | None, strategies: Sequence[SkillCfg], unit: str) -> ShownSkill:
+def _shown_skill(
+    key: str, entry: SkillCfg, part: str | None, strategies: Sequence[SkillCfg], unit: str
+) -> jobs.ShownSkill:
     derived = entry.planner_setting.derived
     known = [each for each in strategies if not each.planner_setting.derived]
     first = known[0].planner_setting if known else None
     place = "" if derived else f"{key}.planner_setting."
-    return ShownSkill(
+    return jobs.ShownSkill(
         key=key,
         name=entry.name,
         object=entry.objects[0] if entry.objects else "",
@@ -477,7 +462,7 @@ def _default_mode(skill: str) -> SuccessMode:
     return cls.success_modes[0] if issubclass(cls, ArticulationSkill) else SuccessMode.abs
 
 
-def _shown_constraint(term: Term, key: str) -> ShownConstraint:
+def _shown_constraint(term: Term, key: str) -> jobs.ShownConstraint:
     plain = term.to_yaml()
     tool = (
         plain.get("keypoint_name") or f"{plain.get('axis_from_keypoint_name')} to {plain.get('axis_to_keypoint_name')}"
@@ -489,7 +474,7 @@ def _shown_constraint(term: Term, key: str) -> ShownConstraint:
         str(plain.get("target_keypoint_name") or ""),
     ]
     inner = plain.get("target_inner_product")
-    return ShownConstraint(
+    return jobs.ShownConstraint(
         key=key,
         label=term.label,
         type=term.TYPE,

@@ -22,11 +22,6 @@ from unlatch.workflows.studio.document import read_tree
 from unlatch.workflows.studio.jobs import Job, Problem, ReachJob, TaskText, ViewJob, ViewResult
 from unlatch.workflows.studio.state import CHECK, PLAN, REACH, RUN, SCENE, VIEW, Place, ReachMap, StudioState, region_at
 
-_STOP_S = 2.0
-"""Time in which a process ends by itself once its pipe is closed [s]."""
-_JOIN_S = 10.0
-"""Longest time in which a queue waits for the job that it gives up [s]: its process may be starting."""
-
 
 class JobRunner(Protocol):
     """Does jobs, in a process of its own or not."""
@@ -94,7 +89,7 @@ class WorkerProcess:
             connection.close()
         if process is None:  # another thread closed it
             return "it was stopped"
-        process.join(_STOP_S)
+        process.join(2.0)  # time in which a process ends by itself once its pipe is closed [s]
         return describe_exit(process.exitcode)
 
     def close(self) -> None:
@@ -173,7 +168,8 @@ class JobQueue:
             self._ended = True
             self._changed.notify()
         self.interrupt()
-        self._thread.join(_JOIN_S)
+        # longest time in which a queue waits for the job that it gives up [s]: its process may be starting
+        self._thread.join(10.0)
 
     def _run(self) -> None:
         while True:

@@ -17,7 +17,7 @@ from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
 from unlatch.robots.models import model_path
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import ConfigError, RecordingError
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.contacts import ContactMonitor, ContactView
 from unlatch.simcore.sim.scene import NOT_RECORDED
@@ -152,7 +152,6 @@ def _check_pads(robot: Robot, cfg: ArmCfg, width_m: float) -> None:
     )
 
 
-Array = np.ndarray
 _Frames = list[dict[str, Array]]
 
 

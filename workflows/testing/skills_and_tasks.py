@@ -170,8 +170,6 @@ def _check_layout(runner: EpisodeRunner, name: str, number: int) -> None:
     )
 
 
-Array = np.ndarray
-
 _POSES = 8
 _UNITS = ("m", "rad")
 _SLACK = 1e-5
@@ -286,7 +284,6 @@ def check_object(category: str, *, seeds: int = 3) -> None:
     require(seeds < 2 or made[0].parameters != made[1].parameters, f"Seeds 0 and 1 of '{category}' are the same.")
 
 
-_OVERRIDES = ("task=close_drawer", "seed=1")
 _MAX_ATTEMPTS = 10
 
 
@@ -358,7 +355,7 @@ def _check_interruption(name: str, cls: type[Exporter], cfg: ExportCfg, data_set
 
 def make_successes(path: Path) -> DataSet:
     """Makes a data set with two successes in a folder."""
-    cfg = load_config("collect", CollectCfg, _OVERRIDES).cfg
+    cfg = load_config("collect", CollectCfg, ("task=close_drawer", "seed=1")).cfg
     with EpisodeRunner(cfg) as runner, DataSet.create_or_resume(path, header=header_of(cfg)) as data_set:
         found = 0
         for number in range(_MAX_ATTEMPTS):

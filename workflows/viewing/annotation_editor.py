@@ -16,15 +16,13 @@ from unlatch.objects.annotate.storage import HEAD, TAIL, AnnotatedUrdf, Keypoint
 from unlatch.objects.annotation import Articulation, Part
 from unlatch.objects.config import ObjectCfg, ObjectSource
 from unlatch.simcore.errors import AssetError, ConfigError
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.workflows.assets.annotate import annotate_target, find_targets
 from unlatch.workflows.runs.schema import LOCAL_HOST
 from unlatch.workflows.viewing.object_picture import KEYPOINT_COLOURS
 from unlatch.workflows.viewing.page_server import ScenePageHandler, ScenePageServer, listen_at, page_url
 from unlatch.workflows.viewing.recorded_scene import link_bodies, link_meshes
 from unlatch.workflows.viewing.scene_nodes import SceneNodes
-
-Array = np.ndarray
 
 _OPACITY = 0.6
 """Of the object: keypoints behind its surface stay visible."""
@@ -77,8 +75,7 @@ class KeypointControls:
     def _place(self, part: str, keypoint: str) -> Array:
         """Returns where a keypoint is in the scene, (3,) [m]."""
         entry = self._edit.articulation.part(part)
-        point: Array = self._frame_pose(entry, entry.keypoint(keypoint).frame) @ entry.keypoint(keypoint).xyz
-        return point
+        return self._frame_pose(entry, entry.keypoint(keypoint).frame) @ entry.keypoint(keypoint).xyz
 
 
 class AnnotationEditor:
@@ -151,10 +148,6 @@ def serve_editor(loaded: AnnotatedUrdf, *, port: int, on_ready: Callable[[str], 
         server.server_close()
 
 
-_SAME_M = 1e-6
-"""Keypoints of the file and of the scene that are closer than this are the same [m]."""
-
-
 class ObjectAnnotation:
     """What has been moved, and what is wrong with it."""
 
@@ -197,7 +190,8 @@ class ObjectAnnotation:
         for part in self.edit.loaded.articulation.parts.values():
             for name, point in part.keypoints.items():
                 other = shown.parts[part.name].keypoints.get(name) if part.name in shown.parts else None
-                if other is not None and other.frame == point.frame and np.allclose(point.xyz, other.xyz, atol=_SAME_M):
+                # keypoints of the file and of the scene that are closer than this are the same [m]
+                if other is not None and other.frame == point.frame and np.allclose(point.xyz, other.xyz, atol=1e-6):
                     found.append((part.name, name))
         return found
 

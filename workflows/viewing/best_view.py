@@ -77,10 +77,6 @@ _MARGIN_M = 0.05
 """Margin around each point that must be in the picture: half the width of a hand [m]."""
 _PROBE_PX = (96, 72)
 """Width and height of the pictures in which visible pixels are counted."""
-_LEAST_SHARE = 0.02
-"""What is hidden counts as this share of the most that a camera sees of it."""
-_MOTION_WEIGHT = 0.5
-"""Weight of the part's motion in the picture, beside 1 for what is visible of hand and part."""
 
 
 @dataclass(frozen=True)
@@ -146,10 +142,12 @@ def choose_best_view(
     contact = np.array([subject.in_contact for subject in subjects])
     shown = np.where(contact, np.sqrt(of_fingers * of_part), of_part)
     # a geometric mean: the part should be seen in every picture; one picture does not make up for another
-    typical = np.exp(np.log(shown + _LEAST_SHARE).mean(axis=1))
+    # what is hidden counts as this share of the most that a camera sees of it
+    typical = np.exp(np.log(shown + 0.02).mean(axis=1))
     # the frame that shows the least of the hand counts too: the hand should be seen in every picture
     least = of_fingers[:, contact].min(axis=1) if contact.any() else 0.0
-    scores = typical + least + _MOTION_WEIGHT * _motion_shares(views, motions)
+    # weight of the part's motion in the picture, beside 1 for what is visible of hand and part
+    scores = typical + least + 0.5 * _motion_shares(views, motions)
     return views[int(np.argmax(scores * np.array(list(directions.values()))))]
 
 
@@ -185,8 +183,6 @@ _AZIMUTHS_DEG = {30: 0.9, 48: 1.0, 66: 1.0, 85: 0.94, 120: 0.84}
 their weights: the object is recognized best over the robot's shoulders, as most tasks turn its front to the robot."""
 _ELEVATIONS_DEG = {25: 1.0, 45: 0.95}
 """Angles of the camera's direction above the horizon, with their weights."""
-_RIGHT_SIDE = 1.03
-"""Factor on the weights of the robot's right side, so that clips of symmetric scenes look alike."""
 _FOV_DEG = 32.0
 _MARGIN = 1.02
 
@@ -286,7 +282,8 @@ def _corners(box: Array) -> Array:
 def _directions() -> dict[Direction, float]:
     """Returns the directions of the camera that are compared, with their weights."""
     found = {}
-    for side, factor in ((-1.0, _RIGHT_SIDE), (1.0, 1.0)):
+    # factor on the weights of the robot's right side, so that clips of symmetric scenes look alike
+    for side, factor in ((-1.0, 1.03), (1.0, 1.0)):
         for azimuth, elevation in product(_AZIMUTHS_DEG, _ELEVATIONS_DEG):
             around, above = np.deg2rad(azimuth), np.deg2rad(elevation)
             flat = np.array([-np.cos(around), side * np.sin(around)]) * np.cos(above)

@@ -56,8 +56,6 @@ CLIP_ENCODINGS = {
 """Encodings of clips by the ending of the file; `loop` 0 plays it again and again."""
 HELD_S = 1.0
 """Time for which the last picture is shown before the clip begins again [s]."""
-_BORDER_SHARE = 0.01
-"""Width of the red border as a share of the picture's height."""
 
 
 def frame_numbers(record: EpisodeRecord, *, fps: float, speed: float) -> list[int]:
@@ -127,7 +125,7 @@ def write_frames(path: Path, encoding: Encoding, pictures: Iterator[Array], *, f
 
 def _add_border(picture: Array) -> Array:
     """Returns a picture (height, width, 3) uint8 with a red border."""
-    width = max(2, round(_BORDER_SHARE * picture.shape[0]))
+    width = max(2, round(0.01 * picture.shape[0]))  # width of the red border as a share of the picture's height
     inner = slice(width, -width)
     marked: Array = np.empty_like(picture)
     marked[:] = BAD
@@ -184,9 +182,6 @@ def take_clip(shown: RecordedWorld, *, on_picture: Callable[[], None] = lambda: 
 SIZE_PX = (640, 480)
 """Default width and height of the views [pixels]."""
 _LEAST_PX, _MOST_PX = 16, 4096
-_MOST_FPS = 60
-_MOST_GIF_FPS = 50
-"""A GIF counts time in hundredths of a second, and viewers slow a picture down that is shown for one of them."""
 
 OnFrame = Callable[[int, int], None]
 """Called after each picture with how many are done, and how many there are."""
@@ -202,7 +197,7 @@ class ClipCfg:
     """Of the pictures [pixels]; null: 640, or that of the camera."""
     height: Annotated[int, Range(_LEAST_PX, _MOST_PX, unit="pixels")] | None = None
     """Of the pictures [pixels]; null: 480, or that of the camera."""
-    fps: Annotated[int, Range(1, _MOST_FPS)] = 15
+    fps: Annotated[int, Range(1, 60)] = 15
     """Pictures per second."""
     speed: Annotated[float, Range(0.05, 100.0)] = 1.0
     """How many times as fast as the episode it plays."""
@@ -273,7 +268,8 @@ def check_clip_file(out: str | None, cfg: ClipCfg) -> None:
     """
     check_suffix(out, *(f".{ending}" for ending in CLIP_ENCODINGS))
     if out is not None and out.endswith(".gif"):
-        check_range("fps", cfg.fps, 1, _MOST_GIF_FPS, unit="in a .gif")
+        # a GIF counts time in hundredths of a second, and viewers slow a picture down that is shown for one of them
+        check_range("fps", cfg.fps, 1, 50, unit="in a .gif")
 
 
 def write_clip(

@@ -90,14 +90,14 @@ def collect_command(data_set: DataSet, *words_of_run: str) -> str | None:
     if not isinstance(words, list) or len(words) <= 1 or not all(isinstance(word, str) for word in words):
         return None
     try:
-        kept = [_replace_sweep(word, data_set.header.get("config")) for word in words[2:] if not _is_run_override(word)]
+        kept = [
+            _replace_sweep(word, data_set.header.get("config"))
+            for word in words[2:]
+            if not (word in ("-m", "--multirun") or override_key(word).split(".")[0] in _RUN_KEYS)
+        ]
     except (KeyError, IndexError, TypeError, ValueError):
         return None  # the header lacks a swept key, such as one of disabled noise
     return shlex.join([*words[:2], *kept, *words_of_run])
-
-
-def _is_run_override(word: str) -> bool:
-    return word in ("-m", "--multirun") or override_key(word).split(".")[0] in _RUN_KEYS
 
 
 def _replace_sweep(word: str, config: Any) -> str:

@@ -86,7 +86,7 @@ class GrowingDataSet:
         """When each episode was written, its number and its failure code."""
 
         def note(item: EpisodeSummary) -> EpisodeSummary:
-            written.append((_modified_s(data_set.folder_of(item.number)), item.number, item.code))
+            written.append((1e-9 * _modified_ns(data_set.folder_of(item.number)), item.number, item.code))
             return item
 
         self.statistics = RunStatistics.of(map(note, data_set.each_summary(corrupt.add)))
@@ -159,14 +159,6 @@ def _measures(statistics: RunStatistics) -> Iterator[tuple[str, SuccessMeasure]]
         yield "strict", statistics.strict
 
 
-def _modified_s(folder: Path) -> float:
-    """Returns when a folder was changed [s since 1970]; 0 while it is being replaced."""
-    try:
-        return folder.stat().st_mtime
-    except OSError:
-        return 0.0
-
-
 class PageContent:
     """Rates and last failures of data sets, of those also that do not exist yet."""
 
@@ -218,10 +210,6 @@ class PageContent:
 
 Array = np.ndarray
 
-_ENDED_S = 120.0
-"""Age of a state after which its run counts as ended: it was killed [s]."""
-_WAIT_S = 3.0
-"""Time without a new state, such as while a motion is planned, after which another run is looked for [s]."""
 _PAUSE_S = 1.5
 """Time that the last state of a recorded episode stays before it is played again [s]."""
 
@@ -281,11 +269,13 @@ class CurrentEpisode:
     def _find_running(self, data_sets: Sequence[Path]) -> None:
         """Reads the newest state of the run that is shown; if it has none for a while, that of another run."""
         age_s = float("inf") if self._state is None else time.time() - self._state.at
-        if age_s > _WAIT_S and time.monotonic() >= self._next_look:
+        # time without a new state, such as while a motion is planned, after which another run is looked for [s]
+        if age_s > 3.0 and time.monotonic() >= self._next_look:
             self._next_look = time.monotonic() + 1.0
             files = [path for data_set in data_sets for path in live_files(data_set)]
             newest = max(files, key=_modified_ns, default=None)
-            if newest is not None and time.time() - 1e-9 * _modified_ns(newest) > _ENDED_S:
+            # age of a state after which its run counts as ended: it was killed [s]
+            if newest is not None and time.time() - 1e-9 * _modified_ns(newest) > 120.0:
                 newest = None
             if newest != self._live:
                 self._live, self._read_at, self._state = newest, 0, None
@@ -370,7 +360,7 @@ def describe_phase(state: LiveState, *, initial_frames: int) -> str:
 
 
 def _modified_ns(path: Path) -> int:
-    """Returns when a file was changed [ns since 1970]; 0 if it is gone."""
+    """Returns when a file or folder was changed [ns since 1970]; 0 if it is gone, or being replaced."""
     try:
         return path.stat().st_mtime_ns
     except OSError:
@@ -381,12 +371,6 @@ _PERIOD_S = 1.0
 """Shortest time between two counts of the data sets [s]."""
 _SHARE_OF_TIME = 0.1
 """Largest share of the time that is spent on counting."""
-_FRAME_S = 0.1
-"""Time between two states of the scene [s]."""
-_NICENESS = 10
-"""The page gets the time that a run leaves."""
-_ASKED_S = 10.0
-"""Time after the last request in which data sets are read; without a reader, nothing is."""
 
 
 class LivePage:
@@ -425,7 +409,8 @@ class LivePage:
 
     def _wait_for_reader(self) -> bool:
         """Waits until somebody looks at the page; returns False at its end."""
-        if time.monotonic() - self._asked_at > _ASKED_S:
+        # time after the last request in which data sets are read; without a reader, nothing is
+        if time.monotonic() - self._asked_at > 10.0:
             self._asked.clear()
             self._asked.wait()
         return not self._ended.is_set()
@@ -450,7 +435,7 @@ class LivePage:
                 newest_last = sorted(self._content.sets, key=lambda item: item.pace.ended or 0.0)
                 current.update([(item.path, item.last_number) for item in newest_last])
                 self._about = current.about
-                self._ended.wait(_FRAME_S)
+                self._ended.wait(0.1)  # time between two states of the scene [s]
 
 
 class _Handler(ScenePageHandler):
@@ -480,7 +465,7 @@ class PageServer(ScenePageServer):
 
 def serve(descriptor: int, paths: Sequence[str], title: str) -> None:
     """Serves the page on an open socket until stdin, whose first line is the token, is closed by the parent's end."""
-    os.nice(_NICENESS)
+    os.nice(10)  # the page gets the time that a run leaves
     token = sys.stdin.buffer.readline().decode("ascii").strip()
     server = PageServer(socket.socket(fileno=descriptor), [Path(path) for path in paths], title=title, token=token)
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -20,7 +20,7 @@ from unlatch.objects.annotation import Articulation, FramedVector, Part
 from unlatch.objects.importers.converted_asset import LinkSurfaces, inertia_problem, read_surfaces
 from unlatch.objects.procedural.assembly import GeneratedObject, model_bounds
 from unlatch.simcore.errors import count_noun
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.meshes.collider_pieces import collider_quality
 from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.meshes.shape_surface import shape_mesh
@@ -41,8 +41,6 @@ from unlatch.workflows.viewing.picture import (
 )
 from unlatch.workflows.viewing.scene_picture import make_picture_renderer
 
-Array = np.ndarray
-
 TILE_PX = 144
 """Width and height of one object on a sheet [pixels]."""
 LARGE_PX = 360
@@ -51,16 +49,13 @@ _SHARES = (0.0, 0.0, 0.3, 0.45, 0.7, 1.0)
 """How far the objects of a row are opened, as shares of their range."""
 _OVERSAMPLED = 3
 """Pictures are drawn this many times larger, then shrunk, which smooths edges with every renderer."""
-_VIEW_DIRECTION = (-0.80, -0.52, 0.42)
 _FOV_DEG = 24.0
 _MARGIN = 1.06
 _CAPTION_PX = 20
-_CAPTION_FONT_PX = 14
 _GROUPS_PX = 24
 """Gap between two rows side by side [pixels]."""
 _SHADE = 5
 """Brightness is rounded to multiples of this, of 255: few shades make a small file."""
-_CAPTION_INK = (40, 40, 40)
 
 
 def object_sheet(objects: Sequence[tuple[str, GeneratedObject, Path]]) -> Array:
@@ -86,16 +81,14 @@ def _draw_object(world: World, made: GeneratedObject, path: Path, *, share: floa
     body = world.load_urdf(path, name="object", T_world_root=T_world_root)
     body.set_joint_positions(list(positions), list(positions.values()))
     corners = T_world_root @ np.array(list(product(*model_bounds(made.model, positions).T)))  # (8, 3)
-    view = framing_camera(corners, _VIEW_DIRECTION, fov_deg=_FOV_DEG, margin=_MARGIN)
+    view = framing_camera(corners, (-0.80, -0.52, 0.42), fov_deg=_FOV_DEG, margin=_MARGIN)
     picture = take_picture(world, view, width=_OVERSAMPLED * side, height=_OVERSAMPLED * side, smooth=False)
     return np.asarray(Image.fromarray(picture).resize((side, side), Image.Resampling.LANCZOS))
 
 
 def _draw_row(name: str, tiles: Sequence[Array]) -> Array:
     strip = np.concatenate(list(tiles), axis=1)
-    caption = draw_caption(
-        name, strip.shape[1], height=_CAPTION_PX, font_px=_CAPTION_FONT_PX, color=_CAPTION_INK, at=(8, 2)
-    )
+    caption = draw_caption(name, strip.shape[1], height=_CAPTION_PX, font_px=14, color=(40, 40, 40), at=(8, 2))
     return np.concatenate([caption, strip], axis=0)
 
 
@@ -148,10 +141,9 @@ class _Camera:
     def pixels(self, points_root: Array) -> Array:
         """Returns the pixels (N, 2) of points (N, 3) [m]."""
         seen = (np.atleast_2d(points_root) - self.middle) @ self.R_camera_root.T
-        found: Array = np.stack(
+        return np.stack(
             [VIEW_PX / 2 + seen[:, 0] * self.pixels_per_m, VIEW_PX / 2 - seen[:, 1] * self.pixels_per_m], axis=1
         )
-        return found
 
 
 def annotation_png(model: UrdfModel, articulation: Articulation) -> bytes:
@@ -170,7 +162,11 @@ def _draw_part(model: UrdfModel, articulation: Articulation, part: Part) -> Arra
     camera_points = np.concatenate([*mesh_closed.values(), *_pose_triangles(model, triangles, half).values()]).reshape(
         -1, 3
     )
-    front = _front_direction(model, part, closed)
+    axis = part.axes["base_front_axis"]
+    direction = axis.xyz
+    if axis.frame == "base":
+        direction = model.link_pose(part.base, closed).rotate(direction)
+    front = horizontal_direction(direction)
     tiles = []
     views = (("closed", closed, 0.6, 0.45), ("half open", half, 0.6, 0.45), ("from the front", closed, 0.0, 0.0))
     for title, positions, side, lift in views:
@@ -235,8 +231,7 @@ def _draw_marks(
 
 
 def _point_in_root(frames: Mapping[str, Pose], keypoint: FramedVector) -> Array:
-    point: Array = frames[keypoint.frame] @ keypoint.xyz
-    return point
+    return frames[keypoint.frame] @ keypoint.xyz
 
 
 def _link_triangles(model: UrdfModel) -> dict[str, Array]:
@@ -256,8 +251,7 @@ def _link_triangles(model: UrdfModel) -> dict[str, Array]:
 
 def _keep_largest(mesh: Array, count: int) -> Array:
     area = np.linalg.norm(np.cross(mesh[:, 1] - mesh[:, 0], mesh[:, 2] - mesh[:, 0]), axis=1)
-    kept: Array = mesh[np.argsort(-area, kind="stable")[:count]]
-    return kept
+    return mesh[np.argsort(-area, kind="stable")[:count]]
 
 
 def _pose_triangles(model: UrdfModel, triangles: Mapping[str, Array], positions: dict[str, float]) -> dict[str, Array]:
@@ -265,15 +259,6 @@ def _pose_triangles(model: UrdfModel, triangles: Mapping[str, Array], positions:
         name: (model.link_pose(name, positions) @ mesh.reshape(-1, 3)).reshape(-1, 3, 3)
         for name, mesh in triangles.items()
     }
-
-
-def _front_direction(model: UrdfModel, part: Part, positions: dict[str, float]) -> Array:
-    """Returns the horizontal unit direction (3,) out of the front of the object, in its root frame."""
-    axis = part.axes["base_front_axis"]
-    direction = axis.xyz
-    if axis.frame == "base":
-        direction = model.link_pose(part.base, positions).rotate(direction)
-    return horizontal_direction(direction)
 
 
 def _frame_camera(front: Array, points: Array, *, side: float, lift: float) -> _Camera:
@@ -290,8 +275,6 @@ def _frame_camera(front: Array, points: Array, *, side: float, lift: float) -> _
     return _Camera(R, middle, 0.72 * VIEW_PX / max(extent, 1e-9))
 
 
-OVERLAP_LIMIT_M = 0.01
-"""Deeper overlaps of a part with its own object are reported as problems [m]."""
 TRAVEL_LIMIT = 0.9
 """A joint that covers a smaller share of its range under a small effort is reported as a problem."""
 PROTRUSION_LIMIT = 0.03
@@ -336,7 +319,7 @@ def measure_object(urdf_path: Path) -> dict[str, Any]:
             problems.append(f"joint '{joint.name}' has no range")
             continue
         worst = max(motion.overlap_m.values())
-        if worst > OVERLAP_LIMIT_M:
+        if worst > 0.01:  # deeper overlaps of a part with its own object are reported as problems [m]
             problems.append(f"the links that joint '{motion.joint}' moves overlap the rest by {worst * 1000:.0f} mm")
         if motion.travel < TRAVEL_LIMIT:
             problems.append(f"joint '{motion.joint}' covers {motion.travel:.0%} of its range under a small effort")
@@ -358,7 +341,13 @@ def draw_object(urdf_path: Path, path: Path) -> None:
     """
     model = read_urdf(urdf_path)
     moving = [joint for joint in model.joints.values() if joint.moves]
-    ends = {end: {j.name: _end_position(j.kind, getattr(j, end), end) for j in moving} for end in ("lower", "upper")}
+    ends = {
+        end: {
+            j.name: ((0.0 if end == "lower" else np.pi / 2) if j.kind == "continuous" else getattr(j, end))
+            for j in moving
+        }
+        for end in ("lower", "upper")
+    }
     surfaces = read_surfaces(model, urdf_path.parent.resolve(), where=str(urdf_path))
     view = _choose_view(model, surfaces, ends)
     with tempfile.TemporaryDirectory(prefix="unlatch-report-") as name:
@@ -373,10 +362,6 @@ def draw_object(urdf_path: Path, path: Path) -> None:
                     pictures.append(take_picture(world, view, width=_TILE[0], height=_TILE[1]))
             rows.append(SheetRow(f"{urdf_path.parent.name}, {label}: lower end, upper end", True, pictures))
     write_picture(compose_sheet(rows), path)
-
-
-def _end_position(kind: str, value: float, end: str) -> float:
-    return (0.0 if end == "lower" else np.pi / 2) if kind == "continuous" else value
 
 
 def _choose_view(

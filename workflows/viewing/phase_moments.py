@@ -49,12 +49,6 @@ Array = np.ndarray
 
 _WINDOW_S = 1.5
 """Time before the failure that is shown, or less if the phase that failed is shorter [s]."""
-_LEAST_PATH_M = 0.03
-"""Path of hands, fingers and parts that is shown at least; the time is longer if they move less [m]."""
-_AFTER_S = 0.5
-"""Time from the failure to the picture after it, if the episode went on [s]."""
-_NOT_BEGUN_FRAMES = 2
-"""A phase this short is not the one that failed: the failure was found when the phase before it ended."""
 _MOVING = (".tcp_position", ".ee_position", ".gripper_opening")
 
 
@@ -75,7 +69,8 @@ def failed_phase(record: EpisodeRecord) -> Phase:
     numbers = record.arrays["skills.phase"][: failure_frame(record) + 1].tolist()
     runs = [(phase_of(number), len(list(members))) for number, members in groupby(numbers)]
     phase, length = runs[-1]
-    return runs[-2][0] if length <= _NOT_BEGUN_FRAMES and len(runs) > 1 else phase
+    # a phase this short is not the one that failed: the failure was found when the phase before it ended
+    return runs[-2][0] if length <= 2 and len(runs) > 1 else phase
 
 
 def find_failure_moments(record: EpisodeRecord) -> tuple[PhaseMoment, ...]:
@@ -92,7 +87,8 @@ def find_failure_moments(record: EpisodeRecord) -> tuple[PhaseMoment, ...]:
     lost = int(record.evidence.get("frames_without_contact") or 0)
     first = max(at - lost, 0) if lost else _window_start(record, path, phase, at)
     middle = int(np.searchsorted(path[: at + 1], (path[first] + path[at]) / 2))
-    after = min(int(np.searchsorted(times[: last + 1], times[at] + _AFTER_S)), last)
+    # time from the failure to the picture after it, if the episode went on [s]
+    after = min(int(np.searchsorted(times[: last + 1], times[at] + 0.5)), last)
 
     def moment(frame: int) -> PhaseMoment:
         gap_s = float(times[frame] - times[at])
@@ -112,7 +108,8 @@ def _window_start(record: EpisodeRecord, path: Array, phase: Phase, at: int) -> 
     if len(of_phase):
         breaks = np.flatnonzero(np.diff(of_phase) > 1)
         start = max(start, int(of_phase[breaks[-1] + 1] if len(breaks) else of_phase[0]))
-    moved = int(np.searchsorted(path, path[at] - _LEAST_PATH_M, side="right")) - 1
+    # path of hands, fingers and parts that is shown at least; the time is longer if they move less [m]
+    moved = int(np.searchsorted(path, path[at] - 0.03, side="right")) - 1
     return max(min(start, moved), 0)
 
 
@@ -126,8 +123,6 @@ def _path_lengths(record: EpisodeRecord) -> Array:
     return np.cumsum(total)
 
 
-_FOLLOW_PICTURES = 3
-"""Number of pictures of the phase in which the part moves."""
 _LATER_ROUND_PHASES = (Phase.approach, Phase.grasp, Phase.follow, Phase.retreat)
 """Phases that are shown of the second and later rounds; transit and release look like those of the first round."""
 _POLICY_PICTURES = 5
@@ -176,8 +171,7 @@ def part_openings(record: EpisodeRecord, skill: Mapping[str, Any]) -> np.ndarray
         return height - height[0]
     positions = record.arrays[f"objects.{skill['object']}.joint_positions"][:, skill["joint_index"]]
     sign = 1.0 if skill["s_open"] >= skill["s_closed"] else -1.0
-    openings: np.ndarray = sign * (positions - skill["s_closed"])
-    return openings
+    return sign * (positions - skill["s_closed"])
 
 
 def failure_notes(record: EpisodeRecord) -> list[str]:
@@ -256,7 +250,8 @@ def _choose_moments(runs: Sequence[_PhaseRun], *, is_later: bool) -> Iterator[Ph
         if run.phase is not Phase.follow:
             yield PhaseMoment(run.last, run.phase, run.phase.name)
             continue
-        for frame, label in _space_frames(run.first, run.last, _FOLLOW_PICTURES):
+        # number of pictures of the phase in which the part moves
+        for frame, label in _space_frames(run.first, run.last, 3):
             yield PhaseMoment(frame, run.phase, f"{run.phase.name} {label}")
 
 

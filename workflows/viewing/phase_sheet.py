@@ -13,15 +13,8 @@ from PIL import Image, ImageDraw
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.skills.commands import Phase
 from unlatch.tasks.language import fill_in, part_words
+from unlatch.workflows.viewing import phase_moments
 from unlatch.workflows.viewing.best_view import Subject, choose_best_view, find_acted_part
-from unlatch.workflows.viewing.phase_moments import (
-    PhaseMoment,
-    SkillRound,
-    failure_notes,
-    last_finite_frame,
-    part_openings,
-    phase_of,
-)
 from unlatch.workflows.viewing.picture import GOOD, INK, PAPER, Font, Rgb, draw_caption, load_font
 from unlatch.workflows.viewing.scene_picture import RecordedWorld
 
@@ -47,15 +40,11 @@ _CURVES: tuple[Rgb, ...] = ((30, 60, 150), (160, 80, 20), (90, 30, 130))
 _TITLE_PX, _FONT_PX, _LEAST_FONT_PX = 20, 17, 8
 _LINE_PX = 24
 _CAPTION_PX = 25
-_LEAST_NOTES_PX = 792
-"""Least width of a sheet with the message of a failure: file names of a traceback are long."""
 _GAP_PX = 4
 _MARGIN_PX = 8
 _BAND_PX, _CURVE_PX, _AXIS_PX = 9, 74, 22
 _LEAST_OPENING = 0.01
 """Least opening at the upper end of the chart [rad or m]: a closed part's motions of micrometres look like nothing."""
-_NUMBER_GAP_PX = 8
-"""Least gap between two numbers on the time line."""
 _SINGLE_PENALTY = 2
 """A single picture in the last row counts like this many empty places."""
 _COLORS_KEPT = 256
@@ -118,7 +107,8 @@ def draw_sheet(sheet: PhaseSheet, *, columns: int) -> Image.Image:
     across = _choose_row_length([len(section.tiles) for section in sheet.sections], columns)
     width = across * (TILE_PX[0] + _GAP_PX) - _GAP_PX + 2 * _MARGIN_PX
     if sheet.notes:
-        width = max(width, _LEAST_NOTES_PX)
+        # least width of a sheet with the message of a failure: file names of a traceback are long
+        width = max(width, 792)
     strips: list[Image.Image | Array] = [_draw_title(sheet, width)]
     number = 1
     for section in sheet.sections:
@@ -198,9 +188,17 @@ def _draw_timeline(sheet: PhaseSheet, width: int) -> Image.Image:
     _draw_phase_band(draw, sheet, line)
     draw.line([line.left, line.bottom, line.right, line.bottom], fill=_FAINT)
     _draw_numbers(draw, sheet, line)
-    _draw_curves(draw, sheet, line)
+    for index, curve in enumerate(sheet.curves):
+        most = max(float(np.abs(curve.openings).max()), _LEAST_OPENING)
+        points = [
+            (line.x_of(float(t)), line.bottom - 1 - (_CURVE_PX - 22) * max(float(value), 0.0) / most)
+            for t, value in zip(sheet.times_s, curve.openings, strict=True)
+        ]
+        draw.line(points, fill=_CURVES[index % len(_CURVES)], width=2)
     font = load_font(_FONT_PX - 3)
-    for second in range(0, int(line.end_s) + 1, _tick_interval_s(line.end_s)):
+    for second in range(
+        0, int(line.end_s) + 1, next((step for step in (1, 2, 5, 10, 30) if line.end_s / step <= 12), 60)
+    ):
         x = line.x_of(second)
         draw.line([x, line.bottom, x, line.bottom + 4], fill=_FAINT)
         anchor = "ra" if x > line.right - 24 else "la"
@@ -239,7 +237,8 @@ def _draw_numbers(draw: ImageDraw.ImageDraw, sheet: PhaseSheet, line: _TimeLine)
     for x, number in sorted((line.x_of(tile.time_s), number) for number, tile in enumerate(tiles, start=1)):
         failed = tiles[number - 1].failed
         draw.line([x, line.top, x, line.bottom], fill=_BAD if failed else _LINES, width=3 if failed else 1)
-        if groups and x - groups[-1][0][0] < font.getlength(_join_numbers(groups[-1])) + _NUMBER_GAP_PX:
+        # least gap between two numbers on the time line
+        if groups and x - groups[-1][0][0] < font.getlength(_join_numbers(groups[-1])) + 8:
             groups[-1].append((x, number))
         else:
             groups.append([(x, number)])
@@ -258,20 +257,6 @@ def _join_numbers(group: Sequence[tuple[float, int]]) -> str:
     if len(numbers) > 1 and numbers[-1] - numbers[0] == len(numbers) - 1:
         return f"{numbers[0]}-{numbers[-1]}"
     return ", ".join(map(str, numbers))
-
-
-def _draw_curves(draw: ImageDraw.ImageDraw, sheet: PhaseSheet, line: _TimeLine) -> None:
-    for index, curve in enumerate(sheet.curves):
-        most = max(float(np.abs(curve.openings).max()), _LEAST_OPENING)
-        points = [
-            (line.x_of(float(t)), line.bottom - 1 - (_CURVE_PX - 22) * max(float(value), 0.0) / most)
-            for t, value in zip(sheet.times_s, curve.openings, strict=True)
-        ]
-        draw.line(points, fill=_CURVES[index % len(_CURVES)], width=2)
-
-
-def _tick_interval_s(end_s: float) -> int:
-    return next((step for step in (1, 2, 5, 10, 30) if end_s / step <= 12), 60)
 
 
 def _wrap_text(text: str, font: Font, width: int) -> list[str]:
@@ -320,14 +305,14 @@ _FINGERS_MOVE = (Phase.approach, Phase.grasp, Phase.release)
 """Phases in which a caption says how wide the fingers are open: the part does not move yet."""
 
 
-def count_phase_pictures(rounds: Sequence[SkillRound]) -> int:
+def count_phase_pictures(rounds: Sequence[phase_moments.SkillRound]) -> int:
     """Returns how many pictures `take_phase_pictures` takes."""
     return sum(len(item.moments) for item in rounds) or 1
 
 
 def take_phase_pictures(
     shown: RecordedWorld,
-    rounds: Sequence[SkillRound],
+    rounds: Sequence[phase_moments.SkillRound],
     *,
     smooth: bool = False,
     on_picture: Callable[[], None] = lambda: None,
@@ -341,26 +326,26 @@ def take_phase_pictures(
         on_picture: Called after each picture.
     """
     record = shown.record
-    end = last_finite_frame(record) + 1
+    end = phase_moments.last_finite_frame(record) + 1
     when = "" if record.success else f" at {record.evidence.get('time_s', 0.0):.1f} s"
     instruction = f': "{record.instruction}"' if record.instruction else ""
     views = _choose_cameras(shown, rounds)
     return PhaseSheet(
         title=f"{shown.episode.cfg.task.name}, episode {record.number}, {record.outcome}{when}{instruction}",
         success=record.success,
-        notes=failure_notes(record)[1 if rounds else 0 :],  # the title above the failure has the message
+        notes=phase_moments.failure_notes(record)[1 if rounds else 0 :],  # the title above the failure has the message
         sections=[
             _make_section(shown, item, view, smooth=smooth, on_picture=on_picture)
             for item, view in zip(rounds, views, strict=True)
         ]
         or [_draw_last_state(shown, smooth=smooth)],
         times_s=record.arrays["time"][:end] - record.arrays["time"][0],
-        phases=[phase_of(number) for number in record.arrays["skills.phase"][:end].tolist()],
+        phases=[phase_moments.phase_of(number) for number in record.arrays["skills.phase"][:end].tolist()],
         curves=list(_opening_curves(shown, rounds, end)),
     )
 
 
-def _choose_cameras(shown: RecordedWorld, rounds: Sequence[SkillRound]) -> list[LookAtCamera]:
+def _choose_cameras(shown: RecordedWorld, rounds: Sequence[phase_moments.SkillRound]) -> list[LookAtCamera]:
     """Returns the camera of each round: one for all rounds of a skill, and a nearer one for a failure."""
     found: dict[tuple[int, bool], LookAtCamera] = {}
     for skill, failed in dict.fromkeys((item.skill, item.failed_phase is not None) for item in rounds):
@@ -374,7 +359,9 @@ def _choose_cameras(shown: RecordedWorld, rounds: Sequence[SkillRound]) -> list[
     return [found[item.skill, item.failed_phase is not None] for item in rounds]
 
 
-def _choose_camera(shown: RecordedWorld, skill: int, moments: Sequence[PhaseMoment], *, near: bool) -> LookAtCamera:
+def _choose_camera(
+    shown: RecordedWorld, skill: int, moments: Sequence[phase_moments.PhaseMoment], *, near: bool
+) -> LookAtCamera:
     """Returns the camera that shows the hand at some moments, and the part around the contact point.
 
     `near`: less of the part, and nothing of a part that the hand is far from.
@@ -406,7 +393,7 @@ def _choose_camera(shown: RecordedWorld, skill: int, moments: Sequence[PhaseMome
     )
 
 
-def _key_frames(moments: Sequence[PhaseMoment]) -> list[int]:
+def _key_frames(moments: Sequence[phase_moments.PhaseMoment]) -> list[int]:
     """Returns the frames that the camera is chosen for."""
     found = [moment.frame for moment in moments if moment.phase in _KEY_PHASES or moment.failed]
     return found[:_MAX_KEY_FRAMES] or [moments[-1].frame]
@@ -414,7 +401,7 @@ def _key_frames(moments: Sequence[PhaseMoment]) -> list[int]:
 
 def _draw_last_state(shown: RecordedWorld, *, smooth: bool) -> Section:
     """Returns a picture of the whole scene as the episode ended, before an arm moved."""
-    record, frame = shown.record, last_finite_frame(shown.record)
+    record, frame = shown.record, phase_moments.last_finite_frame(shown.record)
     shown.show(frame)
     times = record.arrays["time"]
     width, height = (OVERSAMPLED * side for side in TILE_PX)
@@ -425,7 +412,7 @@ def _draw_last_state(shown: RecordedWorld, *, smooth: bool) -> Section:
 
 def _make_section(
     shown: RecordedWorld,
-    skill_round: SkillRound,
+    skill_round: phase_moments.SkillRound,
     view: LookAtCamera,
     *,
     smooth: bool,
@@ -452,7 +439,7 @@ def _make_section(
     return Section(_section_title(shown, skill_round, entry), tiles, failed=skill_round.failed_phase is not None)
 
 
-def _section_title(shown: RecordedWorld, skill_round: SkillRound, entry: Mapping[str, Any]) -> str:
+def _section_title(shown: RecordedWorld, skill_round: phase_moments.SkillRound, entry: Mapping[str, Any]) -> str:
     record = shown.record
     if skill_round.failed_phase is not None:
         phase = "" if skill_round.failed_phase is Phase.idle else f" in phase {skill_round.failed_phase.name}"
@@ -492,7 +479,7 @@ def _finger_openings(shown: RecordedWorld, skill: int) -> Array:
     return np.maximum(openings, 0.0)
 
 
-def _opening_curves(shown: RecordedWorld, rounds: Sequence[SkillRound], end: int) -> Iterator[Curve]:
+def _opening_curves(shown: RecordedWorld, rounds: Sequence[phase_moments.SkillRound], end: int) -> Iterator[Curve]:
     """Yields the openings of the parts that were acted on, each once, and of fingers that failed to grasp."""
     entries = [shown.record.skills[item.skill] for item in rounds]
     for entry in {(entry["object"], entry["part"]): entry for entry in entries}.values():
@@ -509,7 +496,7 @@ def _opening_curves(shown: RecordedWorld, rounds: Sequence[SkillRound], end: int
 
 def _openings(shown: RecordedWorld, entry: Mapping[str, Any]) -> tuple[Array, str]:
     """Returns how far the part of a skill is open in every frame, (T+1,), and the unit."""
-    body, openings = shown.episode.scene.objects[entry["object"]].body, part_openings(shown.record, entry)
+    body, openings = shown.episode.scene.objects[entry["object"]].body, phase_moments.part_openings(shown.record, entry)
     if entry["joint"] is None:
         return openings, "m"
     return openings, "m" if body.joint(entry["joint"]).prismatic else "rad"

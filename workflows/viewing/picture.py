@@ -81,6 +81,14 @@ def fill_template(file: str, **values: Any) -> str:
 
 Array = np.ndarray
 Rgb = tuple[int, int, int]
+SEGMENT_RGB = {
+    "transit": (130, 130, 130),
+    "approach": (40, 90, 220),
+    "contact": (230, 120, 20),
+    "follow": (20, 150, 60),
+    "retreat": (150, 60, 170),
+}
+"""Colours of the parts of a planned motion."""
 Font = ImageFont.ImageFont | ImageFont.FreeTypeFont
 
 INK: Rgb = (30, 30, 30)
@@ -203,7 +211,7 @@ class Overlay:
         )
         for (y, x, name, colour), row in zip(sorted(seen), rows, strict=True):
             self._draw.line([(x, y), (left - 4, row)], fill=(*colour, 200), width=1)
-            self._draw_dot(x, y, colour)
+            self._draw.ellipse([x - 4, y - 4, x + 4, y + 4], fill=(*colour, 255), outline=(0, 0, 0, 255))
             self._draw_text((left, row - _LABEL_FONT_PX / 2), name)
 
     def text_at(self, p_world: Array, words: str) -> None:
@@ -222,9 +230,6 @@ class Overlay:
             box = self._draw.textbbox(pixel, words, font=load_font(_LABEL_FONT_PX))
             self._draw.rectangle([box[0] - 2, box[1] - 1, box[2] + 2, box[3] + 1], fill=(255, 255, 255, 200))
             self._draw.text(pixel, words, fill=INK, font=load_font(_LABEL_FONT_PX))
-
-    def _draw_dot(self, x: float, y: float, color: Rgb) -> None:
-        self._draw.ellipse([x - 4, y - 4, x + 4, y + 4], fill=(*color, 255), outline=(0, 0, 0, 255))
 
     def _project(self, points_world: Array) -> Array:
         return project_points(self._view, points_world, width=self._image.width, height=self._image.height)

@@ -21,7 +21,7 @@ from unlatch.objects.library import load_object
 from unlatch.robots.description import RobotCfg, base_pose
 from unlatch.robots.models import model_path
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.meshes.mesh_reader import read_coloured_parts
 from unlatch.simcore.meshes.obj_file import read_textured_surface
 from unlatch.simcore.meshes.shape_surface import primitive_mesh
@@ -40,13 +40,10 @@ from unlatch.workflows.viewing.phase_moments import failure_notes, nothing_to_sh
 from unlatch.workflows.viewing.picture import Rgb
 from unlatch.workflows.viewing.scene_picture import add_laid_out_state
 
-Array = np.ndarray
 Colour = tuple[float, float, float, float]
 """Red, green, blue and opacity, each from 0 to 1."""
 
 _GREY: Colour = (0.75, 0.75, 0.75, 1.0)
-_SAME_M = 1e-5
-"""Vertices closer than this are merged [m]."""
 _CREASE_RAD = 0.6
 """Faces that meet at a larger angle keep a sharp edge [rad]."""
 
@@ -134,7 +131,7 @@ def _merge_pieces(pieces: list[tuple[Array, Array]], rgba: Colour) -> ColouredMe
 
 def _merge_vertices(vertices: Array, faces: Array) -> tuple[Array, Array]:
     """Merges vertices at the same place; drops faces that lose an edge."""
-    cells = np.round(vertices / _SAME_M).astype(np.int64)
+    cells = np.round(vertices / 1e-5).astype(np.int64)  # vertices closer than this are merged [m]
     _, first, index = np.unique(cells, axis=0, return_index=True, return_inverse=True)
     joined = index.reshape(-1)[faces]
     a, b, c = joined.T
@@ -265,8 +262,6 @@ object have its name before the label."""
 _TABLE_RGBA, _PLINTH_RGBA = (0.83, 0.79, 0.72, 1.0), (0.45, 0.47, 0.5, 1.0)
 POINT_RGB: Rgb = (250, 180, 20)
 PATH_RGB: Rgb = (60, 110, 220)
-_TOUCH_N = 0.1
-"""Smaller forces are not shown [N]."""
 
 
 @dataclass(frozen=True)
@@ -316,8 +311,7 @@ class ShownForce:
     @cached_property
     def radii_m(self) -> Array:
         """(T,) radii of a ball whose volume shows the force: twice the width is eight times the force [m]."""
-        radii: Array = np.where(self.values_n > _TOUCH_N, 0.01 * np.cbrt(self.values_n), 0.0)
-        return radii
+        return np.where(self.values_n > 0.1, 0.01 * np.cbrt(self.values_n), 0.0)  # smaller forces are not shown [N]
 
 
 @dataclass(frozen=True)
@@ -515,5 +509,4 @@ def _fill_gaps(array: Array) -> Array:
         return array
     good = np.isfinite(array.reshape(len(array), -1)).all(axis=1)
     last = np.maximum.accumulate(np.where(good, np.arange(len(array)), -1))
-    filled: Array = np.where(good.any(), array[np.maximum(last, int(np.argmax(good)))], 0.0)
-    return filled
+    return np.where(good.any(), array[np.maximum(last, int(np.argmax(good)))], 0.0)

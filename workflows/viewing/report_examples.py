@@ -42,8 +42,6 @@ FAILURES_IN_CURVES = 2
 """Largest number of curves for each failure code."""
 MOST_STRIPS = 24
 """Largest number of episodes with pictures on one page."""
-_PICTURE_PX = (480, 375)
-_JPEG_QUALITY = 78
 _FINGER_FORCE = ".fingers.force_sustained_n"
 """Ending of the keys of the force that decides about `overload`."""
 
@@ -287,9 +285,9 @@ def _single_picture(
 
 def _encode_jpeg(picture: Array) -> str:
     """Returns a picture as a JPEG file in base64."""
-    image = Image.fromarray(picture).resize(_PICTURE_PX, Image.Resampling.LANCZOS)
+    image = Image.fromarray(picture).resize((480, 375), Image.Resampling.LANCZOS)
     buffer = io.BytesIO()
-    image.save(buffer, format="JPEG", quality=_JPEG_QUALITY, optimize=True)
+    image.save(buffer, format="JPEG", quality=78, optimize=True)
     return b64encode(buffer.getvalue()).decode()
 
 
@@ -299,8 +297,6 @@ MOST_POINTS = 1500
 """Largest number of attempts that are drawn one by one; of more, success rates are drawn on a grid."""
 _LEAST_OPENING = 0.01
 """Least opening at the upper end of its axis [rad or m]: a closed part's motions of micrometres look like nothing."""
-_MOST_TICKS = 5
-"""Largest number of intervals between the labels of an axis of a map, whose labels are long."""
 _CELLS = 18
 _BINS = 32
 _VARIABLES = ("ink", "faint", "line", "good", "set-a", "set-b", *(f"code-{code}" for code in FAILURE_CODES))
@@ -367,7 +363,8 @@ def yaw_map(places: Sequence[MapPoint]) -> str:
 
 def _draw_outcomes(axes: Axes, points: Sequence[tuple[float, float]], places: Sequence[MapPoint]) -> None:
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(MaxNLocator(_MOST_TICKS, steps=[1, 2, 5, 10]))
+        # largest number of intervals between the labels of an axis of a map, whose labels are long
+        axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
     xy = np.array(points, dtype=float).reshape(-1, 2)
     codes = [place.code for place in places]
     good: np.ndarray = np.array([code is None for code in codes])

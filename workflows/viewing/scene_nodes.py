@@ -25,24 +25,7 @@ from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import PluginError
 from unlatch.simcore.meshes.obj_file import linear_light
 from unlatch.simcore.registry import import_extra
-from unlatch.workflows.viewing.recorded_scene import (
-    PATH_RGB,
-    POINT_RGB,
-    ColouredMesh,
-    SceneModel,
-    ShownBody,
-    ShownForce,
-    ShownPoint,
-    Texture,
-    choose_view,
-    fixed_bodies,
-    load_assets,
-    object_bodies,
-    open_object,
-    open_robot,
-    robot_bodies,
-    shown_points,
-)
+from unlatch.workflows.viewing import recorded_scene
 
 Array = np.ndarray
 
@@ -153,7 +136,7 @@ class SceneNodes:
         self._server = server
         self.view = server.scene
         """viser's interface to the scene, for marks that only one page draws."""
-        self._bodies: dict[str, tuple[Sequence[ColouredMesh], Handle]] = {}
+        self._bodies: dict[str, tuple[Sequence[recorded_scene.ColouredMesh], Handle]] = {}
         self.points: dict[str, PointNode] = {}
         """Keypoints that are shown, by name."""
         self._balls: dict[str, Handle] = {}
@@ -161,9 +144,9 @@ class SceneNodes:
 
     def show(
         self,
-        bodies: Iterable[ShownBody],
-        points: Iterable[ShownPoint] = (),
-        forces: Iterable[ShownForce] = (),
+        bodies: Iterable[recorded_scene.ShownBody],
+        points: Iterable[recorded_scene.ShownPoint] = (),
+        forces: Iterable[recorded_scene.ShownForce] = (),
         *,
         frame: int = 0,
     ) -> None:
@@ -202,7 +185,9 @@ class SceneNodes:
         """Draws paths (T, 3) in the world frame [m] as `path/NAME`."""
         for name, path in paths.items():
             if len(path) > 1:
-                self.add_path("paths", f"path/{name}", path, PATH_RGB, thickness=2.0, thickness_units="screen")
+                self.add_path(
+                    "paths", f"path/{name}", path, recorded_scene.PATH_RGB, thickness=2.0, thickness_units="screen"
+                )
 
     def add_path(self, group: str, name: str, path: Array, rgb: tuple[int, int, int], **style: Any) -> None:
         """Draws a path (T, 3) in the world frame [m]; `style` are viser's names for its thickness."""
@@ -224,7 +209,7 @@ class SceneNodes:
             with suppress(KeyError):  # it went with its parent
                 handle.remove()
 
-    def _show_body(self, body: ShownBody, frame: int) -> None:
+    def _show_body(self, body: recorded_scene.ShownBody, frame: int) -> None:
         position, wxyz = _round_values(body.positions[frame]), _round_values(np.roll(body.quats_xyzw[frame], 1))
         if body.name in self._bodies:
             handle = self._bodies[body.name][1]
@@ -235,7 +220,7 @@ class SceneNodes:
             self._add_mesh(f"/{body.name}/{index}", mesh)
         self._bodies[body.name] = (body.meshes, handle)
 
-    def _add_mesh(self, name: str, mesh: ColouredMesh) -> None:
+    def _add_mesh(self, name: str, mesh: recorded_scene.ColouredMesh) -> None:
         if mesh.texture is not None:
             self.view.add_mesh_trimesh(name, textured_trimesh(mesh, mesh.texture))
             return
@@ -248,14 +233,19 @@ class SceneNodes:
             side="double",
         )
 
-    def _show_point(self, point: ShownPoint, frame: int, anchor: str) -> None:
+    def _show_point(self, point: recorded_scene.ShownPoint, frame: int, anchor: str) -> None:
         position = _round_values(point.positions[frame])
         if point.name in self.points:
             node = self.points[point.name]
             node.dot.position, node.label.position = position, position
             return
         dot = self.view.add_icosphere(
-            f"/keypoints/{point.name}", 0.008, POINT_RGB, subdivisions=2, position=position, cast_shadow=False
+            f"/keypoints/{point.name}",
+            0.008,
+            recorded_scene.POINT_RGB,
+            subdivisions=2,
+            position=position,
+            cast_shadow=False,
         )
         # not a child of the dot: when playback restarts, viser leaves labels where their parents were last
         label = self.view.add_label(
@@ -268,7 +258,7 @@ class SceneNodes:
         )
         self.points[point.name] = PointNode(dot, label)
 
-    def _show_force(self, force: ShownForce, frame: int) -> None:
+    def _show_force(self, force: recorded_scene.ShownForce, frame: int) -> None:
         """Shows a ball at the hand whose volume is the force; where there is none, a ball too small to see."""
         radius = round(float(force.radii_m[frame]), 4)
         if force.name not in self._balls:
@@ -283,17 +273,16 @@ class SceneNodes:
             ball.position = _round_values(force.positions[frame])
 
 
-def _are_same(meshes: Sequence[ColouredMesh], others: Sequence[ColouredMesh]) -> bool:
+def _are_same(meshes: Sequence[recorded_scene.ColouredMesh], others: Sequence[recorded_scene.ColouredMesh]) -> bool:
     return len(meshes) == len(others) and all(one is other for one, other in zip(meshes, others, strict=True))
 
 
 def _round_values(array: Array) -> Array:
     """Rounds values to a micrometre or microradian: such numbers compress well."""
-    rounded: Array = np.round(array, 6).astype(np.float32)
-    return rounded
+    return np.round(array, 6).astype(np.float32)
 
 
-def textured_trimesh(mesh: ColouredMesh, texture: Texture) -> Any:
+def textured_trimesh(mesh: recorded_scene.ColouredMesh, texture: recorded_scene.Texture) -> Any:
     """Returns a textured mesh of trimesh; colour factors of glTF are linear in light, those of a URDF are not."""
     import trimesh
 
@@ -346,12 +335,12 @@ class LiveScene:
         """What is shown of the episode."""
         self.assets: Mapping[str, ObjectAsset] = {}
         """The objects that are shown, by name."""
-        self.objects: dict[str, SceneModel] = {}
+        self.objects: dict[str, recorded_scene.SceneModel] = {}
         """The models of the objects that are shown, by name."""
-        self.robot: SceneModel | None = None
+        self.robot: recorded_scene.SceneModel | None = None
         """The model of the robot that is shown."""
         self._robot_cfg: RobotCfg | None = None
-        self._fixed: list[ShownBody] = []
+        self._fixed: list[recorded_scene.ShownBody] = []
         """Table and plinths."""
         self._key: Hashable = None
         self._models_key: Hashable = None
@@ -382,9 +371,9 @@ class LiveScene:
             return
         if episode.key != self._key:
             self._open_models(episode, now)
-        robot = robot_bodies(self.robot, episode.cfg.robot, now) if self.robot is not None else ()
-        objects = (object_bodies(model, name, now) for name, model in self.objects.items())
-        points = (point for point in shown_points(now, acted_on) if point.acted_on)
+        robot = recorded_scene.robot_bodies(self.robot, episode.cfg.robot, now) if self.robot is not None else ()
+        objects = (recorded_scene.object_bodies(model, name, now) for name, model in self.objects.items())
+        points = (point for point in recorded_scene.shown_points(now, acted_on) if point.acted_on)
         self.nodes.show([*self._fixed, *robot, *chain.from_iterable(objects)], points)
 
     def _open_models(self, episode: ShownEpisode, now: Mapping[str, Array]) -> None:
@@ -394,18 +383,18 @@ class LiveScene:
             self._models_key = None
             self._object_worlds.close()
             self.objects.clear()
-            self.assets, _ = load_assets(
+            self.assets, _ = recorded_scene.load_assets(
                 [cfg.object, *cfg.objects], episode.layout, episode.hashes, number=episode.number
             )
             if not self._has_view:
-                set_view(self._server, *choose_view(self.assets, now))
+                set_view(self._server, *recorded_scene.choose_view(self.assets, now))
                 self._has_view = True
             for name, asset in self.assets.items():
-                self.objects[name] = self._object_worlds.enter_context(open_object(name, asset))
+                self.objects[name] = self._object_worlds.enter_context(recorded_scene.open_object(name, asset))
         if self._robot_cfg != cfg.robot:
             self.robot, self._robot_cfg = None, None
             self._robot_world.close()
-            self.robot = self._robot_world.enter_context(open_robot(cfg.robot))
+            self.robot = self._robot_world.enter_context(recorded_scene.open_robot(cfg.robot))
             self._robot_cfg = cfg.robot
-        self._fixed = list(fixed_bodies(episode.layout))
+        self._fixed = list(recorded_scene.fixed_bodies(episode.layout))
         self._key, self._models_key = episode.key, episode.models_key

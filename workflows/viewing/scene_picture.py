@@ -37,8 +37,7 @@ def make_picture_renderer(name: str = AUTO) -> Renderer:
     Raises:
         PluginError: No such renderer.
     """
-    renderer: Renderer = RENDERERS.load(picture_renderer(name))()
-    return renderer
+    return RENDERERS.load(picture_renderer(name))()
 
 
 @dataclass(frozen=True)

@@ -38,8 +38,6 @@ VIEWERS = Catalog(
 
 
 _CURVE_RGB = (40, 90, 200)
-_END_S = 1.5
-"""Time that the last frame stays before playback starts again [s]."""
 
 
 def to_html(scene: RecordedScene) -> bytes:
@@ -60,7 +58,7 @@ def to_html(scene: RecordedScene) -> bytes:
             recording.insert_sleep(float(pause))
             nodes.show(scene.bodies, scene.points, scene.forces, frame=frame)
         if len(scene.times_s) > 1:
-            recording.insert_sleep(_END_S)
+            recording.insert_sleep(1.5)  # time that the last frame stays before playback starts again [s]
         page = str(recording.as_html())
     finally:
         stop_viser(server)
@@ -189,5 +187,4 @@ def _vertex_normals(vertices: Array, faces: Array) -> Array:
     import trimesh
 
     crosses = trimesh.triangles.cross(vertices[faces]).astype(float)  # (F, 3)
-    normals: Array = trimesh.geometry.mean_vertex_normals(len(vertices), faces, crosses).astype(np.float32)
-    return normals
+    return trimesh.geometry.mean_vertex_normals(len(vertices), faces, crosses).astype(np.float32)

@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.recording.export.config import ExportCfg, RotationForm, StateKind
 from unlatch.simcore.recording.modality import PointSource, PointSurface
 from unlatch.simcore.recording.object_geometry import ObjectGeometry
@@ -23,8 +23,6 @@ from unlatch.simcore.recording.observed_scene import (
     geometry_names,
     geometry_values,
 )
-
-Array = np.ndarray
 
 AXES = ("x", "y", "z")
 
@@ -107,39 +105,27 @@ def rotation_changes(old_quat_xyzw: Array, new_quat_xyzw: Array) -> Array:
 FORCES = ("load_mean", "load_max", "on_part_mean")
 
 
+@dataclass(frozen=True)
 class ArmColumns:
-    """Makes the columns of one arm in one episode."""
+    """Makes the columns of one arm in one episode, or in one frame of it."""
 
-    def __init__(
-        self,
-        arrays: Mapping[str, Array],
-        cfg: ExportCfg,
-        *,
-        robot: str,
-        arm: str,
-        joints: Sequence[str],
-        acted: Sequence[ActedPart],
-        scene: ObservedScene | None,
-        number: int,
-    ) -> None:
-        """Takes the arrays of an episode or of one frame of it.
-
-        Args:
-            arrays: T+1 states by record key, and the T actions and contacts between them. With as many actions as
-                states, each state is the one after its action.
-            cfg: The options of the export.
-            robot: Name of the robot.
-            arm: Name of the arm.
-            joints: Names of its joints; other names are made where their number does not fit.
-            acted: The part of every skill of the episode, in the order of `skills` of a record.
-            scene: Objects and bases of the arms; None: only columns without them can be made.
-            number: Episode number, for errors.
-        """
-        self._arrays, self._cfg = arrays, cfg
-        self._robot, self._arm, self._joints = robot, arm, joints
-        self._acted = acted
-        self._scene = scene
-        self._number = number
+    arrays: Mapping[str, Array]
+    """T+1 states by record key, and the T actions and contacts between them. With as many actions as states, each state
+    is the one after its action."""
+    cfg: ExportCfg
+    """The options of the export."""
+    robot: str
+    """Name of the robot."""
+    arm: str
+    """Name of the arm."""
+    joints: Sequence[str]
+    """Names of its joints; other names are made where their number does not fit."""
+    acted: Sequence[ActedPart]
+    """The part of every skill of the episode, in the order of `skills` of a record."""
+    scene: ObservedScene | None
+    """Objects and bases of the arms; None: only columns without them can be made."""
+    number: int
+    """Episode number, for errors."""
 
     def state(self, kind: StateKind) -> Column:
         """Returns one part of `observation.state`."""
@@ -162,31 +148,31 @@ class ArmColumns:
     def joint_values(self, quantity: str) -> Column:
         """Returns `position` [rad], `velocity` [rad/s] or `effort` [N m] of the joints; (T+1, n)."""
         plural = {"position": "positions", "velocity": "velocities", "effort": "efforts"}[quantity]
-        values = self._read(f"robots.{self._robot}.{self._arm}.joint_{plural}")
-        names = fitting_names(self._joints, values.shape[1])
-        return Column(tuple(f"{self._arm}.{name}.{quantity}" for name in names), values)
+        values = self._read(f"robots.{self.robot}.{self.arm}.joint_{plural}")
+        names = fitting_names(self.joints, values.shape[1])
+        return Column(tuple(f"{self.arm}.{name}.{quantity}" for name in names), values)
 
     def pose(self, frame: str) -> Column:
         """Returns position [m] and orientation of the frame `ee` or `tcp` in the world frame."""
-        prefix, form = f"robots.{self._robot}.{self._arm}.{frame}", self._cfg.state_rotation
+        prefix, form = f"robots.{self.robot}.{self.arm}.{frame}", self.cfg.state_rotation
         turned = convert_rotations(self._read(f"{prefix}_quat_xyzw"), form)
-        names = prefix_names(f"{self._arm}.{frame}", (*AXES, *COMPONENTS[form]))
+        names = prefix_names(f"{self.arm}.{frame}", (*AXES, *COMPONENTS[form]))
         return Column(names, np.hstack([self._read(f"{prefix}_position"), turned]))
 
     def gripper(self) -> Column:
         """Returns the distance between the finger pads [m]; (T+1, 1)."""
-        return Column((f"{self._arm}.gripper",), self._read(f"robots.{self._robot}.{self._arm}.gripper_opening"))
+        return Column((f"{self.arm}.gripper",), self._read(f"robots.{self.robot}.{self.arm}.gripper_opening"))
 
     def last_action(self) -> Column:
         """Returns joint targets [rad] and target of the gripper [m] of the frame before; (T+1, n+1).
 
         In the first frame: the joint positions and the target of the gripper.
         """
-        measured, commanded = f"robots.{self._robot}.{self._arm}", f"actions.{self._robot}.{self._arm}"
+        measured, commanded = f"robots.{self.robot}.{self.arm}", f"actions.{self.robot}.{self.arm}"
         q = self._before(f"{commanded}.joint_targets", self._read(f"{measured}.joint_positions"))
         opening = self._before(f"{commanded}.gripper_target", self._read(f"{measured}.gripper_target"))
-        names = (*fitting_names(self._joints, q.shape[1]), "gripper")
-        return Column(prefix_names(f"{self._arm}.last_action", names), np.hstack([q, opening]))
+        names = (*fitting_names(self.joints, q.shape[1]), "gripper")
+        return Column(prefix_names(f"{self.arm}.last_action", names), np.hstack([q, opening]))
 
     def finger_forces(self) -> Column:
         """Returns the load of a finger, mean and largest, and the mean force on the part that is acted on [N].
@@ -194,45 +180,49 @@ class ArmColumns:
         They were measured over the frame before; in the first frame they are 0.
         """
         zero = np.zeros(len(self._indices()))
-        load = f"contacts.{self._robot}.{self._arm}.fingers.force"
+        load = f"contacts.{self.robot}.{self.arm}.fingers.force"
         columns = [self._before(f"{load}_{word}_n", zero) for word in ("mean", "max")]
         on_part = {
-            name: self._before(f"contacts.{self._robot}.{self._arm}.{name}.fingers_link.force_mean_n", zero)
-            for name in {part.object for part in self._acted}
+            name: self._before(f"contacts.{self.robot}.{self.arm}.{name}.fingers_link.force_mean_n", zero)
+            for name in {part.object for part in self.acted}
         }
         columns.append(np.array([on_part[part.object][row] for row, part in enumerate(self._parts())]))
-        return Column(prefix_names(f"{self._arm}.finger_forces", FORCES), np.stack(columns, axis=1))
+        return Column(prefix_names(f"{self.arm}.finger_forces", FORCES), np.stack(columns, axis=1))
 
     def openness(self) -> Column:
         """Returns the opening of the part as a share: 0 closed, 1 fully open; (T+1, 1)."""
         share = {
             part: part.opening(self._read(f"objects.{part.object}.joint_positions")) / part.span
-            for part in set(self._acted)
+            for part in set(self.acted)
         }
         values = np.array([share[part][row] for row, part in enumerate(self._parts())])
-        return Column((f"{self._arm}.openness",), values[:, None])
+        return Column((f"{self.arm}.openness",), values[:, None])
 
     def skill(self) -> Column:
         """Returns 1 for the skill of the arm and 0 for the others; (T+1, kinds)."""
         scene = self._known_scene()
         kinds = scene.skills
-        asked = [self._asked_skill(index, scene.motionless_skills) for index in self._indices()]
+        # of a skill that moves nothing, the next one that moves something
+        asked = [
+            next((part.skill for part in self.acted[index:] if part.skill not in scene.motionless_skills), "")
+            for index in self._indices()
+        ]
         values = np.array([[float(kind == each) for each in kinds] for kind in asked])
-        return Column(prefix_names(f"{self._arm}.skill", kinds), values)
+        return Column(prefix_names(f"{self.arm}.skill", kinds), values)
 
     def hand_keypoints(self) -> Column:
         """Returns the keypoints of the part in the frame of the tcp [m]; (T+1, 3 * keypoints)."""
-        prefix, scene = f"robots.{self._robot}.{self._arm}.tcp", self._known_scene()
+        prefix, scene = f"robots.{self.robot}.{self.arm}.tcp", self._known_scene()
         poses = zip(self._read(f"{prefix}_position"), self._read(f"{prefix}_quat_xyzw"), strict=True)
         points = {
             part: np.stack([self._read(f"keypoints.{part.object}.{part.part}.{name}") for name in scene.keypoints], 1)
-            for part in set(self._acted)
+            for part in set(self.acted)
         }  # (T+1, K, 3) each
         rows = [
             (Pose.from_quat_xyzw(*pose).inverse() @ points[part][row]).ravel()
             for row, (pose, part) in enumerate(zip(poses, self._parts(), strict=True))
         ]
-        names = [f"{self._arm}.hand_keypoints.{name}.{axis}" for name in scene.keypoints for axis in AXES]
+        names = [f"{self.arm}.hand_keypoints.{name}.{axis}" for name in scene.keypoints for axis in AXES]
         return Column(tuple(names), np.stack(rows))
 
     def geometry(self) -> Column:
@@ -241,13 +231,13 @@ class ArmColumns:
         `observed.geometry.GEOMETRY` names the numbers.
         """
         scene = self._known_scene()
-        T_base_world = scene.bases[self._arm].inverse()
-        items = {name: scene.load_object(name) for name in {part.object for part in self._acted}}
+        T_base_world = scene.bases[self.arm].inverse()
+        items = {name: scene.load_object(name) for name in {part.object for part in self.acted}}
         rows = [
             self._geometry_row(scene, items[part.object], part, row, T_base_world)
             for row, part in enumerate(self._parts())
         ]
-        return Column(prefix_names(self._arm, geometry_names(scene)), np.stack(rows))
+        return Column(prefix_names(self.arm, geometry_names(scene)), np.stack(rows))
 
     def point_cloud(self, n: int, surface: PointSurface, part_share: float | None) -> Column:
         """Returns n points on the surface of the object; (T+1, n, 4) float32.
@@ -256,8 +246,8 @@ class ArmColumns:
         are drawn once for an episode and move with the links. `part_share`: share of the points that lie on the part.
         """
         scene = self._known_scene()
-        T_base_world = scene.bases[self._arm].inverse()
-        clouds = {part: scene.cloud(part, n, surface, part_share) for part in set(self._acted)}
+        T_base_world = scene.bases[self.arm].inverse()
+        clouds = {part: scene.cloud(part, n, surface, part_share) for part in set(self.acted)}
         labels = {part: cloud.on_part(part.part) for part, cloud in clouds.items()}
         values: Array = np.empty((len(self._indices()), n, 4), dtype=np.float32)  # as sensors give them
         for row, part in enumerate(self._parts()):
@@ -274,7 +264,7 @@ class ArmColumns:
             views: For each of the T+1 states, what every camera sees.
         """
         scene = self._known_scene()
-        T_base_world = scene.bases[self._arm].inverse()
+        T_base_world = scene.bases[self.arm].inverse()
         values = [
             scene.camera_cloud(part.object, n).points(seen, part.part, T_base_world)
             for part, seen in zip(self._parts(), views, strict=True)
@@ -293,32 +283,28 @@ class ArmColumns:
         T_base_root = T_base_world @ T_world_root
         return geometry_values(scene, item, item.parts[part.part], T_base_root=T_base_root, positions=positions)
 
-    def _asked_skill(self, index: int, motionless: Sequence[str]) -> str:
-        """Returns the name of a skill; for one that moves nothing, that of the next one that moves something."""
-        return next((part.skill for part in self._acted[index:] if part.skill not in motionless), "")
-
     def _known_scene(self) -> ObservedScene:
-        if self._scene is None:
+        if self.scene is None:
             raise RecordingError(
-                f"Episode {self._number} comes without its scene, which point_cloud, and skill, hand_keypoints and "
+                f"Episode {self.number} comes without its scene, which point_cloud, and skill, hand_keypoints and "
                 "geometry of `state` need. Expected a data set that `unlatch collect` made. Choose other values.",
-                number=self._number,
+                number=self.number,
             )
-        return self._scene
+        return self.scene
 
     def _indices(self) -> Array:
-        return entry_indices(self._arrays, self._arm)
+        return entry_indices(self.arrays, self.arm)
 
     def _parts(self) -> list[ActedPart]:
         """Returns the part that is acted on in each frame."""
-        return [self._acted[index] for index in self._indices()]
+        return [self.acted[index] for index in self._indices()]
 
     def _read(self, key: str) -> Array:
-        return read_array(self._arrays, key, self._number)
+        return read_array(self.arrays, key, self.number)
 
     def _before(self, key: str, first: Array) -> Array:
         """Returns the values of the frame before each state; where there is none, the same row of `first`."""
-        if key not in self._arrays and len(first) == 1:
+        if key not in self.arrays and len(first) == 1:
             return first  # nothing has happened yet
         values = self._read(key)
         return np.concatenate([first[: len(first) - len(values)], values])

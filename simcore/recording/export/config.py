@@ -11,9 +11,6 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.ranges import Fraction, Range, check_ranges
 from unlatch.simcore.recording.modality import PointSource, PointSurface
 
-MAX_POINTS = 100_000
-"""Largest number of points of a point cloud."""
-
 
 class DescribedOption(Enum):
     """Values of an option, each with a text that explains it in the exported files."""
@@ -133,7 +130,7 @@ class ExportCfg:
     """Whether poses of objects and positions of the parts that are acted on are exported."""
     keypoints: bool = True
     """Whether keypoints of the parts that are acted on are exported."""
-    point_cloud: Annotated[int, Range(0, MAX_POINTS)] = 0
+    point_cloud: Annotated[int, Range(0, 100_000)] = 0  # largest number of points of a point cloud
     """Number of points of the object that is acted on, as `observation.point_cloud`; 0: none."""
     point_cloud_source: PointSource = PointSource.geometry
     """Whether the points lie on the whole surface (`geometry`), or where the cameras of the set `render` see the object

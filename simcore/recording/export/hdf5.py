@@ -52,10 +52,6 @@ def write_images(group: Any, name: str, images: Images, n_frames: int) -> Any:
     return dataset
 
 
-_ENV_TYPE = 2
-"""robomimic's number for environments of Gymnasium."""
-
-
 @dataclass
 class RobomimicCfg(ExportCfg):
     """Options of `unlatch export format=robomimic`."""
@@ -133,7 +129,8 @@ class RobomimicExporter(HDF5Exporter):
     def _env_args(self) -> dict[str, Any]:
         name = self.source.task or "unlatch"
         kwargs = {"task": name, "robot": self.source.layout.robot}
-        return {"env_name": name, "env_type": _ENV_TYPE, "env_version": "0", "env_kwargs": kwargs}
+        # robomimic's number for environments of Gymnasium
+        return {"env_name": name, "env_type": 2, "env_version": "0", "env_kwargs": kwargs}
 
 
 _NAME = "trajectory"

@@ -17,57 +17,10 @@ import pyarrow.parquet as pq
 from unlatch.simcore.errors import FormatVersionError, RecordingError, shorten
 from unlatch.simcore.ranges import Count
 from unlatch.simcore.recording.episode_folders import absolute_folder
+from unlatch.simcore.recording.export import lerobot_tables, lerobot_videos
 from unlatch.simcore.recording.export.columns import IMAGE
 from unlatch.simcore.recording.export.config import ExportCfg
 from unlatch.simcore.recording.export.exporter import Exporter
-from unlatch.simcore.recording.export.lerobot_tables import (
-    BOOKKEEPING,
-    CARD_FILE,
-    CONVENTIONS_FILE,
-    DATA_PATH,
-    EPISODES_FOLDER,
-    INFO_FILE,
-    NUMBER,
-    SOURCE,
-    STATS_FILE,
-    VIDEO,
-    VIDEO_PATH,
-    DataFiles,
-    EpisodeRow,
-    EpisodeTable,
-    Features,
-    FilePlace,
-    RunningStatistics,
-    Statistics,
-    as_rows,
-    column_array,
-    combine_statistics,
-    compute_statistics,
-    data_schema,
-    data_table,
-    features_of,
-    frame_columns,
-    is_lerobot_set,
-    own_columns,
-    read_blocks,
-    read_json,
-    read_rows,
-    read_tasks,
-    report_damage,
-    statistics_columns,
-    statistics_in,
-    table_features,
-    write_json,
-    write_tasks,
-)
-from unlatch.simcore.recording.export.lerobot_videos import (
-    Codec,
-    VideoFiles,
-    encode_video,
-    image_statistics,
-    read_video,
-    video_feature,
-)
 from unlatch.simcore.recording.export.trajectory import ExportSource, Trajectory
 from unlatch.simcore.registry import DISTRIBUTION, installed_version
 
@@ -85,7 +38,7 @@ class FloatType(Enum):
 class LeRobotCfg(ExportCfg):
     """Configuration of a LeRobot export."""
 
-    codec: Codec = Codec.h264
+    codec: lerobot_videos.Codec = lerobot_videos.Codec.h264
     """How images are encoded: `h264` copies the streams of the render set, `av1` encodes like LeRobot."""
     float_type: FloatType = FloatType.float32
     """How numbers of states and actions are stored."""
@@ -100,36 +53,39 @@ class LeRobotCfg(ExportCfg):
 class LeRobotWriter:
     """Writes one set: `add` for every episode, then `finish`."""
 
-    def __init__(self, root: Path, features: Features, cfg: LeRobotCfg, *, fps: int, base: Path | None) -> None:
+    def __init__(
+        self, root: Path, features: lerobot_tables.Features, cfg: LeRobotCfg, *, fps: int, base: Path | None
+    ) -> None:
         """Creates a set in an empty folder; the episodes of `base`, which has the same columns, come first."""
         self._root, self._features, self._cfg, self._fps = root, features, cfg, fps
-        self._schema = data_schema(features)
+        self._schema = lerobot_tables.data_schema(features)
         self._tasks: dict[str, int] = {}
         self._episodes = self._frames = 0
         self._robot: str | None = None
-        self._table = EpisodeTable(root / EPISODES_FOLDER)
-        self._videos = [key for key, feature in features.items() if feature["dtype"] == VIDEO]
+        self._table = lerobot_tables.EpisodeTable(root / lerobot_tables.EPISODES_FOLDER)
+        self._videos = [key for key, feature in features.items() if feature["dtype"] == lerobot_tables.VIDEO]
         last = dict.fromkeys(["data", *self._videos], -1)
         if base is not None:
-            with report_damage(base):
+            with lerobot_tables.report_damage(base):
                 last = self._add_base(base)
-        places = {key: FilePlace(index + 1, cfg.chunks_size) for key, index in last.items()}
-        self._data = DataFiles(root, places["data"], size_mb=cfg.data_files_size_in_mb)
+        places = {key: lerobot_tables.FilePlace(index + 1, cfg.chunks_size) for key, index in last.items()}
+        self._data = lerobot_tables.DataFiles(root, places["data"], size_mb=cfg.data_files_size_in_mb)
         self._files = {
-            key: VideoFiles(root, key, places[key], size_mb=cfg.video_files_size_in_mb, fps=fps) for key in self._videos
+            key: lerobot_videos.VideoFiles(root, key, places[key], size_mb=cfg.video_files_size_in_mb, fps=fps)
+            for key in self._videos
         }
 
     def _add_base(self, base: Path) -> dict[str, int]:
         """Adds the episodes of another set; returns the number of the last file of each kind."""
-        info = read_json(base / INFO_FILE)
+        info = lerobot_tables.read_json(base / lerobot_tables.INFO_FILE)
         chunk, columns = int(info["chunks_size"]), {"data": "data", **{key: f"videos/{key}" for key in self._videos}}
-        self._tasks = {task: index for index, task in enumerate(read_tasks(base))}
+        self._tasks = {task: index for index, task in enumerate(lerobot_tables.read_tasks(base))}
         self._episodes, self._frames, self._robot = info["total_episodes"], info["total_frames"], info["robot_type"]
         for name in ("data", "videos"):
             if (base / name).is_dir():
                 shutil.copytree(base / name, self._root / name, copy_function=_link_or_copy)
         last = dict.fromkeys(columns, -1)
-        for row in read_rows(base / EPISODES_FOLDER):
+        for row in lerobot_tables.read_rows(base / lerobot_tables.EPISODES_FOLDER):
             self._table.add(row)
             for key, column in columns.items():
                 last[key] = max(last[key], row[f"{column}/chunk_index"] * chunk + row[f"{column}/file_index"])
@@ -138,7 +94,7 @@ class LeRobotWriter:
     def add(self, trajectory: Trajectory, videos: Mapping[str, Path], *, source: str) -> None:
         """Writes an episode with its video files of T+1 frames by key; `source` is the digest of its data set."""
         task = self._tasks.setdefault(trajectory.language, len(self._tasks))
-        values = frame_columns(
+        values = lerobot_tables.frame_columns(
             trajectory,
             index=self._episodes,
             first_frame=self._frames,
@@ -146,10 +102,12 @@ class LeRobotWriter:
             fps=self._fps,
             float_type=self._cfg.float_type.name,
         )
-        self._data.add(data_table(values, self._schema))
-        statistics = {key: compute_statistics(as_rows(array)) for key, array in values.items()}
+        self._data.add(lerobot_tables.data_table(values, self._schema))
+        statistics = {
+            key: lerobot_tables.compute_statistics(lerobot_tables.as_rows(array)) for key, array in values.items()
+        }
         n = trajectory.n_actions
-        row: EpisodeRow = {
+        row: lerobot_tables.EpisodeRow = {
             "episode_index": self._episodes,
             "tasks": [trajectory.language],
             "length": n,
@@ -163,8 +121,14 @@ class LeRobotWriter:
             there = self._files[key].place
             row[f"videos/{key}/chunk_index"], row[f"videos/{key}/file_index"] = there.chunk_index, there.file_index
             row[f"videos/{key}/from_timestamp"], row[f"videos/{key}/to_timestamp"] = begin, end
-            statistics[key] = image_statistics(videos[key], n)
-        self._table.add({**row, **statistics_columns(statistics), **own_columns(trajectory, source=source)})
+            statistics[key] = lerobot_videos.image_statistics(videos[key], n)
+        self._table.add(
+            {
+                **row,
+                **lerobot_tables.statistics_columns(statistics),
+                **lerobot_tables.own_columns(trajectory, source=source),
+            }
+        )
         self._episodes, self._frames = self._episodes + 1, self._frames + n
 
     def finish(self, robot: str) -> dict[str, Any]:
@@ -173,32 +137,32 @@ class LeRobotWriter:
         self._table.close()
         for video in self._files.values():
             video.close()
-        write_tasks(self._root, list(self._tasks))
+        lerobot_tables.write_tasks(self._root, list(self._tasks))
         statistics = {**self._frame_statistics(), **self._video_statistics()}
-        write_json(
-            self._root / STATS_FILE,
+        lerobot_tables.write_json(
+            self._root / lerobot_tables.STATS_FILE,
             {key: {name: value.tolist() for name, value in found.items()} for key, found in statistics.items()},
         )
         info = self._info(robot)
-        write_json(self._root / INFO_FILE, info)
+        lerobot_tables.write_json(self._root / lerobot_tables.INFO_FILE, info)
         return info
 
-    def _frame_statistics(self) -> dict[str, Statistics]:
-        running = {key: RunningStatistics() for key in table_features(self._features)}
-        for block in read_blocks(self._root):
+    def _frame_statistics(self) -> dict[str, lerobot_tables.Statistics]:
+        running = {key: lerobot_tables.RunningStatistics() for key in lerobot_tables.table_features(self._features)}
+        for block in lerobot_tables.read_blocks(self._root):
             for key, statistics in running.items():
-                statistics.update(as_rows(column_array(block, key)))
+                statistics.update(lerobot_tables.as_rows(lerobot_tables.column_array(block, key)))
         return {key: statistics.result() for key, statistics in running.items()}
 
-    def _video_statistics(self) -> dict[str, Statistics]:
-        found: dict[str, list[Statistics]] = {key: [] for key in self._videos}
+    def _video_statistics(self) -> dict[str, lerobot_tables.Statistics]:
+        found: dict[str, list[lerobot_tables.Statistics]] = {key: [] for key in self._videos}
         if self._videos:
-            for row in read_rows(self._root / EPISODES_FOLDER):
+            for row in lerobot_tables.read_rows(self._root / lerobot_tables.EPISODES_FOLDER):
                 for key, parts in found.items():
-                    part = statistics_in(row, key)
+                    part = lerobot_tables.statistics_in(row, key)
                     if part is not None:
                         parts.append(part)
-        return {key: combine_statistics(parts) for key, parts in found.items() if parts}
+        return {key: lerobot_tables.combine_statistics(parts) for key, parts in found.items() if parts}
 
     def _info(self, robot: str) -> dict[str, Any]:
         return {
@@ -211,8 +175,8 @@ class LeRobotWriter:
             "chunks_size": self._cfg.chunks_size,
             "data_files_size_in_mb": self._cfg.data_files_size_in_mb,
             "video_files_size_in_mb": self._cfg.video_files_size_in_mb,
-            "data_path": DATA_PATH,
-            "video_path": VIDEO_PATH if self._videos else None,
+            "data_path": lerobot_tables.DATA_PATH,
+            "video_path": lerobot_tables.VIDEO_PATH if self._videos else None,
             "robot_type": self._robot or robot,
             "splits": {"train": f"0:{self._episodes}"},
         }
@@ -266,18 +230,25 @@ class LeRobotExporter(Exporter):
         super().__init__(source, cfg)
         layout = source.layout
         videos = {
-            IMAGE + name: video_feature(size, fps=layout.fps, codec=cfg.codec) for name, size in layout.cameras.items()
+            IMAGE + name: lerobot_videos.video_feature(size, fps=layout.fps, codec=cfg.codec)
+            for name, size in layout.cameras.items()
         }
-        self.features: Features = features_of(layout, float_type=cfg.float_type.name, videos=videos)
+        self.features: lerobot_tables.Features = lerobot_tables.features_of(
+            layout, float_type=cfg.float_type.name, videos=videos
+        )
 
     def taken(self, target: Path) -> set[int] | None:
         """See `Exporter.taken`."""
-        if not is_lerobot_set(target):
+        if not lerobot_tables.is_lerobot_set(target):
             return None
         self._check_compatible(target)
-        with report_damage(target):
-            rows = list(read_rows(target / EPISODES_FOLDER, columns=[SOURCE, NUMBER]))
-        return {row[NUMBER] for row in rows if row.get(SOURCE) == self.source.identity}
+        with lerobot_tables.report_damage(target):
+            rows = list(
+                lerobot_tables.read_rows(
+                    target / lerobot_tables.EPISODES_FOLDER, columns=[lerobot_tables.SOURCE, lerobot_tables.NUMBER]
+                )
+            )
+        return {row[lerobot_tables.NUMBER] for row in rows if row.get(lerobot_tables.SOURCE) == self.source.identity}
 
     def write(self, draft: Path, trajectories: Iterator[Trajectory], *, parts: Path, base: Path | None) -> None:
         """See `Exporter.write`."""
@@ -285,16 +256,21 @@ class LeRobotExporter(Exporter):
         for trajectory in trajectories:
             writer.add(trajectory, self._videos_of(trajectory, parts), source=self.source.identity)
         info = writer.finish(self.source.layout.robot)
-        before = base / CONVENTIONS_FILE if base is not None else None
-        ours = {**(read_json(before) if before and before.is_file() else {}), **self._conventions()}
-        write_json(draft / CONVENTIONS_FILE, ours)
+        before = base / lerobot_tables.CONVENTIONS_FILE if base is not None else None
+        ours = {
+            **(lerobot_tables.read_json(before) if before and before.is_file() else {}),
+            "title": f"{self.source.task or 'demonstrations'}, {self.source.layout.robot}",
+            "version": installed_version(DISTRIBUTION) or "of unknown version",
+            "conventions": self.source.layout.convention,
+        }
+        lerobot_tables.write_json(draft / lerobot_tables.CONVENTIONS_FILE, ours)
         card = _CARD.format(**{**info, **ours, "description": describe_set(info, ours)})
-        (draft / CARD_FILE).write_text(card, encoding="utf-8")
+        (draft / lerobot_tables.CARD_FILE).write_text(card, encoding="utf-8")
 
     def _videos_of(self, trajectory: Trajectory, parts: Path) -> dict[str, Path]:
         """Returns the video files of an episode by key."""
         return {
-            IMAGE + name: encode_video(
+            IMAGE + name: lerobot_videos.encode_video(
                 images,
                 parts / f"{trajectory.number:010d}.{name}.{images.digest[:16]}.mp4",
                 fps=self.source.layout.fps,
@@ -303,16 +279,9 @@ class LeRobotExporter(Exporter):
             for name, images in trajectory.images.items()
         }
 
-    def _conventions(self) -> dict[str, Any]:
-        return {
-            "title": f"{self.source.task or 'demonstrations'}, {self.source.layout.robot}",
-            "version": installed_version(DISTRIBUTION) or "of unknown version",
-            "conventions": self.source.layout.convention,
-        }
-
     def _check_compatible(self, target: Path) -> None:
         """Raises unless an existing set has the same columns, rate and conventions."""
-        info = read_json(target / INFO_FILE)
+        info = lerobot_tables.read_json(target / lerobot_tables.INFO_FILE)
         wanted = {"codebase_version": "v3.0", "fps": self.source.layout.fps}
         for key, value in wanted.items():
             if info.get(key) != value:
@@ -321,10 +290,10 @@ class LeRobotExporter(Exporter):
         for key in sorted(theirs.keys() | self.features.keys()):
             there, here = (_comparable_properties(found.get(key, {})) for found in (theirs, self.features))
             for word in sorted(there.keys() | here.keys()):
-                if key not in BOOKKEEPING and there.get(word) != here.get(word):
+                if key not in lerobot_tables.BOOKKEEPING and there.get(word) != here.get(word):
                     raise _difference_error(target, f"features.{key}.{word}", there.get(word), here.get(word))
-        if (target / CONVENTIONS_FILE).is_file():
-            conventions = read_json(target / CONVENTIONS_FILE).get("conventions", {})
+        if (target / lerobot_tables.CONVENTIONS_FILE).is_file():
+            conventions = lerobot_tables.read_json(target / lerobot_tables.CONVENTIONS_FILE).get("conventions", {})
             for key, value in self.source.layout.convention.items():
                 if conventions.get(key) != value:
                     raise _difference_error(target, f"conventions.{key}", conventions.get(key), value)
@@ -368,10 +337,10 @@ class LeRobotSet:
         """Its folder."""
         self.info = info
         """Its `info.json`."""
-        self.tasks = read_tasks(root)
+        self.tasks = lerobot_tables.read_tasks(root)
         """Instructions by their index."""
-        rows = list(read_rows(root / EPISODES_FOLDER))
-        self.episodes: list[EpisodeRow] = sorted(rows, key=lambda row: row["episode_index"])
+        rows = list(lerobot_tables.read_rows(root / lerobot_tables.EPISODES_FOLDER))
+        self.episodes: list[lerobot_tables.EpisodeRow] = sorted(rows, key=lambda row: row["episode_index"])
         """One row per episode: place, properties and statistics."""
 
     @classmethod
@@ -383,20 +352,20 @@ class LeRobotSet:
             FormatVersionError: It has another version.
         """
         root = absolute_folder(path)
-        if not is_lerobot_set(root):
+        if not lerobot_tables.is_lerobot_set(root):
             raise RecordingError(
-                f"'{root}' is not a LeRobot set: it has no {INFO_FILE}. Expected a folder that `unlatch export` "
-                "made. Check the path.",
+                f"'{root}' is not a LeRobot set: it has no {lerobot_tables.INFO_FILE}. Expected a folder that "
+                "`unlatch export` made. Check the path.",
                 path=str(root),
             )
-        info = read_json(root / INFO_FILE)
+        info = lerobot_tables.read_json(root / lerobot_tables.INFO_FILE)
         if info.get("codebase_version") != "v3.0":
             raise FormatVersionError(
                 f"'{root}' has format {info.get('codebase_version')}, this reads v3.0. Export it again.",
                 path=str(root),
                 version=info.get("codebase_version"),
             )
-        with report_damage(root):
+        with lerobot_tables.report_damage(root):
             return cls(root, info)
 
     @property
@@ -407,7 +376,7 @@ class LeRobotSet:
     @property
     def video_keys(self) -> list[str]:
         """Columns that are videos."""
-        return [key for key, feature in self.info["features"].items() if feature["dtype"] == VIDEO]
+        return [key for key, feature in self.info["features"].items() if feature["dtype"] == lerobot_tables.VIDEO]
 
     def __len__(self) -> int:
         return len(self.episodes)
@@ -423,7 +392,10 @@ class LeRobotSet:
         path = self.root / str(self.info["data_path"]).format(**place)
         try:
             table = pq.read_table(path, filters=[("episode_index", "=", index)])
-            columns = {key: column_array(table, key) for key in table_features(self.info["features"])}
+            columns = {
+                key: lerobot_tables.column_array(table, key)
+                for key in lerobot_tables.table_features(self.info["features"])
+            }
         except (OSError, KeyError, pa.ArrowException) as exc:
             raise RecordingError(f"File '{path}' cannot be read: {exc}. Export the set again.", path=str(path)) from exc
         if len(table) != row["length"]:
@@ -446,13 +418,13 @@ class LeRobotSet:
         place = {word: row[f"videos/{key}/{word}"] for word in ("chunk_index", "file_index")}
         path = self.root / str(self.info["video_path"]).format(video_key=key, **place)
         first = round(row[f"videos/{key}/from_timestamp"] * self.fps)
-        return read_video(path, first=first, n_frames=row["length"], fps=self.fps)
+        return lerobot_videos.read_video(path, first=first, n_frames=row["length"], fps=self.fps)
 
     def language(self, index: int) -> str:
         """Returns the instruction of an episode."""
         return str(self._row(index)["tasks"][0])
 
-    def _row(self, index: int) -> EpisodeRow:
+    def _row(self, index: int) -> lerobot_tables.EpisodeRow:
         if not 0 <= index < len(self.episodes):
             raise RecordingError(
                 f"'{self.root}' has no episode {index}. Expected 0 to {len(self.episodes) - 1}.", index=index

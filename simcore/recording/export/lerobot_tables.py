@@ -286,8 +286,13 @@ BOOKKEEPING = {
 
 def features_of(layout: ExportLayout, *, float_type: str, videos: Mapping[str, dict[str, Any]]) -> Features:
     """Returns the features of an export: its columns of numbers of one type, the videos by key, the bookkeeping."""
+    # a point cloud has two axes
     features: Features = {
-        key: {"dtype": float_type, "shape": list(layout.shapes[key]), "names": _axis_names(names, layout.shapes[key])}
+        key: {
+            "dtype": float_type,
+            "shape": list(layout.shapes[key]),
+            "names": list(names) if len(layout.shapes[key]) == 1 else ["point", ",".join(names)],
+        }
         for key, names in layout.names.items()
     }
     features.update(videos)
@@ -366,11 +371,6 @@ def _column_type(feature: Mapping[str, Any]) -> pa.DataType:
     if len(feature["shape"]) == 2:
         return pa.list_(pa.list_(number))  # as `datasets.Array2D` stores it
     return number if feature["shape"] == [1] else pa.list_(number, feature["shape"][0])
-
-
-def _axis_names(names: tuple[str, ...], shape: tuple[int, ...]) -> list[str]:
-    """Returns the names of the numbers of a row; for a point cloud, those of its two axes."""
-    return list(names) if len(shape) == 1 else ["point", ",".join(names)]
 
 
 def _nested_array(values: Array, kind: pa.DataType) -> pa.ListArray:
@@ -473,7 +473,10 @@ class EpisodeTable:
             return
         if self._writer is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            schema = _schema_of(self._rows[0])
+            # our columns have their declared types, the others inferred ones
+            row = self._rows[0]
+            inferred = pa.Table.from_pylist([row]).schema
+            schema = pa.schema([pa.field(name, OWN_COLUMNS.get(name, inferred.field(name).type)) for name in row])
             self._writer = pq.ParquetWriter(self._path, schema, compression="snappy")
         self._writer.write_table(pa.Table.from_pylist(self._rows, schema=self._writer.schema))
         self._rows = []
@@ -489,9 +492,3 @@ def read_rows(folder: Path, *, columns: list[str] | None = None) -> Iterator[Epi
             there = None if columns is None else [name for name in columns if name in file.schema_arrow.names]
             for batch in file.iter_batches(batch_size=64, columns=there):
                 yield from batch.to_pylist()
-
-
-def _schema_of(row: EpisodeRow) -> pa.Schema:
-    """Returns the types of a row's columns: ours as declared, the others as inferred."""
-    inferred = pa.Table.from_pylist([row]).schema
-    return pa.schema([pa.field(name, OWN_COLUMNS.get(name, inferred.field(name).type)) for name in row])

@@ -188,7 +188,11 @@ class VideoFiles:
             self.place = self.place.next()
         if self._container is None:
             path = self.place.path(self._root, VIDEO_PATH, video_key=self._key)
-            self._container, self._stream = _open_file(path, stream, self._fps)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            container: Any = av.open(str(path), "w", options={"movflags": "faststart"})
+            copied = container.add_stream_from_template(stream, opaque=True)
+            copied.time_base = Fraction(1, self._fps)
+            self._container, self._stream = container, copied
             self._head, self._bytes, self._frames = head, 0, 0
 
     def close(self) -> None:
@@ -208,15 +212,6 @@ def _report_video_errors(path: Path) -> Iterator[None]:
         if number in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
             raise OSError(number, os.strerror(number)) from exc
         raise RecordingError(f"Video '{path}' cannot be read: {exc}. Render it again.", path=str(path)) from exc
-
-
-def _open_file(path: Path, stream: Any, fps: int) -> tuple[Any, Any]:
-    """Opens a new file for packets of a stream; returns it and its stream."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    container: Any = av.open(str(path), "w", options={"movflags": "faststart"})
-    copied = container.add_stream_from_template(stream, opaque=True)
-    copied.time_base = Fraction(1, fps)
-    return container, copied
 
 
 def _copy_packets(source: Any, stream: Any, container: Any, copied: Any, frames: range, fps: int) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 from unlatch.simcore.cameras import Fisheye, Pinhole
 from unlatch.simcore.catalogs import ANNOTATORS
 from unlatch.simcore.errors import ConfigError, unknown_name
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.meshes.silhouette import nearest_triangles_any_lens
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
 from unlatch.simcore.ranges import Fraction, check_ranges
@@ -25,8 +25,6 @@ from unlatch.simcore.sim.renderers.link_geometry import link_mesh
 from unlatch.simcore.sim.renderers.renderer import RawImages, RenderRequest
 from unlatch.simcore.sim.visuals.pictures import link_labels, take_images
 from unlatch.simcore.sim.world import World
-
-Array = np.ndarray
 
 SEMANTIC_TYPES = ("class", "body", "part", "link")
 """Types of labels: bodies have the first two, links also the last two; a part is a link that an annotation names."""

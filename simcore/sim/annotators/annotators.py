@@ -307,10 +307,6 @@ class Poses(Annotator):
         }
 
 
-_BEHIND_M = 1e-3
-"""A surface hides a thing only if it is this much closer, since outlines are rounded differently [m]."""
-
-
 class Occlusion(Annotator):
     """The share of a thing's pixels that something else hides."""
 
@@ -330,6 +326,7 @@ class Occlusion(Annotator):
 
 def _count_hidden_and_alone(frame: AnnotatedFrame, entity: Entity) -> tuple[int, int]:
     alone_m, _ = frame.nearest_triangles(entity.mesh(frame.T_camera_world))
-    hidden = ~frame.mask(entity) & (frame.lengths_m < alone_m - _BEHIND_M)
+    # a surface hides a thing only if it is this much closer, since outlines are rounded differently [m]
+    hidden = ~frame.mask(entity) & (frame.lengths_m < alone_m - 1e-3)
     covered = np.isfinite(alone_m)
     return int(np.count_nonzero(hidden & covered)), int(np.count_nonzero(covered))

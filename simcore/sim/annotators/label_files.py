@@ -11,10 +11,8 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from unlatch.simcore.cameras import Fisheye
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.sim.annotators.annotation import AnnotatedFrame, Annotations, Entity, annotate, box_edges
-
-Array = np.ndarray
 
 
 class CocoFile:
@@ -68,16 +66,14 @@ class CocoFile:
         names, values = _keypoints_of_body(entity, found)
         if names:
             made.update({"keypoints": values, "num_keypoints": sum(1 for v in values[2::3] if v)})
-        made["category_id"] = self._get_category(entity.labels[frame.cfg.type_of(entity.labels)], names)
-        return made
-
-    def _get_category(self, name: str, keypoints: list[str]) -> int:
-        key = f"{name}: {', '.join(keypoints)}"  # things of one class may have different keypoints
+        name = entity.labels[frame.cfg.type_of(entity.labels)]
+        key = f"{name}: {', '.join(names)}"  # things of one class may have different keypoints
         if key not in self._categories:
             self._categories[key] = {"id": len(self._categories) + 1, "name": name, "supercategory": name}
-            if keypoints:
-                self._categories[key].update({"keypoints": keypoints, "skeleton": []})
-        return int(self._categories[key]["id"])
+            if names:
+                self._categories[key].update({"keypoints": names, "skeleton": []})
+        made["category_id"] = int(self._categories[key]["id"])
+        return made
 
 
 def _keypoints_of_body(entity: Entity, found: Annotations) -> tuple[list[str], list[float]]:

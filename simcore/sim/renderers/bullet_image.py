@@ -13,12 +13,10 @@ import numpy as np
 import pybullet as p
 
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.process import hide_native_output
 from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld, Renderer, RenderRequest
 from unlatch.simcore.sim.visuals.visual_shapes import Light
-
-Array = np.ndarray
 
 _LINK_SHIFT = 24  # from this bit on, Bullet's segmentation mask holds the link's number plus 1
 _BODY_MASK = (1 << _LINK_SHIFT) - 1

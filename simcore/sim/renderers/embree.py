@@ -30,8 +30,6 @@ from unlatch.simcore.sim.visuals.visual_shapes import VisualShape
 
 Array = np.ndarray
 
-_MAX_SURFACES = 128
-"""Links whose ray trees are kept between episodes."""
 _QUARTER_OFFSETS = ((-0.25, -0.25), (0.25, -0.25), (-0.25, 0.25), (0.25, 0.25))
 """Sample positions of a pixel on an edge, from its centre [pixels]."""
 _EDGE_COSINE = 0.9
@@ -49,7 +47,7 @@ class EmbreeRenderer(Renderer):
     lenses: ClassVar[tuple[type[Pinhole] | type[Fisheye], ...]] = (Pinhole, Fisheye)
 
     def __init__(self) -> None:
-        self._surfaces: LRUCache[RaySurface] = LRUCache(_MAX_SURFACES)
+        self._surfaces: LRUCache[RaySurface] = LRUCache(128)  # links whose ray trees are kept between episodes
         self._shading: tuple[list[RaySurface], FaceShading] | None = None
         self._rays: tuple[Pinhole | Fisheye, Array, Rays] | None = None
 
@@ -119,14 +117,18 @@ class EmbreeRenderer(Renderer):
         keys = tuple(shape_key(body, shape) for shape in shapes)
 
         def make() -> RaySurface:
-            return RaySurface.from_shapes([(shape.T_link_shape, _make_ray_shape(body, shape)) for shape in shapes])
+            return RaySurface.from_shapes(
+                [
+                    (
+                        shape.T_link_shape,
+                        RayShape.from_surface(shape_surface(body, shape), np.array(shape_scale(body, shape))),
+                    )
+                    for shape in shapes
+                ]
+            )
 
         poses = tuple((*shape.T_link_shape.p.tolist(), *shape.T_link_shape.quat_xyzw.tolist()) for shape in shapes)
         return self._surfaces.get((keys, poses), make)
-
-
-def _make_ray_shape(body: Body, shape: VisualShape) -> RayShape:
-    return RayShape.from_surface(shape_surface(body, shape), np.array(shape_scale(body, shape)))
 
 
 class _RayValues(NamedTuple):

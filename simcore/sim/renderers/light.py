@@ -155,8 +155,7 @@ def _blur_tiles(taken: Array, depth: Array) -> Array:
         beside = np.abs(wide_depth[window] - depth) < _BESIDE * depth
         total += np.where(beside, wide_taken[window], 0.0)
         count += beside
-    blurred: Array = total / count
-    return blurred
+    return total / count
 
 
 def _taken_light(points: Array, normals: Array, depth: Array, radius_px: Array, block: slice) -> Array:

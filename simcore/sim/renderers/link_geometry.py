@@ -16,7 +16,7 @@ import scipy
 from unlatch.simcore.cache import arrays_key, kept_arrays
 from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.meshes.mesh_reader import SurfaceMesh, read_mesh
 from unlatch.simcore.meshes.shape_surface import primitive_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
@@ -57,8 +57,6 @@ def drawn_links(world: RenderedWorld) -> Iterator[DrawnLink]:
                 found, paints = zip(*shapes[index], strict=True)
                 yield DrawnLink(body, name, number, found, paints)
 
-
-Array = np.ndarray
 
 _COLOUR_DECIMALS = 4
 """Bullet reports colours in single precision: 0.72 as 0.72000003."""
@@ -147,14 +145,10 @@ The quadric error is the root of the summed squared distances from the planes of
 vertex. The surfaces of the Panda's links are half a pixel apart at most. The exception is 1 mm on the small screws of
 its base, at any level: fast_simplification drops a few of their triangles. Therefore no level is finer than 1 mm.
 """
-_LEAST_FACES = 500
-"""Shapes with fewer triangles stay as they are."""
 _WELD_M = 1e-6
 """Corners that are not further apart are one vertex [m]."""
 _COLLAPSE_ERROR = 1e-9
 """The squared error up to which fast_simplification collapses edges with `agg=0`."""
-_CANDIDATES = 16
-"""Original normals among which that of a corner is chosen."""
 _COST_OF_A_PIXEL = 0.1
 """Distance of an original normal against its angle to the triangle: a pixel counts as much as 26 degrees."""
 _LEAST_AREA = 1e-12
@@ -187,7 +181,7 @@ def nearest_distance(centre: Array, radius_m: float, T_world_link: Pose, T_world
 
 def can_simplify(shape: ShapeGeometry) -> bool:
     """Returns whether a shape has levels of detail: many triangles, and no texture that would move on them."""
-    return not shape.textured and len(shape.faces) >= _LEAST_FACES
+    return not shape.textured and len(shape.faces) >= 500  # shapes with fewer triangles stay as they are
 
 
 def simplify_shape(shape: ShapeGeometry, level: int) -> ShapeGeometry:
@@ -249,7 +243,7 @@ def _find_normals(mesh: TriangleMesh, shape: ShapeGeometry, pixel_m: float) -> A
     """
     across = mesh.area_normals
     of_faces = across / np.linalg.norm(across, axis=1, keepdims=True)
-    count = min(_CANDIDATES, len(shape.vertices))
+    count = min(16, len(shape.vertices))  # original normals among which that of a corner is chosen
     distance_m, near = scipy.spatial.cKDTree(shape.vertices).query(mesh.vertices, k=count)  # (V, K)
     near, far = near[mesh.faces], (_COST_OF_A_PIXEL * (distance_m / pixel_m) ** 2)[mesh.faces]  # (F, 3, K)
     cosine = np.einsum("fckx,fx->fck", shape.normals[near], of_faces)

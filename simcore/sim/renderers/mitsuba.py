@@ -14,7 +14,7 @@ from PIL import Image
 from unlatch.simcore.cache import LRUCache
 from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.registry import import_extra
 from unlatch.simcore.sim.renderers.bullet_image import TinyRenderer
 from unlatch.simcore.sim.renderers.light import SKY, SUN, decode_srgb, environment_light, tone_map
@@ -28,12 +28,8 @@ from unlatch.simcore.sim.renderers.link_geometry import (
 from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld, Renderer, RenderRequest
 from unlatch.simcore.sim.visuals.visual_shapes import Light, Paint
 
-Array = np.ndarray
-
 _SAMPLES, _FINE_SAMPLES = 12, 96
 """Paths per pixel, and for pictures that people look at."""
-_MAX_DEPTH = 6
-"""Segments of the longest path."""
 _LEAST_LLVM = 16
 """Oldest version of LLVM; Mitsuba's programs crash the compiler of an older one."""
 _MAX_GEOMETRIES = 512
@@ -41,7 +37,6 @@ _SUN_M, _SUN_RADIUS_M = 8.0, 0.4
 """Distance and radius of the lamp that is the light of the world: the wider, the softer are shadows [m]."""
 _MIDDLE_M = (0.4, 0.0, 0.2)
 """Where it points [m]."""
-_SKY_PX = (128, 64)
 _BRIGHT = 0.9
 """Surfaces with less emission are drawn bright, but light nothing: each lamp would add noise."""
 _DOWN = -0.5
@@ -85,7 +80,7 @@ class MitsubaRenderer(Renderer):
         mi = _load_mitsuba()
         scene: dict[str, Any] = {
             "type": "scene",
-            "integrator": {"type": "path", "max_depth": _MAX_DEPTH},
+            "integrator": {"type": "path", "max_depth": 6},  # segments of the longest path
             "sensor": _describe_sensor(request.optics, request),
             **self._get_lights(world.light),
         }
@@ -136,8 +131,7 @@ def _remove_noise(image: Array, surfaces: Array) -> Array:
     height, width = image.shape[:2]
     resized = np.asarray(Image.fromarray(surfaces).resize((width, height), Image.Resampling.BILINEAR))
     albedo: Array = decode_srgb(resized / 255.0).astype(np.float32)
-    clean: Array = pyoidn.denoise(np.ascontiguousarray(image), np.ascontiguousarray(albedo), hdr=True)
-    return clean
+    return pyoidn.denoise(np.ascontiguousarray(image), np.ascontiguousarray(albedo), hdr=True)
 
 
 def _read_shapes(link: DrawnLink) -> list[ShapeGeometry]:
@@ -186,7 +180,7 @@ def _describe_sensor(pinhole: Pinhole, request: RenderRequest) -> dict[str, Any]
 def _make_sky(light: Light) -> Any:
     """Returns the surroundings as a picture of all directions."""
     mi = _load_mitsuba()
-    width, height = _SKY_PX
+    width, height = (128, 64)
     azimuth = (np.arange(width) + 0.5) / width * 2.0 * np.pi
     polar = ((np.arange(height) + 0.5) / height * np.pi)[:, None]
     # Mitsuba's map has y up; column 0 looks along -z of its frame

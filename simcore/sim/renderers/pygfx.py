@@ -13,19 +13,11 @@ import numpy as np
 from unlatch.simcore.cache import LRUCache
 from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.errors import ConfigError, WorldError
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.process import WORKER_VARIABLE, hide_native_output
 from unlatch.simcore.registry import import_extra
+from unlatch.simcore.sim.renderers import link_geometry
 from unlatch.simcore.sim.renderers.light import HEADROOM, SKY, SUN, darken_corners, encode_srgb, environment_faces
-from unlatch.simcore.sim.renderers.link_geometry import (
-    DrawnLink,
-    drawn_links,
-    geometry_key,
-    level_of_detail,
-    nearest_distance,
-    pixel_size,
-    shape_geometry,
-)
 from unlatch.simcore.sim.renderers.pygfx_links import LinkGeometry, ShownLink
 from unlatch.simcore.sim.renderers.pygfx_passes import GeometryPass, make_picture_pass
 from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld, Renderer, RenderRequest
@@ -33,7 +25,6 @@ from unlatch.simcore.sim.visuals.visual_shapes import Light, Paint
 
 CARD_VARIABLE = "UNLATCH_CARD"
 """The environment variable with the number of the card that every process draws on."""
-_BACKENDS = ("Vulkan", "Metal", "D3D12")
 _RANKS = {"DiscreteGPU": 0, "IntegratedGPU": 1, "CPU": 3}
 """Kinds of cards, the fastest first; the rank of others is 2."""
 
@@ -58,7 +49,7 @@ def find_adapter() -> Any:
 
 def is_usable(adapter: Any) -> bool:
     """Returns whether pygfx can draw with an adapter."""
-    return adapter is not None and adapter.info["backend_type"] in _BACKENDS
+    return adapter is not None and adapter.info["backend_type"] in ("Vulkan", "Metal", "D3D12")
 
 
 def choose_card(adapters: Sequence[Any], number: str) -> Any:
@@ -91,12 +82,8 @@ def _model_of(card: Any) -> tuple[str, ...]:
     return tuple(card.info[key] for key in ("device", "adapter_type", "backend_type"))
 
 
-Array = np.ndarray
-
 _MAX_GEOMETRIES = 512
 """Links whose triangles are kept between episodes."""
-_MAX_TARGETS = 4
-"""Image sizes whose targets are kept."""
 _SHADOW_SPAN_M = 3.4
 """Width and depth of the region around the scene's middle that casts and receives shadows [m]."""
 _SHADOW_BIAS = 0.0002
@@ -135,7 +122,7 @@ class PygfxRenderer(Renderer):
         self.stage = Stage()
         """The scene of pygfx that is drawn."""
         self._shown: dict[int, ShownLink] = {}
-        self._read: tuple[list[Any], dict[tuple[int, int, int], Paint], list[DrawnLink]] | None = None
+        self._read: tuple[list[Any], dict[tuple[int, int, int], Paint], list[link_geometry.DrawnLink]] | None = None
 
     def render(self, world: RenderedWorld, request: RenderRequest) -> RawImages:
         """See `Renderer`."""
@@ -176,8 +163,8 @@ class PygfxRenderer(Renderer):
         """Returns the level of detail of a link, by the size of a sample where it is nearest to the camera."""
         if self.all_triangles or link.geometry.sphere is None:
             return None
-        distance_m = nearest_distance(*link.geometry.sphere, link.T_world_link, T_world_camera)
-        return level_of_detail(pixel_size(pinhole, distance_m) / scale)
+        distance_m = link_geometry.nearest_distance(*link.geometry.sphere, link.T_world_link, T_world_camera)
+        return link_geometry.level_of_detail(link_geometry.pixel_size(pinhole, distance_m) / scale)
 
     def _update_links(self, world: RenderedWorld, *, colours: bool) -> list[ShownLink]:
         """Brings the drawn scene up to date with the world; returns its links."""
@@ -188,7 +175,7 @@ class PygfxRenderer(Renderer):
                 if shown is not None:
                     self.stage.remove(shown)
                 make = partial(self._make_geometry, link)
-                shown = ShownLink(link, self._geometries.get(geometry_key(link.body, link.shapes), make))
+                shown = ShownLink(link, self._geometries.get(link_geometry.geometry_key(link.body, link.shapes), make))
             if colours and shown.paints != link.paints:
                 self.stage.remove(shown)
                 shown.paint(link.paints)
@@ -199,15 +186,15 @@ class PygfxRenderer(Renderer):
         self._shown = found
         return list(found.values())
 
-    def _read_links(self, world: RenderedWorld) -> list[DrawnLink]:
+    def _read_links(self, world: RenderedWorld) -> list[link_geometry.DrawnLink]:
         """Returns the visible links of the world, which are read again only if bodies or paint have changed."""
         shapes = [(body, body.visual_shapes) for body in world.seen_bodies()]
         if self._read is None or self._read[0] != shapes or self._read[1] != world.paint:
-            self._read = (shapes, dict(world.paint), list(drawn_links(world)))
+            self._read = (shapes, dict(world.paint), list(link_geometry.drawn_links(world)))
         return self._read[2]
 
-    def _make_geometry(self, link: DrawnLink) -> LinkGeometry:
-        shapes = [shape_geometry(link.body, shape) for shape in link.shapes]
+    def _make_geometry(self, link: link_geometry.DrawnLink) -> LinkGeometry:
+        shapes = [link_geometry.shape_geometry(link.body, shape) for shape in link.shapes]
         firsts = np.cumsum([0, *(len(shape.vertices) for shape in shapes)])
         mesh = self._exact.upload(
             np.concatenate([shape.vertices for shape in shapes]),
@@ -223,7 +210,7 @@ class Stage:
         import pygfx as gfx
 
         self.scene = gfx.Scene()
-        self.camera = _make_camera()
+        self.camera = _make_camera_class()()
         self._sun = _make_sun_class()()
         self._sun.shadow.camera.width = self._sun.shadow.camera.height = _SHADOW_SPAN_M
         self._sun.shadow.camera.depth_range = (0.0, 2.0 * _SHADOW_SPAN_M)
@@ -342,10 +329,6 @@ def _make_sun_class() -> type:
     return Sun
 
 
-def _make_camera() -> Any:
-    return _make_camera_class()()
-
-
 @cache
 def _environment_map() -> Any:
     import pygfx as gfx
@@ -387,14 +370,13 @@ class _Target:
 
     def read(self) -> Array:
         """Returns the picture (height, width, 3) uint8."""
-        picture: Array = self._picture.read_picture()
-        return picture
+        return self._picture.read_picture()
 
 
 @cache
 def _open_shared() -> tuple[GeometryPass, LRUCache[LinkGeometry], LRUCache[_Target]]:
     """Returns the exact drawing, the uploaded triangles and the targets, which all renderers of a process share."""
-    return GeometryPass(open_device()), LRUCache(_MAX_GEOMETRIES), LRUCache(_MAX_TARGETS)
+    return GeometryPass(open_device()), LRUCache(_MAX_GEOMETRIES), LRUCache(4)  # image sizes whose targets are kept
 
 
 @cache

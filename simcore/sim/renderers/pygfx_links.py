@@ -22,8 +22,6 @@ from unlatch.simcore.sim.renderers.link_geometry import (
 from unlatch.simcore.sim.renderers.pygfx_passes import PlacedMesh, UploadedMesh
 from unlatch.simcore.sim.visuals.visual_shapes import Finish, Paint
 
-Array = np.ndarray
-
 
 class LinkGeometry:
     """The triangles of one link."""
@@ -130,7 +128,12 @@ def _make_mesh(
     import pygfx as gfx
 
     firsts = np.cumsum([0, *(len(shape.vertices) for shape, _ in members)])
-    colours = [np.tile(_to_linear(paint.rgba), (len(shape.vertices), 1)) for shape, paint in members]
+    colours = [
+        np.tile(
+            np.array([*decode_srgb(np.array(paint.rgba[:3], dtype=float)), paint.rgba[3]]), (len(shape.vertices), 1)
+        )
+        for shape, paint in members
+    ]
     uvs = np.concatenate([shape.uvs for shape, _ in members])
     geometry = gfx.Geometry(
         positions=np.concatenate([shape.vertices for shape, _ in members]),
@@ -161,10 +164,6 @@ def _make_mesh(
     use_sloped_bias(mesh)
     mesh.local.state_basis = "matrix"  # else every new pose is split into position, rotation and scale
     return mesh
-
-
-def _to_linear(rgba: Sequence[float]) -> Array:
-    return np.array([*decode_srgb(np.array(rgba[:3], dtype=float)), rgba[3]])
 
 
 def _picture_map(path: Path) -> Any:

@@ -15,10 +15,8 @@ from numpy.typing import DTypeLike
 
 from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.sim.renderers.light import tone_curve
-
-Array = np.ndarray
 
 ROW_ALIGNMENT = 256
 """Rows of a texture are copied to starts that are multiples of this [bytes]."""

@@ -12,12 +12,10 @@ import numpy as np
 from PIL import Image
 
 from unlatch.simcore.cameras import Pinhole
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.meshes.mesh_reader import SurfaceMesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, creased_normals, join_meshes
 from unlatch.simcore.sim.visuals.visual_shapes import Light
-
-Array = np.ndarray
 
 _CREASE_RAD = np.radians(30.0)
 
@@ -132,8 +130,6 @@ class RaySurface:
 
 _LIFT_M = 5e-4
 """Distance from the surface at which rays towards the light start: Embree's single precision is not exact."""
-_BATCH = 32_768
-"""Rays per batch; larger batches are slower because of memory."""
 _BOX_MARGIN = 1e-4
 """Margin of bounding boxes, as a share of their distance."""
 
@@ -171,7 +167,7 @@ class Rays:
     def batches(self) -> Iterator[Rays]:
         """Yields the rays in batches; batches of an image are whole rows."""
         width = 1 if self.pinhole is None else self.pinhole.width
-        size = max(1, _BATCH // width) * width
+        size = max(1, 32_768 // width) * width  # rays per batch; larger batches are slower because of memory
         for first in range(0, len(self.directions), size):
             directions, lens = self.directions[first : first + size], self.pinhole
             if lens is not None:

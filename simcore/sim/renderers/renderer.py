@@ -6,14 +6,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-import numpy as np
-
 from unlatch.simcore.cameras import Fisheye, Pinhole
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.visuals.visual_shapes import Light, Paint
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True)

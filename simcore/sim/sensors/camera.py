@@ -13,7 +13,7 @@ import scipy
 
 from unlatch.simcore.cameras import Fisheye, Pinhole
 from unlatch.simcore.errors import ConfigError, GeometryError, WorldError, check_range, unknown_name
-from unlatch.simcore.geometry import Pose, rpy_from_matrix
+from unlatch.simcore.geometry import Array, Pose, rpy_from_matrix
 from unlatch.simcore.ranges import Range, check_ranges, ranges_of
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.attribute_views import AttributeView
@@ -69,12 +69,6 @@ CAMERA_MODELS = {
 """By name. For cameras with two lenses, `_colour` has depth aligned to colours, `_depth` is the depth sensor."""
 
 
-Array = np.ndarray
-
-_PATCH_PX = 5
-"""Width of the patches of holes [px]."""
-
-
 @dataclass
 class ImageNoise:
     """Strengths of noise; the defaults change nothing."""
@@ -112,7 +106,7 @@ class ImageNoise:
         metres = np.where(seen, depth_m, 0.0)
         noisy = np.where(seen, np.maximum(metres + grain * self.depth_noise * metres**2, 0.0), np.inf)
         if self.depth_holes > 0.0:
-            patches = scipy.ndimage.uniform_filter(speckle, size=_PATCH_PX, mode="wrap")
+            patches = scipy.ndimage.uniform_filter(speckle, size=5, mode="wrap")  # width of the patches of holes [px]
             noisy[patches <= np.quantile(patches, self.depth_holes)] = np.inf
         return noisy.astype(np.float32)
 
@@ -437,9 +431,6 @@ class Camera(Sensor[CameraCfg]):
         self.segmentation_labels.set_value(labels)
 
 
-_WIDEST_RAD = 2.9
-
-
 class CameraView(AttributeView):
     """One camera sensor, in the single environment of an episode."""
 
@@ -469,7 +460,7 @@ class CameraView(AttributeView):
             lambda _env: np.array([camera.optics.fov_rad]),
             self._set_fov,
             least=0.02,
-            most=_WIDEST_RAD,
+            most=2.9,
         )
         self._add_attribute("intrinsics", 4, "px", "fx, fy, cx, cy", self._read_intrinsics, self._set_intrinsics)
         for name, limits in ranges_of(ImageNoise).items():

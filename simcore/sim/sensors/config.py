@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from unlatch.simcore.errors import MISSING, ConfigError
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.registry import Catalog, CatalogEntry
 from unlatch.simcore.state import KEY_WORD
-
-Array = np.ndarray
 
 
 @dataclass

@@ -8,16 +8,13 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.simcore.sim.sensors.sensor import Sensor
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.state import Buffer
-
-Array = np.ndarray
-
 
 _Strength = Annotated[float, Range(0.0, 1000.0)]
 

@@ -10,15 +10,13 @@ import numpy as np
 import pybullet as p
 
 from unlatch.simcore.errors import ConfigError, check_range
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.ranges import Count, Fraction, Range, check_ranges
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.simcore.sim.sensors.sensor import Sensor
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.state import Buffer
-
-Array = np.ndarray
 
 MAX_RAYS = 200_000
 """Largest number of rays of one scan."""

@@ -7,13 +7,11 @@ from typing import ClassVar, Generic, TypeVar
 import numpy as np
 
 from unlatch.simcore.errors import ConfigError, FrameNotFoundError, unknown_name
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.sensors.config import MountCfg, SensorCfg, look_at_rotation
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.state import Buffer, Module
-
-Array = np.ndarray
 
 
 class Mount:

@@ -14,11 +14,9 @@ from numpy.typing import ArrayLike
 
 from unlatch.simcore.cameras import CubeFace, Fisheye, Pinhole, cube_faces
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.sim.renderers.renderer import RawImages, RenderRequest
 from unlatch.simcore.sim.world import World
-
-Array = np.ndarray
 
 _FRAMING_STEPS = 6
 _NEAR_M, _FAR_M = 0.02, 10.0
@@ -191,7 +189,9 @@ def _take_fisheye_images(world: World, lens: Fisheye, request: RenderRequest) ->
         T_world_face = request.T_world_camera @ Pose(face.R_camera_face, np.zeros(3))
         seen = world.renderer.render(world, replace(request, optics=face.pinhole, T_world_camera=T_world_face))
         row, column = np.rint(face.row).astype(int), np.rint(face.column).astype(int)
-        rgb[face.pixels] = _interpolate_colours(seen.rgb, face)
+        rows, columns, weights = _bilinear_corners(face)
+        mixed = np.einsum("kn,knc->nc", weights, seen.rgb[rows, columns].astype(float))
+        rgb[face.pixels] = np.rint(mixed).astype(np.uint8)
         ids[face.pixels] = seen.link_ids[row, column]
         distance[face.pixels] = _interpolate_depths(seen, face) * face.ray_lengths
         if directions is not None:
@@ -209,12 +209,6 @@ def _bilinear_corners(face: CubeFace) -> tuple[Array, Array, Array]:
     rows, columns = np.stack([top, top, top + 1, top + 1]), np.stack([left, left + 1, left, left + 1])
     weights = np.stack([(1 - down) * (1 - right), (1 - down) * right, down * (1 - right), down * right])
     return rows, columns, weights
-
-
-def _interpolate_colours(rgb: Array, face: CubeFace) -> Array:
-    rows, columns, weights = _bilinear_corners(face)
-    mixed = np.einsum("kn,knc->nc", weights, rgb[rows, columns].astype(float))
-    return np.rint(mixed).astype(np.uint8)
 
 
 def _interpolate_depths(seen: RawImages, face: CubeFace) -> Array:

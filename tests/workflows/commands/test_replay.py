@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.recording import data_set as data_set_module
 from unlatch.simcore.recording import episode
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord, encode_episode
@@ -95,7 +94,6 @@ def data_set_of_version_2(data_set: DataSet, tmp_path_factory: pytest.TempPathFa
     state = encode_npz(record.arrays)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(episode, "FORMAT_VERSION", 2)
-        patch.setattr(data_set_module, "FORMAT_VERSION", 2)
         with DataSet.create_or_resume(path, header=data_set.header, info=data_set.info) as earlier:
             folder = earlier.folder_of(1)
             folder.mkdir(parents=True)
