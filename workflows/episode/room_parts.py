@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,10 @@ PIXELS = 512
 """Width and height of a picture."""
 _VARIANTS = 3
 """Pictures of one material and colour."""
-_noise = partial(draw_noise, pixels=PIXELS)
+
+
+def _noise(rng: np.random.Generator, along: int, across: int) -> Array:
+    return draw_noise(rng, along, across, pixels=PIXELS)
 
 
 def picture_file(draw: Callable[..., Array], rng: np.random.Generator, *args: Any, **options: Any) -> Path:
