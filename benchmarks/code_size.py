@@ -1,4 +1,4 @@
-"""Prints the table of issue 58: how large the code is and how much of it one episode needs, before, now and as aims.
+"""Prints how large the code is and how much of it one episode needs: before it was redrawn, now, and as aims.
 
 Usage: python benchmarks/code_size.py [time=false]
 
@@ -97,7 +97,7 @@ class Row:
 
     what: str
     before: float
-    """When the issue was written."""
+    """Before the code was redrawn (version 0.2.0)."""
     value: float
     aim: float
     at_least: bool = False
