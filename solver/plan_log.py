@@ -28,17 +28,6 @@ class FailedPath(Protocol):
         """Returns the failure with the exact end and what stops the hand there; needs some 20 solves."""
 
 
-_CODES = {
-    "goal": "plan_infeasible",
-    "contact": "plan_infeasible",
-    "path": "path_infeasible",
-    "approach": "motion_blocked",
-    "follow": "path_infeasible",
-    "retreat": "path_infeasible",
-    "transit": "motion_blocked",
-}
-"""Failure code of each stage of a plan, in the order in which a candidate passes them."""
-STAGES = tuple(_CODES)
 _MOVE = "Move or turn the object"
 _PATH_FAILURE = ("path_infeasible", f"{_MOVE}, or lead the part less far.")
 _FAILURES = {

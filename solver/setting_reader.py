@@ -4,7 +4,7 @@ Unlatch's own conventions are those of `articulation.yaml`: `cross(tail - head, 
 the tail of a hinged part lies away from the hinge, the move axis of a slider points to where it opens, and `rotate`
 turns by a change of the joint position. The others:
 
-- InternDataEngine: see `simcore.peer_axes`. `rotate` turns about its rotation axis.
+- InternDataEngine: see `solver.peer_settings`. `rotate` turns about its rotation axis.
 - GenSim2: the frame `object` is that of the whole object, not of its moving part, and the tail lies on the hinge.
 """
 
@@ -135,7 +135,7 @@ _EXPONENT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+")
 
 
 def read_planner_setting(raw: Mapping[str, Any], *, where: str) -> tuple[PlannerSettingCfg, list[str]]:
-    """Reads and checks one `planner_setting`, in our form or in that of another system (`solver.settings.peer_form`).
+    """Reads and checks one `planner_setting`, in our form or in that of another system (`solver.peer_settings`).
 
     Args:
         raw: Plain mapping, as from YAML.

@@ -44,7 +44,7 @@ class GeneratedObject:
     damping: dict[str, float]
     parameters: dict[str, float | str]
     textures: dict[Colour, TextureKind] = field(default_factory=dict)
-    """Texture by colour of the visuals; other colours are plain. See `textured_urdf`."""
+    """Texture by colour of the visuals; other colours are plain. See `write_textured_urdf`."""
 
 
 def model_bounds(model: UrdfModel, positions: dict[str, float] | None = None) -> np.ndarray:

@@ -1,1 +1,1 @@
-"""The commands of `unlatch`, one file each."""
+"""The commands of `unlatch`; `unlatch.command_table` says which module has which."""

@@ -1,6 +1,6 @@
 """Who moves the arms of an episode, and what it is judged by: the table of criteria, from configuration and objects.
 
-Two programs use it and share nothing else: the judge of the running episode (`judge`), and the check of a record
+Two programs use it and judge with separate code: the judge of the running episode (`judge`), and the check of a record
 (`unlatch.workflows.checks`), which hands it to the verdict that is recomputed from the record's arrays. Names,
 thresholds and units are stated in `unlatch.simcore.recording.success_rules`; the rule of a skill is declared by its
 class (`Skill.declare_rule`, `declare_conditions`).

@@ -4,7 +4,7 @@ An episode does not decide what the arms do: skills (`attempt.py`), a policy or 
 for each role:
 
 - `Episode.planner` (`ChainPlanner`): with which arm and in which strategy each skill is planned;
-- `LayoutSearch`: which layout is chosen, and how many are refused (`Episode.planner.layout_search`);
+- `LayoutSearch`: which layout is chosen; its report is `Episode.planner.layout_search`;
 - `Episode.frames` (`FrameLoop`): the physics of a record frame, and its record;
 - `Episode.judge` (`Judge`): what counts as success.
 """

@@ -154,7 +154,7 @@ def _acted_part(episode: Episode, index: int) -> ActedPart:
     if part is None:
         raise RecordingError(
             f"Skill {index} ({episode.cfg.skills[index].name}) carries '{name}' and moves no part, which the columns "
-            "of the task need. Choose other values of `columns`.",
+            "of the task need. Choose other values of `state`.",
             number=episode.number,
         )
     item = episode.scene.objects[name]

@@ -473,9 +473,9 @@ def build_scene(
     for each in loads.values():
         scene.add_contact_view(each)
     _add_sensors(scene, sensors, seed)
-    episode = EpisodeScene(world, scene, robot, objects, views, loads, monitor, tuple(fixtures), shown)
+    built = EpisodeScene(world, scene, robot, objects, views, loads, monitor, tuple(fixtures), shown)
     scene.update_state()
-    return episode
+    return built
 
 
 def _find_with_knobs(assets: Mapping[str, ObjectAsset], acted_on: Sequence[tuple[str, str | None]]) -> set[str]:

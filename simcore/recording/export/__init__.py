@@ -1,4 +1,4 @@
-"""Exports: data sets in the formats that policies are trained from, one exporter a file."""
+"""Exports: data sets in the formats that policies are trained from."""
 
 from typing import TYPE_CHECKING
 

@@ -228,7 +228,7 @@ class ArmColumns:
     def geometry(self) -> Column:
         """Returns the geometry of the object and the part in the base frame of the arm; (T+1, n).
 
-        `observed.geometry.GEOMETRY` names the numbers.
+        `observed_scene.GEOMETRY` names the numbers.
         """
         scene = self._known_scene()
         T_base_world = scene.bases[self.arm].inverse()

@@ -1,7 +1,7 @@
 """The interface of exporters, and the run of an export: it writes the missing episodes and puts the target into place.
 
-To add one: a file here with a class derived from `Exporter`, a line in `catalog.py` (or an entry point of the group
-`unlatch.exporters` in your own distribution), and a test. Methods are called in this order: the constructor,
+To add one: a file here with a class derived from `Exporter`, a line in `simcore/catalogs.py` (or an entry point of the
+group `unlatch.exporters` in your own distribution), and a test. Methods are called in this order: the constructor,
 `taken` if the target exists, `write` once.
 """
 
