@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from unlatch.configs.composition import Request, compose_additions
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.schema import CamerasCfg, EpisodeCfg, check_sensors
 from unlatch.simcore.errors import ConfigError
@@ -14,6 +13,9 @@ from unlatch.simcore.randomization.config import RandomizationCfg
 from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.sim.sensors.camera import CameraCfg
 from unlatch.simcore.sim.sensors.config import SensorCfg
+
+if TYPE_CHECKING:
+    from unlatch.configs.composition import Request
 
 KEY = "cameras"
 DEFAULT_CAMERAS = ("front", "wrist")
@@ -65,6 +67,8 @@ def read_render_settings(
     own = {sensor.name: plain(sensor) for sensor in cfg.all_sensors().values()}
     entries = [own.get(item, item) if isinstance(item, str) else item for item in cameras]
     groups = {} if randomization is None else {"randomization": randomization}
+    from unlatch.configs.composition import Request, compose_additions  # they import Hydra
+
     content = compose_additions(values, sensors={KEY: entries}, groups=groups, request=request or Request())
     found = read_dataclass(_Additions, content, where="")
     made = []

@@ -168,7 +168,7 @@ def test_a_page_that_dies_and_a_taken_port_do_not_end_a_run(tmp_path: Path):
         with started(arguments, tmp_path) as process:
             url = wait_for(lambda: url_in(tmp_path), process)
             assert urlsplit(url).port != port
-            (page,) = [child for child in processes_below(process) if any("page_server" in w for w in child.cmdline())]
+            (page,) = [child for child in processes_below(process) if any("live_page" in w for w in child.cmdline())]
             page.kill()
             process.communicate(timeout=LIMIT_S)
     err = (tmp_path / "err.txt").read_text()

@@ -21,7 +21,7 @@ from unlatch.skills.grasping import GraspingSkill
 from unlatch.skills.pick import Pick
 from unlatch.skills.place import Place
 from unlatch.skills.strategies.free_objects import GraspCandidate
-from unlatch.solver import planner as present_grasp
+from unlatch.solver import explanation
 from unlatch.solver.plan import KeyframePlan
 from unlatch.workflows.checks.criteria_source import CriteriaSource
 from unlatch.workflows.episode.criteria import Actor
@@ -213,7 +213,7 @@ def test_the_planner_goes_on_with_the_grasp_that_a_policy_left(task: str, frames
 
 @pytest.mark.slow
 def test_a_hand_opens_and_steps_back_where_there_is_no_plan_from_its_grasp(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(present_grasp, "_OFF_M", 0.0)
+    monkeypatch.setattr(explanation, "_OFF_M", 0.0)
     record = correct(110)
     assert record.success
     assert check_record(record, CriteriaSource(config()).derive) == []

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 import yaml
 
-from unlatch.configs.composition import Request
 from unlatch.configs.dataclass_reader import read_dataclass, refuse_repeated_keys, split_optional
 from unlatch.simcore.errors import ConfigError, close_matches, unknown_key
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.workflows.cli.terminal import describe_flag, is_pair, parse_command_line
+
+if TYPE_CHECKING:
+    from unlatch.configs.composition import Request
 
 T = TypeVar("T")
 
@@ -78,6 +80,8 @@ def read_camera_arguments(command: str, arguments: Sequence[str], schema: type[T
     (path,), pairs = split_paths(command, line.overrides, count=1)
     inside = [pair for pair in pairs if pair.split("=")[0].startswith(("cameras.", "cameras["))]
     cfg = read_pairs(schema, [pair for pair in pairs if pair not in inside])
+    from unlatch.configs.composition import Request  # it imports Hydra
+
     return DataSet.open(path), cfg, Request(inside, line.config_dirs)
 
 

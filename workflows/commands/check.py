@@ -31,8 +31,6 @@ from unlatch.simcore.recording.renders import RenderSet, render_names
 from unlatch.simcore.recording.verdict import POSSIBLE, RECORDED, Criteria
 from unlatch.workflows.checks.criteria_source import CriteriaSource, check_data_set
 from unlatch.workflows.cli.arguments import read_pairs, split_paths
-from unlatch.workflows.cli.multirun import run_jobs
-from unlatch.workflows.cli.run_report import run_and_report
 from unlatch.workflows.cli.terminal import (
     BAD_INPUT,
     FAILED,
@@ -45,14 +43,12 @@ from unlatch.workflows.cli.terminal import (
     result_console,
     run_command,
 )
-from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.episode.criteria import PolicyRules
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.runs.code_versions import describe_machine, describe_mixed_code, differing_versions
 from unlatch.workflows.runs.data_sets import data_sets_below
 from unlatch.workflows.runs.executors import EXECUTORS, EpisodeMaker, Outcome
-from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.progress import Progress, StepProgress
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.replay import ReplayMode, ReplayOutcome, deviations, replay_all, replay_outcome
@@ -130,6 +126,8 @@ def check_command(arguments: list[str]) -> int:
 
 def _check_task(arguments: list[str]) -> int:
     """Composes a configuration, loads its objects and checks that they fit together; plans nothing."""
+    from unlatch.workflows.runs.loading import load_config  # it imports Hydra
+
     line = parse_command_line(arguments, command="check")
     loaded = load_config("collect", CollectCfg, line.overrides, config_dirs=line.config_dirs)
     check_assets(loaded.cfg)
@@ -320,6 +318,8 @@ def _replay_all(data_set: DataSet, cfg: ReplayCfg) -> int:
 @run_command
 def evaluate_command(arguments: list[str], debug: bool) -> int:
     """Runs the command; returns its exit code."""
+    from unlatch.workflows.cli.multirun import run_jobs
+    from unlatch.workflows.cli.run_report import run_and_report
     from unlatch.workflows.runs.evaluate import PREFIX, EvaluateJob, identity_of, serve_policy  # the extra `gym`
 
     line = parse_command_line(arguments, command="evaluate")
@@ -344,6 +344,7 @@ BENCHES = ("success",)
 @command
 def bench_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
+    from unlatch.workflows.commands.collect import collect_and_report
     from unlatch.workflows.runs.success_bench import SuccessBenchCfg, bench_runs, cost_table, measure, success_table
 
     name = arguments[0] if arguments else ""

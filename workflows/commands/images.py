@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
-from unlatch.configs.composition import Request
 from unlatch.simcore.catalogs import EXPORTERS
 from unlatch.simcore.errors import ConfigError, count_noun
 from unlatch.simcore.recording.data_set import DataSet
@@ -17,6 +17,9 @@ from unlatch.workflows.images.render import RenderWork, prepare_render
 from unlatch.workflows.images.render_config import RenderCfg
 from unlatch.workflows.images.render_job import RenderOutcome
 from unlatch.workflows.runs.progress import FrameCount, Interruption, Progress, StepProgress
+
+if TYPE_CHECKING:
+    from unlatch.configs.composition import Request
 
 MAX_SHOWN = 20
 """Most episodes that are named one by one."""

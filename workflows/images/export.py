@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
 from unlatch.configs.cameras import read_render_settings, with_cameras
-from unlatch.configs.composition import Request
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.validation import SURROUNDINGS, check_classes
@@ -34,6 +33,9 @@ from unlatch.workflows.episode.visual_views import cameras
 from unlatch.workflows.images.render_job import take_camera_frame
 from unlatch.workflows.runs.recorded_config import chosen_summaries, config_of
 from unlatch.workflows.viewing.scene_picture import open_record
+
+if TYPE_CHECKING:
+    from unlatch.configs.composition import Request
 
 DEFAULT_FORMAT = "lerobot"
 HUB_KEYS = tuple(item.name for item in fields(HubCfg))

@@ -26,7 +26,6 @@ from unlatch.workflows.episode.episode import EpisodeOptions
 from unlatch.workflows.runs import code_versions
 from unlatch.workflows.runs.code_versions import CodeVersions
 from unlatch.workflows.runs.executors import Executor, Outcome, make_executor, never_ended
-from unlatch.workflows.runs.loading import config_as
 from unlatch.workflows.runs.progress import Interruption, OnProgress, Progress, RunClock, RunTime, forget_code
 from unlatch.workflows.runs.runner import EpisodeRunner, RecordingJob, writer_name
 from unlatch.workflows.runs.schema import CollectCfg, Retry, RunCfg
@@ -463,6 +462,8 @@ def collect(
         >>> sum(summary.success for summary in data.summaries())
         19
     """
+    from unlatch.workflows.runs.loading import config_as  # it imports Hydra
+
     run = config_as(CollectCfg, cfg, episodes=episodes, out=None if out is None else str(out), workers=workers)
     request = RunRequest(run, lambda data_set: CollectJob(run, data_set))
     return run_episodes(request, RunDisplay(progress)).data_set

@@ -26,9 +26,8 @@ def test_collect_starts_without_what_only_an_episode_needs() -> None:
     ("module", "names"),
     [
         ("commands.check", ("hydra", "scipy.spatial")),
-        ("commands.export", ("hydra", "omegaconf", "scipy.spatial")),
-        ("commands.replay", ("hydra", "omegaconf", "scipy.spatial")),
-        ("runs.jobs.collect_job", ("hydra", "omegaconf", "rich", "ompl.base", "packaging.requirements", "PIL.Image")),
+        ("commands.images", ("hydra", "omegaconf", "scipy.spatial")),
+        ("runs.run", ("hydra", "omegaconf", "rich", "ompl.base", "packaging.requirements", "PIL.Image")),
     ],
 )
 def test_what_composes_no_configuration_imports_no_hydra(module: str, names: tuple[str, ...]) -> None:
