@@ -8,10 +8,9 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from unlatch.configs.cameras import KEY, RenderSettings, read_render_settings, with_cameras
-from unlatch.configs.composition import Request
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.overrides import override_key
 from unlatch.configs.schema import EpisodeCfg, Scenery
@@ -34,6 +33,9 @@ from unlatch.workflows.runs.code_versions import versions_of
 from unlatch.workflows.runs.executors import EXECUTORS, WorkerLimits, make_executor, never_ended
 from unlatch.workflows.runs.recorded_config import chosen_summaries, config_of
 from unlatch.workflows.viewing.scene_picture import open_record
+
+if TYPE_CHECKING:
+    from unlatch.configs.composition import Request
 
 _READ_PERIOD_S = 1.0
 
@@ -86,6 +88,8 @@ def render(
     data_set = data if isinstance(data, DataSet) else DataSet.open(data)
     values = {"name": name, **options} if cameras is None else {"name": name, "cameras": list(cameras), **options}
     cfg = read_dataclass(RenderCfg, plain(values), where="")
+    from unlatch.configs.composition import Request  # it imports Hydra
+
     request = Request(list(overrides), [str(folder) for folder in config_dirs])
     work = prepare_render(data_set, cfg, request)
     failed = []

@@ -29,7 +29,6 @@ from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.registry import DISTRIBUTION, installed_version
-from unlatch.workflows.runs.progress import read_run_times
 from unlatch.workflows.runs.schema import Retry
 
 Packages = Mapping[str, Mapping[str, str]]
@@ -243,6 +242,8 @@ def describe_mixed_code(data_set: Path, now: Packages | None = None) -> str:
         data_set: Its folder; the code of each run is kept there.
         now: Code of episodes that are to be added; None: there are none.
     """
+    from unlatch.workflows.runs.progress import read_run_times  # workers need no rich
+
     found: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
     for packages in [*(run.packages for run in read_run_times(data_set) if run.episodes), now or {}]:
         for name, noted in packages.items():
@@ -261,6 +262,8 @@ def count_other_code(data_set: Path, now: Packages) -> tuple[int, str]:
     Episodes that ended as `error`, and those of which the code is not known, do not count. The code of each run is
     kept in the folder of the data set.
     """
+    from unlatch.workflows.runs.progress import read_run_times  # workers need no rich
+
     count, differing = 0, set[str]()
     for run in read_run_times(data_set):
         names = {name for name, noted in run.packages.items() if dict(noted) != dict(now.get(name, {}))}

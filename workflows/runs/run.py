@@ -7,7 +7,7 @@ import platform
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from itertools import takewhile
@@ -19,15 +19,15 @@ from unlatch.objects.library import describe_folder
 from unlatch.simcore.errors import count_noun
 from unlatch.simcore.files import report_unwritable, user_path
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.index import EpisodeSummary
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.episode.episode import EpisodeOptions
 from unlatch.workflows.runs import code_versions
 from unlatch.workflows.runs.code_versions import CodeVersions
+from unlatch.workflows.runs.collect_job import CollectJob
 from unlatch.workflows.runs.executors import Executor, Outcome, make_executor, never_ended
 from unlatch.workflows.runs.progress import Interruption, OnProgress, Progress, RunClock, RunTime, forget_code
-from unlatch.workflows.runs.runner import EpisodeRunner, RecordingJob, writer_name
+from unlatch.workflows.runs.runner import RecordingJob, writer_name
 from unlatch.workflows.runs.schema import CollectCfg, Retry, RunCfg
 from unlatch.workflows.runs.statistics import CorruptEpisodes, RunStatistics
 
@@ -405,26 +405,6 @@ def _make_info(cfg: RunCfg, command: Sequence[str]) -> dict[str, Any]:
         "python": platform.python_version(),
         "versions": code_versions.versions_of(code_versions.NOTED_DISTRIBUTIONS),
     }
-
-
-@dataclass(frozen=True)
-class CollectJob(RecordingJob):
-    """Makes demonstrations of one configuration."""
-
-    cfg: CollectCfg
-
-    @contextmanager
-    def open_episode_source(self) -> Iterator[Callable[[int], EpisodeRecord]]:
-        """See `RecordingJob`."""
-        if self.cfg.policy is not None:
-            from unlatch.workflows.policies.takeover import open_corrections
-
-            with open_corrections(self.cfg, self.options) as run:
-                yield run
-            return
-        with EpisodeRunner(self.cfg, self.options) as runner:
-            runner.warm_up()
-            yield runner.run
 
 
 def collect(

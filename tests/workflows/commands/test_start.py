@@ -27,7 +27,7 @@ def test_collect_starts_without_what_only_an_episode_needs() -> None:
     [
         ("commands.check", ("hydra", "scipy.spatial")),
         ("commands.images", ("hydra", "omegaconf", "scipy.spatial")),
-        ("runs.run", ("hydra", "omegaconf", "rich", "ompl.base", "packaging.requirements", "PIL.Image")),
+        ("runs.collect_job", ("hydra", "omegaconf", "rich", "ompl.base", "packaging.requirements", "PIL.Image")),
     ],
 )
 def test_what_composes_no_configuration_imports_no_hydra(module: str, names: tuple[str, ...]) -> None:
