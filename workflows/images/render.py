@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from unlatch.configs.cameras import KEY, RenderSettings, read_render_settings, with_cameras
 from unlatch.configs.dataclass_reader import read_dataclass
-from unlatch.configs.overrides import override_key
 from unlatch.configs.schema import EpisodeCfg, Scenery
 from unlatch.objects.validation import check_classes
 from unlatch.simcore.catalogs import AUTO, RENDERERS
@@ -77,6 +76,8 @@ def render(
         >>> renders.numbers()
         [0, 1, 2, 3]
     """
+    from unlatch.configs.overrides import override_key  # it imports Hydra
+
     for text in overrides:
         key = override_key(text)
         if key.split(".")[0].split("[")[0] != KEY:
