@@ -7,14 +7,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.impedance import JointTargets
-from unlatch.simcore.state import Buffer
 
 Array = np.ndarray
 
@@ -70,8 +68,6 @@ class TargetSpline:
         self._half_sum = 0.5 * (first + second)
         self._before = second - first
         self._change = (third - second) - self._before
-        self._steps: tuple[int, float, list[JointTargets]] = (0, 0.0, [])
-        """Number of physics steps in a frame, its length [s], and the targets at the beginning of each step."""
 
     @property
     def last_action(self) -> Array:
@@ -91,20 +87,16 @@ class TargetSpline:
 
     def at(self, share: float, *, frame_s: float) -> JointTargets:
         """Returns the targets when a share (0 to 1) of the frame of `frame_s` [s] is over."""
-        return self._at_shares([share], frame_s)[0]
+        positions, velocities, accelerations = self.at_shares(np.array([share]), frame_s=frame_s)
+        return JointTargets(positions[0], velocities[0], accelerations[0])
 
-    def at_step(self, index: int, n_steps: int, *, frame_s: float) -> JointTargets:
-        """Returns the targets at the beginning of step `index` of `n_steps` in the frame of `frame_s` [s]."""
-        if self._steps[:2] != (n_steps, frame_s):
-            self._steps = n_steps, frame_s, self._at_shares([step / n_steps for step in range(n_steps)], frame_s)
-        return self._steps[2][index]
-
-    def _at_shares(self, shares: Sequence[float], frame_s: float) -> list[JointTargets]:
+    def at_shares(self, shares: Array, *, frame_s: float) -> JointTargets:
+        """Returns the targets (s, n) when shares (s,), 0 to 1, of the frame of `frame_s` [s] are over."""
         before, change = self._before, self._change
-        linear, quadratic = np.array([(share, 0.5 * share**2) for share in shares]).T[:, :, None]  # (n_shares, 1) each
-        positions = self._half_sum + linear * before + quadratic * change
-        velocities, acceleration = (before + linear * change) / frame_s, change / frame_s**2
-        return [JointTargets(q, dq, acceleration) for q, dq in zip(positions, velocities, strict=True)]
+        linear = shares[:, None]
+        positions = self._half_sum + linear * before + (0.5 * linear**2) * change
+        velocities = (before + linear * change) / frame_s
+        return JointTargets(positions, velocities, np.tile(change / frame_s**2, (len(shares), 1)))
 
 
 MAX_LATE_STEPS = 2400
@@ -112,12 +104,12 @@ MAX_LATE_STEPS = 2400
 
 
 class MotorTargets(NamedTuple):
-    """Targets of an arm's motors for one physics step."""
+    """Targets of an arm's motors for some physics steps."""
 
     joints: JointTargets
-    """Of the joints of the arm."""
-    gripper_m: float
-    """Opening of the gripper [m]."""
+    """Of the joints of the arm, (steps, n) each."""
+    gripper_m: Array
+    """(steps,) opening of the gripper [m]."""
 
 
 class ArmSignals:
@@ -133,8 +125,8 @@ class ArmSignals:
         """Number of physics steps by which commands reach the motors late."""
         self.dropped = False
         """Whether the command of this control step is lost; the motors then keep the last one."""
-        self._sent: deque[MotorTargets] = deque(maxlen=MAX_LATE_STEPS + 1)
-        self._arrived: MotorTargets | None = None
+        self._sent: deque[_Command] = deque(maxlen=2 * MAX_LATE_STEPS)
+        self._arrived: _Command | None = None
 
     @property
     def encoder_offset_rad(self) -> Array:
@@ -157,37 +149,32 @@ class ArmSignals:
         self._arrived = None
 
     def transmit(self, sent: MotorTargets) -> MotorTargets:
-        """Returns what reaches the motors in a physics step, in true joint positions."""
-        self._sent.append(sent)
-        if not self.dropped or self._arrived is None:
-            self._arrived = self._sent[max(0, len(self._sent) - 1 - self.late_steps)]
-        arrived = self._arrived
+        """Returns what reaches the motors in some physics steps, in true joint positions, from what is sent in them.
+
+        Latency and losses are the same in all these steps.
+        """
+        steps = len(sent.gripper_m)
+        self._sent.extend(zip(*sent.joints, sent.gripper_m, strict=True))
+        arrived = sent
+        if self.dropped and self._arrived is not None:
+            arrived = _stack([self._arrived] * steps)
+        elif self.late_steps or self.dropped:
+            last = len(self._sent) - 1
+            arrived = _stack([self._sent[max(0, last - k - self.late_steps)] for k in reversed(range(steps))])
+        if self.dropped and self._arrived is None:  # nothing has arrived before: the first command does
+            arrived = _stack([tuple(array[0] for array in (*arrived.joints, arrived.gripper_m))] * steps)
+        self._arrived = tuple(array[-1] for array in (*arrived.joints, arrived.gripper_m))
         if not self._has_offset:
             return arrived
         joints = arrived.joints
         return arrived._replace(joints=joints._replace(positions=joints.positions - self.encoder_offset_rad))
 
 
-class EffortMean:
-    """Samples the efforts of an arm's motors at every physics step.
+_Command = tuple[Any, ...]
+"""Positions, velocities, accelerations (n,) and opening of one physics step."""
 
-    `joint_efforts` of a record has only those of the last physics step of each frame.
-    """
 
-    def __init__(self, body: Body, joints: Sequence[str]) -> None:
-        """Samples the motors of `joints`, n of them."""
-        self._torques = body.controller_torques
-        self._indices = [body.joint(name).index for name in joints]
-        self._samples: list[list[float]] = []
-        self.buffer = Buffer(np.zeros(len(self._indices)), tags=["interval"])
-        """(n,) mean over the physics steps of the frame that `end_frame` closed last [N m or N]."""
-
-    def sample(self) -> None:
-        """Adds the torques that the arm's controller applied in the last physics step."""
-        self._samples.append([self._torques[index] for index in self._indices])
-
-    def end_frame(self) -> None:
-        """Writes the mean of the frame to the buffer."""
-        n = max(1, len(self._samples))
-        self.buffer.set_value(np.reshape(self._samples, (-1, len(self._indices))).sum(axis=0, initial=0.0) / n)
-        self._samples.clear()
+def _stack(commands: Sequence[_Command]) -> MotorTargets:
+    """Returns commands of single physics steps together."""
+    positions, velocities, accelerations, openings = (np.array(values) for values in zip(*commands, strict=True))
+    return MotorTargets(JointTargets(positions, velocities, accelerations), openings)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unlatch.robots.arm_control import Action, ArmAction, ArmSignals, EffortMean, MotorTargets, TargetSpline
+from unlatch.robots.arm_control import Action, ArmAction, ArmSignals, MotorTargets, TargetSpline
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.simcore.errors import WorldError, close_matches
 from unlatch.simcore.geometry import Pose
@@ -80,9 +82,9 @@ class Arm(Module):
         self.joint_positions = Buffer()
         self.joint_velocities = Buffer()
         self.joint_efforts = Buffer()
-        self.effort_mean = EffortMean(body, cfg.joints)
-        """Samples the motors' efforts over a record frame."""
-        self.joint_efforts_mean = self.effort_mean.buffer
+        self.joint_efforts_mean = Buffer(np.zeros(len(cfg.joints)), tags=["interval"])
+        """(n,) mean of the motors' efforts over the physics steps of the last record frame [N m]; `joint_efforts` are
+        those of its last step."""
         self.ee_position = Buffer()
         self.ee_quat_xyzw = Buffer()
         self.tcp_position = Buffer()
@@ -93,6 +95,8 @@ class Arm(Module):
         self.gripper_target = Buffer()
         self._spline = TargetSpline(np.array(cfg.home))
         self._gripper_target_m = gripper.max_width_m
+        self._openings_m = np.full(1, gripper.max_width_m)
+        """(steps,) opening that arrives in each of the next physics steps [m]."""
         self._finger_targets = (math.nan, np.zeros(0))
         """The opening that the motors were sent last [m], and the positions of the fingers' joints for it."""
         self._fingers_at_rest = np.zeros(len(gripper.joints))
@@ -161,7 +165,8 @@ class Arm(Module):
         self._spline.reset(positions)
         self._gripper_target_m = gripper_m
         self.drives.refresh_inertia()
-        self.set_step_targets(0, 1, frame_s=1.0)
+        self.set_step_targets(0, 1, 1, frame_s=1.0)
+        self.move_fingers(0)
 
     def begin_frame(self, action: ArmAction, *, frame_s: float) -> None:
         """Takes the action of the next record frame of `frame_s` [s]; targets faster than a motor are cut off."""
@@ -174,17 +179,39 @@ class Arm(Module):
         self._gripper_target_m = float(action.gripper_target_m)
         self.drives.refresh_inertia(least_motion_rad=_LEAST_MOTION_RAD)
 
-    def set_step_targets(self, index: int, n_steps: int, *, frame_s: float) -> None:
-        """Sets the motors for physics step `index` (from 0) of `n_steps` in a frame of `frame_s` [s]."""
-        gripper = self.cfg.gripper
-        sent = MotorTargets(self._spline.at_step(index, n_steps, frame_s=frame_s), self._gripper_target_m)
-        arrived = self.signals.transmit(sent)
-        self.drives.follow(arrived.joints)
-        is_new = self._finger_targets[0] != arrived.gripper_m
+    def set_step_targets(self, first: int, count: int, n_steps: int, *, frame_s: float) -> None:
+        """Sets the targets of the arm's motors for `count` physics steps; `move_fingers` sets those of the fingers.
+
+        Args:
+            first: Number of the first of these steps in its record frame, from 0.
+            count: Their number.
+            n_steps: Physics steps in a frame.
+            frame_s: Length of a frame [s].
+        """
+        shares = np.arange(first, first + count) / n_steps
+        joints = self._spline.at_shares(shares, frame_s=frame_s)
+        arrived = self.signals.transmit(MotorTargets(joints, np.full(count, self._gripper_target_m)))
+        self.drives.follow(*arrived.joints)
+        self._openings_m = arrived.gripper_m
+
+    def steps_with_new_fingers(self) -> list[int]:
+        """Returns the steps of `set_step_targets`, without the first, in which the fingers get targets again."""
+        if self.drives.must_repeat_targets:
+            return list(range(1, len(self._openings_m)))
+        return [int(step) + 1 for step in np.flatnonzero(np.diff(self._openings_m))]
+
+    def move_fingers(self, step: int) -> None:
+        """Sets the targets of the fingers' motors for one of the steps of `set_step_targets`."""
+        gripper, opening_m = self.cfg.gripper, float(self._openings_m[step])
+        is_new = self._finger_targets[0] != opening_m
         if is_new:
-            self._finger_targets = arrived.gripper_m, np.array(gripper.positions(arrived.gripper_m))
+            self._finger_targets = opening_m, np.array(gripper.positions(opening_m))
         if is_new or self.drives.must_repeat_targets:
             self.drives.set_targets(gripper.joints, self._finger_targets[1], self._fingers_at_rest)
+
+    def end_frame(self, n_steps: int) -> None:
+        """Closes a record frame of some physics steps: the means of the motors' efforts are those of these steps."""
+        self.joint_efforts_mean.set_value(self.drives.torque_sums / n_steps)
 
     def _read_state(self) -> None:
         cfg = self.cfg
@@ -273,28 +300,36 @@ class Robot(Module):
         return self.arms[name]
 
     def apply(self, action: Action) -> None:
-        """Takes the action of one record frame; `set_step_targets` then turns it into motor targets."""
+        """Takes the action of one record frame, which `simulate_frame` carries out."""
         for name, arm_action in action.arms.items():
             self.arm(name).begin_frame(arm_action, frame_s=self._frame_s)
 
-    def set_step_targets(self, index: int) -> None:
-        """Sets the motors of all arms for physics step `index` (from 0) of the record frame."""
+    def simulate_frame(self, before_control_step: Callable[[], None] | None = None) -> None:
+        """Runs the physics steps of one record frame with the motors following the last action.
+
+        Where `before_control_step` is given, it runs before each control step; it may move bodies and change motors.
+        """
+        world, rates = self._world, self._world.cfg
+        world.core.begin_frame()
+        count = rates.steps_per_frame if before_control_step is None else rates.physics_steps
+        for first in range(0, rates.steps_per_frame, count):
+            if before_control_step is not None:
+                before_control_step()
+            for arm in self.arms.values():
+                arm.set_step_targets(first, count, rates.steps_per_frame, frame_s=self._frame_s)
+            changes = {step for arm in self.arms.values() for step in arm.steps_with_new_fingers()}
+            for start, end in pairwise([0, *sorted(changes), count]):
+                for arm in self.arms.values():
+                    arm.move_fingers(start)
+                # what was read after the last step holds, unless something else has moved bodies since
+                is_known = first + start > 0 and (before_control_step is None or start > 0)
+                world.step(end - start, first=first + start, keeps_states=is_known)
         for arm in self.arms.values():
-            arm.set_step_targets(index, self._world.cfg.steps_per_frame, frame_s=self._frame_s)
+            arm.end_frame(rates.steps_per_frame)
 
     @property
     def _frame_s(self) -> float:
         return 1.0 / self._world.cfg.record_hz
-
-    def sample_efforts(self) -> None:
-        """Reads the motors' efforts of the last physics step."""
-        for arm in self.arms.values():
-            arm.effort_mean.sample()
-
-    def end_frame(self) -> None:
-        """Closes the record frame: the means of the motors' efforts are those of its physics steps."""
-        for arm in self.arms.values():
-            arm.effort_mean.end_frame()
 
     @property
     def time_s(self) -> float:
