@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unlatch.robots.arm_control import Action, ArmAction, ArmSignals, MotorTargets, TargetSpline
+from unlatch.robots.arm_control import Action, ArmAction, ArmSignals
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.simcore.errors import WorldError, close_matches
 from unlatch.simcore.geometry import Pose
@@ -93,15 +92,15 @@ class Arm(Module):
         self.gripper_joint_velocities = Buffer()
         self.gripper_opening = Buffer()
         self.gripper_target = Buffer()
-        self._spline = TargetSpline(np.array(cfg.home))
+        self._servo = self.drives.servo
         self._gripper_target_m = gripper.max_width_m
-        self._openings_m = np.full(1, gripper.max_width_m)
-        """(steps,) opening that arrives in each of the next physics steps [m]."""
         self._finger_targets = (math.nan, np.zeros(0))
         """The opening that the motors were sent last [m], and the positions of the fingers' joints for it."""
         self._fingers_at_rest = np.zeros(len(gripper.joints))
-        self.signals = ArmSignals(len(cfg.joints))
+        self.signals = ArmSignals(self._servo.state)
         """Errors of its encoders and of its commands."""
+        if world is not None:
+            world.core.finger_motors.append(self.move_fingers)
 
     @property
     def name(self) -> str:
@@ -126,12 +125,12 @@ class Arm(Module):
     @property
     def q_target(self) -> Array:
         """(n,) the joint targets of the last action [rad]; the motors reach them in the frame after it."""
-        return self._spline.last_action
+        return self._servo.state.points[2].copy()
 
     @property
     def step_targets(self) -> JointTargets:
         """Targets that the motors follow in this physics step."""
-        return self.drives.targets
+        return self._servo.targets
 
     @property
     def gripper_target_m(self) -> float:
@@ -161,57 +160,45 @@ class Arm(Module):
         self._rest_at(self.q_read, float(np.clip(self.gripper_opening_m, 0.0, self.cfg.gripper.max_width_m)))
 
     def _rest_at(self, positions: Array, gripper_m: float) -> None:
-        self.signals.clear()
-        self._spline.reset(positions)
+        self._servo.rest_at(positions, gripper_m)
         self._gripper_target_m = gripper_m
         self.drives.refresh_inertia()
-        self.set_step_targets(0, 1, 1, frame_s=1.0)
-        self.move_fingers(0)
+        self.move_fingers()
 
-    def begin_frame(self, action: ArmAction, *, frame_s: float) -> None:
-        """Takes the action of the next record frame of `frame_s` [s]; targets faster than a motor are cut off."""
+    def begin_frame(self, action: ArmAction, *, frame_s: float, steps: int) -> None:
+        """Takes the action of the next record frame; targets faster than a motor are cut off.
+
+        Args:
+            action: The action.
+            frame_s: Length of the frame [s].
+            steps: Its number of physics steps.
+        """
         if action.joint_targets.shape != self.q_target.shape:
             raise WorldError(
                 f"Arm '{self.name}' got {action.joint_targets.shape[0]} joint targets, expected {len(self.q_target)}."
             )
         max_velocity = np.array([self.drives.drives[joint].max_velocity for joint in self.cfg.joints])
-        self._spline.add_action(action.joint_targets, max_velocity * frame_s)
         self._gripper_target_m = float(action.gripper_target_m)
+        self._servo.add_action(
+            action.joint_targets, max_velocity * frame_s, self._gripper_target_m, frame_s=frame_s, steps=steps
+        )
         self.drives.refresh_inertia(least_motion_rad=_LEAST_MOTION_RAD)
 
-    def set_step_targets(self, first: int, count: int, n_steps: int, *, frame_s: float) -> None:
-        """Sets the targets of the arm's motors for `count` physics steps; `move_fingers` sets those of the fingers.
-
-        Args:
-            first: Number of the first of these steps in its record frame, from 0.
-            count: Their number.
-            n_steps: Physics steps in a frame.
-            frame_s: Length of a frame [s].
-        """
-        shares = np.arange(first, first + count) / n_steps
-        joints = self._spline.at_shares(shares, frame_s=frame_s)
-        arrived = self.signals.transmit(MotorTargets(joints, np.full(count, self._gripper_target_m)))
-        self.drives.follow(*arrived.joints)
-        self._openings_m = arrived.gripper_m
-
-    def steps_with_new_fingers(self) -> list[int]:
-        """Returns the steps of `set_step_targets`, without the first, in which the fingers get targets again."""
-        if self.drives.must_repeat_targets:
-            return list(range(1, len(self._openings_m)))
-        return [int(step) + 1 for step in np.flatnonzero(np.diff(self._openings_m))]
-
-    def move_fingers(self, step: int) -> None:
-        """Sets the targets of the fingers' motors for one of the steps of `set_step_targets`."""
-        gripper, opening_m = self.cfg.gripper, float(self._openings_m[step])
+    def move_fingers(self) -> None:
+        """Sets the targets of the fingers' motors to the opening of the command that arrived last."""
+        gripper, state = self.cfg.gripper, self._servo.state
+        opening_m = float(state.arrived[-1])
         is_new = self._finger_targets[0] != opening_m
         if is_new:
             self._finger_targets = opening_m, np.array(gripper.positions(opening_m))
         if is_new or self.drives.must_repeat_targets:
             self.drives.set_targets(gripper.joints, self._finger_targets[1], self._fingers_at_rest)
+        state.struct.told_opening, state.struct.repeats_fingers = opening_m, self.drives.must_repeat_targets
+        state.struct.is_told = 1
 
     def end_frame(self, n_steps: int) -> None:
         """Closes a record frame of some physics steps: the means of the motors' efforts are those of these steps."""
-        self.joint_efforts_mean.set_value(self.drives.torque_sums / n_steps)
+        self.joint_efforts_mean.set_value(self._servo.torque_sum / n_steps)
 
     def _read_state(self) -> None:
         cfg = self.cfg
@@ -302,7 +289,7 @@ class Robot(Module):
     def apply(self, action: Action) -> None:
         """Takes the action of one record frame, which `simulate_frame` carries out."""
         for name, arm_action in action.arms.items():
-            self.arm(name).begin_frame(arm_action, frame_s=self._frame_s)
+            self.arm(name).begin_frame(arm_action, frame_s=self._frame_s, steps=self._world.cfg.steps_per_frame)
 
     def simulate_frame(self, before_control_step: Callable[[], None] | None = None) -> None:
         """Runs the physics steps of one record frame with the motors following the last action.
@@ -315,15 +302,8 @@ class Robot(Module):
         for first in range(0, rates.steps_per_frame, count):
             if before_control_step is not None:
                 before_control_step()
-            for arm in self.arms.values():
-                arm.set_step_targets(first, count, rates.steps_per_frame, frame_s=self._frame_s)
-            changes = {step for arm in self.arms.values() for step in arm.steps_with_new_fingers()}
-            for start, end in pairwise([0, *sorted(changes), count]):
-                for arm in self.arms.values():
-                    arm.move_fingers(start)
-                # what was read after the last step holds, unless something else has moved bodies since
-                is_known = first + start > 0 and (before_control_step is None or start > 0)
-                world.step(end - start, first=first + start, keeps_states=is_known)
+            # what was read after the last step holds, unless something else has moved bodies since
+            world.step(count, first=first, keeps_states=first > 0 and before_control_step is None)
         for arm in self.arms.values():
             arm.end_frame(rates.steps_per_frame)
 

@@ -7,7 +7,7 @@ module, so a value that Python sets acts from the next step on.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import IntFlag
 from functools import cache
 from pathlib import Path
@@ -69,9 +69,11 @@ def _fields(**kinds: str) -> list[tuple[str, Any]]:
 
 class _Servo(ctypes.Structure):
     _fields_ = _fields(
-        ints="n n_targets n_armatures n_axes at unused",
-        pointers="rows stiffness root_of_ratio limits M K D inertia_at q dq ddq torque torque_sum axis_links axes "
-        "armature_axes armatures moves",
+        ints="n n_armatures n_axes step frame_steps late_steps is_dropped n_sent most_sent has_arrived is_ready "
+        "is_told repeats_fingers unused",
+        numbers="frame_s opening told_opening",
+        pointers="rows points offsets sent arrived stiffness root_of_ratio limits M K D inertia_at torque torque_sum "
+        "axis_links axes armature_axes armatures moves",
     )
 
 
@@ -117,6 +119,7 @@ def _library() -> Any:
     for name, *arguments in (
         ("core_read", _POINTER, _POINTER),
         ("core_begin_frame", _POINTER),
+        ("core_find_moved", _POINTER),
         ("core_run", _POINTER, _INT, _INT),
         ("core_measure", _POINTER, _POINTER, _POINTER),
         ("core_update_gains", _POINTER, _POINTER, ctypes.c_double),
@@ -142,6 +145,14 @@ def _library() -> Any:
     return library
 
 
+_SERVO_ARRAYS = (
+    *("rows", "points", "offsets", "arrived", "stiffness", "root_of_ratio", "limits"),
+    *("M", "K", "D", "inertia_at", "torque", "torque_sum"),
+)
+MAX_LATE_STEPS = 2400
+"""Longest latency of commands [physics steps]."""
+
+
 class ServoState:
     """Joint impedance control of some joints of a body, in the core: targets, gains and torques."""
 
@@ -156,20 +167,17 @@ class ServoState:
         self.inertia_at = np.full(n, np.inf)
         self.torque, self.torque_sum = np.zeros(n), np.zeros(n)
         """(n,) torques of the last physics step, and their sum over the steps of this frame [N m]."""
-        self.q = self.dq = self.ddq = np.zeros((1, n))
-        self.struct = _Servo(n=n)
-        for name in ("rows", "stiffness", "root_of_ratio", "limits", "M", "K", "D", "inertia_at"):
+        self.points, self.offsets = np.zeros((3, n)), np.zeros(n)
+        """(3, n) control points of the spline of the targets; (n,) errors of the encoders [rad]."""
+        self.arrived = np.zeros(3 * n + 1)
+        """Positions, velocities and accelerations (n,) that the motors follow, and the opening of the gripper [m]."""
+        self.sent = np.zeros((MAX_LATE_STEPS + 1, 3 * n + 1))
+        """The last commands, in a ring."""
+        self.struct = _Servo(n=n, frame_steps=1, frame_s=1.0, most_sent=MAX_LATE_STEPS + 1)
+        for name in _SERVO_ARRAYS:
             setattr(self.struct, name, getattr(self, name).ctypes.data)
-        self.struct.torque, self.struct.torque_sum = self.torque.ctypes.data, self.torque_sum.ctypes.data
-        self.set_targets(self.q, self.dq, self.ddq)
+        self.struct.sent = self.sent.ctypes.data
         self._armatures: tuple[Array, ...] = ()
-
-    def set_targets(self, q: Array, dq: Array, ddq: Array) -> None:
-        """Sets targets (steps, n) of the next physics steps; the last row holds after them."""
-        self.q, self.dq, self.ddq = q, dq, ddq
-        struct = self.struct
-        struct.q, struct.dq, struct.ddq = q.ctypes.data, dq.ctypes.data, ddq.ctypes.data
-        struct.n_targets, struct.at = len(q), 0
 
     def set_armatures(self, links: Array, axes: Array, armature_axes: Array, armatures: Array, moves: Array) -> None:
         """Sets the armatures; see `Servo` of core.h."""
@@ -247,6 +255,8 @@ class Core:
         self._struct = _World(client=self._library.core_last_client(), dt=dt)
         self._address = ctypes.addressof(self._struct)
         self._bodies: list[BodyState] = []
+        self.finger_motors: list[Callable[[], None]] = []
+        """Each sets the targets of the fingers of an arm for the command that has arrived."""
         self.steps = 0
         """Number of physics steps whose contacts are kept: those of `run` since a call with `first=0`."""
 
@@ -270,9 +280,22 @@ class Core:
 
     def run(self, steps: int, *, first: int = 0) -> None:
         """Runs physics steps; `first` is the number of the first one among those whose contacts are kept."""
-        if self._library.core_run(self._address, steps, first) < 0:
-            raise WorldError("Bullet refused a physics step. Close this World and open a new one.")
+        done = 0
+        while True:
+            ran = self._library.core_run(self._address, steps - done, first + done)
+            if ran < 0:
+                raise WorldError("Bullet refused a physics step. Close this World and open a new one.")
+            done += ran
+            if done == steps:
+                break
+            for move_fingers in self.finger_motors:
+                move_fingers()
         self.steps = first + steps
+
+    def find_moved(self) -> int | None:
+        """Reads all bodies anew; returns the place of the first one that moved since the last step, or None."""
+        place = self._library.core_find_moved(self._address)
+        return None if place < 0 else int(place)
 
     def read(self, body: BodyState) -> None:
         """Reads the state of a body, unless it is known."""

@@ -14,7 +14,7 @@ import pybullet as p
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.core import Acts
-from unlatch.simcore.sim.impedance import MAX_DAMPING_RATIO, ImpedanceServo, JointTargets
+from unlatch.simcore.sim.impedance import MAX_DAMPING_RATIO, ImpedanceServo
 from unlatch.simcore.sim.joint_mechanisms import ClosedStop
 from unlatch.simcore.sim.world import World
 
@@ -186,6 +186,8 @@ class DriveGroup:
                 self._set_armature(name, drive.armature)
         if gains_changed:
             self._send_gains()
+        if self._impedance is not None:
+            self._impedance.state.struct.repeats_fingers = self.must_repeat_targets
         if servos:
             self._update_servos(field)
 
@@ -317,29 +319,13 @@ class DriveGroup:
             mass_kg = self.body.masses.link(joint.index).added_mass_kg
             self._switch(name, Acts.sliding_armature, on=slides, armature_mass=mass_kg)
 
-    def follow(self, positions: Array, velocities: Array, accelerations: Array) -> None:
-        """Sets the targets of the joints with impedance control.
+    @property
+    def servo(self) -> ImpedanceServo:
+        """The impedance control of its joints.
 
-        Args:
-            positions: (steps, n) targets at the beginning of each of the next physics steps [rad]; the last row holds
-                after them.
-            velocities: (steps, n) [rad/s].
-            accelerations: (steps, n) [rad/s^2].
+        Raises:
+            WorldError: No joint has one.
         """
-        self._followers.set_targets(positions, velocities, accelerations)
-
-    @property
-    def targets(self) -> JointTargets:
-        """Targets (n,) of the joints with impedance control in the last physics step."""
-        return self._followers.targets
-
-    @property
-    def torque_sums(self) -> Array:
-        """(n,) sum of the torques of impedance control over the physics steps of this record frame [N m]."""
-        return self._followers.torque_sum
-
-    @property
-    def _followers(self) -> ImpedanceServo:
         if self._impedance is None:
             raise WorldError(
                 f"No drive of this group of '{self.body.name}' has impedance control, so it has no targets to follow. "

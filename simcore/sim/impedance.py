@@ -66,16 +66,19 @@ class ImpedanceServo:
         self._state = ServoState([body.rows[body.joint(name).name] for name in joints])
         self._set_armatures(armatures or {})
         body.state.add_servo(self._state)
-        still = np.zeros((1, len(joints)))
-        self.set_targets(body.joint_positions(joints)[None], still, still)
+        self.rest_at(body.joint_positions(joints), 0.0)
         self.refresh_inertia()
 
     @property
+    def state(self) -> ServoState:
+        """Its targets and gains in the core."""
+        return self._state
+
+    @property
     def targets(self) -> JointTargets:
-        """Targets (n,) in the last physics step; before the first one those of the next."""
-        state = self._state
-        row = min(max(state.struct.at - 1, 0), len(state.q) - 1)
-        return JointTargets(state.q[row], state.dq[row], state.ddq[row])
+        """Targets (n,) that arrived for the last physics step, as the encoders read them."""
+        positions, velocities, accelerations = self._state.arrived[:-1].reshape(3, -1).copy()
+        return JointTargets(positions, velocities, accelerations)
 
     @property
     def torques(self) -> Array:
@@ -87,9 +90,32 @@ class ImpedanceServo:
         """(n,) sum of the torques over the physics steps of this record frame [N m]."""
         return self._state.torque_sum
 
-    def set_targets(self, positions: Array, velocities: Array, accelerations: Array) -> None:
-        """Sets targets of the next physics steps, (steps, n) each; the last row holds after them."""
-        self._state.set_targets(*(np.ascontiguousarray(array) for array in (positions, velocities, accelerations)))
+    def rest_at(self, positions: ArrayLike, opening_m: float) -> None:
+        """Makes positions (n,) [rad] and an opening of the gripper [m] the targets, at rest; earlier ones are lost."""
+        state, struct = self._state, self._state.struct
+        state.points[:] = positions
+        state.arrived[:] = [*state.points[0], *np.zeros(2 * struct.n), opening_m]
+        state.sent[0] = state.arrived
+        struct.opening = opening_m
+        struct.n_sent = struct.has_arrived = 1
+        struct.step = struct.is_ready = 0
+
+    def add_action(self, positions: Array, max_step: Array, opening_m: float, *, frame_s: float, steps: int) -> None:
+        """Begins the next record frame of the targets.
+
+        Args:
+            positions: (n,) the frame's action [rad].
+            max_step: (n,) largest change from the action before [rad]; a larger one is cut off, so that no target moves
+                faster than a motor can.
+            opening_m: Opening of the gripper [m].
+            frame_s: Length of the frame [s].
+            steps: Its number of physics steps.
+        """
+        points, struct = self._state.points, self._state.struct
+        last = points[2].copy()
+        points[0], points[1] = points[1], last
+        points[2] = np.minimum(np.maximum(positions, last - max_step), last + max_step)
+        struct.opening, struct.frame_s, struct.frame_steps, struct.step = opening_m, frame_s, steps, 0
 
     def set_gains(self, stiffness: ArrayLike, damping_ratio: ArrayLike) -> None:
         """Sets the stiffness (n,) [N m/rad] and the damping ratio (n,), 1 = critical, of the joints."""

@@ -118,6 +118,8 @@ class World:
         """Since Bullet's file cache was emptied."""
         self._client: int | None = None
         self._core: Core | None = None
+        self._n_constraints = 0
+        """After the last physics step."""
         self._before_step: list[Callable[[], None]] = []
         self._once_before_step: list[Callable[[], None]] = []
         self._after_step: list[Callable[[], None]] = []
@@ -212,6 +214,7 @@ class World:
         self.shown_step = None
         self.steps = 0
         self._before_step, self._once_before_step, self._after_step = [], [], []
+        self.core.finger_motors = []
         self._note_bodies()
 
     @property
@@ -267,6 +270,7 @@ class World:
             self.core.run(steps, first=first)
             self.steps += steps
         self.shown_step = None
+        self._n_constraints = p.getNumConstraints(physicsClientId=self.client)
 
     def _forget_states(self) -> None:
         for body in self.bodies.values():
@@ -276,22 +280,25 @@ class World:
         """Tells the core which bodies there are."""
         self.core.set_bodies([body.state for body in self.bodies.values()])
 
-    def signature(self, *, reads_anew: bool = True) -> dict[str, object]:
+    def signature(self) -> dict[str, object]:
         """Returns values that only physics steps change: poses and joint states by body, and the number of constraints.
 
         If it changes without a step in between, some code has moved a body past the physics.
-
-        Args:
-            reads_anew: Whether all states are read again. If not, those that were read after the last step are used,
-                and a motion past the methods of `Body` is not seen.
         """
-        if reads_anew:
-            self._forget_states()
+        self._forget_states()
         states = {name: body.read_state() for name, body in self.bodies.items()}
         found: dict[str, object] = {
             name: state.root[:7].tobytes() + state.q.tobytes() + state.dq.tobytes() for name, state in states.items()
         }
         found["constraints"] = p.getNumConstraints(physicsClientId=self.client)
+        return found
+
+    def find_moved(self) -> list[str]:
+        """Returns what has changed since the last physics step: a body that moved, or the number of constraints."""
+        place = self.core.find_moved()
+        found = [] if place is None else [list(self.bodies)[place]]
+        if p.getNumConstraints(physicsClientId=self.client) != self._n_constraints:
+            found.append("constraints")
         return found
 
     def load_urdf(

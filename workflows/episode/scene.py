@@ -155,8 +155,8 @@ class EpisodeScene:
     fixtures: tuple[ObstacleModel, ...]
     regions: Mapping[tuple[str, str], ObjectRegion] = field(default_factory=dict)
     """Recorded regions, by (object, region)."""
-    _last_signature: dict[str, object] = field(default_factory=dict, init=False, repr=False)
-    """Signature of the world after the last frame."""
+    _has_moved: bool = field(default=False, init=False, repr=False)
+    """Whether a record frame has been simulated: from then on, nothing else may move the scene."""
     _turned_contacts: TurnedContacts = field(init=False, repr=False)
     """Finds the robot's contacts anew as a hand turns what it carries."""
 
@@ -230,7 +230,7 @@ class EpisodeScene:
             item.set_joints(layout.objects[name].joint_positions)
         self.world.steps = 0
         self.state_tree.update_state()
-        self._last_signature = {}
+        self._has_moved = False
         for name, (item, before) in free.items():
             after = item.body.root_pose()
             moved_m = float(np.linalg.norm(after.p - before.p))
@@ -326,7 +326,7 @@ class EpisodeScene:
         self.monitor.sample()
         self.monitor.end_frame()
         self.state_tree.update_state()
-        self._last_signature = self.world.signature(reads_anew=False)
+        self._has_moved = True
         bodies = {self.robot.cfg.name: self.robot.body, **{name: item.body for name, item in self.objects.items()}}
         too_fast = {name: body.fastest_joint for name, body in bodies.items() if body.frame_speed > MAX_JOINT_SPEED}
         object_speeds = {name: item.body.frame_speed for name, item in self.objects.items()}
@@ -334,12 +334,7 @@ class EpisodeScene:
 
     def _check_untouched(self) -> None:
         """Raises if a skill changed the scene itself: only actions and physics may move it."""
-        now = self.world.signature()
-        if not self._last_signature:
-            return
-        changed = sorted(
-            name for name in {*now, *self._last_signature} if now.get(name) != self._last_signature.get(name)
-        )
+        changed = self.world.find_moved() if self._has_moved else []
         if changed:
             raise SkillError(
                 f"{', '.join(changed)} of the scene changed between two record frames. Only actions and physics may "

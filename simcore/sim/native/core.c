@@ -87,6 +87,22 @@ EXPORT int core_read(const CoreWorld* world, BodyState* body) {
     return body->is_known == 2 ? 0 : read_body(world, body, 1);
 }
 
+static int same(const double* a, const double* b, int n) { return memcmp(a, b, n * sizeof *a) == 0; }
+
+/* Reads all bodies anew. Returns the place of the first one that moved since it was read last; -1: none did. */
+EXPORT int core_find_moved(const CoreWorld* world) {
+    for (int b = 0; b < world->n_bodies; b++) {
+        BodyState* body = world->bodies[b];
+        double q[MAX_JOINTS], dq[MAX_JOINTS], root[7];
+        int n = body->n_joints;
+        if (body->is_known != 2) return b;
+        memcpy(q, body->q, n * sizeof *q), memcpy(dq, body->dq, n * sizeof *dq), memcpy(root, body->root, sizeof root);
+        if (read_body(world, body, 1) < 0) return b;
+        if (!same(q, body->q, n) || !same(dq, body->dq, n) || !same(root, body->root, 7)) return b;
+    }
+    return -1;
+}
+
 /* Begins a record frame: the largest speeds and the sums of torques are those from here on. */
 EXPORT void core_begin_frame(const CoreWorld* world) {
     for (int b = 0; b < world->n_bodies; b++) {
@@ -193,13 +209,55 @@ static void balance_armatures(const CoreWorld* world, const BodyState* body) {
     }
 }
 
+/* Writes the command of the next step: a quadratic B-spline through the last actions, and the opening. */
+static void write_command(const Servo* servo, double* command) {
+    int n = servo->n, last = servo->frame_steps - 1;
+    double share = (double)(servo->step < last ? servo->step : last) / servo->frame_steps;
+    for (int i = 0; i < n; i++) {
+        const double *first = servo->points + i, *second = first + n, *third = second + n;
+        double before = *second - *first, change = (*third - *second) - before;
+        command[i] = 0.5 * (*first + *second) + share * before + (0.5 * (share * share)) * change;
+        command[n + i] = (before + share * change) / servo->frame_s;
+        command[2 * n + i] = change / (servo->frame_s * servo->frame_s);
+    }
+    command[3 * n] = servo->opening;
+}
+
+/* Sends the command of the next step, and lets the one arrive that is due: commands may be late or get lost. */
+static void transmit(Servo* servo) {
+    int size = 3 * servo->n + 1;
+    write_command(servo, servo->sent + (servo->n_sent % servo->most_sent) * size);
+    servo->n_sent++, servo->step++;
+    if (!servo->is_dropped || !servo->has_arrived) {
+        int due = servo->n_sent - 1 - servo->late_steps, oldest = servo->n_sent - servo->most_sent;
+        oldest = oldest > 0 ? oldest : 0;
+        memcpy(servo->arrived, servo->sent + ((due > oldest ? due : oldest) % servo->most_sent) * size,
+               size * sizeof(double));
+        servo->has_arrived = 1;
+    }
+    servo->is_ready = 1;
+    servo->is_told = !servo->repeats_fingers && servo->arrived[3 * servo->n] == servo->told_opening;
+}
+
+/* Lets the commands of the next step arrive. Returns whether the fingers of all arms have their targets. */
+static int receive_commands(const CoreWorld* world) {
+    int are_told = 1;
+    for (int b = 0; b < world->n_bodies; b++)
+        for (int s = 0; s < world->bodies[b]->n_servos; s++) {
+            Servo* servo = world->bodies[b]->servos[s];
+            if (!servo->is_ready) transmit(servo);
+            are_told &= servo->is_told;
+        }
+    return are_told;
+}
+
 /* Adds the torques of impedance control to `torques`; `bias` are those of gravity and Coriolis forces. */
 static void apply_servo(const BodyState* body, Servo* servo, const double* bias, double* torques) {
-    int n = servo->n, at = servo->at < servo->n_targets ? servo->at : servo->n_targets - 1;
-    const double *wanted = servo->q + at * n, *speed = servo->dq + at * n, *acceleration = servo->ddq + at * n;
+    int n = servo->n;
+    const double *wanted = servo->arrived, *speed = wanted + n, *acceleration = speed + n;
     double e[MAX_SERVO], de[MAX_SERVO];
     for (int i = 0; i < n; i++) {
-        e[i] = wanted[i] - body->q[servo->rows[i]];
+        e[i] = (wanted[i] - servo->offsets[i]) - body->q[servo->rows[i]];
         de[i] = speed[i] - body->dq[servo->rows[i]];
     }
     for (int i = 0; i < n; i++) {
@@ -217,7 +275,7 @@ static void apply_servo(const BodyState* body, Servo* servo, const double* bias,
         servo->torque_sum[i] += torque;
         torques[row] += torque;
     }
-    servo->at++;
+    servo->is_ready = 0;
 }
 
 /* Sets the torques of all joints of a body for the next step. */
@@ -488,13 +546,20 @@ EXPORT int core_refresh_inertia(const CoreWorld* world, BodyState* body, Servo* 
 
 /* ---- steps ---- */
 
-/* Runs n physics steps. `first` is the number of the first one among those whose contacts are kept. */
+/* Runs n physics steps. `first` is the number of the first one among those whose contacts are kept.
+ *
+ * Returns how many steps it ran: it stops before a step for which the fingers of an arm need other targets. */
 EXPORT int core_run(CoreWorld* world, int n, int first) {
     int error = 0;
     if (first == 0) world->n_rows = 0;
     for (int b = 0; b < world->n_bodies; b++)
         if (!world->bodies[b]->is_known && (error = read_body(world, world->bodies[b], 0)) < 0) return error;
     for (int step = 0; step < n; step++) {
+        if (!receive_commands(world)) {
+            for (int b = 0; b < world->n_bodies; b++) /* the frames of links were not read in the middle */
+                if ((error = core_read(world, world->bodies[b])) < 0) return error;
+            return step;
+        }
         for (int b = 0; b < world->n_bodies; b++)
             if ((error = apply_torques(world, world->bodies[b])) < 0) return error;
         if (!submit(world, b3InitStepSimulationCommand(world->client))) return BULLET_FAILED;
@@ -507,5 +572,5 @@ EXPORT int core_run(CoreWorld* world, int n, int first) {
         }
         if ((error = read_contacts(world, first + step)) < 0) return error;
     }
-    return 0;
+    return n;
 }

@@ -33,20 +33,33 @@ typedef struct {
     double armature_mass;
 } Mechanism;
 
-/* Joint impedance control of some joints of a body; see ImpedanceServo of impedance.py. Matrices are row-major. */
+/* Joint impedance control of the joints of an arm, see ImpedanceServo of impedance.py, and its targets, see TargetSpline
+ * and ArmSignals of arm_control.py. Matrices are row-major. */
 typedef struct {
-    int32_t n, n_targets, n_armatures, n_axes;
-    int32_t at;      /* row of the targets for the next step */
+    int32_t n, n_armatures, n_axes;
+    int32_t step, frame_steps; /* number of the next physics step in its record frame; steps in a frame */
+    int32_t late_steps, is_dropped;
+    int32_t n_sent, most_sent; /* number of commands so far; places in `sent` */
+    int32_t has_arrived;       /* whether any command has arrived */
+    int32_t is_ready;          /* whether the command of the next step has arrived */
+    int32_t is_told;           /* whether the fingers' motors have the targets for the next step */
+    int32_t repeats_fingers;   /* whether they must get them in every step */
     int32_t unused;
-    const int32_t* rows; /* (n,) rows of its joints among the movable joints of the body */
+    double frame_s;            /* length of a record frame [s] */
+    double opening;            /* opening of the gripper in the action [m] */
+    double told_opening;       /* the one that the fingers' motors were told [m] */
+    const int32_t* rows;       /* (n,) rows of its joints among the movable joints of the body */
+    const double* points;      /* (3, n) control points of the spline of this frame */
+    const double* offsets;     /* (n,) errors of the encoders */
+    double* sent;              /* (most_sent, 3 n + 1) commands: positions, velocities, accelerations, opening */
+    double* arrived;           /* (3 n + 1,) the command that the motors follow */
     const double *stiffness, *root_of_ratio, *limits; /* (n,) */
-    double *M, *K, *D;                                 /* (n, n) */
-    double* inertia_at;                                /* (n,) joint positions for which M was computed */
-    const double *q, *dq, *ddq;                        /* (n_targets, n) targets */
-    double *torque, *torque_sum;                       /* (n,) of the last step, and over the steps of a frame */
-    const int32_t* axis_links;                         /* (n_axes,) links of joints: first its own n joints */
-    const double* axes;                                /* (n_axes, 3) axis of each in the frame of its link */
-    const int32_t* armature_axes;                      /* (n_armatures,) rows in `axes` */
+    double *M, *K, *D;                                /* (n, n) */
+    double* inertia_at;                               /* (n,) joint positions for which M was computed */
+    double *torque, *torque_sum;                      /* (n,) of the last step, and over the steps of a frame */
+    const int32_t* axis_links;    /* (n_axes,) links of joints: first its own n joints */
+    const double* axes;           /* (n_axes, 3) axis of each in the frame of its link */
+    const int32_t* armature_axes; /* (n_armatures,) rows in `axes` */
     const double *armatures, *moves; /* (n_armatures,); (n_armatures, n) 1 where a joint moves it, else 0 */
 } Servo;
 
