@@ -172,14 +172,14 @@ class SceneObject(Module):
     def _read_state(self) -> None:
         T_world_root = self._body.root_pose()
         positions, velocities, _ = self._body.joint_states()
-        self.root_position.set_value(T_world_root.p)
-        self.root_quat_xyzw.set_value(T_world_root.quat_xyzw)
-        self.joint_positions.set_value(positions)
-        self.joint_velocities.set_value(velocities)
+        self.root_position.hold(T_world_root.p)
+        self.root_quat_xyzw.hold(T_world_root.quat_xyzw)
+        self.joint_positions.hold(positions)
+        self.joint_velocities.hold(velocities)
         if self.free:
             linear, angular = self._body.root_velocity()
-            self.root_linear_velocity.set_value(linear)
-            self.root_angular_velocity.set_value(angular)
+            self.root_linear_velocity.hold(linear)
+            self.root_angular_velocity.hold(angular)
 
     def _write_state(self) -> None:
         position, quat_xyzw = self.root_position.get_value(), self.root_quat_xyzw.get_value()
@@ -215,8 +215,8 @@ class ObjectRegion(Module):
 
     def _read_state(self) -> None:
         T = self.T_world_region
-        self.position.set_value(T.p)
-        self.quat_xyzw.set_value(T.quat_xyzw)
+        self.position.hold(T.p)
+        self.quat_xyzw.hold(T.quat_xyzw)
 
 
 class ObjectKeypoints(Module):
@@ -233,7 +233,7 @@ class ObjectKeypoints(Module):
 
     def _read_state(self) -> None:
         for name, point in self._owner.keypoints_world(self._part).items():
-            self._points[name].set_value(point)
+            self._points[name].hold(point)
 
 
 def closed_stop(part: Part, model: UrdfModel) -> ClosedStop | None:

@@ -96,6 +96,7 @@ class Arm(Module):
         self._gripper_target_m = gripper.max_width_m
         self._finger_targets = (math.nan, np.zeros(0))
         """The opening that the motors were sent last [m], and the positions of the fingers' joints for it."""
+        self._tool_head = np.array(cfg.keypoints["tool_head"])
         self._fingers_at_rest = np.zeros(len(gripper.joints))
         self.signals = ArmSignals(self._servo.state)
         """Errors of its encoders and of its commands."""
@@ -198,7 +199,7 @@ class Arm(Module):
 
     def end_frame(self, n_steps: int) -> None:
         """Closes a record frame of some physics steps: the means of the motors' efforts are those of these steps."""
-        self.joint_efforts_mean.set_value(self._servo.torque_sum / n_steps)
+        self.joint_efforts_mean.hold(self._servo.torque_sum / n_steps)
 
     def _read_state(self) -> None:
         cfg = self.cfg
@@ -206,17 +207,17 @@ class Arm(Module):
         fingers, finger_velocities, _ = self._body.joint_states(cfg.gripper.joints)
         T_world_ee = self._body.link_pose(cfg.ee_link)
         quat_xyzw = T_world_ee.quat_xyzw
-        self.joint_positions.set_value(positions)
-        self.joint_velocities.set_value(velocities)
-        self.joint_efforts.set_value(efforts)
-        self.ee_position.set_value(T_world_ee.p)
-        self.ee_quat_xyzw.set_value(quat_xyzw)
-        self.tcp_position.set_value(T_world_ee @ np.array(cfg.keypoints["tool_head"]))
-        self.tcp_quat_xyzw.set_value(quat_xyzw)
-        self.gripper_joint_positions.set_value(fingers)
-        self.gripper_joint_velocities.set_value(finger_velocities)
-        self.gripper_opening.set_value([cfg.gripper.width(fingers)])
-        self.gripper_target.set_value([self._gripper_target_m])
+        self.joint_positions.hold(positions)
+        self.joint_velocities.hold(velocities)
+        self.joint_efforts.hold(efforts)
+        self.ee_position.hold(T_world_ee.p)
+        self.ee_quat_xyzw.hold(quat_xyzw)
+        self.tcp_position.hold(T_world_ee @ self._tool_head)
+        self.tcp_quat_xyzw.hold(quat_xyzw)
+        self.gripper_joint_positions.hold(fingers)
+        self.gripper_joint_velocities.hold(finger_velocities)
+        self.gripper_opening.hold(np.array([cfg.gripper.width(fingers)]))
+        self.gripper_target.hold(np.array([self._gripper_target_m]))
 
     def _write_state(self) -> None:
         cfg = self.cfg

@@ -45,6 +45,10 @@ class Violation:
     time_s: float
 
 
+_ZERO = np.zeros(())
+"""The value of a buffer without force."""
+
+
 class ContactView(Module):
     """Normal force between two sets of links, sampled at every physics step.
 
@@ -104,11 +108,16 @@ class ContactView(Module):
     def end_frame(self) -> None:
         """Writes the frame's largest and mean force to the buffers."""
         largest = max(self._frame, default=0.0)
-        self.force_max_n.set_value(largest)
-        self.force_mean_n.set_value(np.add.reduce(self._frame) / len(self._frame) if largest else 0.0)
+        if largest:
+            self.force_max_n.hold(np.array(largest))
+            self.force_mean_n.hold(np.array(np.add.reduce(self._frame) / len(self._frame)))
+        else:
+            self.force_max_n.hold(_ZERO)
+            self.force_mean_n.hold(_ZERO)
         self._frame.clear()
-        self.touching_links = frozenset(self._links)
-        self._links.clear()
+        if self._links or self.touching_links:
+            self.touching_links = frozenset(self._links)
+            self._links.clear()
 
 
 class ObjectView(ContactView):
@@ -171,7 +180,7 @@ class ObjectView(ContactView):
     def end_frame(self) -> None:
         """Writes the frame's forces to the buffers."""
         super().end_frame()
-        self.force_sustained_n.set_value(self._sustained_n)
+        self.force_sustained_n.hold(np.array(self._sustained_n) if self._sustained_n else _ZERO)
         self._sustained_n = 0.0
 
 
@@ -225,10 +234,17 @@ class FingerLoads(Module):
 
     def end_frame(self) -> None:
         """Writes the frame's forces to the buffers."""
+        n = self.sustained_steps
+        if not any(map(any, self._steps)):
+            for buffer in (self.force_max_n, self.force_mean_n, self.force_sustained_n):
+                buffer.hold(_ZERO)
+            self.sustained_on = 0
+            self._steps = self._steps[max(0, len(self._steps) - n + 1) :]
+            self._earlier_steps = len(self._steps)
+            return
         in_frame = [max(forces_n) for forces_n in self._steps[self._earlier_steps :]]
         self.force_max_n.set_value(max(in_frame))
         self.force_mean_n.set_value(sum_in_order(in_frame) / len(in_frame))
-        n = self.sustained_steps
         starts = range(len(self._steps) - n + 1)
         by_finger = [
             max((min(forces_n[start : start + n]) for start in starts), default=0.0)
