@@ -95,9 +95,10 @@ class _Contacts(ctypes.Structure):
 class _World(ctypes.Structure):
     _fields_ = [
         ("client", _POINTER),
-        *_fields(ints="n_bodies n_rows most_rows unused", pointers="bodies rows"),
+        *_fields(ints="n_bodies n_rows most_rows is_timed", pointers="bodies rows"),
         ("gravity", ctypes.c_double * 3),
         ("dt", ctypes.c_double),
+        ("spent", ctypes.c_double * 4),
     ]
 
 
@@ -277,6 +278,16 @@ class Core:
     def begin_frame(self) -> None:
         """Begins a record frame: largest speeds and sums of torques count from here."""
         self._library.core_begin_frame(self._address)
+
+    def measure_time(self) -> None:
+        """Measures the CPU time of each part of the physics steps from now on; see `times`."""
+        self._struct.is_timed = 1
+        self._struct.spent[:] = [0.0] * 4
+
+    @property
+    def times(self) -> dict[str, float]:
+        """CPU time since `measure_time` by part: motor targets, Bullet's own steps, states and contacts [s]."""
+        return dict(zip(("motor targets", "physics", "state", "contacts"), self._struct.spent, strict=True))
 
     def run(self, steps: int, *, first: int = 0) -> None:
         """Runs physics steps; `first` is the number of the first one among those whose contacts are kept."""

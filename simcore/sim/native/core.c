@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -546,6 +547,16 @@ EXPORT int core_refresh_inertia(const CoreWorld* world, BodyState* body, Servo* 
 
 /* ---- steps ---- */
 
+/* Adds the CPU time of this thread since `since` to a part; returns the time now [s]. */
+static double note_time(CoreWorld* world, double since, int part) {
+    struct timespec now;
+    if (!world->is_timed) return 0.0;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    double seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    if (since > 0.0) world->spent[part] += seconds - since;
+    return seconds;
+}
+
 /* Runs n physics steps. `first` is the number of the first one among those whose contacts are kept.
  *
  * Returns how many steps it ran: it stops before a step for which the fingers of an arm need other targets. */
@@ -560,9 +571,12 @@ EXPORT int core_run(CoreWorld* world, int n, int first) {
                 if ((error = core_read(world, world->bodies[b])) < 0) return error;
             return step;
         }
+        double since = note_time(world, 0.0, MOTORS);
         for (int b = 0; b < world->n_bodies; b++)
             if ((error = apply_torques(world, world->bodies[b])) < 0) return error;
+        since = note_time(world, since, MOTORS);
         if (!submit(world, b3InitStepSimulationCommand(world->client))) return BULLET_FAILED;
+        since = note_time(world, since, PHYSICS);
         for (int b = 0; b < world->n_bodies; b++) {
             BodyState* body = world->bodies[b];
             if (!body->n_joints && step < n - 1) continue;
@@ -570,7 +584,9 @@ EXPORT int core_run(CoreWorld* world, int n, int first) {
             for (int row = 0; row < body->n_joints; row++)
                 if (fabs(body->dq[row]) > body->max_speed) body->max_speed = fabs(body->dq[row]), body->fastest = row;
         }
+        since = note_time(world, since, STATES);
         if ((error = read_contacts(world, first + step)) < 0) return error;
+        note_time(world, since, CONTACTS);
     }
     return n;
 }

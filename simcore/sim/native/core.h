@@ -99,12 +99,16 @@ typedef struct {
 
 typedef struct {
     Client client;
-    int32_t n_bodies, n_rows, most_rows, unused;
+    int32_t n_bodies, n_rows, most_rows;
+    int32_t is_timed; /* whether `spent` is measured */
     BodyState** bodies;
     ForceRow* rows; /* of the steps of the last run; the core allocates them */
     double gravity[3];
     double dt;
+    double spent[4]; /* CPU time of motor targets, Bullet's steps, states and contacts [s] */
 } CoreWorld;
+
+enum { MOTORS, PHYSICS, STATES, CONTACTS };
 
 /* Errors that functions return, below 0. */
 enum { BULLET_FAILED = -1, NO_MASS_MATRIX = -2, NOT_POSITIVE_DEFINITE = -3, NO_MEMORY = -4, UNKNOWN_CONTACT = 1 };
