@@ -6,8 +6,9 @@
     python benchmarks/compare_versions.py before=../before library=true episodes=1
 
 Both versions run in the Python environment of this one. In each round, one process of each version makes the same
-episodes after one that is not counted; the least time of each episode over the rounds counts. The table has medians over
-the episodes, and the ratio of the sums. Times are CPU times of whole episodes, from the reset to the record in memory.
+episodes after one that is not counted; the least time of each episode over the rounds counts. The table has medians
+over the episodes, and the ratio of the sums. Times are CPU times of whole episodes, from the reset to the record in
+memory.
 """
 
 from __future__ import annotations

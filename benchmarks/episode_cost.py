@@ -5,8 +5,8 @@
     python benchmarks/episode_cost.py library=true         # opening every category that `unlatch list objects` has
 
 The ratio is the CPU time of the whole episode, from its reset to its file, divided by that of Bullet's own steps within
-it. Every episode is made twice in one process: with the time of the whole, and with the time of each part. The parts are
-scaled to add up to the whole, because reading the clock takes time. Times within the physics loop come from the
+it. Every episode is made twice in one process: with the time of the whole, and with the time of each part. The parts
+are scaled to add up to the whole, because reading the clock takes time. Times within the physics loop come from the
 loop itself.
 
 All times are CPU times of this process, so that other programs affect them little.

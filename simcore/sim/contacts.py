@@ -228,9 +228,9 @@ class FingerLoads(Module):
         self._steps.extend(forces_n)
 
     @property
-    def last_forces_n(self) -> Sequence[float]:
-        """Force on each of `fingers` in the last sampled physics step [N]; that must exist."""
-        return self._steps[-1]
+    def frame_forces_n(self) -> list[Sequence[float]]:
+        """Force on each of `fingers` in each sampled physics step of this record frame [N]."""
+        return self._steps[self._earlier_steps :]
 
     def end_frame(self) -> None:
         """Writes the frame's forces to the buffers."""
