@@ -125,6 +125,7 @@ def _library() -> Any:
         ("core_measure", _POINTER, _POINTER, _POINTER),
         ("core_update_gains", _POINTER, _POINTER, ctypes.c_double),
         ("core_refresh_inertia", _POINTER, _POINTER, _POINTER, ctypes.c_double, ctypes.c_double),
+        ("core_transmit", _POINTER),
         ("core_free_rows", _POINTER),
         ("core_bind", ctypes.c_char_p),
         ("core_sizes", _POINTER),
@@ -179,6 +180,11 @@ class ServoState:
             setattr(self.struct, name, getattr(self, name).ctypes.data)
         self.struct.sent = self.sent.ctypes.data
         self._armatures: tuple[Array, ...] = ()
+
+    def transmit(self) -> Array:
+        """Sends the command of the next physics step, as `Core.run` does; returns the `arrived` command, a copy."""
+        _library().core_transmit(ctypes.addressof(self.struct))
+        return self.arrived.copy()
 
     def set_armatures(self, links: Array, axes: Array, armature_axes: Array, armatures: Array, moves: Array) -> None:
         """Sets the armatures; see `Servo` of core.h."""

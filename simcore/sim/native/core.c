@@ -225,7 +225,7 @@ static void write_command(const Servo* servo, double* command) {
 }
 
 /* Sends the command of the next step, and lets the one arrive that is due: commands may be late or get lost. */
-static void transmit(Servo* servo) {
+EXPORT void core_transmit(Servo* servo) {
     int size = 3 * servo->n + 1;
     write_command(servo, servo->sent + (servo->n_sent % servo->most_sent) * size);
     servo->n_sent++, servo->step++;
@@ -246,7 +246,7 @@ static int receive_commands(const CoreWorld* world) {
     for (int b = 0; b < world->n_bodies; b++)
         for (int s = 0; s < world->bodies[b]->n_servos; s++) {
             Servo* servo = world->bodies[b]->servos[s];
-            if (!servo->is_ready) transmit(servo);
+            if (!servo->is_ready) core_transmit(servo);
             are_told &= servo->is_told;
         }
     return are_told;
