@@ -227,13 +227,26 @@ class ObjectKeypoints(Module):
         self._owner = owner
         self._part = part
         self._points: dict[str, Buffer] = {}
+        self._frames: dict[str, Pose] = {}
+        """Frames when the points were read last."""
+        self._read: dict[str, np.ndarray] = {}
+        """What was read last, by name."""
         for name in owner.asset.articulation.part(part).keypoints:
             self._points[name] = Buffer()
             setattr(self, name, self._points[name])
 
     def _read_state(self) -> None:
-        for name, point in self._owner.keypoints_world(self._part).items():
-            self._points[name].hold(point)
+        frames, points = self._owner.frames(self._part), self._points
+        # a link that has not moved keeps its pose object, and a buffer its array unless something else was written
+        if all(frames[name] is T for name, T in self._frames.items()) and self._read and self._holds_what_was_read():
+            return
+        self._frames = frames
+        for name, point in self._owner.asset.articulation.part(self._part).keypoints.items():
+            self._read[name] = frames[point.frame] @ point.xyz
+            points[name].hold(self._read[name])
+
+    def _holds_what_was_read(self) -> bool:
+        return all(self._points[name].get_value() is value for name, value in self._read.items())
 
 
 def closed_stop(part: Part, model: UrdfModel) -> ClosedStop | None:

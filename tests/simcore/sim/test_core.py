@@ -194,9 +194,7 @@ def test_steps_together_and_one_by_one_end_alike_to_the_bit(world: World) -> Non
     assert arm.q.any()
 
 
-@pytest.mark.skipif(
-    shutil.which("clang") is None, reason="clang is not installed: the core is compared with gcc's alone"
-)
+@pytest.mark.heavy
 def test_two_compilers_give_the_same_bits(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ziglang", reason="a second compiler: pip install ziglang")
     source = Path(core_module.__file__).parent / "native" / "core.c"
