@@ -1,4 +1,4 @@
-"""MkDocs hooks: add pages outside of `docs/` and generated pages (commands, keys, public modules), and fix links."""
+"""MkDocs hooks: add pages outside of `docs/` and generated pages (of commands, keys, modules), and fix links."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from key_page import command_page, key_page
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from record_page import episode_page
 
 ROOT = Path(__file__).resolve().parents[2]
 FROM_ROOT = {
@@ -43,6 +44,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, uri, abs_src_path=str(ROOT / path)))
     for uri, text in {
         "reference/keys.md": key_page(),
+        "reference/episode_keys.md": episode_page(),
         "reference/commands.md": command_page(),
         **api_pages(ROOT),
     }.items():

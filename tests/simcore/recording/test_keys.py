@@ -1,14 +1,24 @@
 """The table of keys is consistent with itself, and its page is current."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
-from benchmarks.record_format_page import fill_record_format_page
 from unlatch.simcore.recording.episode import FORMAT_VERSION
+from unlatch.simcore.recording.episode_fields import (
+    EVENT_FIELDS,
+    GOAL_FIELDS,
+    LAYOUT_FIELDS,
+    PLAN_FIELDS,
+    SKILL_FIELDS,
+)
 from unlatch.simcore.recording.keys import ACTION, INTERVAL, KEYS, kind_of, match_key
 from unlatch.simcore.recording.success_rules import FAILURE_CODES
 from unlatch.simcore.recording.verdict import ABORT_CODES
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "docs" / "_site"))
+from record_page import episode_page, fill_record_format_page
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "record_format.md"
 
@@ -52,7 +62,7 @@ def test_the_page_of_the_record_format_is_current():
     page = PAGE.read_text(encoding="utf-8")
     assert f"# Record format, version {FORMAT_VERSION}" in page
     assert page == fill_record_format_page(page), (
-        "docs/record_format.md is out of date. Run:\npython -m benchmarks.record_format_page docs/record_format.md"
+        "docs/record_format.md is out of date. Run:\npython docs/_site/record_page.py docs/record_format.md"
     )
 
 
@@ -60,6 +70,13 @@ def test_the_page_names_every_key_and_code():
     page = PAGE.read_text(encoding="utf-8")
     missing = [name for name in [*(spec.pattern for spec in KEYS), *FAILURE_CODES] if f"`{name}`" not in page]
     assert missing == []
+
+
+def test_the_page_of_the_site_names_the_keys_inside_of_the_maps_of_an_episode():
+    page = episode_page()
+    tables = (LAYOUT_FIELDS, PLAN_FIELDS, SKILL_FIELDS, GOAL_FIELDS, EVENT_FIELDS)
+    assert [key for table in tables for key in table if f"| `{key}` |" not in page] == []
+    assert page.count("## ") == page.count("| Key | Type | Meaning |") == 14
 
 
 def test_codes_that_break_an_attempt_off_are_failure_codes():

@@ -1,7 +1,7 @@
-"""Fills the tables of the page `docs/record_format.md` from the tables of keys; its other text is written by hand.
+"""Makes the tables of the record format from the tables of keys.
 
-`python -m benchmarks.record_format_page docs/record_format.md` does it. A test fails if the page is out of
-date.
+`python docs/_site/record_page.py docs/record_format.md` fills those of the page, whose other text is written by hand. A
+test fails if the page is out of date. The keys of the maps inside of `episode.json` are a page of the site.
 """
 
 from __future__ import annotations
@@ -36,24 +36,39 @@ from unlatch.simcore.recording.success_rules import FAILURE_CODES
 
 _ARRAYS = {"states": STATE, "actions": ACTION, "intervals": INTERVAL}
 """Kind of the arrays in a table, by its name on the page."""
-_FIELDS: dict[str, Table] = {
-    "episode.json": EPISODE_FIELDS,
-    "layout": LAYOUT_FIELDS,
-    "layout.instances": INSTANCE_FIELDS,
-    "layout.objects": PLACE_FIELDS,
-    "layout.preplan": PREPLAN_FIELDS,
-    "applied": APPLIED_FIELDS,
-    "applied.rules": RULE_FIELDS,
-    "skills": SKILL_FIELDS,
-    "skills.plan": PLAN_FIELDS,
-    "skills.refused": REFUSAL_FIELDS,
-    "skills.first_violation": VIOLATION_FIELDS,
-    "goal.conditions": GOAL_FIELDS,
-    "goal": GOAL_RESULT_FIELDS,
-    "settle": SETTLE_FIELDS,
-    "events": EVENT_FIELDS,
+_PARTS: dict[str, Table] = {
+    "`layout`": LAYOUT_FIELDS,
+    "Each object of `layout.instances`": INSTANCE_FIELDS,
+    "Each object of `layout.objects`": PLACE_FIELDS,
+    "`layout.preplan`": PREPLAN_FIELDS,
+    "`applied`": APPLIED_FIELDS,
+    "Each entry of `rules` in `applied`": RULE_FIELDS,
+    "Each entry of `skills`": SKILL_FIELDS,
+    "`plan` of an entry of `skills`": PLAN_FIELDS,
+    "Each entry of `refused` of an entry of `skills`": REFUSAL_FIELDS,
+    "`first_violation` of an entry of `skills`": VIOLATION_FIELDS,
+    "Each entry of `goal.conditions`": GOAL_FIELDS,
+    "Further keys of `goal`": GOAL_RESULT_FIELDS,
+    "`settle`": SETTLE_FIELDS,
+    "Each entry of `events`": EVENT_FIELDS,
 }
-"""Keys of `episode.json` in a table, by its name on the page."""
+"""Maps inside of `episode.json`, by the heading of their tables."""
+_HEAD = """# Keys of episode.json
+
+This page lists the keys of the maps inside of `episode.json`. [Record format](../record_format.md#episodejson) lists
+the keys of the file itself. Where a record may lack a key, its meaning begins with `Optional` or `Only`. A record has
+no other keys than these.
+"""
+_RESULT_NOTE = "Only in episodes of a policy that go on after a broken rule (`unlatch evaluate`).\n\n"
+
+
+def episode_page() -> str:
+    """Returns the page of the keys inside of `episode.json` as Markdown, with a table for each map."""
+    parts = [_HEAD]
+    for title, table in _PARTS.items():
+        note = _RESULT_NOTE if table is GOAL_RESULT_FIELDS else ""
+        parts.append(f"## {title}\n\n{note}{_field_table(table)}")
+    return "\n".join(parts)
 
 
 def fill_record_format_page(page: str) -> str:
@@ -64,8 +79,8 @@ def fill_record_format_page(page: str) -> str:
     """
     tables = {
         **{name: _array_table(kind) for name, kind in _ARRAYS.items()},
-        **{name: _field_table(table) for name, table in _FIELDS.items()},
-        "failure codes": _table(("Code", "Meaning"), ((f"`{code}`", text) for code, text in FAILURE_CODES.items())),
+        "episode.json": _field_table(EPISODE_FIELDS),
+        "failure codes": textwrap.fill(", ".join(f"`{code}`" for code in FAILURE_CODES) + ".", 118) + "\n",
         "not compared": _list_not_compared(),
     }
     for name, table in tables.items():
