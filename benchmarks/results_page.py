@@ -33,7 +33,8 @@ from unlatch.workflows.runs.statistics import wilson_interval
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "results.md"
-PAGES_WITH_TABLES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+NOTES = sorted((ROOT / "benchmarks" / "notes").glob("*.md"))
+PAGES_WITH_TABLES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *NOTES)
 ROBOTS = {
     "franka_panda": "Panda",
     "dual_panda": "two Pandas",
