@@ -12,7 +12,7 @@ from key_page import command_page, key_page
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
-from record_page import episode_page
+from record_page import record_keys_page
 
 ROOT = Path(__file__).resolve().parents[2]
 FROM_ROOT = {
@@ -45,7 +45,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, uri, abs_src_path=str(ROOT / path)))
     for uri, text in {
         "reference/keys.md": key_page(),
-        "reference/episode_keys.md": episode_page(),
+        "reference/record_keys.md": record_keys_page(),
         "reference/commands.md": command_page(),
         **api_pages(ROOT),
     }.items():

@@ -1,7 +1,7 @@
-"""Makes the tables of the record format from the tables of keys.
+"""Makes the page of all keys of a record, and the lists in the page of the record format, from the tables of keys.
 
-`python docs/_site/record_page.py docs/record_format.md` fills those of the page, whose other text is written by hand. A
-test fails if the page is out of date. The keys of the maps inside of `episode.json` are a page of the site.
+`python docs/_site/record_page.py docs/record_format.md` fills the lists of the page, whose other text is written by
+hand. A test fails if the page is out of date. The page of all keys is made with the site.
 """
 
 from __future__ import annotations
@@ -34,9 +34,14 @@ from unlatch.simcore.recording.episode_structure import Table, describe_kind
 from unlatch.simcore.recording.keys import ACTION, INTERVAL, KEYS, STATE
 from unlatch.simcore.recording.success_rules import FAILURE_CODES
 
-_ARRAYS = {"states": STATE, "actions": ACTION, "intervals": INTERVAL}
-"""Kind of the arrays in a table, by its name on the page."""
-_PARTS: dict[str, Table] = {
+_ARRAYS = {
+    "States, T+1 rows": STATE,
+    "Actions, T rows": ACTION,
+    "Measured between two states, T rows": INTERVAL,
+}
+"""Kind of the arrays in a table, by its heading."""
+_MAPS: dict[str, Table] = {
+    "episode.json": EPISODE_FIELDS,
     "`layout`": LAYOUT_FIELDS,
     "Each object of `layout.instances`": INSTANCE_FIELDS,
     "Each object of `layout.objects`": PLACE_FIELDS,
@@ -52,43 +57,45 @@ _PARTS: dict[str, Table] = {
     "`settle`": SETTLE_FIELDS,
     "Each entry of `events`": EVENT_FIELDS,
 }
-"""Maps inside of `episode.json`, by the heading of their tables."""
-_HEAD = """# Keys of episode.json
+"""The map of `episode.json` and those inside of it, by the heading of their tables."""
+_HEAD = """# Keys of a record
 
-This page lists the keys of the maps inside of `episode.json`. [Record format](../record_format.md#episodejson) lists
-the keys of the file itself. Where a record may lack a key, its meaning begins with `Optional` or `Only`. A record has
-no other keys than these.
+This page lists every array of `state.npz` and every key of `episode.json`. [Record format](../record_format.md) says
+how the files are made and checked. A record has no other arrays and keys than these. Where a record may lack one, its
+meaning says `Optional` or `Only`.
+
+In a shape, `n` is the number of arm joints, `k` that of gripper joints, `m` that of an object's movable joints, and `j`
+that of all of them. `ee` is the frame of the arm's `ee_link` (the hand), and `tcp` a frame between the fingertips.
 """
-_RESULT_NOTE = "Only in episodes of a policy that go on after a broken rule (`unlatch evaluate`).\n\n"
+_RESULT_NOTE = "Only in episodes of a policy that go on after a broken rule (`unlatch evaluate`).\n"
 
 
-def episode_page() -> str:
-    """Returns the page of the keys inside of `episode.json` as Markdown, with a table for each map."""
+def record_keys_page() -> str:
+    """Returns the page of all keys of a record as Markdown, with a table for each kind of array and each map."""
     parts = [_HEAD]
-    for title, table in _PARTS.items():
-        note = _RESULT_NOTE if table is GOAL_RESULT_FIELDS else ""
-        parts.append(f"## {title}\n\n{note}{_field_table(table)}")
+    for title, kind in _ARRAYS.items():
+        parts += [f"## {title}\n", _array_table(kind)]
+    for title, table in _MAPS.items():
+        parts += [f"## {title}\n", *([_RESULT_NOTE] if table is GOAL_RESULT_FIELDS else []), _field_table(table)]
     return "\n".join(parts)
 
 
 def fill_record_format_page(page: str) -> str:
-    """Returns the page with its tables made anew: what stands between `<!-- begin: NAME -->` and `<!-- end: NAME -->`.
+    """Returns the page with its lists made anew: what stands between `<!-- begin: NAME -->` and `<!-- end: NAME -->`.
 
     Raises:
-        RecordingError: The page lacks a table.
+        RecordingError: The page lacks a list.
     """
-    tables = {
-        **{name: _array_table(kind) for name, kind in _ARRAYS.items()},
-        "episode.json": _field_table(EPISODE_FIELDS),
+    lists = {
         "failure codes": textwrap.fill(", ".join(f"`{code}`" for code in FAILURE_CODES) + ".", 118) + "\n",
         "not compared": _list_not_compared(),
     }
-    for name, table in tables.items():
+    for name, text in lists.items():
         begin, end = f"<!-- begin: {name} -->\n\n", f"\n<!-- end: {name} -->"
         if page.count(begin) != 1 or page.count(end) != 1:
-            raise RecordingError(f"The page has no table between {begin.strip()} and {end.strip()}. Add both lines.")
+            raise RecordingError(f"The page has no list between {begin.strip()} and {end.strip()}. Add both lines.")
         before, rest = page.split(begin)
-        page = before + begin + table + end + rest.split(end)[1]
+        page = before + begin + text + end + rest.split(end)[1]
     return page
 
 
