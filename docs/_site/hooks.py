@@ -1,4 +1,4 @@
-"""MkDocs hooks: add pages outside of `docs/` and generated pages (of commands, keys, modules), and fix links."""
+"""MkDocs hooks: add pages outside of `docs/` and generated pages (commands, keys, public modules), and fix links."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 from api_pages import api_pages
+from data_tables import TABLES
 from key_page import command_page, key_page
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
-from record_page import record_keys_page
 
 ROOT = Path(__file__).resolve().parents[2]
 FROM_ROOT = {
@@ -45,7 +45,6 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, uri, abs_src_path=str(ROOT / path)))
     for uri, text in {
         "reference/keys.md": key_page(),
-        "reference/record_keys.md": record_keys_page(),
         "reference/commands.md": command_page(),
         **api_pages(ROOT),
     }.items():
@@ -58,14 +57,19 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Replaces links of the repository by links of the site."""
+    """Replaces links of the repository by links of the site, and marks by the tables that are made from the code."""
     here = {uri: path for path, uri in FROM_ROOT.items()}.get(page.file.src_uri, f"docs/{page.file.src_uri}")
     folder = posixpath.dirname(page.file.src_uri)
 
     def on_site(match: re.Match[str]) -> str:
         return posixpath.relpath(_site_path(_resolve_link(here, match[1])), folder or ".")
 
-    return markdown if page.file.src_uri.startswith("reference/") else LINK.sub(on_site, markdown)
+    if page.file.src_uri.startswith("reference/"):
+        return markdown
+    markdown = LINK.sub(on_site, markdown)
+    for mark, make_table in TABLES.items():
+        markdown = markdown.replace(mark, make_table()) if mark in markdown else markdown
+    return markdown
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:

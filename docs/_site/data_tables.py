@@ -1,16 +1,17 @@
-"""Makes the page of all keys of a record, and the lists in the page of the record format, from the tables of keys.
+"""Makes the tables of arrays, keys and values that the site adds to the pages about data.
 
-`python docs/_site/record_page.py docs/record_format.md` fills the lists of the page, whose other text is written by
-hand. A test fails if the page is out of date. The page of all keys is made with the site.
+`TABLES` says which mark of a page each of them replaces. `python docs/_site/data_tables.py docs/record_format.md` fills
+the lists of the page of the record format; a test fails if they are out of date.
 """
 
 from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from unlatch.simcore.catalogs import ANNOTATORS
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.check import not_compared
 from unlatch.simcore.recording.episode_fields import (
@@ -32,7 +33,9 @@ from unlatch.simcore.recording.episode_fields import (
 )
 from unlatch.simcore.recording.episode_structure import Table, describe_kind
 from unlatch.simcore.recording.keys import ACTION, INTERVAL, KEYS, STATE
+from unlatch.simcore.recording.observed_scene import GEOMETRY
 from unlatch.simcore.recording.success_rules import FAILURE_CODES
+from unlatch.simcore.sim.sensors.camera import CAMERA_MODELS
 
 _ARRAYS = {
     "States, T+1 rows": STATE,
@@ -41,7 +44,6 @@ _ARRAYS = {
 }
 """Kind of the arrays in a table, by its heading."""
 _MAPS: dict[str, Table] = {
-    "episode.json": EPISODE_FIELDS,
     "`layout`": LAYOUT_FIELDS,
     "Each object of `layout.instances`": INSTANCE_FIELDS,
     "Each object of `layout.objects`": PLACE_FIELDS,
@@ -57,27 +59,63 @@ _MAPS: dict[str, Table] = {
     "`settle`": SETTLE_FIELDS,
     "Each entry of `events`": EVENT_FIELDS,
 }
-"""The map of `episode.json` and those inside of it, by the heading of their tables."""
-_HEAD = """# Keys of a record
-
-This page lists every array of `state.npz` and every key of `episode.json`. [Record format](../record_format.md) says
-how the files are made and checked. A record has no other arrays and keys than these. Where a record may lack one, its
-meaning says `Optional` or `Only`.
-
-In a shape, `n` is the number of arm joints, `k` that of gripper joints, `m` that of an object's movable joints, and `j`
-that of all of them. `ee` is the frame of the arm's `ee_link` (the hand), and `tcp` a frame between the fingertips.
+"""Maps inside of `episode.json`, by the heading of their tables."""
+_SIZES = """In a shape, `n` is the number of arm joints, `k` that of gripper joints, `m` that of an object's movable
+joints, and `j` that of all of them. `ee` is the frame of the arm's `ee_link` (the hand), and `tcp` a frame between the
+fingertips. Where a record may lack an array or key, its meaning says `Optional` or `Only`.
 """
 _RESULT_NOTE = "Only in episodes of a policy that go on after a broken rule (`unlatch evaluate`).\n"
 
 
-def record_keys_page() -> str:
-    """Returns the page of all keys of a record as Markdown, with a table for each kind of array and each map."""
-    parts = [_HEAD]
-    for title, kind in _ARRAYS.items():
-        parts += [f"## {title}\n", _array_table(kind)]
+def array_tables() -> str:
+    """Returns a table of the arrays of a record for each number of rows."""
+    return "\n".join([_SIZES, *(f"### {title}\n\n{_array_table(kind)}" for title, kind in _ARRAYS.items())])
+
+
+def episode_tables() -> str:
+    """Returns the table of `episode.json`, and one for each map inside of it."""
+    parts = [_field_table(EPISODE_FIELDS)]
     for title, table in _MAPS.items():
-        parts += [f"## {title}\n", *([_RESULT_NOTE] if table is GOAL_RESULT_FIELDS else []), _field_table(table)]
+        parts += [f"### {title}\n", *([_RESULT_NOTE] if table is GOAL_RESULT_FIELDS else []), _field_table(table)]
     return "\n".join(parts)
+
+
+def geometry_table() -> str:
+    """Returns the numbers of the value `geometry` of a state."""
+    head = "| numbers | endings of their names | unit | meaning |\n|---|---|---|---|\n"
+    return head + "\n".join(entry.table_row() for entry in GEOMETRY) + "\n"
+
+
+def annotator_table() -> str:
+    """Returns a table with one row for each array of each annotator of this distribution."""
+    rows = []
+    for name, entry in ANNOTATORS.entries().items():
+        if not entry.target.startswith("unlatch."):
+            continue  # an annotator of another installed distribution
+        for output in ANNOTATORS.load(name).outputs:
+            sizes = ", ".join(str(size) for size in output.shape)
+            rows.append((f"`{name}`", f"`{output.name}`", f"({sizes})", output.dtype, output.unit, output.meaning))
+    return _table(("annotator", "array", "shape", "type", "unit", "meaning"), rows)
+
+
+def camera_table() -> str:
+    """Returns the data of commercial cameras, by `preset`."""
+    rows = []
+    for name, model in CAMERA_MODELS.items():
+        least, most = model.depth_range_m
+        view = f"{model.fov_across_deg:g} x {model.fov_down_deg:g} deg"
+        rows.append((f"`{name}`", f"{model.width} x {model.height}", view, f"{least:g} to {most:g} m", model.source))
+    return _table(("`preset`", "pixels", "horizontal x vertical", "depth", "source"), rows)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "<!-- arrays of a record -->": array_tables,
+    "<!-- keys of episode.json -->": episode_tables,
+    "<!-- numbers of the geometry -->": geometry_table,
+    "<!-- outputs of annotators -->": annotator_table,
+    "<!-- commercial cameras -->": camera_table,
+}
+"""Tables that replace a mark on a page of the site."""
 
 
 def fill_record_format_page(page: str) -> str:
