@@ -6,11 +6,14 @@ the lists of the page of the record format; a test fails if they are out of date
 
 from __future__ import annotations
 
+import inspect
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from unlatch.randomization import physics_view
 from unlatch.simcore.catalogs import ANNOTATORS
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.check import not_compared
@@ -108,12 +111,26 @@ def camera_table() -> str:
     return _table(("`preset`", "pixels", "horizontal x vertical", "depth", "source"), rows)
 
 
+def attribute_tables() -> str:
+    """Returns a table of the attributes of each kind of view, from the arguments of the functions that vary them."""
+    views = {"rigid prim view": physics_view.randomize_rigid_prim_view}
+    views["articulation view"] = physics_view.randomize_articulation_view
+    parts = []
+    for title, function in views.items():
+        arguments = inspect.cleandoc(function.__doc__ or "").partition("Args:\n")[2].partition("\n\n")[0]
+        found = dict(re.findall(r"^    (\w+): (.*?)(?=^    \w|\Z)", arguments, re.MULTILINE | re.DOTALL))
+        rows = [(f"`{name}`", " ".join(found[name].split())) for name in function.__kwdefaults__ or {}]
+        parts.append(_table((title, "values and meaning"), rows))
+    return "\n".join(parts)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "<!-- arrays of a record -->": array_tables,
     "<!-- keys of episode.json -->": episode_tables,
     "<!-- numbers of the geometry -->": geometry_table,
     "<!-- outputs of annotators -->": annotator_table,
     "<!-- commercial cameras -->": camera_table,
+    "<!-- attributes of views -->": attribute_tables,
 }
 """Tables that replace a mark on a page of the site."""
 
