@@ -24,6 +24,7 @@ FROM_ROOT = {
     "examples/README.md": "examples/index.md",
     "examples/notebooks/README.md": "examples/notebooks/index.md",
     "examples/unlatch_plugin/README.md": "examples/unlatch_plugin/index.md",
+    **{f"benchmarks/notes/{note.name}": f"notes/{note.name}" for note in ROOT.glob("benchmarks/notes/*.md")},
 }
 """Pages outside of `docs/`, with their paths on the site."""
 CELL = re.compile(r"<td[ >].*?</td>", re.DOTALL)
