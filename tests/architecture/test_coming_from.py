@@ -37,7 +37,14 @@ def rows(page: Path) -> list[tuple[str, str, str]]:
 
 
 def names(page: Path) -> list[str]:
-    return sorted({name for _, ours, _ in rows(page) for name in re.findall(r"`([^`]+)`", ours)})
+    """Names on our side; `*` in one stands for each name on the other side."""
+    found = {
+        name.replace("*", word)
+        for theirs, ours, _ in rows(page)
+        for name in re.findall(r"`([^`]+)`", ours)
+        for word in re.findall(r"`([^`]+)`", theirs)
+    }
+    return sorted(found)
 
 
 def is_key(path: str) -> bool:
@@ -168,7 +175,14 @@ def test_every_name_on_our_side_exists(page: Path):
 def test_every_row_is_read_and_says_why_there_is_nothing(page: Path):
     lines = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
     assert len(rows(page)) == len(lines) > 10
+    assert [name for name in names(page) if not name or "*" in name] == []
     assert [theirs for theirs, ours, why in rows(page) if ours == "none" and not why] == []
+
+
+def test_a_star_stands_for_each_name_on_the_other_side(tmp_path: Path):
+    (tmp_path / "page.md").write_text("| `open`, `shut` | `skill: *`, `task` | |\n", encoding="utf-8")
+    assert names(tmp_path / "page.md") == ["skill: open", "skill: shut", "task"]
+    assert [name for name in names(tmp_path / "page.md") if not exists(name)] == ["skill: shut"]
 
 
 def test_what_does_not_exist_is_found():
