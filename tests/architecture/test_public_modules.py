@@ -31,7 +31,6 @@ FUNCTIONS = (
 MOST_LINES = 700
 INNER = {
     "docs/checks.md": "names modules to whoever changes Unlatch",
-    "docs/deprecation.md": "shows a path of version 0.2",
     "examples/learn/arm.py": "compares a network with the planner's own model of an arm",
     "examples/moving_picture.py": "makes pictures of the pages",
 }
