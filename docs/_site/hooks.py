@@ -12,6 +12,7 @@ from key_page import command_page, key_page
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from name_pages import name_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 FROM_ROOT = {
@@ -45,6 +46,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for uri, text in {
         "reference/keys.md": key_page(),
         "reference/commands.md": command_page(),
+        **name_pages(),
         **api_pages(ROOT),
     }.items():
         files.append(File.generated(config, uri, content=text))
@@ -89,5 +91,7 @@ def _resolve_link(source: str, link: str) -> str:
 
 
 def _site_path(path: str) -> str:
-    """Returns the path on the site of a path in the repository."""
+    """Returns the path on the site of a path in the repository; for a table of names, that of its page."""
+    if path.startswith("docs/coming_from/names/"):
+        return f"reference/names/{Path(path).stem}.md"
     return FROM_ROOT.get(path, path.removeprefix("docs/"))
