@@ -33,12 +33,9 @@ from unlatch.workflows.runs.statistics import wilson_interval
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "results.md"
-FAILED_ENTRIES = ROOT / "benchmarks" / "notes" / "failed_entries.md"
-PAGES_WITH_TABLES = (
-    ROOT / "README.md",
-    *sorted((ROOT / "docs").rglob("*.md")),
-    *sorted((ROOT / "benchmarks" / "notes").glob("*.md")),
-)
+NOTES = ROOT / "benchmarks" / "notes"
+FAILED_ENTRIES = NOTES / "failed_entries.md"
+PAGES_WITH_TABLES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted(NOTES.glob("*.md")))
 ROBOTS = {
     "franka_panda": "Panda",
     "dual_panda": "two Pandas",

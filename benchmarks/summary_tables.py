@@ -99,7 +99,7 @@ def summary_table(*, tasks: Pooled, n_tasks: int, library: Pooled, real: Pooled)
             f"{images['hours']:.1f} hours more, {images['gigabytes']:.1f} GB",
             "",
             fingerprint.age_of([images]),
-            "[renderers](docs/rendering.md)",
+            "[renderers](docs/images.md#renderers)",
         ),
     ]
     lines = [

@@ -1,4 +1,4 @@
-"""MkDocs hooks: add pages outside of `docs/` and generated pages (commands, keys, public modules), and fix links."""
+"""MkDocs hooks: add pages outside of `docs/` and generated pages (of commands, keys, modules), and fix links."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from name_pages import name_pages
+from record_page import record_keys_page
 
 ROOT = Path(__file__).resolve().parents[2]
 FROM_ROOT = {
@@ -45,6 +46,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, uri, abs_src_path=str(ROOT / path)))
     for uri, text in {
         "reference/keys.md": key_page(),
+        "reference/record_keys.md": record_keys_page(),
         "reference/commands.md": command_page(),
         **name_pages(),
         **api_pages(ROOT),
