@@ -1,5 +1,6 @@
-"""Writes docs/results.md, benchmarks/notes/failed_entries.md and the tables of results in other pages from the counts in
-benchmarks/results.json, benchmarks/learning_results.jsonl and benchmarks/other_results.json.
+"""Writes docs/results.md, benchmarks/notes/failed_entries.md and the tables of results in other pages.
+
+The counts are those of benchmarks/results.json, benchmarks/learning_results.jsonl and benchmarks/other_results.json.
 
 Usage: python benchmarks/results_page.py [check=true]
 
@@ -91,8 +92,8 @@ each. The seed of the present rows is derived from the fingerprint, so that nobo
 
 The grasp rules were written on the 56 PartNet-Mobility objects below, so their rate does not say how well unknown
 objects work. An outside audit ran version 0.2.0 on 137 other objects of that data set, five episodes of each skill with
-one fixed seed: 1,078 of 1,217 episodes succeeded (88.6 %, 86.7 to 90.2 %). In categories that are also among the 56, 858
-of 917 succeeded, in others 220 of 300. Most objects either always succeed or always fail.
+one fixed seed: 1,078 of 1,217 episodes succeeded (88.6 %, 86.7 to 90.2 %). In categories that are also among the 56,
+858 of 917 succeeded, in others 220 of 300. Most objects either always succeed or always fail.
 """
 _FAILED_HEAD = """\
 # Entries with failures

@@ -85,7 +85,11 @@ def summary_table(*, tasks: Pooled, n_tasks: int, library: Pooled, real: Pooled)
             from_cameras,
             f"[from cameras]({learning}#from-cameras-and-points)",
         ),
-        _row("same actions in MuJoCo: the joint reaches the goal", replayed, "[second engine](docs/limits.md#a-second-engine)"),
+        _row(
+            "same actions in MuJoCo: the joint reaches the goal",
+            replayed,
+            "[second engine](docs/limits.md#a-second-engine)",
+        ),
         (
             f"speed without images: `open_microwave`, {pace['workers']} workers on 2 cores",
             f"{pace['episodes_per_hour']:,} episodes an hour",

@@ -9,11 +9,11 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parents[1] / "coming_from" / "names"
 _HEAD = """# Names of {system}
 
-This page lists each name of {system} with what it is called in Unlatch. A name with dots is a key of the configuration,
-or a Python name if it begins with `unlatch.`; `dr` comes from `from unlatch import randomization as dr`. A word before a
-colon says what kind of name follows: a `skill`, a `term` (type of a constraint), a `meaning` (type that Unlatch rewrites), a
-`keypoint`, an `axis`, a `relation` of objects, a `record` (array of an episode), an `annotator`, a `node` or a `port` of a
-graph.
+This page lists each name of {system} with what it is called in Unlatch. A name with dots is a key of the
+configuration, or a Python name if it begins with `unlatch.`; `dr` comes from `from unlatch import randomization as dr`.
+A word before a colon says what kind of name follows: a `skill`, a `term` (type of a constraint), a `meaning` (type that
+Unlatch rewrites), a `keypoint`, an `axis`, a `relation` of objects, a `record` (array of an episode), an `annotator`, a
+`node` or a `port` of a graph.
 """
 
 

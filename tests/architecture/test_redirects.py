@@ -10,16 +10,17 @@ from tests.architecture.test_links import anchors
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-OLD_PAGES = """
-annotation annotators any_urdf checks commands completion concepts configuration converters deprecation diagnosis docker episode
-export failure_causes failures gallery index learning limits objects paths performance planner_settings plugins policies python
-randomization record_format recovery releasing rendering report repository results robots second_engine sensors skills solver start
-studio sweeps tasks
+NAMES = """
+annotation annotators any_urdf checks commands completion concepts configuration converters deprecation diagnosis docker
+episode export failure_causes failures gallery index learning limits objects paths performance planner_settings plugins
+policies python randomization record_format recovery releasing rendering report repository results robots second_engine
+sensors skills solver start studio sweeps tasks
 coming_from/gensim2 coming_from/interndataengine coming_from/isaac_lab coming_from/mobilitygen coming_from/replicator
-howto/annotate howto/bring_a_urdf howto/compose_a_task howto/constraint_term howto/evaluate_a_policy howto/exporter howto/ray
-howto/sensor howto/slurm howto/sweep howto/train_with_lerobot howto/write_a_skill
+howto/annotate howto/bring_a_urdf howto/compose_a_task howto/constraint_term howto/evaluate_a_policy howto/exporter
+howto/ray howto/sensor howto/slurm howto/sweep howto/train_with_lerobot howto/write_a_skill
 skills/artpreplan skills/close skills/hold skills/home skills/open skills/pick skills/place skills/rotate
-""".split()
+"""
+OLD_PAGES = NAMES.split()
 
 
 class Loader(yaml.SafeLoader):
