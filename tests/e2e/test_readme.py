@@ -63,13 +63,7 @@ HEAVY = {
     "docs/index.md",  # commands of docs/start.md
     "docs/objects.md",
     "docs/planner_settings.md",
-    "docs/recovery.md",
-    "docs/skills/artpreplan.md",
-    "docs/skills/hold.md",
-    "docs/skills/home.md",
-    "docs/skills/open.md",
-    "docs/skills/place.md",
-    "docs/skills/rotate.md",
+    "docs/skills.md",
     "docs/tasks.md",
 }
 
