@@ -289,6 +289,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "second_engine": summary_tables.second_engine_table,
     "real": lambda: table_of("real", brief=True),
     "tasks": lambda: table_of("tasks", brief=True),
+    PEERS: table_of_peers,
     **learning_tables.TABLES,
 }
 """Tables of other pages by name."""

@@ -61,10 +61,8 @@ HEAVY = {
     "docs/failures.md",
     "docs/images.md",
     "docs/index.md",  # commands of docs/start.md
-    "docs/objects.md",
     "docs/planner_settings.md",
     "docs/skills.md",
-    "docs/tasks.md",
 }
 
 
