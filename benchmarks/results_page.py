@@ -278,12 +278,8 @@ TABLES: dict[str, Callable[[], list[str]]] = {
         real=read_pooled("real"),
     ),
     "second_engine": summary_tables.second_engine_table,
-    "library_all": lambda: table_of("library", brief=True),
     "real": lambda: table_of("real", brief=True),
-    "library_wide": lambda: table_of("library_wide", brief=True),
-    "real_wide": lambda: table_of("real_wide", brief=True),
     "tasks": lambda: table_of("tasks", brief=True),
-    PEERS: table_of_peers,
     **learning_tables.TABLES,
 }
 """Tables of other pages by name."""

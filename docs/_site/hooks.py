@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from api_pages import api_pages
-from key_page import command_page, key_page
+from key_page import command_page, key_page, skill_tables
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -24,8 +24,11 @@ FROM_ROOT = {
     "examples/README.md": "examples/index.md",
     "examples/notebooks/README.md": "examples/notebooks/index.md",
     "examples/unlatch_plugin/README.md": "examples/unlatch_plugin/index.md",
+    **{f"benchmarks/notes/{note.name}": f"notes/{note.name}" for note in sorted(ROOT.glob("benchmarks/notes/*.md"))},
 }
 """Pages outside of `docs/`, with their paths on the site."""
+SKILL_TABLES = "<!-- keys of skills -->"
+"""What the generated tables of keys replace on the page of skills."""
 CELL = re.compile(r"<td[ >].*?</td>", re.DOTALL)
 LONG_CODE = re.compile(r"(?<=<code>)[^<]{20,}(?=</code>)")
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
@@ -55,14 +58,17 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Replaces links of the repository by links of the site."""
+    """Replaces links of the repository by links of the site, and adds the tables of keys to the page of skills."""
     here = {uri: path for path, uri in FROM_ROOT.items()}.get(page.file.src_uri, f"docs/{page.file.src_uri}")
     folder = posixpath.dirname(page.file.src_uri)
 
     def on_site(match: re.Match[str]) -> str:
         return posixpath.relpath(_site_path(_resolve_link(here, match[1])), folder or ".")
 
-    return markdown if page.file.src_uri.startswith("reference/") else LINK.sub(on_site, markdown)
+    if page.file.src_uri.startswith("reference/"):
+        return markdown
+    markdown = LINK.sub(on_site, markdown)
+    return markdown.replace(SKILL_TABLES, skill_tables()) if SKILL_TABLES in markdown else markdown
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:

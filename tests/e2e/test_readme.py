@@ -66,15 +66,9 @@ HEAVY = {
     "docs/objects.md",
     "docs/planner_settings.md",
     "docs/policies.md",
-    "docs/recovery.md",
     "docs/rendering.md",
     "docs/sensors.md",
-    "docs/skills/artpreplan.md",
-    "docs/skills/hold.md",
-    "docs/skills/home.md",
-    "docs/skills/open.md",
-    "docs/skills/place.md",
-    "docs/skills/rotate.md",
+    "docs/skills.md",
     "docs/tasks.md",
 }
 
