@@ -47,10 +47,11 @@ _FAILED = 1
 _HEAD = """\
 # Gallery
 
-The {count} tasks that come with Unlatch, each with a clip, an instruction, its success rate and its command. [Tasks](tasks.md)
-says how to write one, and [skills](skills.md) what moves the parts.
+The {count} tasks that come with Unlatch, each with a clip, an instruction, its success rate and its command.
+[Tasks](tasks.md) says how to write one, and [skills](skills.md) what moves the parts.
 
-Each clip shows the first success among the episodes 0 to {last} of seed {seed}, at {slowest:g} to {fastest:g} times its speed.
+Each clip shows the first success among the episodes 0 to {last} of seed {seed}, at {slowest:g} to
+{fastest:g} times its speed.
 {exceptions}
 
 The success rate is that of the robot in the clip, over all layouts, with its 95 % interval; `not measured`: there is
@@ -61,8 +62,8 @@ no count in `benchmarks/results.json`. [All robots](#success-of-all-robots) are 
 _TABLE_HEAD = """\
 ## Success of all robots
 
-Successes of all episodes of the fresh seed, which nobody had used before; `-`: not measured. Three episodes say little: the 95 %
-interval of 3/3 is {three}. [Success rates](results.md) has the commands.
+Successes of all episodes of the fresh seed, which nobody had used before; `-`: not measured. Three episodes say
+little: the 95 % interval of 3/3 is {three}. [Success rates](results.md) has the commands.
 """
 
 

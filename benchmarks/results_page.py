@@ -33,7 +33,8 @@ from unlatch.workflows.runs.statistics import wilson_interval
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "results.md"
-PAGES_WITH_TABLES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+NOTES = sorted((ROOT / "benchmarks" / "notes").glob("*.md"))
+PAGES_WITH_TABLES = (ROOT / "README.md", *NOTES, *sorted((ROOT / "docs").rglob("*.md")))
 ROBOTS = {
     "franka_panda": "Panda",
     "dual_panda": "two Pandas",
@@ -280,6 +281,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "second_engine": summary_tables.second_engine_table,
     "real": lambda: table_of("real", brief=True),
     "tasks": lambda: table_of("tasks", brief=True),
+    PEERS: table_of_peers,
     **learning_tables.TABLES,
 }
 """Tables of other pages by name."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from unlatch.command_table import main
 from unlatch.simcore.recording.success_rules import FAILURE_CODES
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.commands import Phase
@@ -39,6 +40,11 @@ def tables(text: str, first: str) -> list[list[str]]:
 def test_a_skill_has_a_section_and_a_row_in_the_first_table(name: str):
     assert section(name)
     assert [f"[{name}](#{name})"] == [row[0] for row in tables(PAGE, "skill") if row[0].startswith(f"[{name}]")]
+
+
+def test_the_list_of_skills_names_the_section_of_each(capsys: pytest.CaptureFixture[str]):
+    assert main(["list", "skills"]) == 0
+    assert set(re.findall(r"\(docs/skills\.md#(\w+)\)", capsys.readouterr().out)) == set(SKILLS.own_names())
 
 
 @pytest.mark.parametrize("name", SKILLS.own_names())

@@ -63,13 +63,11 @@ HEAVY = {
     "docs/howto/slurm.md",
     "docs/howto/sweep.md",
     "docs/index.md",  # commands of docs/start.md
-    "docs/objects.md",
     "docs/planner_settings.md",
     "docs/policies.md",
     "docs/rendering.md",
     "docs/sensors.md",
     "docs/skills.md",
-    "docs/tasks.md",
 }
 
 
