@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from unlatch.command_table import main
-from unlatch.simcore.recording.success_rules import FAILURE_CODES
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.commands import Phase
 from unlatch.solver.setting import PlannerSettingCfg
@@ -67,13 +66,6 @@ def test_the_phases_are_those_of_records():
     assert {row[0] for row in rows} == {phase.name for phase in Phase} - {"idle"}
     skills = " ".join(row[-1] for row in rows)
     assert set(re.findall(r"`(\w+)`", skills)) <= set(SKILLS.own_names())
-
-
-def test_the_codes_of_typical_failures_exist_and_name_skills():
-    rows = tables(section("Typical failures"), "code")
-    assert {code for row in rows for code in re.findall(r"`(\w+)`", row[0])} <= FAILURE_CODES.keys()
-    assert {skill for row in rows for skill in re.findall(r"`(\w+)`", row[1])} <= set(SKILLS.own_names())
-    assert len(rows) > 4
 
 
 def test_keys_with_a_meaning_for_a_skill_are_those_of_a_planner_setting():
