@@ -1,4 +1,4 @@
-"""The calls of an episode happen in the order that docs/episode.md states, whoever moves the arms."""
+"""The calls of an episode happen in the order that docs/concepts.md states, whoever moves the arms."""
 
 from __future__ import annotations
 
