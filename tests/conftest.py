@@ -41,7 +41,7 @@ MAY_BE_SKIPPED = {
     "the pads of": "rigid pads have no compliance",
     "draws no colours": "a renderer of depth alone",
 }
-"""Reasons for which a test may be skipped where everything else is installed, each with why nothing is done about it."""
+"""What the reason of a skip may have in it where everything is installed, and why nothing is done about it."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib
 import re
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import make_dataclass
@@ -205,15 +203,3 @@ def test_a_generator_in_the_form_of_version_0_2_makes_the_same_object():
     old, new = objects.ObjectGenerator("block", draw, build)(3), objects.ObjectGenerator("block", table, build)(3)
     assert old.parameters == new.parameters
     assert repr(old.model) == repr(new.model)
-
-
-@pytest.mark.e2e
-@pytest.mark.parametrize("path", ["unlatch.skills.contract.command", "unlatch.simcore.state.module"])
-def test_finding_an_old_path_imports_nothing_but_its_package(path: str):
-    package = path.removesuffix(".command").removesuffix(".contract").removesuffix(".module")
-    command = "import importlib, sys; importlib.import_module(sys.argv[1]); print(*sorted(sys.modules))"
-    old, new = (
-        subprocess.run([sys.executable, "-c", command, name], capture_output=True, text=True, check=True).stdout.split()
-        for name in (path, package)
-    )
-    assert set(old) - set(new) <= {path, "unlatch.skills.contract"}

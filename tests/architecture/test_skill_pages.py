@@ -115,18 +115,3 @@ def test_a_page_has_a_task_that_uses_the_skill_and_says_how_to_run_it(name: str)
     assert marker == "# @package _global_"
     assert name in re.findall(r"name: (\w+)", str(yaml.safe_load(block)["skills"]).replace("'", ""))
     assert f"unlatch collect task={task} --config-dir mine " in page(name)
-
-
-@pytest.mark.parametrize(
-    "path", [*sorted((DOCS / "skills").glob("*.md")), DOCS / "skills.md"], ids=lambda path: path.stem
-)
-def test_links_lead_somewhere(path: Path):
-    for target, _, anchor in re.findall(r"\]\(([^)#]*)(#([^)]+))?\)", path.read_text(encoding="utf-8")):
-        file = path if not target else path.parent / target
-        assert file.exists(), target
-        if anchor:
-            heads = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
-            assert anchor in [re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads], (
-                target,
-                anchor,
-            )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
 
 from unlatch.configs.cameras import read_render_settings
 from unlatch.configs.config_files import option_names
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, UnlatchError
 from unlatch.simcore.sim.sensors.camera import CameraCfg
 from unlatch.solver.plan import PlanBudget
 from unlatch.workflows.cli.multirun import load_configs, make_sweep_job
@@ -52,37 +53,15 @@ def test_records_are_rendered_by_the_cameras_of_the_recording_by_default():
     assert [camera.width for camera in read_render_settings(read("camera=realsense")).cameras] == [480, 320]
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("camera=fornt", r"Unknown camera 'fornt'\. Did you mean 'front'"),
-        ("camera=front sensors=[front]", r"sensors\[0\]\.name='front' is used twice"),
-        ("camera.cameras=[imu]", r"camera\.cameras\[0\] is a sensor of type 'imu'\. Expected a camera"),
-        (
-            "camera=front camera.cameras.0.mount.body=arm",
-            r"camera\.cameras\[0\]\.mount\.body='arm' is not a robot or",
-        ),
-        ("planner=quik", r"Unknown planner 'quik'\. Did you mean 'quick'"),
-        ("variety=2", r"variety=2 is out of range\. Expected 0 to 1\."),
-        ("planner.goal_waves=0", r"planner\.goal_waves=0 is out of range\. Expected 1 to 16"),
-        ("planner.goal_waves=1.5", r"planner\.goal_waves=1\.5 has the wrong type\. Expected a whole number"),
-        ("planner.serches=1", r"planner\.serches is unknown\. Did you mean 'searches'"),
-        ("experiment=smok", r"Unknown experiment 'smok'\. Did you mean 'smoke'"),
-        ("camera=[front,wrist]", r"camera=\[front,wrist\] chooses several files\. Expected one of front, front_wrist"),
-        (
-            "camera=front,wrist",
-            r"'camera=front,wrist' has several values\. Give one\. `unlatch collect -m` and `evaluate -m` run several",
-        ),
-        ("+sweep.seed=[1,2]", r"sweep\.seed has no effect: the file of the chosen experiment does not state it"),
-        (
-            "experiment=difficulty",
-            r"sweeps over randomization, but this is a single run\. .*randomization=none",
-        ),
-    ],
-)
-def test_a_mistake_raises_an_error(words: str, message: str):
-    with pytest.raises(ConfigError, match=message):
-        read(words)
+MISTAKES = [block.split("\n  ") for block in Path(__file__).with_name("mistakes.txt").read_text().split("\n\n")]
+"""Words of a command line, and the whole message that they lead to."""
+
+
+@pytest.mark.parametrize(("words", "message"), MISTAKES)
+def test_a_mistake_is_named_with_its_key(words: str, message: str):
+    with pytest.raises(UnlatchError) as caught:
+        load_configs("collect", CollectCfg, parse_command_line(shlex.split(words)))
+    assert caught.value.message == message.rstrip()
 
 
 def test_the_standard_budget_is_the_planners_own():
