@@ -10,7 +10,7 @@ import pytest
 
 import unlatch
 
-torch = pytest.importorskip("torch", reason="extra train")
+torch = pytest.importorskip("torch", reason="torch is not installed")
 
 STATE = ["joint_position", "gripper", "hand_keypoints", "openness", "geometry"]
 OF_OBJECT = ("hand_keypoints", "openness", "geometry")
@@ -18,6 +18,7 @@ CAMERAS = ("front", "wrist")
 EXAMPLE = Path(__file__).parents[2] / "examples" / "learn"
 
 
+@pytest.mark.heavy
 @pytest.mark.slow
 def test_a_tiny_network_predicts_the_hand_better_than_one_that_sees_another_place(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(EXAMPLE))
@@ -96,6 +97,7 @@ def test_a_network_learns_from_points_and_images_and_acts_on_them(pictured, tmp_
     np.testing.assert_allclose(acted, expected[:1], atol=5e-3)  # the one that differs has no say
 
 
+@pytest.mark.heavy
 @pytest.mark.slow
 def test_the_shipped_policy_opens_microwaves_and_one_that_never_looks_does_not(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(EXAMPLE))

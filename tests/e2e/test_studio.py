@@ -55,7 +55,6 @@ def studio(folder: Path, *arguments: str) -> Iterator[str]:
     """Serves the page with `folder` as the current one; yields its address."""
     process = start(["-m", "unlatch", "studio", *arguments, "port=0"], folder)
     try:
-        assert process.stdout is not None
         found = re.match(r"studio: (http\S+)", process.stdout.readline())
         assert found is not None, process.communicate()[1]
         yield found[1]

@@ -197,7 +197,6 @@ def fired(runner: EpisodeRunner, layers: dict[str, str], distractors: Distractor
     runner.cfg.randomization = RandomizationCfg(name="mine", rules=rules, distractors=distractors)
     episode = runner.episode(0)
     episode.reset()
-    assert episode.randomization is not None
     for _ in range(12):
         episode.randomization.step()
     applied = episode.randomization.applied()
@@ -282,7 +281,6 @@ def test_tendons_are_declared_in_the_configuration() -> None:
         episode = runner.episode(0)
         assert episode.cfg.object.name == "drawer"
         episode.begin()
-        assert episode.randomization is not None
         (rule,) = episode.randomization.applied()["rules"]
         assert rule["attribute"] == "tendon_stiffnesses"
 
@@ -325,7 +323,6 @@ def test_the_listing_has_one_line_per_rule_with_its_time() -> None:
         episode = runner.episode(0)
         episode.reset()
     made = episode.randomization
-    assert made is not None
     title, *lines, distractors = made.lines()
     applied = made.applied()
     layers = [applied, applied["sensors"], applied["visuals"]]
