@@ -58,9 +58,9 @@ def test_the_example_is_built_installed_and_collects(run: Callable[..., str], tm
     tasks = run("unlatch list tasks")
     assert {"press_stapler", "press_toaster_long"} <= {line.split()[0] for line in tasks.splitlines()}
     assert "stapler" in run("unlatch list objects")
-    for task, pictures in (("press_toaster", 1), ("press_stapler", 0)):
-        said = run(f"unlatch collect task={task} episodes=2 executor=serial pictures={pictures} out={task}")
-        assert "success 2/2" in " ".join(said.split())
-        assert "every verdict agrees" in run(f"unlatch check {task}")
+    # `test_wheel.py` collects the other task, with workers
+    said = run("unlatch collect task=press_stapler episodes=2 executor=serial pictures=0 out=pressed")
+    assert "success 2/2" in " ".join(said.split())
+    assert "every verdict agrees" in run("unlatch check pressed")
     run("unlatch collect object=toaster skill=press episodes=1 executor=serial pictures=0 out=derived")
     run("pytest -q -p no:cacheprovider source/tests")
