@@ -85,8 +85,8 @@ def new_environment(folder: Path, *options: str | Path, beside: bool = True) -> 
     venv.create(folder / "venv")
     python = folder / "venv" / "bin" / "python"
     pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--disable-pip-version-check"]
-    # that our `pyproject.toml` states what builds it is seen where the build is isolated
-    run(*pip, *(["--no-deps"] if beside else []), *options, cwd=folder, isolated="-e" in options)
+    # isolated builds: what our `pyproject.toml` and that of the plugin state suffices
+    run(*pip, *(["--no-deps"] if beside else []), *options, cwd=folder, isolated=True)
     if beside:
         show_packages_of_the_tests(folder / "venv")
     return python
