@@ -311,6 +311,7 @@ def laid() -> Iterator[tuple[EpisodeRunner, EpisodeRecord]]:
         yield runner, runner.run(0)
 
 
+@pytest.mark.slow
 def test_the_search_lays_a_box_on_its_back_where_its_lid_is_too_high(laid: tuple[EpisodeRunner, EpisodeRecord]):
     runner, record = laid
     assert_success(record, runner.cfg)
@@ -327,6 +328,7 @@ def test_the_record_of_a_found_side_is_replayed_exactly(laid: tuple[EpisodeRunne
     assert list(replay_problems(runner, record)) == []
 
 
+@pytest.mark.slow
 def test_another_side_in_a_record_is_found_out(laid: tuple[EpisodeRunner, EpisodeRecord]):
     runner, record = laid
 

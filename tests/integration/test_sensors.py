@@ -60,6 +60,7 @@ def test_sensors_add_to_a_record_and_change_nothing_in_it(
     assert_verified(record)
 
 
+@pytest.mark.slow
 def test_an_imu_on_the_hand_agrees_with_the_recorded_motion(record: EpisodeRecord) -> None:
     arrays = record.arrays
     hand = "robots.franka_panda.left.ee"

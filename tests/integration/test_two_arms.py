@@ -34,7 +34,8 @@ def test_the_nearest_arm_acts_where_none_is_named(y: float, nearest: str):
         assert episode.begin_skill(0).skill.context.arm.name == nearest
 
 
-@pytest.mark.parametrize("arm", ["left", pytest.param("right", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("arm", ["left", "right"])
 def test_a_named_arm_acts(arm: str):
     cfg = microwave(f"skills.0.arm={arm}")
     record = run(cfg)
