@@ -50,7 +50,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def skips(config: pytest.Config) -> Counter[str]:
     """Counts the skipped tests and modules by their reason."""
-    reports = config.pluginmanager.get_plugin("terminalreporter").stats.get("skipped", [])
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    reports = reporter.stats.get("skipped", []) if reporter else []
     return Counter(report.longrepr[-1].removeprefix("Skipped: ") for report in reports)
 
 
