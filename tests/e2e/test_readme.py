@@ -20,6 +20,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -85,6 +86,14 @@ def data_set_key(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(word for word in words if not word.startswith(OUTS) and not EPISODES.fullmatch(word)))
 
 
+def collections(page: str) -> Iterator[list[str]]:
+    """Yields the words of the commands of a page that collect."""
+    for language, text in blocks(ROOT / page):
+        if language == "bash":
+            lines = (line for line in text.splitlines() if line.startswith("unlatch collect "))
+            yield from (shlex.split(line, comments=True) for line in lines)
+
+
 @cache
 def needed_episodes() -> dict[tuple[str, ...], int]:
     """Returns, by `data_set_key`, the number of episodes that the pages with this command need."""
@@ -93,12 +102,17 @@ def needed_episodes() -> dict[tuple[str, ...], int]:
         texts = [text for language, text in blocks(ROOT / page) if language in ("bash", "python")]
         named = [int(number) for text in texts for number in NAMED_EPISODE.findall(text)]
         least = 2 if any(word in text for text in texts for word in SEVERAL) else 1
-        for text in texts:
-            for line in text.splitlines():
-                if line.startswith("unlatch collect "):
-                    key = data_set_key(shlex.split(line, comments=True))
-                    found[key] = max(found.get(key, 1), least, *(number + 1 for number in named))
+        for key in map(data_set_key, collections(page)):
+            found[key] = max(found.get(key, 1), least, *(number + 1 for number in named))
     return found
+
+
+@cache
+def shared_commands() -> set[tuple[str, ...]]:
+    """Returns the `data_set_key` of what several pages collect whole, and from no file of a page."""
+    pages = Counter(key for page in PAGES for key in set(map(data_set_key, collections(page))))
+    own = ("--config-dir", "shard=")
+    return {key for key, n in pages.items() if n > 1 and not any(word.startswith(own) for word in key)}
 
 
 def with_needed_episodes(words: list[str]) -> list[str]:
@@ -132,11 +146,11 @@ def command_of(line: str) -> list[str]:
     return words
 
 
-def data_set_of(command: list[str]) -> str | None:
-    """Where a command collects what depends on it alone, and on no file of its page."""
-    outs = [word.partition("=")[2] for word in command if word.startswith(OUTS)]
-    own = ("--config-dir", "shard=", "randomization.from=", "object=", "sensors=", "only=")
-    return outs[0] if outs and "collect" in command and not any(word.startswith(own) for word in command) else None
+def data_set_of(line: str) -> str | None:
+    """Returns where a line collects what another page collects, too."""
+    words = shlex.split(line, comments=True)
+    outs = [word.partition("=")[2] for word in words if word.startswith(OUTS)]
+    return outs[0] if outs and data_set_key(words) in shared_commands() else None
 
 
 def install(folder: Path, distributions: list[str]) -> None:
@@ -160,8 +174,8 @@ def test_every_command_of_a_page_is_run_by_a_page_that_is_not_heavy():
 
 
 @pytest.fixture
-def run(commands: Commands, tmp_path: Path, made_once: Callable[..., Path]) -> Callable[[list[str]], None]:
-    """Runs one line of a page in its folder."""
+def run(commands: Commands, tmp_path: Path, made_once: Callable[..., Path]) -> Callable[[str], None]:
+    """Runs one line of a page, or a block of Python, in the folder of the page."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
 
     def run_in(folder: Path, argv: list[str]) -> str:
@@ -169,10 +183,11 @@ def run(commands: Commands, tmp_path: Path, made_once: Callable[..., Path]) -> C
         assert done.returncode == 0, f"{shlex.join(argv)}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
-    def run_line(argv: list[str]) -> None:
+    def run_line(line: str) -> None:
+        argv = command_of(line)
         if argv[:2] == ["pip", "install"]:
             install(tmp_path, [word for word in argv[2:] if word != "-e"])  # `--target` knows no editable ones
-        elif out := data_set_of(argv):
+        elif out := data_set_of(line):
             words = [f"{word.partition('=')[0]}=set" if word.startswith(OUTS) else word for word in argv]
             made = made_once(f"page {sorted(words)}", lambda folder: run_in(folder, words))
             shutil.copytree(made / "set", tmp_path / out, dirs_exist_ok=True)
@@ -187,7 +202,7 @@ def run(commands: Commands, tmp_path: Path, made_once: Callable[..., Path]) -> C
 @pytest.mark.parametrize(
     "page", [pytest.param(page, marks=pytest.mark.heavy if page in HEAVY else ()) for page in PAGES]
 )
-def test_code_blocks_run(page: str, tmp_path: Path, run: Callable[[list[str]], None]):
+def test_code_blocks_run(page: str, tmp_path: Path, run: Callable[[str], None]):
     for language, text in blocks(ROOT / page):
         named = FILE.match(text.split("\n", 1)[1] if language == "yaml" else text) if language in FILES else None
         if named and (ROOT / named[1]).is_file():
@@ -198,9 +213,9 @@ def test_code_blocks_run(page: str, tmp_path: Path, run: Callable[[list[str]], N
             file.write_text(text, encoding="utf-8")
         elif language == "bash":
             for line in text.strip().splitlines():
-                run(command_of(line))
+                run(line)
         elif language == "python":
-            run(["python", "-c", text])
+            run(shlex.join(["python", "-c", text]))
 
 
 def test_as_many_episodes_are_collected_as_the_pages_need():
