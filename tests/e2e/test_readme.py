@@ -3,7 +3,7 @@
 A `yaml` block is the file that its second line names; the first belongs to Hydra. A block whose first line is a comment
 with a path is that file, in the repository where it has one. `pip install ./FOLDER` installs a page's own distribution
 into its folder. `unlatch ... > FILE` keeps what is printed. A `yaml` block that names no file is part of a task: its
-schema is asked about it (`tests/architecture/test_code_blocks.py`).
+schema is asked about it (`tests/architecture/test_pages.py`).
 
 To be quick, commands run in this process, collect in it where they name no workers, and draw one episode where they do
 not say how many. Of the episodes that a command collects, the first ones are enough, up to the last one that the page
