@@ -157,15 +157,17 @@ def test_workers_that_are_killed_cost_no_episode(tmp_path: Path, drawers: dict[i
 
 
 @pytest.mark.parametrize(
-    ("executor", "workers", "times"),
+    ("executor", "workers", "times", "most"),
     [
-        ("process", 1, 1),
-        pytest.param("process", 2, 2, marks=heavy),
-        pytest.param("ray", 2, 1, marks=heavy),
-        pytest.param("serial", 1, 2, marks=heavy),
+        ("process", 1, 1, 2),  # the episode that was there, and the one in flight
+        pytest.param("process", 2, 2, 5, marks=heavy),
+        pytest.param("ray", 2, 1, 5, marks=heavy),
+        pytest.param("serial", 1, 2, 5, marks=heavy),
     ],
 )
-def test_ctrl_c_keeps_finished_episodes_and_says_how_to_resume(tmp_path: Path, executor: str, workers: int, times: int):
+def test_ctrl_c_keeps_finished_episodes_and_says_how_to_resume(
+    tmp_path: Path, executor: str, workers: int, times: int, most: int
+):
     if executor == "ray":
         pytest.importorskip("ray")
     words = (*DRAWERS, "episodes=50", "out=set", f"executor={executor}", f"workers={workers}")
@@ -173,7 +175,7 @@ def test_ctrl_c_keeps_finished_episodes_and_says_how_to_resume(tmp_path: Path, e
     there = len(DataSet.open(tmp_path / "set"))
     assert (code, err) == (130, INTERRUPTED)
     assert f"{there} of 50 episodes done" in out
-    assert 1 <= there <= 2 * workers + 1  # what was being made when the first came, and what ended before it
+    assert 1 <= there <= most  # what was being made when the first came, and what ended before it
     assert check_dataset(tmp_path / "set") == []
     if times == 1:  # nobody was killed
         assert not list((tmp_path / "set" / ".tmp").iterdir())
