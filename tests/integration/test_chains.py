@@ -25,10 +25,13 @@ CHAINS = {
     "open_drawers": ["artpreplan", "open", "close", "open"],
     "turn_knob_close_oven": ["artpreplan", "rotate", "close"],
 }
+LIKE_ANOTHER = ("open_close_microwave", "open_drawers")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("task", CHAINS)
+@pytest.mark.parametrize(
+    "task", [pytest.param(task, marks=pytest.mark.heavy if task in LIKE_ANOTHER else ()) for task in CHAINS]
+)
 def test_a_chain_is_carried_out(task: str):
     cfg = load(task)
     record = run(cfg)
