@@ -247,6 +247,7 @@ def mistype_a_key(page: Any) -> None:
     page.wait_for_function(f"{IDLE} && !window.studio.problem")
 
 
+@pytest.mark.heavy
 def test_a_task_is_derived_from_an_object_and_its_setting_written_out(browser: Any, tmp_path: Path):
     with studio(tmp_path, "object=cabinet", "skill=open") as url:
         page, errors = open_page(browser, url)
