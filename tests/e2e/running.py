@@ -86,10 +86,10 @@ def _exit_code(argv: Sequence[str]) -> int:
 
 def _forget_plugins() -> None:
     """Lets every catalog look again for what is installed."""
-    for module in list(sys.modules.values()):
-        for value in list(getattr(module, "__dict__", {}).values()):
-            if isinstance(value, Catalog):
-                value._all = None
+    own = [module for name, module in sys.modules.items() if name.startswith("unlatch.")]
+    for value in [value for module in own for value in vars(module).values()]:
+        if isinstance(value, Catalog):
+            value._all = None
     importlib.invalidate_caches()
 
 
