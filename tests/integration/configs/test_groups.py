@@ -126,51 +126,48 @@ def test_a_job_of_a_sweep_runs_alone_whatever_its_experiment_says():
     assert header_of(alone.cfg) == header_of(job.cfg)
 
 
-EXPERIMENTS = {
-    "values": ("sweep: {seed: 3}", r"sweep\.seed=3 has the wrong type\. Expected a list of values with at least one"),
-    "none": ("sweep: {seed: []}", r"sweep\.seed=a list has the wrong type\. Expected a list of values"),
-    "mapping": ("sweep: {seed: [{a: 1}]}", r"sweep\.seed\[0\]=a mapping has the wrong type\. Expected a plain value"),
-    "lists": ("sweep: [seed]", r"sweep=a list has the wrong type\. Expected lists of values by key"),
-    "unknown": ("sweep: {sed: [1, 2]}", r"sed is unknown\. Did you mean 'seed'"),
-    "key": ("episode: 3", r"episode is unknown\. Did you mean 'episodes'.*\(in experiment/mine\.yaml\)"),
-    "inherited": ("defaults: [difficulty, _self_]", r"sweep\.randomization has no effect: the file of the chosen expe"),
+GLOBAL = "# @package _global_\n"
+SWEEPS = {
+    "sweep: {seed: 3}": r"sweep\.seed=3 has the wrong type\. Expected a list of values with at least one",
+    "sweep: {seed: []}": r"sweep\.seed=a list has the wrong type\. Expected a list of values",
+    "sweep: {seed: [{a: 1}]}": r"sweep\.seed\[0\]=a mapping has the wrong type\. Expected a plain value",
+    "sweep: [seed]": r"sweep=a list has the wrong type\. Expected lists of values by key",
+    "sweep: {sed: [1, 2]}": r"sed is unknown\. Did you mean 'seed'",
+    "episode: 3": r"episode is unknown\. Did you mean 'episodes'.*\(in experiment/mine\.yaml\)",
+    "defaults: [difficulty, _self_]": r"sweep\.randomization has no effect: the file of the chosen expe",
 }
+"""Mistakes in an experiment."""
+TASKS = {
+    **{
+        f"defaults: [open_drawer, _self_]\n{group}: front": rf"^{group}='front' has the wrong type\. .* write "
+        rf"`- override /{group}: front` into .*task/mine\.yaml"
+        for group in ("camera", "planner", "robot", "object", "randomization")
+    },
+    "defaults: [open_drawer, {override /camra: front}, _self_]": r"camra is unknown\. Did you mean 'camera'\?.* or a "
+    "group: camera, disturb, executor,",
+}
+"""Mistakes in a task: the name of a file in place of its content, and an unknown group."""
 
 
-@pytest.mark.parametrize("what", EXPERIMENTS)
-def test_a_mistake_in_an_experiment_raises_an_error(what: str, tmp_path: Path):
-    content, message = EXPERIMENTS[what]
-    write_mine(tmp_path, "experiment", f"# @package _global_\n{content}\n")
+@pytest.mark.parametrize(
+    ("group", "text", "message"),
+    [
+        *(("experiment", f"{GLOBAL}{text}\n", message) for text, message in SWEEPS.items()),
+        *(("task", f"{GLOBAL}{text}\n", message) for text, message in TASKS.items()),
+        ("experiment", "episodes: 3\n", r"Expected '# @package _global_' as the very first line of .*mine\.yaml"),
+    ],
+)
+def test_a_mistake_in_a_file_of_the_user_is_named(group: str, text: str, message: str, tmp_path: Path):
+    write_mine(tmp_path, group, text)
+    words = "-m task=open_drawer experiment=mine" if group == "experiment" else "task=mine"
     with pytest.raises(ConfigError, match=message):
-        jobs(f"-m task=open_drawer experiment=mine --config-dir {tmp_path}")
-
-
-@pytest.mark.parametrize("group", ["camera", "planner", "robot", "object", "randomization"])
-def test_a_file_name_in_place_of_its_content_is_refused_with_advice(group: str, tmp_path: Path):
-    write_mine(tmp_path, "task", f"# @package _global_\ndefaults: [open_drawer, _self_]\n{group}: front\n")
-    message = rf"^{group}='front' has the wrong type\. .* write `- override /{group}: front` into .*task/mine\.yaml"
-    with pytest.raises(ConfigError, match=message):
-        jobs(f"task=mine --config-dir {tmp_path}")
-
-
-def test_an_unknown_group_is_refused_with_similar_names(tmp_path: Path):
-    write_mine(tmp_path, "task", "# @package _global_\ndefaults: [open_drawer, {override /camra: front}, _self_]\n")
-    with pytest.raises(
-        ConfigError, match=r"camra is unknown\. Did you mean 'camera'\?.* or a group: camera, disturb, executor,"
-    ):
-        jobs(f"task=mine --config-dir {tmp_path}")
+        jobs(f"{words} --config-dir {tmp_path}")
 
 
 @pytest.mark.parametrize("words", ["experiment=smoke", "experiment=difficulty", "executor=serial"])
 def test_keys_of_runs_are_refused_by_commands_that_make_no_run(words: str):
     with pytest.raises(ConfigError, match=r"is not available here: this command makes no run\. Expected it with `coll"):
         load_configs("plan", PlanCfg, parse_command_line(["task=open_drawer", words]))
-
-
-def test_an_experiment_without_a_package_line_is_refused(tmp_path: Path):
-    write_mine(tmp_path, "experiment", "episodes: 3\n")
-    with pytest.raises(ConfigError, match=r"Expected '# @package _global_' as the very first line of .*mine\.yaml"):
-        jobs(f"task=open_drawer experiment=mine --config-dir {tmp_path}")
 
 
 def test_an_experiment_may_choose_the_task(tmp_path: Path):
