@@ -86,6 +86,11 @@ def test_robot_values_come_from_the_package_and_can_be_overridden():
     assert len(cfg.robot.arms[0].joints) == 7
 
 
+def test_a_touch_of_more_than_a_newton_is_a_collision_by_default():
+    (entry,) = load("task=open_drawer").skills
+    assert (entry.contact_force_threshold_n, entry.scene_force_threshold_n) == (1.0, 30.0)
+
+
 def test_a_folder_of_the_user_adds_tasks(tmp_path: Path):
     (tmp_path / "task").mkdir()
     (tmp_path / "task" / "gently.yaml").write_text(

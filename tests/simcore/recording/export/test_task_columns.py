@@ -75,10 +75,6 @@ def test_the_page_lists_every_value_of_the_state_with_its_size(make_task_record:
         assert rows[kind.name] in {str(size), {n: "n", n + 1: "n + 1"}.get(size)}, kind
 
 
-def test_the_page_lists_every_number_of_the_geometry():
-    assert ["| " + " | ".join(row) + " |" for row in read_rows("numbers")] == [entry.table_row() for entry in GEOMETRY]
-
-
 def test_the_last_action_is_that_of_the_frame_before(make_task_record: MakeRecord, export: Export):
     record = make_task_record(0)
     values, arrays = export.values(record, StateKind.last_action), record.arrays
