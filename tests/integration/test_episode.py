@@ -11,7 +11,6 @@ import pytest
 
 from tests.integration.episodes import assert_ends_alike, assert_success, assert_verified, run, run_task, same_bits
 from unlatch.objects.library import load_object
-from unlatch.robots.arm_control import EffortMean
 from unlatch.robots.robot import Arm
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.episode import EpisodeRecord
@@ -168,26 +167,6 @@ def test_a_finger_that_bears_more_than_its_gripper_allows_is_an_overload() -> No
     for claim in ({"success": True, "code": None}, {"code": "slipped"}):
         (problem,) = check_record(replace(record, evidence={}, **claim))
         assert "overload" in problem
-
-
-def test_mean_efforts_are_those_of_the_physics_steps(runner: EpisodeRunner, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[np.ndarray] = []
-    sample = EffortMean.sample
-
-    def sample_and_note(self: EffortMean) -> None:
-        sample(self)
-        seen.append(episode.scene.robot.body.joint_states(runner.cfg.robot.arms[0].joints)[2])
-
-    monkeypatch.setattr(EffortMean, "sample", sample_and_note)
-    episode = runner.episode(0)
-    episode.reset()
-    seen.clear()
-    episode.scene.advance_frame()
-    values = episode.scene.interval_values()
-    assert len(seen) == 8
-    np.testing.assert_allclose(values[f"robots.{ARM}.joint_efforts_mean"], np.mean(seen, axis=0), rtol=1e-12)
-    state = episode.scene.state_tree.state_dict()
-    np.testing.assert_array_equal(state[f"robots.{ARM}.joint_efforts"], seen[-1])
 
 
 @pytest.mark.slow
