@@ -1,11 +1,15 @@
 # demo             Collects 20 verified episodes.
-# test             Runs the test suite.
+# test             Runs the fast tests. Takes three minutes on two cores. Add MARKS="not heavy and not gui" for the slow
+#                  tests and those that start processes, too, and ARGS=tests/solver for a part.
+# test-needs       Installs what some tests need: torch and Rerun, and as root a Vulkan driver, a browser and two shells.
 # test-all         Runs every test that needs no screen, also the slow and the heavy ones. Takes an hour on two cores.
+# smoke            Runs a command of each kind and some whole episodes. Takes two minutes on two cores.
 # results          Makes the figures of the README again; says how long each step takes. Add ARGS="size=0.1" for a tenth of
 #                  the episodes, or ARGS="list=true" to only list the steps.
 # check            Checks format, lint, types and layers, and runs the test suite.
 # lint             Checks format, lint, types and layers.
 # format           Formats the code.
+# properties       Tests every property with 1000 examples. Takes about 15 minutes.
 # fuzz             Tests thousands of mutated task files, URDFs and forged records. Takes about 40 minutes.
 # mutants          Changes the judge and the verdict in small ways, and checks that a test notices each change. Takes four
 #                  minutes on two cores. Add ONLY=unlatch.workflows.episode.judge for one module.
@@ -22,7 +26,7 @@
 # check-maniskill  Opens an export with ManiSkill, in a separate environment (torch, several GB).
 # release-check    Builds the packages, installs them with every supported Python, and says what remains to do by hand.
 # clean            Removes environments, builds and caches.
-.PHONY: demo test test-all results check lint format fuzz mutants corpus docs notebooks pybullet-wheel check-lerobot check-robomimic check-maniskill release-check clean
+.PHONY: demo test test-needs test-all smoke results check lint format properties fuzz mutants corpus docs notebooks pybullet-wheel check-lerobot check-robomimic check-maniskill release-check clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -57,12 +61,21 @@ demo: $(RUNNABLE)
 	$(BIN)/unlatch collect task=open_microwave episodes=20 seed=0 out=data/demo
 
 # neighbouring tests run in one worker: they share what they prepare
-test: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+PYTEST = $(BIN)/python -m pytest -n 2 --dist worksteal
 
-test-all: $(STAMP)
-	$(BIN)/python -m pip install $(PIP_FLAGS) 'torch>=2.4'
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not gui"
+test: $(STAMP)
+	$(PYTEST) $(if $(MARKS),-m "$(MARKS)") $(ARGS)
+
+test-needs:
+	.ci/test_needs
+
+test-all: test-needs
+	$(PYTEST) -m "not gui" $(ARGS)
+
+SMOKE := tests/e2e/test_processes.py tests/integration/test_episode.py tests/architecture/test_catalogs.py
+
+smoke: $(STAMP)
+	$(PYTEST) -m "not heavy and not gui" $(SMOKE)
 
 results: $(STAMP)
 	$(BIN)/python benchmarks/make_results.py $(ARGS)
@@ -85,6 +98,9 @@ notebooks: $(STAMP)
 format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+properties: $(STAMP)
+	UNLATCH_EXAMPLES=1000 $(PYTEST) -m property
 
 fuzz: $(STAMP)
 	UNLATCH_FUZZ=2000 $(BIN)/python -m pytest -n 2 -m slow tests/integration/configs/test_fuzz.py tests/workflows/commands/test_annotate.py \

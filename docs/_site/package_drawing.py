@@ -124,6 +124,7 @@ def _box_of(module: str) -> Box:
     return max(fitting, key=lambda found: found[0])[1]
 
 
+@cache
 def arrows() -> list[tuple[str, str]]:
     """Returns which top-level package imports which other one, without those that others lead to as well."""
     names = packages()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import cache
 
 import pytest
 
@@ -15,6 +16,7 @@ import package_drawing as drawing
 tomllib = pytest.importorskip("tomllib")
 
 DRAWN = drawing.OUT.read_text(encoding="utf-8")
+draw = cache(drawing.draw)
 CHANGE = 0.2
 """Largest share by which a package may grow or shrink before it must be drawn again."""
 
@@ -59,12 +61,12 @@ def test_every_module_is_in_one_box():
 
 
 def test_the_file_has_the_boxes_and_arrows_of_the_code():
-    new = drawing.draw()
+    new = draw()
     assert words(DRAWN) == words(new)
     assert DRAWN.count("<line ") == new.count("<line ")
 
 
 def test_the_file_has_about_the_sizes_of_the_code():
-    drawn, now = sizes(DRAWN), sizes(drawing.draw())
+    drawn, now = sizes(DRAWN), sizes(draw())
     assert drawn.keys() == now.keys()
     assert {name for name in now if abs(now[name] - drawn[name]) > CHANGE * now[name]} == set()

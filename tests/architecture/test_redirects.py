@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.architecture.test_links import anchors
+from tests.architecture.test_pages import anchors
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

@@ -52,6 +52,7 @@ def test_pages_have_the_figures_of_the_counts(page: ModuleType):
     assert page.main(["check=true"]) == 0, "Run: python benchmarks/results_page.py"
 
 
+@pytest.mark.slow
 def test_a_changed_figure_is_found(page: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     entries = json.loads(page.RESULTS.read_text())["entries"]
     entry = next(item for item in entries if item["n"] and not item["failed"] and item["seed_is"] == "fresh")
@@ -106,6 +107,7 @@ def older(page: ModuleType, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return page
 
 
+@pytest.mark.slow
 def test_after_a_change_of_the_physics_the_pages_differ_from_the_counts(older: ModuleType):
     assert older.main(["check=true"]) == 1
 

@@ -1,13 +1,12 @@
+from __future__ import annotations
+
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.warm_process import WarmProcess
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.e2e.running import ROOT, Commands
 
 
 @pytest.fixture(scope="module")
@@ -20,16 +19,11 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)  # to install pip takes 6 s
     (site,) = (folder / "lib").glob("python*/site-packages")
     places = [path for path in sys.path if "site-packages" in path]
-    (site / "beside.pth").write_text("\n".join([*places, str(ROOT)]) + "\n")
+    (site / "beside.pth").write_text("\n".join([*places, str(ROOT / "src")]) + "\n")
     return folder / "bin" / "python"
 
 
 @pytest.fixture(scope="session")
-def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WarmProcess]:
-    """Runs commands without their start, which takes longer than what most of them do.
-
-    A process of its own, its workers, and how it ends are what some tests are about: those start one.
-    """
-    made = WarmProcess(tmp_path_factory.mktemp("commands"))
-    yield made
-    made.close()
+def commands() -> Commands:
+    """Runs commands in this process. A process of its own, and how it ends, are what `test_processes.py` is about."""
+    return Commands()

@@ -1,6 +1,6 @@
 """pip that builds with the setuptools beside the tests: to fetch and install another one takes 4 s for each package.
 
-That a package states what builds it is what `test_plugin.py` tests, without this.
+That a package states what builds it is what `test_wheel.py` tests, without this.
 """
 
 from __future__ import annotations

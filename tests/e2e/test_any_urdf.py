@@ -1,20 +1,18 @@
-"""A URDF that nobody has prepared, opened and closed by one command."""
+"""A URDF that nobody has prepared is opened, closed or pressed by one command, checked, and replayed."""
 
-import os
-import subprocess
-import sys
+from __future__ import annotations
+
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.warm_process import WarmProcess
+from tests.e2e.running import Commands
 from unlatch.simcore.recording.check import check_dataset
 from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def box(size: str, at: str) -> str:
@@ -68,57 +66,47 @@ SWITCH = f"""<robot name="switch">
 """
 
 
-def start(words: list[str], cwd: Path) -> None:
-    """Runs `unlatch` as a process of its own."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "UNLATCH_CACHE_DIR": str(cwd / "cache")}
-    program = [sys.executable, "-m", "unlatch", *words]
-    assert_succeeds(
-        subprocess.run(program, cwd=cwd, env=environment, text=True, capture_output=True, timeout=300, check=False)
-    )
+Make = Callable[..., list[EpisodeRecord]]
 
 
 @pytest.fixture
-def run(commands: WarmProcess) -> Callable[[list[str], Path], None]:
-    """Runs `unlatch` in a warm process."""
+def make(commands: Commands, tmp_path: Path) -> Make:
+    """Collects two episodes, checks and replays them; returns their records."""
 
-    def run_command(words: list[str], cwd: Path) -> None:
-        assert_succeeds(commands.run(["unlatch", *words], cwd, environment={"UNLATCH_CACHE_DIR": str(cwd / "cache")}))
+    def run(*words: str) -> None:
+        done = commands.run(["unlatch", *words], tmp_path, environment={"UNLATCH_CACHE_DIR": str(tmp_path / "cache")})
+        others = [line for line in done.stderr.splitlines() if " episodes after " not in line]  # a slow machine
+        assert (done.returncode, others) == (0, [])
 
-    return run_command
+    def make_records(*words: str) -> list[EpisodeRecord]:
+        run("collect", *words, "episodes=2", "executor=serial", "pictures=0", "out=made")
+        made = DataSet.open(tmp_path / "made")
+        assert check_dataset(tmp_path / "made") == []
+        run("replay", "made", "all=true", "check=true")
+        return [made.read(number) for number in made.numbers()]
 
-
-def assert_succeeds(done: subprocess.CompletedProcess[str]) -> None:
-    others = [line for line in done.stderr.splitlines() if " episodes after " not in line]  # progress on a slow machine
-    assert (done.returncode, others) == (0, [])
+    return make_records
 
 
 @pytest.mark.parametrize(
     ("name", "text", "skill"),
     [
-        pytest.param("cabinet", CABINET, "open"),
+        ("cabinet", CABINET, "open"),
         pytest.param("cabinet", CABINET, "close", marks=pytest.mark.heavy),
         pytest.param("chest", CHEST, "open", marks=pytest.mark.heavy),
-        pytest.param("chest", CHEST, "close"),
+        ("chest", CHEST, "close"),
     ],
 )
 def test_a_urdf_without_any_other_file_is_opened_and_closed(
-    name: str, text: str, skill: str, tmp_path: Path, run: Callable[[list[str], Path], None]
+    name: str, text: str, skill: str, tmp_path: Path, make: Make
 ):
     (tmp_path / f"{name}.urdf").write_text(text)
-    words = ["collect", f"object={name}.urdf", f"skill={skill}", "episodes=2", "pictures=0", "out=made"]
-    # by workers, and in one process
-    if skill == "open":
-        start([*words, "workers=2"], tmp_path)
-    else:
-        run([*words, "executor=serial"], tmp_path)
-    made = DataSet.open(tmp_path / "made")
-    assert check_dataset(tmp_path / "made") == []
-    assert [made.read(number).success for number in made.numbers()] == [True] * 2
+    records = make(f"object={name}.urdf", f"skill={skill}")
+    assert [record.success for record in records] == [True] * 2
     # the derived task is recorded like any other
-    config = made.header["config"]
+    config = DataSet.open(tmp_path / "made").header["config"]
     assert config["task"]["name"] == f"{skill}_{name}_{'door' if name == 'cabinet' else 'drawer'}"
     assert config["object"]["source"] == "urdf"
-    run(["replay", "made", "all=true", "check=true"], tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"cache", f"{name}.urdf", "made"}
 
 
@@ -130,18 +118,18 @@ def test_a_urdf_without_any_other_file_is_opened_and_closed(
         pytest.param(SWITCH, 0.14, id="switch", marks=pytest.mark.heavy),
     ],
 )
-def test_a_button_is_pressed_until_most_of_its_way_is_done(
-    text: str, range_of_part: float, tmp_path: Path, run: Callable[[list[str], Path], None]
-):
+def test_a_button_is_pressed_until_most_of_its_way_is_done(text: str, range_of_part: float, tmp_path: Path, make: Make):
     (tmp_path / "thing.urdf").write_text(text)
-    words = ["object=thing.urdf", "skill=close", "episodes=2", "pictures=0", "out=made", "executor=serial"]
-    run(["collect", *words], tmp_path)
-    made = DataSet.open(tmp_path / "made")
-    assert check_dataset(tmp_path / "made") == []
-    for record in (made.read(number) for number in made.numbers()):
+    for record in make("object=thing.urdf", "skill=close"):
         skill = record.skills[-1]
         assert record.success
         assert abs(skill["s_end"] - skill["s_closed"]) <= 0.25 * range_of_part
-        assert record.settle is not None
         assert record.settle["max_change"] == pytest.approx(0.1 * range_of_part)
-    run(["replay", "made", "all=true", "check=true"], tmp_path)
+
+
+def test_dials_of_safes_are_turned(make: Make):
+    for record in make("task=turn_safe_dial"):
+        assert record.success
+        turns = record.skills[-1]["plan"]["turns"]
+        assert turns[0]["s_from"] == pytest.approx(0.0, abs=1e-6)
+        assert abs(turns[-1]["s_to"]) > 1.5

@@ -10,7 +10,7 @@ import pytest
 
 import unlatch
 
-torch = pytest.importorskip("torch", reason="extra train")
+pytestmark = pytest.mark.slow
 
 STATE = ["joint_position", "gripper", "hand_keypoints", "openness", "geometry"]
 OF_OBJECT = ("hand_keypoints", "openness", "geometry")
@@ -18,9 +18,16 @@ CAMERAS = ("front", "wrist")
 EXAMPLE = Path(__file__).parents[2] / "examples" / "learn"
 
 
-@pytest.mark.slow
-def test_a_tiny_network_predicts_the_hand_better_than_one_that_sees_another_place(tmp_path, monkeypatch):
+@pytest.fixture(autouse=True)
+def example(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets Python find the modules of the example; torch takes seconds to import, so no collection does it."""
+    pytest.importorskip("torch", reason="torch is not installed")
     monkeypatch.syspath_prepend(str(EXAMPLE))
+
+
+@pytest.mark.heavy
+def test_a_tiny_network_predicts_the_hand_better_than_one_that_sees_another_place(tmp_path):
+    import torch
     import train
 
     cfg = unlatch.load(
@@ -62,10 +69,9 @@ def pictured(tmp_path_factory):
     return out
 
 
-@pytest.mark.slow
 def test_a_network_learns_from_points_and_images_and_acts_on_them(pictured, tmp_path, monkeypatch, capsys):
-    monkeypatch.syspath_prepend(str(EXAMPLE))
     import policy
+    import torch
     import train
 
     path = tmp_path / "policy.pt"
@@ -96,9 +102,8 @@ def test_a_network_learns_from_points_and_images_and_acts_on_them(pictured, tmp_
     np.testing.assert_allclose(acted, expected[:1], atol=5e-3)  # the one that differs has no say
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_the_shipped_policy_opens_microwaves_and_one_that_never_looks_does_not(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(EXAMPLE))
     monkeypatch.setenv("UNLATCH_POLICY", str(EXAMPLE / "open_microwave.pt"))
     import policy
 

@@ -113,6 +113,10 @@ def runs_with_stub(learning: ModuleType, tmp_path: Path, monkeypatch: pytest.Mon
     return make, commands
 
 
+def commands_with(commands: list[list[str]], word: str) -> list[list[str]]:
+    return [command for command in commands if word in command]
+
+
 def test_results_of_another_seed_or_number_of_episodes_are_not_reused(learning: ModuleType, runs_with_stub):
     make, commands = runs_with_stub
     (training, *_) = learning.list_tasks()
@@ -121,17 +125,25 @@ def test_results_of_another_seed_or_number_of_episodes_are_not_reused(learning: 
     count = len(commands)
     assert make().run([training]) == []
     assert len(commands) == count  # nothing is made again
-    assert make(seed=2).rows([training]) == []
-    assert make().rows([training.scaled(0.5)]) == []
+    assert make(seed=2).rows([training]) == make().rows([training.scaled(0.5)]) == []
 
 
 def test_a_training_with_more_demonstrations_reuses_the_parts_of_a_smaller_one(learning: ModuleType, runs_with_stub):
     make, commands = runs_with_stub
     small, large = (learning.train_for_curve(str(n), learning.Demos("close_drawer", n)) for n in (50, 150))
     assert make().run([small, large]) == []
-    collected = [command for command in commands if "collect" in command]
-    assert len(collected) == 3  # of 50 episodes each
-    assert len({command[-1] for command in collected}) == 3
+    collected = commands_with(commands, "collect")
+    assert len(collected) == len({command[-1] for command in collected}) == 3  # of 50 episodes each
+
+
+def test_equal_trainings_make_one_network(learning: ModuleType, runs_with_stub):
+    make, commands = runs_with_stub
+    names = ("first", "second")
+    trainings = [learning.train_for_curve(name, learning.Demos("close_drawer", 50)) for name in names]
+    runs = make()
+    assert runs.run(trainings) == []
+    assert len(commands_with(commands, "train.py")) == 1
+    assert {row["training"] for row in runs.rows(trainings)} == {*names}
 
 
 def test_parts_are_rendered_on_all_cards_in_turn(learning: ModuleType, runs_with_stub, monkeypatch: pytest.MonkeyPatch):
@@ -162,7 +174,7 @@ def test_policies_of_lerobot_learn_from_all_parts_and_observe_the_objects(
     training = replace(training, demos=(replace(training.demos[0], episodes=100),))
     assert make().run([training]) == []
     exports, (trained,), (evaluated,) = (
-        [command for command in commands if word in command] for word in ("export", "../lerobot_train.py", "evaluate")
+        commands_with(commands, word) for word in ("export", "../lerobot_train.py", "evaluate")
     )
     assert len(exports) == 2
     assert all("objects=true" in command for command in exports)
@@ -174,9 +186,6 @@ def test_policies_of_lerobot_learn_from_all_parts_and_observe_the_objects(
     assert {f"policy=lerobot:{policy}", "observation.objects=true", "world.record_hz=10"} <= {*evaluated}
     (row,) = make().rows([training])
     assert (row["trained_on"], row["train_s"]) == (12, 4)
-    count = len(commands)
-    assert make().run([training]) == []
-    assert len(commands) == count  # nothing is made again
 
 
 def test_lerobot_trains_on_the_joined_sets_and_leaves_the_policy(
@@ -220,16 +229,6 @@ def test_lerobot_trains_on_the_joined_sets_and_leaves_the_policy(
     assert step.startswith("step 20: trained in ")
     with pytest.raises(SystemExit, match="exists"):
         lerobot_train.main(words)
-
-
-def test_equal_trainings_make_one_network(learning: ModuleType, runs_with_stub):
-    make, commands = runs_with_stub
-    names = ("first", "second")
-    trainings = [learning.train_for_curve(name, learning.Demos("close_drawer", 50)) for name in names]
-    runs = make()
-    assert runs.run(trainings) == []
-    assert sum("train.py" in command for command in commands) == 1
-    assert {row["training"] for row in runs.rows(trainings)} == {*names}
 
 
 def test_a_command_that_fails_is_a_problem_and_no_result(

@@ -9,43 +9,32 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from urllib.parse import urljoin, urlsplit
 
 import psutil
 import pytest
 
+from tests.e2e.running import Commands, start, wait_for
 from unlatch.simcore.recording.data_set import DataSet
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
-ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 240.0
 T = TypeVar("T")
 
 
 @contextmanager
-def started(arguments: list[str], folder: Path) -> Iterator[subprocess.Popen[str]]:
+def started(words: Sequence[str], folder: Path) -> Iterator[subprocess.Popen[str]]:
     """Starts a command; its stderr is the file `err.txt`."""
     with (folder / "err.txt").open("w") as err:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "unlatch", *arguments],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=err,
-            start_new_session=True,
-            # as in a terminal: Ctrl-C is ignored by what a script starts in the background
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        )
+        process = start(["-m", "unlatch", *words], folder, stderr=err)
     try:
         yield process
     finally:
@@ -59,15 +48,18 @@ def processes_below(process: subprocess.Popen[str]) -> list[psutil.Process]:
     return found
 
 
-def wait_for(look: Callable[[], T | None], process: subprocess.Popen[str]) -> T:
+def found_by(look: Callable[[], T | None], process: subprocess.Popen[str]) -> T:
     """Returns what `look` finds; fails if the command ends before."""
-    until = time.monotonic() + LIMIT_S
-    while time.monotonic() < until:
-        if (found := look()) is not None:
-            return found
-        assert process.poll() is None, "the command ended too early"
+    found: list[T | None] = [None]
+
+    def is_there() -> bool:
         time.sleep(0.2)
-    raise AssertionError("it took too long")
+        found[0] = look()
+        assert found[0] is not None or process.poll() is None, "the command ended too early"
+        return found[0] is not None
+
+    wait_for(is_there, limit_s=LIMIT_S)
+    return cast("T", found[0])
 
 
 def url_in(folder: Path) -> str | None:
@@ -114,10 +106,10 @@ def content_of(data_set: Path) -> dict[str, Any]:
     return found
 
 
-def test_a_run_is_seen_while_it_runs_and_its_data_are_those_of_a_run_without_a_page(tmp_path: Path):
+def test_a_run_is_seen_while_it_runs_and_its_data_are_those_of_a_run_without_a_page(tmp_path: Path, commands: Commands):
     common = ["collect", "task=open_drawer", "episodes=6", "executor=serial", "pictures=0"]
     with started([*common, "out=seen", "live=true", "live_port=0"], tmp_path) as process:
-        url = wait_for(lambda: url_in(tmp_path), process)
+        url = found_by(lambda: url_in(tmp_path), process)
         assert url.startswith("http://127.0.0.1:")
         assert "<h1>open_drawer</h1>" in read(url)
         assert len(read(url, "scene/")) > 1e5  # viser's page
@@ -135,7 +127,7 @@ def test_a_run_is_seen_while_it_runs_and_its_data_are_those_of_a_run_without_a_p
             seen = state["current"] is not None and state["current"]["is_running"] and state["sets"][0]["n"] > 0
             return state if seen else None
 
-        state = wait_for(running, process)
+        state = found_by(running, process)
         assert state["current"]["problem"] == ""
         assert state["current"]["instruction"]
         assert 0 <= state["current"]["number"] < 6
@@ -146,9 +138,7 @@ def test_a_run_is_seen_while_it_runs_and_its_data_are_those_of_a_run_without_a_p
         assert process.returncode == 0
         with pytest.raises(urllib.error.URLError):
             read(url, timeout=10)
-    with started([*common, "out=unseen"], tmp_path) as process:
-        process.communicate(timeout=LIMIT_S)
-        assert process.returncode == 0
+    assert commands.run(["unlatch", *common, "out=unseen"], tmp_path).returncode == 0
     assert content_of(tmp_path / "seen") == content_of(tmp_path / "unseen")
     assert len(DataSet.open(tmp_path / "seen")) == 6
 
@@ -156,17 +146,10 @@ def test_a_run_is_seen_while_it_runs_and_its_data_are_those_of_a_run_without_a_p
 def test_a_page_that_dies_and_a_taken_port_do_not_end_a_run(tmp_path: Path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        arguments = [
-            "collect",
-            "task=open_drawer",
-            "episodes=4",
-            "workers=2",
-            "pictures=0",
-            "live=true",
-            f"live_port={port}",
-        ]
+        arguments = ["collect", "task=open_drawer", "episodes=4", "workers=2", "pictures=0"]
+        arguments += ["live=true", f"live_port={port}"]
         with started(arguments, tmp_path) as process:
-            url = wait_for(lambda: url_in(tmp_path), process)
+            url = found_by(lambda: url_in(tmp_path), process)
             assert urlsplit(url).port != port
             (page,) = [child for child in processes_below(process) if any("live_page" in w for w in child.cmdline())]
             page.kill()
@@ -181,8 +164,8 @@ def test_a_page_that_dies_and_a_taken_port_do_not_end_a_run(tmp_path: Path):
 def test_ctrl_c_ends_run_and_page(tmp_path: Path):
     arguments = ["collect", "-m", "task=open_drawer,open_microwave", "episodes=200", "workers=2", "live=true"]
     with started([*arguments, "live_port=0", "sweep_dir=sweep"], tmp_path) as process:
-        url = wait_for(lambda: url_in(tmp_path), process)
-        wait_for(lambda: (read_state(url)["sets"] and read_state(url)["sets"][0]["n"]) or None, process)
+        url = found_by(lambda: url_in(tmp_path), process)
+        found_by(lambda: (read_state(url)["sets"] and read_state(url)["sets"][0]["n"]) or None, process)
         children = psutil.Process(process.pid).children(recursive=True)
         os.killpg(process.pid, signal.SIGINT)
         process.communicate(timeout=LIMIT_S)
@@ -192,19 +175,20 @@ def test_ctrl_c_ends_run_and_page(tmp_path: Path):
     assert list((tmp_path / "sweep" / "open_drawer" / "runs").glob("*.live*")) == []
 
 
+@pytest.mark.heavy
 def test_one_page_shows_all_jobs_of_a_sweep_in_other_processes(tmp_path: Path):
     pytest.importorskip("hydra_plugins.hydra_joblib_launcher", reason="the extra joblib is not installed")
     arguments = ["collect", "-m", "task=open_drawer", "seed=1,2", "episodes=3", "executor=serial", "pictures=0"]
     arguments += ["launcher=joblib", "launcher.settings.n_jobs=1", "sweep_dir=sweep", "live=true", "live_port=0"]
     with started(arguments, tmp_path) as process:
-        url = wait_for(lambda: url_in(tmp_path), process)
+        url = found_by(lambda: url_in(tmp_path), process)
 
         def both() -> dict[str, Any] | None:
             state = read_state(url)
             running = state["current"] is not None and state["current"]["is_running"]
             return state if running and len(state["sets"]) == 2 else None
 
-        state = wait_for(both, process)
+        state = found_by(both, process)
         assert [item["name"] for item in state["sets"]] == ["seed1", "seed2"]
         process.communicate(timeout=LIMIT_S)
         assert process.returncode == 0
@@ -216,9 +200,9 @@ def test_watch_shows_a_data_set_that_another_process_fills_also_after_it_has_end
     (tmp_path / "run").mkdir()
     arguments = ["task=open_drawer", "episodes=10", "executor=serial", "pictures=0", f"out={tmp_path}/sets/one"]
     with started(["collect", *arguments, "live=true", "live_port=null"], tmp_path / "run") as run:
-        wait_for(lambda: True if (tmp_path / "sets" / "one" / "dataset.json").exists() else None, run)
+        found_by(lambda: True if (tmp_path / "sets" / "one" / "dataset.json").exists() else None, run)
         with started(["watch", "sets", "page=true", "port=0"], tmp_path) as watch:
-            url = wait_for(lambda: url_in(tmp_path), watch)
+            url = found_by(lambda: url_in(tmp_path), watch)
             seen = set()
 
             def ended() -> dict[str, Any] | None:
@@ -228,7 +212,7 @@ def test_watch_shows_a_data_set_that_another_process_fills_also_after_it_has_end
                 last = state["current"] is not None and not state["current"]["is_running"]
                 return state if last and state["sets"][0]["n"] == 10 else None
 
-            state = wait_for(ended, watch)
+            state = found_by(ended, watch)
             assert seen == {(True, ""), (False, "")}
             run.communicate(timeout=LIMIT_S)
             assert run.returncode == 0

@@ -59,6 +59,7 @@ def test_the_notebooks_are_small():
     assert sum((FOLDER / f"{name}.ipynb").stat().st_size for name in NAMES) < MOST_BYTES
 
 
+@pytest.mark.heavy
 @pytest.mark.e2e
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)

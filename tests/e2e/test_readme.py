@@ -3,16 +3,16 @@
 A `yaml` block is the file that its second line names; the first belongs to Hydra. A block whose first line is a comment
 with a path is that file, in the repository where it has one. `pip install ./FOLDER` installs a page's own distribution
 into its folder. `unlatch ... > FILE` keeps what is printed. A `yaml` block that names no file is part of a task: its
-schema is asked about it (`tests/architecture/test_code_blocks.py`).
+schema is asked about it (`tests/architecture/test_pages.py`).
 
-To be quick, commands run in copies of a process that has everything imported (`warm_commands.py`), collect in that
-process where they name no workers, and draw one episode where they do not say how many. Of the episodes that a command
-collects, the first ones are enough, up to the last one that the page names; pages that need several say so in
-`SEVERAL`. Clips are short and small. What one page has collected another one that says the same is given as a copy,
-with the images that it made of it: who made a data set is not seen in it. `unlatch` as a process of its own, its
-workers, a sheet of several episodes and a clip of full size are what other files test. Pages of `HEAVY` are long, or
-resemble a page that is not: continuous integration leaves them out.
+To be quick, commands run in this process, collect in it where they name no workers, and draw one episode where they do
+not say how many. Of the episodes that a command collects, the first ones are enough, up to the last one that the page
+names; pages that need several say so in `SEVERAL`. Clips are short and small. What one page has collected, another one
+that says the same is given as a copy. A sheet of several episodes and a clip of full size are what other files test.
+Pages of `HEAVY` are long, or resemble a page that is not: continuous integration leaves them out.
 """
+
+from __future__ import annotations
 
 import re
 import shlex
@@ -20,18 +20,20 @@ import shutil
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.quick_pip import pip_environment
-from tests.e2e.warm_process import WarmProcess
+from tests.e2e.running import ROOT, Commands
+from unlatch.workflows.commands import looking
+from unlatch.workflows.viewing import clip, phase_sheet, report_examples
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
-ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^ *```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"# ([\w./-]+\.(?:py|toml|yaml))\n")
 FILES = ("python", "toml", "yaml")
@@ -71,6 +73,14 @@ def data_set_key(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(word for word in words if not word.startswith(OUTS) and not EPISODES.fullmatch(word)))
 
 
+def collections(page: str) -> Iterator[list[str]]:
+    """Yields the words of the commands of a page that collect."""
+    for language, text in blocks(ROOT / page):
+        if language == "bash":
+            lines = (line for line in text.splitlines() if line.startswith("unlatch collect "))
+            yield from (shlex.split(line, comments=True) for line in lines)
+
+
 @cache
 def needed_episodes() -> dict[tuple[str, ...], int]:
     """Returns, by `data_set_key`, the number of episodes that the pages with this command need."""
@@ -79,12 +89,17 @@ def needed_episodes() -> dict[tuple[str, ...], int]:
         texts = [text for language, text in blocks(ROOT / page) if language in ("bash", "python")]
         named = [int(number) for text in texts for number in NAMED_EPISODE.findall(text)]
         least = 2 if any(word in text for text in texts for word in SEVERAL) else 1
-        for text in texts:
-            for line in text.splitlines():
-                if line.startswith("unlatch collect "):
-                    key = data_set_key(shlex.split(line, comments=True))
-                    found[key] = max(found.get(key, 1), least, *(number + 1 for number in named))
+        for key in map(data_set_key, collections(page)):
+            found[key] = max(found.get(key, 1), least, *(number + 1 for number in named))
     return found
+
+
+@cache
+def shared_commands() -> set[tuple[str, ...]]:
+    """Returns the `data_set_key` of what several pages collect whole, and from no file of a page."""
+    pages = Counter(key for page in PAGES for key in set(map(data_set_key, collections(page))))
+    own = ("--config-dir", "shard=")
+    return {key for key, n in pages.items() if n > 1 and not any(word.startswith(own) for word in key)}
 
 
 def with_needed_episodes(words: list[str]) -> list[str]:
@@ -95,25 +110,34 @@ def with_needed_episodes(words: list[str]) -> list[str]:
     return [f"{found[1]}={min(int(found[2]), most)}" if (found := EPISODES.fullmatch(word)) else word for word in words]
 
 
-@pytest.fixture(scope="module")
-def collected() -> dict[tuple[str, ...], Path]:
-    """Folders of data sets by the command that made them, without its `out`."""
-    return {}
+@pytest.fixture(scope="module", autouse=True)
+def small_pictures() -> Iterator[None]:
+    """Without a graphics card, pixels take time: a clip of full size and length takes 8 s."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clip, "MOST_CLIP_FRAMES", 4)
+        patch.setattr(clip, "CLIP_PX", (160, 128))
+        patch.setattr(looking, "PICTURE_SIZE", (320, 240))
+        for module in (phase_sheet, report_examples):
+            patch.setattr(module, "OVERSAMPLED", 1)
+        yield
 
 
 def command_of(line: str) -> list[str]:
     words = with_needed_episodes(shlex.split(line, comments=True))
-    names_workers = "-m" in words or any(word.startswith(("workers=", "executor=")) for word in words)
-    if words[:2] in [["unlatch", name] for name in SERIAL] and not names_workers and "--cfg" not in words:
+    if "--cfg" in words or words[:2] not in [["unlatch", name] for name in SERIAL]:
+        return words
+    if "-m" not in words and not any(word.startswith(("workers=", "executor=")) for word in words):
         words.append("executor=serial")
+    if words[1] != "render" and not any(word.startswith(("pictures=", "experiment=")) for word in words):
+        words.append("pictures=1")  # to draw an episode takes longer than to make it
     return words
 
 
-def data_set_of(command: list[str]) -> str | None:
-    """Where a command collects what depends on it alone, and on no file of its page."""
-    outs = [word.partition("=")[2] for word in command if word.startswith(OUTS)]
-    own = ("--config-dir", "shard=", "randomization.from=", "object=", "sensors=", "only=")
-    return outs[0] if outs and "collect" in command and not any(word.startswith(own) for word in command) else None
+def data_set_of(line: str) -> str | None:
+    """Returns where a line collects what another page collects, too."""
+    words = shlex.split(line, comments=True)
+    outs = [word.partition("=")[2] for word in words if word.startswith(OUTS)]
+    return outs[0] if outs and data_set_key(words) in shared_commands() else None
 
 
 def install(folder: Path, distributions: list[str]) -> None:
@@ -136,13 +160,37 @@ def test_every_command_of_a_page_is_run_by_a_page_that_is_not_heavy():
     assert commands_of(HEAVY) <= commands_of(light)
 
 
+@pytest.fixture
+def run(commands: Commands, tmp_path: Path, made_once: Callable[..., Path]) -> Callable[[str], None]:
+    """Runs one line of a page, or a block of Python, in the folder of the page."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+
+    def run_in(folder: Path, argv: list[str]) -> str:
+        done = commands.run(argv, folder)
+        assert done.returncode == 0, f"{shlex.join(argv)}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    def run_line(line: str) -> None:
+        argv = command_of(line)
+        if argv[:2] == ["pip", "install"]:
+            install(tmp_path, [word for word in argv[2:] if word != "-e"])  # `--target` knows no editable ones
+        elif out := data_set_of(line):
+            words = [f"{word.partition('=')[0]}=set" if word.startswith(OUTS) else word for word in argv]
+            made = made_once(f"page {sorted(words)}", lambda folder: run_in(folder, words))
+            shutil.copytree(made / "set", tmp_path / out, dirs_exist_ok=True)
+        elif argv[-2:-1] == [">"]:
+            (tmp_path / argv[-1]).write_text(run_in(tmp_path, argv[:-2]), encoding="utf-8")
+        else:
+            run_in(tmp_path, argv)
+
+    return run_line
+
+
 @pytest.mark.parametrize(
     "page", [pytest.param(page, marks=pytest.mark.heavy if page in HEAVY else ()) for page in PAGES]
 )
-def test_code_blocks_run(page: str, tmp_path: Path, commands: WarmProcess, collected: dict[tuple[str, ...], Path]):
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
+def test_code_blocks_run(page: str, tmp_path: Path, run: Callable[[str], None]):
     for language, text in blocks(ROOT / page):
-        lines: list[list[str]] = []
         named = FILE.match(text.split("\n", 1)[1] if language == "yaml" else text) if language in FILES else None
         if named and (ROOT / named[1]).is_file():
             assert text == (ROOT / named[1]).read_text(encoding="utf-8"), named[1]
@@ -151,25 +199,10 @@ def test_code_blocks_run(page: str, tmp_path: Path, commands: WarmProcess, colle
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
         elif language == "bash":
-            lines = [command_of(line) for line in text.strip().splitlines()]
+            for line in text.strip().splitlines():
+                run(line)
         elif language == "python":
-            lines = [["python", "-c", text]]
-        for argv in lines:
-            if argv[:2] == ["pip", "install"]:
-                install(tmp_path, [word for word in argv[2:] if word != "-e"])  # `--target` knows no editable ones
-                continue
-            out = data_set_of(argv)
-            key = tuple(sorted(word for word in argv if not word.startswith(OUTS)))
-            if out and key in collected:
-                shutil.copytree(collected[key], tmp_path / out, dirs_exist_ok=True)
-                continue
-            argv, kept = (argv[:-2], tmp_path / argv[-1]) if argv[-2:-1] == [">"] else (argv, None)
-            done = commands.run(argv, tmp_path)
-            assert done.returncode == 0, f"{shlex.join(argv)}\n{done.stdout}\n{done.stderr}"
-            if out:
-                collected[key] = tmp_path / out
-            if kept is not None:
-                kept.write_text(done.stdout, encoding="utf-8")
+            run(shlex.join(["python", "-c", text]))
 
 
 def test_as_many_episodes_are_collected_as_the_pages_need():
@@ -181,7 +214,7 @@ def test_as_many_episodes_are_collected_as_the_pages_need():
     assert "episodes=9" in command_of("unlatch collect task=close_drawer episodes=9 words=of no=page")
 
 
-def test_a_command_that_fails_is_found(tmp_path: Path, commands: WarmProcess):
+def test_a_command_that_fails_is_found(tmp_path: Path, commands: Commands):
     done = commands.run(["unlatch", "colect"], tmp_path)
     assert (done.returncode, "Did you mean 'collect'" in done.stderr) == (2, True)
     done = commands.run(["python", "-c", "import missing_module"], tmp_path)

@@ -13,7 +13,7 @@ from unlatch import command_table
 from unlatch.configs.config_files import own_option_names
 from unlatch.simcore.recording.success_rules import FAILURE_CODES
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.heavy]
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(__file__).with_name("build_site.py")

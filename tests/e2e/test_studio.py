@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.e2e.running import Commands, start
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, project_points
 from unlatch.workflows.studio.server import EYE_M, TARGET_M
@@ -23,7 +21,6 @@ from unlatch.workflows.viewing.scene_nodes import FOV_RAD
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
-ROOT = Path(__file__).resolve().parents[2]
 LIMIT_MS = 240_000
 WAITS_S = (1.0, 6.0, 20.0, 60.0)
 """Times in which the browser builds what it has received of the scene, tried in turn: nothing says when it has."""
@@ -56,18 +53,8 @@ def browser() -> Iterator[Any]:
 @contextmanager
 def studio(folder: Path, *arguments: str) -> Iterator[str]:
     """Serves the page with `folder` as the current one; yields its address."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "unlatch", "studio", *arguments, "port=0"],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        # as in a terminal: Ctrl-C is ignored by what a script starts in the background
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    process = start(["-m", "unlatch", "studio", *arguments, "port=0"], folder)
     try:
-        assert process.stdout is not None
         found = re.match(r"studio: (http\S+)", process.stdout.readline())
         assert found is not None, process.communicate()[1]
         yield found[1]
@@ -141,7 +128,7 @@ def set_number(page: Any, field: str, value: str) -> None:
     page.press(field, "Enter")
 
 
-def test_a_task_is_composed_run_and_collected(browser: Any, tmp_path: Path):
+def test_a_task_is_composed_run_and_collected(browser: Any, tmp_path: Path, commands: Commands):
     with studio(tmp_path, "task=open_microwave") as url:
         page, errors = open_page(browser, url)
         assert page.input_value("#text").startswith("# @package _global_\ndefaults:\n  - open_microwave\n")
@@ -165,22 +152,8 @@ def test_a_task_is_composed_run_and_collected(browser: Any, tmp_path: Path):
         assert errors == []
         page.close()
     assert (tmp_path / "mine" / "task" / "mine.yaml").read_text() == text
-    words = [
-        "task=mine",
-        "--config-dir",
-        str(tmp_path / "mine"),
-        "episodes=1",
-        "executor=serial",
-        "pictures=0",
-        "out=data",
-    ]
-    done = subprocess.run(
-        [sys.executable, "-m", "unlatch", "collect", *words],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        text=True,
-        capture_output=True,
-    )
+    words = ["task=mine", "--config-dir", str(tmp_path / "mine"), "episodes=1", "executor=serial", "pictures=0"]
+    done = commands.run(["unlatch", "collect", *words, "out=data"], tmp_path)
     assert done.returncode == 0, done.stderr
     assert DataSet.open(tmp_path / "data").read(0).success
 
@@ -274,6 +247,7 @@ def mistype_a_key(page: Any) -> None:
     page.wait_for_function(f"{IDLE} && !window.studio.problem")
 
 
+@pytest.mark.heavy
 def test_a_task_is_derived_from_an_object_and_its_setting_written_out(browser: Any, tmp_path: Path):
     with studio(tmp_path, "object=cabinet", "skill=open") as url:
         page, errors = open_page(browser, url)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 import trimesh
-
-pytest.importorskip("gymnasium")
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
@@ -22,6 +21,7 @@ from unlatch.simcore.recording.modality import PointSource
 from unlatch.simcore.recording.observed_scene import ObservedScene
 from unlatch.simcore.recording.success_rules import INITIAL_S
 from unlatch.simcore.sim.world import WorldCfg
+from unlatch.workflows.commands.images import render_command as render
 from unlatch.workflows.episode.observed_scene import recorded_scene
 from unlatch.workflows.gym.env import UnlatchEnv
 from unlatch.workflows.runs.recorded_config import config_of
@@ -34,13 +34,9 @@ BY_CAMERA = [*OBSERVED, "observation.point_cloud_source=camera"]
 
 
 @pytest.fixture(scope="module")
-def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from unlatch.workflows.commands.collect import main as collect
-    from unlatch.workflows.commands.images import render_command as render
-
+def rendered(tmp_path_factory: pytest.TempPathFactory, collected: Callable[..., Path]) -> Path:
     out = tmp_path_factory.mktemp("set") / "d"
-    common = ["world.record_hz=10", "executor=serial", "pictures=0"]
-    assert collect(["task=open_microwave", "seed=5", "episodes=1", f"out={out}", *common]) == 0
+    shutil.copytree(collected("open_microwave", "world.record_hz=10", seed=5), out)
     sizes = [f"cameras.{index}.{key}={value}" for index in (0, 1) for key, value in SIZES]
     kinds = "modalities=[depth,instance_id_segmentation]"
     assert render([str(out), "cameras=[front,wrist]", *sizes, kinds, "renderer=tiny", "executor=serial"]) == 0

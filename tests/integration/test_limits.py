@@ -21,8 +21,8 @@ TASKS = (
     pytest.param("open_drawer", marks=pytest.mark.heavy),
     "close_drawer",
 )
-PLANS = 25
-EPISODES = 4
+PLANS = 15
+EPISODES = 2
 ARM = "franka_panda.left"
 
 
@@ -104,15 +104,3 @@ def test_commanded_joint_targets_of_executed_episodes_keep_every_limit(
 ) -> None:
     for record in records:
         assert_inside_limits(record.arrays[f"actions.{ARM}.joint_targets"], runner, 1.0 / runner.cfg.world.record_hz)
-
-
-def test_measured_joints_of_executed_episodes_keep_position_speed_and_effort(
-    runner: EpisodeRunner, records: list[EpisodeRecord]
-) -> None:
-    arm = runner.cfg.robot.arms[0]
-    for record in records:
-        q = record.arrays[f"robots.{ARM}.joint_positions"]
-        assert np.all(q >= np.array(arm.lower))
-        assert np.all(q <= np.array(arm.upper))
-        assert np.all(np.abs(record.arrays[f"robots.{ARM}.joint_velocities"]) <= np.array(arm.max_velocity))
-        assert np.all(np.abs(record.arrays[f"robots.{ARM}.joint_efforts"]) <= np.array(arm.max_effort) + 1e-9)

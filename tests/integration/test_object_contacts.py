@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,6 @@ from unlatch.workflows.episode.scene import arm_model
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.runner import EpisodeRunner
 
-pytest.importorskip("gymnasium")
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 SHOULDER, LOWER_RAD = 1, 0.1
@@ -82,9 +81,9 @@ def test_a_held_can_that_presses_a_drawer_is_a_collision(monkeypatch: pytest.Mon
 
 
 @pytest.fixture(scope="module")
-def swept(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
+def swept(collected: Callable[..., Path]) -> DataSet:
     """An episode in which the door of a microwave swings against a can that stands before it."""
-    return collect("open_microwave", tmp_path_factory.mktemp("swept") / "data", *BYSTANDER)
+    return DataSet.open(collected("open_microwave", *BYSTANDER))
 
 
 def test_a_can_that_an_opening_door_touches_is_a_collision(swept: DataSet) -> None:
@@ -128,8 +127,8 @@ def test_a_success_is_refuted_by_the_forces_on_a_bystander(swept: DataSet) -> No
     assert recompute_success(hidden).code != "collision"
 
 
-def test_an_honest_can_is_pressed_only_by_its_weight_and_the_hand(tmp_path: Path) -> None:
-    record: EpisodeRecord = collect("place_can", tmp_path / "data").read(0)
+def test_an_honest_can_is_pressed_only_by_its_weight_and_the_hand(episode: Callable[..., EpisodeRecord]) -> None:
+    record = episode("place_can")
     assert record.success, record.evidence
     sustained = record.arrays["contacts.can.furniture.force_sustained_n"]
     assert 1.0 < sustained[0] < 5.0

@@ -34,7 +34,6 @@ def planned(task: str, *overrides: str) -> Skill:
 def test_listed_post_motions_are_what_the_hand_does(task: str) -> None:
     skill = planned(task, f"{SETTING}.post_actuation_motions=[]")
     plan = skill.keyframe_plan
-    assert plan is not None
     assert plan.found, plan
     assert [keyframe.label for keyframe in plan.keyframes] == ["current", "pre", "goal"]
     assert "follow" not in [segment.kind for segment in plan.segments]
@@ -43,7 +42,6 @@ def test_listed_post_motions_are_what_the_hand_does(task: str) -> None:
 def test_a_list_leads_the_part_as_far_as_it_says_and_no_farther() -> None:
     skill = planned("open_drawer", f"{SETTING}.post_actuation_motions=[[move-backward,-0.05]]")
     plan = skill.keyframe_plan
-    assert plan is not None
     assert plan.found, plan
     # the drawer may stand at an angle to the arm's base
     assert 0.04 < plan.keyframes[-1].s - plan.keyframes[0].s <= 0.05
@@ -51,7 +49,6 @@ def test_a_list_leads_the_part_as_far_as_it_says_and_no_farther() -> None:
 
 def test_the_part_is_followed_to_where_the_setting_says() -> None:
     plan = planned("open_drawer", f"{SETTING}.post_actuation_motions={{follow_joint: {{to: 0.1}}}}").keyframe_plan
-    assert plan is not None
     assert plan.keyframes[-1].s == pytest.approx(0.1)
 
 
@@ -59,7 +56,6 @@ def test_the_gripper_closes_at_the_contact_keyframe() -> None:
     motions = f"{SETTING}.post_actuation_motions=[[translate_z,0.01],[move-backward,-0.05]]"
     skill = planned("open_drawer", motions, f"{SETTING}.contact_pose_index=3")
     plan = skill.keyframe_plan
-    assert plan is not None
     assert plan.found, plan
     closing = next(command for command in skill.commands if command.kind is ManipKind.close_gripper)
     assert closing.T_base_ee.is_close(plan.keyframes[3].T_base_ee)
@@ -76,7 +72,6 @@ def test_turns_of_another_system_open_a_door_with_its_hinge_on_either_side(side:
     cfg = load("open_microwave_interndata", where, seed=2, config_dirs=[EXAMPLES])
     with EpisodeRunner(cfg) as runner:
         plan = runner.plan(0).keyframe_plan
-    assert plan is not None
     assert plan.found, plan
     assert abs(plan.keyframes[-1].s - plan.keyframes[0].s) == pytest.approx(0.6)
 

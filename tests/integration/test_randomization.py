@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
 
+from tests.integration.episodes import assert_success, assert_verified, run, same_bits
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.randomization.config import DistractorsCfg, RandomizationCfg, RuleCfg
-from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.workflows.checks.criteria_source import CriteriaSource
+from unlatch.simcore.recording.verdict import recompute_success
 from unlatch.workflows.runs.code_versions import header_of
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.replay import ReplayMode, largest_deviation, replay_deviation
@@ -49,24 +51,18 @@ def with_rules(*rules: str) -> CollectCfg:
     return config(f"randomization.rules=[{','.join(rules)}]")
 
 
-def same_bits(a: EpisodeRecord, b: EpisodeRecord) -> bool:
-    return a.arrays.keys() == b.arrays.keys() and all(np.array_equal(a.arrays[k], b.arrays[k]) for k in a.arrays)
+@pytest.fixture(scope="module")
+def plain(episode: Callable[..., EpisodeRecord]) -> EpisodeRecord:
+    return episode("open_drawer")
 
 
 @pytest.fixture(scope="module")
-def plain() -> EpisodeRecord:
-    with EpisodeRunner(config()) as runner:
-        return runner.run(0)
-
-
-@pytest.fixture(scope="module")
-def record() -> EpisodeRecord:
-    with EpisodeRunner(with_rules(*RULES.values())) as runner:
-        return runner.run(0)
+def record(episode: Callable[..., EpisodeRecord]) -> EpisodeRecord:
+    return episode("open_drawer", f"randomization.rules=[{','.join(RULES.values())}]")
 
 
 def test_applied_values_are_in_the_record(record: EpisodeRecord) -> None:
-    assert check_record(record, CriteriaSource(with_rules(*RULES.values())).derive) == []
+    assert_verified(record, with_rules(*RULES.values()))
     applied = record.applied
     assert [rule["attribute"] for rule in applied["rules"]] == ["joint_friction", "joint_efforts"]
     resets = [entry for entry in applied["firings"] if entry[1] == 0]
@@ -105,9 +101,8 @@ def test_a_randomized_episode_is_replayed_exactly(record: EpisodeRecord) -> None
 
 @pytest.mark.slow
 def test_a_replay_without_the_applied_values_differs(record: EpisodeRecord) -> None:
-    stripped = EpisodeRecord(**{**vars(record), "applied": {}})
     with EpisodeRunner(config()) as runner:
-        assert replay_deviation(runner, stripped, ReplayMode.action).value > 0.0
+        assert replay_deviation(runner, replace(record, applied={}), ReplayMode.action).value > 0.0
 
 
 @pytest.mark.slow
@@ -124,10 +119,7 @@ def test_an_episode_does_not_depend_on_randomized_ones_before_it(record: Episode
 def test_randomized_episodes_leave_the_world_unchanged(count: int) -> None:
     task = "close_drawer"  # of the shortest episodes
     full = config("randomization=full", task=task)
-    with EpisodeRunner(full) as fresh:
-        first = fresh.run(12)
-    with EpisodeRunner(config(task=task)) as fresh:
-        plain = fresh.run(0)
+    first, plain = run(full, 12), run(config(task=task))
     with EpisodeRunner(full) as runner:
         for number in range(count):
             runner.run(number)
@@ -140,17 +132,15 @@ def test_randomized_episodes_leave_the_world_unchanged(count: int) -> None:
 
 
 @pytest.mark.slow
-def test_the_planner_sees_arms_and_bodies_where_a_reset_puts_them() -> None:
+def test_the_planner_sees_arms_and_bodies_where_a_reset_puts_them(plain: EpisodeRecord) -> None:
     cfg = with_rules(*MOVED)
     with EpisodeRunner(cfg) as runner:
         made = runner.run(0)
-        assert made.success, made.evidence
+        assert_success(made)
         assert replay_deviation(runner, made, ReplayMode.action).value == 0.0
-    with EpisodeRunner(config()) as runner:
-        unmoved = runner.run(0)
     joints = "robots.franka_panda.left.joint_positions"
     targets = "actions.franka_panda.left.joint_targets"
-    assert np.abs(made.arrays[joints][0] - unmoved.arrays[joints][0]).max() > 0.02
+    assert np.abs(made.arrays[joints][0] - plain.arrays[joints][0]).max() > 0.02
     # it stands where it was put until it is told to move
     assert np.array_equal(made.arrays[targets][0], made.arrays[joints][0])
     assert np.array_equal(made.layout["q_home"]["left"], made.arrays[joints][0])
@@ -164,12 +154,10 @@ def test_a_recorded_set_is_applied_again(record: EpisodeRecord, tmp_path: Path) 
         folder = data_set.folder_of(0)
     for source in (f"{tmp_path / 'data'}:0", str(folder)):
         again = config(f"randomization.from='{source}'")
-        with EpisodeRunner(again) as runner:
-            assert same_bits(runner.run(0), record)
+        assert same_bits(run(again), record)
         # another layout of the same drawer
         instance = record.layout["instances"]["drawer"]["instance"]
-        with EpisodeRunner(config(f"randomization.from='{source}'", f"object.instance='{instance}'")) as runner:
-            other = runner.run(1)
+        other = run(config(f"randomization.from='{source}'", f"object.instance='{instance}'"), 1)
         assert other.success
         reset = [entry[2] for entry in record.applied["firings"] if entry[1] == 0]
         assert [entry[2] for entry in other.applied["firings"] if entry[1] == 0] == reset
@@ -209,7 +197,6 @@ def fired(runner: EpisodeRunner, layers: dict[str, str], distractors: Distractor
     runner.cfg.randomization = RandomizationCfg(name="mine", rules=rules, distractors=distractors)
     episode = runner.episode(0)
     episode.reset()
-    assert episode.randomization is not None
     for _ in range(12):
         episode.randomization.step()
     applied = episode.randomization.applied()
@@ -232,7 +219,7 @@ def test_rules_of_one_stream_do_not_change_the_draws_of_the_others() -> None:
 
 def test_recorded_values_that_do_not_fit_are_refused(record: EpisodeRecord) -> None:
     firings = [[0, 0, [1.0, 2.0]]]
-    odd = EpisodeRecord(**{**vars(record), "applied": {**record.applied, "firings": firings}})
+    odd = replace(record, applied={**record.applied, "firings": firings})
     with (
         EpisodeRunner(config()) as runner,
         pytest.raises(RecordingError, match=r"joint_friction .* has shape \(1, 2\)"),
@@ -292,10 +279,8 @@ def test_tendons_are_declared_in_the_configuration() -> None:
     )
     with EpisodeRunner(cfg) as runner:
         episode = runner.episode(0)
-        names = episode.cfg.object.name
-        assert names == "drawer"
+        assert episode.cfg.object.name == "drawer"
         episode.begin()
-        assert episode.randomization is not None
         (rule,) = episode.randomization.applied()["rules"]
         assert rule["attribute"] == "tendon_stiffnesses"
 
@@ -338,7 +323,6 @@ def test_the_listing_has_one_line_per_rule_with_its_time() -> None:
         episode = runner.episode(0)
         episode.reset()
     made = episode.randomization
-    assert made is not None
     title, *lines, distractors = made.lines()
     applied = made.applied()
     layers = [applied, applied["sensors"], applied["visuals"]]
@@ -367,3 +351,91 @@ def test_the_listing_has_one_line_per_rule_with_its_time() -> None:
             assert int(interval) == rule["interval"]
             assert float(seconds) == pytest.approx(rule["interval"] / 60, rel=0.01)
             assert (became, values) == (None, None)
+
+
+# What planners are told and what lies between commands and motors: drawn, recorded, replayed, judged on the truth.
+
+FRICTION = (
+    "{view: drawer, attribute: joint_friction, operation: scaling, distribution: {type: uniform, lower: 1, upper: 1.5}}"
+)
+SIGNALS = (
+    "{view: franka_panda, attribute: encoder_offset, distribution: {type: normal, mean: 0.0, std: 0.002}}",
+    "{view: franka_panda, attribute: encoder_offset, operation: additive, gate: on_interval, interval: 1, "
+    "distribution: {type: normal, mean: 0.0, std: 0.0003}}",
+    "{view: franka_panda, attribute: action_latency, distribution: {type: uniform, lower: 0.02, upper: 0.05}}",
+    "{view: franka_panda, attribute: action_dropped, gate: on_interval, interval: 1, "
+    "distribution: {type: choice, choices: [0, 1], weights: [0.95, 0.05]}}",
+)
+
+
+def made(*overrides: str, rules: tuple[str, ...] = (FRICTION,)) -> EpisodeRecord:
+    return run(config(f"randomization.rules=[{','.join(rules)}]", *overrides))
+
+
+@pytest.fixture(scope="module")
+def told_the_truth() -> EpisodeRecord:
+    return made()
+
+
+@pytest.mark.slow
+def test_perception_noise_changes_the_plan_and_no_other_draw(told_the_truth: EpisodeRecord) -> None:
+    record = made("randomization.perception.position_std_m=0.003", "randomization.perception.keypoint_std_m=0.001")
+    assert_verified(record)
+    assert record.layout == told_the_truth.layout
+    assert record.applied["firings"] == told_the_truth.applied["firings"]
+    applied = record.applied["sensors"]
+    assert [rule["attribute"] for rule in applied["rules"]] == ["seen_position", "seen_keypoints"]
+    (_, _, error), _ = applied["firings"]
+    assert 0.0 < np.linalg.norm(error) < 0.02
+    goals = [np.array(r.skills[0]["plan"]["keyframes"][-1]["p_base_ee"]) for r in (record, told_the_truth)]
+    assert np.linalg.norm(goals[0] - goals[1]) > 1e-4
+    # what is recorded of the object is the truth
+    keys = [key for key in record.arrays if key.startswith(("keypoints.", "objects."))]
+    assert all(np.array_equal(record.arrays[key][0], told_the_truth.arrays[key][0]) for key in keys)
+
+
+@pytest.mark.slow
+def test_the_planner_gets_the_perceived_opening(told_the_truth: EpisodeRecord) -> None:
+    """A drawer that it takes for 20 mm further out is grasped 20 mm further out."""
+    record = made(rules=(FRICTION, "{view: drawer, attribute: seen_joints, distribution: [0.02]}"))
+    assert_verified(record)
+    assert record.layout == told_the_truth.layout
+    goals = []
+    for found in (record, told_the_truth):
+        plan = found.skills[0]["plan"]
+        goals.append(np.array(plan["keyframes"][plan["contact_pose_index"]]["p_base_ee"]))
+    assert np.linalg.norm(goals[0] - goals[1]) == pytest.approx(0.02, abs=2e-3)
+    key = next(key for key in record.arrays if key.startswith("objects.") and key.endswith("joint_positions"))
+    assert np.array_equal(record.arrays[key][0], told_the_truth.arrays[key][0])
+
+
+@pytest.mark.slow
+def test_success_is_judged_by_the_true_positions() -> None:
+    """Told 15 cm beside the truth, the planner finds a way and the hand closes on nothing."""
+    rule = "{view: drawer, attribute: seen_position, distribution: [0.0, 0.0, 0.15]}"
+    record = made(rules=(rule,))
+    assert record.skills[0]["plan"]["found"]
+    assert not record.success
+    assert record.code in ("grasp_missed", "collision", "motion_blocked")
+    assert recompute_success(record).success is False
+
+
+@pytest.mark.slow
+def test_errors_of_encoders_and_commands_are_recorded_and_replayed_exactly(told_the_truth: EpisodeRecord) -> None:
+    with EpisodeRunner(with_rules(FRICTION, *SIGNALS)) as runner:
+        record = runner.run(0)
+        deviation = replay_deviation(runner, record, ReplayMode.action)
+    assert deviation.value == 0.0
+    assert deviation.arrays > 20
+    assert record.applied["firings"] == told_the_truth.applied["firings"]
+    firings = record.applied["sensors"]["firings"]
+    dropped = [values[0] for _, rule, values in firings if rule == 3]
+    assert 0.01 < np.mean(dropped) < 0.12
+    # at rest the joints stand beside their targets by what the encoders err
+    offset = np.array(next(values for step, rule, values in firings if (step, rule) == (0, 0)))
+    q, targets = (
+        record.arrays[key]
+        for key in ("robots.franka_panda.left.joint_positions", "actions.franka_panda.left.joint_targets")
+    )
+    assert np.abs(targets[0] - q[1] - offset).max() < 1.5e-3
+    assert np.abs(offset).max() > 2e-3

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from tests.integration.episodes import assert_success, run, run_task
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.export.config import ExportCfg
 from unlatch.simcore.recording.export.trajectory import TrajectoryMaker
@@ -23,7 +23,6 @@ from unlatch.skills.place import Place
 from unlatch.skills.strategies.free_objects import GraspCandidate
 from unlatch.solver import explanation
 from unlatch.solver.plan import KeyframePlan
-from unlatch.workflows.checks.criteria_source import CriteriaSource
 from unlatch.workflows.episode.criteria import Actor
 from unlatch.workflows.gym.config import SuccessWhen
 from unlatch.workflows.gym.env import UnlatchEnv
@@ -31,7 +30,6 @@ from unlatch.workflows.policies.catalog import wrap_policy
 from unlatch.workflows.policies.takeover import PlannerLabels, TakeoverRule, run_correction
 from unlatch.workflows.runs.loading import config_as, load
 from unlatch.workflows.runs.replay import replay
-from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg, EnvCfg
 
 pytestmark = pytest.mark.integration
@@ -43,14 +41,17 @@ def config(*overrides: str, task: str = "open_drawer") -> CollectCfg:
 
 
 @pytest.fixture(scope="module")
-def disturbed() -> EpisodeRecord:
-    with EpisodeRunner(config("disturb=strong")) as runner:
-        return runner.run(0)
+def disturbed(episode: Callable[..., EpisodeRecord]) -> EpisodeRecord:
+    return episode("open_drawer", "disturb=strong")
+
+
+def assert_replays(record: EpisodeRecord, cfg: CollectCfg) -> None:
+    """A replay by the function of the package, which also applies what disturbed the arm."""
+    assert replay(record, cfg).deviation.value == 0.0
 
 
 def test_a_disturbed_episode_has_the_planners_targets_as_labels(disturbed: EpisodeRecord) -> None:
-    assert check_record(disturbed, CriteriaSource(config("disturb=strong")).derive) == []
-    assert disturbed.success
+    assert_success(disturbed, config("disturb=strong"))
     executed, planned = (disturbed.arrays[f"{word}.{ARM}.joint_targets"] for word in ("actions", "labels"))
     phases = disturbed.arrays["skills.phase"][1:]
     off = np.abs(executed - planned).max(axis=1)
@@ -63,13 +64,13 @@ def test_a_disturbed_episode_has_the_planners_targets_as_labels(disturbed: Episo
 
 @pytest.mark.slow
 def test_a_disturbed_episode_replays_exactly(disturbed: EpisodeRecord) -> None:
-    assert replay(disturbed, config("disturb=strong")).deviation.value == 0.0
+    assert_replays(disturbed, config("disturb=strong"))
 
 
-@pytest.mark.slow
-def test_an_undisturbed_episode_has_the_same_plan_and_no_labels(disturbed: EpisodeRecord) -> None:
-    with EpisodeRunner(config()) as runner:
-        plain = runner.run(0)
+def test_an_undisturbed_episode_has_the_same_plan_and_no_labels(
+    disturbed: EpisodeRecord, episode: Callable[..., EpisodeRecord]
+) -> None:
+    plain = episode("open_drawer")
     assert not [key for key in plain.arrays if key.startswith("labels.")]
     assert plain.layout == disturbed.layout
     first = slice(0, 40)  # nothing has come of the noise yet: the labels are those of the undisturbed plan
@@ -98,36 +99,30 @@ def lost_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("lost_once")
 def test_a_part_that_was_lost_is_grasped_again_and_led_to_its_goal() -> None:
     cfg = config("replan=1")
-    with EpisodeRunner(cfg) as runner:
-        record = runner.run(0)
-    assert record.success
-    assert check_record(record, CriteriaSource(cfg).derive) == []
+    record = run(cfg)
+    assert_success(record, cfg)
     first, second = record.skills
     assert (first["attempt"], first["broken_off"], first["code"]) == (0, True, "slipped")
     assert (second["attempt"], second["broken_off"], second["success"]) == (1, False, True)
     assert second["s0"] == first["s0"]
     between = record.arrays["skills.phase"][first["frame_end"] + 1 : second["frame_start"] + 1]
     assert set(between.tolist()) == {Phase.follow.value, Phase.release.value, Phase.retreat.value}  # brakes first
-    assert replay(record, cfg).deviation.value == 0.0
+    assert_replays(record, cfg)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("lost_once")
 def test_a_part_that_was_lost_fails_the_episode_without_replans() -> None:
-    with EpisodeRunner(config()) as runner:
-        record = runner.run(0)
-    assert record.code == "slipped"
-    assert "attempt" not in record.skills[0]
+    record = run(config())
+    assert (record.code, "attempt" in record.skills[0]) == ("slipped", False)
 
 
 @pytest.mark.slow
 def test_a_part_that_is_pushed_on_the_way_to_it_is_planned_anew_without_a_replan() -> None:
     only_nudges = ("disturb=strong", "disturb.nudge_probability=1", "disturb.free_rad=0", "disturb.follow_rad=0")
     cfg = config(*only_nudges, task="close_drawer")
-    with EpisodeRunner(cfg) as runner:
-        record = runner.run(0)
-    assert record.success
-    assert check_record(record, CriteriaSource(cfg).derive) == []
+    record = run(cfg)
+    assert_success(record, cfg)
     first, second = record.skills
     assert (first["code"], first["attempt"], second["attempt"]) == ("part_moved", 0, 1)
     pushes = record.arrays["actions.push"]
@@ -135,17 +130,12 @@ def test_a_part_that_is_pushed_on_the_way_to_it_is_planned_anew_without_a_replan
     assert not pushes[second["frame_start"] :].any()
     moved = record.arrays["objects.drawer.joint_positions"][[first["frame_start"], second["frame_start"]]]
     assert np.abs(np.diff(moved, axis=0)).max() > 0.005
-    assert replay(record, cfg).deviation.value == 0.0
+    assert_replays(record, cfg)
     targets = record.arrays[f"actions.{ARM}.joint_targets"][: second["frame_start"] + 5]
     changes = np.abs(np.diff(targets, 2, axis=0)) * 30.0**2
     limits = np.array(cfg.robot.arms[0].max_acceleration)
     assert np.all(changes.max(axis=0) <= limits)  # the arm brakes on its way, it does not stop dead
     assert EpisodeSummary.of(record, b"").replans == 0
-
-
-def demonstrate(*overrides: str, task: str = "open_drawer") -> EpisodeRecord:
-    with EpisodeRunner(config(*overrides, task=task)) as runner:
-        return runner.run(0)
 
 
 def rows_of(record: EpisodeRecord) -> np.ndarray:
@@ -161,7 +151,7 @@ def correct(
     label_every: int = 0,
 ) -> EpisodeRecord:
     """Episode 0 of a task: recorded actions act for some frames, then the planner takes over."""
-    recorded = rows_of(demonstrate(*overrides, task=task)) if rows is None else rows
+    recorded = rows_of(run_task(task, *overrides)) if rows is None else rows
     cfg = config("policy=random", f"takeover={frames}", *overrides, task=task)
     with closing(UnlatchEnv(cfg=config_as(EnvCfg, cfg, success_when=SuccessWhen.still))) as env:
         env.options = replace(env.options, actor=Actor.both)
@@ -179,8 +169,7 @@ def events(record: EpisodeRecord) -> list[str]:
 def test_the_planner_takes_over_from_a_policy_and_labels_only_its_own_part() -> None:
     frames = 30  # in transit
     record = correct(frames)
-    assert record.success
-    assert check_record(record, CriteriaSource(config()).derive) == []
+    assert_success(record, config())
     assert record.events == [
         {"event": "takeover", "frame": 5 + frames, "policy": "recorded rows", "reason": "as drawn"}
     ]
@@ -197,8 +186,7 @@ def test_the_planner_takes_over_from_a_policy_and_labels_only_its_own_part() -> 
 @pytest.mark.parametrize(("task", "frames"), [("open_drawer", 110), ("close_drawer", 100), ("turn_stove_knob", 150)])
 def test_the_planner_goes_on_with_the_grasp_that_a_policy_left(task: str, frames: int) -> None:
     record = correct(frames, task=task)
-    assert record.success
-    assert check_record(record, CriteriaSource(config(task=task)).derive) == []
+    assert_success(record, config(task=task))
     assert events(record) == ["takeover", "grasp_kept"]
     assert [entry.get("code") for entry in record.skills] == ["taken_over", None]
     assert [segment["kind"] for segment in record.skills[1]["plan"]["segments"]] == ["follow", "retreat"]
@@ -207,16 +195,14 @@ def test_the_planner_goes_on_with_the_grasp_that_a_policy_left(task: str, frames
     assert not np.isin(phases, [Phase.transit.value, Phase.approach.value]).any()
     follow = record.arrays["skills.phase"] == Phase.follow.value
     assert not record.arrays[f"actions.{ARM}.gripper_target"][follow[1:]].any()  # the fingers stay closed
-    cfg = config(task=task)
-    assert replay(record, cfg).deviation.value == 0.0
+    assert_replays(record, config(task=task))
 
 
 @pytest.mark.slow
 def test_a_hand_opens_and_steps_back_where_there_is_no_plan_from_its_grasp(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(explanation, "_OFF_M", 0.0)
     record = correct(110)
-    assert record.success
-    assert check_record(record, CriteriaSource(config()).derive) == []
+    assert_success(record, config())
     assert events(record) == ["takeover", "grasp_released"]
     assert "off the place of its grasp" in record.events[1]["reason"]
     kinds = [segment["kind"] for segment in record.skills[1]["plan"]["segments"]]
@@ -226,15 +212,16 @@ def test_a_hand_opens_and_steps_back_where_there_is_no_plan_from_its_grasp(monke
 @pytest.mark.slow
 def test_a_part_that_reaches_its_goal_while_the_arm_of_a_policy_brakes_counts_as_moved_by_the_policy() -> None:
     record = correct(154, task="open_microwave")  # the door is 4 degrees short of its threshold, and moves
-    assert record.success
-    assert check_record(record, CriteriaSource(config(task="open_microwave")).derive) == []
+    assert_success(record, config(task="open_microwave"))
     assert events(record) == ["takeover"]
     assert [entry["success"] for entry in record.skills] == [True]
 
 
 @pytest.mark.slow
-def test_fingers_that_do_not_hold_the_part_do_not_go_on_with_their_grasp() -> None:
-    recorded = rows_of(demonstrate())
+def test_fingers_that_do_not_hold_the_part_do_not_go_on_with_their_grasp(
+    episode: Callable[..., EpisodeRecord],
+) -> None:
+    recorded = rows_of(episode("open_drawer"))
     with closing(UnlatchEnv(cfg=config_as(EnvCfg, config()))) as env:
         env.reset(options={"episode": 0})
         for row in recorded[5:110]:
@@ -254,12 +241,13 @@ def test_fingers_that_do_not_hold_the_part_do_not_go_on_with_their_grasp() -> No
 
 
 @pytest.mark.slow
-def test_labels_of_a_policy_that_acts_like_the_planner_are_its_own_actions() -> None:
-    demonstration = demonstrate("variety=0")
+def test_labels_of_a_policy_that_acts_like_the_planner_are_its_own_actions(
+    episode: Callable[..., EpisodeRecord],
+) -> None:
+    demonstration = episode("open_drawer", "variety=0")
     frames = 150
     record = correct(frames, "variety=0", rows=rows_of(demonstration), label_every=8)
-    assert record.success
-    assert check_record(record, CriteriaSource(config("variety=0")).derive) == []
+    assert_success(record, config("variety=0"))
     acted = slice(5, 5 + frames)
     joints = f"robots.{ARM}.joint_positions"  # the planner of labels leaves the world alone
     np.testing.assert_array_equal(record.arrays[joints][acted], demonstration.arrays[joints][acted])
@@ -275,14 +263,14 @@ def test_labels_of_a_policy_that_acts_like_the_planner_are_its_own_actions() -> 
     closed = record.arrays[f"labels.{ARM}.gripper_target"][acted, 0] == 0.0
     assert not closed[phases == Phase.transit.value].any()
     assert closed[phases == Phase.follow.value].all()
-    cfg = config("variety=0")
-    assert replay(record, cfg).deviation.value == 0.0
+    assert_replays(record, config("variety=0"))
 
 
 @pytest.mark.slow
-def test_labels_of_a_policy_that_stands_still_are_the_beginning_of_the_plan_again_and_again() -> None:
-    demonstration = demonstrate("variety=0")
-    rows = rows_of(demonstration)
+def test_labels_of_a_policy_that_stands_still_are_the_beginning_of_the_plan_again_and_again(
+    episode: Callable[..., EpisodeRecord],
+) -> None:
+    rows = rows_of(episode("open_drawer", "variety=0"))
     record = correct(16, "variety=0", rows=np.tile(rows[4], (40, 1)), label_every=8)
     labels = record.arrays[f"labels.{ARM}.joint_targets"]
     np.testing.assert_allclose(labels[5:13], rows[5:13, :7], atol=1e-6)
@@ -335,10 +323,8 @@ def missed_and_dropped_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("missed_and_dropped_once")
 def test_an_object_that_was_missed_or_dropped_is_picked_again() -> None:
     cfg = config("replan=1", "skills.0.lift_m=0.025", task="place_can")
-    with EpisodeRunner(cfg) as runner:
-        record = runner.run(0)
-    assert record.success, record.evidence
-    assert check_record(record, CriteriaSource(cfg).derive) == []
+    record = run(cfg)
+    assert_success(record, cfg)
     entries = [(each["name"], each["attempt"], each.get("code")) for each in record.skills]
     assert entries == [
         ("pick", 0, "grasp_missed"),

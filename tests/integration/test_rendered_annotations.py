@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,8 @@ from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.renders import RenderSet
 from unlatch.simcore.sim.annotators.annotation import AnnotationCfg, annotate, take_annotated_frame
+from unlatch.workflows.commands.images import label_command as label
+from unlatch.workflows.commands.images import render_command as render
 from unlatch.workflows.episode.visual_views import cameras
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.viewing.scene_picture import open_record
@@ -20,15 +24,10 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from unlatch.workflows.commands.collect import main as collect
-    from unlatch.workflows.commands.images import render_command as render
-
+def rendered(tmp_path_factory: pytest.TempPathFactory, collected: Callable[..., Path]) -> Path:
     out = tmp_path_factory.mktemp("set") / "d"
     size = ["sensors.0.width=96", "sensors.0.height=72"]
-    few_frames = "world.record_hz=10"
-    common = ["task=close_drawer", few_frames, "episodes=1", "executor=serial", "pictures=0", "sensors=[front]", *size]
-    assert collect([*common, f"out={out}"]) == 0
+    shutil.copytree(collected("close_drawer", "world.record_hz=10", "sensors=[front]", *size), out)
     asked = "modalities=[boxes_2d_tight,poses,keypoints,occlusion]"
     assert render([str(out), "cameras=[front]", asked, "leave_out=[robot]", "executor=serial"]) == 0
     return out
@@ -66,9 +65,6 @@ def test_the_error_for_missing_annotations_says_how_to_render_them(rendered: Pat
 
 
 def test_a_fisheye_has_annotations_labels_and_points(rendered: Path):
-    from unlatch.workflows.commands.images import label_command as label
-    from unlatch.workflows.commands.images import render_command as render
-
     small = ["cameras.0.width=48", "cameras.0.height=48"]
     asked = ["modalities=[boxes_2d_tight,keypoints,point_cloud,depth]", "name=wide", "executor=serial"]
     assert render([str(rendered), "cameras=[fisheye]", *asked, *small]) == 0

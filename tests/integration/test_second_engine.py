@@ -31,10 +31,9 @@ def engine():
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory):
+def recorded(collected):
     """A recorded opening and its configuration."""
-    cfg = unlatch.load("open_microwave", "executor=serial", "pictures=0", seed=31)
-    data = unlatch.collect(cfg, episodes=1, out=tmp_path_factory.mktemp("second") / "data")
+    data = unlatch.open_dataset(collected("open_microwave", seed=31))
     assert data[0].success
     return data[0], config_of(data)
 

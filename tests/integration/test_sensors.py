@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from unlatch.simcore.recording.check import check_record
+from tests.integration.distribution import install
+from tests.integration.episodes import assert_verified, run
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.scene import NOT_RECORDED
 from unlatch.simcore.sim.sensors.config import SENSORS
 from unlatch.workflows.runs.loading import load
-from unlatch.workflows.runs.runner import EpisodeRunner
-from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.viewing.scene_picture import open_scene
 
 pytestmark = pytest.mark.integration
@@ -38,20 +38,16 @@ class Altimeter(Sensor):
 """
 
 
-def config(*overrides: str, config_dirs: tuple[str, ...] = ()) -> CollectCfg:
-    return load("open_drawer", *overrides, config_dirs=config_dirs)
-
-
 @pytest.fixture(scope="module")
-def record() -> EpisodeRecord:
-    with EpisodeRunner(config(*SMALL)) as runner:
-        return runner.run(0)
+def record(episode: Callable[..., EpisodeRecord]) -> EpisodeRecord:
+    return episode("open_drawer", *SMALL)
 
 
 @pytest.mark.slow
-def test_sensors_add_to_a_record_and_change_nothing_in_it(record: EpisodeRecord) -> None:
-    with EpisodeRunner(config()) as runner:
-        without = runner.run(0)
+def test_sensors_add_to_a_record_and_change_nothing_in_it(
+    record: EpisodeRecord, episode: Callable[..., EpisodeRecord]
+) -> None:
+    without = episode("open_drawer")
     added = record.arrays.keys() - without.arrays.keys()
     assert added == {
         *(f"sensors.{name}.{key}" for name in ("front", "wrist", "imu", "lidar") for key in ("position", "quat_xyzw")),
@@ -61,9 +57,10 @@ def test_sensors_add_to_a_record_and_change_nothing_in_it(record: EpisodeRecord)
         "sensors.lidar.intensity",
     }
     assert all(np.array_equal(record.arrays[key], array) for key, array in without.arrays.items())
-    assert check_record(record) == []
+    assert_verified(record)
 
 
+@pytest.mark.slow
 def test_an_imu_on_the_hand_agrees_with_the_recorded_motion(record: EpisodeRecord) -> None:
     arrays = record.arrays
     hand = "robots.franka_panda.left.ee"
@@ -78,7 +75,7 @@ def test_an_imu_on_the_hand_agrees_with_the_recorded_motion(record: EpisodeRecor
 
 @pytest.mark.slow
 def test_images_differ_between_frames_and_are_equal_for_the_same_frame(record: EpisodeRecord) -> None:
-    with open_scene(config(*SMALL), 0) as drawn:
+    with open_scene(load("open_drawer", *SMALL), 0) as drawn:
         scene = drawn.episode.scene.state_tree
         scene.enable_rgb_rendering()
         scene.enable_depth_rendering()
@@ -113,19 +110,14 @@ def test_a_sensor_of_another_distribution_is_recorded_by_its_class_and_its_yaml(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "altimeter.py").write_text(ALTIMETER)
-    info = tmp_path / "altimeter-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: altimeter\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[unlatch.sensors]\naltimeter = altimeter:Altimeter\n")
+    install(tmp_path, "altimeter", "sensors", monkeypatch, altimeter="altimeter:Altimeter")
     (tmp_path / "sensor").mkdir()
     (tmp_path / "sensor" / "height.yaml").write_text(
         "# how high the hand is\nname: height\ntype: altimeter\n"
         'mount: {body: "${robot.name}", link: "${robot.arms[0].ee_link}"}\n'
     )
-    monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(SENSORS, "_all", None)
-    with EpisodeRunner(config("sensors=[height]", config_dirs=(str(tmp_path),))) as runner:
-        record = runner.run(0)
+    record = run(load("open_drawer", "sensors=[height]", config_dirs=(str(tmp_path),)))
     heights = record.arrays["sensors.height.height_m"]
     assert np.array_equal(heights.astype(np.float32), record.arrays["robots.franka_panda.left.ee_position"][:, 2])
-    assert check_record(record) == []
+    assert_verified(record)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.integration.episodes import run, same_bits
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.randomization.config import VisualDraw
 from unlatch.simcore.recording.episode import EpisodeRecord
@@ -63,8 +64,7 @@ def varied() -> CollectCfg:
 
 @pytest.fixture(scope="module")
 def record() -> EpisodeRecord:
-    with EpisodeRunner(varied()) as runner:
-        return runner.run(0)
+    return run(varied())
 
 
 @contextmanager
@@ -83,14 +83,12 @@ def seen(shown: RecordedWorld, frame: int) -> np.ndarray:
 
 
 def applied_to(shown: RecordedWorld) -> dict[str, Any]:
-    assert shown.episode.randomization is not None
     return shown.episode.randomization.applied()
 
 
 @pytest.mark.slow
 def test_visuals_change_no_draw_of_layout_physics_and_planner(record: EpisodeRecord) -> None:
-    with EpisodeRunner(config(PHYSICS)) as runner:
-        plain = runner.run(0)
+    plain = run(config(PHYSICS))
     assert record.layout == plain.layout
     assert record.applied["firings"] == plain.applied["firings"]
     assert record.skills[0]["plan"]["keyframes"] == plain.skills[0]["plan"]["keyframes"]
@@ -108,7 +106,7 @@ def test_rendering_does_not_change_physics(record: EpisodeRecord) -> None:
         watched = attempt.episode.record()
         assert len(world.scenery) >= 9
     assert watched.applied == record.applied
-    assert all(np.array_equal(watched.arrays[key], record.arrays[key]) for key in record.arrays)
+    assert same_bits(watched, record)
 
 
 @pytest.mark.slow
@@ -188,7 +186,6 @@ def test_distractors_stand_on_the_table_apart_from_everything() -> None:
         for number in range(5):
             episode = runner.episode(number)
             episode.reset()
-            assert episode.randomization is not None
             things = read_distractors(episode.randomization.applied()["visuals"]["distractors"], "d")
             boxes = [body.aabb()[:, :2] for name, body in episode.scene.world.bodies.items() if name != "table"]
             cases.append((things, boxes))
@@ -243,7 +240,6 @@ def test_visuals_applied_to_another_episode_look_the_same(record: EpisodeRecord)
     with EpisodeRunner(cfg) as runner:
         episode = runner.episode(0)
         episode.reset()
-        assert episode.randomization is not None
         applied = episode.randomization.applied()
     assert applied["visuals"]["distractors"] == record.applied["visuals"]["distractors"]
     resets = [firing for firing in record.applied["visuals"]["firings"] if firing[0] == 0]
@@ -263,10 +259,7 @@ def arranged() -> CollectCfg:
 @pytest.mark.slow
 def test_a_rule_rearranges_distractors_during_an_episode() -> None:
     cfg = arranged()
-    with EpisodeRunner(cfg) as runner:
-        record = runner.run(0)
-    with EpisodeRunner(config(line=(CAMERA,))) as runner:
-        plain = runner.run(0)
+    record, plain = run(cfg), run(config(line=(CAMERA,)))
     assert np.array_equal(*(made.arrays["robots.franka_panda.left.joint_positions"] for made in (record, plain)))
     firings = record.applied["visuals"]["firings"]
     assert len(firings) > 10
@@ -275,7 +268,6 @@ def test_a_rule_rearranges_distractors_during_an_episode() -> None:
     with looked_at(cfg, record) as shown:
         for frame in (0, 30, 60, 0):
             shown.show(frame)
-            assert shown.episode.randomization is not None
             view = shown.episode.randomization.layers["visuals"].setup.views["distractors"]
             assert isinstance(view, DistractorView)
             things = view.places()

@@ -1,6 +1,8 @@
 """Configurations compose from any directory, and every YAML file composes."""
 
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,7 @@ from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.overrides import expand_sweep
 from unlatch.configs.schema import check_episode
 from unlatch.objects.config import ObjectSource
+from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.schema import CollectCfg, PlanCfg, PreviewCfg
@@ -83,6 +86,11 @@ def test_robot_values_come_from_the_package_and_can_be_overridden():
     assert len(cfg.robot.arms[0].joints) == 7
 
 
+def test_a_touch_of_more_than_a_newton_is_a_collision_by_default():
+    (entry,) = load("task=open_drawer").skills
+    assert (entry.contact_force_threshold_n, entry.scene_force_threshold_n) == (1.0, 30.0)
+
+
 def test_a_folder_of_the_user_adds_tasks(tmp_path: Path):
     (tmp_path / "task").mkdir()
     (tmp_path / "task" / "gently.yaml").write_text(
@@ -121,3 +129,41 @@ def test_the_example_of_a_reference_is_resolved():
 )
 def test_where_takes_any_key(override: str, where: dict):
     assert load("object=cabinet", "task=open_drawer", override).object.where == where
+
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "configs"
+
+
+def read(task: str) -> CollectCfg:
+    return load(task, config_dirs=[EXAMPLES])
+
+
+def differences(a: Any, b: Any, where: str = "") -> dict[str, tuple[Any, Any]]:
+    if isinstance(a, dict):
+        assert a.keys() == b.keys()
+        pairs = [(f"{where}.{key}", a[key], b[key]) for key in a]
+    elif isinstance(a, list) and len(a) == len(b):
+        pairs = [(f"{where}[{index}]", *pair) for index, pair in enumerate(zip(a, b, strict=True))]
+    else:
+        return {} if a == b else {where: (a, b)}
+    return {key: value for place, x, y in pairs for key, value in differences(x, y, place).items()}
+
+
+@pytest.mark.slow
+def test_gently_is_half_as_far_with_the_smallest_grip_force() -> None:
+    usual, gentle = read("open_microwave"), read("open_microwave_gently")
+    found = differences(asdict(usual), asdict(gentle))
+    words = {key for key in found if "language" in key or key in (".task.name", ".task.summary")}
+    assert {key: value for key, value in found.items() if key not in words} == {
+        ".robot.arms[0].gripper.grip_force_n": (50.0, 30.0),
+        ".task.goal[0].value": (0.7, 0.35),
+        ".skills[0].planner_setting.success_threshold": (0.7, 0.35),
+    }
+    assert gentle.task.language != usual.task.language
+    assert gentle.skills[0].language != usual.skills[0].language
+
+
+def test_the_robot_of_the_example_is_the_catalogs() -> None:
+    assert differences(asdict(ROBOTS.load("franka_panda")()), asdict(read("open_microwave_gently").robot)) == {
+        ".arms[0].gripper.grip_force_n": (50.0, 30.0)
+    }

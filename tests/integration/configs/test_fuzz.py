@@ -24,7 +24,7 @@ from unlatch.workflows.runs.schema import CollectCfg
 
 pytestmark = pytest.mark.slow
 
-COUNT = int(os.environ.get("UNLATCH_FUZZ", "60"))
+COUNT = int(os.environ.get("UNLATCH_FUZZ", "20"))
 SEED = 977
 """What `${seed}` becomes: no value that a task has, so that it changes what it replaces."""
 HEADER = "# @package _global_\n"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.integration.distribution import install
 from unlatch.configs.config_files import option_names
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.schema import EpisodeCfg
@@ -87,36 +88,6 @@ def test_a_folder_of_the_user_adds_sensors_and_tasks_that_name_them(tmp_path: Pa
         read("sensors=[topp]", config_dirs=(tmp_path,))
 
 
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["sensors=front"], "sensors='front' has the wrong type. Expected a list."),
-        (["sensors=[a b]"], "sensors[0]='a b' cannot name a YAML file. Expected one of fisheye, following, front,"),
-        (["sensors=[imu,imu]"], "sensors[1].name='imu' is used twice."),
-        (["sensors=[{type: imu}]"], "sensors[0].name is missing."),
-        (["sensors=[{name: eye}]"], "sensors[0].type is missing."),
-        (
-            ["sensors=[{name: eye, type: camra}]"],
-            "sensors[0].type: Unknown sensor type 'camra'. Did you mean",
-        ),
-        (["sensors=[{name: a b, type: imu}]"], "sensors[0]: name='a b' cannot be a key of a record."),
-        (["sensors=[front]", "sensors.0.widht=3"], "sensors[0].widht is unknown. Did you mean 'width'"),
-        (
-            ["images.cameras=[x]", "images.cameras.0.width=9"],
-            "images.cameras[0]='x' is not a known camera. Known: fisheye, following, front, wrist. Name one of them.",
-        ),
-        (["sensors=[imu]", "sensors.0.width=3"], "sensors[0].width is unknown."),
-        (["sensors=[front]", "sensors.0.mount.position_m=[1]"], "sensors[0].mount.position_m has 1 numbers."),
-        (["sensors=[imu]", "sensors.0.mount.body=fridge"], "sensors[0].mount.body='fridge' is not a robot or object"),
-        (["sensors=[front]", "sensors.0.fov_deg=0"], "sensors[0]: fov_deg=0 is out of range."),
-    ],
-)
-def test_a_mistake_names_its_key(overrides: list[str], message: str):
-    with pytest.raises(ConfigError) as caught:
-        read(*overrides)
-    assert caught.value.message.startswith(message)
-
-
 @pytest.mark.slow
 def test_a_header_is_read_back_with_its_sensors_and_without_any():
     cfg = read("sensors=[wrist,imu]")
@@ -160,16 +131,12 @@ class Thermometer(Sensor[ThermometerCfg]):
 def thermometer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Another distribution with one class, one entry point and one YAML; its folder of YAML."""
     (tmp_path / "thermometer.py").write_text(THERMOMETER)
-    info = tmp_path / "thermo-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: thermo\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[unlatch.sensors]\nthermometer = thermometer:Thermometer\n")
+    install(tmp_path, "thermo", "sensors", monkeypatch, thermometer="thermometer:Thermometer")
     (tmp_path / "configs" / "sensor").mkdir(parents=True)
     (tmp_path / "configs" / "sensor" / "fever.yaml").write_text(
         "# a thermometer on the object\n"
         'name: fever\ntype: thermometer\nmount: {body: "${object.name}", position_m: [0, 0, 0.5]}\noffset_k: 2\n'
     )
-    monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(SENSORS, "_all", None)
     return tmp_path / "configs"
 

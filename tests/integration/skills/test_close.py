@@ -8,25 +8,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.integration.skills.planned import again, planned_skill
 from unlatch.objects.annotation import Openness
+from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.close import Close
 from unlatch.skills.commands import ManipKind, Phase
 from unlatch.solver.setting import SuccessMode
-from unlatch.workflows.episode.attempt import Attempt
+from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.runner import EpisodeRunner
-from unlatch.workflows.runs.schema import CollectCfg
 
 pytestmark = pytest.mark.integration
 
 
 @pytest.fixture(scope="module")
-def planned(config: Callable[..., CollectCfg]) -> Iterator[Close]:
+def planned() -> Iterator[Close]:
     """A planned skill at the start of an episode; its scene lives as long as this module."""
-    with EpisodeRunner(config("close_drawer")) as runner:
-        episode = runner.episode(0)
-        episode.begin()
-        skill = Attempt(episode).plan()
-        assert isinstance(skill, Close)
+    with planned_skill(load("close_drawer")) as skill:
         yield skill
 
 
@@ -34,16 +31,10 @@ def planned(config: Callable[..., CollectCfg]) -> Iterator[Close]:
 def skill(planned: Close) -> Iterator[Close]:
     """One that has not planned, in the same scene; the part is put back afterwards."""
     s = planned.s
-    made = Close(planned.cfg, planned.context)
+    made = again(planned)
     joint = made.part.joint
     yield made
     made.object.set_joints({joint: s})
-
-
-def with_setting(skill: Close, **values: object) -> Close:
-    """The same skill with another planner setting."""
-    setting = replace(skill.cfg.planner_setting, **values)
-    return Close(replace(skill.cfg, planner_setting=setting), skill.context)
 
 
 def test_the_fingers_are_closed_throughout(planned: Close) -> None:
@@ -61,7 +52,7 @@ def test_the_fingers_are_closed_throughout(planned: Close) -> None:
 
 
 def test_with_an_approach_width_the_part_is_grasped_led_and_let_go(skill: Close, planned: Close) -> None:
-    grasping = with_setting(skill, approach_width_m=0.03)
+    grasping = again(skill, approach_width_m=0.03)
     told = [command.kind for command in grasping.make_commands(planned.keyframe_plan)]
     assert told[-5:] == [
         ManipKind.update_specific,
@@ -80,7 +71,7 @@ def test_a_push_ends_at_closed_where_the_range_goes_on_and_at_a_force_where_it_d
     planned: Close, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended: list[float] = []
-    skill = Close(planned.cfg, planned.context)
+    skill = again(planned)
     monkeypatch.setattr(type(skill.executor), "end_motion", lambda self: ended.append(skill.s))
     monkeypatch.setattr(Close, "phase", Phase.follow)
     openness = skill.part.openness
@@ -109,7 +100,7 @@ def test_no_pair_may_touch_before_the_fingers_are_at_the_part(planned: Close) ->
 def test_what_slides_is_pushed_by_a_hand_that_keeps_its_direction_or_as_the_setting_says(skill: Close) -> None:
     assert [slip.mode.value for slip in skill.slips][:2] == ["fixed", "side"]
     assert skill.request().slips == skill.slips
-    named = with_setting(skill, slips=["side", "cone"]).request().slips
+    named = again(skill, slips=["side", "cone"]).request().slips
     assert named is not None
     assert [slip.mode.value for slip in named] == ["side", "cone"]
 
@@ -121,8 +112,8 @@ def test_a_slider_is_pushed_three_millimetres_past_closed(skill: Close, opened: 
 
 
 @pytest.mark.slow
-def test_a_door_is_pushed_a_little_more_than_a_degree_past_closed(config: Callable[..., CollectCfg]) -> None:
-    with EpisodeRunner(config("close_microwave")) as runner:
+def test_a_door_is_pushed_a_little_more_than_a_degree_past_closed() -> None:
+    with EpisodeRunner(load("close_microwave")) as runner:
         episode = runner.episode(0)
         episode.begin()
         skill = episode.planner.make_skill(episode.planner.strategies(0)[0])
@@ -132,9 +123,8 @@ def test_a_door_is_pushed_a_little_more_than_a_degree_past_closed(config: Callab
 
 @pytest.mark.slow
 @pytest.mark.parametrize("task", ["close_drawer", "close_microwave"])
-def test_a_part_at_its_stop_is_let_go_of_at_once(config: Callable[..., CollectCfg], task: str) -> None:
-    with EpisodeRunner(config(task)) as runner:
-        record = runner.run(0)
+def test_a_part_at_its_stop_is_let_go_of_at_once(episode: Callable[..., EpisodeRecord], task: str) -> None:
+    record = episode(task)
     assert record.success
     (skill,) = record.skills
     assert abs(skill["s_end"] - skill["s_closed"]) < 0.01
@@ -149,14 +139,12 @@ def test_near_closed_is_closed_whatever_the_way_there(skill: Close) -> None:
     closed, allowed = skill.part.openness.closed, skill.cfg.planner_setting.success_threshold
     skill.object.set_joints({skill.part.joint: closed + skill.part.openness.sign * (allowed + 0.001)})
     failure = skill.unmet_condition()
-    assert failure is not None
     assert failure.code == "not_reached"
     assert failure.message == (
         f"'{skill.part.name}' is {allowed + 0.001:.3f} from closed, expected at most {allowed:.3f}"
     )
     skill.object.set_joints({skill.part.joint: closed + skill.part.openness.sign * (allowed + 0.00001)})
     failure = skill.unmet_condition()
-    assert failure is not None
     assert f"is {allowed + 0.00001:.5f} from closed, expected at most {allowed:.5f}" in failure.message
     skill.object.set_joints({skill.part.joint: closed + skill.part.openness.sign * (allowed - 0.001)})
     assert skill.unmet_condition() is None
@@ -164,20 +152,19 @@ def test_near_closed_is_closed_whatever_the_way_there(skill: Close) -> None:
 
 @pytest.mark.parametrize("mode", [SuccessMode.dis_to_init, SuccessMode.fraction])
 def test_a_part_may_be_closed_by_a_distance_or_a_share_instead(skill: Close, mode: SuccessMode) -> None:
-    asked = with_setting(skill, success_mode=mode, success_threshold=0.05)
+    asked = again(skill, success_mode=mode, success_threshold=0.05)
     openness = asked.part.openness
     unit = abs(openness.open - openness.closed) if mode is SuccessMode.fraction else 1.0
     asked.object.set_joints({asked.part.joint: asked.s0 - asked.part.openness.sign * 0.04 * unit})
     failure = asked.unmet_condition()
-    assert failure is not None
     assert failure.message == f"'{asked.part.name}' moved 0.040 of the 0.050 wanted"
     asked.object.set_joints({asked.part.joint: asked.s0 - asked.part.openness.sign * 0.06 * unit})
     assert asked.unmet_condition() is None
 
 
 def test_a_joint_is_held_once_it_is_closed_and_only_where_the_setting_asks(skill: Close) -> None:
-    asked = with_setting(skill, update_art_joint=True)
+    asked = again(skill, update_art_joint=True)
     assert asked.held_joints() == {}
     asked.object.set_joints({asked.part.joint: asked.part.openness.closed})
     assert asked.held_joints() == {skill.object_name: frozenset((skill.part.joint,))}
-    assert with_setting(skill, update_art_joint=False).held_joints() == {}
+    assert again(skill, update_art_joint=False).held_joints() == {}

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.integration.episodes import assert_success, run
 from unlatch.objects.friction import OBJECT_FRICTION
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.verdict import recompute_success
 from unlatch.simcore.sim.contacts import ContactView
 from unlatch.skills import dragging
 from unlatch.skills.commands import Phase
@@ -21,7 +21,7 @@ from unlatch.skills.dragging import Press
 from unlatch.skills.gripping import SAFETY_FACTOR
 from unlatch.workflows.checks.criteria_source import CriteriaSource
 from unlatch.workflows.runs.loading import load
-from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -30,10 +30,12 @@ DOOR_FRICTION_N = 3.0
 OBJECTS = Path(__file__).parents[3] / "examples" / "objects"
 
 
-def run(name: str, skill: str, *overrides: str, seed: int = 11) -> EpisodeRecord:
-    cfg = load(f"object={OBJECTS / name}.urdf", f"skill={skill}", *overrides, seed=seed)
-    with EpisodeRunner(cfg) as runner:
-        return runner.run(0)
+def dragging_of(path: Path, skill: str, *overrides: str) -> CollectCfg:
+    return load(f"object={path}", f"skill={skill}", *overrides, seed=11)
+
+
+def drag(name: str, skill: str, *overrides: str) -> EpisodeRecord:
+    return run(dragging_of(OBJECTS / f"{name}.urdf", skill, *overrides))
 
 
 def strategy_of(record: EpisodeRecord) -> str:
@@ -52,11 +54,9 @@ def strategy_of(record: EpisodeRecord) -> str:
     ],
 )
 def test_a_part_with_nothing_to_hold_is_dragged(name: str, skill: str):
-    record = run(name, skill)
-    assert record.success, record.message
+    record = drag(name, skill)
+    assert_success(record)
     assert strategy_of(record).startswith("drag")
-    assert check_record(record) == []
-    assert recompute_success(record).success
 
 
 @pytest.fixture
@@ -82,23 +82,22 @@ def normal_forces(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return found
 
 
-@pytest.mark.parametrize("friction_n", [DOOR_FRICTION_N, 20.0])
+@pytest.mark.parametrize("friction_n", [DOOR_FRICTION_N, 25.0])
 def test_fingertips_press_with_the_chosen_force_while_the_part_moves(
     tmp_path: Path, normal_forces: list[float], friction_n: float
 ):
-    with EpisodeRunner(load(door_with_friction(tmp_path, friction_n), "skill=open", seed=11)) as runner:
-        record = runner.run(0)
+    record = run(dragging_of(door_with_friction(tmp_path, friction_n), "open"))
     assert record.success, record.message
     phases = record.arrays["skills.phase"].ravel()[:-1]
     led = np.array(normal_forces[-len(phases) :])[phases == Phase.follow.value]
     (press_n,) = (item["press_force_n"] for item in record.skills if "press_force_n" in item)
     assert np.median(led) == pytest.approx(press_n, rel=0.1)
+    assert (press_n > 50.0) == (friction_n > DOOR_FRICTION_N)  # a heavy part is pressed harder
 
 
 def test_a_record_states_how_hard_the_fingertips_press_and_another_force_is_found_out():
-    cfg = load(f"object={OBJECTS / 'sliding_door.urdf'}", "skill=open", seed=11)
-    with EpisodeRunner(cfg) as runner:
-        record = runner.run(0)
+    cfg = dragging_of(OBJECTS / "sliding_door.urdf", "open")
+    record = run(cfg)
     source = CriteriaSource(cfg)
     assert check_record(record, source.derive) == []
     skills = copy.deepcopy(record.skills)
@@ -110,16 +109,16 @@ def test_a_record_states_how_hard_the_fingertips_press_and_another_force_is_foun
     assert "skills[1].press_force_n is " in problem
 
 
-def door_with_friction(folder: Path, friction_n: float) -> str:
-    """Writes the sliding door with another friction of its joint; returns the override that names it."""
+def door_with_friction(folder: Path, friction_n: float) -> Path:
+    """Writes the sliding door with another friction of its joint; returns its file."""
     text = (OBJECTS / "sliding_door.urdf").read_text()
     (folder / "door.urdf").write_text(text.replace('friction="3"', f'friction="{friction_n:g}"'))
-    return f"object={folder / 'door.urdf'}"
+    return folder / "door.urdf"
 
 
 def test_fingertips_that_are_too_slippery_slip(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(dragging, "choose_press", lambda *_: Press(15.0, 0.0, 70.0))
-    record = run("sliding_door", "open", "robot.arms.0.gripper.friction=0.15")
+    record = drag("sliding_door", "open", "robot.arms.0.gripper.friction=0.15")
     assert not record.success
     assert record.code == "slipped"
     assert record.evidence["slid_m"] > 0.015
@@ -127,23 +126,15 @@ def test_fingertips_that_are_too_slippery_slip(monkeypatch: pytest.MonkeyPatch):
 
 def test_fingertips_that_do_not_reach_the_face_have_missed_it(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(dragging, "choose_press", lambda *_: Press(-10.0, 0.0, 70.0))
-    record = run("sliding_door", "open")
+    record = drag("sliding_door", "open")
     assert not record.success
     assert record.code == "grasp_missed"
-
-
-def test_a_heavy_part_is_pressed_harder(tmp_path: Path, normal_forces: list[float]):
-    with EpisodeRunner(load(door_with_friction(tmp_path, 25.0), "skill=open", seed=11)) as runner:
-        record = runner.run(0)
-    assert record.success, record.message
-    assert max(normal_forces) > 50.0
 
 
 def test_a_part_that_is_too_hard_to_drag_is_refused_with_both_forces(tmp_path: Path):
     text = (OBJECTS / "turntable.urdf").read_text()
     (tmp_path / "turntable.urdf").write_text(text.replace('friction="0.25"', 'friction="20"'))
-    with EpisodeRunner(load(f"object={tmp_path / 'turntable.urdf'}", "skill=open", seed=11)) as runner:
-        record = runner.run(0)
+    record = run(dragging_of(tmp_path / "turntable.urdf", "open"))
     assert not record.success
     assert record.code == "invalid_layout"
     assert "Friction cannot drag 'knob'. The fingertips would press with" in record.message

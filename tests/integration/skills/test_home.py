@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.integration.episodes import run
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.verdict import recompute_success
 from unlatch.workflows.checks.criteria_source import CriteriaSource
 from unlatch.workflows.runs.loading import load
-from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -54,18 +55,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module", params=sorted(TASKS))
-def run(request: pytest.FixtureRequest, folder: Path) -> tuple[Any, EpisodeRecord]:
+def gone_home(request: pytest.FixtureRequest, folder: Path) -> tuple[CollectCfg, EpisodeRecord]:
     cfg = load(request.param, config_dirs=[folder])
-    with EpisodeRunner(cfg) as runner:
-        return cfg, runner.run(0)
+    return cfg, run(cfg)
 
 
-def changed(record: EpisodeRecord, **values: Any) -> EpisodeRecord:
-    return EpisodeRecord(**{**vars(record), **values})
-
-
-def test_the_arm_is_back_and_both_judges_agree(run: tuple[Any, EpisodeRecord]) -> None:
-    cfg, record = run
+def test_the_arm_is_back_and_both_judges_agree(gone_home: tuple[CollectCfg, EpisodeRecord]) -> None:
+    cfg, record = gone_home
     assert record.success, record.evidence
     first, home = record.skills
     assert (home["name"], home["object"], home["part"]) == ("home", first["object"], first["part"])
@@ -78,25 +74,27 @@ def test_the_arm_is_back_and_both_judges_agree(run: tuple[Any, EpisodeRecord]) -
     assert recompute_success(record, criteria).success
 
 
-def test_the_gripper_stays_as_it_is(run: tuple[Any, EpisodeRecord]) -> None:
-    _, record = run
+def test_the_gripper_stays_as_it_is(gone_home: tuple[CollectCfg, EpisodeRecord]) -> None:
+    _, record = gone_home
     start = record.skills[1]["frame_start"]
     targets = record.arrays["actions.franka_panda.left.gripper_target"]
     np.testing.assert_array_equal(targets[start:], np.broadcast_to(targets[start - 1], targets[start:].shape))
 
 
-def test_an_arm_that_is_not_back_is_no_success_for_the_second_judge(run: tuple[Any, EpisodeRecord]) -> None:
-    cfg, record = run
+def test_an_arm_that_is_not_back_is_no_success_for_both_judges(
+    gone_home: tuple[CollectCfg, EpisodeRecord],
+) -> None:
+    cfg, record = gone_home
     q = record.arrays[Q].copy()
     q[record.skills[1]["frame_end"], 3] += 0.05
-    forged = changed(record, arrays={**record.arrays, Q: q})
+    forged = replace(record, arrays={**record.arrays, Q: q})
     verdict = recompute_success(forged, CriteriaSource(cfg).derive(record))
     assert (verdict.success, verdict.code, verdict.evidence["name"]) == (False, "not_reached", "home")
 
 
-def test_a_record_cannot_leave_out_that_the_arm_must_go_home(run: tuple[Any, EpisodeRecord]) -> None:
-    cfg, record = run
+def test_a_record_cannot_leave_out_that_the_arm_must_go_home(gone_home: tuple[CollectCfg, EpisodeRecord]) -> None:
+    cfg, record = gone_home
     first, home = record.skills
-    forged = changed(record, skills=[first, {key: value for key, value in home.items() if key != "goes_home"}])
+    forged = replace(record, skills=[first, {key: value for key, value in home.items() if key != "goes_home"}])
     (problem,) = CriteriaSource(cfg).derive(forged).differences(forged)
     assert problem == "skills[1].goes_home is nothing in the record, expected True by the configuration."

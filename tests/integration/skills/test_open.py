@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from tests.integration.episodes import assert_success, run_task
+from tests.integration.skills.planned import again, planned_skill
 from unlatch.objects.annotation import Openness
 from unlatch.simcore.sim.world import WorldCfg
 from unlatch.skills import articulation
@@ -17,21 +19,16 @@ from unlatch.skills.open import Open
 from unlatch.solver.diagnosis import Diagnosis
 from unlatch.solver.setting import SuccessMode
 from unlatch.solver.solution import angles_between
-from unlatch.workflows.episode.attempt import Attempt
+from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.runner import EpisodeRunner
-from unlatch.workflows.runs.schema import CollectCfg
 
 pytestmark = pytest.mark.integration
 
 
 @pytest.fixture(scope="module")
-def planned(config: Callable[..., CollectCfg]) -> Iterator[Open]:
+def planned() -> Iterator[Open]:
     """A planned skill at the start of an episode; its scene lives as long as this module."""
-    with EpisodeRunner(config("open_microwave")) as runner:
-        episode = runner.episode(0)
-        episode.begin()
-        skill = Attempt(episode).plan()
-        assert isinstance(skill, Open)
+    with planned_skill(load("open_microwave")) as skill:
         yield skill
 
 
@@ -56,16 +53,10 @@ def skill(planned: Open) -> Iterator[Open]:
     """One that has not planned, in the same scene; arm and part are put back afterwards."""
     arm, joint = planned.context.arm, planned.part.joint
     q, s = arm.q, planned.s
-    made = Open(planned.cfg, planned.context)
+    made = again(planned)
     yield made
     arm.reset(q, gripper_m=arm.cfg.gripper.max_width_m)
     made.object.set_joints({joint: s})
-
-
-def with_setting(skill: Open, **values: object) -> Open:
-    """The same skill with another planner setting."""
-    setting = replace(skill.cfg.planner_setting, **values)
-    return Open(replace(skill.cfg, planner_setting=setting), skill.context)
 
 
 def test_the_fingers_are_open_to_the_handle_closed_along_the_joint_and_open_again(planned: Open) -> None:
@@ -98,14 +89,14 @@ def test_motions_join_and_the_follow_ends_at_its_target(planned: Open) -> None:
 
 def test_the_default_target_is_a_fifth_beyond_the_threshold(skill: Open) -> None:
     assert skill.default_target() == pytest.approx(skill.s0 + skill.part.openness.sign * 1.2 * 0.7)
-    share = with_setting(skill, success_mode=SuccessMode.fraction, success_threshold=0.5)
+    share = again(skill, success_mode=SuccessMode.fraction, success_threshold=0.5)
     span = skill.part.openness.open - skill.part.openness.closed
     assert share.default_target() == pytest.approx(skill.s0 + 1.2 * 0.5 * span)
 
 
 def test_the_default_target_stops_short_of_the_end_of_the_joint(skill: Open) -> None:
     closed, opened = skill.part.openness.closed, skill.part.openness.open
-    far = with_setting(skill, success_threshold=10.0)
+    far = again(skill, success_threshold=10.0)
     assert far.default_target() == pytest.approx(closed + 0.97 * (opened - closed))
 
 
@@ -118,12 +109,11 @@ def test_a_joint_that_opens_the_other_way_is_led_the_other_way(skill: Open, open
 
 @pytest.mark.parametrize("mode", [None, SuccessMode.abs, SuccessMode.normal, SuccessMode.fraction])
 def test_a_part_that_has_not_moved_far_enough_has_an_unmet_condition(skill: Open, mode: SuccessMode | None) -> None:
-    asked = with_setting(skill, success_mode=mode, success_threshold=0.5)
+    asked = again(skill, success_mode=mode, success_threshold=0.5)
     openness = asked.part.openness
     unit = abs(openness.open - openness.closed) if mode is SuccessMode.fraction else 1.0
     asked.object.set_joints({asked.part.joint: asked.s0 + asked.part.openness.sign * 0.49 * unit})
     failure = asked.unmet_condition()
-    assert failure is not None
     assert failure.code == "not_reached"
     assert failure.message == "'door' moved 0.490 of the 0.500 wanted"
     asked.object.set_joints({asked.part.joint: asked.s0 + asked.part.openness.sign * 0.51 * unit})
@@ -134,7 +124,6 @@ def test_fingers_that_closed_on_nothing_have_missed(skill: Open) -> None:
     skill._check_grasp(touching=True)
     assert skill.failure is None
     skill._check_grasp(touching=False)
-    assert skill.failure is not None
     assert skill.failure.code == "grasp_missed"
     assert skill.failure.message == "The fingers closed to 80.0 mm and hold nothing of 'door'"
 
@@ -142,7 +131,6 @@ def test_fingers_that_closed_on_nothing_have_missed(skill: Open) -> None:
 def test_closed_fingers_that_touch_hold_nothing_either(skill: Open) -> None:
     skill.context.arm.reset(skill.context.arm.q, gripper_m=0.001)
     skill._check_grasp(touching=True)
-    assert skill.failure is not None
     assert skill.failure.evidence["gripper_opening_m"] == pytest.approx(0.001)
 
 
@@ -155,7 +143,6 @@ def test_half_a_second_without_the_part_is_a_slip(planned: Open, record_hz: int,
         skill.check_frame()
     assert skill.failure is None
     skill.check_frame()
-    assert skill.failure is not None
     assert skill.failure.code == "slipped"
     assert skill.failure.evidence["frames_without_contact"] == frames
 
@@ -176,7 +163,6 @@ def test_a_hook_has_two_seconds_to_meet_the_part_and_to_meet_it_again(
         skill.check_frame()
     assert skill.failure is None
     skill.check_frame()
-    assert skill.failure is not None
     assert skill.failure.code == ("slipped" if has_met else "grasp_missed")
     assert has_met or skill.failure.message == "The hooking fingers did not meet 'door' in 2 s"
 
@@ -190,37 +176,32 @@ def test_no_plan_is_a_failure_with_the_planners_reason(
     assert not skill.plan(np.random.default_rng(0))
     assert not skill.is_feasible()
     assert not skill.is_ready()
-    assert skill.failure is not None
     assert (skill.failure.code, skill.failure.message) == ("path_infeasible", "the hand gets to 0.300 only")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("task", ["open_microwave", "open_drawer"])
 @pytest.mark.parametrize("record_hz", [20, 60])
-def test_a_part_opens_at_other_record_rates(config: Callable[..., CollectCfg], task: str, record_hz: int) -> None:
-    with EpisodeRunner(config(task, f"world.record_hz={record_hz}")) as runner:
-        record = runner.run(0)
-    assert record.success, record.evidence
+def test_a_part_opens_at_other_record_rates(task: str, record_hz: int) -> None:
+    assert_success(run_task(task, f"world.record_hz={record_hz}"))
 
 
 def test_a_hook_leads_half_as_fast_as_fingers_that_hold(skill: Open) -> None:
-    hook = with_setting(skill, approach_width_m=0.0)
+    hook = again(skill, approach_width_m=0.0)
     assert skill.request().part_speed is None  # the planner's own, 0.5 rad/s
     assert hook.request().part_speed == 0.25
     assert hook.closed_gripper
 
 
 @pytest.mark.slow
-def test_a_hand_that_pinches_the_edge_of_a_lid_turns_with_the_lid(config: Callable[..., CollectCfg]) -> None:
-    with EpisodeRunner(config("object=laptop", "skill=open")) as runner:
+def test_a_hand_that_pinches_the_edge_of_a_lid_turns_with_the_lid() -> None:
+    with EpisodeRunner(load("object=laptop", "skill=open")) as runner:
         skill = runner.plan(0)
         assert isinstance(skill, Open)
         plan, scene = skill.keyframe_plan, skill.snapshot()
-        assert plan is not None
         assert plan.found
         assert not skill.closed_gripper
         (led,) = (segment for segment in plan.segments if segment.kind == "follow")
-        assert led.s is not None
         R, _ = skill.context.arm_model.kinematics.fk_batch(led.q)
         closing = R @ skill.context.arm_model.side_axis()
         with_lid = np.array([scene.joint.motion(float(s) - scene.s)[0] @ closing[0] for s in led.s])

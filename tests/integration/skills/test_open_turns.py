@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.integration.skills.planned import again, planned_skill
 from unlatch.skills import articulation, grasping
 from unlatch.skills.commands import Phase
 from unlatch.skills.open import Open
@@ -18,11 +19,7 @@ from unlatch.solver.diagnosis import Diagnosis
 from unlatch.solver.plan import MOST_TURNS, KeyframePlan, PlanRequest, TurningPlan
 from unlatch.solver.planner import plan_keyframes
 from unlatch.solver.setting import FollowJointCfg
-from unlatch.workflows.cli.multirun import load_configs
-from unlatch.workflows.cli.terminal import CommandLine
-from unlatch.workflows.episode.attempt import Attempt
-from unlatch.workflows.runs.runner import EpisodeRunner
-from unlatch.workflows.runs.schema import CollectCfg
+from unlatch.workflows.runs.loading import load
 
 pytestmark = pytest.mark.integration
 
@@ -32,12 +29,7 @@ WORDS = ["object=bottle", "object.instance=0", "skill=open", "openness=0.9", "sk
 @pytest.fixture(scope="module")
 def planned() -> Iterator[Open]:
     """A planned skill on a bottle; its scene lives as long as this module."""
-    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=WORDS))
-    with EpisodeRunner(loaded.cfg) as runner:
-        episode = runner.episode(0)
-        episode.begin()
-        skill = Attempt(episode).plan()
-        assert isinstance(skill, Open)
+    with planned_skill(load(*WORDS)) as skill:
         yield skill
 
 
@@ -51,15 +43,9 @@ def refuse_beyond(skill: Open, most_rad: float, asked: list[tuple[bool, float]])
         if way <= most_rad:
             return plan_keyframes(request, checker, rng)
         diagnosis = Diagnosis("path_infeasible", "the wrist ends", {"stage": "follow"})
-        assert skill.keyframe_plan is not None
         return KeyframePlan(False, skill.keyframe_plan.keyframes[:1], diagnosis=diagnosis)
 
     return plan
-
-
-def again(skill: Open, **changes: Any) -> Open:
-    """The same skill before it has planned."""
-    return Open(replace(skill.cfg, **changes), skill.context)
 
 
 def ways(turns: Sequence[Any]) -> list[float]:
@@ -92,7 +78,6 @@ def test_fingers_close_slowly_where_the_plan_only_predicts_how_the_part_stands(
     at_once, slowly, held = (command for command in skill.commands if command.phase is Phase.grasp)
     assert at_once.motion is None
     assert at_once.dwell_frames == held.dwell_frames
-    assert slowly.motion is not None
     assert isinstance(slowly.motion.gripper_m, np.ndarray)
     widths = slowly.motion.gripper_m
     assert (widths[0], widths[-1]) == (skill.approach_width_m, 0.0)
@@ -110,7 +95,6 @@ def test_turns_that_have_no_plan_at_first_are_searched_with_the_full_budget(
     skill, asked = again(planned), list[tuple[bool, float]]()
     monkeypatch.setattr(grasping, "plan_keyframes", refuse_beyond(planned, 0.0, asked))
     assert not skill.plan(np.random.default_rng(0))
-    assert skill.failure is not None
     assert (skill.failure.code, skill.failure.message) == ("path_infeasible", "the wrist ends")
     whole = abs(skill.follow_to - skill.s)
     parts = [whole / n for n in range(1, MOST_TURNS + 1)]
@@ -126,4 +110,4 @@ def test_a_cap_that_is_turned_little_or_with_closed_fingers_is_led_once(
     setting = planned.cfg.planner_setting
     little = replace(setting, post_actuation_motions=FollowJointCfg(to=planned.part.openness.position(0.75)))
     for changed in (little, replace(setting, approach_width_m=0.0)):
-        assert not again(planned, planner_setting=changed).plan(np.random.default_rng(0))
+        assert not Open(replace(planned.cfg, planner_setting=changed), planned.context).plan(np.random.default_rng(0))

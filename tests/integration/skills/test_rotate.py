@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.integration.skills.planned import again, planned_skill
 from unlatch.objects.annotation import Handle, HandleType, PartKind
 from unlatch.skills import grasping
 from unlatch.skills.commands import ManipKind, Phase
@@ -20,8 +21,8 @@ from unlatch.solver.plan import KeyframePlan, TurningPlan
 from unlatch.solver.scene import SlipMode
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.episode.chain_planner import ChainPlanner
+from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.runner import EpisodeRunner
-from unlatch.workflows.runs.schema import CollectCfg
 
 pytestmark = pytest.mark.integration
 
@@ -30,13 +31,9 @@ ROLLS = [2, 6]
 
 
 @pytest.fixture(scope="module")
-def planned(config: Callable[..., CollectCfg]) -> Iterator[Rotate]:
+def planned() -> Iterator[Rotate]:
     """A planned skill at the start of an episode; its scene lives as long as this module."""
-    with EpisodeRunner(config("turn_safe_dial")) as runner:
-        episode = runner.episode(0)
-        episode.begin()
-        skill = Attempt(episode).plan()
-        assert isinstance(skill, Rotate)
+    with planned_skill(load("turn_safe_dial")) as skill:
         yield skill
 
 
@@ -55,10 +52,9 @@ def with_narrow_wrist(skill: Rotate, half_rad: float) -> Rotate:
 
 
 def test_a_knob_that_the_fingers_cannot_span_is_not_tried(planned: Rotate) -> None:
-    skill = Rotate(planned.cfg, planned.context)
+    skill = again(planned)
     skill.part = replace(skill.part, handle=Handle(HandleType.knob, np.array([0.02, 0.09, 0.081])))
     assert not skill.plan(np.random.default_rng(0))
-    assert skill.failure is not None
     assert skill.failure.code == "plan_infeasible"
     assert skill.failure.message == (
         "The hand is too small for 'knob'. Take another robot or a smaller object. The part is 81 mm across where it "
@@ -112,18 +108,17 @@ def test_a_turn_beyond_the_wrist_is_several_each_from_where_the_last_one_ended(p
 
 
 def test_no_plan_is_a_failure_with_the_planners_reason(planned: Rotate, monkeypatch: pytest.MonkeyPatch) -> None:
-    skill = Rotate(planned.cfg, planned.context)
+    skill = again(planned)
     diagnosis = Diagnosis("path_infeasible", "the hand gets to -0.300 only", {"reached_s": -0.3})
     found = KeyframePlan(False, turning_plan(planned).keyframes[:1], diagnosis=diagnosis)
     monkeypatch.setattr(grasping, "plan_keyframes", lambda *_: found)
     assert not skill.plan(np.random.default_rng(0))
     assert not skill.is_ready()
-    assert skill.failure is not None
     assert (skill.failure.code, skill.failure.message) == ("path_infeasible", "the hand gets to -0.300 only")
 
 
 def test_every_turn_is_asked_whether_the_fingers_hold(planned: Rotate) -> None:
-    skill = Rotate(planned.cfg, planned.context)
+    skill = again(planned)
     follows = [command for command in planned.commands if command.phase is Phase.follow]
     skill.executor.load([*follows, *follows])
     skill._follow_index = 0  # the first turn held
@@ -131,28 +126,24 @@ def test_every_turn_is_asked_whether_the_fingers_hold(planned: Rotate) -> None:
         skill.executor.next_action()
         skill.executor.advance()
     skill.check_frame()
-    assert skill.failure is not None
     assert skill.failure.code == "grasp_missed"
 
 
 def test_the_joint_is_held_all_the_time_where_the_setting_asks(planned: Rotate) -> None:
-    setting = replace(planned.cfg.planner_setting, update_art_joint=True)
-    asked = Rotate(replace(planned.cfg, planner_setting=setting), planned.context)
+    asked = again(planned, update_art_joint=True)
     assert asked.held_joints() == {planned.object_name: frozenset((planned.part.joint,))}
 
 
 def test_the_hand_turns_with_a_knob_and_only_a_lever_may_turn_in_it(planned: Rotate) -> None:
-    skill = Rotate(planned.cfg, planned.context)
+    skill = again(planned)
     assert [slip.mode for slip in skill.slips] == [SlipMode.fixed]
     skill.part = replace(skill.part, kind=PartKind.lever)
     assert [slip.mode for slip in skill.slips] == [SlipMode.fixed, SlipMode.side, SlipMode.gimbal]
 
 
 @pytest.mark.slow
-def test_a_dial_that_is_taken_again_is_turned_all_the_way(
-    config: Callable[..., CollectCfg], planned: Rotate, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with EpisodeRunner(config("turn_safe_dial")) as runner:
+def test_a_dial_that_is_taken_again_is_turned_all_the_way(planned: Rotate, monkeypatch: pytest.MonkeyPatch) -> None:
+    with EpisodeRunner(load("turn_safe_dial")) as runner:
         attempt = Attempt(runner.episode(0))
         make = ChainPlanner.make_skill
 

@@ -1,12 +1,14 @@
-"""The checklist of a release names the steps that the script has, and the script says what remains."""
+"""The checklist of a release names the steps of the script, and all name the versions of Python that we state."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 import yaml
+from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -92,3 +94,42 @@ def test_the_workflow_publishes_without_a_token_and_signs_provenance():
     used = [step.get("uses", "").partition("@")[0] for step in publish["steps"]]
     assert used.index("actions/attest-build-provenance") < used.index("pypa/gh-action-pypi-publish")
     assert "password" not in str(publish)
+
+
+TEXT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+STATED = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', TEXT)
+"""In the order of the versions."""
+
+
+def accepted(requirement: str) -> list[str]:
+    return [f"3.{minor}" for minor in range(30) if f"3.{minor}.1" in SpecifierSet(requirement)]
+
+
+@pytest.mark.parametrize(
+    "file", ["pyproject.toml", "examples/unlatch_plugin/pyproject.toml", "workflows/templates/pyproject.txt"]
+)
+def test_an_installation_accepts_the_stated_versions_only(file: str):
+    (requirement,) = re.findall(r'^requires-python = "(.*)"', (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
+    assert accepted(requirement) == STATED == ["3.10", "3.11", "3.12", "3.13"]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/start.md", "docs/limits.md"])
+def test_a_page_names_the_versions(page: str):
+    words = " ".join((ROOT / page).read_text(encoding="utf-8").split())
+    listed = ", ".join(map(re.escape, STATED[:-1]))
+    assert re.search(rf"Python {listed} (or|and) {re.escape(STATED[-1])}", words)
+
+
+def test_a_release_is_installed_and_has_an_engine_for_every_stated_version(release: ModuleType):
+    jobs = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8"))["jobs"]
+    (python,) = (step for step in jobs["build"]["steps"] if step.get("uses", "").startswith("actions/setup-python@"))
+    assert python["with"]["python-version"].split() == STATED
+    tags = [f"cp{version.replace('.', '')}" for version in release.WITHOUT_ENGINE]
+    assert jobs["pybullet"]["strategy"]["matrix"]["python"] == [f"{tag}-{tag}" for tag in tags]
+    assert list(release.WITHOUT_ENGINE) == STATED[-2:]
+
+
+def test_hosted_checks_run_the_suite_on_one_version_and_smoke_tests_on_the_others():
+    jobs = yaml.safe_load((ROOT / ".github/workflows/checks.yml").read_text(encoding="utf-8"))["jobs"]
+    whole = [step["with"]["python-version"] for step in jobs["checks"]["steps"] if "with" in step]
+    assert sorted([*whole, *jobs["smoke"]["strategy"]["matrix"]["python"]]) == STATED
