@@ -22,7 +22,7 @@ class Leaf:
     size_m: float = 0.1
     kind: Kind = Kind.round
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         if self.size_m < 0:
             raise ConfigError(f"leaf.size_m={self.size_m} is out of range. Expected at least 0.", key="leaf.size_m")
 
@@ -62,10 +62,7 @@ def test_values_arrive_with_their_types():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            {"nam": 1},
-            "nam is unknown. Did you mean 'name'? `--help` lists all. Remove or rename it.",
-        ),
+        ({"nam": 1}, "nam is unknown. Did you mean 'name'? `--help` lists all. Remove or rename it."),
         ({"xyzq": 1}, "xyzq is unknown. Keys there: name, leaf, leaves, weights, age, alive, anything. "),
         ({"leaf": 3}, "leaf=3 has the wrong type. Expected a mapping. Change it."),
         ({"leaves": {}}, "leaves=a mapping has the wrong type. Expected a list. Change it."),
@@ -89,7 +86,7 @@ def test_values_arrive_with_their_types():
         ({"name": "???"}, "name is missing. Expected a text. Give it in the YAML or as name=... on the command line."),
     ],
 )
-def test_a_mistake_names_its_key(change: dict[str, Any], message: str):
+def test_a_mistake_names_its_key(change, message):
     with pytest.raises(ConfigError) as caught:
         read_dataclass(Tree, {**FULL, **change}, where="")
     assert caught.value.message.startswith(message)
@@ -115,7 +112,7 @@ def test_plain_values_are_read_as_the_same_dataclass():
 
 
 @pytest.mark.parametrize(("written", "meant"), [("yes", True), ("On", True), (1, True), ("0", False), ("no", False)])
-def test_true_and_false_may_be_written_as_other_words(written: object, meant: bool):
+def test_true_and_false_may_be_written_as_other_words(written, meant):
     assert read_dataclass(Tree, {**FULL, "alive": written}, where="").alive is meant
 
 
@@ -129,7 +126,7 @@ plain_values = st.recursive(
 @pytest.mark.slow
 @pytest.mark.property
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys(FULL, plain_values)))
-def test_any_value_is_read_or_refused_with_an_error_of_ours(raw: dict[str, Any]):
+def test_any_value_is_read_or_refused_with_an_error_of_ours(raw):
     try:
         tree = read_dataclass(Tree, raw, where="")
     except ConfigError:

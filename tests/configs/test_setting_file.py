@@ -14,14 +14,14 @@ OURS = [path for path in sorted((ROOT / "configs" / "task").glob("*.yaml")) if "
 
 
 @pytest.mark.parametrize("path", OURS, ids=lambda path: path.stem)
-def test_our_own_tasks_need_no_rewrite(path: Path):
+def test_our_own_tasks_need_no_rewrite(path):
     reads = read_setting_file(path)
     assert reads
     assert all(read.setting is not None and read.notices == [] for read in reads)
 
 
 @pytest.mark.parametrize("path", sorted(PEERS.glob("*.yaml")), ids=lambda path: path.stem)
-def test_files_of_other_systems_can_be_read(path: Path):
+def test_files_of_other_systems_can_be_read(path):
     reads = read_setting_file(path)
     assert [read.error for read in reads] == [None] * len(reads)
 
@@ -33,7 +33,7 @@ def test_a_number_with_an_exponent_is_no_rewrite_here():
     assert not any("YAML 1.1" in notice for notice in setting.notices)
 
 
-def test_one_bad_setting_leaves_the_others_readable(tmp_path: Path):
+def test_one_bad_setting_leaves_the_others_readable(tmp_path):
     good = (PEERS / "gensim2_rigid.yaml").read_text(encoding="utf-8")
     indented = "".join(f"    {line}\n" for line in good.splitlines())
     text = f"a:\n  planner_setting:\n{indented}b:\n  planner_setting: {{constraint_list: []}}\n"
@@ -56,13 +56,13 @@ def test_one_bad_setting_leaves_the_others_readable(tmp_path: Path):
         (b"#" * 1_000_001, "bad.yaml has more than 1000000 bytes"),
     ],
 )
-def test_a_file_without_settings_raises_an_error_of_one_line(tmp_path: Path, content: bytes, match: str):
+def test_a_file_without_settings_raises_an_error_of_one_line(tmp_path, content, match):
     (tmp_path / "bad.yaml").write_bytes(content)
     with pytest.raises(ConfigError, match=match) as caught:
         read_setting_file(tmp_path / "bad.yaml")
     assert "\n" not in caught.value.message
 
 
-def test_a_missing_file_raises_an_error(tmp_path: Path):
+def test_a_missing_file_raises_an_error(tmp_path):
     with pytest.raises(ConfigError, match=r"nowhere.yaml is not a file. Expected a YAML file"):
         read_setting_file(tmp_path / "nowhere.yaml")

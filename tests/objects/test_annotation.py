@@ -1,10 +1,5 @@
 """The format of articulation.yaml."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 import yaml
@@ -16,12 +11,12 @@ from unlatch.simcore.errors import AssetError
 
 
 @pytest.fixture
-def data() -> dict[str, Any]:
-    loaded: dict[str, Any] = yaml.safe_load(microwave(3).articulation.to_yaml())
+def data():
+    loaded = yaml.safe_load(microwave(3).articulation.to_yaml())
     return loaded
 
 
-def test_a_written_annotation_reads_back_the_same(tmp_path: Path) -> None:
+def test_a_written_annotation_reads_back_the_same(tmp_path):
     made = microwave(3).articulation
     write_articulation(made, tmp_path)
     read = read_articulation(tmp_path)
@@ -39,18 +34,18 @@ def test_a_written_annotation_reads_back_the_same(tmp_path: Path) -> None:
     assert door.handle.T_link_handle.is_close(made.part("door").handle.T_link_handle, atol_m=1e-8, atol_rad=1e-7)
 
 
-def test_arrays_cannot_be_changed() -> None:
+def test_arrays_cannot_be_changed():
     door = microwave(3).articulation.part("door")
     with pytest.raises(ValueError, match="read-only"):
         door.keypoint("articulated_object_head").xyz[0] = 1.0
 
 
-def test_further_entries_are_kept(data: dict[str, Any]) -> None:
+def test_further_entries_are_kept(data):
     data["notes"] = "drawn by hand"
     assert articulation_from_dict(data, where="a.yaml").to_dict()["notes"] == "drawn by hand"
 
 
-def test_unknown_part_and_keypoint_name_the_known_ones(data: dict[str, Any]) -> None:
+def test_unknown_part_and_keypoint_name_the_known_ones(data):
     read = articulation_from_dict(data, where="a.yaml")
     with pytest.raises(AssetError) as caught:
         read.part("dor")
@@ -63,7 +58,7 @@ def test_unknown_part_and_keypoint_name_the_known_ones(data: dict[str, Any]) -> 
     )
 
 
-def _set(data: dict[str, Any], path: str, value: object) -> None:
+def _set(data, path, value):
     *above, last = path.split(".")
     for key in above:
         data = data[key]
@@ -116,14 +111,14 @@ def _set(data: dict[str, Any], path: str, value: object) -> None:
         ),
     ],
 )
-def test_a_fault_is_named_with_its_full_key(data: dict[str, Any], path: str, value: object, message: str) -> None:
+def test_a_fault_is_named_with_its_full_key(data, path, value, message):
     _set(data, path, value)
     with pytest.raises(AssetError) as caught:
         articulation_from_dict(data, where="a.yaml")
     assert str(caught.value) == message
 
 
-def test_files_that_are_no_annotation_are_refused(tmp_path: Path) -> None:
+def test_files_that_are_no_annotation_are_refused(tmp_path):
     path = tmp_path / "articulation.yaml"
     with pytest.raises(AssetError, match="the annotation cannot be read"):
         read_articulation(path)

@@ -1,19 +1,14 @@
 """Catch and gasket in annotations, and the values of a category."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import yaml
 
-from unlatch.objects.annotation import ANNOTATION_FILE, Articulation
+from unlatch.objects.annotation import ANNOTATION_FILE
 from unlatch.objects.annotation_entries import Catch, ClosingForces, Gasket
 from unlatch.objects.annotation_reader import articulation_from_dict, articulation_from_yaml
-from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_force_values import (
     CLOSING_FORCE_RANGES,
     closing_reach,
@@ -32,11 +27,11 @@ MOST_CLOSING_N = 30.0
 """Less than a hand pushes with."""
 
 
-def load(category: str, instance: int = 0) -> ObjectAsset:
+def load(category, instance=0):
     return load_object(ObjectCfg(name="it", category=category, instance=str(instance)), rng=np.random.default_rng(0))
 
 
-def with_entry(asset: ObjectAsset, entry: Any) -> Articulation:
+def with_entry(asset, entry):
     """Reads the annotation of an object again, with another entry `closing_forces` at its first part."""
     data = yaml.safe_load(asset.articulation.to_yaml())
     part = next(iter(data["parts"].values()))
@@ -46,7 +41,7 @@ def with_entry(asset: ObjectAsset, entry: Any) -> Articulation:
     return articulation_from_dict(data, where="here.yaml")
 
 
-def test_a_file_keeps_what_it_states() -> None:
+def test_a_file_keeps_what_it_states():
     entry = {"catch": {"leave_n": 25.0, "reach_m": 0.005, "enter_n": 12.0}, "gasket": {"pull_n": -3.0, "reach_m": 0.01}}
     articulation = with_entry(load("microwave"), entry)
     assert articulation.part("door").closing_forces == ClosingForces(Catch(25.0, 0.005, 12.0), Gasket(-3.0, 0.01))
@@ -54,7 +49,7 @@ def test_a_file_keeps_what_it_states() -> None:
 
 
 @pytest.mark.parametrize("entry", [{}, {"catch": {"leave_n": 0.0, "reach_m": 0.0}}])
-def test_a_part_has_no_catch_where_its_file_says_so(entry: Any) -> None:
+def test_a_part_has_no_catch_where_its_file_says_so(entry):
     asset = load("microwave")
     articulation = with_entry(asset, entry)
     loaded = with_category_forces(articulation, asset.model, category="microwave", instance="0")
@@ -64,7 +59,7 @@ def test_a_part_has_no_catch_where_its_file_says_so(entry: Any) -> None:
     assert articulation_from_yaml(loaded.to_yaml(), where="again").part("door").closing_forces == part.closing_forces
 
 
-def test_a_file_that_states_nothing_gets_the_same_values_of_its_category_every_time() -> None:
+def test_a_file_that_states_nothing_gets_the_same_values_of_its_category_every_time():
     asset = load("microwave")
     articulation = with_entry(asset, None)
     assert articulation.part("door").closing_forces is None
@@ -80,9 +75,7 @@ def test_a_file_that_states_nothing_gets_the_same_values_of_its_category_every_t
 
 
 @pytest.mark.parametrize(("entry", "holds"), [(None, True), ({}, False)])
-def test_a_urdf_of_a_known_category_has_a_catch_unless_its_file_says_none(
-    tmp_path: Path, entry: Any, holds: bool
-) -> None:
+def test_a_urdf_of_a_known_category_has_a_catch_unless_its_file_says_none(tmp_path, entry, holds):
     made = load("microwave")
     (tmp_path / "oven").mkdir()
     (tmp_path / "oven" / "object.urdf").write_text(made.urdf_path.read_text())
@@ -101,7 +94,7 @@ def test_a_urdf_of_a_known_category_has_a_catch_unless_its_file_says_none(
     assert first.parameters.get("door_catch_leave_n", 0.0) == force
 
 
-def test_a_part_without_a_stop_gets_no_values_and_may_state_none() -> None:
+def test_a_part_without_a_stop_gets_no_values_and_may_state_none():
     asset = load("microwave")
     door = asset.articulation.part("door")
     ajar = replace(door, openness=replace(door.openness, closed=0.5 * door.openness.open))
@@ -127,13 +120,13 @@ def test_a_part_without_a_stop_gets_no_values_and_may_state_none() -> None:
         ({"gasket": {"pull_n": "much", "reach_m": 0.01}}, r"gasket\.pull_n must be a finite number"),
     ],
 )
-def test_an_impossible_entry_is_refused(entry: Any, problem: str) -> None:
+def test_an_impossible_entry_is_refused(entry, problem):
     with pytest.raises(AssetError, match=rf"here\.yaml: .*{problem}"):
         with_entry(load("microwave"), entry)
 
 
 @pytest.mark.parametrize("key", list(CLOSING_FORCE_RANGES), ids=lambda key: f"{key[0]}-{key[1].name}")
-def test_values_hold_closed_can_be_opened_and_closed_again(key: Any) -> None:
+def test_values_hold_closed_can_be_opened_and_closed_again(key):
     for seed in range(200):
         forces = draw_closing_forces(*key, np.random.default_rng(seed))
         assert 0.0 < forces.peak_opening_force_n <= MOST_OPENING_N
@@ -142,7 +135,7 @@ def test_values_hold_closed_can_be_opened_and_closed_again(key: Any) -> None:
 
 
 @pytest.mark.parametrize("category", ["microwave", "drawer", "refrigerator", "oven", "washing_machine"])
-def test_generated_objects_state_their_forces_and_record_them(category: str) -> None:
+def test_generated_objects_state_their_forces_and_record_them(category):
     first, second = load(category, 0), load(category, 1)
     name, part = next(iter(first.articulation.parts.items()))
     forces = part.closing_forces
@@ -154,12 +147,12 @@ def test_generated_objects_state_their_forces_and_record_them(category: str) -> 
             assert first.parameters[f"{name}_{what}_{key}"] == value
 
 
-def test_parts_without_values_state_nothing() -> None:
+def test_parts_without_values_state_nothing():
     assert all(part.closing_forces is None for part in load("safe").articulation.parts.values())
     assert load("oven").articulation.part("knob").closing_forces is None
 
 
-def test_the_lever_of_a_door_is_from_its_hinge_to_its_handle() -> None:
+def test_the_lever_of_a_door_is_from_its_hinge_to_its_handle():
     asset = load("microwave")
     p = asset.parameters
     lever = handle_lever_m(asset.articulation.part("door"), asset.model)

@@ -1,9 +1,6 @@
 """Joints of objects never move more easily than real ones."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -14,9 +11,7 @@ from unlatch.simcore.rng import stream
 
 
 @pytest.mark.parametrize(("category", "joint", "least"), [("microwave", "door_hinge", 0.2), ("drawer", None, 1.0)])
-def test_joints_that_move_too_easily_are_refused(
-    category: str, joint: str | None, least: float, tmp_path: Path
-) -> None:
+def test_joints_that_move_too_easily_are_refused(category, joint, least, tmp_path):
     asset = load_object(ObjectCfg(name="thing", category=category, cache_dir=str(tmp_path)), rng=stream(0, "layout"))
     assert list(joint_problems(asset)) == []
     name = joint or next(iter(asset.friction))

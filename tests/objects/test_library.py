@@ -1,9 +1,5 @@
 """The one door to all objects."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -13,13 +9,13 @@ from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.errors import ConfigError
 
 
-def _load(cache_dir: str, *, seed: int = 0, **values: object) -> object:
-    cfg = ObjectCfg(**{"name": "oven", "category": "microwave", "cache_dir": cache_dir, **values})  # type: ignore[arg-type]
+def _load(cache_dir, *, seed=0, **values):
+    cfg = ObjectCfg(**{"name": "oven", "category": "microwave", "cache_dir": cache_dir, **values})
     return load_object(cfg, rng=np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize("category", GENERATORS.own_names())
-def test_the_same_seed_gives_the_same_bytes(tmp_path: Path, category: str) -> None:
+def test_the_same_seed_gives_the_same_bytes(tmp_path, category):
     made = [
         load_object(
             ObjectCfg(name="o", category=category, instance="42", cache_dir=str(tmp_path / name)),
@@ -33,7 +29,7 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path, category: str) -> No
     assert made[0].parameters == made[1].parameters
 
 
-def test_without_an_instance_each_draw_is_another_object_that_its_seed_repeats(cache_dir: str) -> None:
+def test_without_an_instance_each_draw_is_another_object_that_its_seed_repeats(cache_dir):
     rng = np.random.default_rng(3)
     drawn = [load_object(ObjectCfg(name="o", category="drawer", cache_dir=cache_dir), rng=rng) for _ in range(4)]
     assert len({asset.content_hash for asset in drawn}) == 4
@@ -43,7 +39,7 @@ def test_without_an_instance_each_draw_is_another_object_that_its_seed_repeats(c
     assert again.content_hash == drawn[2].content_hash
 
 
-def test_every_configuration_draws_exactly_one_number(cache_dir: str) -> None:
+def test_every_configuration_draws_exactly_one_number(cache_dir):
     after = []
     for instance in (None, "7"):
         rng = np.random.default_rng(5)
@@ -52,7 +48,7 @@ def test_every_configuration_draws_exactly_one_number(cache_dir: str) -> None:
     assert after[0] == after[1]
 
 
-def test_an_asset_has_its_category_source_and_instance(cache_dir: str) -> None:
+def test_an_asset_has_its_category_source_and_instance(cache_dir):
     asset = load_object(
         ObjectCfg(name="oven", category="microwave", instance="1", cache_dir=cache_dir), rng=np.random.default_rng(0)
     )
@@ -65,7 +61,7 @@ def test_an_asset_has_its_category_source_and_instance(cache_dir: str) -> None:
     assert asset.parameters["hinge_side"] in ("left", "right")
 
 
-def test_categories_without_a_generator_name_the_known_ones(cache_dir: str) -> None:
+def test_categories_without_a_generator_name_the_known_ones(cache_dir):
     with pytest.raises(ConfigError) as caught:
         _load(cache_dir, category="microwav")
     assert str(caught.value) == (
@@ -92,7 +88,7 @@ def test_categories_without_a_generator_name_the_known_ones(cache_dir: str) -> N
         ),
     ],
 )
-def test_wrong_values_are_named_with_their_key(values: dict[str, object], message: str) -> None:
+def test_wrong_values_are_named_with_their_key(values, message):
     with pytest.raises(ConfigError) as caught:
-        ObjectCfg(name="o", category="microwave", **values)  # type: ignore[arg-type]
+        ObjectCfg(name="o", category="microwave", **values)
     assert str(caught.value) == message

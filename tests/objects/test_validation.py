@@ -1,15 +1,11 @@
 """The validator catches each fault, with its distance or angle."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 
-from unlatch.objects.annotation import FramedVector, Openness, Part, PartKind
-from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.annotation import FramedVector, Openness, PartKind
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.objects.procedural.appliances import microwave
@@ -17,36 +13,36 @@ from unlatch.objects.procedural.drawer import drawer
 from unlatch.objects.validation import articulation_problems, check_articulation, validate_articulation
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.urdf.model import Joint, Link, UrdfModel
+from unlatch.simcore.urdf.model import Joint, Link
 
 
-def _problems(part: Part, *, generator: Any = microwave, model: UrdfModel | None = None) -> list[str]:
+def _problems(part, *, generator=microwave, model=None):
     made = generator(11)
     articulation = replace(made.articulation, parts={part.name: part})
     return articulation_problems(articulation, model or made.model, size_m=0.5)
 
 
-def _door() -> Part:
+def _door():
     return microwave(11).articulation.part("door")
 
 
-def _keypoint(part: Part, name: str, shift: tuple[float, float, float]) -> Part:
+def _keypoint(part, name, shift):
     old = part.keypoints[name]
     return replace(part, keypoints={**part.keypoints, name: FramedVector(old.frame, old.xyz + np.array(shift))})
 
 
-def _axis(part: Part, name: str, xyz: tuple[float, float, float]) -> Part:
+def _axis(part, name, xyz):
     return replace(part, axes={**part.axes, name: FramedVector.of("link", xyz)})
 
 
 @pytest.mark.parametrize("generator", [microwave, drawer])
-def test_generated_annotations_have_no_problem(generator: Any) -> None:
+def test_generated_annotations_have_no_problem(generator):
     for seed in range(50):
         made = generator(seed)
         assert articulation_problems(made.articulation, made.model, size_m=0.4) == [], seed
 
 
-def test_unknown_joint_and_link() -> None:
+def test_unknown_joint_and_link():
     assert _problems(replace(_door(), joint="hinge")) == [
         "part 'door': joint 'hinge' is not in the URDF. Joints: door_hinge."
     ]
@@ -55,7 +51,7 @@ def test_unknown_joint_and_link() -> None:
     ]
 
 
-def test_a_joint_that_does_not_move() -> None:
+def test_a_joint_that_does_not_move():
     made = microwave(11)
     joint = made.model.joints["door_hinge"]
     fixed = replace(made.model, joints={"door_hinge": replace(joint, kind="fixed")})
@@ -66,7 +62,7 @@ def test_a_joint_that_does_not_move() -> None:
     assert "part 'door': joint 'door_hinge' cannot move: limits 0 to 0 rad." in _problems(_door(), model=stuck)
 
 
-def test_kind_and_links_must_fit_the_joint() -> None:
+def test_kind_and_links_must_fit_the_joint():
     assert _problems(replace(_door(), kind=PartKind.slider))[0] == (
         "part 'door': kind is slider, but joint 'door_hinge' is revolute."
     )
@@ -76,7 +72,7 @@ def test_kind_and_links_must_fit_the_joint() -> None:
     assert _problems(replace(_door(), base="door"))[0] == "part 'door': base 'door' moves with joint 'door_hinge'."
 
 
-def test_openness_outside_the_limits() -> None:
+def test_openness_outside_the_limits():
     upper = microwave(11).model.joints["door_hinge"]
     beyond = 3.0 if upper.upper > 0 else -3.0
     found = _problems(replace(_door(), openness=Openness(closed=0.0, open=beyond)))
@@ -89,7 +85,7 @@ def test_openness_outside_the_limits() -> None:
     )
 
 
-def test_a_keypoint_off_the_part_is_named_with_its_distance() -> None:
+def test_a_keypoint_off_the_part_is_named_with_its_distance():
     found = _problems(_keypoint(_door(), "link_contact_point", (0.05, 0.0, 0.0)))
     assert found == [
         "part 'door': keypoint 'link_contact_point' lies 0.0500 m from the surface of link 'door', "
@@ -99,7 +95,7 @@ def test_a_keypoint_off_the_part_is_named_with_its_distance() -> None:
     assert "of link 'body'" in _problems(_keypoint(_door(), "base_contact_point", (0, 0, 0.1)))[0]
 
 
-def test_a_missing_keypoint_or_axis() -> None:
+def test_a_missing_keypoint_or_axis():
     door = _door()
     lacking = replace(door, keypoints={k: v for k, v in door.keypoints.items() if k != "articulated_object_tail"})
     assert _problems(lacking) == ["part 'door': keypoint 'articulated_object_tail' is missing."]
@@ -107,14 +103,14 @@ def test_a_missing_keypoint_or_axis() -> None:
     assert _problems(lacking) == ["part 'door': axis 'link0_contact_axis' is missing."]
 
 
-def test_a_keypoint_in_the_wrong_frame() -> None:
+def test_a_keypoint_in_the_wrong_frame():
     door = _door()
     head = FramedVector("base", door.keypoints["articulated_object_head"].xyz)
     found = _problems(replace(door, keypoints={**door.keypoints, "articulated_object_head": head}))
     assert found == ["part 'door': keypoint 'articulated_object_head' is in frame 'base', expected 'link'."]
 
 
-def test_axes_must_fit_the_joint_and_each_other() -> None:
+def test_axes_must_fit_the_joint_and_each_other():
     door = _door()
     assert _problems(_axis(door, "link0_rot_axis", (0.0, np.sin(0.2), np.cos(0.2))))[0] == (
         "part 'door': link0_rot_axis is 11.5 degrees off the axis of joint 'door_hinge'."
@@ -131,7 +127,7 @@ def test_axes_must_fit_the_joint_and_each_other() -> None:
     )
 
 
-def test_axes_are_of_unit_length_and_keypoints_finite() -> None:
+def test_axes_are_of_unit_length_and_keypoints_finite():
     door = _door()
     assert _problems(_axis(door, "link0_contact_axis", (0.0, 0.0, 0.5))) == [
         "part 'door': axis 'link0_contact_axis' has length 0.5000, expected 1."
@@ -140,7 +136,7 @@ def test_axes_are_of_unit_length_and_keypoints_finite() -> None:
     assert found[0].startswith("part 'door': keypoint 'link_contact_point' is [nan, ")
 
 
-def test_links_fixed_to_the_part_belong_to_it() -> None:
+def test_links_fixed_to_the_part_belong_to_it():
     made = microwave(11)
     slab = made.model.links["door"]
     joint = Joint("glue", "fixed", "door", "shell", Pose.from_translation([0.01, 0.02, 0.03]))
@@ -152,21 +148,21 @@ def test_links_fixed_to_the_part_belong_to_it() -> None:
     assert "'articulated_object_head' lies inf m" in _problems(_door(), model=loose)[0]
 
 
-def test_a_drawer_that_pulls_inwards() -> None:
+def test_a_drawer_that_pulls_inwards():
     part = drawer(11).articulation.part("drawer")
     assert _problems(_axis(part, "link0_move_axis", (-1.0, 0.0, 0.0)), generator=drawer)[0] == (
         "part 'drawer': link0_move_axis is 180.0 degrees off the opening direction of joint 'drawer_slide'."
     )
 
 
-def test_the_check_raises_with_the_folder_and_the_number_of_problems(cache_dir: str) -> None:
+def test_the_check_raises_with_the_folder_and_the_number_of_problems(cache_dir):
     asset = load_object(
         ObjectCfg(name="m", category="microwave", instance="11", cache_dir=cache_dir), rng=np.random.default_rng(0)
     )
     assert validate_articulation(asset) == []
     door = _keypoint(asset.articulation.part("door"), "link_contact_point", (0.3, 0.0, 0.0))
     door = replace(door, openness=Openness(0.0, 0.0))
-    bad: ObjectAsset = replace(asset, articulation=replace(asset.articulation, parts={"door": door}))
+    bad = replace(asset, articulation=replace(asset.articulation, parts={"door": door}))
     with pytest.raises(AssetError) as caught:
         check_articulation(bad)
     assert str(caught.value) == (

@@ -1,9 +1,6 @@
 """Models that are made from one of a package."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +11,6 @@ from unlatch.robots.models import align_inertias, changed_model, distribution_fi
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import matrix_from_rpy
 from unlatch.simcore.meshes.shape_surface import shape_mesh
-from unlatch.simcore.urdf.model import Shape
 from unlatch.simcore.urdf.reader import read_urdf
 
 ORIGINAL = distribution_file("pybullet", "pybullet_data/xarm/xarm6_with_gripper.urdf", where="the test")
@@ -57,7 +53,7 @@ def test_an_aligned_inertia_keeps_the_moments_about_and_across_the_joint_axis():
     assert ET.tostring(robot[1]) == other
 
 
-def read_tensor(link: ET.Element) -> np.ndarray:
+def read_tensor(link):
     """Returns the inertia (3, 3) of a URDF's link about its centre of mass, in the link's frame."""
     origin, inertia = link.find("inertial/origin"), link.find("inertial/inertia")
     xx, xy, xz, yy, yz, zz = (float(inertia.get(key)) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
@@ -66,7 +62,7 @@ def read_tensor(link: ET.Element) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", ["franka_panda", "dual_panda", "ur5", "xarm6", "baxter"])
-def test_every_arm_joint_turns_about_a_principal_axis_of_its_link(name: str):
+def test_every_arm_joint_turns_about_a_principal_axis_of_its_link(name):
     model = read_urdf(model_path(name))
     for arm in ROBOTS.load(name)().arms:
         for joint in (model.joints[joint] for joint in arm.joints):
@@ -90,7 +86,7 @@ def test_a_possible_inertia_is_left_alone():
     assert ET.tostring(robot, encoding="unicode") == text.replace('"/>', '" />')
 
 
-def test_the_changed_model_is_cached_with_its_meshes_and_reproducible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_changed_model_is_cached_with_its_meshes_and_reproducible(tmp_path, monkeypatch):
     monkeypatch.setenv("UNLATCH_CACHE_DIR", str(tmp_path / "one"))
     first = model_path("xarm6")
     assert first.is_relative_to(tmp_path)
@@ -126,7 +122,7 @@ def test_colliders_are_the_hulls_that_bullet_would_make_of_them():
 TETRAHEDRON = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype="<f4")
 
 
-def collider_of(folder: Path, name: str, data: bytes, attributes: str = "") -> Shape:
+def collider_of(folder, name, data, attributes=""):
     """The collider that a made model has for a mesh file."""
     (folder / name).write_bytes(data)
     geometry = f'<collision{attributes}><geometry><mesh filename="{name}"/></geometry></collision>'
@@ -135,12 +131,12 @@ def collider_of(folder: Path, name: str, data: bytes, attributes: str = "") -> S
     return shape
 
 
-def binary_stl(triangles: np.ndarray) -> bytes:
+def binary_stl(triangles):
     rows = b"".join(np.concatenate([np.zeros((1, 3), dtype="<f4"), t]).tobytes() + b"\0\0" for t in triangles)
     return b"\0" * 80 + len(triangles).to_bytes(4, "little") + rows
 
 
-def ascii_stl(triangles: np.ndarray) -> bytes:
+def ascii_stl(triangles):
     facets = [
         "facet normal 0 0 0\nouter loop\n" + "".join(f"vertex {x} {y} {z}\n" for x, y, z in t) + "endloop\nendfacet"
         for t in triangles
@@ -152,7 +148,7 @@ FACES = TETRAHEDRON[[[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]]
 
 
 @pytest.mark.parametrize("data", [binary_stl(FACES), ascii_stl(FACES)])
-def test_a_collider_is_kept_whichever_way_its_stl_is_written(tmp_path: Path, data: bytes):
+def test_a_collider_is_kept_whichever_way_its_stl_is_written(tmp_path, data):
     shape = collider_of(tmp_path, "c.stl", data)
     corners = shape_mesh(shape).vertices
     assert shape.path is not None
@@ -161,7 +157,7 @@ def test_a_collider_is_kept_whichever_way_its_stl_is_written(tmp_path: Path, dat
 
 
 @pytest.mark.parametrize(("triangles", "attributes"), [(FACES[:1], ""), (FACES, ' concave="yes"')])
-def test_flat_and_concave_colliders_are_unchanged(tmp_path: Path, triangles: np.ndarray, attributes: str):
+def test_flat_and_concave_colliders_are_unchanged(tmp_path, triangles, attributes):
     shape = collider_of(tmp_path, "c.stl", binary_stl(triangles), attributes)
     assert shape.path is not None
     assert shape.path.suffix == ".stl"
@@ -170,14 +166,14 @@ def test_flat_and_concave_colliders_are_unchanged(tmp_path: Path, triangles: np.
 @pytest.mark.parametrize(
     ("name", "data"), [("c.stl", b""), ("c.stl", b"no mesh"), ("c.dae", b"<a/>"), ("c.dae", b"<a"), ("c.dae", b"")]
 )
-def test_a_collider_that_cannot_be_read_is_named(tmp_path: Path, name: str, data: bytes):
+def test_a_collider_that_cannot_be_read_is_named(tmp_path, name, data):
     with pytest.raises(
         AssetError, match=rf"{name}: this collider of a robot is not a readable mesh: .*Export it again"
     ):
         collider_of(tmp_path, name, data)
 
 
-def test_a_mesh_that_is_missing_is_named(tmp_path: Path):
+def test_a_mesh_that_is_missing_is_named(tmp_path):
     (tmp_path / "a.urdf").write_text(
         '<robot name="a"><link name="b"><visual><geometry><mesh filename="c.stl"/></geometry></visual></link></robot>'
     )

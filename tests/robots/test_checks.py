@@ -1,38 +1,33 @@
 """A configured robot fits its model, and is never stronger, faster or stickier than the real one."""
 
-from __future__ import annotations
-
 import inspect
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.checks import OTHER_FRICTION, check_robot, limit_problems, model_problems
-from unlatch.robots.description import RobotCfg
 from unlatch.robots.models import model_path
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.sim.world import World
 
 
-def changed(change: Callable[[RobotCfg], None]) -> RobotCfg:
-    robot: RobotCfg = ROBOTS.load("franka_panda")()
+def changed(change):
+    robot = ROBOTS.load("franka_panda")()
     change(robot)
     return robot
 
 
-def set_item(key: str, value: float) -> Callable[[RobotCfg], None]:
+def set_item(key, value):
     return lambda robot: getattr(robot.arms[0], key).__setitem__(2, value)
 
 
-def set_gripper(**values: Any) -> Callable[[RobotCfg], None]:
+def set_gripper(**values):
     return lambda robot: setattr(robot.arms[0], "gripper", replace(robot.arms[0].gripper, **values))
 
 
 @pytest.mark.parametrize("name", ROBOTS.own_names())
-def test_every_robot_of_the_catalog_fits_its_model_and_limits(name: str) -> None:
+def test_every_robot_of_the_catalog_fits_its_model_and_limits(name):
     check_robot(ROBOTS.load(name)(), object_friction=0.8)
 
 
@@ -50,7 +45,7 @@ def test_every_robot_of_the_catalog_fits_its_model_and_limits(name: str) -> None
         set_gripper(max_force_n=40.0, grip_force_n=30.0, max_speed_m_s=0.02, max_width_m=0.06, friction=0.5),
     ],
 )
-def test_limits_may_be_lowered(lower: Callable[[RobotCfg], None]) -> None:
+def test_limits_may_be_lowered(lower):
     assert list(limit_problems(changed(lower), object_friction=0.8)) == []
 
 
@@ -71,7 +66,7 @@ def test_limits_may_be_lowered(lower: Callable[[RobotCfg], None]) -> None:
         (set_gripper(spinning_friction=0.006), "robot.arms[0].gripper.spinning_friction"),
     ],
 )
-def test_limits_may_not_be_raised(raise_: Callable[[RobotCfg], None], key: str) -> None:
+def test_limits_may_not_be_raised(raise_, key):
     robot = changed(raise_)
     (problem,) = limit_problems(robot, object_friction=0.8)
     assert problem.message.startswith(f"{key}=")
@@ -79,7 +74,7 @@ def test_limits_may_not_be_raised(raise_: Callable[[RobotCfg], None], key: str) 
         check_robot(robot, object_friction=0.8)
 
 
-def test_pads_of_a_robot_outside_the_catalog_may_not_be_stickier_either() -> None:
+def test_pads_of_a_robot_outside_the_catalog_may_not_be_stickier_either():
     robot = changed(set_gripper(spinning_friction=0.006))
     robot.urdf = str(model_path(robot))
     (problem,) = limit_problems(robot, object_friction=0.8)
@@ -109,19 +104,17 @@ def test_pads_of_a_robot_outside_the_catalog_may_not_be_stickier_either() -> Non
         ),
     ],
 )
-def test_only_the_fingers_of_the_real_robot_may_touch_an_object(
-    change: Callable[[RobotCfg], None], message: str
-) -> None:
+def test_only_the_fingers_of_the_real_robot_may_touch_an_object(change, message):
     first = next(limit_problems(changed(change), object_friction=0.8))
     assert first.message.startswith(message)
 
 
-def test_a_second_arm_that_the_model_lacks_is_named_by_its_index() -> None:
-    robot: RobotCfg = ROBOTS.load("franka_panda")()
+def test_a_second_arm_that_the_model_lacks_is_named_by_its_index():
+    robot = ROBOTS.load("franka_panda")()
     robot.arms.append(replace(robot.arms[0], name="right", base_link="panda_link00"))
     assert [problem.values["key"] for problem in model_problems(robot)] == ["robot.arms[1].base_link"]
 
 
-def test_the_checked_frictions_are_those_of_the_scene() -> None:
+def test_the_checked_frictions_are_those_of_the_scene():
     for load in (World.load_urdf, World.add_box):
         assert inspect.signature(load).parameters["friction"].default == OTHER_FRICTION

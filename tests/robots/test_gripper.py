@@ -1,7 +1,5 @@
 """One opening, many joints."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -9,20 +7,19 @@ import numpy as np
 import pytest
 
 from unlatch.robots.catalog import load_robot
-from unlatch.robots.description import GripperCfg
 from unlatch.simcore.errors import ConfigError
 
 SLIDING = load_robot("franka_panda").arms[0].gripper
 LEVERS = load_robot("xarm6").arms[0].gripper
 
 
-def xarm_opening_m(drive_rad: float) -> float:
+def xarm_opening_m(drive_rad):
     """Opening between the pads of the xArm Gripper at a position of its drive joint [m]; see `xarm6.yaml`."""
     return 2.0 * (0.035 + 0.035465 * math.cos(drive_rad) - 0.042039 * math.sin(drive_rad) - 0.026)
 
 
 @pytest.mark.parametrize("gripper", [SLIDING, LEVERS])
-def test_positions_and_opening_are_each_others_inverse(gripper: GripperCfg):
+def test_positions_and_opening_are_each_others_inverse(gripper):
     low, high = gripper.opening_range()
     for width in np.linspace(low, high, 9):
         assert gripper.width(gripper.positions(float(width))) == pytest.approx(width, abs=1e-9)
@@ -43,7 +40,7 @@ def test_the_table_of_openings_is_that_of_the_linkage():
 
 
 @pytest.mark.parametrize("gripper", [SLIDING, LEVERS])
-def test_all_joints_together_do_the_work_of_the_grip_force(gripper: GripperCfg):
+def test_all_joints_together_do_the_work_of_the_grip_force(gripper):
     low, high = gripper.opening_range()
     work = sum(effort * abs(way) for effort, way in zip(gripper.efforts(), gripper.travel(), strict=True))
     assert work == pytest.approx(gripper.grip_force_n * (high - low))
@@ -70,7 +67,7 @@ def test_all_joints_together_do_the_work_of_the_grip_force(gripper: GripperCfg):
         ({"grip_force_n": 31.0}, r"gripper\.grip_force_n=31\.0 is above the maker's 30\.0 N"),
     ],
 )
-def test_contradicting_settings_are_refused(changes: dict[str, object], message: str):
+def test_contradicting_settings_are_refused(changes, message):
     with pytest.raises(ConfigError, match=message):
         replace(LEVERS, **changes)
 

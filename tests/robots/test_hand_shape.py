@@ -12,7 +12,7 @@ from unlatch.simcore.errors import ConfigError
 ARM = load_robot("franka_panda").arms[0]
 
 
-def test_hands_of_the_same_shape_are_listed_once() -> None:
+def test_hands_of_the_same_shape_are_listed_once():
     robot = load_robot("dual_panda")
     assert len(hand_shapes(robot)) == 1
     wider = replace(robot.arms[1], gripper=replace(robot.arms[1].gripper, max_width_m=0.06))
@@ -25,7 +25,7 @@ HAND = hand_shape("franka_panda", ARM)
 
 
 @pytest.mark.parametrize("width", [0.0, 0.03, 0.08])
-def test_pads_stand_as_far_apart_as_the_fingers_are_open(width: float):
+def test_pads_stand_as_far_apart_as_the_fingers_are_open(width):
     fingers, palm = HAND.boxes(width)
     left, right = fingers[fingers[:, 0, 1] >= -1e-3], fingers[fingers[:, 1, 1] <= 1e-3]
     assert len(left) == len(right) == len(fingers) / 2
@@ -46,7 +46,7 @@ def test_a_body_between_the_pads_touches_no_finger():
 
 
 @pytest.mark.parametrize("name", ["tool_tail", "tool_side"])
-def test_a_hand_without_a_keypoint_is_refused(name: str):
+def test_a_hand_without_a_keypoint_is_refused(name):
     keypoints = {key: value for key, value in ARM.keypoints.items() if key != name}
     with pytest.raises(ConfigError, match=rf"arm\.keypoints\.{name} of robot 'franka_panda' is missing"):
         hand_shape("franka_panda", replace(ARM, keypoints=keypoints))

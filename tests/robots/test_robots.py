@@ -1,9 +1,5 @@
 """One contract for every robot of the catalog."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import numpy as np
 import pybullet as p
 import pytest
@@ -11,9 +7,9 @@ import pytest
 from unlatch.configs.config_files import default_option
 from unlatch.robots.arm_control import Action, ArmAction
 from unlatch.robots.catalog import ROBOTS
-from unlatch.robots.description import RobotCfg, base_pose
+from unlatch.robots.description import base_pose
 from unlatch.robots.models import model_path
-from unlatch.robots.robot import Arm, Robot
+from unlatch.robots.robot import Robot
 from unlatch.robots.robot_from_urdf import ReachRegion, find_reach, hand_poses
 from unlatch.simcore.errors import AssetError, ConfigError, UnknownEntryError, WorldError
 from unlatch.simcore.geometry import Pose
@@ -93,7 +89,7 @@ GRIPPERS["franka_robotiq"] = GRIPPERS["ur5e"]
 GRIPPERS["dual_panda"] = GRIPPERS["fr3"] = GRIPPERS["franka_panda"]
 
 
-def models() -> Iterator[object]:
+def models():
     """Every robot of the catalog, those of other distributions too; skipped where its model is not to be had."""
     for name in ROBOTS.own_names():
         marks = []
@@ -108,26 +104,26 @@ NAMES = list(models())
 
 
 @pytest.fixture
-def world() -> Iterator[World]:
+def world():
     with World(WorldCfg()) as opened:
         yield opened
 
 
-def load(world: World, name: str) -> Robot:
-    cfg: RobotCfg = ROBOTS.load(name)()
+def load(world, name):
+    cfg = ROBOTS.load(name)()
     robot = Robot(world, cfg, model_path(name), T_world_root=base_pose(cfg))
     for arm in robot.arms.values():
         arm.reset(arm.cfg.home, gripper_m=arm.cfg.gripper.max_width_m)
     return robot
 
 
-def _head_and_across(arm: Arm) -> tuple[np.ndarray, np.ndarray]:
+def _head_and_across(arm):
     """Returns (3,) `tool_head` [m] and the (3,) unit direction in which the fingers open, ee frame."""
     head, side = np.array(arm.cfg.keypoints["tool_head"]), np.array(arm.cfg.keypoints["tool_side"])
     return head, (side - head) / np.linalg.norm(side - head)
 
 
-def frames(world: World, robot: Robot, action: Action, count: int) -> None:
+def frames(world, robot, action, count):
     for _ in range(count):
         robot.apply(action)
         for step in range(world.cfg.steps_per_frame):
@@ -136,7 +132,7 @@ def frames(world: World, robot: Robot, action: Action, count: int) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_limits_lie_inside_those_of_the_model(world: World, name: str) -> None:
+def test_limits_lie_inside_those_of_the_model(world, name):
     robot = load(world, name)
     for arm in robot.arms.values():
         for joint, low, high, speed, effort in zip(
@@ -151,10 +147,10 @@ def test_limits_lie_inside_those_of_the_model(world: World, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_limits_are_those_of_the_data_sheet(name: str) -> None:
+def test_limits_are_those_of_the_data_sheet(name):
     if name not in DATA_SHEETS:
         pytest.skip(f"no data sheet of '{name}' is written down here")
-    cfg: RobotCfg = ROBOTS.load(name)()
+    cfg = ROBOTS.load(name)()
     joints = read_urdf(model_path(name)).joints
     for arm in cfg.arms:
         # a model that stops earlier, or moves more slowly, than the data sheet allows is kept to
@@ -172,10 +168,10 @@ def test_limits_are_those_of_the_data_sheet(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_gripper_goes_beyond_its_data_sheet(name: str) -> None:
+def test_no_gripper_goes_beyond_its_data_sheet(name):
     if name not in GRIPPERS:
         pytest.skip(f"no data sheet of the gripper of '{name}' is written down here")
-    cfg: RobotCfg = ROBOTS.load(name)()
+    cfg = ROBOTS.load(name)()
     for arm in cfg.arms:
         for key, value in GRIPPERS[name].items():
             assert getattr(arm.gripper, key) <= value * 1.001, key
@@ -184,7 +180,7 @@ def test_no_gripper_goes_beyond_its_data_sheet(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_kinematics_equal_the_engines(world: World, name: str) -> None:
+def test_kinematics_equal_the_engines(world, name):
     robot = load(world, name)
     rng = np.random.default_rng(0)
     for arm in robot.arms.values():
@@ -197,7 +193,7 @@ def test_kinematics_equal_the_engines(world: World, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_motion_is_followed_and_stays_below_the_speed_limits(world: World, name: str) -> None:
+def test_a_motion_is_followed_and_stays_below_the_speed_limits(world, name):
     robot = load(world, name)
     arm = next(iter(robot.arms.values()))
     start = arm.q
@@ -216,7 +212,7 @@ def test_a_motion_is_followed_and_stays_below_the_speed_limits(world: World, nam
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_fingers_stay_symmetric_under_a_side_load(world: World, name: str) -> None:
+def test_fingers_stay_symmetric_under_a_side_load(world, name):
     robot = load(world, name)
     for arm in robot.arms.values():
         gripper = arm.cfg.gripper
@@ -237,8 +233,8 @@ def test_fingers_stay_symmetric_under_a_side_load(world: World, name: str) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_soft_pads_share_the_load_of_a_part_beside_the_middle(world: World, name: str) -> None:
-    cfg: RobotCfg = ROBOTS.load(name)()
+def test_soft_pads_share_the_load_of_a_part_beside_the_middle(world, name):
+    cfg = ROBOTS.load(name)()
     if not all(arm.gripper.pad_stiffness_n_m > 0.0 for arm in cfg.arms):
         pytest.skip(f"the pads of '{name}' are rigid")
     robot = load(world, name)
@@ -260,7 +256,7 @@ def test_soft_pads_share_the_load_of_a_part_beside_the_middle(world: World, name
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_pads_stand_as_far_apart_as_the_opening_says(world: World, name: str) -> None:
+def test_pads_stand_as_far_apart_as_the_opening_says(world, name):
     robot = load(world, name)
     for arm in robot.arms.values():
         gripper = arm.cfg.gripper
@@ -284,7 +280,7 @@ def test_pads_stand_as_far_apart_as_the_opening_says(world: World, name: str) ->
             assert min(gaps) == pytest.approx(width, abs=3e-3)
 
 
-def _across(robot: Robot, arm_name: str, link: str) -> float:
+def _across(robot, arm_name, link):
     """Returns how far the middle of a finger's box is from the middle of the hand, in the opening direction [m]."""
     arm = robot.arm(arm_name)
     T_ee_world = robot.body.link_pose(arm.cfg.ee_link).inverse()
@@ -294,7 +290,7 @@ def _across(robot: Robot, arm_name: str, link: str) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_the_arm_comes_where_its_kinematics_say_over_the_region_of_derived_tasks(world: World, name: str) -> None:
+def test_the_arm_comes_where_its_kinematics_say_over_the_region_of_derived_tasks(world, name):
     robot = load(world, name)
     model = read_urdf(model_path(name))
     shares, tried, too_weak = [], 0, 0
@@ -323,13 +319,13 @@ def test_the_arm_comes_where_its_kinematics_say_over_the_region_of_derived_tasks
     assert too_weak <= 0.4 * tried  # Baxter 3 of 11, all others none
 
 
-def _touches_itself(world: World, robot: Robot) -> bool:
+def _touches_itself(world, robot):
     p.performCollisionDetection(physicsClientId=world.client)
     return bool(p.getContactPoints(robot.body.body_id, robot.body.body_id, physicsClientId=world.client))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_links_that_cannot_pass_each_other_collide(world: World, name: str) -> None:
+def test_links_that_cannot_pass_each_other_collide(world, name):
     robot = load(world, name)
     ignored = {frozenset(pair) for pair in robot.cfg.self_collision_ignored}
     names = robot.body.link_names
@@ -346,7 +342,7 @@ def test_links_that_cannot_pass_each_other_collide(world: World, name: str) -> N
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_grip_force_and_width_are_those_of_the_description(world: World, name: str) -> None:
+def test_grip_force_and_width_are_those_of_the_description(world, name):
     robot = load(world, name)
     arm = next(iter(robot.arms.values()))
     gripper = arm.cfg.gripper
@@ -372,7 +368,7 @@ def test_grip_force_and_width_are_those_of_the_description(world: World, name: s
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_links_of_the_description_exist_and_home_is_free_of_self_contact(world: World, name: str) -> None:
+def test_links_of_the_description_exist_and_home_is_free_of_self_contact(world, name):
     robot = load(world, name)
     for arm in robot.arms.values():
         for link in (*arm.cfg.forbidden_links, *arm.cfg.gripper.finger_links, arm.cfg.base_link, arm.cfg.ee_link):
@@ -382,20 +378,20 @@ def test_links_of_the_description_exist_and_home_is_free_of_self_contact(world: 
     assert [pt for pt in points if pt[9] > 0] == []
 
 
-def test_home_of_the_wrong_length() -> None:
+def test_home_of_the_wrong_length():
     cfg = ROBOTS.load("franka_panda")()
     arm = cfg.arms[0]
     with pytest.raises(ConfigError, match=r"arm\.home has 2 values, expected 7"):
         type(arm)(**{**arm.__dict__, "home": [0.0, 0.0]})
 
 
-def test_unknown_arm(world: World) -> None:
+def test_unknown_arm(world):
     robot = load(world, "franka_panda")
     with pytest.raises(WorldError, match=r"Robot 'franka_panda' has no arm 'lefd'\. Did you mean 'left'\?"):
         robot.arm("lefd")
 
 
-def test_unknown_robot() -> None:
+def test_unknown_robot():
     assert default_option("robot") == "franka_panda"  # proposed before others that are as near
     with pytest.raises(
         UnknownEntryError, match=r"Unknown robot 'panda'\. Did you mean 'franka_panda' or 'dual_panda'\?"

@@ -1,10 +1,7 @@
 """What `pick` and `place` ask of the planner, without a scene."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,10 +19,10 @@ from unlatch.solver.plan import KeyframePlan, PlanBudget
 HEIGHT_M = 0.11
 
 
-def lift_under(monkeypatch: pytest.MonkeyPatch, shelf_m: float) -> list[list[Any]]:
+def lift_under(monkeypatch, shelf_m):
     """Returns the motions that lift a can from a board, with the next board so high above the first one [m]."""
     region = SimpleNamespace(opening=RegionOpening.front, size=np.array([0.36, 0.4, shelf_m]))
-    around = SurroundingRegion(region, Pose.from_translation([0.6, 0.0, 0.3]), "refrigerator")  # type: ignore[arg-type]
+    around = SurroundingRegion(region, Pose.from_translation([0.6, 0.0, 0.3]), "refrigerator")
     points = {"bottom_center": np.zeros(3), "top_center": np.array([0.0, 0.0, HEIGHT_M])}
     articulation = SimpleNamespace(keypoint=lambda name: SimpleNamespace(xyz=points[name]))
     bounds = np.array([[-0.03, -0.03, 0.0], [0.03, 0.03, HEIGHT_M]])
@@ -33,19 +30,19 @@ def lift_under(monkeypatch: pytest.MonkeyPatch, shelf_m: float) -> list[list[Any
     monkeypatch.setattr(Pick, "T_world_object", Pose.from_translation([0.65, 0.0, 0.3]))
     skill = Pick.__new__(Pick)
     skill.cfg = PickCfg(name="pick", objects=["can"])
-    skill.object = SimpleNamespace(asset=SimpleNamespace(bounds_obj=bounds, articulation=articulation))  # type: ignore[assignment]
+    skill.object = SimpleNamespace(asset=SimpleNamespace(bounds_obj=bounds, articulation=articulation))
     return skill._lift()[0]
 
 
 @pytest.mark.parametrize("shelf_m", [0.125, 0.14, 0.15])
-def test_a_low_shelf_leaves_room_above_what_is_lifted(monkeypatch: pytest.MonkeyPatch, shelf_m: float) -> None:
+def test_a_low_shelf_leaves_room_above_what_is_lifted(monkeypatch, shelf_m):
     motions = lift_under(monkeypatch, shelf_m)
     before_way_out = motions[: [mode for mode, _ in motions].index("translate_out")]
     assert sum(value for _, value in before_way_out) < shelf_m - HEIGHT_M
     assert sum(value for mode, value in motions if mode == "move-up") > LIFTED_M
 
 
-def test_under_a_high_shelf_all_of_the_lift_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_under_a_high_shelf_all_of_the_lift_comes_first(monkeypatch):
     (mode, value), (out, _) = lift_under(monkeypatch, 0.2)
     assert (mode, out) == ("move-up", "translate_out")
     assert value == 0.03
@@ -57,11 +54,11 @@ class _Request:
     spot: float
 
 
-def budgets_of_spots(monkeypatch: pytest.MonkeyPatch, stage: str, *, thorough: bool) -> list[int]:
+def budgets_of_spots(monkeypatch, stage, *, thorough):
     """Returns how many searches each spot may use if all of them are refused at a stage."""
-    seen: list[int] = []
+    seen = []
 
-    def refuse(request: _Request, *_: Any) -> KeyframePlan:
+    def refuse(request, *_):
         seen.append(request.budget.searches)
         return KeyframePlan(False, diagnosis=Diagnosis("motion_blocked", "", {"stage": stage}))
 
@@ -78,18 +75,18 @@ def budgets_of_spots(monkeypatch: pytest.MonkeyPatch, stage: str, *, thorough: b
     monkeypatch.setattr(Place, "height_m", HEIGHT_M)
     skill = Place.__new__(Place)
     skill.cfg, skill.object_name, skill.suggestion = PlaceCfg(name="place", objects=["can", "cabinet"]), "can", None
-    skill.context = SimpleNamespace(checker=None, budget=budget if thorough else replace(budget, thorough=False))  # type: ignore[assignment]
+    skill.context = SimpleNamespace(checker=None, budget=budget if thorough else replace(budget, thorough=False))
     list(skill.plan_options(np.random.default_rng(0)))
     return seen
 
 
-def test_a_first_look_searches_a_way_around_things_to_one_spot_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_first_look_searches_a_way_around_things_to_one_spot_only(monkeypatch):
     assert budgets_of_spots(monkeypatch, "transit", thorough=False) == [PlanBudget.searches, 0, 0]
 
 
-def test_spots_refused_for_other_reasons_keep_their_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spots_refused_for_other_reasons_keep_their_searches(monkeypatch):
     assert budgets_of_spots(monkeypatch, "contact", thorough=False) == [PlanBudget.searches] * 3
 
 
-def test_the_full_budget_searches_a_way_to_every_spot(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_full_budget_searches_a_way_to_every_spot(monkeypatch):
     assert budgets_of_spots(monkeypatch, "transit", thorough=True)[:3] == [PlanBudget.searches] * 3

@@ -1,7 +1,5 @@
 """How hard fingertips press on a face to drag a part by friction."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -30,7 +28,7 @@ def test_slippery_pads_press_harder():
 
 
 @pytest.mark.parametrize("load_n", np.linspace(0.0, 100.0, 21))
-def test_a_press_is_within_half_of_what_a_finger_bears_and_drags_its_load(load_n: float):
+def test_a_press_is_within_half_of_what_a_finger_bears_and_drags_its_load(load_n):
     press = choose_press(PANDA, load_n)
     assert press.force_n <= 0.5 * PANDA.finger_force_limit_n
     assert press.is_enough == (FRICTION * 0.5 * PANDA.finger_force_limit_n >= 1.3 * load_n)

@@ -1,9 +1,6 @@
 """An arm that goes home: what its entry may leave out, and when it is there."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,18 +16,18 @@ from unlatch.solver.setting import PlannerSettingCfg
 HEAD = [0.0, 0.0, 0.1]
 
 
-def entry(name: str, thing: str = "", part: str | None = None, arm: str | None = None) -> SkillCfg:
+def entry(name, thing="", part=None, arm=None):
     kind = HomeCfg if name == "home" else SkillCfg
     return kind(name=name, objects=[thing] if thing else [], part=part, arm=arm)
 
 
-def filled(*chain: SkillCfg) -> list[tuple[list[str], str | None, str | None]]:
+def filled(*chain):
     return [(each.objects, each.part, each.arm) for each in fill_objects(chain) if each.name == "home"]
 
 
-def arm_at(away: float, speed: float) -> Home:
+def arm_at(away, speed):
     """Returns the skill with the second of two joints away from its home, and the first one moving."""
-    skill: Any = Home.__new__(Home)
+    skill = Home.__new__(Home)
     arm = SimpleNamespace(
         cfg=SimpleNamespace(joints=["a", "b"], keypoints={"tool_head": HEAD}),
         joint_positions=SimpleNamespace(get_value=lambda: np.array([0.5, -1.0 + away])),
@@ -84,11 +81,11 @@ class TestCondition:
         assert (rule.goes_home, rule.success_mode, rule.finger_contact_required) == (True, None, False)
 
     @pytest.mark.parametrize(("away", "speed"), [(0.0, 0.0), (0.0299, 0.05), (-0.0299, -0.05)])
-    def test_an_arm_that_is_back_and_stands_still_meets_it(self, away: float, speed: float):
+    def test_an_arm_that_is_back_and_stands_still_meets_it(self, away, speed):
         assert arm_at(away, speed).unmet_condition() is None
 
     @pytest.mark.parametrize(("away", "speed"), [(0.031, 0.0), (-0.031, 0.0), (0.0, 0.051), (0.0, -0.051)])
-    def test_an_arm_that_is_away_or_moves_does_not(self, away: float, speed: float):
+    def test_an_arm_that_is_away_or_moves_does_not(self, away, speed):
         failure = arm_at(away, speed).unmet_condition()
         assert failure is not None
         assert failure.code == "not_reached"
@@ -100,10 +97,8 @@ class TestCondition:
     [(True, 0.0, 0.01, True), (True, 0.0, -0.01, False), (True, 5.0, -0.01, True), (False, 5.0, 0.01, False)],
     ids=["between the fingers", "let go", "pressed", "fixed"],
 )
-def test_what_the_hand_has_is_pressed_or_between_the_fingers(
-    monkeypatch: pytest.MonkeyPatch, free: bool, force_n: float, depth_m: float, held: bool
-):
-    skill: Any = arm_at(0.0, 0.0)
+def test_what_the_hand_has_is_pressed_or_between_the_fingers(monkeypatch, free, force_n, depth_m, held):
+    skill = arm_at(0.0, 0.0)
     force = SimpleNamespace(get_value=lambda: force_n)
     skill.views = SimpleNamespace(fingers_link=SimpleNamespace(force_max_n=force))
     skill.object = SimpleNamespace(free=free, asset=SimpleNamespace(bounds_obj=np.array([[-0.03] * 3, [0.03] * 3])))

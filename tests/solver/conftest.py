@@ -19,12 +19,12 @@ LINK = ("articulated_object_head", "articulated_object_tail", "link_contact_poin
 
 
 @pytest.fixture(scope="session")
-def panda() -> Kinematics:
+def panda():
     return Kinematics.from_urdf(DATA / "franka_panda" / "panda.urdf", base_link="panda_link0", tip_link="panda_hand")
 
 
 @pytest.fixture(scope="session")
-def arm(panda) -> ArmModel:
+def arm(panda):
     return ArmModel(
         kinematics=panda,
         tool_keypoints={
@@ -41,7 +41,7 @@ def arm(panda) -> ArmModel:
     )
 
 
-def door_scene(*, x=0.75, y=0.0, z=0.05, yaw=0.0, s=0.0, hinge=1.0, width=0.48) -> PlanningScene:
+def door_scene(*, x=0.75, y=0.0, z=0.05, yaw=0.0, s=0.0, hinge=1.0, width=0.48):
     """A door of a box that looks at the robot; the hinge on the box's own left (+1) or right (-1)."""
     R, p = matrix_from_axis_angle([0, 0, 1], math.pi + yaw), np.array([x, y, z])
     bar = np.array([0.19 + 0.045, -hinge * (0.5 * width - 0.05), 0.14])
@@ -69,7 +69,7 @@ def door_scene(*, x=0.75, y=0.0, z=0.05, yaw=0.0, s=0.0, hinge=1.0, width=0.48) 
     return closed.at(s)
 
 
-def drawer_scene(*, x=0.8, y=0.0, z=0.2, yaw=0.0, s=0.0) -> PlanningScene:
+def drawer_scene(*, x=0.8, y=0.0, z=0.2, yaw=0.0, s=0.0):
     """A drawer with a horizontal bar."""
     R, p = matrix_from_axis_angle([0, 0, 1], math.pi + yaw), np.array([x, y, z])
     normal = R @ np.array([1.0, 0, 0])
@@ -101,7 +101,7 @@ _OUTWARD = {
 }
 
 
-def open_raw() -> dict:
+def open_raw():
     return {
         "success_threshold": 0.7,
         "constraint_list": [
@@ -127,7 +127,7 @@ def open_raw() -> dict:
     }
 
 
-def close_raw() -> dict:
+def close_raw():
     return {
         "success_threshold": 0.08,
         "constraint_list": [
@@ -186,7 +186,7 @@ class ToyChecker:
 
     def __init__(self, hit):
         self.hit = hit
-        self.allowed: frozenset[str] = frozenset()
+        self.allowed = frozenset()
         self.queries = 0
 
     def deepest_collision(self, q, *, s=None, gripper=None, clearance_m=None):

@@ -10,7 +10,6 @@ from unlatch.simcore.registry import Catalog
 from unlatch.solver import term_kinds as catalog
 from unlatch.solver.explanation import explain_goal
 from unlatch.solver.goal_solver import GoalSolver
-from unlatch.solver.scene import PlanningScene
 from unlatch.solver.setting import PlannerSettingCfg
 
 HEAD = "articulated_object_head"
@@ -125,7 +124,7 @@ def test_its_fields_are_checked_like_those_of_the_built_in_ones():
 
 @pytest.mark.slow
 def test_a_foreign_term_that_cannot_hold_is_named(arm, door):
-    scene: PlanningScene = door()
+    scene = door()
     near = {
         "type": "point2point_constraint",
         "keypoint_name": "tool_tail",

@@ -26,13 +26,13 @@ def robot(request):
     pybullet.disconnect(client)
 
 
-def bullet_names(client: int, body: int, field: int) -> list[str]:
+def bullet_names(client, body, field):
     """Names of the joints (field 1) or of their child links (field 12)."""
     joints = range(pybullet.getNumJoints(body, physicsClientId=client))
     return [pybullet.getJointInfo(body, i, physicsClientId=client)[field].decode() for i in joints]
 
 
-def bullet_link_pose(client: int, body: int, link: str) -> Pose:
+def bullet_link_pose(client, body, link):
     names = bullet_names(client, body, 12)
     state = pybullet.getLinkState(body, names.index(link), computeForwardKinematics=True, physicsClientId=client)
     return Pose(matrix_from_quat_xyzw(state[5]), state[4])

@@ -53,11 +53,7 @@ TERMS = {
         "cross_target_axis1_to_keypoint_name": TAIL,
         "target_axis": "link0_contact_axis",
     },
-    "cross alone": {
-        **AXIS,
-        "cross_target_axis1_from_keypoint_name": HEAD,
-        "cross_target_axis1_to_keypoint_name": TAIL,
-    },
+    "cross alone": {**AXIS, "cross_target_axis1_from_keypoint_name": HEAD, "cross_target_axis1_to_keypoint_name": TAIL},
 }
 
 
@@ -102,11 +98,7 @@ def test_gradient_equals_finite_differences(name, arm, door):
     row = term_of(TERMS[name]).row(arm.tool_keypoints, door(s=0.3, yaw=0.2))
     program = program_of(arm.kinematics, RowCounts.of([row]))
     P = program.layout.pack(
-        [row],
-        lower=arm.q_lower,
-        upper=arm.q_upper,
-        box=np.array([[-9.0] * 3, [9.0] * 3]),
-        tighten=1.0,
+        [row], lower=arm.q_lower, upper=arm.q_upper, box=np.array([[-9.0] * 3, [9.0] * 3]), tighten=1.0
     )
     rng = np.random.default_rng(1)
     step, mu = 1e-6, 3.0

@@ -1,13 +1,9 @@
 """Templates of instructions, filled in; and which of them is an episode's own."""
 
-from __future__ import annotations
-
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
-from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.simcore.rng import stream
@@ -26,7 +22,7 @@ MICROWAVE = PartWords("microwave", "door", "left-hinged", Manner.swing)
 
 
 @pytest.fixture
-def cabinet(tmp_path: Path) -> ObjectAsset:
+def cabinet(tmp_path):
     """With three drawers."""
     cfg = ObjectCfg(name="a", category="drawer_cabinet", instance="2", cache_dir=str(tmp_path))
     return load_object(cfg, rng=stream(0, "layout"))
@@ -56,14 +52,14 @@ def test_equal_phrasings_are_merged():
         ("pot", "lid", "open the lid of the pot"),
     ],
 )
-def test_no_noun_is_repeated(object_word: str, part_word: str, said: str):
+def test_no_noun_is_repeated(object_word, part_word, said):
     words = PartWords(object_word, part_word, "", Manner.swing)
     assert fill_in(["open the {part} of the {object}"], words) == [said]
     if " of " not in said:
         assert fill_in(["open the {object}'s {part}", "open the {object} {part}"], words) == [said]
 
 
-def test_a_task_without_phrasings_gets_those_of_its_chain(cabinet: ObjectAsset):
+def test_a_task_without_phrasings_gets_those_of_its_chain(cabinet):
     alone = task_language([], [("open", cabinet, "drawer_2")], 0.0)
     assert alone[0] == "open the middle drawer of the cabinet"
     assert len(alone) == 4
@@ -75,7 +71,7 @@ def test_a_task_without_phrasings_gets_those_of_its_chain(cabinet: ObjectAsset):
     ]
 
 
-def test_a_step_without_phrasings_gets_those_of_its_skill(cabinet: ObjectAsset):
+def test_a_step_without_phrasings_gets_those_of_its_skill(cabinet):
     assert step_language([], "close", cabinet, "drawer_3", 0.0)[0] == "push the bottom drawer in"
     assert step_language(["shut the {part}"], "close", cabinet, "drawer_3", 0.0) == ["shut the bottom drawer"]
     assert step_language([], "artpreplan", cabinet, "drawer", 0.0) == []
@@ -83,7 +79,7 @@ def test_a_step_without_phrasings_gets_those_of_its_skill(cabinet: ObjectAsset):
 
 
 @pytest.mark.parametrize(("draw", "first"), [(0.0, "a"), (0.34, "b"), (0.999999, "c")])
-def test_the_drawn_phrasing_comes_first(draw: float, first: str):
+def test_the_drawn_phrasing_comes_first(draw, first):
     found = put_chosen_first(["a", "b", "c"], draw)
     assert found[0] == first
     assert sorted(found) == ["a", "b", "c"]

@@ -1,9 +1,6 @@
 """Layouts are drawn inside their region, the same for the same stream."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +8,6 @@ import pytest
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.derived_task import derive_task
 from unlatch.objects.annotation_entries import ClosingForces
-from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_force_values import closing_reach
 from unlatch.objects.config import ObjectCfg, ObjectSource
 from unlatch.objects.library import load_object
@@ -19,7 +15,7 @@ from unlatch.robots.catalog import load_robot
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.rng import stream
-from unlatch.tasks.layout import Layout, sample_layout
+from unlatch.tasks.layout import sample_layout
 from unlatch.tasks.placing import PlacedObject
 from unlatch.tasks.task import OpennessCfg, RegionCfg, TaskCfg
 
@@ -27,24 +23,24 @@ HOMES = [("left", [0.0, -0.8, 0.0, -2.3, 0.0, 1.6, 0.8], 0.02)]
 
 
 @pytest.fixture(scope="module")
-def microwave(tmp_path_factory: pytest.TempPathFactory) -> ObjectAsset:
+def microwave(tmp_path_factory):
     cfg = ObjectCfg(name="microwave", category="microwave", cache_dir=str(tmp_path_factory.mktemp("cache")))
     return load_object(cfg, rng=np.random.default_rng(0))
 
 
-def task(**region: object) -> TaskCfg:
+def task(**region):
     return TaskCfg(
         name="t",
-        regions=[RegionCfg(object="microwave", **region)],  # type: ignore[arg-type]
+        regions=[RegionCfg(object="microwave", **region)],
         openness=[OpennessCfg(object="microwave", part="door", range=[0.2, 0.4])],
     )
 
 
-def sample(cfg: TaskCfg, asset: ObjectAsset, seed: int) -> Layout:
+def sample(cfg, asset, seed):
     return sample_layout(cfg, {"microwave": asset}, HOMES, stream(seed, "layout"))
 
 
-def test_the_middle_of_the_front_lies_in_the_region_and_faces_the_robot(microwave: ObjectAsset) -> None:
+def test_the_middle_of_the_front_lies_in_the_region_and_faces_the_robot(microwave):
     cfg = task(center_m=[0.7, 0.1], half_extent_m=[0.15, 0.1], yaw_deg=25.0, height_m=[0.02, 0.08])
     low, high = microwave.bounds_obj
     front_obj = np.array([high[0], 0.5 * (low[1] + high[1]), low[2]])
@@ -64,7 +60,7 @@ def test_the_middle_of_the_front_lies_in_the_region_and_faces_the_robot(microwav
     assert np.deg2rad(24) < np.abs(yaws).max() <= np.deg2rad(25) + 1e-9
 
 
-def test_the_plinth_reaches_from_the_table_to_the_object(microwave: ObjectAsset) -> None:
+def test_the_plinth_reaches_from_the_table_to_the_object(microwave):
     place = sample(task(height_m=[0.05, 0.05]), microwave, 1).objects["microwave"]
     assert place.plinth_size_m is not None
     assert place.T_world_plinth is not None
@@ -73,7 +69,7 @@ def test_the_plinth_reaches_from_the_table_to_the_object(microwave: ObjectAsset)
 
 
 @pytest.mark.parametrize("category", ["bottle", "microwave"])
-def test_a_plinth_lies_below_its_object_and_carries_at_least_half_of_it(category: str) -> None:
+def test_a_plinth_lies_below_its_object_and_carries_at_least_half_of_it(category):
     for instance in range(5):
         cfg = ObjectCfg(name="microwave", category=category, instance=str(instance))
         asset = load_object(cfg, rng=np.random.default_rng(0))
@@ -90,20 +86,20 @@ def test_a_plinth_lies_below_its_object_and_carries_at_least_half_of_it(category
             assert middle_obj[axis] + 0.5 * size <= high[axis]
 
 
-def test_without_height_it_stands_on_its_feet_on_the_table(microwave: ObjectAsset) -> None:
+def test_without_height_it_stands_on_its_feet_on_the_table(microwave):
     place = sample(task(height_m=[0.0, 0.0]), microwave, 1).objects["microwave"]
     assert place.plinth_size_m is None
     assert (place.T_world_root @ np.array([0.0, 0.0, microwave.bounds_obj[0, 2]]))[2] == pytest.approx(0.004)
 
 
-def test_the_start_opening_is_measured_from_closed_in_the_opening_direction(microwave: ObjectAsset) -> None:
+def test_the_start_opening_is_measured_from_closed_in_the_opening_direction(microwave):
     part = microwave.articulation.part("door")
     opened = sample(task(), microwave, 3).objects["microwave"].joint_positions[part.joint] - part.openness.closed
     assert 0.2 <= abs(opened) <= 0.4
     assert np.sign(opened) == np.sign(part.openness.open - part.openness.closed)
 
 
-def test_an_opening_within_the_catch_starts_closed_and_changes_no_other_value(microwave: ObjectAsset) -> None:
+def test_an_opening_within_the_catch_starts_closed_and_changes_no_other_value(microwave):
     part = microwave.articulation.part("door")
     reach = closing_reach(part, microwave.model)
     free = replace(microwave.articulation, parts={"door": replace(part, closing_forces=ClosingForces())})
@@ -120,23 +116,23 @@ def test_an_opening_within_the_catch_starts_closed_and_changes_no_other_value(mi
     assert 10 <= closed <= 30
 
 
-def test_the_same_stream_gives_the_same_layout(microwave: ObjectAsset) -> None:
+def test_the_same_stream_gives_the_same_layout(microwave):
     assert sample(task(), microwave, 5).to_dict() == sample(task(), microwave, 5).to_dict()
     assert sample(task(), microwave, 5).to_dict() != sample(task(), microwave, 6).to_dict()
 
 
-def test_a_region_of_an_unknown_object_is_refused(microwave: ObjectAsset) -> None:
+def test_a_region_of_an_unknown_object_is_refused(microwave):
     cfg = TaskCfg(name="t", regions=[RegionCfg(object="microwav")])
     with pytest.raises(ConfigError, match=r"names object 'microwav'.* Did you mean 'microwave'\?"):
         sample(cfg, microwave, 0)
 
 
-def test_an_object_without_a_region_is_refused(microwave: ObjectAsset) -> None:
+def test_an_object_without_a_region_is_refused(microwave):
     with pytest.raises(ConfigError, match=r"Object 'microwave' has no entry in task\.regions of 't'"):
         sample(TaskCfg(name="t"), microwave, 0)
 
 
-def test_an_opening_of_an_unknown_part_is_refused(microwave: ObjectAsset) -> None:
+def test_an_opening_of_an_unknown_part_is_refused(microwave):
     cfg = task()
     cfg.openness[0].part = "dor"
     with pytest.raises(AssetError, match=r"'dor'.*Did you mean 'door'\?"):
@@ -151,12 +147,12 @@ def test_an_opening_of_an_unknown_part_is_refused(microwave: ObjectAsset) -> Non
         ({"yaw_deg": 200.0}, r"yaw_deg=200 is out of range\. Expected 0 to 180"),
     ],
 )
-def test_invalid_regions_are_refused(kwargs: dict[str, object], message: str) -> None:
+def test_invalid_regions_are_refused(kwargs, message):
     with pytest.raises(ConfigError, match=message):
-        RegionCfg(object="x", **kwargs)  # type: ignore[arg-type]
+        RegionCfg(object="x", **kwargs)
 
 
-def test_an_invalid_opening_is_refused() -> None:
+def test_an_invalid_opening_is_refused():
     with pytest.raises(ConfigError, match=r"range=\[0\.4, 0\.1\] must be two values, 0 <= low <= high"):
         OpennessCfg(object="x", part="y", range=[0.4, 0.1])
 
@@ -177,7 +173,7 @@ SUITCASE = """<robot name="suitcase">
 </robot>"""
 
 
-def test_a_shell_that_swings_below_its_case_passes_plinth_and_table(tmp_path: Path) -> None:
+def test_a_shell_that_swings_below_its_case_passes_plinth_and_table(tmp_path):
     (tmp_path / "suitcase.urdf").write_text(SUITCASE)
     cfg = ObjectCfg(
         name="suitcase", category="suitcase", source=ObjectSource.urdf, root=str(tmp_path / "suitcase.urdf")
@@ -200,7 +196,7 @@ def test_a_shell_that_swings_below_its_case_passes_plinth_and_table(tmp_path: Pa
 
 
 @pytest.mark.parametrize("depth_m", [0.2, 0.05])
-def test_a_shell_that_hangs_down_in_the_end_passes_the_plinth(tmp_path: Path, depth_m: float) -> None:
+def test_a_shell_that_hangs_down_in_the_end_passes_the_plinth(tmp_path, depth_m):
     urdf = SUITCASE.replace('"-0.025 0 0.2"', f'"{-depth_m / 2} 0 0.2"')
     urdf = urdf.replace('"0.05 0.4 0.4"', f'"{depth_m} 0.4 0.4"', 1)
     (tmp_path / "suitcase.urdf").write_text(urdf)

@@ -1,15 +1,10 @@
 """Words for parts: similar parts are told apart by their places, as seen from in front of the object."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from unlatch.objects.annotation import Articulation
-from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.objects.procedural.catalog import GENERATORS
@@ -20,16 +15,16 @@ from unlatch.tasks.language import Manner, _place_words, part_words
 SEEDS = range(6)
 
 
-def load(category: str, seed: int, folder: Path) -> ObjectAsset:
+def load(category, seed, folder):
     return load_object(
         ObjectCfg(name="a", category=category, instance=str(seed), cache_dir=str(folder)), rng=stream(0, "layout")
     )
 
 
-def renamed(asset: ObjectAsset, names: dict[str, str], *, category: str | None = None) -> ObjectAsset:
+def renamed(asset, names, *, category=None):
     """The object with parts of other names."""
     parts = {names.get(n, n): replace(p, name=names.get(n, n)) for n, p in asset.articulation.parts.items()}
-    articulation: Articulation = replace(asset.articulation, parts=parts)
+    articulation = replace(asset.articulation, parts=parts)
     return replace(asset, articulation=articulation, category=category or asset.category)
 
 
@@ -50,12 +45,12 @@ def renamed(asset: ObjectAsset, names: dict[str, str], *, category: str | None =
         ([[0, 0, 0], [0, 0, 0.01]], ["first", "second"]),
     ],
 )
-def test_parts_are_named_by_their_places(points: list[list[float]], words: list[str]):
+def test_parts_are_named_by_their_places(points, words):
     assert _place_words(np.array(points, dtype=float)) == words
 
 
 @pytest.mark.parametrize("category", GENERATORS.own_names())
-def test_parts_of_generated_objects_are_told_apart(category: str, tmp_path: Path):
+def test_parts_of_generated_objects_are_told_apart(category, tmp_path):
     for seed in SEEDS:
         asset = load(category, seed, tmp_path)
         found = [part_words(asset, name) for name in asset.articulation.parts]
@@ -67,7 +62,7 @@ def test_parts_of_generated_objects_are_told_apart(category: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("category", ["cabinet", "door", "microwave", "refrigerator", "safe"])
-def test_the_side_is_where_the_generator_put_the_hinge(category: str, tmp_path: Path):
+def test_the_side_is_where_the_generator_put_the_hinge(category, tmp_path):
     sides = set()
     for seed in range(20):
         asset = load(category, seed, tmp_path)
@@ -80,7 +75,7 @@ def test_the_side_is_where_the_generator_put_the_hinge(category: str, tmp_path: 
     assert len(sides) == 2
 
 
-def test_two_doors_that_meet_in_the_middle_are_left_and_right(tmp_path: Path):
+def test_two_doors_that_meet_in_the_middle_are_left_and_right(tmp_path):
     found = set()
     for seed in range(12):
         asset = load("cabinet", seed, tmp_path)
@@ -102,7 +97,7 @@ def test_two_doors_that_meet_in_the_middle_are_left_and_right(tmp_path: Path):
         ("oven", "door", Manner.swing, "door"),
     ],
 )
-def test_manner_and_noun(category: str, part: str, manner: Manner, noun: str, tmp_path: Path):
+def test_manner_and_noun(category, part, manner, noun, tmp_path):
     words = part_words(load(category, 1, tmp_path), part)
     assert words.manner is manner
     assert words.part.split()[-1] == noun
@@ -117,14 +112,12 @@ def test_manner_and_noun(category: str, part: str, manner: Manner, noun: str, tm
         ("joint0", "_", "door", "object"),
     ],
 )
-def test_names_of_foreign_parts_become_words(
-    name: str, category: str, part_said: str, object_said: str, tmp_path: Path
-):
+def test_names_of_foreign_parts_become_words(name, category, part_said, object_said, tmp_path):
     asset = renamed(load("microwave", 1, tmp_path), {"door": name}, category=category)
     words = part_words(asset, name)
     assert (words.part, words.object) == (part_said, object_said)
 
 
-def test_an_unknown_part_is_named(tmp_path: Path):
+def test_an_unknown_part_is_named(tmp_path):
     with pytest.raises(AssetError, match="dor"):
         part_words(load("microwave", 1, tmp_path), "dor")

@@ -1,19 +1,16 @@
 """Objects that are placed in, on, beside or facing another one are there, and touch nothing."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
 import pytest
 
-from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.rng import stream
-from unlatch.tasks.layout import Layout, Placement, sample_layout
+from unlatch.tasks.layout import Layout, sample_layout
 from unlatch.tasks.placing import PlacedObject
 from unlatch.tasks.task import OpennessCfg, RegionCfg, RelationCfg, RelationKind, TaskCfg, order_relations
 
@@ -22,53 +19,53 @@ SEEDS = range(30)
 LIFTED = np.array([[0.0, 0.0, 1e-3], [0.0, 0.0, 0.0]])
 
 
-def generated(name: str, instance: str, **keys: object) -> ObjectAsset:
-    cfg = ObjectCfg(name=name, category=name, instance=instance, **keys)  # type: ignore[arg-type]
+def generated(name, instance, **keys):
+    cfg = ObjectCfg(name=name, category=name, instance=instance, **keys)
     return load_object(cfg, rng=np.random.default_rng(0))
 
 
 @pytest.fixture(scope="module")
-def cabinet() -> ObjectAsset:
+def cabinet():
     rng = np.random.default_rng(4)
     return load_object(ObjectCfg(name="cabinet", category="cabinet", where={"doors": 1, "shelves": 1}), rng=rng)
 
 
 @pytest.fixture(scope="module")
-def bottle() -> ObjectAsset:
+def bottle():
     rng = np.random.default_rng(0)
     return load_object(ObjectCfg(name="bottle", category="bottle", where={"height_m": {"max": 0.1}}), rng=rng)
 
 
 @pytest.fixture(scope="module")
-def toaster() -> ObjectAsset:
+def toaster():
     return generated("toaster", "1")
 
 
-def drawn(base: ObjectAsset, item: ObjectAsset, seed: int, **relation: object) -> Layout:
+def drawn(base, item, seed, **relation):
     cfg = TaskCfg(
         name="t",
         regions=[RegionCfg(object=base.name)],
-        relations=[RelationCfg(object=item.name, of=base.name, **relation)],  # type: ignore[arg-type]
+        relations=[RelationCfg(object=item.name, of=base.name, **relation)],
     )
     return sample_layout(cfg, {item.name: item, base.name: base}, [], stream(seed, "layout"))
 
 
-def corners(asset: ObjectAsset, place: Placement) -> np.ndarray:
+def corners(asset, place):
     box = asset.bounds_obj
     return place.T_world_root @ np.array(list(itertools.product(*box.T)))
 
 
-def standing(asset: ObjectAsset, place: Placement) -> PlacedObject:
+def standing(asset, place):
     return PlacedObject(asset, place.T_world_root, place.joint_positions)
 
 
-def overlaps(a: ObjectAsset, b: ObjectAsset, layout: Layout) -> bool:
+def overlaps(a, b, layout):
     """Whether the bounding box of one meets a solid of the other."""
     first, second = layout.objects[a.name], layout.objects[b.name]
     return standing(b, second).meets(a.bounds_obj + LIFTED, first.T_world_root, 0.0)
 
 
-def test_inside_lies_within_the_other_object_on_one_of_its_boards(cabinet: ObjectAsset, bottle: ObjectAsset) -> None:
+def test_inside_lies_within_the_other_object_on_one_of_its_boards(cabinet, bottle):
     heights = set()
     for seed in SEEDS:
         layout = drawn(cabinet, bottle, seed, relation=RelationKind.inside)
@@ -82,7 +79,7 @@ def test_inside_lies_within_the_other_object_on_one_of_its_boards(cabinet: Objec
     assert len(heights) == 2  # on the floor, and on the shelf
 
 
-def test_on_stands_on_the_top(cabinet: ObjectAsset, bottle: ObjectAsset) -> None:
+def test_on_stands_on_the_top(cabinet, bottle):
     for seed in SEEDS:
         layout = drawn(cabinet, bottle, seed, relation=RelationKind.on, yaw_deg=20.0)
         assert layout.problem is None
@@ -95,7 +92,7 @@ def test_on_stands_on_the_top(cabinet: ObjectAsset, bottle: ObjectAsset) -> None
         assert not overlaps(bottle, cabinet, layout)
 
 
-def test_the_middle_of_the_front_is_where_center_and_deviation_say(cabinet: ObjectAsset, bottle: ObjectAsset) -> None:
+def test_the_middle_of_the_front_is_where_center_and_deviation_say(cabinet, bottle):
     where = {"center_m": [0.1, 0.02], "half_extent_m": [0.03, 0.01]}
     for seed in SEEDS:
         layout = drawn(cabinet, bottle, seed, relation=RelationKind.inside, **where)
@@ -109,7 +106,7 @@ def test_the_middle_of_the_front_is_where_center_and_deviation_say(cabinet: Obje
         assert place.drawn["x_m"] == pytest.approx(into)
 
 
-def test_beside_by_circle_and_facing(cabinet: ObjectAsset, toaster: ObjectAsset) -> None:
+def test_beside_by_circle_and_facing(cabinet, toaster):
     angles = []
     for seed in SEEDS:
         for relation in (RelationKind.beside, RelationKind.facing):
@@ -131,16 +128,14 @@ def test_beside_by_circle_and_facing(cabinet: ObjectAsset, toaster: ObjectAsset)
     assert np.abs(angles).max() <= np.deg2rad(60)
 
 
-def test_two_beside_by_region_stand_in_it_look_the_same_way_and_touch_nothing(
-    cabinet: ObjectAsset, toaster: ObjectAsset, bottle: ObjectAsset
-) -> None:
+def test_two_beside_by_region_stand_in_it_look_the_same_way_and_touch_nothing(cabinet, toaster, bottle):
     center, half = np.array([-0.45, 0.1]), np.array([0.1, 0.25])
     where = {"relation": RelationKind.beside, "center_m": center.tolist(), "half_extent_m": half.tolist()}
     items = {item.name: item for item in (toaster, bottle)}
     cfg = TaskCfg(
         name="t",
         regions=[RegionCfg(object="cabinet")],
-        relations=[RelationCfg(object=name, of="cabinet", **where) for name in items],  # type: ignore[arg-type]
+        relations=[RelationCfg(object=name, of="cabinet", **where) for name in items],
     )
     fronts = []
     for seed in SEEDS:
@@ -159,7 +154,7 @@ def test_two_beside_by_region_stand_in_it_look_the_same_way_and_touch_nothing(
     assert np.all(np.ptp(fronts, axis=0) > half)  # they use the region
 
 
-def test_facing_by_region_on_a_plinth(cabinet: ObjectAsset, toaster: ObjectAsset) -> None:
+def test_facing_by_region_on_a_plinth(cabinet, toaster):
     where = {"center_m": [-0.6, 0.3], "height_m": [0.1, 0.1]}
     layout = drawn(cabinet, toaster, 1, relation=RelationKind.facing, **where)
     place = layout.objects["toaster"]
@@ -171,7 +166,7 @@ def test_facing_by_region_on_a_plinth(cabinet: ObjectAsset, toaster: ObjectAsset
     np.testing.assert_allclose(T.rotate([1.0, 0.0, 0.0])[:2], to_middle / np.linalg.norm(to_middle), atol=1e-9)
 
 
-def test_an_object_without_a_free_place_is_reported_and_recorded(cabinet: ObjectAsset) -> None:
+def test_an_object_without_a_free_place_is_reported_and_recorded(cabinet):
     fridge = generated("refrigerator", "2")
     layout = drawn(cabinet, fridge, 0, relation=RelationKind.inside, tries=7)
     assert layout.problem is not None
@@ -179,7 +174,7 @@ def test_an_object_without_a_free_place_is_reported_and_recorded(cabinet: Object
     assert Layout.from_dict(layout.to_dict()).problem == layout.problem
 
 
-def test_objects_are_placed_clear_of_an_open_door(cabinet: ObjectAsset, toaster: ObjectAsset) -> None:
+def test_objects_are_placed_clear_of_an_open_door(cabinet, toaster):
     """In front of it, where its door comes when it is open, there is room only while it is closed."""
     met = {}
     for opening in (0.0, 1.2):
@@ -197,7 +192,7 @@ def test_objects_are_placed_clear_of_an_open_door(cabinet: ObjectAsset, toaster:
     assert "meets 'cabinet'" in met[1.2]
 
 
-def test_relations_are_placed_each_after_the_one_it_refers_to(cabinet: ObjectAsset, toaster, bottle) -> None:
+def test_relations_are_placed_each_after_the_one_it_refers_to(cabinet, toaster, bottle):
     cfg = TaskCfg(
         name="t",
         regions=[RegionCfg(object="cabinet")],
@@ -230,18 +225,18 @@ def test_relations_are_placed_each_after_the_one_it_refers_to(cabinet: ObjectAss
         ({"relation": RelationKind.on, "tries": 0}, r"tries=0 is out of range"),
     ],
 )
-def test_invalid_relations_are_refused(keys: dict[str, object], message: str) -> None:
+def test_invalid_relations_are_refused(keys, message):
     with pytest.raises(ConfigError, match=message):
-        RelationCfg(object="a", of="b", **keys)  # type: ignore[arg-type]
+        RelationCfg(object="a", of="b", **keys)
 
 
-def test_a_circle_of_relations_is_refused() -> None:
+def test_a_circle_of_relations_is_refused():
     entries = [RelationCfg(object=a, of=b, relation=RelationKind.on) for a, b in (("x", "y"), ("y", "z"), ("z", "x"))]
     with pytest.raises(ConfigError, match=r"form a circle: x -> y -> z -> x"):
         order_relations(entries)
 
 
-def test_a_box_turned_by_an_eighth_needs_more_room(cabinet: ObjectAsset) -> None:
+def test_a_box_turned_by_an_eighth_needs_more_room(cabinet):
     """Margins are measured about the turned box, not about its own axes' bounds."""
     base = PlacedObject(cabinet, Pose.identity(), {})
     low, high = cabinet.bounds_obj

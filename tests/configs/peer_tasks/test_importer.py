@@ -1,13 +1,10 @@
 """Task files of InternDataEngine and GenSim2, written for these tests, become task files of Unlatch."""
 
-from __future__ import annotations
-
 import copy
 import json
 import re
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +12,7 @@ import yaml
 
 from unlatch.configs.composition import Request, compose_config, to_plain
 from unlatch.configs.dataclass_reader import check_chain_form, read_dataclass
-from unlatch.configs.peer_tasks.importer import ImportCfg, ImportedTask, Settings, import_tasks
+from unlatch.configs.peer_tasks.importer import ImportCfg, Settings, import_tasks
 from unlatch.configs.peer_tasks.peer_values import Ledger, read_chain
 from unlatch.configs.peer_tasks.scene_objects import nearest_category, nearest_container, nearest_item
 from unlatch.configs.schema import EpisodeCfg, check_episode, find_info_files, folders_of_info
@@ -30,7 +27,7 @@ DATA = Path(__file__).parents[2] / "data"
 ONE_ARM, TWO_ARMS = DATA / "peer_tasks" / "open_then_close.yaml", DATA / "peer_tasks" / "two_arms.yaml"
 
 
-def composed(item: ImportedTask, folder: Path) -> EpisodeCfg:
+def composed(item, folder):
     """The configuration that the text of an imported task gives."""
     assert item.error is None, item.error
     (folder / "task").mkdir(parents=True, exist_ok=True)
@@ -43,28 +40,28 @@ def composed(item: ImportedTask, folder: Path) -> EpisodeCfg:
     return found
 
 
-def only(path: Path, **values: Any) -> ImportedTask:
+def only(path, **values):
     (item,) = import_tasks(path, ImportCfg(**values))
     return item
 
 
 @cache
-def imported(path: Path) -> ImportedTask:
+def imported(path):
     return only(path)
 
 
-def written(tree: Any, folder: Path, name: str = "theirs") -> Path:
+def written(tree, folder, name="theirs"):
     path = folder / f"{name}.yaml"
     path.write_text(yaml.safe_dump(tree))
     return path
 
 
-def tree_of(path: Path) -> Any:
+def tree_of(path):
     return yaml.safe_load(path.read_text())
 
 
 @pytest.mark.slow
-def test_a_chain_of_one_arm_keeps_its_skills_ranges_and_words(tmp_path: Path) -> None:
+def test_a_chain_of_one_arm_keeps_its_skills_ranges_and_words(tmp_path):
     cfg = composed(imported(ONE_ARM), tmp_path)
     assert cfg.robot.name == "franka_panda"
     assert (cfg.object.name, cfg.object.category) == ("microwave_0", "microwave")
@@ -82,7 +79,7 @@ def test_a_chain_of_one_arm_keeps_its_skills_ranges_and_words(tmp_path: Path) ->
     assert cfg.camera.name == "front_wrist"
 
 
-def test_the_region_is_seen_from_the_robot() -> None:
+def test_the_region_is_seen_from_the_robot():
     (region,) = yaml.safe_load(imported(ONE_ARM).text)["task"]["regions"]
     # the robot looks along y: what is beside the table's middle there is beside the robot here
     assert region["half_extent_m"] == [0.05, 0.1]
@@ -93,7 +90,7 @@ def test_the_region_is_seen_from_the_robot() -> None:
 
 
 @pytest.mark.slow
-def test_a_region_out_of_reach_keeps_its_extents(tmp_path: Path) -> None:
+def test_a_region_out_of_reach_keeps_its_extents(tmp_path):
     tree = tree_of(ONE_ARM)
     tree["tasks"][0]["regions"][2]["random_config"]["pos_range"] = [[0.0, -3.0, 0.0], [0.0, -3.0, 0.0]]
     item = only(written(tree, tmp_path))
@@ -104,7 +101,7 @@ def test_a_region_out_of_reach_keeps_its_extents(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_two_arms_act_at_the_same_time_on_two_flaps(tmp_path: Path) -> None:
+def test_two_arms_act_at_the_same_time_on_two_flaps(tmp_path):
     cfg = composed(imported(TWO_ARMS), tmp_path)
     assert cfg.robot.name == "dual_panda"
     assert cfg.object.category == "carton"
@@ -114,7 +111,7 @@ def test_two_arms_act_at_the_same_time_on_two_flaps(tmp_path: Path) -> None:
     assert cfg.task.language == ["Close the carton."]
 
 
-def leaves(tree: Any, path: str) -> list[str]:
+def leaves(tree, path):
     if isinstance(tree, dict) and tree:
         return [leaf for key, value in tree.items() for leaf in leaves(value, f"{path}.{key}")]
     if isinstance(tree, list) and any(isinstance(item, dict) for item in tree):
@@ -130,7 +127,7 @@ SILENT = re.compile(
 
 
 @pytest.mark.parametrize("path", [ONE_ARM, TWO_ARMS])
-def test_every_value_of_a_file_has_a_line_or_means_the_same_here(path: Path) -> None:
+def test_every_value_of_a_file_has_a_line_or_means_the_same_here(path):
     said = [line.path for line in imported(path).lines]
     silent = [
         leaf
@@ -140,7 +137,7 @@ def test_every_value_of_a_file_has_a_line_or_means_the_same_here(path: Path) -> 
     assert [leaf for leaf in silent if not SILENT.search(leaf) and leaf != "tasks[0].cameras"] == []
 
 
-def test_what_has_no_counterpart_says_place_value_and_reason() -> None:
+def test_what_has_no_counterpart_says_place_value_and_reason():
     lines = [str(line) for line in imported(ONE_ARM).lines]
     assert (
         "tasks[0].arena_file: 'arenas/table_arena.yaml': no counterpart: every scene is a table; furniture is no part "
@@ -154,13 +151,13 @@ def test_what_has_no_counterpart_says_place_value_and_reason() -> None:
     assert not any(re.search(r"\b(yet|soon|later|planned|will)\b", line) for line in lines if "no counterpart" in line)
 
 
-def test_what_has_no_counterpart_is_in_the_written_file() -> None:
+def test_what_has_no_counterpart_is_in_the_written_file():
     item = imported(ONE_ARM)
     assert "# tasks[0].task_id: 0: no counterpart: every episode has a world of its own" in item.text.splitlines()
 
 
 @pytest.mark.slow
-def test_an_unknown_key_is_listed_at_any_depth(tmp_path: Path) -> None:
+def test_an_unknown_key_is_listed_at_any_depth(tmp_path):
     tree = tree_of(ONE_ARM)
     tree["tasks"][0]["gravity_lib"] = {"moon": [1, 2]}
     tree["tasks"][0]["objects"][0]["glow"] = 3
@@ -170,7 +167,7 @@ def test_an_unknown_key_is_listed_at_any_depth(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_setting_that_cannot_be_read_is_derived(tmp_path: Path) -> None:
+def test_a_setting_that_cannot_be_read_is_derived(tmp_path):
     tree = tree_of(ONE_ARM)
     setting = tree["tasks"][0]["skills"][0]["franka"][0]["left"][0]["planner_setting"]
     setting["constraint_list"][0]["target_keypoint_name"] = "articulated_object_nose"
@@ -182,7 +179,7 @@ def test_a_setting_that_cannot_be_read_is_derived(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_settings_are_derived_on_request(tmp_path: Path) -> None:
+def test_settings_are_derived_on_request(tmp_path):
     cfg = composed(only(ONE_ARM, settings=Settings.derived), tmp_path)
     assert all(e.planner_setting.derived for e in cfg.skills[1:])
     assert [(g.kind.value, g.value) for g in cfg.task.goal] == [("within_closed", 0.08)]
@@ -201,7 +198,7 @@ def test_settings_are_derived_on_request(tmp_path: Path) -> None:
         ({"category": "oven"}, "rotate", "oven"),
     ],
 )
-def test_the_nearest_category_stands_for_an_object(words: dict[str, str], skill: str, category: str) -> None:
+def test_the_nearest_category_stands_for_an_object(words, skill, category):
     texts = [words[key] for key in ("category", "path") if key in words]
     found, why = nearest_category(texts, [words.get("info_name", "")], skill)
     assert found == category
@@ -209,7 +206,7 @@ def test_the_nearest_category_stands_for_an_object(words: dict[str, str], skill:
 
 
 @pytest.mark.slow
-def test_an_object_without_a_part_that_turns_is_replaced_for_rotate(tmp_path: Path) -> None:
+def test_an_object_without_a_part_that_turns_is_replaced_for_rotate(tmp_path):
     tree = {
         "tasks": [
             {
@@ -226,7 +223,7 @@ def test_an_object_without_a_part_that_turns_is_replaced_for_rotate(tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_an_object_of_the_command_line_is_used(tmp_path: Path) -> None:
+def test_an_object_of_the_command_line_is_used(tmp_path):
     item = only(ONE_ARM, object="safe", robot="dual_panda")
     cfg = composed(item, tmp_path)
     assert cfg.object.category == "safe"
@@ -234,7 +231,7 @@ def test_an_object_of_the_command_line_is_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_object_file_that_exists_is_used(tmp_path: Path) -> None:
+def test_an_object_file_that_exists_is_used(tmp_path):
     made = GENERATORS.load("microwave")(3, name="microwave")
     folder = tmp_path / "microwave" / "7265"
     folder.mkdir(parents=True)
@@ -251,7 +248,7 @@ FURNITURE = "art/furniture/0"
 SECOND = f"{FURNITURE}/Kps/second/info.json"
 
 
-def furniture_file(folder: Path, *, item: dict[str, Any], skill: dict[str, Any]) -> Path:
+def furniture_file(folder, *, item, skill):
     """Writes a task that opens a drawer of an object with two drawers, beside the object and its annotation files."""
     made = GENERATORS.load("drawer")(5, name="drawer")  # it has two drawers
     own = folder / "assets" / FURNITURE
@@ -280,9 +277,7 @@ def furniture_file(folder: Path, *, item: dict[str, Any], skill: dict[str, Any])
         ({"info_name": "first"}, {"obj_info_path": SECOND}),
     ],
 )
-def test_the_annotation_file_of_an_object_that_exists_tells_part_and_keypoints(
-    tmp_path: Path, item: dict[str, Any], skill: dict[str, Any]
-) -> None:
+def test_the_annotation_file_of_an_object_that_exists_tells_part_and_keypoints(tmp_path, item, skill):
     found = only(furniture_file(tmp_path, item=item, skill=skill))
     cfg = composed(found, tmp_path)
     find_info_files(cfg)
@@ -295,7 +290,7 @@ def test_the_annotation_file_of_an_object_that_exists_tells_part_and_keypoints(
 
 
 @pytest.mark.slow
-def test_keypoints_that_do_not_fit_are_left_out_with_the_reason(tmp_path: Path) -> None:
+def test_keypoints_that_do_not_fit_are_left_out_with_the_reason(tmp_path):
     file = furniture_file(tmp_path, item={}, skill={"obj_info_path": SECOND})
     info_file = tmp_path / "assets" / SECOND
     info = json.loads(info_file.read_text())
@@ -309,14 +304,14 @@ def test_keypoints_that_do_not_fit_are_left_out_with_the_reason(tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_an_object_that_cannot_be_read_says_why(tmp_path: Path) -> None:
+def test_an_object_that_cannot_be_read_says_why(tmp_path):
     file = furniture_file(tmp_path, item={}, skill={})
     (tmp_path / "assets" / FURNITURE / "instance.urdf").write_text("<robot/>")
     (line,) = [line.text for line in only(file).lines if line.path == "tasks[0].objects[0].path"]
     assert line.endswith("instance.urdf: the robot has no links; cabinet is taken")
 
 
-def test_a_path_of_an_annotation_file_starts_three_folders_above_that_of_a_usd(tmp_path: Path) -> None:
+def test_a_path_of_an_annotation_file_starts_three_folders_above_that_of_a_usd(tmp_path):
     folder = tmp_path / "art" / "furniture" / "0"
     folder.mkdir(parents=True)
     usd = folder / "instance.usd"
@@ -326,7 +321,7 @@ def test_a_path_of_an_annotation_file_starts_three_folders_above_that_of_a_usd(t
 
 
 @pytest.mark.slow
-def test_several_tasks_of_one_file_have_numbers(tmp_path: Path) -> None:
+def test_several_tasks_of_one_file_have_numbers(tmp_path):
     tree = tree_of(ONE_ARM)
     tree["tasks"] += [{"skills": [{"franka": [{"left": [{"name": "wait"}]}]}]}, "nothing"]
     first, second, third = import_tasks(written(tree, tmp_path), ImportCfg())
@@ -336,7 +331,7 @@ def test_several_tasks_of_one_file_have_numbers(tmp_path: Path) -> None:
     assert third.error is not None
 
 
-def test_an_unknown_skill_is_listed_with_the_known_ones_and_the_nearest() -> None:
+def test_an_unknown_skill_is_listed_with_the_known_ones_and_the_nearest():
     ledger = Ledger()
     chain, _ = read_chain([{"name": "opne", "objects": ["oven_0"]}, {"name": "zzz"}], "skills", ledger)
     assert chain == []
@@ -347,7 +342,7 @@ def test_an_unknown_skill_is_listed_with_the_known_ones_and_the_nearest() -> Non
     ]
 
 
-def two_objects(folder: Path, **more: Any) -> ImportedTask:
+def two_objects(folder, **more):
     drawer, microwave = ({"name": name, "category": name} for name in ("nightstand", "microwave"))
     left = {"name": "open", "objects": ["nightstand"], "collision_valid": False}
     skills = [{"lift2": [{"left": [left], "right": [{"name": "close", "objects": ["microwave"]}]}]}]
@@ -357,7 +352,7 @@ def two_objects(folder: Path, **more: Any) -> ImportedTask:
 
 
 @pytest.mark.slow
-def test_arms_that_act_at_the_same_time_share_their_limits(tmp_path: Path) -> None:
+def test_arms_that_act_at_the_same_time_share_their_limits(tmp_path):
     item = two_objects(tmp_path)
     cfg = composed(item, tmp_path)
     assert [(e.arm, e.collision_valid) for e in cfg.skills[1:]] == [("left", False), ("right", False)]
@@ -365,16 +360,14 @@ def test_arms_that_act_at_the_same_time_share_their_limits(tmp_path: Path) -> No
     assert line.startswith("tasks[0].skills: ")
 
 
-def region_at(name: str, x_m: float) -> dict[str, Any]:
+def region_at(name, x_m):
     config = {"pos_range": [[x_m - 0.1, 0.0, 0.0], [x_m + 0.1, 0.2, 0.0]], "yaw_rotation": [-10, 10]}
     return {"object": name, "random_type": "A_on_B_region_sampler", "random_config": config}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("regions", "sign"), [([], 1.0), ([("nightstand", 0.4), ("microwave", -0.4)], -1.0)])
-def test_objects_of_two_skills_stand_side_by_side(
-    tmp_path: Path, regions: list[tuple[str, float]], sign: float
-) -> None:
+def test_objects_of_two_skills_stand_side_by_side(tmp_path, regions, sign):
     # without regions, each object stands before its arm; with them, in their order as the robot sees it, along y
     cfg = composed(two_objects(tmp_path, regions=[region_at(*region) for region in regions]), tmp_path)
     nightstand, microwave = cfg.task.regions
@@ -385,7 +378,7 @@ def test_objects_of_two_skills_stand_side_by_side(
     assert room > nightstand.half_extent_m[1] + microwave.half_extent_m[1]
 
 
-def test_distractors_are_those_of_the_file(tmp_path: Path) -> None:
+def test_distractors_are_those_of_the_file(tmp_path):
     tree = tree_of(TWO_ARMS)
     tree["tasks"][0]["distractors"] = {"min_num": 1, "max_num": 200, "path": "rigid"}
     item = only(written(tree, tmp_path))
@@ -397,7 +390,7 @@ def test_distractors_are_those_of_the_file(tmp_path: Path) -> None:
     ]
 
 
-def test_a_region_of_another_kind_has_one_line(tmp_path: Path) -> None:
+def test_a_region_of_another_kind_has_one_line(tmp_path):
     tree = tree_of(TWO_ARMS)
     tree["tasks"][0]["regions"].append(
         {"object": "bowl", "random_type": "A_by_B_circle_sampler", "random_config": {"radius": 0.3}}
@@ -409,13 +402,13 @@ def test_a_region_of_another_kind_has_one_line(tmp_path: Path) -> None:
 STORE = Path(__file__).parents[3] / "examples" / "peers" / "interndata_store_in_drawer.yaml"
 
 
-def carrying(objects: list[dict[str, Any]], skills: list[dict[str, Any]], folder: Path, **more: Any) -> Path:
+def carrying(objects, skills, folder, **more):
     entry = {"robots": [{"name": "franka"}], "objects": objects, "skills": [{"franka": [{"left": skills}]}], **more}
     return written({"tasks": [entry]}, folder)
 
 
 @pytest.mark.slow
-def test_an_object_is_picked_put_into_a_drawer_and_shut_in(tmp_path: Path) -> None:
+def test_an_object_is_picked_put_into_a_drawer_and_shut_in(tmp_path):
     item = only(STORE)
     cfg = composed(item, tmp_path)
     assert [(e.name, e.objects, e.part) for e in cfg.skills] == [
@@ -448,9 +441,7 @@ def test_an_object_is_picked_put_into_a_drawer_and_shut_in(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("arm", "names"), [("left", ["artpreplan", "open", "home"]), ("right", ["artpreplan", "open"])]
 )
-def test_an_arm_that_has_acted_goes_home_and_one_that_has_not_is_there(
-    tmp_path: Path, arm: str, names: list[str]
-) -> None:
+def test_an_arm_that_has_acted_goes_home_and_one_that_has_not_is_there(tmp_path, arm, names):
     chain = [{"left": [{"name": "open", "objects": ["oven"]}]}, {arm: [{"name": "home", "gripper_state": 1.0}]}]
     entry = {"robots": [{"name": "franka"}], "objects": [{"name": "oven", "category": "microwave"}]}
     item = only(written({"tasks": [{**entry, "skills": [{"franka": chain}]}]}, tmp_path))
@@ -461,7 +452,7 @@ def test_an_arm_that_has_acted_goes_home_and_one_that_has_not_is_there(
 
 
 @pytest.mark.slow
-def test_a_thing_for_a_shelf_comes_from_the_side(tmp_path: Path) -> None:
+def test_a_thing_for_a_shelf_comes_from_the_side(tmp_path):
     file = carrying(
         [{"name": "oven_0", "category": "microwave"}, {"name": "milk", "category": "milk_carton"}],
         [
@@ -482,7 +473,7 @@ def test_a_thing_for_a_shelf_comes_from_the_side(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_thing_that_is_too_high_for_a_drawer_is_replaced(tmp_path: Path) -> None:
+def test_a_thing_that_is_too_high_for_a_drawer_is_replaced(tmp_path):
     file = carrying(
         [{"name": "desk", "category": "nightstand"}, {"name": "milk", "category": "milk_carton"}],
         [{"name": "pick", "objects": ["milk"]}, {"name": "place", "objects": ["milk", "desk"]}],
@@ -494,7 +485,7 @@ def test_a_thing_that_is_too_high_for_a_drawer_is_replaced(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_a_thing_that_starts_in_a_drawer_is_taken_out_onto_the_table(tmp_path: Path) -> None:
+def test_a_thing_that_starts_in_a_drawer_is_taken_out_onto_the_table(tmp_path):
     inside = {"object": "soda", "target": "desk", "random_type": "A_in_B_region_sampler"}
     file = carrying(
         [{"name": "desk", "category": "nightstand", "info_name": "pull"}, {"name": "soda", "category": "cola"}],
@@ -529,7 +520,7 @@ def test_a_thing_that_starts_in_a_drawer_is_taken_out_onto_the_table(tmp_path: P
         ([("open", ["cup"]), ("pick", ["cup"])], "'cup' has parts on joints"),
     ],
 )
-def test_a_chain_that_no_hand_can_carry_out_loses_those_skills(skills: list[Any], reason: str) -> None:
+def test_a_chain_that_no_hand_can_carry_out_loses_those_skills(skills, reason):
     ledger = Ledger()
     chain, _ = read_chain([{"name": name, "objects": objects} for name, objects in skills], "skills", ledger)
     assert any(reason in line.text for line in ledger.lines), [line.text for line in ledger.lines]
@@ -546,7 +537,7 @@ def test_a_chain_that_no_hand_can_carry_out_loses_those_skills(skills: list[Any]
         ("gizmo", "can"),
     ],
 )
-def test_the_nearest_object_to_carry_stands_for_a_thing(words: str, category: str) -> None:
+def test_the_nearest_object_to_carry_stands_for_a_thing(words, category):
     assert nearest_item([words])[0] == category
 
 
@@ -562,7 +553,7 @@ def test_the_nearest_object_to_carry_stands_for_a_thing(words: str, category: st
         ("gizmo", "box"),
     ],
 )
-def test_the_nearest_container_stands_for_what_things_are_put_into(words: str, category: str) -> None:
+def test_the_nearest_container_stands_for_what_things_are_put_into(words, category):
     assert nearest_container([words])[0] == category
 
 
@@ -571,7 +562,7 @@ GENSIM2 = {
     "tool_keypoint_name_list": ["tool_head", "tool_tail", "tool_side"],
     "object_keypoint_name_list": ["articulated_object_head", "articulated_object_tail"],
     "constraint_list": [
-        {"keypoint_name": "tool_head", "target_keypoint_name": "articulated_object_head", "tolerance": 0.001},
+        {"keypoint_name": "tool_head", "target_keypoint_name": "articulated_object_head", "tolerance": 0.001}
     ],
     "pre_actuation_motions": [["translate_z", -0.08]],
     "post_actuation_motions": [["rotate", 0.3]],
@@ -590,7 +581,7 @@ GENSIM2 = {
         ("PushDrawerClose", "close", "drawer"),
     ],
 )
-def test_a_task_of_gensim2_is_read_by_its_name(tmp_path: Path, label: str, skill: str, category: str) -> None:
+def test_a_task_of_gensim2_is_read_by_its_name(tmp_path, label, skill, category):
     item = only(written({"task_name": label, **GENSIM2}, tmp_path))
     cfg = composed(item, tmp_path)
     assert (cfg.skills[-1].name, cfg.object.category) == (skill, category)
@@ -608,9 +599,7 @@ def test_a_task_of_gensim2_is_read_by_its_name(tmp_path: Path, label: str, skill
         ("MoveCup", ["artpreplan", "pick", "place"], ["cup"], "on"),
     ],
 )
-def test_a_task_of_gensim2_that_carries_is_read_by_its_name(
-    tmp_path: Path, label: str, names: list[str], objects: list[str], goal: str
-) -> None:
+def test_a_task_of_gensim2_that_carries_is_read_by_its_name(tmp_path, label, names, objects, goal):
     item = only(written({**GENSIM2, "task_name": label, "category_name": "RigidBody"}, tmp_path))
     cfg = composed(item, tmp_path)
     assert [entry.name for entry in cfg.skills] == names
@@ -630,29 +619,27 @@ def test_a_task_of_gensim2_that_carries_is_read_by_its_name(
         ({"task_name": "Nameless"}, r"it names no skill\. Expected open, close or rotate\. If .* add skill=NAME"),
     ],
 )
-def test_a_task_of_gensim2_without_a_counterpart_is_refused(
-    tmp_path: Path, values: dict[str, Any], message: str
-) -> None:
+def test_a_task_of_gensim2_without_a_counterpart_is_refused(tmp_path, values, message):
     item = only(written({"task_name": "OpenBox", **GENSIM2, **values}, tmp_path))
     assert re.search(message, str(item.error))
     assert item.text == ""
 
 
 @pytest.mark.slow
-def test_a_skill_of_the_command_line_tells_what_a_name_does_not(tmp_path: Path) -> None:
+def test_a_skill_of_the_command_line_tells_what_a_name_does_not(tmp_path):
     path = written({"task_name": "Nameless", **GENSIM2}, tmp_path)
     assert composed(only(path, skill="close"), tmp_path).skills[-1].name == "close"
     assert "skill=fly is unknown" in str(only(path, skill="fly").error)
 
 
 @pytest.mark.parametrize("text", ["task: {name: x}\nskills: []\n", "[1, 2]\n", "a: [\n", "just words\n"])
-def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
+def test_other_files_are_refused(tmp_path, text):
     (tmp_path / "theirs.yaml").write_text(text)
     with pytest.raises(ConfigError):
         import_tasks(tmp_path / "theirs.yaml", ImportCfg())
 
 
-JUNK: list[Any] = [
+JUNK = [
     None,
     True,
     7,
@@ -671,7 +658,7 @@ JUNK: list[Any] = [
 ]
 
 
-def places(tree: Any) -> list[tuple[Any, Any]]:
+def places(tree):
     """Every container of a tree with a key in it."""
     items = list(tree.items()) if isinstance(tree, dict) else list(enumerate(tree)) if isinstance(tree, list) else []
     return [(tree, key) for key, _ in items] + [place for _, value in items for place in places(value)]
@@ -686,7 +673,7 @@ def places(tree: Any) -> list[tuple[Any, Any]]:
         pytest.param(TWO_ARMS, 60, marks=pytest.mark.heavy),
     ],
 )
-def test_files_with_random_values_are_imported_or_refused(path: Path, count: int, tmp_path: Path) -> None:
+def test_files_with_random_values_are_imported_or_refused(path, count, tmp_path):
     rng = np.random.default_rng(5)
     outcomes = {"composed": 0, "refused": 0}
     for number in range(count):
@@ -709,6 +696,6 @@ def test_files_with_random_values_are_imported_or_refused(path: Path, count: int
 
 
 @pytest.mark.parametrize("prefix", ["task=", ""])
-def test_the_path_of_their_file_is_answered_with_import(prefix: str) -> None:
+def test_the_path_of_their_file_is_answered_with_import(prefix):
     with pytest.raises(ConfigError, match=r"is a task file of InternDataEngine\. .*unlatch import .*open_then_close"):
         compose_config("plan", EpisodeCfg, Request([f"{prefix}{ONE_ARM}"]))

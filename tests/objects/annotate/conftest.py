@@ -1,34 +1,27 @@
 """Objects of every kind, made of boxes and cylinders without a name that would tell anything."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
-
-Write = Callable[..., Path]
 
 _BOX = '<{tag}><origin xyz="{at}"/><geometry><box size="{size}"/></geometry></{tag}>'
 _CYLINDER = '<{tag}><origin xyz="{at}" rpy="{rpy}"/><geometry><cylinder radius="{r}" length="{l}"/></geometry></{tag}>'
 
 
-def box(at: str, size: str) -> str:
+def box(at, size):
     return "".join(_BOX.format(tag=tag, at=at, size=size) for tag in ("visual", "collision"))
 
 
-def named(shapes: str, name: str) -> str:
+def named(shapes, name):
     """Returns shapes whose visuals have a name: by its shape alone, a panel about its middle is a knob."""
     return shapes.replace("<visual", f'<visual name="{name}"')
 
 
-def cylinder(at: str, radius: float, length: float, rpy: str = "0 0 0") -> str:
+def cylinder(at, radius, length, rpy="0 0 0"):
     return "".join(
         _CYLINDER.format(tag=tag, at=at, rpy=rpy, r=radius, l=length) for tag in ("visual", "collision")
     )  # fmt: skip
 
 
-def joint(name: str, kind: str, child: str, at: str, axis: str, lower: float, upper: float) -> str:
+def joint(name, kind, child, at, axis, lower, upper):
     return (
         f'<joint name="{name}" type="{kind}"><origin xyz="{at}"/><axis xyz="{axis}"/><parent link="a"/>'
         f'<child link="{child}"/><limit lower="{lower}" upper="{upper}" effort="10" velocity="1"/></joint>'
@@ -234,10 +227,10 @@ OBJECTS = {
 
 
 @pytest.fixture
-def write(tmp_path: Path) -> Write:
+def write(tmp_path):
     """Writes one of the objects, turned about z if wanted, and returns its URDF."""
 
-    def written(name: str, *, yaw: float = 0.0, folder: str = "", file: str = "thing.urdf") -> Path:
+    def written(name, *, yaw=0.0, folder="", file="thing.urdf"):
         body, links, joints = OBJECTS[name]
         text = '<?xml version="1.0"?>\n<robot name="thing">\n<link name="root"/>\n'
         text += f'<link name="a">{body}</link>\n'

@@ -1,24 +1,17 @@
 """Every kind of part is found by its shape alone; of generated objects what is found is what their makers wrote."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from unlatch.objects.annotate.annotator import AnnotateCfg, AnnotationResult, annotate_source
+from unlatch.objects.annotate.annotator import AnnotateCfg, annotate_source
 from unlatch.objects.annotate.source import read_source
-from unlatch.objects.annotation import Articulation, HandleType, Part, PartKind
+from unlatch.objects.annotation import HandleType, PartKind
 from unlatch.objects.procedural.appliances import microwave
 from unlatch.objects.procedural.drawer import drawer
 from unlatch.objects.validation import articulation_problems
 from unlatch.simcore.errors import AssetError, ConfigError
-
-Write = Callable[..., Path]
 
 EXPECTED = {
     "door": ("door", PartKind.hinge_vertical, HandleType.edge),
@@ -97,18 +90,18 @@ OUTWARD = {
 """`cross(tail - head, contact axis)`: where a hand comes from."""
 
 
-def outward(part: Part) -> np.ndarray:
+def outward(part):
     across = part.keypoint("articulated_object_tail").xyz - part.keypoint("articulated_object_head").xyz
     return np.cross(across / np.linalg.norm(across), part.axis("link0_contact_axis").xyz)
 
 
-def only_part(found: AnnotationResult) -> Part:
+def only_part(found):
     (part,) = found.articulation.parts.values()
     return part
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_a_part_is_found_by_its_shape(write: Write, name: str) -> None:
+def test_a_part_is_found_by_its_shape(write, name):
     part = only_part(annotate_source(read_source(write(name))))
     assert (part.name, part.kind, part.handle.type) == EXPECTED[name]
     np.testing.assert_allclose(part.keypoint("articulated_object_head").xyz, HEADS[name], atol=0.008)
@@ -117,7 +110,7 @@ def test_a_part_is_found_by_its_shape(write: Write, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_the_annotation_does_not_depend_on_the_pose_of_the_object(write: Write, name: str) -> None:
+def test_the_annotation_does_not_depend_on_the_pose_of_the_object(write, name):
     before = only_part(annotate_source(read_source(write(name))))
     for yaw in (np.pi / 2, -2.0):
         after = only_part(annotate_source(read_source(write(name, yaw=yaw))))
@@ -129,7 +122,7 @@ def test_the_annotation_does_not_depend_on_the_pose_of_the_object(write: Write, 
         np.testing.assert_allclose(outward(after), outward(before), atol=1e-2)
 
 
-def test_sizes_follow_a_scale(write: Write) -> None:
+def test_sizes_follow_a_scale(write):
     once = only_part(annotate_source(read_source(write("drawer_knob"))))
     twice = only_part(annotate_source(read_source(write("drawer_knob")), AnnotateCfg(scale=2.0)))
     np.testing.assert_allclose(
@@ -140,7 +133,7 @@ def test_sizes_follow_a_scale(write: Write) -> None:
     assert float(sized.size_m.max()) == pytest.approx(1.0)
 
 
-def test_both_flaps_of_a_carton_are_closed_where_they_lie_flat(write: Write) -> None:
+def test_both_flaps_of_a_carton_are_closed_where_they_lie_flat(write):
     found = annotate_source(read_source(write("carton")))
     assert [part.kind for part in found.articulation.parts.values()] == [PartKind.lid, PartKind.lid]
     assert set(found.articulation.parts) == {"lid", "lid_2"}
@@ -153,20 +146,20 @@ def test_both_flaps_of_a_carton_are_closed_where_they_lie_flat(write: Write) -> 
         np.testing.assert_allclose(across / np.linalg.norm(across), [0, side, 0], atol=1e-6)
 
 
-def test_fingers_close_along_the_hinge_at_a_bar_that_runs_across_it(write: Write) -> None:
+def test_fingers_close_along_the_hinge_at_a_bar_that_runs_across_it(write):
     part = only_part(annotate_source(read_source(write("door_rail"))))
     across = part.keypoint("articulated_object_tail").xyz - part.keypoint("articulated_object_head").xyz
     np.testing.assert_allclose(across / np.linalg.norm(across), [0, 0, -1], atol=1e-6)
     np.testing.assert_allclose(np.abs(part.axis("link0_contact_axis").xyz), [0, 1, 0], atol=1e-6)
 
 
-def test_parts_that_open_come_before_parts_that_only_turn(write: Write) -> None:
+def test_parts_that_open_come_before_parts_that_only_turn(write):
     found = annotate_source(read_source(write("oven")))
     assert list(found.articulation.parts) == ["door", "knob"]
     assert found.articulation.part("knob").handle.type is HandleType.knob
 
 
-def test_a_button_is_closed_when_it_is_pressed_and_no_hand_holds_it(write: Write) -> None:
+def test_a_button_is_closed_when_it_is_pressed_and_no_hand_holds_it(write):
     part = only_part(annotate_source(read_source(write("button"))))
     assert (part.name, part.kind, part.is_button) == ("button", PartKind.slider, True)
     assert (part.openness.closed, part.openness.open) == (0.003, 0.0)
@@ -174,7 +167,7 @@ def test_a_button_is_closed_when_it_is_pressed_and_no_hand_holds_it(write: Write
     np.testing.assert_allclose(part.keypoint("link_contact_point").xyz, [0.006, 0.0, 0.0], atol=1e-3)
 
 
-def test_a_flat_switch_is_pressed_on_the_side_that_rises(write: Write) -> None:
+def test_a_flat_switch_is_pressed_on_the_side_that_rises(write):
     part = only_part(annotate_source(read_source(write("switch"))))
     assert (part.name, part.kind, part.is_button) == ("switch", PartKind.hinge_horizontal, True)
     assert (part.openness.closed, part.openness.open) == (-0.07, 0.07)
@@ -185,18 +178,18 @@ def test_a_flat_switch_is_pressed_on_the_side_that_rises(write: Write) -> None:
 
 
 @pytest.mark.parametrize("name", ["rocker", "thick_rocker"])
-def test_a_rocker_is_pressed_however_deep_it_is_in_the_body(write: Write, name: str) -> None:
+def test_a_rocker_is_pressed_however_deep_it_is_in_the_body(write, name):
     part = only_part(annotate_source(read_source(write(name))))
     assert (part.name, part.kind, part.is_button) == ("switch", PartKind.hinge_horizontal, True)
 
 
 @pytest.mark.parametrize("name", ["toggle", "small_wing"])
-def test_what_stands_out_more_than_it_is_long_or_turns_in_its_own_plane_is_not_pressed(write: Write, name: str) -> None:
+def test_what_stands_out_more_than_it_is_long_or_turns_in_its_own_plane_is_not_pressed(write, name):
     part = only_part(annotate_source(read_source(write(name))))
     assert not part.is_button
 
 
-def test_a_button_beside_a_door_comes_after_it(write: Write) -> None:
+def test_a_button_beside_a_door_comes_after_it(write):
     parts = annotate_source(read_source(write("panel"))).articulation.parts
     assert list(parts) == ["door", "button"]
     alone = only_part(annotate_source(read_source(write("door_bar"))))
@@ -205,7 +198,7 @@ def test_a_button_beside_a_door_comes_after_it(write: Write) -> None:
     )
 
 
-def test_a_lid_that_lifts_by_centimetres_is_held_by_its_knob(write: Write) -> None:
+def test_a_lid_that_lifts_by_centimetres_is_held_by_its_knob(write):
     part = only_part(annotate_source(read_source(write("lifted"))))
     assert (part.openness.closed, part.openness.open) == (0.0, 0.024)
     assert part.moves_little
@@ -213,14 +206,14 @@ def test_a_lid_that_lifts_by_centimetres_is_held_by_its_knob(write: Write) -> No
     assert part.handle.type is HandleType.knob
 
 
-def test_a_drawer_that_could_be_pushed_further_in_is_closed_when_flush(write: Write) -> None:
+def test_a_drawer_that_could_be_pushed_further_in_is_closed_when_flush(write):
     part = only_part(annotate_source(read_source(write("inside"))))
     assert (part.openness.closed, part.openness.open) == (0.0, 0.25)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("generator", "name"), [(microwave, "door"), (drawer, "drawer")])
-def test_the_annotation_of_a_generated_object_is_found_again(generator: Any, name: str, tmp_path: Path) -> None:
+def test_the_annotation_of_a_generated_object_is_found_again(generator, name, tmp_path):
     for seed in range(12):
         made = generator(seed)
         path = tmp_path / f"{seed}" / "object.urdf"
@@ -246,12 +239,12 @@ def test_the_annotation_of_a_generated_object_is_found_again(generator: Any, nam
         assert articulation_problems(made.articulation, found.model, size_m=0.5) == []
 
 
-def test_converting_the_same_object_twice_gives_the_same_bytes(write: Write) -> None:
+def test_converting_the_same_object_twice_gives_the_same_bytes(write):
     texts = {annotate_source(read_source(write("door_bar"))).articulation.to_yaml() for _ in range(2)}
     assert len(texts) == 1
 
 
-def test_parts_that_no_skill_fits_are_named_with_the_reason(write: Write) -> None:
+def test_parts_that_no_skill_fits_are_named_with_the_reason(write):
     path = write("drawer_knob")
     text = path.read_text().replace('upper="0.25"', 'upper="0.001"')
     path.write_text(text)
@@ -263,14 +256,12 @@ def test_parts_that_no_skill_fits_are_named_with_the_reason(write: Write) -> Non
         annotate_source(read_source(path))
 
 
-def test_a_part_that_does_not_pass_the_check_is_left_out_and_named(
-    write: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_part_that_does_not_pass_the_check_is_left_out_and_named(write, monkeypatch):
     source = read_source(write("carton"))
     (first, kept), (second, other) = annotate_source(source).articulation.parts.items()
     assert (first, second) == ("lid", "lid_2")
 
-    def problems(articulation: Articulation, *_: Any, **__: Any) -> list[str]:
+    def problems(articulation, *_, **__):
         return [f"part '{part.name}': is bad." for part in articulation.parts.values() if part.joint in bad]
 
     monkeypatch.setattr("unlatch.objects.annotate.annotator.articulation_problems", problems)
@@ -284,19 +275,19 @@ def test_a_part_that_does_not_pass_the_check_is_left_out_and_named(
 
 
 @pytest.mark.parametrize(("factor", "said"), [(2000.0, "1000 m"), (1e-5, "5e-06 m")])
-def test_absurd_sizes_are_refused(write: Write, factor: float, said: str) -> None:
+def test_absurd_sizes_are_refused(write, factor, said):
     with pytest.raises(AssetError, match=f"the largest extent is {said}, expected 0.01 to 10 m"):
         annotate_source(read_source(write("drawer_knob")), AnnotateCfg(scale=factor))
 
 
-def test_scale_and_size_say_the_same() -> None:
+def test_scale_and_size_say_the_same():
     with pytest.raises(ConfigError, match="scale and size_m are both set"):
         AnnotateCfg(scale=1.0, size_m=1.0)
     with pytest.raises(ConfigError, match=r"scale=nan is out of range\. Expected 1e-06 to 1000000"):
         AnnotateCfg(scale=float("nan"))
 
 
-def test_a_part_that_hangs_on_a_fixed_link_names_the_link_with_the_shapes(write: Write) -> None:
+def test_a_part_that_hangs_on_a_fixed_link_names_the_link_with_the_shapes(write):
     path = write("drawer_knob")
     text = path.read_text().replace('<link name="b">', '<link name="b"/>\n<link name="shell">')
     path.write_text(
@@ -311,7 +302,7 @@ def test_a_part_that_hangs_on_a_fixed_link_names_the_link_with_the_shapes(write:
     np.testing.assert_allclose(part.keypoint("articulated_object_head").xyz, HEADS["drawer_knob"], atol=0.008)
 
 
-def test_an_annotation_of_unit_size_objects_is_in_metres(write: Write) -> None:
+def test_an_annotation_of_unit_size_objects_is_in_metres(write):
     source = replace(read_source(write("door_bar")), is_metric=False, category="microwave")
     found = annotate_source(source)
     assert found.articulation.scale == pytest.approx(0.46 / 0.5, rel=1e-3)

@@ -1,11 +1,6 @@
 """Keypoints that others set by hand are taken over, in both forms, or refused with the key."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,23 +8,19 @@ import pytest
 from unlatch.objects.annotate.annotator import AnnotateCfg, annotate_source
 from unlatch.objects.annotate.peer_info import PeerInfo, info_problems, make_info, read_peer_info
 from unlatch.objects.annotate.source import read_source
-from unlatch.objects.annotation import Part
 from unlatch.simcore.errors import AssetError
 
-Write = Callable[..., Path]
 HEAD = [0.06, 0.44, 0.05]
 
 
-def annotated(
-    write: Write, info: dict[str, Any], *, use_info: bool = True, name: str = "door_bar"
-) -> tuple[Part, float]:
+def annotated(write, info, *, use_info=True, name="door_bar"):
     path = write(name)
     (path.parent / "info.json").write_text(json.dumps(info))
     found = annotate_source(read_source(path), AnnotateCfg(use_info=use_info))
     return next(iter(found.articulation.parts.values())), found.articulation.scale
 
 
-def test_gensim2_gives_the_head_in_the_frame_of_the_first_collision_shape(write: Write) -> None:
+def test_gensim2_gives_the_head_in_the_frame_of_the_first_collision_shape(write):
     shape = np.array([0.01, 0.245, 0.0])  # origin of the door's first shape in its link
     info = {"keypoints": {"articulated_object_head": (HEAD - shape).tolist()}, "scale": 0.5, "axis": "z"}
     part, scale = annotated(write, info)
@@ -41,7 +32,7 @@ def test_gensim2_gives_the_head_in_the_frame_of_the_first_collision_shape(write:
     assert abs(derived.keypoint("articulated_object_head").xyz[2]) < 0.005, "without it, the middle of the bar"
 
 
-def intern(**values: Any) -> dict[str, Any]:
+def intern(**values):
     return {
         "object_keypoints": {
             "articulated_object_head": [*HEAD, 1.0],
@@ -57,7 +48,7 @@ def intern(**values: Any) -> dict[str, Any]:
     }
 
 
-def test_intern_data_engine_gives_head_tail_and_axes_in_the_link(write: Write) -> None:
+def test_intern_data_engine_gives_head_tail_and_axes_in_the_link(write):
     part, scale = annotated(write, intern())
     assert scale == 0.5
     np.testing.assert_allclose(part.keypoint("articulated_object_head").xyz, 0.5 * np.array(HEAD), atol=1e-9)
@@ -67,14 +58,14 @@ def test_intern_data_engine_gives_head_tail_and_axes_in_the_link(write: Write) -
     np.testing.assert_allclose(part.axis("base_front_axis").xyz, [1, 0, 0], atol=1e-9)
 
 
-def test_a_tail_that_breaks_their_convention_is_not_used(write: Write) -> None:
+def test_a_tail_that_breaks_their_convention_is_not_used(write):
     part, _ = annotated(write, intern(object_link0_contact_axis="z"))  # would point into the door
     np.testing.assert_allclose(part.keypoint("articulated_object_tail").xyz, [0.03, 0.27, 0.025], atol=1e-9)
     part, _ = annotated(write, intern(object_link0_contact_axis="y"))  # not at a right angle
     np.testing.assert_allclose(part.axis("link0_contact_axis").xyz, [0, 0, 1], atol=1e-9)
 
 
-def test_the_joint_may_be_named_either_way(write: Write) -> None:
+def test_the_joint_may_be_named_either_way(write):
     info = intern()
     del info["joint_index"]
     path = write("carton")
@@ -84,7 +75,7 @@ def test_the_joint_may_be_named_either_way(write: Write) -> None:
     assert peer.joint == "k"
 
 
-def test_without_keypoints_there_is_nothing_to_take_over(write: Write) -> None:
+def test_without_keypoints_there_is_nothing_to_take_over(write):
     path = write("door_bar")
     (path.parent / "info.json").write_text('{"scale": 0.5}')
     assert read_peer_info(read_source(path)) is None
@@ -106,13 +97,13 @@ def test_without_keypoints_there_is_nothing_to_take_over(write: Write) -> None:
         ),
     ],
 )
-def test_wrong_values_are_named_with_their_key(write: Write, values: dict[str, Any], said: str) -> None:
+def test_wrong_values_are_named_with_their_key(write, values, said):
     with pytest.raises(AssetError) as caught:
         annotated(write, intern(**values))
     assert said in str(caught.value)
 
 
-def test_a_head_off_the_part_is_refused_by_the_validator(write: Write) -> None:
+def test_a_head_off_the_part_is_refused_by_the_validator(write):
     far = {"articulated_object_head": [0.5, 0.44, 0.0]}
     with pytest.raises(
         AssetError, match=r"keypoint 'articulated_object_head' lies 0\.\d+ m from the surface of link 'b'"
@@ -121,7 +112,7 @@ def test_a_head_off_the_part_is_refused_by_the_validator(write: Write) -> None:
 
 
 @pytest.mark.parametrize("name", ["door_bar", "door_back", "drawer", "flap_bar", "lid"])
-def test_a_written_file_is_read_as_it_was(write: Write, name: str) -> None:
+def test_a_written_file_is_read_as_it_was(write, name):
     path = write(name)
     made = annotate_source(read_source(path))
     part = next(iter(made.articulation.parts.values()))
@@ -137,7 +128,7 @@ def test_a_written_file_is_read_as_it_was(write: Write, name: str) -> None:
     np.testing.assert_allclose(again.axis("link0_contact_axis").xyz, part.axis("link0_contact_axis").xyz, atol=1e-9)
 
 
-def test_a_written_file_has_their_signs(write: Write) -> None:
+def test_a_written_file_has_their_signs(write):
     made = annotate_source(read_source(write("door_bar")))
     part = next(iter(made.articulation.parts.values()))
     info = make_info(part, made.model, 1.0, instance="door")

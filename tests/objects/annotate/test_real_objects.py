@@ -1,7 +1,5 @@
 """The derived keypoints against those that people set by hand, on real objects where they are."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -11,7 +9,7 @@ from unlatch.objects.annotate.source import PARTNET_URDF
 
 
 @pytest.mark.slow
-def test_derived_heads_agree_with_those_set_by_hand(partnet_dir: str) -> None:
+def test_derived_heads_agree_with_those_set_by_hand(partnet_dir):
     root = Path(partnet_dir)
     folders = sorted({path.parent for path in root.rglob(PARTNET_URDF)})
     found = [compare(f, f.relative_to(root).as_posix(), tolerance_m=0.03) for f in folders]

@@ -1,10 +1,6 @@
 """Annotation files: what the command made is told from what a person made, and both are read checked."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,17 +15,14 @@ from unlatch.objects.annotate.storage import (
     with_mark,
     write_annotation_file,
 )
-from unlatch.objects.annotation import Articulation
 from unlatch.objects.annotation_entries import NO_CLOSING_FORCES, Catch, ClosingForces
 from unlatch.objects.annotation_reader import read_articulation
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 
-Write = Callable[..., Path]
-
 
 @pytest.fixture
-def made(write: Write) -> tuple[Path, Articulation]:
+def made(write):
     urdf = write("drawer_knob")
     articulation = with_mark(annotate_source(read_source(urdf)).articulation)
     path = urdf.with_name("articulation.yaml")
@@ -37,7 +30,7 @@ def made(write: Write) -> tuple[Path, Articulation]:
     return path, articulation
 
 
-def test_an_annotation_of_the_command_is_recognized(made: tuple[Path, Articulation]) -> None:
+def test_an_annotation_of_the_command_is_recognized(made):
     path, articulation = made
     assert not is_hand_made(read_articulation(path))
     assert with_mark(articulation) == articulation
@@ -46,9 +39,7 @@ def test_an_annotation_of_the_command_is_recognized(made: tuple[Path, Articulati
 
 @pytest.mark.parametrize("w", [0.0, 1e-17, -1e-17])
 @pytest.mark.parametrize("axis", [(0.0, 1.0, 1.0), (0.0, -1.0, -1.0), (-1.0, 0.0, 0.0), (1.0, 0.0, -1.0)])
-def test_a_handle_turned_by_half_a_turn_is_written_as_it_is_read(
-    made: tuple[Path, Articulation], axis: tuple[float, float, float], w: float
-) -> None:
+def test_a_handle_turned_by_half_a_turn_is_written_as_it_is_read(made, axis, w):
     path, articulation = made
     quat_xyzw = np.array([*(np.array(axis) / np.linalg.norm(axis)), w])
     (part,) = articulation.parts.values()
@@ -59,7 +50,7 @@ def test_a_handle_turned_by_half_a_turn_is_written_as_it_is_read(
     assert not is_hand_made(read_articulation(path))
 
 
-def test_an_annotation_with_a_changed_number_counts_as_hand_made(made: tuple[Path, Articulation]) -> None:
+def test_an_annotation_with_a_changed_number_counts_as_hand_made(made):
     path, _ = made
     text = path.read_text()
     assert "open: 0.25" in text
@@ -74,7 +65,7 @@ def test_an_annotation_with_a_changed_number_counts_as_hand_made(made: tuple[Pat
     check_replaceable(path, urdf="thing.urdf", force=True)
 
 
-def test_an_unreadable_annotation_and_one_of_another_urdf_are_not_replaced(made: tuple[Path, Articulation]) -> None:
+def test_an_unreadable_annotation_and_one_of_another_urdf_are_not_replaced(made):
     path, _ = made
     with pytest.raises(AssetError, match=r"is about thing\.urdf, not other\.urdf\. Give out=FOLDER, or force=true"):
         check_replaceable(path, urdf="other.urdf", force=False)
@@ -84,9 +75,7 @@ def test_an_unreadable_annotation_and_one_of_another_urdf_are_not_replaced(made:
 
 
 @pytest.mark.parametrize("stated", [ClosingForces(Catch(12.0, 0.01)), NO_CLOSING_FORCES])
-def test_a_new_annotation_keeps_the_closing_forces_that_the_file_states(
-    made: tuple[Path, Articulation], stated: ClosingForces
-) -> None:
+def test_a_new_annotation_keeps_the_closing_forces_that_the_file_states(made, stated):
     path, articulation = made
     model = load_annotation(path).model
     (name, part), *_ = articulation.parts.items()
@@ -97,9 +86,7 @@ def test_a_new_annotation_keeps_the_closing_forces_that_the_file_states(
     assert replace(kept, parts=articulation.parts) == articulation
 
 
-def test_a_new_annotation_takes_no_closing_forces_from_a_file_about_something_else(
-    made: tuple[Path, Articulation],
-) -> None:
+def test_a_new_annotation_takes_no_closing_forces_from_a_file_about_something_else(made):
     path, articulation = made
     model = load_annotation(path).model
     (name, part), *_ = articulation.parts.items()
@@ -116,7 +103,7 @@ def test_a_new_annotation_takes_no_closing_forces_from_a_file_about_something_el
     assert keep_closing_forces(articulation, path, model) == articulation
 
 
-def test_closing_forces_that_do_not_fit_the_new_annotation_are_refused(made: tuple[Path, Articulation]) -> None:
+def test_closing_forces_that_do_not_fit_the_new_annotation_are_refused(made):
     path, articulation = made
     model = load_annotation(path).model
     (name, part), *_ = articulation.parts.items()
@@ -128,7 +115,7 @@ def test_closing_forces_that_do_not_fit_the_new_annotation_are_refused(made: tup
         keep_closing_forces(replace(articulation, parts={name: ajar}), path, model)
 
 
-def test_an_annotation_is_read_with_its_urdf_in_metres_and_checked(made: tuple[Path, Articulation]) -> None:
+def test_an_annotation_is_read_with_its_urdf_in_metres_and_checked(made):
     path, articulation = made
     loaded = load_annotation(path.parent)
     assert loaded.problems == []
@@ -148,9 +135,7 @@ def test_an_annotation_is_read_with_its_urdf_in_metres_and_checked(made: tuple[P
         ({"file": "thing.urdf", "scale": -1}, "urdf is {'file': 'thing.urdf', 'scale': -1}, expected {file: NAME"),
     ],
 )
-def test_a_wrong_reference_to_the_urdf_is_refused(
-    made: tuple[Path, Articulation], urdf: dict[str, object], said: str
-) -> None:
+def test_a_wrong_reference_to_the_urdf_is_refused(made, urdf, said):
     path, articulation = made
     path.write_text(replace(articulation, extra={"urdf": urdf}).to_yaml())
     with pytest.raises(AssetError) as caught:
@@ -158,7 +143,7 @@ def test_a_wrong_reference_to_the_urdf_is_refused(
     assert said in str(caught.value)
 
 
-def test_writing_leaves_no_part_of_a_file(tmp_path: Path) -> None:
+def test_writing_leaves_no_part_of_a_file(tmp_path):
     (tmp_path / "occupied").write_text("")
     with pytest.raises(AssetError, match="cannot be written"):
         write_annotation_file(tmp_path / "occupied" / "file", b"x")

@@ -1,10 +1,5 @@
 """Conditions on free objects: the running judge and the judge of records measure the same."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -16,7 +11,6 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.measurements import object_value
 
-Measure = Callable[[dict[str, Any], Pose, Pose, Pose], tuple[float, bool]]
 ASSETS = {
     "apple": load_instance(ObjectCfg(name="apple", category="apple", instance="0")),
     "parcel": load_instance(ObjectCfg(name="parcel", category="parcel", instance="0")),
@@ -30,22 +24,22 @@ LYING = Pose.from_rpy([0.0, 0.0, 0.0], [0.5 * np.pi, 0.0, 0.0]).R
 """Of a can: its axis is horizontal."""
 
 
-def condition(kind: str, value: float = 0.01, *, name: str = "can", **place: str) -> dict[str, Any]:
+def condition(kind, value=0.01, *, name="can", **place):
     return ObjectCondition(ConditionKind(kind), name, value, place.get("of"), place.get("region")).describe(ASSETS)
 
 
-def without_outline(entry: dict[str, Any]) -> dict[str, Any]:
+def without_outline(entry):
     """Returns a condition as older records have it."""
     return {key: value for key, value in entry.items() if key != "outline"}
 
 
-def measure(entry: dict[str, Any], T_object: Pose, T_region: Pose, T_start: Pose) -> tuple[float, bool]:
+def measure(entry, T_object, T_region, T_start):
     key = (str(entry.get("of")), str(entry.get("region")))
     now, before = (ObjectPoses({entry["object"]: T}, {key: T_region}) for T in (T_object, T_start))
     return now.measure(entry, before)
 
 
-def measure_again(entry: dict[str, Any], T_object: Pose, T_region: Pose, T_start: Pose) -> tuple[float, bool]:
+def measure_again(entry, T_object, T_region, T_start):
     """Returns what the judge of records measures."""
     name = f"objects.{entry['object']}"
     arrays = {
@@ -75,7 +69,7 @@ def measure_again(entry: dict[str, Any], T_object: Pose, T_region: Pose, T_start
     ],
     ids=lambda entry: f"{entry['kind']}-{entry['object']}-{entry.get('of')}-{'outline' in entry}",
 )
-def test_both_judges_measure_the_same_at_any_pose(entry: dict[str, Any]) -> None:
+def test_both_judges_measure_the_same_at_any_pose(entry):
     rng = np.random.default_rng(0)
     held = 0
     for number in range(60):
@@ -96,14 +90,14 @@ def test_both_judges_measure_the_same_at_any_pose(entry: dict[str, Any]) -> None
 
 @pytest.mark.parametrize("measure", [measure, measure_again])
 class TestOutline:
-    def rolled_apple(self, *, past_wall_m: float) -> Pose:
+    def rolled_apple(self, *, past_wall_m):
         """The apple of radius 3 cm at the front of the drawer, rolled by 134 degrees, past the wall by a distance."""
         half, radius = 0.5 * ASSETS["drawer"].region("drawer").size, 0.5 * float(ASSETS["apple"].size_m[2])
         R = Pose.from_rpy([0.0] * 3, np.deg2rad([134.0, 0.0, 45.0])).R
         middle = np.array([half[0] - radius + past_wall_m, 0.0, radius])
         return Pose(R, middle - R @ [0.0, 0.0, radius])
 
-    def test_an_apple_that_has_rolled_to_a_wall_is_inside(self, measure: Measure) -> None:
+    def test_an_apple_that_has_rolled_to_a_wall_is_inside(self, measure):
         entry, start = condition("inside", name="apple", of="drawer", region="drawer"), Pose.identity()
         reached, holds = measure(entry, self.rolled_apple(past_wall_m=0.0), Pose.identity(), start)
         assert holds
@@ -112,14 +106,12 @@ class TestOutline:
         assert older == (pytest.approx(np.sqrt(0.5) * 0.03, abs=1e-3), False)  # its box stands out
 
     @pytest.mark.parametrize(("past_wall_m", "holds"), [(0.009, True), (0.011, False)])
-    def test_an_apple_that_stands_out_by_more_than_the_value_is_not(
-        self, past_wall_m: float, holds: bool, measure: Measure
-    ) -> None:
+    def test_an_apple_that_stands_out_by_more_than_the_value_is_not(self, past_wall_m, holds, measure):
         entry = condition("inside", name="apple", of="drawer", region="drawer")
         apple = self.rolled_apple(past_wall_m=past_wall_m)
         assert measure(entry, apple, Pose.identity(), Pose.identity()) == (pytest.approx(past_wall_m, abs=1e-4), holds)
 
-    def test_a_turned_parcel_is_measured_at_its_corners(self, measure: Measure) -> None:
+    def test_a_turned_parcel_is_measured_at_its_corners(self, measure):
         entry = condition("inside", name="parcel", of="drawer", region="drawer")
         half = 0.5 * ASSETS["drawer"].region("drawer").size
         parcel = Pose.from_rpy([half[0] - 0.03, 0.0, 0.0], [0.0, 0.0, 0.6])
@@ -131,14 +123,14 @@ class TestOutline:
         assert measure(without_outline(entry), parcel, Pose.identity(), Pose.identity())[0] == pytest.approx(out)
 
     @pytest.mark.parametrize("roll", [0.0, 0.4, 0.25 * np.pi])
-    def test_a_can_that_lies_is_on_the_table_however_it_has_rolled(self, roll: float, measure: Measure) -> None:
+    def test_a_can_that_lies_is_on_the_table_however_it_has_rolled(self, roll, measure):
         radius = 0.5 * float(ASSETS["can"].size_m[0])
         can = Pose(LYING @ Pose.from_rpy([0.0] * 3, [0.0, 0.0, roll]).R, np.array([0.5, 0.0, radius]))
         reached, holds = measure(condition("on"), can, Pose.identity(), Pose.identity())
         assert holds
         assert reached < 0.02 * radius + 1e-4  # its colliders are a prism of 16 sides
 
-    def test_a_can_that_leans_is_on_the_table_with_its_rim(self, measure: Measure) -> None:
+    def test_a_can_that_leans_is_on_the_table_with_its_rim(self, measure):
         turned = Pose.from_rpy([0.0] * 3, [0.0, 0.9, 0.0]).R @ Pose.from_rpy([0.0] * 3, [0.0, 0.0, 0.25 * np.pi]).R
         rim = 0.5 * float(ASSETS["can"].size_m[0]) * np.sin(0.9)
         entry, start = condition("on"), Pose.identity()
@@ -148,7 +140,7 @@ class TestOutline:
         assert measure(without_outline(entry), above, Pose.identity(), start)[1], "a corner of its box is lower"
 
 
-def test_what_stands_out_of_a_drawer_is_not_inside() -> None:
+def test_what_stands_out_of_a_drawer_is_not_inside():
     entry = condition("inside", of="drawer", region="drawer")
     region = ASSETS["drawer"].region("drawer")
     at_floor = Pose.identity()
@@ -159,11 +151,11 @@ def test_what_stands_out_of_a_drawer_is_not_inside() -> None:
     assert not measure(entry, below, Pose.identity(), at_floor)[1]
 
 
-def test_a_condition_on_a_fixed_object_is_refused() -> None:
+def test_a_condition_on_a_fixed_object_is_refused():
     with pytest.raises(ConfigError, match=r"'drawer' \(drawer\) is fixed in place\. Name one of apple, parcel, can"):
         ObjectCondition(ConditionKind.upright, "drawer", 0.2).describe(ASSETS)
 
 
-def test_an_unknown_region_is_named_with_those_that_exist() -> None:
+def test_an_unknown_region_is_named_with_those_that_exist():
     with pytest.raises(AssetError, match=r"No region 'drawr' .* Did you mean 'drawer'\? Regions: top, drawer"):
         condition("inside", of="drawer", region="drawr")

@@ -1,7 +1,5 @@
 """Antipodal pairs lie on opposite sides of the object, and two fingers can span them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -14,11 +12,11 @@ WIDTH_M = 0.074
 
 
 @pytest.mark.parametrize("category", ["apple", "book", "bowl", "can", "cup", "mug", "parcel", "spoon", "toast"])
-def test_there_is_material_between_the_spots_and_none_beyond(category: str) -> None:
+def test_there_is_material_between_the_spots_and_none_beyond(category):
     asset = load_instance(ObjectCfg(name=category, category=category, instance="1"))
     solids = Solids.from_urdf(asset.urdf_path).of_link(asset.model.root)
 
-    def is_inside(point: np.ndarray) -> bool:
+    def is_inside(point):
         return any(bool((solid.normals @ point <= solid.offsets + 1e-9).all()) for solid in solids)
 
     pairs = antipodal_pairs(asset, max_width_m=WIDTH_M)
@@ -31,13 +29,13 @@ def test_there_is_material_between_the_spots_and_none_beyond(category: str) -> N
             assert not is_inside(end + sign * 1e-3 * pair.axis)
 
 
-def test_a_wide_object_has_no_pair_across_it() -> None:
+def test_a_wide_object_has_no_pair_across_it():
     asset = load_instance(ObjectCfg(name="can", category="can", instance="0"))
     assert not antipodal_pairs(asset, max_width_m=0.04)
 
 
 @pytest.mark.parametrize("category", ["cup", "mug"])
-def test_a_hollow_object_is_also_held_around_its_outside(category: str) -> None:
+def test_a_hollow_object_is_also_held_around_its_outside(category):
     asset = load_instance(ObjectCfg(name=category, category=category, instance="0"))
     low, high = asset.bounds_obj
     around = [pair for pair in antipodal_pairs(asset, max_width_m=WIDTH_M) if pair.width_m > 0.5 * (high - low)[1]]
@@ -49,7 +47,7 @@ def test_a_hollow_object_is_also_held_around_its_outside(category: str) -> None:
             assert abs(pair.axis[2]) < 0.1, "fingers on both sides of an inclined wall close along a level line"
 
 
-def test_less_of_the_pads_is_covered_at_an_edge() -> None:
+def test_less_of_the_pads_is_covered_at_an_edge():
     asset = load_instance(ObjectCfg(name="spoon", category="spoon", instance="0"))
     across = [pair for pair in antipodal_pairs(asset, max_width_m=WIDTH_M) if pair.width_m > 0.03]  # the bowl
     places = np.array([pair.middle[0] for pair in across])

@@ -1,7 +1,5 @@
 """Regions are found where things can be put, from the colliders alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -24,9 +22,7 @@ from unlatch.simcore.meshes.solids import Solids
         ("trash_can", "inside", RegionOpening.above, "lid"),
     ],
 )
-def test_the_space_of_a_container_is_free_and_names_its_part(
-    category: str, region: str, opening: RegionOpening, part: str
-) -> None:
+def test_the_space_of_a_container_is_free_and_names_its_part(category, region, opening, part):
     for seed in range(2):
         asset = load_instance(ObjectCfg(name=category, category=category, instance=str(seed)))
         found = asset.region(region)
@@ -49,14 +45,14 @@ def test_the_space_of_a_container_is_free_and_names_its_part(
         assert solids.meets(floor, T_root_region, positions, only=found.link), "nothing carries what stands there"
 
 
-def test_the_top_of_a_cabinet_is_a_surface_under_the_open_sky() -> None:
+def test_the_top_of_a_cabinet_is_a_surface_under_the_open_sky():
     asset = load_instance(ObjectCfg(name="drawer", category="drawer", instance="0"))
     top = asset.region("top")
     assert (top.kind, top.part) == (RegionKind.surface, None)
     assert top.T_link_region.p[2] == pytest.approx(asset.bounds_obj[1, 2], abs=1e-3)
 
 
-def test_a_stated_region_is_read_back_and_takes_the_place_of_found_ones() -> None:
+def test_a_stated_region_is_read_back_and_takes_the_place_of_found_ones():
     asset = load_instance(ObjectCfg(name="drawer", category="drawer", instance="0"))
     stated = asset.articulation.to_dict() | {"regions": {"tray": asset.region("drawer").to_dict()}}
     again = articulation_from_dict(stated, where="a.yaml")
@@ -66,7 +62,7 @@ def test_a_stated_region_is_read_back_and_takes_the_place_of_found_ones() -> Non
     assert again.to_dict()["regions"] == stated["regions"]
 
 
-def test_a_region_without_height_is_refused() -> None:
+def test_a_region_without_height_is_refused():
     asset = load_instance(ObjectCfg(name="drawer", category="drawer", instance="0"))
     region = asset.region("drawer").to_dict() | {"size": [0.1, 0.1, 0.0]}
     with pytest.raises(

@@ -1,13 +1,10 @@
 """When a conversion is due: any content, setting or version that changed, and nothing else."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,20 +23,20 @@ from unlatch.simcore.cache import MANIFEST_FILE
 from unlatch.simcore.errors import AssetError, ConfigError
 
 
-def files_of(folder: Path) -> dict[str, bytes]:
+def files_of(folder):
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
-def convert_mesh(path: Path, out: Path, **values: object) -> MeshConverter:
-    return MeshConverter(MeshConverterCfg(asset_path=str(path), out_dir=str(out), **values))  # type: ignore[arg-type]
+def convert_mesh(path, out, **values):
+    return MeshConverter(MeshConverterCfg(asset_path=str(path), out_dir=str(out), **values))
 
 
-def convert_urdf(path: Path, out: Path, **values: object) -> UrdfConverter:
-    cfg = UrdfConverterCfg(asset_path=str(path), out_dir=str(out), fix_base=True, **values)  # type: ignore[arg-type]
+def convert_urdf(path, out, **values):
+    cfg = UrdfConverterCfg(asset_path=str(path), out_dir=str(out), fix_base=True, **values)
     return UrdfConverter(cfg)
 
 
-def test_the_second_time_nothing_is_converted(brick: Path, tmp_path: Path):
+def test_the_second_time_nothing_is_converted(brick, tmp_path):
     first = convert_mesh(brick, tmp_path / "out")
     before = files_of(tmp_path / "out")
     second = convert_mesh(brick, tmp_path / "out")
@@ -50,20 +47,20 @@ def test_the_second_time_nothing_is_converted(brick: Path, tmp_path: Path):
 
 
 @pytest.mark.slow
-def test_two_conversions_write_the_same_bytes(cabinet: Path, tmp_path: Path):
+def test_two_conversions_write_the_same_bytes(cabinet, tmp_path):
     for name in ("a", "b"):
         convert_urdf(cabinet, tmp_path / name, convex_decompose_mesh=True)
     assert files_of(tmp_path / "a") == files_of(tmp_path / "b")
 
 
-def test_an_asset_moved_with_its_folder_is_not_converted_again(cabinet: Path, tmp_path: Path):
+def test_an_asset_moved_with_its_folder_is_not_converted_again(cabinet, tmp_path):
     convert_urdf(cabinet, tmp_path / "out")
     shutil.move(cabinet.parent, tmp_path / "elsewhere")
     assert not convert_urdf(tmp_path / "elsewhere" / "cabinet.urdf", tmp_path / "out").was_converted
 
 
 @pytest.mark.parametrize("name", ["brick.obj", "brick.mtl", "skin.png"])
-def test_a_change_in_the_mesh_its_material_or_its_texture_is_noticed(name: str, brick: Path, tmp_path: Path):
+def test_a_change_in_the_mesh_its_material_or_its_texture_is_noticed(name, brick, tmp_path):
     convert_mesh(brick, tmp_path / "out")
     with (brick.parent / name).open("a") as file:
         file.write("\n# changed\n")
@@ -72,7 +69,7 @@ def test_a_change_in_the_mesh_its_material_or_its_texture_is_noticed(name: str, 
 
 
 @pytest.mark.parametrize("name", ["cabinet.urdf", "angle.obj"])
-def test_a_change_in_a_urdf_or_in_a_mesh_that_it_names_is_noticed(name: str, cabinet: Path, tmp_path: Path):
+def test_a_change_in_a_urdf_or_in_a_mesh_that_it_names_is_noticed(name, cabinet, tmp_path):
     convert_urdf(cabinet, tmp_path / "out")
     path = cabinet.parent / name
     path.write_text(path.read_text().replace("0.4", "0.41"))
@@ -90,19 +87,19 @@ def test_a_change_in_a_urdf_or_in_a_mesh_that_it_names_is_noticed(name: str, cab
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_a_change_of_the_configuration_is_noticed(change: dict[str, object], brick: Path, tmp_path: Path):
+def test_a_change_of_the_configuration_is_noticed(change, brick, tmp_path):
     convert_mesh(brick, tmp_path / "out")
     assert convert_mesh(brick, tmp_path / "out", **change).was_converted
 
 
-def test_a_newer_converter_converts_again(brick: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_newer_converter_converts_again(brick, tmp_path, monkeypatch):
     convert_mesh(brick, tmp_path / "out")
     monkeypatch.setattr(MeshConverter, "VERSION", MeshConverter.VERSION + 1)
     assert convert_mesh(brick, tmp_path / "out").was_converted
 
 
 @pytest.mark.parametrize("name", ["force_conversion", "force_usd_conversion"])
-def test_force_converts_again(name: str, brick: Path, tmp_path: Path):
+def test_force_converts_again(name, brick, tmp_path):
     convert_mesh(brick, tmp_path / "out")
     assert convert_mesh(brick, tmp_path / "out", **{name: True}).was_converted
 
@@ -117,7 +114,7 @@ def test_force_converts_again(name: str, brick: Path, tmp_path: Path):
     ],
     ids=["changed", "missing", "broken manifest", "no manifest"],
 )
-def test_a_damaged_output_is_converted_again(damage: Callable[[Path], object], brick: Path, tmp_path: Path):
+def test_a_damaged_output_is_converted_again(damage, brick, tmp_path):
     out = tmp_path / "out"
     convert_mesh(brick, out)
     good = files_of(out)
@@ -126,7 +123,7 @@ def test_a_damaged_output_is_converted_again(damage: Callable[[Path], object], b
     assert files_of(out) == good
 
 
-def test_files_of_others_in_the_output_folder_stay(brick: Path, tmp_path: Path):
+def test_files_of_others_in_the_output_folder_stay(brick, tmp_path):
     out = tmp_path / "out"
     convert_mesh(brick, out)
     (out / "articulation.yaml").write_text("schema: 1\n")
@@ -136,7 +133,7 @@ def test_files_of_others_in_the_output_folder_stay(brick: Path, tmp_path: Path):
     assert not convert_mesh(brick, out, scale=(2.0, 2.0, 2.0)).was_converted
 
 
-def test_a_folder_with_files_of_the_user_is_never_replaced(brick: Path, tmp_path: Path):
+def test_a_folder_with_files_of_the_user_is_never_replaced(brick, tmp_path):
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "thesis.txt").write_text("years")
@@ -145,13 +142,13 @@ def test_a_folder_with_files_of_the_user_is_never_replaced(brick: Path, tmp_path
     assert files_of(mine) == {"thesis.txt": b"years"}
 
 
-def test_the_folder_of_the_asset_is_refused_as_output(brick: Path):
+def test_the_folder_of_the_asset_is_refused_as_output(brick):
     with pytest.raises(ConfigError, match="holds the asset itself"):
         convert_mesh(brick, brick.parent)
     assert not (brick.parent / MARKER_FILE).exists()
 
 
-def test_a_conversion_that_fails_leaves_nothing_and_keeps_the_old_one(brick: Path, tmp_path: Path):
+def test_a_conversion_that_fails_leaves_nothing_and_keeps_the_old_one(brick, tmp_path):
     out = tmp_path / "out"
     convert_mesh(brick, out)
     before = files_of(tmp_path)
@@ -164,7 +161,7 @@ def test_a_conversion_that_fails_leaves_nothing_and_keeps_the_old_one(brick: Pat
     assert not convert_mesh(brick, out).was_converted
 
 
-def test_without_a_folder_each_conversion_has_its_own(brick: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_without_a_folder_each_conversion_has_its_own(brick, tmp_path, monkeypatch):
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
     made = [MeshConverter(MeshConverterCfg(asset_path=str(brick))) for _ in range(2)]
@@ -178,7 +175,7 @@ def test_without_a_folder_each_conversion_has_its_own(brick: Path, tmp_path: Pat
     assert sorted((tmp_path / "tmp").iterdir()) == before
 
 
-def test_a_missing_asset_is_a_value_error_of_ours(tmp_path: Path):
+def test_a_missing_asset_is_a_value_error_of_ours(tmp_path):
     with pytest.raises(ValueError, match="does not exist") as caught:
         convert_mesh(tmp_path / "none.obj", tmp_path / "out")
     assert isinstance(caught.value, AssetError)
@@ -186,13 +183,13 @@ def test_a_missing_asset_is_a_value_error_of_ours(tmp_path: Path):
     assert not (tmp_path / "out").exists()
 
 
-def test_two_folders_one_inside_the_other_are_refused(brick: Path, tmp_path: Path):
+def test_two_folders_one_inside_the_other_are_refused(brick, tmp_path):
     with pytest.raises(ConfigError, match="one inside the other"):
         convert_mesh(brick, tmp_path / "out", usd_dir=str(tmp_path / "out" / "usd"))
 
 
 @pytest.mark.parametrize("name", ["a/b", "..", " "])
-def test_a_usd_name_with_folders_is_refused(name: str, brick: Path):
+def test_a_usd_name_with_folders_is_refused(name, brick):
     with pytest.raises(ConfigError, match="usd_file_name"):
         MeshConverterCfg(asset_path=str(brick), usd_file_name=name)
 
@@ -203,7 +200,7 @@ def test_an_asset_path_is_required():
 
 
 @pytest.mark.slow
-def test_a_usd_is_made_when_its_path_is_first_read(brick: Path, tmp_path: Path):
+def test_a_usd_is_made_when_its_path_is_first_read(brick, tmp_path):
     pytest.importorskip("pxr", reason="the extra usd is not installed")
     made = MeshConverter(MeshConverterCfg(asset_path=str(brick)))  # as in Isaac Lab's examples
     assert not list(Path(made.usd_dir).glob("*.usd"))
@@ -216,7 +213,7 @@ def test_a_usd_is_made_when_its_path_is_first_read(brick: Path, tmp_path: Path):
     assert files_of(Path(asked.usd_dir)).keys() == before.keys()
 
 
-def test_without_the_extra_the_urdf_stays_and_the_error_names_it(brick: Path, monkeypatch: pytest.MonkeyPatch):
+def test_without_the_extra_the_urdf_stays_and_the_error_names_it(brick, monkeypatch):
     monkeypatch.setitem(sys.modules, "pxr", None)
     made = MeshConverter(MeshConverterCfg(asset_path=str(brick)))
     with pytest.raises(AssetError, match=r"extra 'usd'"):
@@ -224,9 +221,9 @@ def test_without_the_extra_the_urdf_stays_and_the_error_names_it(brick: Path, mo
     assert Path(made.urdf_path).is_file()
 
 
-def test_a_subclass_needs_the_conversion_alone(brick: Path, tmp_path: Path):
+def test_a_subclass_needs_the_conversion_alone(brick, tmp_path):
     class TurnedConverter(AssetConverterBase[MeshConverterCfg]):
-        def _convert_asset(self, folder: Path) -> ConvertedAsset:
+        def _convert_asset(self, folder):
             turned = replace(self.cfg, out_dir=str(tmp_path / "turned"), rotation=(0.0, 1.0, 0.0, 0.0))
             mesh = MeshConverter(turned)
             shutil.copytree(mesh.out_dir, folder, dirs_exist_ok=True)
@@ -241,7 +238,7 @@ def test_a_subclass_needs_the_conversion_alone(brick: Path, tmp_path: Path):
 
 
 @pytest.mark.slow
-def test_processes_that_convert_the_same_asset_at_once_end_with_one_good_result(cabinet: Path, tmp_path: Path):
+def test_processes_that_convert_the_same_asset_at_once_end_with_one_good_result(cabinet, tmp_path):
     code = (
         "import sys\n"
         "from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg\n"

@@ -1,7 +1,5 @@
 """Every field of the mesh converter by its effect in Bullet or in the written files."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -19,28 +17,28 @@ AABB_MARGIN_M = 5e-3
 
 
 @pytest.fixture
-def out(tmp_path: Path) -> Path:
+def out(tmp_path):
     return tmp_path / "out"
 
 
-def convert(path: Path, out: Path, **values: object) -> MeshConverter:
-    return MeshConverter(MeshConverterCfg(asset_path=str(path), out_dir=str(out), **values))  # type: ignore[arg-type]
+def convert(path, out, **values):
+    return MeshConverter(MeshConverterCfg(asset_path=str(path), out_dir=str(out), **values))
 
 
-def load(client: int, made: MeshConverter) -> int:
+def load(client, made):
     return p.loadURDF(made.urdf_path, flags=p.URDF_USE_INERTIA_FROM_FILE, physicsClientId=client)
 
 
-def bounds(client: int, body: int) -> np.ndarray:
+def bounds(client, body):
     return np.array(p.getAABB(body, physicsClientId=client))
 
 
-def hit(client: int, start: tuple[float, ...], end: tuple[float, ...]) -> float | None:
+def hit(client, start, end):
     (result,) = p.rayTestBatch([start], [end], physicsClientId=client)
     return None if result[0] < 0 else result[3][2]
 
 
-def test_the_mass_is_that_of_the_configuration(brick: Path, out: Path, client: int):
+def test_the_mass_is_that_of_the_configuration(brick, out, client):
     body = load(client, convert(brick, out, mass_props=MassPropertiesCfg(mass=2.5)))
     mass, _, inertia, com = p.getDynamicsInfo(body, -1, physicsClientId=client)[:4]
     assert mass == pytest.approx(2.5)
@@ -49,18 +47,18 @@ def test_the_mass_is_that_of_the_configuration(brick: Path, out: Path, client: i
     assert sorted(inertia) == pytest.approx(sorted(expected), rel=1e-4)
 
 
-def test_a_density_gives_a_mass_by_volume_and_a_given_mass_wins(brick: Path, tmp_path: Path, client: int):
+def test_a_density_gives_a_mass_by_volume_and_a_given_mass_wins(brick, tmp_path, client):
     body = load(client, convert(brick, tmp_path / "a", mass_props=MassPropertiesCfg(density=500.0)))
     assert p.getDynamicsInfo(body, -1, physicsClientId=client)[0] == pytest.approx(3.0, rel=1e-5)
     body = load(client, convert(brick, tmp_path / "b", mass_props=MassPropertiesCfg(mass=1.0, density=500.0)))
     assert p.getDynamicsInfo(body, -1, physicsClientId=client)[0] == pytest.approx(1.0)
 
 
-def test_without_mass_properties_none_are_added(brick: Path, out: Path):
+def test_without_mass_properties_none_are_added(brick, out):
     assert read_urdf(convert(brick, out).urdf_path).links[LINK].inertial is None
 
 
-def test_scale_then_rotation_then_translation(brick: Path, out: Path, client: int):
+def test_scale_then_rotation_then_translation(brick, out, client):
     half = np.sqrt(0.5)
     made = convert(
         brick, out, scale=(2.0, 1.0, 1.0), rotation=(half, 0.0, 0.0, half), translation=(0.0, 0.0, 1.0)
@@ -72,7 +70,7 @@ def test_scale_then_rotation_then_translation(brick: Path, out: Path, client: in
     )
 
 
-def test_a_mirrored_mesh_keeps_its_mass(brick: Path, out: Path, client: int):
+def test_a_mirrored_mesh_keeps_its_mass(brick, out, client):
     made = convert(brick, out, scale=(-1.0, 1.0, 1.0), mass_props=MassPropertiesCfg(density=1000.0))
     body = load(client, made)
     assert p.getDynamicsInfo(body, -1, physicsClientId=client)[0] == pytest.approx(6.0, rel=1e-4)
@@ -94,9 +92,7 @@ IN_CORNER = ((0.6, 0.2, 2.0), (0.6, 0.2, -1.0))
         ("none", None),
     ],
 )
-def test_a_ray_meets_the_collider_where_its_approximation_has_its_surface(
-    approximation: str, height: float | None, angle: Path, out: Path, client: int
-):
+def test_a_ray_meets_the_collider_where_its_approximation_has_its_surface(approximation, height, angle, out, client):
     load(client, convert(angle, out, collision_approximation=approximation))
     found = hit(client, *IN_CORNER)
     assert (found is None) == (height is None)
@@ -104,7 +100,7 @@ def test_a_ray_meets_the_collider_where_its_approximation_has_its_surface(
         assert found == pytest.approx(height, abs=0.012)
 
 
-def test_a_disabled_collider_is_left_out(brick: Path, tmp_path: Path, client: int):
+def test_a_disabled_collider_is_left_out(brick, tmp_path, client):
     off = CollisionPropertiesCfg(collision_enabled=False)
     load(client, convert(brick, tmp_path / "off", collision_props=off))
     assert hit(client, (0.05, 0.1, 1.0), (0.05, 0.1, -1.0)) is None
@@ -112,7 +108,7 @@ def test_a_disabled_collider_is_left_out(brick: Path, tmp_path: Path, client: in
     assert hit(client, (0.05, 0.1, 1.0), (0.05, 0.1, -1.0)) == pytest.approx(0.3, abs=2e-3)
 
 
-def test_physics_that_a_urdf_cannot_hold_is_written_beside_it(brick: Path, out: Path):
+def test_physics_that_a_urdf_cannot_hold_is_written_beside_it(brick, out):
     made = convert(
         brick,
         out,
@@ -124,7 +120,7 @@ def test_physics_that_a_urdf_cannot_hold_is_written_beside_it(brick: Path, out: 
     assert physics["collision"] == {"contact_offset": 0.02, "rest_offset": 0.001}
 
 
-def test_an_obj_keeps_material_and_texture(brick: Path, out: Path):
+def test_an_obj_keeps_material_and_texture(brick, out):
     made = convert(brick, out)
     shape = read_urdf(made.urdf_path).links[LINK].visuals[0]
     assert shape.rgba == pytest.approx((0.2, 0.4, 0.6, 1.0))
@@ -133,7 +129,7 @@ def test_an_obj_keeps_material_and_texture(brick: Path, out: Path):
 
 
 @pytest.mark.parametrize("name", ["Möbel Tür.obj", "扉.obj", "a b.stl"])
-def test_names_of_any_alphabet_work(name: str, brick: Path, out: Path, client: int):
+def test_names_of_any_alphabet_work(name, brick, out, client):
     path = brick.with_name(name)
     if path.suffix == ".stl":
         import trimesh
@@ -147,7 +143,7 @@ def test_names_of_any_alphabet_work(name: str, brick: Path, out: Path, client: i
 
 
 @pytest.mark.parametrize("factor", [1e4, 1e-5])
-def test_an_absurd_size_is_refused(factor: float, brick: Path, out: Path):
+def test_an_absurd_size_is_refused(factor, brick, out):
     with pytest.raises(AssetError, match="m large, expected"):
         convert(brick, out, scale=(factor, factor, factor))
     assert not out.exists()
@@ -165,9 +161,9 @@ def test_an_absurd_size_is_refused(factor: float, brick: Path, out: Path):
         ({"collision_approximation": "concave"}, "collision_approximation"),
     ],
 )
-def test_a_wrong_value_names_its_field(values: dict[str, object], key: str):
+def test_a_wrong_value_names_its_field(values, key):
     with pytest.raises(ConfigError, match=key) as caught:
-        MeshConverterCfg(asset_path="a.obj", **values)  # type: ignore[arg-type]
+        MeshConverterCfg(asset_path="a.obj", **values)
     assert caught.value.values["key"] == key
 
 
@@ -184,14 +180,14 @@ def test_a_wrong_value_names_its_field(values: dict[str, object], key: str):
         (lambda: CollisionPropertiesCfg(contact_offset=0.1, rest_offset=0.1), "collision_props.rest_offset"),
     ],
 )
-def test_a_wrong_property_names_its_field(make, key: str):
+def test_a_wrong_property_names_its_field(make, key):
     with pytest.raises(ConfigError) as caught:
         make()
     assert caught.value.values["key"] == key
     assert key in caught.value.message
 
 
-def test_copies_share_one_file_only_if_instanceable(brick: Path, tmp_path: Path):
+def test_copies_share_one_file_only_if_instanceable(brick, tmp_path):
     urdf = (
         "<robot name='two'><link name='l'>" + "<visual><geometry><mesh filename='brick.obj'/></geometry></visual>" * 2
     )

@@ -1,10 +1,5 @@
 """A mesh without joints becomes a URDF by the joint that the user states."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 import trimesh
@@ -14,7 +9,6 @@ from unlatch.objects.importers.mesh_object import BASE, PART, MeshJointCfg, writ
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.meshes.mesh_reader import read_mesh
 from unlatch.simcore.meshes.obj_file import read_textured_surface
-from unlatch.simcore.urdf.model import Link
 from unlatch.simcore.urdf.reader import read_urdf
 
 DEPTH, WIDTH, _ = SIZE_M
@@ -22,16 +16,16 @@ DOOR = MeshJointCfg("hinge", moving=("door",), axis="z", at="-y")
 
 
 @pytest.fixture
-def cabinet(tmp_path: Path) -> Path:
+def cabinet(tmp_path):
     return write_glb(tmp_path / "cabinet.glb", cabinet_scene(textured=True))
 
 
-def bounds(link: Link) -> tuple[np.ndarray, np.ndarray]:
+def bounds(link):
     points = np.concatenate([read_mesh(shape.path).mesh.vertices for shape in link.visuals if shape.path is not None])
     return points.min(axis=0), points.max(axis=0)
 
 
-def test_a_door_hangs_on_the_stated_side_and_opens_outwards(cabinet: Path, tmp_path: Path):
+def test_a_door_hangs_on_the_stated_side_and_opens_outwards(cabinet, tmp_path):
     made = write_mesh_urdf(cabinet, DOOR, tmp_path)
     model = read_urdf(made.path)
     joint = model.joints["joint"]
@@ -47,7 +41,7 @@ def test_a_door_hangs_on_the_stated_side_and_opens_outwards(cabinet: Path, tmp_p
     assert made.description == "door, handle, stem: hinge about (0, 0, 1) through (-0.185, -0.2, 0) m, 0 to 1.57 rad"
 
 
-def test_every_piece_is_in_one_link_and_collides_where_it_is_seen(cabinet: Path, tmp_path: Path):
+def test_every_piece_is_in_one_link_and_collides_where_it_is_seen(cabinet, tmp_path):
     model = read_urdf(write_mesh_urdf(cabinet, DOOR, tmp_path).path)
     names = {link: {shape.name for shape in model.links[link].visuals} for link in (BASE, PART)}
     assert names[PART] == {"door", "handle", "stem"}
@@ -56,7 +50,7 @@ def test_every_piece_is_in_one_link_and_collides_where_it_is_seen(cabinet: Path,
         assert [shape.mesh for shape in link.collisions] == [shape.mesh for shape in link.visuals]
 
 
-def test_the_picture_of_a_piece_is_kept(cabinet: Path, tmp_path: Path):
+def test_the_picture_of_a_piece_is_kept(cabinet, tmp_path):
     model = read_urdf(write_mesh_urdf(cabinet, DOOR, tmp_path).path)
     (door,) = [shape for shape in model.links[PART].visuals if shape.name == "door"]
     assert door.path is not None
@@ -80,9 +74,7 @@ def test_the_picture_of_a_piece_is_kept(cabinet: Path, tmp_path: Path):
         ({"kind": "slider", "axis": "x"}, [-1, 0, 0], [-0.185, 0, 0], (0, 0.8 * 0.05)),
     ],
 )
-def test_axis_place_and_range(
-    cabinet: Path, tmp_path: Path, values: dict[str, Any], axis: list[float], position: list[float], limits: Any
-):
+def test_axis_place_and_range(cabinet, tmp_path, values, axis, position, limits):
     cfg = MeshJointCfg(**{"kind": "hinge", "moving": ("door",), **values})
     joint = read_urdf(write_mesh_urdf(cabinet, cfg, tmp_path).path).joints["joint"]
     np.testing.assert_allclose(joint.axis, axis, atol=1e-9)
@@ -90,10 +82,7 @@ def test_axis_place_and_range(
     assert (joint.lower, joint.upper) == pytest.approx(limits)
 
 
-Boxes = dict[str, tuple[tuple[float, float, float], tuple[float, float, float]]]
-
-
-def write_boxes(path: Path, boxes: Boxes, *, word: str = "o") -> Path:
+def write_boxes(path, boxes, *, word="o"):
     """Writes boxes by name, with size and centre [m], as an OBJ, which has z up."""
     lines, first = [], 1
     for name, (size, centre) in boxes.items():
@@ -105,7 +94,7 @@ def write_boxes(path: Path, boxes: Boxes, *, word: str = "o") -> Path:
     return path
 
 
-TROUGH: Boxes = {
+TROUGH = {
     "floor": ((0.3, 0.4, 0.02), (0.0, 0.0, 0.01)),
     "left": ((0.3, 0.02, 0.2), (0.0, 0.19, 0.1)),
     "right": ((0.3, 0.02, 0.2), (0.0, -0.19, 0.1)),
@@ -124,9 +113,7 @@ TROUGH: Boxes = {
         ({"stop": ((0.02, 0.4, 0.1), (0.16, 0.0, 0.2))}, "+x", 0.95 * 0.3),  # stuck: the axis or the place is wrong
     ],
 )
-def test_a_flat_lid_slides_by_its_length_as_far_as_it_is_free(
-    tmp_path: Path, more: dict[str, Any], axis: str, length: float
-):
+def test_a_flat_lid_slides_by_its_length_as_far_as_it_is_free(tmp_path, more, axis, length):
     path = write_boxes(tmp_path / "trough.obj", {**TROUGH, **more})
     moving = ("lid", "knob") if "knob" in more else ("lid",)
     joint = read_urdf(write_mesh_urdf(path, MeshJointCfg("slider", moving, axis), tmp_path).path).joints["joint"]
@@ -142,21 +129,21 @@ def test_a_flat_lid_slides_by_its_length_as_far_as_it_is_free(
         ("y", "-x", []),
     ],
 )
-def test_an_axis_that_lifts_no_lid_gives_a_warning(tmp_path: Path, axis: str, at: str, said: list[str]):
+def test_an_axis_that_lifts_no_lid_gives_a_warning(tmp_path, axis, at, said):
     path = write_boxes(tmp_path / "trough.obj", TROUGH)
     warnings = write_mesh_urdf(path, MeshJointCfg("hinge", ("lid",), axis, at), tmp_path).warnings
     assert [warning.partition("is not lifted. ")[2] for warning in warnings] == said
 
 
 @pytest.mark.parametrize("word", ["o", "g"])
-def test_an_obj_is_read_by_its_objects_or_groups_with_z_up(tmp_path: Path, word: str):
+def test_an_obj_is_read_by_its_objects_or_groups_with_z_up(tmp_path, word):
     path = write_boxes(tmp_path / "cabinet.obj", cabinet_boxes(), word=word)
     cfg = MeshJointCfg("hinge", moving=("door", "handle", "stem"), axis="z", at="-y")
     joint = read_urdf(write_mesh_urdf(path, cfg, tmp_path).path).joints["joint"]
     np.testing.assert_allclose(joint.T_parent_joint.p, [-0.185, -0.2, 0.0], atol=1e-6)
 
 
-def test_a_file_of_one_piece_is_split_where_its_triangles_do_not_touch(tmp_path: Path):
+def test_a_file_of_one_piece_is_split_where_its_triangles_do_not_touch(tmp_path):
     box, lid = trimesh.creation.box((0.3, 0.3, 0.2)), trimesh.creation.box((0.3, 0.3, 0.02))
     lid.apply_translation((0.0, 0.0, 0.12))
     path = tmp_path / "box.stl"
@@ -167,7 +154,7 @@ def test_a_file_of_one_piece_is_split_where_its_triangles_do_not_touch(tmp_path:
     np.testing.assert_allclose(model.joints["joint"].axis, [0.0, -1.0, 0.0])  # the free side, at +x, moves up
 
 
-def test_the_upward_axis_of_a_file_can_be_stated(tmp_path: Path):
+def test_the_upward_axis_of_a_file_can_be_stated(tmp_path):
     path = tmp_path / "turned.glb"
     cabinet_scene(y_up=False).export(path)
     made = write_mesh_urdf(path, MeshJointCfg("hinge", ("door",), "z", "-y", up="z"), tmp_path)
@@ -185,7 +172,7 @@ def test_the_upward_axis_of_a_file_can_be_stated(tmp_path: Path):
         ({"at": None}, "joint=hinge needs the place of its axis. Expected at=-x or another side of the part"),
     ],
 )
-def test_what_is_missing_is_said(cabinet: Path, tmp_path: Path, values: dict[str, Any], said: str):
+def test_what_is_missing_is_said(cabinet, tmp_path, values, said):
     cfg = MeshJointCfg(**{"kind": "hinge", "moving": ("door",), "axis": "z", "at": "-y", **values})
     with pytest.raises(ConfigError) as caught:
         write_mesh_urdf(cabinet, cfg, tmp_path / "out")
@@ -205,19 +192,19 @@ def test_what_is_missing_is_said(cabinet: Path, tmp_path: Path, values: dict[str
         ({"up": "w"}, "up=w is no axis."),
     ],
 )
-def test_values_that_describe_no_joint_are_refused(values: dict[str, Any], said: str):
+def test_values_that_describe_no_joint_are_refused(values, said):
     with pytest.raises(ConfigError) as caught:
         MeshJointCfg(**{"kind": "hinge", **values})
     assert said in str(caught.value)
 
 
-def test_a_mesh_of_one_piece_is_refused(tmp_path: Path):
+def test_a_mesh_of_one_piece_is_refused(tmp_path):
     trimesh.creation.box((0.1, 0.1, 0.1)).export(tmp_path / "cube.stl")
     with pytest.raises(AssetError, match="the mesh is one piece"):
         write_mesh_urdf(tmp_path / "cube.stl", DOOR, tmp_path)
 
 
-def test_an_existing_urdf_is_kept_unless_forced(cabinet: Path, tmp_path: Path):
+def test_an_existing_urdf_is_kept_unless_forced(cabinet, tmp_path):
     (tmp_path / "cabinet.urdf").write_text("mine")
     with pytest.raises(AssetError, match=r"exists\. Use it, or give force=true"):
         write_mesh_urdf(cabinet, DOOR, tmp_path)

@@ -1,11 +1,7 @@
 """Every field of the URDF converter by its effect in Bullet or in the written model."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pybullet as p
@@ -13,30 +9,27 @@ import pytest
 
 from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg
 from unlatch.simcore.errors import AssetError, ConfigError
-from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
-
-Edit = Callable[..., Path]
 
 KNOB_M3 = 0.04 * 0.05 * 0.06
 DOOR_M3 = 0.076 / 8
 DOOR_FACE_M2 = (0.19 + 0.4 * 4 / 2) / 4
 
 
-def convert(path: Path, **values: Any) -> UrdfConverter:
+def convert(path, **values):
     values = {"fix_base": True, "out_dir": str(path.parents[1] / "out"), **values}
     return UrdfConverter(UrdfConverterCfg(asset_path=str(path), **values))
 
 
-def model_of(made: UrdfConverter) -> UrdfModel:
+def model_of(made):
     return read_urdf(made.urdf_path)
 
 
-def drive(made: UrdfConverter) -> dict[str, Any]:
+def drive(made):
     return json.loads(Path(made.physics_path).read_text())["drives"]["hinge"]
 
 
-def load(client: int, made: UrdfConverter, **flags: Any) -> tuple[int, dict[str, int]]:
+def load(client, made, **flags):
     body = p.loadURDF(made.urdf_path, flags=p.URDF_USE_INERTIA_FROM_FILE, physicsClientId=client, **flags)
     links = {
         p.getJointInfo(body, n, physicsClientId=client)[12].decode(): n
@@ -46,12 +39,12 @@ def load(client: int, made: UrdfConverter, **flags: Any) -> tuple[int, dict[str,
 
 
 @pytest.mark.parametrize(("fixed", "falls"), [(True, False), (False, True)])
-def test_only_a_fixed_base_stays_where_it_is(fixed: bool, falls: bool, cabinet: Path, client: int):
+def test_only_a_fixed_base_stays_where_it_is(fixed, falls, cabinet, client):
     body, links = load(client, convert(cabinet, fix_base=fixed))
     p.setGravity(0, 0, -9.81, physicsClientId=client)
     where = links.get("body", -1)
 
-    def height() -> float:
+    def height():
         if where < 0:
             return p.getBasePositionAndOrientation(body, physicsClientId=client)[0][2]
         return p.getLinkState(body, where, physicsClientId=client)[0][2]
@@ -68,27 +61,27 @@ def test_fix_base_must_be_given():
         UrdfConverterCfg(asset_path="a.urdf")
 
 
-def test_density_is_for_links_without_inertial_only(cabinet: Path):
+def test_density_is_for_links_without_inertial_only(cabinet):
     links = model_of(convert(cabinet, link_density=500.0)).links
     assert links["door"].inertial.mass_kg == pytest.approx(500 * DOOR_M3, rel=1e-4)
     assert links["knob"].inertial.mass_kg == pytest.approx(500 * KNOB_M3, rel=1e-4)
     assert links["body"].inertial.mass_kg == pytest.approx(8.0)
 
 
-def test_a_thin_link_has_at_least_the_mass_of_its_face(cabinet: Path):
+def test_a_thin_link_has_at_least_the_mass_of_its_face(cabinet):
     links = model_of(convert(cabinet, link_density=500.0, link_face_density=40.0)).links
     assert links["door"].inertial.mass_kg == pytest.approx(40 * DOOR_FACE_M2, rel=1e-4)  # 500 kg/m^3 give half of it
     assert links["knob"].inertial.mass_kg == pytest.approx(40 * 0.05 * 0.06, rel=1e-4)
     assert links["body"].inertial.mass_kg == pytest.approx(8.0)  # stated by the file
 
 
-def test_without_density_a_missing_inertial_comes_from_the_volume_with_a_notice(cabinet: Path):
+def test_without_density_a_missing_inertial_comes_from_the_volume_with_a_notice(cabinet):
     made = convert(cabinet)
     assert model_of(made).links["door"].inertial.mass_kg == pytest.approx(1000 * DOOR_M3, rel=1e-4)
     assert any("no inertial on door, knob" in notice for notice in made.notices)
 
 
-def test_the_fallback_may_be_the_identity(cabinet: Path, client: int):
+def test_the_fallback_may_be_the_identity(cabinet, client):
     body, links = load(client, convert(cabinet, inertia_fallback="identity"))
     mass, _, inertia = p.getDynamicsInfo(body, links["door"], physicsClientId=client)[:3]
     assert mass == pytest.approx(1.0)
@@ -96,9 +89,7 @@ def test_the_fallback_may_be_the_identity(cabinet: Path, client: int):
 
 
 @pytest.mark.parametrize(("imported", "moments"), [(True, [0.2, 0.3, 0.4]), (False, None)])
-def test_the_tensor_is_the_files_or_that_of_the_shape(
-    imported: bool, moments: list[float] | None, cabinet: Path, client: int
-):
+def test_the_tensor_is_the_files_or_that_of_the_shape(imported, moments, cabinet, client):
     body, links = load(client, convert(cabinet, import_inertia_tensor=imported))
     mass, _, inertia = p.getDynamicsInfo(body, links["body"], physicsClientId=client)[:3]
     assert mass == pytest.approx(8.0)
@@ -108,7 +99,7 @@ def test_the_tensor_is_the_files_or_that_of_the_shape(
         assert abs(sorted(inertia)[2] - 0.4) > 0.3  # an L of 8 kg and a metre has more than a box of the file
 
 
-def test_a_mass_without_an_inertia_is_kept(edited: Edit):
+def test_a_mass_without_an_inertia_is_kept(edited):
     path = edited(('<inertia ixx="0.2" iyy="0.3" izz="0.4" ixy="0" ixz="0" iyz="0"/>', ""))
     inertial = model_of(convert(path)).links["body"].inertial
     assert inertial.mass_kg == pytest.approx(8.0)
@@ -116,7 +107,7 @@ def test_a_mass_without_an_inertia_is_kept(edited: Edit):
 
 
 @pytest.mark.parametrize("izz", ["-0.4", "9.0"])
-def test_an_impossible_inertia_is_replaced_with_a_notice(izz: str, edited: Edit):
+def test_an_impossible_inertia_is_replaced_with_a_notice(izz, edited):
     made = convert(edited(('izz="0.4"', f'izz="{izz}"')))
     moments = np.linalg.eigvalsh(model_of(made).links["body"].inertial.inertia)
     assert moments[0] > 0
@@ -125,13 +116,13 @@ def test_an_impossible_inertia_is_replaced_with_a_notice(izz: str, edited: Edit)
 
 
 @pytest.mark.parametrize(("decompose", "height"), [(False, 0.5), pytest.param(True, 0.1, marks=pytest.mark.slow)])
-def test_a_decomposed_mesh_leaves_its_corner_free(decompose: bool, height: float, cabinet: Path, client: int):
+def test_a_decomposed_mesh_leaves_its_corner_free(decompose, height, cabinet, client):
     load(client, convert(cabinet, convex_decompose_mesh=decompose))
     (hit,) = p.rayTestBatch([(0.6, 0.2, 2.0)], [(0.6, 0.2, -1.0)], physicsClientId=client)
     assert hit[3][2] == pytest.approx(height, abs=0.012)
 
 
-def test_merged_links_keep_mass_centre_and_shape(cabinet: Path, tmp_path: Path, client: int):
+def test_merged_links_keep_mass_centre_and_shape(cabinet, tmp_path, client):
     apart = convert(cabinet, link_density=500.0)
     merged = convert(cabinet, link_density=500.0, merge_fixed_joints=True, out_dir=str(tmp_path / "merged"))
     model, before = model_of(merged), model_of(apart)
@@ -142,7 +133,7 @@ def test_merged_links_keep_mass_centre_and_shape(cabinet: Path, tmp_path: Path, 
     com = (door.mass_kg * door.com_link + knob.mass_kg * (knob.com_link + np.array([0.1, 0, 0]))) / one.mass_kg
     np.testing.assert_allclose(one.com_link, com, atol=1e-7)
 
-    def about_origin(inertial: Any, shift: np.ndarray) -> np.ndarray:
+    def about_origin(inertial, shift):
         d = inertial.com_link + shift
         return inertial.inertia + inertial.mass_kg * (d @ d * np.eye(3) - np.outer(d, d))
 
@@ -161,12 +152,12 @@ def test_merged_links_keep_mass_centre_and_shape(cabinet: Path, tmp_path: Path, 
         ('type="fixed">', 'type="fixed"><dont_collapse>true</dont_collapse>'),
     ],
 )
-def test_a_joint_marked_dont_collapse_stays(mark: tuple[str, str], edited: Edit):
+def test_a_joint_marked_dont_collapse_stays(mark, edited):
     model = model_of(convert(edited(mark), merge_fixed_joints=True, fix_base=False))
     assert set(model.links) == {"body", "door", "knob"}
 
 
-def test_dont_collapse_false_is_merged(edited: Edit):
+def test_dont_collapse_false_is_merged(edited):
     path = edited(('type="fixed">', 'type="fixed" dont_collapse="false">'))
     assert "knob" not in model_of(convert(path, merge_fixed_joints=True)).links
 
@@ -182,7 +173,7 @@ def test_dont_collapse_false_is_merged(edited: Edit):
         ({"default_drive_type": "velocity", "override_joint_dynamics": True}, 0.0, 4.0),
     ],
 )
-def test_drives_by_type_and_override(values: dict[str, Any], stiffness: float, damping: float, cabinet: Path):
+def test_drives_by_type_and_override(values, stiffness, damping, cabinet):
     made = convert(cabinet, default_drive_stiffness=30.0, default_drive_damping=4.0, **values)
     found = drive(made)
     assert (found["stiffness"], found["damping"]) == (stiffness, damping)
@@ -191,7 +182,7 @@ def test_drives_by_type_and_override(values: dict[str, Any], stiffness: float, d
     assert model_of(made).joints["hinge"].damping == pytest.approx(4.0 if override else 0.7)
 
 
-def test_the_configured_damping_fills_in_where_the_file_has_none(edited: Edit):
+def test_the_configured_damping_fills_in_where_the_file_has_none(edited):
     made = convert(
         edited(('<dynamics damping="0.7" friction="0.2"/>', "")),
         default_drive_type="velocity",
@@ -200,13 +191,13 @@ def test_the_configured_damping_fills_in_where_the_file_has_none(edited: Edit):
     assert drive(made)["damping"] == 4.0
 
 
-def test_self_collision_is_stated_beside_the_urdf(cabinet: Path, tmp_path: Path):
+def test_self_collision_is_stated_beside_the_urdf(cabinet, tmp_path):
     for wanted in (True, False):
         made = convert(cabinet, self_collision=wanted, out_dir=str(tmp_path / str(wanted)))
         assert json.loads(Path(made.physics_path).read_text())["self_collision"] is wanted
 
 
-def test_joints_keep_frame_limits_and_axis(cabinet: Path):
+def test_joints_keep_frame_limits_and_axis(cabinet):
     before, after = read_urdf(cabinet).joints["hinge"], model_of(convert(cabinet)).joints["hinge"]
     assert (after.lower, after.upper, after.friction) == (-0.5, 1.5, 0.2)
     np.testing.assert_allclose(after.axis, [0, 1, 0], atol=1e-9)
@@ -214,7 +205,7 @@ def test_joints_keep_frame_limits_and_axis(cabinet: Path):
         np.testing.assert_allclose(after.child_pose(position).matrix, before.child_pose(position).matrix, atol=1e-8)
 
 
-def test_scale_keeps_the_density(cabinet: Path, tmp_path: Path, client: int):
+def test_scale_keeps_the_density(cabinet, tmp_path, client):
     one, half = (
         convert(cabinet, link_density=500.0),
         convert(cabinet, link_density=500.0, scale=0.5, out_dir=str(tmp_path / "half")),
@@ -232,24 +223,24 @@ def test_scale_keeps_the_density(cabinet: Path, tmp_path: Path, client: int):
     np.testing.assert_allclose(model_of(half).joints["hinge"].T_parent_joint.p, [0, 0.25, 0.1], atol=1e-9)
 
 
-def test_a_link_without_colliders_gets_them_from_what_is_seen(edited: Edit, client: int):
+def test_a_link_without_colliders_gets_them_from_what_is_seen(edited, client):
     text = '<collision><geometry><mesh filename="angle.obj"/></geometry></collision>\n'
     body, links = load(client, convert(edited((text, ""))))
     assert len(p.getCollisionShapeData(body, links["body"], physicsClientId=client)) >= 1
 
 
-def test_no_movable_joint_is_a_rigid_object_with_a_note(edited: Edit):
+def test_no_movable_joint_is_a_rigid_object_with_a_note(edited):
     made = convert(edited(('type="revolute"', 'type="fixed"')))
     assert any("rigid object" in notice for notice in made.notices)
 
 
-def test_a_notice_names_mimic_joints_that_are_not_carried_over(edited: Edit):
+def test_a_notice_names_mimic_joints_that_are_not_carried_over(edited):
     made = convert(edited(("<limit lower", '<mimic joint="screw"/><limit lower')))
     assert "<mimic> is not carried over: hinge moves by itself" in made.notices
 
 
 @pytest.mark.parametrize("suffix", ["stl", "ply", "glb"])
-def test_meshes_of_other_formats_come_out_as_obj(suffix: str, edited: Edit, client: int):
+def test_meshes_of_other_formats_come_out_as_obj(suffix, edited, client):
     import trimesh
 
     path = edited(("angle.obj", f"angle.{suffix}"))
@@ -289,7 +280,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", list(BAD))
-def test_bad_input_is_one_clear_error_and_leaves_nothing(name: str, edited: Edit, cabinet: Path):
+def test_bad_input_is_one_clear_error_and_leaves_nothing(name, edited, cabinet):
     (old, new), message = BAD[name]
     if name == "no shape":
         cabinet.write_text('<robot name="r"><link name="a"/></robot>')
@@ -311,7 +302,7 @@ def test_bad_input_is_one_clear_error_and_leaves_nothing(name: str, edited: Edit
         ("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 7\n", "vertex 7 of 3"),
     ],
 )
-def test_a_damaged_mesh_of_a_urdf_is_named(content: str, message: str, cabinet: Path):
+def test_a_damaged_mesh_of_a_urdf_is_named(content, message, cabinet):
     (cabinet.parent / "angle.obj").write_text(content)
     with pytest.raises(AssetError, match=message):
         convert(cabinet)
@@ -319,14 +310,14 @@ def test_a_damaged_mesh_of_a_urdf_is_named(content: str, message: str, cabinet: 
 
 
 @pytest.mark.slow  # CoACD closes it over a grid first
-def test_an_open_mesh_is_no_error(cabinet: Path, client: int):
+def test_an_open_mesh_is_no_error(cabinet, client):
     path = cabinet.parent / "angle.obj"
     lines = path.read_text().splitlines()
     path.write_text("\n".join(lines[:-3]))  # three triangles are missing
     load(client, convert(cabinet, convex_decompose_mesh=True))
 
 
-def test_unicode_names_are_kept(edited: Edit, client: int):
+def test_unicode_names_are_kept(edited, client):
     path = edited(('"door"', '"Tür 扉"'), ('"hinge"', '"Gelenk ß"'))
     made = convert(path, default_drive_type="position")
     assert "Tür 扉" in model_of(made).links
@@ -334,7 +325,7 @@ def test_unicode_names_are_kept(edited: Edit, client: int):
     assert "Tür 扉" in links
 
 
-def test_names_that_are_alike_as_files_keep_their_own_colliders(edited: Edit):
+def test_names_that_are_alike_as_files_keep_their_own_colliders(edited):
     path = edited(
         ('"door"', '"a b"'), ('"knob"', '"a_b"'), ('<box size="0.04 0.05 0.06"/>', '<mesh filename="angle.obj"/>')
     )
@@ -355,7 +346,7 @@ def test_names_that_are_alike_as_files_keep_their_own_colliders(edited: Edit):
         ({"scale": 0.0}, "scale"),
     ],
 )
-def test_a_wrong_value_names_its_field(values: dict[str, Any], key: str):
+def test_a_wrong_value_names_its_field(values, key):
     with pytest.raises(ConfigError) as caught:
         UrdfConverterCfg(asset_path="a.urdf", fix_base=True, **values)
     assert caught.value.values["key"] == key

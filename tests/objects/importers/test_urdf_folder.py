@@ -1,7 +1,5 @@
 """A folder of URDFs, each an instance."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +13,7 @@ from unlatch.simcore.errors import AssetError, ConfigError
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """Three cartons in folders, a box beside them, a carton of PartNet-Mobility's form."""
     root = tmp_path / "shelf"
     places = ("carton_0/object.urdf", "carton_1/object.urdf", "deep/carton_2/object.urdf", "Box/77/mobility.urdf")
@@ -28,16 +26,16 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def cfg(folder: Path, cache_dir: str) -> ObjectCfg:
+def cfg(folder, cache_dir):
     return ObjectCfg(name="o", category="object", source=ObjectSource.urdf, root=str(folder), cache_dir=cache_dir)
 
 
-def test_instances_are_named_by_their_path(folder: Path):
+def test_instances_are_named_by_their_path(folder):
     assert list(urdf_instances(folder)) == ["loose", "other", "Box/77", "carton_0", "carton_1", "deep/carton_2"]
     assert urdf_instances(folder)["Box/77"] == folder / "Box/77/mobility.urdf"
 
 
-def test_a_folder_of_one_object_is_not_a_folder_of_many(folder: Path, tmp_path: Path):
+def test_a_folder_of_one_object_is_not_a_folder_of_many(folder, tmp_path):
     assert is_urdf_folder(folder)
     assert is_urdf_folder(folder / "deep")
     assert not is_urdf_folder(folder / "carton_0")
@@ -49,7 +47,7 @@ def test_a_folder_of_one_object_is_not_a_folder_of_many(folder: Path, tmp_path: 
         urdf_instances(tmp_path / "empty")
 
 
-def test_a_repository_with_objects_further_down_is_refused_and_the_folder_of_objects_is_named(tmp_path: Path):
+def test_a_repository_with_objects_further_down_is_refused_and_the_folder_of_objects_is_named(tmp_path):
     below = tmp_path / "tests" / "data"
     for name in ("a", "b"):
         (below / name).mkdir(parents=True)
@@ -66,7 +64,7 @@ def test_a_repository_with_objects_further_down_is_refused_and_the_folder_of_obj
     assert list(urdf_instances(below)) == ["a", "b"]  # a repository of objects
 
 
-def test_a_folder_of_many_objects_is_described_in_one_line(cfg: ObjectCfg, folder: Path):
+def test_a_folder_of_many_objects_is_described_in_one_line(cfg, folder):
     assert describe_folder(cfg) == (
         f"'{folder}' is a folder of 6 objects (loose, other, Box/77, ...); each episode draws one. For one of them, "
         "add object.instance=loose"
@@ -76,7 +74,7 @@ def test_a_folder_of_many_objects_is_described_in_one_line(cfg: ObjectCfg, folde
 
 
 @pytest.mark.integration
-def test_each_object_of_a_folder_is_loaded_by_name_with_its_category(cfg: ObjectCfg):
+def test_each_object_of_a_folder_is_loaded_by_name_with_its_category(cfg):
     assert chooses_instance(cfg)
     chosen = ObjectCfg(**{**vars(cfg), "instances": "round_robin"})
     assets = [load_object(chosen, rng=np.random.default_rng(0), number=number) for number in (2, 4)]
@@ -86,7 +84,7 @@ def test_each_object_of_a_folder_is_loaded_by_name_with_its_category(cfg: Object
     assert again.instance == "carton_1"
 
 
-def test_the_set_of_a_folder_states_the_instances_that_may_be_drawn(cfg: ObjectCfg):
+def test_the_set_of_a_folder_states_the_instances_that_may_be_drawn(cfg):
     assert len(describe_object_set(cfg)["instances"]) == 6
     some = ObjectCfg(**{**vars(cfg), "instances": ["carton_0", "Box/77"]})
     assert list(describe_object_set(some)["instances"]) == ["carton_0", "Box/77"]
@@ -96,7 +94,7 @@ def test_the_set_of_a_folder_states_the_instances_that_may_be_drawn(cfg: ObjectC
     ]
 
 
-def test_an_unknown_name_is_refused(cfg: ObjectCfg):
+def test_an_unknown_name_is_refused(cfg):
     with pytest.raises(
         ConfigError, match=r"object\.instance='carton_9' is not in .* Did you mean 'carton_0' or 'carton_1'"
     ):

@@ -1,7 +1,5 @@
 """Mutated URDFs: converted or refused with an error of ours, never anything else, and always soon."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -32,7 +30,7 @@ _PIECES = (
 )  # fmt: skip
 
 
-def mutated(text: str, rng: np.random.Generator) -> bytes:
+def mutated(text, rng):
     """A URDF with one to four changes: values, removed or doubled lines, inserted pieces, flipped bytes, a cut."""
     for _ in range(int(rng.integers(1, 5))):
         lines = text.split("\n")
@@ -58,7 +56,7 @@ def mutated(text: str, rng: np.random.Generator) -> bytes:
     return text.encode("utf-8", errors="surrogatepass")
 
 
-def run_cases(path: Path, start: int) -> str:
+def run_cases(path, start):
     """Converts the cases of one chunk in this process; what is converted must load in Bullet. Returns the counts."""
     text = path.read_text()
     counts = {"converted": 0, "refused": 0}
@@ -88,7 +86,7 @@ def run_cases(path: Path, start: int) -> str:
 
 
 @pytest.mark.slow
-def test_mutated_urdfs_are_converted_or_refused(cabinet: Path):
+def test_mutated_urdfs_are_converted_or_refused(cabinet):
     converted = refused = 0
     for start in range(0, CASES, CHUNK):
         # in a process of its own: a crash of native code is a failure of this test, not the end of all tests

@@ -2,7 +2,6 @@
 
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -45,7 +44,7 @@ CABINET = """<robot name="cabinet">
 
 
 @pytest.fixture
-def urdf(tmp_path: Path) -> Path:
+def urdf(tmp_path):
     path = tmp_path / "cabinet" / "cabinet.urdf"
     path.parent.mkdir()
     path.write_text(CABINET)
@@ -53,15 +52,15 @@ def urdf(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def cfg(urdf: Path, tmp_path: Path) -> ObjectCfg:
+def cfg(urdf, tmp_path):
     return ObjectCfg("thing", "cabinet", ObjectSource.urdf, root=str(urdf), cache_dir=str(tmp_path / "cache"))
 
 
-def load(cfg: ObjectCfg):
+def load(cfg):
     return load_object(cfg, rng=np.random.default_rng(0))
 
 
-def test_the_front_is_turned_to_x_and_fixed_links_are_merged(cfg: ObjectCfg):
+def test_the_front_is_turned_to_x_and_fixed_links_are_merged(cfg):
     asset = load(cfg)
     model = read_urdf(asset.urdf_path)
     door = asset.articulation.part("door")
@@ -76,7 +75,7 @@ def test_the_front_is_turned_to_x_and_fixed_links_are_merged(cfg: ObjectCfg):
     np.testing.assert_allclose(head, [0.2, 0.16, 0.2], atol=0.01)
 
 
-def test_the_second_time_it_comes_from_the_cache_and_a_changed_file_is_noticed(cfg: ObjectCfg, urdf: Path):
+def test_the_second_time_it_comes_from_the_cache_and_a_changed_file_is_noticed(cfg, urdf):
     first, set_before = load(cfg), describe_object_set(cfg)
     written = first.urdf_path.stat().st_mtime_ns
     assert load(cfg).urdf_path.stat().st_mtime_ns == written
@@ -88,9 +87,7 @@ def test_the_second_time_it_comes_from_the_cache_and_a_changed_file_is_noticed(c
 
 
 @pytest.mark.slow
-def test_a_process_reads_it_once_until_a_file_changes_or_an_annotation_comes(
-    cfg: ObjectCfg, urdf: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_process_reads_it_once_until_a_file_changes_or_an_annotation_comes(cfg, urdf, monkeypatch):
     load(cfg)
     later_ns = time.time_ns() + 3_600_000_000_000
     monkeypatch.setattr(time, "time_ns", lambda: later_ns)  # no file has changed lately
@@ -111,7 +108,7 @@ def test_a_process_reads_it_once_until_a_file_changes_or_an_annotation_comes(
     assert load(cfg).urdf_path.read_text() != "<robot/>"
 
 
-def test_meshes_may_lie_in_the_package_around_the_urdf(cfg: ObjectCfg, urdf: Path):
+def test_meshes_may_lie_in_the_package_around_the_urdf(cfg, urdf):
     package = urdf.parent / "cabinet_description"
     (package / "urdf").mkdir(parents=True)
     (package / "meshes").mkdir()
@@ -127,12 +124,12 @@ def test_meshes_may_lie_in_the_package_around_the_urdf(cfg: ObjectCfg, urdf: Pat
     assert load(inside).content_hash != first.content_hash
 
 
-def test_loading_writes_nothing_beside_the_urdf(cfg: ObjectCfg, urdf: Path):
+def test_loading_writes_nothing_beside_the_urdf(cfg, urdf):
     load(cfg)
     assert [path.name for path in urdf.parent.iterdir()] == ["cabinet.urdf"]
 
 
-def test_an_annotation_beside_the_urdf_is_used_unchanged(cfg: ObjectCfg, urdf: Path):
+def test_an_annotation_beside_the_urdf_is_used_unchanged(cfg, urdf):
     made = annotate_source(read_source(urdf)).articulation
     door = made.part("door")
     raised = {
@@ -149,7 +146,7 @@ def test_an_annotation_beside_the_urdf_is_used_unchanged(cfg: ObjectCfg, urdf: P
     assert asset.parameters["annotation"] == "given"
 
 
-def test_stated_places_and_fixed_handles_turn_with_the_front(cfg: ObjectCfg, urdf: Path):
+def test_stated_places_and_fixed_handles_turn_with_the_front(cfg, urdf):
     shelf = Region(
         RegionKind.inside,
         "case",
@@ -176,31 +173,31 @@ def test_stated_places_and_fixed_handles_turn_with_the_front(cfg: ObjectCfg, urd
     np.testing.assert_allclose(asset.articulation.keypoint("lamp").xyz, [0.02, 0.1, 0.4], atol=1e-6)
 
 
-def test_an_annotation_that_does_not_fit_is_refused(cfg: ObjectCfg, urdf: Path):
+def test_an_annotation_that_does_not_fit_is_refused(cfg, urdf):
     text = annotate_source(read_source(urdf)).articulation.to_yaml()
     (urdf.parent / ANNOTATION_FILE).write_text(text.replace("joint: hinge", "joint: henge"))
     with pytest.raises(AssetError, match=r"joint 'henge' is not in the URDF"):
         load(cfg)
 
 
-def test_an_annotation_of_another_urdf_is_left_alone(cfg: ObjectCfg, urdf: Path):
+def test_an_annotation_of_another_urdf_is_left_alone(cfg, urdf):
     text = annotate_source(read_source(urdf)).articulation.to_yaml()
     (urdf.parent / ANNOTATION_FILE).write_text(text.replace("file: cabinet.urdf", "file: other.urdf"))
     assert load(cfg).parameters["annotation"] == "derived"
 
 
-def test_a_scale_that_contradicts_the_annotation_is_refused(cfg: ObjectCfg, urdf: Path):
+def test_a_scale_that_contradicts_the_annotation_is_refused(cfg, urdf):
     (urdf.parent / ANNOTATION_FILE).write_text(annotate_source(read_source(urdf)).articulation.to_yaml())
     with pytest.raises(ConfigError, match=r"object.scale=2 contradicts the scale 1 in "):
         load(replace(cfg, scale=2.0))
 
 
-def test_an_unknown_part_is_refused(cfg: ObjectCfg):
+def test_an_unknown_part_is_refused(cfg):
     with pytest.raises(ConfigError, match=r"object.part='dor' is not a part of .*Did you mean 'door'"):
         load(replace(cfg, part="dor"))
 
 
-def test_a_released_lid_stays(cfg: ObjectCfg, urdf: Path):
+def test_a_released_lid_stays(cfg, urdf):
     upright = load(cfg)
     urdf.write_text(CABINET.replace('<axis xyz="0 0 -1"/><limit lower="0" upper="1.6"/>', LYING))
     lying = load(cfg)
@@ -213,7 +210,7 @@ def test_a_released_lid_stays(cfg: ObjectCfg, urdf: Path):
 LYING = '<axis xyz="1 0 0"/><limit lower="0" upper="1.6"/>'
 
 
-def test_an_instance_that_is_not_at_the_path_is_refused(cfg: ObjectCfg):
+def test_an_instance_that_is_not_at_the_path_is_refused(cfg):
     assert load(replace(cfg, instance="cabinet")).instance == "cabinet"  # as a replay names it
     with pytest.raises(ConfigError, match=r"object.instance='7' does not fit .*, which holds 'cabinet'"):
         load(replace(cfg, instance="7"))

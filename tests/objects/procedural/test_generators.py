@@ -1,9 +1,5 @@
 """What generated microwaves and drawers must be, beyond the contract of every category."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pybullet as p
 import pytest
@@ -14,12 +10,12 @@ from unlatch.objects.library import load_object
 from unlatch.objects.procedural.appliances import microwave
 from unlatch.objects.procedural.drawer import drawer
 
-GENERATORS: dict[str, Any] = {"microwave": microwave, "drawer": drawer}
+GENERATORS = {"microwave": microwave, "drawer": drawer}
 
 
 @pytest.mark.integration
 @pytest.mark.parametrize("category", GENERATORS)
-def test_the_opening_behind_the_part_is_hollow(category: str, client: int, cache_dir: str) -> None:
+def test_the_opening_behind_the_part_is_hollow(category, client, cache_dir):
     for seed in range(5):
         cfg = ObjectCfg(name="o", category=category, instance=str(seed), cache_dir=cache_dir)
         asset = load_object(cfg, rng=np.random.default_rng(0))
@@ -44,7 +40,7 @@ def test_the_opening_behind_the_part_is_hollow(category: str, client: int, cache
 
 @pytest.mark.slow
 @pytest.mark.parametrize("category", GENERATORS)
-def test_parameters_stay_in_their_ranges(category: str) -> None:
+def test_parameters_stay_in_their_ranges(category):
     for seed in range(200):
         made = GENERATORS[category](seed)
         values = made.parameters
@@ -69,7 +65,7 @@ def test_parameters_stay_in_their_ranges(category: str) -> None:
 
 
 @pytest.mark.slow
-def test_objects_vary() -> None:
+def test_objects_vary():
     ovens = [microwave(seed) for seed in range(40)]
     assert {oven.parameters["hinge_side"] for oven in ovens} == {"left", "right"}
     assert {oven.parameters["handle_section"] for oven in ovens} == {"round", "box"}
@@ -80,7 +76,7 @@ def test_objects_vary() -> None:
 
 
 @pytest.mark.parametrize("category", GENERATORS)
-def test_the_door_opens_away_from_the_front_and_the_push_point_is_clear(category: str) -> None:
+def test_the_door_opens_away_from_the_front_and_the_push_point_is_clear(category):
     for seed in range(50):
         made = GENERATORS[category](seed)
         part = next(iter(made.articulation.parts.values()))

@@ -1,9 +1,5 @@
 """`object.where`: only instances whose parameters are as wanted take part."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -12,13 +8,13 @@ from unlatch.objects.library import load_object
 from unlatch.simcore.errors import ConfigError
 
 
-def parameters(seed: int, **keys: Any) -> dict[str, Any]:
+def parameters(seed, **keys):
     cfg = ObjectCfg(name="cabinet", category="cabinet", **keys)
     return dict(load_object(cfg, rng=np.random.default_rng(seed)).parameters)
 
 
 @pytest.mark.slow
-def test_a_value_a_list_and_a_range() -> None:
+def test_a_value_a_list_and_a_range():
     where = {"doors": 1, "shelves": [0, 2], "width_m": {"min": 0.36, "max": 0.42}, "handle_kind": "bar"}
     found = [parameters(seed, where=where) for seed in range(8)]
     assert all(p["doors"] == 1 and p["shelves"] in (0, 2) and p["handle_kind"] == "bar" for p in found)
@@ -27,19 +23,19 @@ def test_a_value_a_list_and_a_range() -> None:
     assert {p["shelves"] for p in found} == {0, 2}
 
 
-def test_a_matching_seed_is_returned_unchanged() -> None:
+def test_a_matching_seed_is_returned_unchanged():
     free = parameters(5)
     assert parameters(5, where={"doors": int(free["doors"])}) == free
     assert parameters(5, where={"doors": 3 - int(free["doors"])}) != free
 
 
-def test_a_named_instance_ignores_the_filter() -> None:
+def test_a_named_instance_ignores_the_filter():
     wrong = {"doors": 3 - int(parameters(0, instance="3")["doors"])}
     assert parameters(0, instance="3", where=wrong) == parameters(0, instance="3")
     assert parameters(0, instances=["3"], where=wrong) == parameters(0, instance="3")
 
 
-def test_a_matching_seed_is_of_the_split() -> None:
+def test_a_matching_seed_is_of_the_split():
     from unlatch.objects.config import split_of
 
     cfg = ObjectCfg(name="cabinet", category="cabinet", where={"doors": 1}, split=Split.held_out)
@@ -74,6 +70,6 @@ def test_a_matching_seed_is_of_the_split() -> None:
         ({"where": [1]}, r"is not a mapping"),
     ],
 )
-def test_a_wrong_filter_is_refused(keys: dict[str, Any], message: str) -> None:
+def test_a_wrong_filter_is_refused(keys, message):
     with pytest.raises(ConfigError, match=message):
         parameters(0, **keys)

@@ -1,7 +1,5 @@
 """An object that lies on another side: one consistent model, annotation and box."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +10,6 @@ from unlatch.objects.annotate.annotator import annotate_source
 from unlatch.objects.annotate.source import read_source
 from unlatch.objects.annotation import FramedVector, PartKind, write_articulation
 from unlatch.objects.annotation_entries import Region, RegionKind, RegionOpening
-from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import OTHER_SIDES, ObjectCfg, ObjectSource, RestsOn
 from unlatch.objects.importers.urdf_object import closed_bounds
 from unlatch.objects.library import load_instance
@@ -49,33 +46,33 @@ CHEST = """<robot name="chest">
 
 
 @pytest.fixture
-def chest(tmp_path: Path) -> ObjectCfg:
+def chest(tmp_path):
     path = tmp_path / "chest" / "chest.urdf"
     path.parent.mkdir()
     path.write_text(CHEST)
     return ObjectCfg("thing", "box", ObjectSource.urdf, root=str(path), cache_dir=str(tmp_path / "cache"))
 
 
-def points_by_link(asset: ObjectAsset) -> np.ndarray:
+def points_by_link(asset):
     return shape_cloud(asset.model, asset.articulation.closed_positions())
 
 
 @pytest.mark.parametrize("side", DOWN)
-def test_the_named_side_is_down_after_the_rotation(side: RestsOn) -> None:
+def test_the_named_side_is_down_after_the_rotation(side):
     R = side.down_rotation
     np.testing.assert_array_equal(R @ DOWN[side], [0, 0, -1])
     np.testing.assert_array_equal(R @ R.T, np.eye(3))
     assert np.linalg.det(R) == pytest.approx(1.0)
 
 
-def test_any_names_no_side() -> None:
+def test_any_names_no_side():
     with pytest.raises(UnlatchError, match=r"rests_on=any names no side. Choose one of bottom, back, left"):
         _ = RestsOn.any.down_rotation
 
 
 @pytest.mark.parametrize("side", [RestsOn.bottom, RestsOn.any])
 @pytest.mark.parametrize("category", ["microwave", "mug"])
-def test_an_object_that_stands_has_the_bytes_of_before(category: str, side: RestsOn) -> None:
+def test_an_object_that_stands_has_the_bytes_of_before(category, side):
     cfg = ObjectCfg("o", category, instance="3")
     standing, named = load_instance(cfg), load_instance(replace(cfg, rests_on=side))
     assert named.content_hash == standing.content_hash
@@ -90,7 +87,7 @@ def test_an_object_that_stands_has_the_bytes_of_before(category: str, side: Rest
         *((name, OTHER_SIDES[i % len(OTHER_SIDES)]) for i, name in enumerate(sorted(GENERATORS.own_names()))),
     ],
 )
-def test_a_generated_object_lies_on_a_side_with_a_valid_annotation(category: str, side: RestsOn) -> None:
+def test_a_generated_object_lies_on_a_side_with_a_valid_annotation(category, side):
     cfg = ObjectCfg("o", category, instance="1")
     standing, lying = load_instance(cfg), load_instance(replace(cfg, rests_on=side))
     assert validate_articulation(lying) == []
@@ -104,7 +101,7 @@ def test_a_generated_object_lies_on_a_side_with_a_valid_annotation(category: str
 
 
 @pytest.mark.parametrize("side", OTHER_SIDES)
-def test_the_written_model_is_the_standing_one_turned(chest: ObjectCfg, side: RestsOn) -> None:
+def test_the_written_model_is_the_standing_one_turned(chest, side):
     standing, lying = load_instance(chest), load_instance(replace(chest, rests_on=side))
     before, after = points_by_link(standing), points_by_link(lying)
     turned = before @ side.down_rotation.T
@@ -117,14 +114,14 @@ def test_the_written_model_is_the_standing_one_turned(chest: ObjectCfg, side: Re
     assert again.content_hash == lying.content_hash
 
 
-def peer_frame_at_link(asset: ObjectAsset, part: str) -> np.ndarray:
+def peer_frame_at_link(asset, part):
     """Returns (3, 3) the rotation of the frame in which GenSim2 states axes, in that of the link of a part."""
     pose = asset.model.link_pose(asset.articulation.part(part).link, asset.articulation.closed_positions())
     return pose.R.T @ asset.R_obj_peer
 
 
 @pytest.mark.parametrize("side", OTHER_SIDES)
-def test_the_frame_of_gensim2_lies_down_with_the_object(chest: ObjectCfg, side: RestsOn) -> None:
+def test_the_frame_of_gensim2_lies_down_with_the_object(chest, side):
     for cfg, part in ((chest, "lid"), (ObjectCfg("o", "microwave", instance="3"), "door")):
         standing, lying = load_instance(cfg), load_instance(replace(cfg, rests_on=side))
         np.testing.assert_allclose(peer_frame_at_link(lying, part), peer_frame_at_link(standing, part), atol=1e-6)
@@ -132,7 +129,7 @@ def test_the_frame_of_gensim2_lies_down_with_the_object(chest: ObjectCfg, side: 
         np.testing.assert_allclose(lying.R_obj_peer[:, 2] @ [0, 0, 1], side.down_rotation[2, 2], atol=1e-6)
 
 
-def test_the_lid_of_a_chest_becomes_a_flap_or_a_door_that_opens_to_the_robot(chest: ObjectCfg) -> None:
+def test_the_lid_of_a_chest_becomes_a_flap_or_a_door_that_opens_to_the_robot(chest):
     assert load_instance(chest).articulation.part("lid").kind is PartKind.lid
     kinds = {}
     for side in OTHER_SIDES:
@@ -150,7 +147,7 @@ def test_the_lid_of_a_chest_becomes_a_flap_or_a_door_that_opens_to_the_robot(che
     }
 
 
-def test_keypoints_stay_where_they_are_on_the_object(chest: ObjectCfg) -> None:
+def test_keypoints_stay_where_they_are_on_the_object(chest):
     standing = load_instance(chest)
     for side in OTHER_SIDES:
         lying = load_instance(replace(chest, rests_on=side))
@@ -169,7 +166,7 @@ def test_keypoints_stay_where_they_are_on_the_object(chest: ObjectCfg) -> None:
         assert heights[0] == pytest.approx(heights[1], abs=1e-5), "as near to the side that is down as before"
 
 
-def test_a_door_that_is_a_lid_now_stays_where_it_is_let_go() -> None:
+def test_a_door_that_is_a_lid_now_stays_where_it_is_let_go():
     cfg = ObjectCfg("o", "microwave", instance="3")
     standing, lying = load_instance(cfg), load_instance(replace(cfg, rests_on=RestsOn.back))
     (joint,) = lying.friction
@@ -183,7 +180,7 @@ def test_a_door_that_is_a_lid_now_stays_where_it_is_let_go() -> None:
     assert lying.friction[joint] > moment > standing.friction[joint]
 
 
-def test_an_annotation_of_ones_own_is_turned_along(chest: ObjectCfg) -> None:
+def test_an_annotation_of_ones_own_is_turned_along(chest):
     file = Path(str(chest.root))
     made = annotate_source(read_source(file)).articulation
     lid = made.part("lid")
@@ -195,7 +192,7 @@ def test_an_annotation_of_ones_own_is_turned_along(chest: ObjectCfg) -> None:
     np.testing.assert_allclose(hood.keypoint("edge").xyz, [0.1, -0.2, 0.01], atol=1e-9)
 
 
-def test_stated_regions_are_dropped_because_a_floor_is_a_wall_now(chest: ObjectCfg) -> None:
+def test_stated_regions_are_dropped_because_a_floor_is_a_wall_now(chest):
     asset = load_instance(chest)
     floor = Region(RegionKind.surface, asset.model.root, Pose.identity(), np.full(3, 0.1), RegionOpening.above)
     stated = replace(asset.articulation, regions={"floor": floor})
@@ -203,26 +200,26 @@ def test_stated_regions_are_dropped_because_a_floor_is_a_wall_now(chest: ObjectC
     assert lying.articulation.regions is None, "they are found from the geometry when they are needed"
 
 
-def test_a_free_thing_that_lies_knows_which_way_up_it_stands() -> None:
+def test_a_free_thing_that_lies_knows_which_way_up_it_stands():
     lying = load_instance(ObjectCfg("o", "mug", instance="1", rests_on=RestsOn.left))
     np.testing.assert_allclose(lying.articulation.up_axis, RestsOn.left.down_rotation @ [0, 0, 1], atol=1e-9)
 
 
-def test_a_chest_lies_stably_on_its_closed_sides_only(chest: ObjectCfg) -> None:
+def test_a_chest_lies_stably_on_its_closed_sides_only(chest):
     asset = load_instance(chest)
     assert [side.value for side in stable_sides(asset)] == ["back", "left", "right", "front"]
     assert suits_any_side(asset)
 
 
 @pytest.mark.parametrize(("category", "missing"), [("drawer", "front"), ("microwave", "front"), ("box", "top")])
-def test_no_side_has_the_part_that_opens_down(category: str, missing: str) -> None:
+def test_no_side_has_the_part_that_opens_down(category, missing):
     assert missing not in [side.value for side in stable_sides(load_instance(ObjectCfg("o", category)))]
 
 
-def test_a_bottle_rolls_and_a_laptop_falls_over() -> None:
+def test_a_bottle_rolls_and_a_laptop_falls_over():
     assert stable_sides(load_instance(ObjectCfg("o", "bottle"))) == []
     assert stable_sides(load_instance(ObjectCfg("o", "laptop"))) == []
 
 
-def test_nobody_lays_a_refrigerator_down() -> None:
+def test_nobody_lays_a_refrigerator_down():
     assert not suits_any_side(load_instance(ObjectCfg("o", "refrigerator")))

@@ -11,11 +11,11 @@ from unlatch.simcore.sim.impedance import JointTargets
 from unlatch.simcore.sim.world import World, WorldCfg
 
 
-def command(number: float) -> MotorTargets:
+def command(number):
     return MotorTargets(JointTargets(np.full(2, number), np.full(2, 0.1 * number), np.zeros(2)), number)
 
 
-def positions(signals: ArmSignals, numbers: list[float]) -> list[float]:
+def positions(signals, numbers):
     return [float(signals.transmit(command(number)).joints.positions[0]) for number in numbers]
 
 
@@ -68,7 +68,7 @@ def test_the_gripper_is_as_late_as_the_joints_and_loses_the_same_commands():
     assert signals.transmit(command(5.0)).gripper_m == 4.0
 
 
-def first_step_that_closes(late_steps: int) -> int:
+def first_step_that_closes(late_steps):
     """Physics step in which the fingers of a Panda begin to close; they are told to in the first one."""
     with World(WorldCfg()) as world:
         arm = Robot(world, load_robot("franka_panda"), model_path("franka_panda"), T_world_root=Pose.identity()).arms[

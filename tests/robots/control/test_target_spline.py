@@ -1,7 +1,5 @@
 """The targets of the motors between two actions."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +12,7 @@ ACTIONS = st.lists(st.floats(-3.0, 3.0), min_size=1, max_size=12)
 
 
 @given(ACTIONS)
-def test_position_and_velocity_are_continuous_from_frame_to_frame(actions: list[float]):
+def test_position_and_velocity_are_continuous_from_frame_to_frame(actions):
     spline = TargetSpline(np.zeros(1))
     for action in actions:
         before = spline.at(1.0, frame_s=FRAME_S)
@@ -25,7 +23,7 @@ def test_position_and_velocity_are_continuous_from_frame_to_frame(actions: list[
 
 
 @given(ACTIONS, st.floats(0.05, 0.95))
-def test_velocity_and_acceleration_are_the_derivatives_of_the_position(actions: list[float], share: float):
+def test_velocity_and_acceleration_are_the_derivatives_of_the_position(actions, share):
     spline = TargetSpline(np.zeros(1))
     for action in actions:
         spline.add_action(np.array([action]), NO_LIMIT)
@@ -52,7 +50,7 @@ def test_an_action_that_is_repeated_is_reached_at_rest_two_frames_later():
 
 
 @given(ACTIONS)
-def test_no_target_is_faster_than_the_largest_step_allows(actions: list[float]):
+def test_no_target_is_faster_than_the_largest_step_allows(actions):
     spline = TargetSpline(np.zeros(1))
     for action in actions:
         spline.add_action(np.array([action]), np.array([0.05]))

@@ -1,9 +1,6 @@
 """The Panda for pictures is the Panda of the simulation with other visual meshes."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +11,7 @@ from unlatch.robots.models import drawn_model_path, model_path
 pytestmark = pytest.mark.skipif(panda._find_meshes() is None, reason="the extra 'render' is not installed")
 
 
-def without_visuals(path: Path) -> str:
+def without_visuals(path):
     robot = ET.parse(path).getroot()
     for link in robot.iter("link"):
         for visual in link.findall("visual"):
@@ -24,11 +21,11 @@ def without_visuals(path: Path) -> str:
 
 
 @pytest.mark.parametrize("robot", [load_robot("franka_panda"), load_robot("dual_panda")], ids=lambda cfg: cfg.name)
-def test_joints_masses_and_colliders_are_those_of_the_simulation(robot) -> None:
+def test_joints_masses_and_colliders_are_those_of_the_simulation(robot):
     assert without_visuals(drawn_model_path(robot)) == without_visuals(model_path(robot))
 
 
-def test_the_base_has_visual_meshes_of_several_colours_that_exist() -> None:
+def test_the_base_has_visual_meshes_of_several_colours_that_exist():
     path = drawn_model_path(load_robot("franka_panda"))
     base = next(link for link in ET.parse(path).getroot().iter("link") if link.get("name") == "panda_link0")
     colours = {color.get("rgba") for color in base.iterfind("visual/material/color")}
@@ -37,7 +34,7 @@ def test_the_base_has_visual_meshes_of_several_colours_that_exist() -> None:
     assert all("collision" not in str(mesh) and mesh.is_file() for mesh in meshes)
 
 
-def test_without_the_package_of_meshes_the_model_of_the_simulation_is_drawn(monkeypatch) -> None:
+def test_without_the_package_of_meshes_the_model_of_the_simulation_is_drawn(monkeypatch):
     monkeypatch.setattr(panda, "find_spec", lambda name: None)
     source = model_path("franka_panda")
     assert panda._make_model.__wrapped__(source.parent, source) == source

@@ -1,9 +1,5 @@
 """A gripper on an arm whose URDF has none: where it is put, and what the robot then is."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -32,9 +28,7 @@ except AssetError:
         (Z1, "link06", "link06", (0.2, 0, 0), (1, 0, 0)),  # the hand is along x
     ],
 )
-def test_a_gripper_is_put_on_the_end_of_the_arm(
-    urdf: Path, flange: str | None, link: str, at: tuple[float, ...], out: tuple[float, ...]
-) -> None:
+def test_a_gripper_is_put_on_the_end_of_the_arm(urdf, flange, link, at, out):
     mount = find_mount(read_urdf(urdf, meshes_anywhere=True), urdf, flange)
     assert mount.link == link
     np.testing.assert_allclose(mount.T_link_mount.p, at, atol=2e-3)
@@ -48,19 +42,19 @@ def test_a_gripper_is_put_on_the_end_of_the_arm(
         (PANDA, "has 2 chains of at least 5 joints (panda_leftfinger, panda_rightfinger), expected one arm"),
     ],
 )
-def test_what_is_no_bare_arm_is_refused(urdf: Path, text: str) -> None:
+def test_what_is_no_bare_arm_is_refused(urdf, text):
     with pytest.raises(AssetError) as caught:
         find_mount(read_urdf(urdf, meshes_anywhere=True), urdf, None)
     assert text in str(caught.value)
     assert str(caught.value).endswith("flange=LINK.")
 
 
-def test_an_unknown_flange_names_the_nearest_link() -> None:
+def test_an_unknown_flange_names_the_nearest_link():
     with pytest.raises(ConfigError, match=r"flange='link_7' is not a link of .*Did you mean 'lbr_iiwa_link_7'"):
         find_mount(read_urdf(IIWA, meshes_anywhere=True), IIWA, "link_7")
 
 
-def test_the_palm_is_fixed_to_the_mounting_face(tmp_path: Path) -> None:
+def test_the_palm_is_fixed_to_the_mounting_face(tmp_path):
     text, _ = with_gripper(IIWA, None)
     file = tmp_path / "arm.urdf"
     file.write_text(text, encoding="utf-8")

@@ -1,17 +1,12 @@
 """Choices of a skill that carries: `plan` takes the first that has a plan, `plan_next` goes on with the others."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
-from typing import Any
-
-import pytest
 
 from unlatch.skills.carrying import CarryingSkill
 from unlatch.skills.pick import Pick
 
 
-def made_of(monkeypatch: pytest.MonkeyPatch, found: list[bool]) -> tuple[Any, list[Any]]:
+def made_of(monkeypatch, found):
     """Returns a skill, without a scene, whose choices have a plan where `found` says so, and these plans."""
     plans = [SimpleNamespace(found=each, diagnosis=None) for each in found]
     monkeypatch.setattr(Pick, "load_checker", lambda self: None)
@@ -21,17 +16,17 @@ def made_of(monkeypatch: pytest.MonkeyPatch, found: list[bool]) -> tuple[Any, li
     return Pick.__new__(Pick), plans
 
 
-def test_the_next_plan_is_of_the_next_choice_that_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_next_plan_is_of_the_next_choice_that_has_one(monkeypatch):
     skill, plans = made_of(monkeypatch, [False, True, False, True])
-    assert CarryingSkill.plan(skill, None)  # type: ignore[arg-type]
+    assert CarryingSkill.plan(skill, None)
     assert skill.commands == [plans[1]]
     assert skill.plan_next()
     assert skill.commands == [plans[3]]
 
 
-def test_without_a_further_choice_there_is_no_next_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_further_choice_there_is_no_next_plan(monkeypatch):
     skill, plans = made_of(monkeypatch, [True, False])
-    assert CarryingSkill.plan(skill, None)  # type: ignore[arg-type]
+    assert CarryingSkill.plan(skill, None)
     assert not skill.plan_next()
     assert skill.commands == []
     assert skill.refused is plans[1]

@@ -1,15 +1,11 @@
 """Commands and their execution, one action a record frame."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
 from unlatch.robots.catalog import load_robot
 from unlatch.robots.models import model_path
-from unlatch.robots.robot import Arm, Robot
+from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import SkillError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.world import World, WorldCfg
@@ -17,7 +13,7 @@ from unlatch.skills.commands import PLANNER_PARAMETER, CommandExecutor, JointMot
 
 
 @pytest.fixture
-def arm() -> Iterator[Arm]:
+def arm():
     cfg = load_robot("franka_panda")
     with World(WorldCfg()) as world:
         robot = Robot(world, cfg, model_path(cfg.name), T_world_root=Pose.identity())
@@ -26,23 +22,23 @@ def arm() -> Iterator[Arm]:
         yield arm
 
 
-def forward(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def forward(q):
     return np.tile(np.eye(3), (len(q), 1, 1)), np.zeros((len(q), 3))
 
 
-def loaded(arm: Arm, *commands: ManipCommand, rates: WorldCfg | None = None) -> CommandExecutor:
+def loaded(arm, *commands, rates=None):
     executor = CommandExecutor(arm, forward=forward, rates=rates or WorldCfg())
     executor.load(commands)
     return executor
 
 
-def step(executor: CommandExecutor) -> None:
+def step(executor):
     """What a skill does after a frame in which nothing went wrong."""
     if executor.is_subtask_done():
         executor.advance()
 
 
-def test_as_tuple_has_the_quaternion_with_w_first() -> None:
+def test_as_tuple_has_the_quaternion_with_w_first():
     command = ManipCommand(
         ManipKind.close_gripper, Pose.from_rpy((1, 2, 3), (0, 0, np.pi / 2)), Phase.follow, params={"a": 1}
     )
@@ -52,7 +48,7 @@ def test_as_tuple_has_the_quaternion_with_w_first() -> None:
     assert (name, params) == ("close_gripper", {"a": 1})
 
 
-def test_a_motion_is_handed_out_row_by_row_then_the_next_command(arm: Arm) -> None:
+def test_a_motion_is_handed_out_row_by_row_then_the_next_command(arm):
     rows = arm.q + 1e-4 * np.arange(3)[:, None]
     executor = loaded(
         arm,
@@ -72,7 +68,7 @@ def test_a_motion_is_handed_out_row_by_row_then_the_next_command(arm: Arm) -> No
 
 
 @pytest.mark.parametrize("waits", [0, 2])
-def test_after_an_ended_motion_the_next_one_starts_where_the_arm_is(arm: Arm, waits: int) -> None:
+def test_after_an_ended_motion_the_next_one_starts_where_the_arm_is(arm, waits):
     away, back = arm.q + 0.1 * np.arange(6)[:, None], arm.q + 0.1 * np.arange(5, 0, -1)[:, None]
     executor = loaded(
         arm,
@@ -95,7 +91,7 @@ def test_after_an_ended_motion_the_next_one_starts_where_the_arm_is(arm: Arm, wa
     assert executor.is_subtask_done() == (float(np.abs(arm.q - back[-1]).max()) < 5e-3)
 
 
-def test_an_ended_motion_brakes_within_the_accelerations_of_the_arm(arm: Arm) -> None:
+def test_an_ended_motion_brakes_within_the_accelerations_of_the_arm(arm):
     away, frame_s = arm.q + 0.02 * np.arange(12)[:, None], 1.0 / 30.0
     executor = loaded(
         arm,
@@ -122,7 +118,7 @@ def test_an_ended_motion_brakes_within_the_accelerations_of_the_arm(arm: Arm) ->
 
 
 @pytest.mark.parametrize(("record_hz", "waited"), [(20, 7), (30, 10), (60, 20)])
-def test_an_arm_that_does_not_arrive_is_waited_for_a_third_of_a_second(arm: Arm, record_hz: int, waited: int) -> None:
+def test_an_arm_that_does_not_arrive_is_waited_for_a_third_of_a_second(arm, record_hz, waited):
     far = JointMotion(arm.q[None] + 0.5)
     command = ManipCommand(ManipKind.open_gripper, Pose.identity(), Phase.transit, motion=far)
     executor = loaded(arm, command, rates=WorldCfg(record_hz=record_hz))
@@ -134,7 +130,7 @@ def test_an_arm_that_does_not_arrive_is_waited_for_a_third_of_a_second(arm: Arm,
     assert count == 1 + waited
 
 
-def test_expected_joint_position_follows_the_motion(arm: Arm) -> None:
+def test_expected_joint_position_follows_the_motion(arm):
     motion = JointMotion(np.tile(arm.q, (3, 1)), s=np.array([0.1, 0.2, 0.3]))
     executor = loaded(arm, ManipCommand(ManipKind.close_gripper, Pose.identity(), Phase.follow, motion=motion))
     expected = []
@@ -155,7 +151,7 @@ PARAMETERS = {
 
 
 @pytest.mark.parametrize("kind", MOVING)
-def test_a_command_with_a_motion_moves_as_given_whatever_its_kind(arm: Arm, kind: ManipKind) -> None:
+def test_a_command_with_a_motion_moves_as_given_whatever_its_kind(arm, kind):
     rows = arm.q + 1e-4 * np.arange(1, 4)[:, None]
     executor = loaded(arm, ManipCommand(kind, Pose.identity(), Phase.follow, motion=JointMotion(rows, gripper_m=0.03)))
     actions = []
@@ -167,17 +163,17 @@ def test_a_command_with_a_motion_moves_as_given_whatever_its_kind(arm: Arm, kind
 
 
 @pytest.mark.parametrize("kind", [ManipKind.dummy_forward, ManipKind.in_plane_rotation, ManipKind.joint_ctrl])
-def test_a_command_that_names_no_opening_leaves_the_gripper_as_it_is(arm: Arm, kind: ManipKind) -> None:
+def test_a_command_that_names_no_opening_leaves_the_gripper_as_it_is(arm, kind):
     arm.reset(arm.cfg.home, gripper_m=0.02)
     executor = loaded(arm, ManipCommand(kind, Pose.identity(), Phase.follow, motion=JointMotion(arm.q[None])))
     assert executor.next_action().gripper_target_m == 0.02
 
 
-def test_planner_parameters_apply_from_their_place_in_the_list_and_take_no_time(arm: Arm) -> None:
-    def set_parameter(kind: ManipKind) -> ManipCommand:
+def test_planner_parameters_apply_from_their_place_in_the_list_and_take_no_time(arm):
+    def set_parameter(kind):
         return ManipCommand(kind, Pose.identity(), Phase.idle, params=PARAMETERS[kind])
 
-    def dwell() -> ManipCommand:
+    def dwell():
         return ManipCommand(ManipKind.open_gripper, Pose.identity(), Phase.grasp, dwell_frames=1)
 
     executor = loaded(
@@ -206,13 +202,13 @@ def test_planner_parameters_apply_from_their_place_in_the_list_and_take_no_time(
 
 
 @pytest.mark.parametrize("kind", [ManipKind.dummy_forward, ManipKind.in_plane_rotation, ManipKind.joint_ctrl])
-def test_a_command_that_must_move_is_refused_without_a_motion(kind: ManipKind) -> None:
+def test_a_command_that_must_move_is_refused_without_a_motion(kind):
     with pytest.raises(SkillError, match=rf"Command '{kind.value}' has no motion\. Give it the JointMotion"):
         ManipCommand(kind, Pose.identity(), Phase.follow)
 
 
 @pytest.mark.parametrize("kind", PLANNER_PARAMETER)
-def test_a_command_for_the_planner_is_refused_without_its_parameter_and_with_a_motion(kind: ManipKind) -> None:
+def test_a_command_for_the_planner_is_refused_without_its_parameter_and_with_a_motion(kind):
     with pytest.raises(SkillError, match=rf"Command '{kind.value}' lacks parameter '\w+'; got \['x'\]\. Add it\."):
         ManipCommand(kind, Pose.identity(), Phase.idle, params={"x": 1})
     motion = JointMotion(np.zeros((1, 7)))
@@ -220,7 +216,7 @@ def test_a_command_for_the_planner_is_refused_without_its_parameter_and_with_a_m
         ManipCommand(kind, Pose.identity(), Phase.idle, params=PARAMETERS[kind], motion=motion)
 
 
-def test_a_stopped_arm_stays_at_its_last_target(arm: Arm) -> None:
+def test_a_stopped_arm_stays_at_its_last_target(arm):
     rows = arm.q + 1e-3 * np.arange(5)[:, None]
     executor = loaded(
         arm, ManipCommand(ManipKind.open_gripper, Pose.identity(), Phase.transit, motion=JointMotion(rows))
@@ -232,7 +228,7 @@ def test_a_stopped_arm_stays_at_its_last_target(arm: Arm) -> None:
     assert np.array_equal(executor.next_action().joint_targets, rows[1])
 
 
-def test_a_motion_is_a_copy_that_cannot_be_changed() -> None:
+def test_a_motion_is_a_copy_that_cannot_be_changed():
     q = np.zeros((2, 7))
     motion = JointMotion(q)
     q[:] = 1.0
@@ -242,14 +238,14 @@ def test_a_motion_is_a_copy_that_cannot_be_changed() -> None:
 
 
 @pytest.mark.parametrize("widths_m", [[], [0.0], np.zeros((2, 1)), np.zeros(3)])
-def test_a_motion_has_one_opening_or_one_for_each_row(widths_m: object) -> None:
+def test_a_motion_has_one_opening_or_one_for_each_row(widths_m):
     with pytest.raises(
         SkillError, match=r"gripper_m .* has shape .*\. Expected one number or 2, one for each row of q"
     ):
-        JointMotion(np.zeros((2, 7)), gripper_m=widths_m)  # type: ignore[arg-type]
+        JointMotion(np.zeros((2, 7)), gripper_m=widths_m)
 
 
-def test_an_ended_motion_keeps_the_opening_that_it_had(arm: Arm) -> None:
+def test_an_ended_motion_keeps_the_opening_that_it_had(arm):
     away, widths_m = arm.q + 0.02 * np.arange(12)[:, None], np.linspace(0.08, 0.0, 12)
     motion = JointMotion(away, gripper_m=widths_m)
     executor = loaded(arm, ManipCommand(ManipKind.close_gripper, Pose.identity(), Phase.grasp, motion=motion))

@@ -1,11 +1,7 @@
 """Commands that an arm cannot carry out are refused before it moves, with the command, the value and the limit."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,11 +20,11 @@ MAX_DURATION_S = 20.0
 
 
 class Nudge(Close):
-    def make_commands(self, plan: Any) -> list[ManipCommand]:
+    def make_commands(self, plan):
         return []
 
 
-def skill_with(*motions: Sequence[Sequence[float]], start: np.ndarray = START) -> Any:
+def skill_with(*motions, start=START):
     """Returns a planned skill with a pause and one command for each motion."""
     pause = ManipCommand(ManipKind.close_gripper, Pose.identity(), Phase.grasp, dwell_frames=5)
     moves = [
@@ -78,7 +74,7 @@ def skill_with(*motions: Sequence[Sequence[float]], start: np.ndarray = START) -
     ],
     ids=["degrees", "limit", "not a number", "not continued", "too fast", "columns"],
 )
-def test_a_motion_that_the_arm_cannot_follow_is_named(motions: list[Any], expected: str):
+def test_a_motion_that_the_arm_cannot_follow_is_named(motions, expected):
     with pytest.raises(SkillError, match=re.escape(expected)) as caught:
         check_commands(skill_with(*motions), max_duration_s=MAX_DURATION_S)
     assert f'File "{__file__}", line ' in str(caught.value)
@@ -132,22 +128,22 @@ CLOSE, OPEN, WEIGHTS = ManipKind.close_gripper, ManipKind.open_gripper, ManipKin
     ("command", "expected"),
     [
         (ManipCommand(CLOSE, HERE, Phase.hold, dwell_frames=-7), r"has dwell_frames=-7\. Expected a whole number"),
-        (ManipCommand(CLOSE, HERE, Phase.hold, dwell_frames=0.3), r"has dwell_frames=0\.3\. Expected a whole"),  # type: ignore[arg-type]
+        (ManipCommand(CLOSE, HERE, Phase.hold, dwell_frames=0.3), r"has dwell_frames=0\.3\. Expected a whole"),
         (ManipCommand(CLOSE, HERE, Phase.hold, dwell_frames=True), "has dwell_frames=True"),
-        (ManipCommand(CLOSE, HERE, Phase.hold, dwell_frames=np.nan), "has dwell_frames=nan"),  # type: ignore[arg-type]
+        (ManipCommand(CLOSE, HERE, Phase.hold, dwell_frames=np.nan), "has dwell_frames=nan"),
         (ManipCommand(CLOSE, Pose(np.eye(3), [0.1, np.nan, 0.0]), Phase.hold), r"p=\[0\.1, nan, 0\. *\] m"),
         (ManipCommand(CLOSE, Pose(np.eye(3), [310.0, 0.0, 582.0]), Phase.hold), "at most 10 m from the arm's base"),
         (ManipCommand(CLOSE, Pose(2.0 * np.eye(3), np.zeros(3)), Phase.hold), "is no rotation"),
         (ManipCommand(CLOSE, Pose(-np.eye(3), np.zeros(3)), Phase.hold), "is no rotation"),
         (ManipCommand(CLOSE, Pose(np.full((3, 3), np.nan), np.zeros(3)), Phase.hold), "is no rotation"),
-        (ManipCommand(CLOSE, "here", Phase.hold), "has T_base_ee='here'. Expected a Pose"),  # type: ignore[arg-type]
+        (ManipCommand(CLOSE, "here", Phase.hold), "has T_base_ee='here'. Expected a Pose"),
         (ManipCommand(CLOSE, HERE, Phase.hold, JointMotion(STAY, s=np.zeros(3))), "Expected 2 finite numbers"),
-        (ManipCommand(CLOSE, HERE, Phase.hold, JointMotion(STAY, s=[0.0, np.inf])), "Expected 2 finite numbers"),  # type: ignore[arg-type]
+        (ManipCommand(CLOSE, HERE, Phase.hold, JointMotion(STAY, s=[0.0, np.inf])), "Expected 2 finite numbers"),
         (
             ManipCommand(CLOSE, HERE, Phase.hold, JointMotion(STAY, gripper_m=40.0)),
             r"gripper_m=40\.0\. Expected 0 to 0\.08",
         ),
-        (ManipCommand(CLOSE, HERE, Phase.hold, JointMotion(STAY, gripper_m=[0.0, -0.01])), "Expected 0 to 0.08 m"),  # type: ignore[arg-type]
+        (ManipCommand(CLOSE, HERE, Phase.hold, JointMotion(STAY, gripper_m=[0.0, -0.01])), "Expected 0 to 0.08 m"),
         (ManipCommand(CLOSE, HERE, Phase.hold, JointMotion(STAY, gripper_m=np.nan)), "gripper_m=nan"),
         (ManipCommand(OPEN, HERE, Phase.hold, params={"width_m": 0.2}), r"params\['width_m'\]=0\.2\. Expected 0 to 0"),
         (ManipCommand(OPEN, HERE, Phase.hold, params={"width_m": "wide"}), r"params\['width_m'\]='wide'"),
@@ -155,7 +151,7 @@ CLOSE, OPEN, WEIGHTS = ManipKind.close_gripper, ManipKind.open_gripper, ManipKin
         (ManipCommand(WEIGHTS, HERE, Phase.idle, params={"hold_vec_weight": [0, 0, 0, 0, 0, np.inf]}), "Expected six"),
     ],
 )
-def test_a_wrong_number_of_a_command_is_named_with_what_is_expected(command: ManipCommand, expected: str) -> None:
+def test_a_wrong_number_of_a_command_is_named_with_what_is_expected(command, expected):
     skill = skill_with([START.tolist()])
     skill.commands.append(command)
     with pytest.raises(SkillError, match=expected) as caught:
@@ -164,12 +160,12 @@ def test_a_wrong_number_of_a_command_is_named_with_what_is_expected(command: Man
     assert re.search(rf"^Command 2 of skill 'nudge' \({command.kind.value}, .*{place}$", caught.value.message)
 
 
-def test_right_numbers_of_commands_pass() -> None:
+def test_right_numbers_of_commands_pass():
     skill = skill_with([START.tolist()])
     skill.commands += [
         ManipCommand(OPEN, HERE, Phase.hold, params={"width_m": 0.08}),
         ManipCommand(CLOSE, HERE, Phase.hold, JointMotion(STAY, s=np.zeros(2), gripper_m=np.array([0.08, 0.0]))),
-        ManipCommand(CLOSE, HERE, Phase.hold, dwell_frames=np.int64(3)),  # type: ignore[arg-type]
+        ManipCommand(CLOSE, HERE, Phase.hold, dwell_frames=np.int64(3)),
         ManipCommand(WEIGHTS, HERE, Phase.idle, params={"hold_vec_weight": (0, 0, 0, 1, 1, 1)}),
     ]
     check_commands(skill, max_duration_s=MAX_DURATION_S)

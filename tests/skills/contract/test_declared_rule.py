@@ -1,7 +1,5 @@
 """A skill declares its rule of success as a class, so that it is known without a running episode."""
 
-from __future__ import annotations
-
 import pytest
 
 from unlatch.robots.description import GripperCfg
@@ -14,7 +12,7 @@ from unlatch.skills.open import Open
 from unlatch.solver.setting import PlannerSettingCfg, SuccessMode
 
 
-def declared(skill: type[Open | Close | Hold], **setting: object) -> SuccessRule:
+def declared(skill, **setting):
     forces = {"contact_force_threshold_n": 3.0, "scene_force_threshold_n": 25.0}
     cfg = SkillCfg(name="x", planner_setting=PlannerSettingCfg(**setting), **forces)
     return skill.declare_rule(cfg, GripperCfg(finger_force_limit_n=80.0))
@@ -51,6 +49,6 @@ def test_a_method_under_its_old_name_is_refused():
         ("touched_link", r"declare_link\(\)"),
     ],
 )
-def test_a_rule_that_only_a_running_episode_can_read_is_refused(name: str, remedy: str):
+def test_a_rule_that_only_a_running_episode_can_read_is_refused(name, remedy):
     with pytest.raises(SkillError, match=rf"Lift\.{name} is a property, .* Expected {remedy}"):
         type("Lift", (Open,), {name: property(lambda self: None)})

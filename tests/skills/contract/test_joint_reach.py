@@ -1,9 +1,6 @@
 """A target beyond the range of a joint is refused before the search, with the range."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,16 +14,16 @@ from unlatch.skills.context import describe_reach, is_reachable
 from unlatch.solver.setting import FollowJointCfg
 
 
-def slider(kind: str = "prismatic") -> Joint:
+def slider(kind="prismatic"):
     return Joint("slide", kind, "body", "drawer", Pose.identity(), lower=0.0, upper=0.3)
 
 
 class PullFar(Close):
-    def default_target(self) -> float:
+    def default_target(self):
         return 5.0
 
 
-def skill_with(follow: FollowJointCfg | None, kind: type[Close] = PullFar, *, moves_little: bool = False) -> Any:
+def skill_with(follow, kind=PullFar, *, moves_little=False):
     skill = object.__new__(kind)
     setting = SimpleNamespace(follow_joint=follow, approach_width_m=None, drags=False)
     skill.cfg = SimpleNamespace(planner_setting=setting)
@@ -60,7 +57,7 @@ def test_of_a_part_that_moves_little_only_the_target_of_close_itself_may_lie_bey
     ("position", "kind", "reachable"),
     [(0.3, "prismatic", True), (0.309, "prismatic", True), (0.32, "prismatic", False), (9.0, "continuous", True)],
 )
-def test_a_part_may_be_pushed_a_little_past_its_limit(position: float, kind: str, reachable: bool):
+def test_a_part_may_be_pushed_a_little_past_its_limit(position, kind, reachable):
     assert is_reachable(slider(kind), position) == reachable
 
 

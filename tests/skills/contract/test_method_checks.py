@@ -1,9 +1,6 @@
 """Mistakes of the author of a skill are named with class, method, file and line."""
 
-from __future__ import annotations
-
 import re
-from typing import Any
 
 import pytest
 
@@ -24,8 +21,8 @@ HERE = re.escape(__file__)
         ("unmet_condition", True, "a Failure or None."),
     ],
 )
-def test_a_method_that_returns_something_else_is_named(method: str, value: Any, expected: str):
-    def overriding(self: Any, *_: Any) -> Any:
+def test_a_method_that_returns_something_else_is_named(method, value, expected):
+    def overriding(self, *_):
         return value
 
     overriding.__name__ = method
@@ -40,7 +37,7 @@ def test_what_fits_is_returned_as_it_is():
     failure = Failure("not_reached", "still open", 1.0)
 
     class Nudge(Close):
-        def unmet_condition(self) -> Failure | None:
+        def unmet_condition(self):
             return failure
 
     assert Nudge.unmet_condition(object.__new__(Nudge)) is failure
@@ -51,13 +48,13 @@ def test_other_parameters_are_refused_when_the_class_is_made():
     with pytest.raises(SkillError, match=message):
 
         class Nudge(Close):
-            def make_commands(self):  # type: ignore[override, no-untyped-def]
+            def make_commands(self):
                 return []
 
 
 def test_more_parameters_with_defaults_are_accepted():
     class Nudge(Close):
-        def make_commands(self, plan: Any, extra: int = 0) -> list[Any]:
+        def make_commands(self, plan, extra=0):
             return []
 
     assert Nudge.make_commands(object.__new__(Nudge), None) == []
@@ -65,7 +62,7 @@ def test_more_parameters_with_defaults_are_accepted():
 
 def test_a_constructor_that_does_not_call_the_one_of_the_base_is_named():
     class Nudge(Close):
-        def __init__(self, cfg: Any, context: Any) -> None:
+        def __init__(self, cfg, context):
             self.mine = 1
 
     with pytest.raises(SkillError, match=rf'does not call super\(\).__init__\(cfg, context\). .* File "{HERE}", line'):
@@ -77,7 +74,7 @@ def test_a_condition_of_a_plugin_is_told_from_those_of_our_skills():
         pass
 
     class Press(Close):
-        def unmet_condition(self) -> Failure | None:
+        def unmet_condition(self):
             return super().unmet_condition()
 
     assert [skill.has_own_condition() for skill in (Close, Nudge, Press)] == [False, False, True]

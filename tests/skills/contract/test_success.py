@@ -1,7 +1,5 @@
 """`success_mode` means the same for skills and for the verdict that is computed from a record."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -21,7 +19,7 @@ POSITIONS = st.floats(-2.0, 2.0)
 
 @pytest.mark.property
 @given(st.sampled_from(SuccessMode), POSITIONS, POSITIONS, st.sampled_from([1.6, -1.6]), st.floats(0.0, 2.0))
-def test_skills_and_verdict_agree(mode: SuccessMode, s: float, s0: float, s_open: float, threshold: float) -> None:
+def test_skills_and_verdict_agree(mode, s, s0, s_open, threshold):
     found = Displacement.of(mode, s=s, s0=s0, openness=Openness(closed=0.0, open=s_open), threshold=threshold)
     entry = {
         "name": "any",
@@ -44,11 +42,11 @@ def test_skills_and_verdict_agree(mode: SuccessMode, s: float, s0: float, s_open
     assert found.enough == (not list(missed_threshold(JudgedSkill.read(record, 0))))
 
 
-def test_the_modes_of_the_table() -> None:
+def test_the_modes_of_the_table():
     assert Open.success_modes == (SuccessMode.abs, SuccessMode.normal, SuccessMode.fraction)
     assert Close.success_modes == (SuccessMode.zero, SuccessMode.dis_to_init, SuccessMode.fraction)
 
 
 @pytest.mark.parametrize("name", [name for name in SKILLS.own_names() if SKILLS.load(name).success_modes])
-def test_every_skill_can_be_judged_by_a_share_of_the_range(name: str) -> None:
+def test_every_skill_can_be_judged_by_a_share_of_the_range(name):
     assert SuccessMode.fraction in SKILLS.load(name).success_modes

@@ -1,7 +1,5 @@
 """The noise that pushes executed targets off the plan: its size, its memory, where it is zero, and the arm's limits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -20,7 +18,7 @@ FRAME_S = 1.0 / 30.0
 STRETCHES = ((Phase.transit, 60), (Phase.approach, 30), (Phase.grasp, 20), (Phase.follow, 60), (Phase.retreat, 40))
 
 
-def make_arm() -> ArmModel:
+def make_arm():
     return ArmModel(
         kinematics=Kinematics.from_urdf(model_path("franka_panda"), base_link=PANDA.base_link, tip_link=PANDA.ee_link),
         tool_keypoints={},
@@ -36,20 +34,20 @@ def make_arm() -> ArmModel:
 class PlannedPhases:
     """Stands in for the executor: a plan of phases, one frame after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.phases = [phase for phase, frames in STRETCHES for _ in range(frames)]
         self.frame = 0
         self.offset = None
 
     @property
-    def phase(self) -> Phase:
+    def phase(self):
         return self.phases[self.frame - 1]
 
-    def remaining(self) -> list[tuple[Phase, int]]:
+    def remaining(self):
         return [(phase, 1) for phase in self.phases[self.frame :]]
 
 
-def disturbed_plan(cfg: DisturbCfg, seed: int = 0) -> tuple[np.ndarray, np.ndarray, list[Phase]]:
+def disturbed_plan(cfg, seed=0):
     arm = make_arm()
     disturbance = Disturbance(cfg, arm, frame_s=FRAME_S, rng=np.random.default_rng(seed))
     plan = PlannedPhases()

@@ -1,38 +1,20 @@
 """Objects of two links, made by a test."""
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from unlatch.objects.annotation import Articulation, FramedVector, Handle, Openness, Part, PartKind
+from unlatch.objects.annotation import Articulation, FramedVector, Openness, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.procedural.assembly import model_bounds
-from unlatch.objects.procedural.links import LinkBuilder
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.urdf.model import Joint, UrdfModel
 
-MakeObject = Callable[..., tuple[ObjectAsset, Part]]
-
 
 @pytest.fixture
-def make_object(tmp_path_factory: pytest.TempPathFactory) -> MakeObject:
+def make_object(tmp_path_factory):
     """Writes an object whose joint stands at the origin; its part lies in the frame of its link."""
 
-    def make(
-        body: LinkBuilder,
-        link: LinkBuilder,
-        *,
-        kind: PartKind,
-        axis: Sequence[float],
-        upper: float,
-        head: np.ndarray,
-        across: Sequence[float],
-        along: Sequence[float],
-        spot: Sequence[float],
-        handle: Handle,
-    ) -> tuple[ObjectAsset, Part]:
+    def make(body, link, *, kind, axis, upper, head, across, along, spot, handle):
         slides = kind is PartKind.slider
         joint = Joint(
             name="joint",
@@ -68,7 +50,7 @@ def make_object(tmp_path_factory: pytest.TempPathFactory) -> MakeObject:
             handle=handle,
             openness=Openness(0.0, upper),
         )
-        urdf: Path = tmp_path_factory.mktemp("object") / "object.urdf"
+        urdf = tmp_path_factory.mktemp("object") / "object.urdf"
         urdf.write_text(model.to_urdf())
         asset = ObjectAsset(
             name="object",

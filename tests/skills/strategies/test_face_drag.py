@@ -1,14 +1,9 @@
 """Where closed fingertips drag a part by friction, and that nothing else is left to do then."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
-from unlatch.objects.annotation import SPOT, Handle, HandleType, Part, PartKind
-from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.annotation import SPOT, Handle, HandleType, PartKind
 from unlatch.objects.procedural.links import LinkBuilder
 from unlatch.robots.catalog import load_robot
 from unlatch.robots.hand_shape import hand_shape
@@ -19,14 +14,11 @@ from unlatch.skills.strategies.pushing import MET_EARLY_M, drag_spots
 from unlatch.skills.strategies.ranking import derive_strategies, dragged_start
 
 HAND = hand_shape(load_robot("franka_panda"), load_robot("franka_panda").arms[0])
-MakeObject = Callable[..., tuple[ObjectAsset, Part]]
 GREY = (0.5, 0.5, 0.5, 1.0)
 CLOSED = (0.0, 0.0)
 
 
-def sliding_panel(
-    make_object: MakeObject, *, handle: bool = False, bridge: bool = False, shelf: bool = False
-) -> tuple[ObjectAsset, Part]:
+def sliding_panel(make_object, *, handle=False, bridge=False, shelf=False):
     """A panel in a frame whose front, the plane x = 0, it does not leave: it slides along y by 0.25 m.
 
     It may have a bar, a broad bridge across the middle of its way, or a shelf before all of it.
@@ -60,7 +52,7 @@ def sliding_panel(
     )
 
 
-def turntable(make_object: MakeObject, *, radius_m: float = 0.14) -> tuple[ObjectAsset, Part]:
+def turntable(make_object, *, radius_m=0.14):
     """A square table in a frame of the same height, which turns about the vertical; nothing of it can be held."""
     body, table = LinkBuilder("body"), LinkBuilder("table")
     body.box("below", (-0.2, -0.2, 0.0), (0.2, 0.2, 0.04), rgba=GREY)
@@ -79,7 +71,7 @@ def turntable(make_object: MakeObject, *, radius_m: float = 0.14) -> tuple[Objec
     )
 
 
-def test_a_panel_with_nothing_to_hold_is_dragged_by_its_front(make_object: MakeObject):
+def test_a_panel_with_nothing_to_hold_is_dragged_by_its_front(make_object):
     asset, part = sliding_panel(make_object)
     drags = {name: s for name, s in derive_strategies("open", asset, part, HAND, CLOSED) if name.startswith("drag")}
     assert list(drags)[:2] == ["drag", "drag_2"]
@@ -91,7 +83,7 @@ def test_a_panel_with_nothing_to_hold_is_dragged_by_its_front(make_object: MakeO
         assert (setting.approach_width_m, setting.slips) == (0.0, ["fixed"])
 
 
-def test_friction_is_the_last_resort(make_object: MakeObject):
+def test_friction_is_the_last_resort(make_object):
     names = [name for name, _ in derive_strategies("open", *sliding_panel(make_object), HAND, CLOSED)]
     assert [name.startswith("drag") for name in names] == sorted(name.startswith("drag") for name in names)
     with_bar = derive_strategies("open", *sliding_panel(make_object, handle=True), HAND, CLOSED)
@@ -100,14 +92,14 @@ def test_friction_is_the_last_resort(make_object: MakeObject):
 
 
 @pytest.mark.slow
-def test_a_panel_that_only_friction_opens_starts_closed(make_object: MakeObject):
+def test_a_panel_that_only_friction_opens_starts_closed(make_object):
     asset, part = sliding_panel(make_object)
     assert dragged_start(asset, part, HAND, (0.085, 0.102)) == CLOSED
     asset, part = sliding_panel(make_object, handle=True)
     assert dragged_start(asset, part, HAND, (0.085, 0.102)) == (0.085, 0.102)
 
 
-def test_the_hand_keeps_clear_of_what_it_would_meet_on_the_way(make_object: MakeObject):
+def test_the_hand_keeps_clear_of_what_it_would_meet_on_the_way(make_object):
     asset, part = sliding_panel(make_object, bridge=True)
     spots = drag_spots(HandFit(asset, part, HAND, approach_m=0.0), CLOSED, 0.225)
     assert spots
@@ -117,7 +109,7 @@ def test_the_hand_keeps_clear_of_what_it_would_meet_on_the_way(make_object: Make
 
 
 @pytest.mark.parametrize(("skill", "end"), [("open", 0.75), ("rotate", 1.8), ("close", 0.0)])
-def test_a_flush_table_is_turned_by_fingertips_off_its_axis(make_object: MakeObject, skill: str, end: float):
+def test_a_flush_table_is_turned_by_fingertips_off_its_axis(make_object, skill, end):
     asset, part = turntable(make_object)
     start = (0.6, 0.6) if skill == "close" else CLOSED
     strategies = derive_strategies(skill, asset, part, HAND, start)
@@ -133,8 +125,6 @@ def test_a_flush_table_is_turned_by_fingertips_off_its_axis(make_object: MakeObj
 @pytest.mark.parametrize(
     ("skill", "message"), [("open", "neither a handle nor an edge"), ("rotate", "nothing of it fits between fingers")]
 )
-def test_a_face_that_is_smaller_than_fingertips_and_their_lever_is_refused(
-    make_object: MakeObject, skill: str, message: str
-):
+def test_a_face_that_is_smaller_than_fingertips_and_their_lever_is_refused(make_object, skill, message):
     with pytest.raises(ConfigError, match=message):
         derive_strategies(skill, *turntable(make_object, radius_m=0.025), HAND, CLOSED)

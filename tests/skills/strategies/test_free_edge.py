@@ -1,12 +1,8 @@
 """The free edge of a part: where it is, and the ways to open an ajar part that use it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
-from unlatch.objects.annotation import Part
-from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.robots.catalog import load_robot
@@ -19,7 +15,7 @@ from unlatch.skills.strategies.ranking import derive_strategies
 HAND = hand_shape("franka_panda", load_robot("franka_panda").arms[0])
 
 
-def made(category: str, instance: str = "3") -> tuple[ObjectAsset, Part]:
+def made(category, instance="3"):
     asset = load_object(ObjectCfg(category, category, instance=instance), rng=np.random.default_rng(0))
     return asset, next(iter(asset.articulation.parts.values()))
 
@@ -67,6 +63,6 @@ def test_a_hook_reaches_behind_the_inner_face_with_closed_fingers():
 
 
 @pytest.mark.parametrize("category", ["sliding_window", "toaster"])
-def test_a_part_that_slides_sideways_or_down_has_no_upper_edge(category: str):
+def test_a_part_that_slides_sideways_or_down_has_no_upper_edge(category):
     asset, part = made(category)
     assert free_edges(HandFit(asset, part, HAND, approach_m=0.06)) == []

@@ -1,13 +1,11 @@
 """How a hand takes a part, read off its colliders."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
-from unlatch.objects.annotation import Handle, HandleType, Part, PartKind
-from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.annotation import Handle, HandleType, PartKind
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.objects.procedural.links import LinkBuilder
@@ -19,7 +17,6 @@ from unlatch.skills.strategies.open_close import start_range, widened_start
 from unlatch.skills.strategies.ranking import derive_strategies
 
 HAND = hand_shape("franka_panda", load_robot("franka_panda").arms[0])
-MakeObject = Callable[..., tuple[ObjectAsset, Part]]
 GREY = (0.5, 0.5, 0.5, 1.0)
 BAR_M = 0.01
 """Thickness of the bar."""
@@ -37,7 +34,7 @@ class Drawer:
     """Free gap behind the bar."""
     handle: HandleType = HandleType.bar
 
-    def made(self, make_object: MakeObject) -> tuple[ObjectAsset, Part]:
+    def made(self, make_object):
         """The object."""
         body, link = LinkBuilder("body"), LinkBuilder("drawer")
         is_edge = self.handle is HandleType.edge
@@ -66,37 +63,37 @@ class Drawer:
         )
 
 
-def hand_fit_of(drawer: Drawer, make_object: MakeObject) -> HandFit:
+def hand_fit_of(drawer, make_object):
     asset, part = drawer.made(make_object)
     return HandFit(asset, part, HAND, approach_m=0.1)
 
 
-def test_a_free_bar_is_taken_on_its_head(make_object: MakeObject):
+def test_a_free_bar_is_taken_on_its_head(make_object):
     grasp = hand_fit_of(Drawer(), make_object).grasp(0.0)
     assert (grasp.width_m, grasp.setback_m) == (pytest.approx(BAR_M + 0.03), 0.0)
 
 
 @pytest.mark.parametrize("standoff", [0.001, 0.003])
-def test_fingertips_stay_off_the_front_behind_a_flat_bar(make_object: MakeObject, standoff: float):
+def test_fingertips_stay_off_the_front_behind_a_flat_bar(make_object, standoff):
     grasp = hand_fit_of(Drawer(standoff_m=standoff), make_object).grasp(0.0)
     tips = standoff + BAR_M / 2 + grasp.setback_m - HAND.tip_m
     assert TIP_ROOM_M <= tips <= TIP_ROOM_M + 1e-3
     assert standoff + BAR_M - tips >= LEAST_HELD_M - 1e-3  # the pads still reach over the bar
 
 
-def test_a_bar_that_lies_on_the_front_cannot_be_taken(make_object: MakeObject):
+def test_a_bar_that_lies_on_the_front_cannot_be_taken(make_object):
     assert hand_fit_of(Drawer(standoff_m=-0.004), make_object).grasp(0.0) is None
 
 
 @pytest.mark.parametrize(("above", "fits"), [(0.042, True), (0.03, False)])
-def test_fingers_open_less_below_an_overhanging_top(make_object: MakeObject, above: float, fits: bool):
+def test_fingers_open_less_below_an_overhanging_top(make_object, above, fits):
     grasp = hand_fit_of(Drawer(overhang_m=0.06, above_m=above), make_object).grasp(0.0)
     assert (grasp is not None) == fits
     assert grasp is None or grasp.width_m < BAR_M + 0.03
 
 
 @pytest.mark.slow
-def test_an_edge_opens_until_a_finger_fits_behind_it(make_object: MakeObject):
+def test_an_edge_opens_until_a_finger_fits_behind_it(make_object):
     start = {}
     for overhang in (0.0, 0.06):
         asset, part = Drawer(overhang_m=overhang, above_m=0.004, handle=HandleType.edge).made(make_object)
@@ -115,7 +112,7 @@ def test_an_edge_opens_until_a_finger_fits_behind_it(make_object: MakeObject):
 
 
 @pytest.mark.slow
-def test_a_handle_that_no_hand_fits_while_closed_starts_ajar(make_object: MakeObject):
+def test_a_handle_that_no_hand_fits_while_closed_starts_ajar(make_object):
     asset, part = Drawer(overhang_m=0.06, above_m=0.03).made(make_object)
     fit = HandFit(asset, part, HAND, approach_m=0.1)
     low, high = widened_start((0.0, 0.0), part, fit)
@@ -126,7 +123,7 @@ def test_a_handle_that_no_hand_fits_while_closed_starts_ajar(make_object: MakeOb
     assert widened_start((0.0, 0.0), free_part, HandFit(free, free_part, HAND, approach_m=0.1)) == (0.0, 0.0)
 
 
-def test_only_the_part_may_be_between_the_fingers(make_object: MakeObject):
+def test_only_the_part_may_be_between_the_fingers(make_object):
     asset, part = Drawer().made(make_object)
     assert HandFit(asset, part, HAND, approach_m=0.1).grasp(0.0) is not None
     urdf = asset.urdf_path.read_text()
@@ -136,7 +133,7 @@ def test_only_the_part_may_be_between_the_fingers(make_object: MakeObject):
 
 
 @pytest.mark.slow
-def test_a_part_in_which_no_hand_fits_keeps_its_start(make_object: MakeObject):
+def test_a_part_in_which_no_hand_fits_keeps_its_start(make_object):
     asset, part = Drawer(standoff_m=-0.004).made(make_object)
     assert widened_start((0.0, 0.0), part, HandFit(asset, part, HAND, approach_m=0.1)) == (0.0, 0.0)
     ((name, setting),) = derive_strategies("open", asset, part, HAND, (0.0, 0.0))
@@ -157,7 +154,7 @@ def test_a_knob_of_a_door_is_held_along_the_hinge_first_and_never_wedged():
     assert (along[1].slips, across[1].slips) == (["side", "fixed"], ["fixed", "side"])
 
 
-def test_a_place_beside_the_head_lies_on_the_part() -> None:
+def test_a_place_beside_the_head_lies_on_the_part():
     asset = load_object(ObjectCfg(name="door", category="door", instance="7"), rng=np.random.default_rng(0))
     part = asset.articulation.part("door")
     fit = HandFit(asset, part, HAND, approach_m=0.06)
@@ -169,7 +166,7 @@ def test_a_place_beside_the_head_lies_on_the_part() -> None:
         assert heights.min() < head + shift < heights.max()
 
 
-def lever_of_toaster(make_object: MakeObject, *, has_roof: bool, roof_m: float = 0.12) -> tuple[ObjectAsset, Part]:
+def lever_of_toaster(make_object, *, has_roof, roof_m=0.12):
     """A lever that slides up along a wall; a roof may stand out over it, at a height `roof_m`."""
     body, link = LinkBuilder("body"), LinkBuilder("lever")
     body.box("wall", (-0.2, -0.1, -0.2), (0.0, 0.1, 0.14), rgba=GREY)
@@ -191,7 +188,7 @@ def lever_of_toaster(make_object: MakeObject, *, has_roof: bool, roof_m: float =
     )
 
 
-def test_a_lever_below_a_roof_is_taken_from_the_front(make_object: MakeObject):
+def test_a_lever_below_a_roof_is_taken_from_the_front(make_object):
     asset, part = lever_of_toaster(make_object, has_roof=True)
     assert HandFit(asset, part, HAND, approach_m=0.1).grasp(0.0) is None
     strategies = dict(derive_strategies("open", asset, part, HAND, (0.0, 0.0)))
@@ -200,17 +197,17 @@ def test_a_lever_below_a_roof_is_taken_from_the_front(make_object: MakeObject):
     assert (closing.target_axis, palm.target_axis) == ([0.0, 0.0, 1.0], [1.0, 0.0, 0.0])
 
 
-def test_a_lever_that_a_hand_from_above_fits_is_taken_from_there_first(make_object: MakeObject):
+def test_a_lever_that_a_hand_from_above_fits_is_taken_from_there_first(make_object):
     asset, part = lever_of_toaster(make_object, has_roof=False)
     names = [name for name, _ in derive_strategies("open", asset, part, HAND, (0.0, 0.0))]
     assert names == ["knob", "front", "front_2"]
 
 
-def test_a_drawer_has_no_grasp_along_its_front(make_object: MakeObject):
+def test_a_drawer_has_no_grasp_along_its_front(make_object):
     assert hand_fit_of(Drawer(handle=HandleType.knob), make_object).front_directions() is None
 
 
-def wheel(make_object: MakeObject, *, spoke_m: float) -> tuple[ObjectAsset, Part]:
+def wheel(make_object, *, spoke_m):
     """A door with a lock wheel of four spokes of length `spoke_m`, held near the middle of the wheel."""
     body, leaf = LinkBuilder("body"), LinkBuilder("leaf")
     body.box("back", (-0.4, 0.0, -0.3), (-0.38, 0.5, 0.3), rgba=GREY)
@@ -234,7 +231,7 @@ def wheel(make_object: MakeObject, *, spoke_m: float) -> tuple[ObjectAsset, Part
 
 
 @pytest.mark.slow
-def test_a_wheel_is_held_at_a_spoke_beside_the_others(make_object: MakeObject):
+def test_a_wheel_is_held_at_a_spoke_beside_the_others(make_object):
     asset, part = wheel(make_object, spoke_m=0.055)
     fit = HandFit(asset, part, HAND, approach_m=0.1)
     assert fit.grasp(0.0) is None  # at the head, the fingers meet the spokes that run across
@@ -249,12 +246,12 @@ def test_a_wheel_is_held_at_a_spoke_beside_the_others(make_object: MakeObject):
 
 
 @pytest.mark.slow
-def test_a_wheel_whose_spokes_are_too_short_for_fingers_is_held_nowhere(make_object: MakeObject):
+def test_a_wheel_whose_spokes_are_too_short_for_fingers_is_held_nowhere(make_object):
     asset, part = wheel(make_object, spoke_m=0.025)
     assert HandFit(asset, part, HAND, approach_m=0.1).grasp_shifts((0.0, 0.0)) == [0.0]
 
 
-def test_a_lever_is_led_down_by_a_grasp_where_no_push_fits(make_object: MakeObject):
+def test_a_lever_is_led_down_by_a_grasp_where_no_push_fits(make_object):
     asset, part = lever_of_toaster(make_object, has_roof=True, roof_m=0.17)
     strategies = derive_strategies("close", asset, part, HAND, (0.04, 0.06))
     assert [name for name, _ in strategies] == ["front", "front_2", "push"]
@@ -266,9 +263,7 @@ def test_a_lever_is_led_down_by_a_grasp_where_no_push_fits(make_object: MakeObje
 
 
 @pytest.mark.parametrize(("is_round", "shifts"), [(False, {"edge+9cm", "edge-9cm"}), (True, set())])
-def test_the_edge_of_a_panel_is_also_held_beside_its_head_but_not_off_a_round_rim(
-    make_object: MakeObject, is_round: bool, shifts: set[str]
-):
+def test_the_edge_of_a_panel_is_also_held_beside_its_head_but_not_off_a_round_rim(make_object, is_round, shifts):
     body, link = LinkBuilder("body"), LinkBuilder("door")
     body.box("wall", (-0.4, 0.0, -0.2), (-0.05, 0.36, 0.2), rgba=GREY)
     if is_round:

@@ -1,13 +1,11 @@
 """Derived settings for opening: how the hand holds knobs and edges, and what it may do on them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from unlatch.objects.annotation import SPOT, Handle, HandleType, Openness, Part, PartKind
+from unlatch.objects.annotation import SPOT, Handle, HandleType, Openness, PartKind
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.robots.catalog import load_robot
@@ -26,20 +24,20 @@ from unlatch.skills.strategies.open_close import (
 from unlatch.skills.strategies.ranking import rotate_setting
 
 
-def part_of(category: str, name: str) -> Part:
+def part_of(category, name):
     """A part of a generated object."""
     asset = load_object(ObjectCfg(category, category, instance="0"), rng=np.random.default_rng(0))
     return asset.articulation.parts[name]
 
 
-def blade() -> Part:
+def blade():
     """A knob with flat faces."""
     part = part_of("safe", "knob")
     return replace(part, handle=Handle(HandleType.knob, np.array([0.02, 0.012, 0.04]), part.handle.T_link_handle))
 
 
 @pytest.mark.parametrize("along", [False, True])
-def test_pads_meet_the_faces_of_a_blade_flat_whichever_skill_turns_it(along: bool):
+def test_pads_meet_the_faces_of_a_blade_flat_whichever_skill_turns_it(along):
     opened = grasp_setting(blade(), (0.0, 0.0), along=along)
     point, closing, _ = opened.constraint_list
     assert point.tolerance <= 0.0005
@@ -62,13 +60,13 @@ def test_a_panel_may_turn_between_the_pads_but_not_pry_them_apart():
     assert grasp_setting(part_of("drawer", "drawer"), (0.0, 0.0)).slips == []
 
 
-def moves_by(part: Part, span: float) -> Part:
+def moves_by(part, span):
     """A part with another range."""
     return replace(part, openness=Openness(closed=0.0, open=span), closing_forces=None)
 
 
 @pytest.mark.parametrize("span", [0.003, 0.01, 0.029])
-def test_a_button_is_pressed_from_fully_out_with_tolerances_that_follow_its_range(span: float):
+def test_a_button_is_pressed_from_fully_out_with_tolerances_that_follow_its_range(span):
     hand = hand_shape("franka_panda", load_robot("franka_panda").arms[0])
     asset = load_object(ObjectCfg("drawer", "drawer", instance="0"), rng=np.random.default_rng(0))
     held = moves_by(asset.articulation.parts["drawer"], span)
@@ -96,14 +94,14 @@ def test_a_part_that_moves_little_is_led_to_the_end_of_its_range():
     ("category", "name", "asked", "holds"),
     [("laptop", "lid", 1.3, 1), ("laptop", "lid", 1.8, 2), ("laptop", "lid", 2.8, 3), ("microwave", "door", 1.5, 1)],
 )
-def test_a_lid_takes_more_holds_the_further_its_edge_is_led(category: str, name: str, asked: float, holds: int):
+def test_a_lid_takes_more_holds_the_further_its_edge_is_led(category, name, asked, holds):
     asset = load_object(ObjectCfg(category, category, instance="0"), rng=np.random.default_rng(0))
     part = moves_by(asset.articulation.parts[name], 3.1)
     assert count_holds(part, asset, (0.4, 0.48), asked) == holds
 
 
 @pytest.mark.parametrize(("asked", "holds"), [(1.4, 1), (1.6, 1), (2.2, 2), (2.8, 2)])
-def test_a_flap_that_hangs_down_in_the_end_takes_a_second_hold(asked: float, holds: int):
+def test_a_flap_that_hangs_down_in_the_end_takes_a_second_hold(asked, holds):
     asset = load_object(ObjectCfg("oven", "oven", instance="0"), rng=np.random.default_rng(0))
     door = moves_by(asset.articulation.parts["door"], 3.1)
     assert door.kind is PartKind.hinge_horizontal
@@ -112,9 +110,7 @@ def test_a_flap_that_hangs_down_in_the_end_takes_a_second_hold(asked: float, hol
 
 @pytest.mark.parametrize(("handle", "asked", "holds"), [("bar", 1.4, 1), ("bar", 2.5, 2), ("edge", 2.5, 1)])
 @pytest.mark.parametrize("start", [(0.0, 0.0), (1.9, 1.9)])
-def test_a_door_that_a_hand_leads_far_by_its_handle_takes_a_second_hold(
-    handle: str, asked: float, holds: int, start: tuple[float, float]
-):
+def test_a_door_that_a_hand_leads_far_by_its_handle_takes_a_second_hold(handle, asked, holds, start):
     asset = load_object(ObjectCfg("microwave", "microwave", instance="0"), rng=np.random.default_rng(0))
     found = asset.articulation.parts["door"]
     made = Handle(HandleType(handle), np.array([0.02, 0.02, 0.2]))

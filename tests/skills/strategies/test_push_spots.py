@@ -1,12 +1,9 @@
 """Where closed fingers can push a part."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
-from unlatch.objects.annotation import SPOT, Handle, HandleType, Part, PartKind
-from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.annotation import SPOT, Handle, HandleType, PartKind
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.objects.procedural.links import LinkBuilder
@@ -18,13 +15,10 @@ from unlatch.skills.strategies.pushing import inner_spots, is_even, lever_spots,
 from unlatch.skills.strategies.ranking import derive_strategies
 
 HAND = hand_shape("franka_panda", load_robot("franka_panda").arms[0])
-MakeObject = Callable[..., tuple[ObjectAsset, Part]]
 GREY = (0.5, 0.5, 0.5, 1.0)
 
 
-def hinged(
-    make_object: MakeObject, body: LinkBuilder, leaf: LinkBuilder, spot_y: float, handle: Handle
-) -> tuple[ObjectAsset, Part]:
+def hinged(make_object, body, leaf, spot_y, handle):
     """A leaf in the plane x = 0 that turns about the z axis."""
     return make_object(
         body,
@@ -40,7 +34,7 @@ def hinged(
     )
 
 
-def door(make_object: MakeObject, *, spot_y: float, bar: bool = True, height: float = 0.5) -> tuple[ObjectAsset, Part]:
+def door(make_object, *, spot_y, bar=True, height=0.5):
     """A door in the plane x = 0, hinged at y = 0, 0.4 m wide, with a bar on its free side."""
     body, leaf = LinkBuilder("body"), LinkBuilder("leaf")
     body.box("back", (-0.4, 0.0, -0.3), (-0.38, 0.5, 0.3), rgba=GREY)
@@ -52,17 +46,17 @@ def door(make_object: MakeObject, *, spot_y: float, bar: bool = True, height: fl
     return hinged(make_object, body, leaf, spot_y, handle)
 
 
-def shifts(asset: ObjectAsset, part: Part) -> list[np.ndarray]:
+def shifts(asset, part):
     return push_shifts(HandFit(asset, part, HAND, approach_m=0.0), (0.5, 0.9))
 
 
-def test_a_clear_spot_is_taken_as_it_is(make_object: MakeObject):
+def test_a_clear_spot_is_taken_as_it_is(make_object):
     found = shifts(*door(make_object, spot_y=0.25))
     assert np.allclose(found[0], 0.0)
     assert all(np.linalg.norm(a - b) >= 0.05 for i, a in enumerate(found) for b in found[:i])
 
 
-def test_beside_a_bar_the_palm_wants_its_room(make_object: MakeObject):
+def test_beside_a_bar_the_palm_wants_its_room(make_object):
     asset, part = door(make_object, spot_y=0.33)
     first = shifts(asset, part)[0]
     # the palm is 63 mm thick about the fingertips, and keeps 4 mm
@@ -72,7 +66,7 @@ def test_beside_a_bar_the_palm_wants_its_room(make_object: MakeObject):
     assert strategies[0][1].keypoint_shifts == {"link_contact_point": pytest.approx(first.tolist(), abs=1e-4)}
 
 
-def test_no_spot_lies_off_the_face_or_near_the_hinge(make_object: MakeObject):
+def test_no_spot_lies_off_the_face_or_near_the_hinge(make_object):
     asset, part = door(make_object, spot_y=0.2, bar=False, height=0.12)
     spot = part.keypoint("link_contact_point").xyz
     for shift in shifts(asset, part):
@@ -82,7 +76,7 @@ def test_no_spot_lies_off_the_face_or_near_the_hinge(make_object: MakeObject):
 
 
 @pytest.mark.slow
-def test_without_a_fitting_spot_the_annotated_one_is_tried(make_object: MakeObject):
+def test_without_a_fitting_spot_the_annotated_one_is_tried(make_object):
     asset, part = door(make_object, spot_y=0.2, height=0.01)
     assert shifts(asset, part) == []
     ((name, setting),) = derive_strategies("close", asset, part, HAND, (0.5, 0.9))
@@ -92,7 +86,7 @@ def test_without_a_fitting_spot_the_annotated_one_is_tried(make_object: MakeObje
 
 @pytest.mark.slow
 @pytest.mark.parametrize("category", ["microwave", "box"])
-def test_a_part_that_stands_open_is_pushed_further_from_inside(category: str):
+def test_a_part_that_stands_open_is_pushed_further_from_inside(category):
     asset = load_object(ObjectCfg(category, category, instance="3"), rng=np.random.default_rng(0))
     part = next(iter(asset.articulation.parts.values()))
     fit = HandFit(asset, part, HAND, approach_m=0.0)
@@ -115,7 +109,7 @@ def test_a_part_that_stands_open_is_pushed_further_from_inside(category: str):
     assert not any(name.startswith("inside") for name in closed)
 
 
-def slatted_door(make_object: MakeObject, gap_m: float, *, upright: bool = True) -> tuple[ObjectAsset, Part]:
+def slatted_door(make_object, gap_m, *, upright=True):
     """A hollow door in the plane x = 0, hinged at y = 0; slats 2 cm wide with gaps are its inner face."""
     body, leaf = LinkBuilder("body"), LinkBuilder("leaf")
     body.box("back", (-0.4, 0.0, -0.3), (-0.38, 0.5, 0.3), rgba=GREY)
@@ -130,9 +124,7 @@ def slatted_door(make_object: MakeObject, gap_m: float, *, upright: bool = True)
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("gap_m", "upright", "even"), [(0.0, True, True), (0.02, True, False), (0.02, False, False)])
-def test_a_hand_that_pushes_between_slats_does_not_slide(
-    make_object: MakeObject, gap_m: float, upright: bool, even: bool
-):
+def test_a_hand_that_pushes_between_slats_does_not_slide(make_object, gap_m, upright, even):
     asset, part = slatted_door(make_object, gap_m, upright=upright)
     fit = HandFit(asset, part, HAND, approach_m=0.0)
     on_slats = [spot for spot in inner_spots(fit, (0.9,)) if spot[0] < -0.05]
@@ -146,7 +138,7 @@ def test_a_hand_that_pushes_between_slats_does_not_slide(
     assert any(setting.slips == ["cone"] for setting in pushes.values()) is not even
 
 
-def bail(make_object: MakeObject, *, body_below: float, rim_z: float | None = None) -> tuple[ObjectAsset, Part]:
+def bail(make_object, *, body_below, rim_z=None):
     """A bail on a hinge along y: closed, it stands straight up from the hinge; it opens towards -x.
 
     The body reaches up to `body_below` under the bar, on the side of +x. On the other side it may have a rim.
@@ -171,7 +163,7 @@ def bail(make_object: MakeObject, *, body_below: float, rim_z: float | None = No
     )
 
 
-def test_a_bail_is_pushed_on_the_side_to_which_it_opens(make_object: MakeObject):
+def test_a_bail_is_pushed_on_the_side_to_which_it_opens(make_object):
     asset, part = bail(make_object, body_below=0.2)
     outward, found = lever_spots(HandFit(asset, part, HAND, approach_m=0.0), (0.5, 0.9))
     assert np.allclose(outward, [-1.0, 0.0, 0.0], atol=1e-6)
@@ -181,7 +173,7 @@ def test_a_bail_is_pushed_on_the_side_to_which_it_opens(make_object: MakeObject)
     assert all(-0.01 < x < -0.002 and abs(y) < 0.15 and abs(z - 0.3) < 1e-6 for x, y, z in places)
 
 
-def test_a_bail_is_grasped_where_the_hand_fits_to_the_end_and_else_pushed(make_object: MakeObject):
+def test_a_bail_is_grasped_where_the_hand_fits_to_the_end_and_else_pushed(make_object):
     free = derive_strategies("close", *bail(make_object, body_below=0.2), HAND, (0.5, 0.9))
     assert [name for name, _ in free][:2] == ["bar", "push"]
     grasp, push = free[0][1], free[1][1]
@@ -196,9 +188,7 @@ def test_a_bail_is_grasped_where_the_hand_fits_to_the_end_and_else_pushed(make_o
 
 
 @pytest.mark.parametrize(("rim_z", "room"), [(None, 1.44), (-0.2, 1.44), (-0.02, 1.32), (-0.01, 1.26)])
-def test_a_bail_is_led_beyond_what_is_asked_only_where_the_hand_has_room(
-    make_object: MakeObject, rim_z: float | None, room: float
-):
+def test_a_bail_is_led_beyond_what_is_asked_only_where_the_hand_has_room(make_object, rim_z, room):
     asset, part = bail(make_object, body_below=0.2, rim_z=rim_z)
     fit = HandFit(asset, part, HAND, approach_m=0.1)
     assert fit.grasp(room) is not None
@@ -209,9 +199,7 @@ def test_a_bail_is_led_beyond_what_is_asked_only_where_the_hand_has_room(
     assert led.to == pytest.approx(max(room, 1.3), abs=0.02)
 
 
-def tongue(
-    make_object: MakeObject, *, gap: float = 0.05, wall: bool = False, handle: HandleType = HandleType.none
-) -> tuple[ObjectAsset, Part]:
+def tongue(make_object, *, gap=0.05, wall=False, handle=HandleType.none):
     """A wide, flat tongue that turns about z, as that of a faucet: closed, it points along x, and opens towards -y.
 
     The body is `gap` below it. A wall may stand where fingers that push it open would be.
@@ -236,7 +224,7 @@ def tongue(
     )
 
 
-def test_a_lever_that_nothing_can_hold_is_opened_by_fingers_beside_it(make_object: MakeObject):
+def test_a_lever_that_nothing_can_hold_is_opened_by_fingers_beside_it(make_object):
     asset, part = tongue(make_object)
     strategies = dict(derive_strategies("open", asset, part, HAND, (0.0, 0.0)))
     assert next(iter(strategies)) == "beside"
@@ -250,7 +238,7 @@ def test_a_lever_that_nothing_can_hold_is_opened_by_fingers_beside_it(make_objec
         assert 0.07 < x < 0.16  # and in the far half of the tongue
 
 
-def test_a_lever_too_wide_for_the_fingers_is_pushed_open_and_not_grasped(make_object: MakeObject):
+def test_a_lever_too_wide_for_the_fingers_is_pushed_open_and_not_grasped(make_object):
     names = [
         name for name, _ in derive_strategies("open", *tongue(make_object, handle=HandleType.bar), HAND, (0.0, 0.0))
     ]
@@ -259,19 +247,19 @@ def test_a_lever_too_wide_for_the_fingers_is_pushed_open_and_not_grasped(make_ob
 
 
 @pytest.mark.parametrize(("gap", "lift"), [(0.05, 0.0), (0.003, 0.004)])
-def test_fingers_beside_a_lever_stay_clear_of_what_is_below_it(make_object: MakeObject, gap: float, lift: float):
+def test_fingers_beside_a_lever_stay_clear_of_what_is_below_it(make_object, gap, lift):
     asset, part = tongue(make_object, gap=gap)
     found = places_beside_lever(HandFit(asset, part, HAND, approach_m=0.06), (0.0,))
     assert found
     assert all(shift[2] == pytest.approx(lift) for shift in found)
 
 
-def test_fingers_do_not_lie_where_a_wall_is_beside_a_lever(make_object: MakeObject):
+def test_fingers_do_not_lie_where_a_wall_is_beside_a_lever(make_object):
     asset, part = tongue(make_object, wall=True)
     assert places_beside_lever(HandFit(asset, part, HAND, approach_m=0.06), (0.0,)) == []
 
 
-def test_a_lever_without_room_at_its_tip_is_pushed_nearer_to_its_hinge(make_object: MakeObject):
+def test_a_lever_without_room_at_its_tip_is_pushed_nearer_to_its_hinge(make_object):
     asset, part = tongue(make_object)
     _, found = lever_spots(HandFit(asset, part, HAND, approach_m=0.0), (0.5, 0.9))
     places = [part.keypoint(SPOT).xyz[0] + shift[0] for shift in found]

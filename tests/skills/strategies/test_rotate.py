@@ -1,14 +1,11 @@
 """Derived tasks of what is turned in the hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from unlatch.objects.annotation import Handle, HandleType, Openness, Part, PartKind
-from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.annotation import Handle, HandleType, Openness, PartKind
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.robots.catalog import load_robot
@@ -20,13 +17,13 @@ from unlatch.skills.strategies.ranking import check_turns, derive_strategies, ro
 HAND = hand_shape("franka_panda", load_robot("franka_panda").arms[0])
 
 
-def dial() -> tuple[ObjectAsset, Part]:
+def dial():
     """The round dial of a generated safe."""
     asset = load_object(ObjectCfg(name="safe", category="safe", instance="0"), rng=np.random.default_rng(0))
     return asset, asset.articulation.parts["knob"]
 
 
-def sides(part: Part) -> int:
+def sides(part):
     """How many constraints say where the fingertip line points."""
     constraints = rotate_setting(part, None).constraint_list
     return sum(item.tool_names().get("axis_to_keypoint_name") == "tool_side" for item in constraints)
@@ -36,7 +33,7 @@ def sides(part: Part) -> int:
     ("kind", "opened", "expected"),
     [(PartKind.knob, -4.0, 1.5), (PartKind.knob, 2.0, 1.2), (PartKind.lever, 1.5, 0.7), (PartKind.lever, -0.5, 0.3)],
 )
-def test_a_part_is_turned_by_a_share_of_its_range_at_most(kind: PartKind, opened: float, expected: float):
+def test_a_part_is_turned_by_a_share_of_its_range_at_most(kind, opened, expected):
     _, part = dial()
     part = replace(part, kind=kind, openness=Openness(closed=0.0, open=opened))
     assert turned_by(part) == pytest.approx(expected)
@@ -124,7 +121,7 @@ def test_a_blade_that_is_opened_far_is_also_held_along_it():
 
 
 @pytest.mark.parametrize(("asked", "beyond"), [(5.0, 0.25), (7.0, 0.5), (13.0, 0.75), (14.9, 0.1)])
-def test_a_cap_that_takes_several_holds_is_led_further_beyond_what_is_asked(asked: float, beyond: float):
+def test_a_cap_that_takes_several_holds_is_led_further_beyond_what_is_asked(asked, beyond):
     _, part = dial()
     cap = replace(part, openness=Openness(closed=0.0, open=15.0))
     assert opened_to(cap, (0.0, 0.0), asked) == pytest.approx(asked + beyond, abs=0.06)  # three digits

@@ -201,10 +201,7 @@ def test_programs_go_with_their_arm(door, open_setting, arm):
     assert gone() is None
 
 
-@pytest.mark.parametrize(
-    ("q", "message"),
-    [([math.nan] * 7, "must hold 7 finite"), ([0.0] * 6, "must hold 7 finite")],
-)
+@pytest.mark.parametrize(("q", "message"), [([math.nan] * 7, "must hold 7 finite"), ([0.0] * 6, "must hold 7 finite")])
 def test_an_invalid_reference_is_refused(solver, door, open_setting, q, message):
     with pytest.raises(ConfigError, match=message):
         solver.solve(open_setting.constraint_list, door(), q_reference=np.array(q))

@@ -44,12 +44,7 @@ class Evaluated:
         n = kinematics.n_q
         layout = ParameterLayout(RowCounts.of(rows), n, True)
         P = layout.pack(
-            rows,
-            lower=lower,
-            upper=upper,
-            box=np.array([[-0.2] * 3, [0.4] * 3]),
-            tighten=1.0,
-            nearness=nearness,
+            rows, lower=lower, upper=upper, box=np.array([[-0.2] * 3, [0.4] * 3]), tighten=1.0, nearness=nearness
         )
         q, u = ca.SX.sym("q", n), ca.SX.sym("u", layout.scalar_rows)
         model = RowModel(kinematics, q)

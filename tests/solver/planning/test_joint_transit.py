@@ -1,25 +1,22 @@
 """The way of an arm to given joints: a plan with one transit, or why there is none."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 
 from unlatch.solver.joint_transit import plan_to_joints
-from unlatch.solver.plan import KeyframePlan, PlanBudget
+from unlatch.solver.plan import PlanBudget
 
 FRAME_S = 1 / 30
 
 
-def wall(q: Any, s: Any, gripper: Any, allowed: Any) -> tuple[str, str] | None:
+def wall(q, s, gripper, allowed):
     """Something stands where joint 1 is about 0, unless joint 2 is well back."""
     return ("panda_link4", "post") if abs(q[0]) < 0.3 and q[1] > -0.9 else None
 
 
-def at_goal(q: Any, s: Any, gripper: Any, allowed: Any) -> tuple[str, str] | None:
+def at_goal(q, s, gripper, allowed):
     return ("panda_hand", "door") if q[0] > 0.9 else None
 
 
@@ -28,9 +25,7 @@ def plan(arm, toy_checker):
     start, goal = arm.q_home.copy(), arm.q_home.copy()
     start[0], goal[0] = -1.0, 1.0
 
-    def make(
-        hit=lambda *_: None, *, seed: int = 0, budget: PlanBudget | None = None, pace: float = 1.0
-    ) -> KeyframePlan:
+    def make(hit=lambda *_: None, *, seed=0, budget=None, pace=1.0):
         return plan_to_joints(
             start,
             goal,

@@ -9,7 +9,6 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.solver.diagnosis import Diagnosis
 from unlatch.solver.goal_search import GoalFinder
-from unlatch.solver.goal_solver import Goal
 from unlatch.solver.path_solver import PathSolver
 from unlatch.solver.plan import PlanBudget, PlanRequest
 from unlatch.solver.plan_log import PlanLog
@@ -220,7 +219,7 @@ def test_a_first_look_reports_how_far_it_came_without_a_worked_out_reason(reques
     assert plan(request_open(**look)).found
     find = GoalFinder.find
 
-    def without_goals(stage: GoalFinder, number: int) -> list[Goal]:
+    def without_goals(stage, number):
         find(stage, number)
         stage.best = replace(stage.best, found=False)
         return []

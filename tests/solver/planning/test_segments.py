@@ -1,7 +1,5 @@
 """Timed segments: closed fingers touch a part slowly, and push it slowly onto its stop."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -17,8 +15,8 @@ DT = 1.0 / 30.0
 def time_push(arm, drawer):
     """Times a motion of the hand that pushes a drawer from 0.197 m on, by name of the segment."""
 
-    def make(*, closed_gripper: bool, end: float):
-        def turn(share: np.ndarray) -> np.ndarray:
+    def make(*, closed_gripper, end):
+        def turn(share):
             return arm.q_home + 0.4 * share[:, None] * np.eye(7)[0]
 
         share = np.linspace(0.0, 1.0, 15)
@@ -44,7 +42,7 @@ def time_push(arm, drawer):
     return make
 
 
-def hand_speeds(arm, q: np.ndarray) -> np.ndarray:
+def hand_speeds(arm, q):
     R, p = arm.kinematics.fk_batch(q)
     return np.linalg.norm(np.diff(R @ arm.tool_keypoints["tool_head"] + p, axis=0), axis=1) / DT
 

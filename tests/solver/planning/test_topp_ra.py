@@ -13,16 +13,13 @@ THERE = (
 )
 
 
-def printed_words(text: str) -> list[str]:
+def printed_words(text):
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
     return done.stdout.split()
 
 
-@pytest.mark.parametrize(
-    ("before", "printed"),
-    [("", ["False"]), ("import matplotlib.pyplot; ", ["True"])],
-)
-def test_loading_toppra_leaves_other_packages_unchanged(before: str, printed: list[str]):
+@pytest.mark.parametrize(("before", "printed"), [("", ["False"]), ("import matplotlib.pyplot; ", ["True"])])
+def test_loading_toppra_leaves_other_packages_unchanged(before, printed):
     after = "import matplotlib.pyplot as plt; print(callable(plt.figure))"
     assert printed_words(f"{before}{THERE}; {after}") == [*printed, "True"]
 

@@ -223,10 +223,7 @@ def test_settings_are_found_at_any_depth_with_their_full_key():
         ({"category_name": None, "constraint_list": []}, "unlatch"),
         ({"category_name": "RigidBody"}, "gensim2"),
         ({"mobile_move": True}, "gensim2"),
-        (
-            {"category_name": "Articulated", "constraint_list": [{"name": "hand_parallel_to_link0_edge"}]},
-            "interndata",
-        ),
+        ({"category_name": "Articulated", "constraint_list": [{"name": "hand_parallel_to_link0_edge"}]}, "interndata"),
     ],
 )
 def test_a_block_is_the_peers_by_marks_that_only_they_write(raw, origin):

@@ -52,12 +52,7 @@ PAIR = {"target_axis_from_keypoint_name": HEAD, "target_axis_to_keypoint_name": 
             {"target_axis": "object_link0_move_axis"},
             list(CROSS),
         ),
-        (
-            "hand_parallel_to_axis_computed_by_keypoints",
-            {**PAIR, "target_axis": [1, 0, 0]},
-            PAIR,
-            ["target_axis"],
-        ),
+        ("hand_parallel_to_axis_computed_by_keypoints", {**PAIR, "target_axis": [1, 0, 0]}, PAIR, ["target_axis"]),
         (
             "fingers_orthogonal_to_link0",
             {**CROSS, **PAIR, "target_axis": "link0_contact_axis"},

@@ -1,22 +1,20 @@
 """Cuts and rays."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from unlatch.objects.annotate.posing import cut_mesh, heights_in_front, outermost_interval
 from unlatch.simcore.meshes.solids import convex_hull
-from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
+from unlatch.simcore.meshes.triangle_mesh import join_meshes
 
 
-def box(low: tuple[float, float, float], high: tuple[float, float, float]) -> TriangleMesh:
+def box(low, high):
     corners = [[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])]
     return convex_hull(np.array(corners))
 
 
 @pytest.mark.parametrize("at", [0.0, 0.1, 0.5])
-def test_a_cut_through_a_box_is_its_outline(at: float) -> None:
+def test_a_cut_through_a_box_is_its_outline(at):
     segments = cut_mesh(box((0, 0, -0.2), (1, 2, 1)), axis=2, at=at)
     points = segments.reshape(-1, 3)
     np.testing.assert_allclose(points[:, 2], at, atol=1e-9)
@@ -26,19 +24,19 @@ def test_a_cut_through_a_box_is_its_outline(at: float) -> None:
     assert lengths.sum() == pytest.approx(6.0)
 
 
-def test_a_cut_beside_the_mesh_is_empty() -> None:
+def test_a_cut_beside_the_mesh_is_empty():
     segments = cut_mesh(box((0, 0, 0), (1, 1, 1)), axis=0, at=2.0)
     assert segments.shape == (0, 2, 3)
     assert outermost_interval(segments, axis=0) is None
 
 
-def test_a_bar_is_distinguished_from_the_plate_behind_it() -> None:
+def test_a_bar_is_distinguished_from_the_plate_behind_it():
     handle = join_meshes([box((0, 0, 0), (0.01, 1, 0.1)), box((0.05, 0, 0), (0.07, 1, 0.1))])
     interval = outermost_interval(cut_mesh(handle, axis=1, at=0.5), axis=0)
     assert interval == pytest.approx((0.05, 0.07))
 
 
-def test_heights_seen_from_the_front() -> None:
+def test_heights_seen_from_the_front():
     heights = heights_in_front(
         join_meshes([box((0, 0, 0), (0.5, 1, 1)), box((0.5, 0, 0), (0.8, 0.4, 1))]),
         np.array([[0.2, 0.5], [0.7, 0.5], [1.5, 0.5]]),

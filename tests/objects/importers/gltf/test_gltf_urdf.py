@@ -1,10 +1,6 @@
 """A glTF whose nodes have joints is read as a URDF, in either of two extensions."""
 
-from __future__ import annotations
-
 from contextlib import suppress
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +10,6 @@ from unlatch.objects.annotate.annotator import AnnotateCfg, annotate_source
 from unlatch.objects.annotate.source import has_urdf, read_source, urdf_of
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.mesh_reader import read_mesh
-from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
 
 DEPTH, WIDTH, _ = SIZE_M
@@ -22,11 +17,11 @@ HINGE = [-DEPTH / 2 - 0.02, -WIDTH / 2, 0.0]
 """Place of the hinge in `body`, whose z points up in the turned file."""
 
 
-def number(content: dict[str, Any], name: str) -> int:
+def number(content, name):
     return next(k for k, node in enumerate(content["nodes"]) if node.get("name") == name)
 
 
-def hang_on_hinge(content: dict[str, Any], values: dict[str, Any]) -> int:
+def hang_on_hinge(content, values):
     """Puts a node at the hinge between body and door, with these values; returns its number."""
     door, body = number(content, "door"), number(content, "body")
     content["nodes"].append({"name": "hinge", "translation": HINGE, "children": [door], **values})
@@ -36,7 +31,7 @@ def hang_on_hinge(content: dict[str, Any], values: dict[str, Any]) -> int:
     return hinge
 
 
-def add_articulation(content: dict[str, Any], **stage: Any) -> None:
+def add_articulation(content, **stage):
     stages = [
         {"name": "turn", "type": "zRotate", "minimumValue": 0.0, "maximumValue": 90.0, "initialValue": 0.0, **stage}
     ]
@@ -45,9 +40,7 @@ def add_articulation(content: dict[str, Any], **stage: Any) -> None:
     hang_on_hinge(content, {"extensions": {"AGI_articulations": {"articulationName": "swing"}}})
 
 
-def add_physics_joint(
-    content: dict[str, Any], *, limits: list[dict[str, Any]] | None = None, flip: bool = False
-) -> None:
+def add_physics_joint(content, *, limits=None, flip=False):
     """Makes the door a rigid body of 2 kg; its joint node hangs below `body`, or with `flip` below the door."""
     hinge = hang_on_hinge(content, {"extensions": {"KHR_physics_rigid_bodies": {"motion": {"mass": 2.0}}}})
     frame = {"name": "pivot", "translation": HINGE}
@@ -66,7 +59,7 @@ def add_physics_joint(
     content["extensions"] = {"KHR_physics_rigid_bodies": {"physicsJoints": [{"limits": limits or door}]}}
 
 
-def part_bounds(model: UrdfModel, link: str, position: float) -> tuple[np.ndarray, np.ndarray]:
+def part_bounds(model, link, position):
     """Returns the corners of what is seen of a link below the root, at a position of its joint."""
     joint = model.parent_joint(link)
     assert joint is not None
@@ -77,7 +70,7 @@ def part_bounds(model: UrdfModel, link: str, position: float) -> tuple[np.ndarra
 
 
 @pytest.mark.parametrize("edit", [add_articulation, add_physics_joint, lambda c: add_physics_joint(c, flip=True)])
-def test_a_door_is_read_with_its_hinge(tmp_path: Path, edit: Any):
+def test_a_door_is_read_with_its_hinge(tmp_path, edit):
     path = write_glb(tmp_path / "cabinet.glb", cabinet_scene(), edit)
     assert has_urdf(path)
     model = read_urdf(urdf_of(path).path)
@@ -93,7 +86,7 @@ def test_a_door_is_read_with_its_hinge(tmp_path: Path, edit: Any):
     np.testing.assert_allclose(opened[0][0], HINGE[0] - WIDTH, atol=1e-6)
 
 
-def test_the_limits_of_both_extensions(tmp_path: Path):
+def test_the_limits_of_both_extensions(tmp_path):
     first = read_urdf(urdf_of(write_glb(tmp_path / "a.glb", cabinet_scene(), add_articulation)).path)
     second = read_urdf(urdf_of(write_glb(tmp_path / "b.glb", cabinet_scene(), add_physics_joint)).path)
     assert (first.joints["swing"].lower, first.joints["swing"].upper) == pytest.approx((0.0, np.pi / 2))
@@ -104,8 +97,8 @@ def test_the_limits_of_both_extensions(tmp_path: Path):
     assert first.links["hinge"].inertial is None
 
 
-def test_a_drawer_and_a_knob(tmp_path: Path):
-    def slide(content: dict[str, Any]) -> None:
+def test_a_drawer_and_a_knob(tmp_path):
+    def slide(content):
         add_articulation(content, type="xTranslate", minimumValue=-0.2, maximumValue=0.0)
         content["nodes"][number(content, "hinge")]["scale"] = [2.0, 2.0, 2.0]
 
@@ -113,54 +106,54 @@ def test_a_drawer_and_a_knob(tmp_path: Path):
     # a stage is in the units of its node, which is twice as large
     assert (joint.kind, joint.lower, joint.upper) == ("prismatic", pytest.approx(-0.4), 0.0)
 
-    def spin(content: dict[str, Any]) -> None:
+    def spin(content):
         add_articulation(content, type="xRotate", minimumValue=-180.0, maximumValue=180.0)
 
     (joint,) = read_urdf(urdf_of(write_glb(tmp_path / "b.glb", cabinet_scene(), spin)).path).joints.values()
     assert joint.kind == "continuous"
 
 
-def test_the_part_is_annotated(tmp_path: Path):
+def test_the_part_is_annotated(tmp_path):
     source = read_source(write_glb(tmp_path / "cabinet.glb", cabinet_scene(), add_articulation))
     (part,) = annotate_source(source, AnnotateCfg()).articulation.parts.values()
     assert (part.kind.name, part.joint, part.handle.type.name) == ("hinge_vertical", "swing", "bar")
 
 
-def _without_joints(content: dict[str, Any]) -> None:
+def _without_joints(content):
     content["extensionsUsed"] = ["AGI_articulations"]
 
 
-def _two_ways(content: dict[str, Any]) -> None:
+def _two_ways(content):
     add_physics_joint(
         content, limits=[{"linearAxes": [0, 1, 2], "min": 0, "max": 0}, {"angularAxes": [0], "min": 0, "max": 0}]
     )
 
 
-def _no_such_node(content: dict[str, Any]) -> None:
+def _no_such_node(content):
     add_physics_joint(content)
     content["nodes"][number(content, "pivot")]["extensions"]["KHR_physics_rigid_bodies"]["joint"]["connectedNode"] = 99
 
 
-def _own_child(content: dict[str, Any]) -> None:
+def _own_child(content):
     content["nodes"][number(content, "door")]["children"] = [number(content, "door")]
 
 
-def _unknown_name(content: dict[str, Any]) -> None:
+def _unknown_name(content):
     add_articulation(content)
     content["extensions"]["AGI_articulations"]["articulations"][0]["name"] = "other"
 
 
-def _without_end(content: dict[str, Any]) -> None:
+def _without_end(content):
     kept = {"min": 0, "max": 0}
     add_physics_joint(content, limits=[{"angularAxes": [0, 1, 2], **kept}, {"linearAxes": [1, 2], **kept}])
 
 
-def _mirrored(content: dict[str, Any]) -> None:
+def _mirrored(content):
     add_articulation(content)
     content["nodes"][number(content, "hinge")]["scale"] = [-1.0, 1.0, 1.0]
 
 
-def _chain(content: dict[str, Any]) -> None:
+def _chain(content):
     first = len(content["nodes"])
     content["nodes"] += [{}] + [{"children": [first + k]} for k in range(3000)]
 
@@ -188,7 +181,7 @@ def _chain(content: dict[str, Any]) -> None:
         (lambda c: add_articulation(c, maximumValue="far"), "has a stage with maximumValue=far. Expected a number."),
     ],
 )
-def test_what_no_urdf_has_is_refused(tmp_path: Path, edit: Any, said: str):
+def test_what_no_urdf_has_is_refused(tmp_path, edit, said):
     path = write_glb(tmp_path / "cabinet.glb", cabinet_scene(), edit)
     with pytest.raises(AssetError) as caught:
         urdf_of(path)
@@ -207,8 +200,8 @@ def test_what_no_urdf_has_is_refused(tmp_path: Path, edit: Any, said: str):
         ("KHR_physics_rigid_bodies", "physicsJoints", 0, "limits", 0, "min"),
     ],
 )
-def test_values_of_another_type_are_refused_or_read(tmp_path: Path, place: tuple[Any, ...], wrong: Any):
-    def spoil(content: dict[str, Any]) -> None:
+def test_values_of_another_type_are_refused_or_read(tmp_path, place, wrong):
+    def spoil(content):
         (add_articulation if place[0] == "AGI_articulations" else add_physics_joint)(content)
         at = content["extensions"]
         for key in place[:-1]:
@@ -220,14 +213,14 @@ def test_values_of_another_type_are_refused_or_read(tmp_path: Path, place: tuple
         assert read_urdf(urdf_of(path).path).joints
 
 
-def test_a_plain_mesh_is_no_object(tmp_path: Path):
+def test_a_plain_mesh_is_no_object(tmp_path):
     path = write_glb(tmp_path / "cabinet.glb", cabinet_scene())
     assert not has_urdf(path)
     with pytest.raises(AssetError, match=r"Say which part moves: unlatch annotate \S+/cabinet\.glb joint=hinge"):
         read_source(path)
 
 
-def test_damaged_files_are_refused(tmp_path: Path):
+def test_damaged_files_are_refused(tmp_path):
     whole = write_glb(tmp_path / "whole.glb", cabinet_scene(), add_articulation).read_bytes()
     for cut in (0, 10, 30, 200, len(whole) - 500):
         path = tmp_path / "cut.glb"

@@ -1,11 +1,8 @@
 """Objects of the data set become ours: on a data set made of boxes, and on the real one where it is."""
 
-from __future__ import annotations
-
 import json
 import logging
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +10,6 @@ import pybullet as p
 import pytest
 
 from unlatch.objects.annotation import HandleType, PartKind
-from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import PARTNET_VARIABLE, ObjectCfg, ObjectSource
 from unlatch.objects.importers import partnet_object as partnet_mobility
 from unlatch.objects.importers.partnet_source import partnet_instances
@@ -22,9 +18,9 @@ from unlatch.objects.validation import validate_articulation
 from unlatch.simcore.errors import AssetError, ConfigError
 
 
-def _load(root: Path | str | None, cache_dir: str, **values: object) -> ObjectAsset:
+def _load(root, cache_dir, **values):
     cfg = ObjectCfg(
-        **{  # type: ignore[arg-type]
+        **{
             "name": "m",
             "category": "microwave",
             "source": ObjectSource.partnet_mobility,
@@ -36,7 +32,7 @@ def _load(root: Path | str | None, cache_dir: str, **values: object) -> ObjectAs
     return load_object(cfg, rng=np.random.default_rng(0))
 
 
-def test_a_converted_object_has_our_frames(boxes_dir: Path, cache_dir: str) -> None:
+def test_a_converted_object_has_our_frames(boxes_dir, cache_dir):
     asset = _load(boxes_dir, cache_dir)
     assert (asset.instance, asset.articulation.scale) == ("77", 0.3)
     np.testing.assert_allclose(asset.size_m, [0.3 * 1.15, 0.3 * 1.4, 0.3 * 0.8], atol=1e-5)
@@ -64,9 +60,7 @@ def test_a_converted_object_has_our_frames(boxes_dir: Path, cache_dir: str) -> N
 
 
 @pytest.mark.integration
-def test_bullet_loads_and_opens_it(
-    boxes_dir: Path, cache_dir: str, client: int, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_bullet_loads_and_opens_it(boxes_dir, cache_dir, client, capfd):
     asset = _load(boxes_dir, cache_dir)
     capfd.readouterr()
     flags = p.URDF_USE_INERTIA_FROM_FILE
@@ -85,7 +79,7 @@ def test_bullet_loads_and_opens_it(
     assert p.getJointState(body, 0, physicsClientId=client)[0] > 1.5
 
 
-def test_without_info_and_names_the_category_decides(boxes_dir: Path, cache_dir: str) -> None:
+def test_without_info_and_names_the_category_decides(boxes_dir, cache_dir):
     for name in ("info.json", "semantics.txt"):
         (boxes_dir / "microwave" / "77" / name).unlink()
     asset = _load(boxes_dir, cache_dir)
@@ -94,9 +88,7 @@ def test_without_info_and_names_the_category_decides(boxes_dir: Path, cache_dir:
     assert asset.articulation.part("door").handle.type is HandleType.bar
 
 
-def test_a_door_without_a_handle_is_held_at_its_free_edge(
-    boxes_dir: Path, cache_dir: str, edit_urdf: Callable[[str, str], None]
-) -> None:
+def test_a_door_without_a_handle_is_held_at_its_free_edge(boxes_dir, cache_dir, edit_urdf):
     edit_urdf('name="handle-9"', 'name="door_frame-1"')
     door = _load(boxes_dir, cache_dir).articulation.part("door")
     assert door.handle.type is HandleType.bar, "what stands out of the door tells without a name"
@@ -109,9 +101,7 @@ def test_a_door_without_a_handle_is_held_at_its_free_edge(
     assert door.handle.size[1] == pytest.approx(0.03, abs=1e-3)
 
 
-def test_a_lock_wheel_is_held_only_far_from_the_hinge(
-    boxes_dir: Path, cache_dir: str, edit_urdf: Callable[[str, str], None]
-) -> None:
+def test_a_lock_wheel_is_held_only_far_from_the_hinge(boxes_dir, cache_dir, edit_urdf):
     edit_urdf('name="handle-9"', 'name="switch-9"')
     door = _load(boxes_dir, cache_dir).articulation.part("door")
     assert door.handle.type is HandleType.bar
@@ -129,7 +119,7 @@ def test_a_lock_wheel_is_held_only_far_from_the_hinge(
     assert _load(boxes_dir, cache_dir).articulation.part("door").handle.type is HandleType.edge
 
 
-def test_a_handle_that_is_too_small_makes_the_object_larger(boxes_dir: Path, cache_dir: str) -> None:
+def test_a_handle_that_is_too_small_makes_the_object_larger(boxes_dir, cache_dir):
     info = boxes_dir / "microwave" / "77" / "info.json"
     info.write_text(json.dumps({"scale": 0.08}))
     asset = _load(boxes_dir, cache_dir)
@@ -138,9 +128,7 @@ def test_a_handle_that_is_too_small_makes_the_object_larger(boxes_dir: Path, cac
     assert _load(boxes_dir, cache_dir, scale=0.08).articulation.scale == pytest.approx(0.08), "a given scale stays"
 
 
-def test_the_front_is_found_where_the_door_opens(
-    boxes_dir: Path, cache_dir: str, edit_urdf: Callable[[str, str], None]
-) -> None:
+def test_the_front_is_found_where_the_door_opens(boxes_dir, cache_dir, edit_urdf):
     before = _load(boxes_dir, cache_dir)
     edit_urdf('rpy="1.570796326794897 0 -1.570796326794897"', 'rpy="1.570796326794897 0 3.141592653589793"')
     after = _load(boxes_dir, cache_dir)
@@ -149,7 +137,7 @@ def test_the_front_is_found_where_the_door_opens(
         np.testing.assert_allclose(after.articulation.part("door").keypoints[name].xyz, keypoint.xyz, atol=1e-6)
 
 
-def test_other_joints_are_held_closed(boxes_dir: Path, cache_dir: str, edit_urdf: Callable[[str, str], None]) -> None:
+def test_other_joints_are_held_closed(boxes_dir, cache_dir, edit_urdf):
     edit_urdf(
         '<joint name="joint_1"',
         '<joint name="joint_2" type="continuous">\n<origin xyz="0 0 0"/>\n<axis xyz="0 0 1"/>\n'
@@ -161,15 +149,13 @@ def test_other_joints_are_held_closed(boxes_dir: Path, cache_dir: str, edit_urdf
 
 
 @pytest.mark.slow
-def test_the_cache_is_used_until_a_file_changes(
-    boxes_dir: Path, cache_dir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made: list[Path] = []
+def test_the_cache_is_used_until_a_file_changes(boxes_dir, cache_dir, monkeypatch):
+    made = []
     original = partnet_mobility._convert
 
-    def counted(source: object, folder: Path, **values: object) -> None:
+    def counted(source, folder, **values):
         made.append(folder)
-        original(source, folder, **values)  # type: ignore[arg-type]
+        original(source, folder, **values)
 
     monkeypatch.setattr(partnet_mobility, "_convert", counted)
     first = _load(boxes_dir, cache_dir)
@@ -195,9 +181,7 @@ def test_the_cache_is_used_until_a_file_changes(
 
 @pytest.mark.parametrize("damage", ["collision_door.obj", "manifest.json", "articulation.yaml", "asset.json"])
 @pytest.mark.parametrize("how", ["cut", "gone"])
-def test_a_damaged_cached_object_is_converted_again(
-    boxes_dir: Path, cache_dir: str, damage: str, how: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_damaged_cached_object_is_converted_again(boxes_dir, cache_dir, damage, how, caplog):
     first = _load(boxes_dir, cache_dir)
     path = first.urdf_path.parent / damage
     if how == "cut":
@@ -211,18 +195,14 @@ def test_a_damaged_cached_object_is_converted_again(
     assert f"The cached folder {path.parent} is damaged and is made again." in caplog.text
 
 
-def test_a_conversion_that_fails_leaves_no_cache(
-    boxes_dir: Path, cache_dir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_conversion_that_fails_leaves_no_cache(boxes_dir, cache_dir, monkeypatch):
     monkeypatch.setattr(partnet_mobility, "articulation_problems", lambda *args, **values: ["part 'door': no."])
     with pytest.raises(AssetError, match="part 'door': no"):
         _load(boxes_dir, cache_dir)
     assert list((Path(cache_dir) / "partnet_mobility" / "microwave").iterdir()) == []
 
 
-def test_no_folder_and_a_missing_folder_name_both_settings(
-    cache_dir: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_no_folder_and_a_missing_folder_name_both_settings(cache_dir, monkeypatch, tmp_path):
     monkeypatch.delenv(PARTNET_VARIABLE, raising=False)
     with pytest.raises(ConfigError) as caught:
         _load(None, cache_dir)
@@ -238,12 +218,12 @@ def test_no_folder_and_a_missing_folder_name_both_settings(
     )
 
 
-def test_the_variable_is_used_without_a_root(boxes_dir: Path, cache_dir: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_variable_is_used_without_a_root(boxes_dir, cache_dir, monkeypatch):
     monkeypatch.setenv(PARTNET_VARIABLE, str(boxes_dir))
     assert _load(None, cache_dir).instance == "77"
 
 
-def test_unknown_categories_and_instances_name_the_known_ones(boxes_dir: Path, cache_dir: str) -> None:
+def test_unknown_categories_and_instances_name_the_known_ones(boxes_dir, cache_dir):
     with pytest.raises(ConfigError) as caught:
         _load(boxes_dir, cache_dir, category="fridge")
     assert str(caught.value) == (
@@ -259,7 +239,7 @@ def test_unknown_categories_and_instances_name_the_known_ones(boxes_dir: Path, c
         _load(boxes_dir, cache_dir, category="safe")
 
 
-def test_the_folder_of_a_download_needs_no_categories(boxes_dir: Path, tmp_path: Path) -> None:
+def test_the_folder_of_a_download_needs_no_categories(boxes_dir, tmp_path):
     flat = tmp_path / "flat"
     shutil.copytree(boxes_dir / "microwave" / "77", flat / "77")
     (flat / "77" / "meta.json").write_text('{"model_cat": "Microwave"}')
@@ -267,18 +247,18 @@ def test_the_folder_of_a_download_needs_no_categories(boxes_dir: Path, tmp_path:
     assert partnet_instances(flat, "safe") == {}
 
 
-def _copies(boxes_dir: Path, *names: str) -> None:
+def _copies(boxes_dir, *names):
     for name in names:
         shutil.copytree(boxes_dir / "microwave" / "77", boxes_dir / "microwave" / name)
 
 
-def _cfg(root: Path, **values: object) -> ObjectCfg:
+def _cfg(root, **values):
     return ObjectCfg(
-        **{"name": "m", "category": "microwave", "source": ObjectSource.partnet_mobility, "root": str(root), **values}  # type: ignore[arg-type]
+        **{"name": "m", "category": "microwave", "source": ObjectSource.partnet_mobility, "root": str(root), **values}
     )
 
 
-def test_the_set_of_objects_depends_on_its_content_and_not_on_its_folder(boxes_dir: Path, tmp_path: Path) -> None:
+def test_the_set_of_objects_depends_on_its_content_and_not_on_its_folder(boxes_dir, tmp_path):
     _copies(boxes_dir, "9", "101")
     whole = describe_object_set(_cfg(boxes_dir))
     assert list(whole["instances"]) == ["9", "77", "101"]
@@ -294,7 +274,7 @@ def test_the_set_of_objects_depends_on_its_content_and_not_on_its_folder(boxes_d
 
 
 @pytest.mark.parametrize("name", ["mobility.urdf", "info.json", "semantics.txt", "textured_objs/floor.obj"])
-def test_a_changed_file_of_an_object_changes_only_its_entry(boxes_dir: Path, name: str) -> None:
+def test_a_changed_file_of_an_object_changes_only_its_entry(boxes_dir, name):
     _copies(boxes_dir, "78")
     before = describe_object_set(_cfg(boxes_dir))["instances"]
     path = boxes_dir / "microwave" / "77" / name
@@ -304,12 +284,12 @@ def test_a_changed_file_of_an_object_changes_only_its_entry(boxes_dir: Path, nam
     assert after["78"] == before["78"]
 
 
-def test_the_first_folder_of_a_category_that_holds_an_instance_counts(boxes_dir: Path) -> None:
+def test_the_first_folder_of_a_category_that_holds_an_instance_counts(boxes_dir):
     shutil.copytree(boxes_dir / "microwave", boxes_dir / "Microwave")
     assert partnet_instances(boxes_dir, "microwave") == {"77": boxes_dir / "microwave" / "77"}
 
 
-def test_a_damaged_object_of_another_category_does_no_harm(boxes_dir: Path, tmp_path: Path) -> None:
+def test_a_damaged_object_of_another_category_does_no_harm(boxes_dir, tmp_path):
     flat = tmp_path / "flat"
     for name in ("77", "78"):
         shutil.copytree(boxes_dir / "microwave" / "77", flat / name)
@@ -318,7 +298,7 @@ def test_a_damaged_object_of_another_category_does_no_harm(boxes_dir: Path, tmp_
     assert list(partnet_instances(flat, "microwave")) == ["77"]
 
 
-def test_all_visibly_damaged_candidates_are_named(boxes_dir: Path) -> None:
+def test_all_visibly_damaged_candidates_are_named(boxes_dir):
     check_candidates(_cfg(boxes_dir))
     _copies(boxes_dir, "78", "79")
     folder = boxes_dir / "microwave"
@@ -346,16 +326,14 @@ def test_all_visibly_damaged_candidates_are_named(boxes_dir: Path) -> None:
         ('<?xml version="1.0" ?>', "<!DOCTYPE robot>", "declares a DOCTYPE or an ENTITY"),
     ],
 )
-def test_damaged_sources_are_refused(
-    boxes_dir: Path, cache_dir: str, edit_urdf: Callable[[str, str], None], old: str, new: str, message: str
-) -> None:
+def test_damaged_sources_are_refused(boxes_dir, cache_dir, edit_urdf, old, new, message):
     edit_urdf(old, new)
     with pytest.raises(AssetError) as caught:
         _load(boxes_dir, cache_dir)
     assert message in str(caught.value)
 
 
-def test_a_material_that_leads_out_of_the_folder_is_refused(boxes_dir: Path, cache_dir: str) -> None:
+def test_a_material_that_leads_out_of_the_folder_is_refused(boxes_dir, cache_dir):
     mesh = boxes_dir / "microwave" / "77" / "textured_objs" / "floor.obj"
     mesh.write_text(mesh.read_text().replace("mtllib shared.mtl", "mtllib ../../../secret.mtl"))
     with pytest.raises(AssetError, match="leads out of the asset's folder"):
@@ -367,9 +345,7 @@ def test_a_material_that_leads_out_of_the_folder_is_refused(boxes_dir: Path, cac
     ("category", "instance"),
     [("microwave", "7310"), ("drawer", "27044"), ("refrigerator", "11178"), ("safe", "101564")],
 )
-def test_real_objects_are_ready_for_simulation(
-    partnet_dir: str, cache_dir: str, client: int, category: str, instance: str
-) -> None:
+def test_real_objects_are_ready_for_simulation(partnet_dir, cache_dir, client, category, instance):
     asset = _load(partnet_dir, cache_dir, category=category, instance=instance)
     assert validate_articulation(asset) == []
     part = next(iter(asset.articulation.parts.values()))

@@ -1,7 +1,5 @@
 """Materials of USD files: preview surfaces, those of Isaac Sim, subsets of faces, and pictures."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +10,6 @@ from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverte
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.objects.procedural.textured_files import textured_files
 from unlatch.simcore.meshes.obj_file import linear_light, read_textured_surface, srgb_light
-from unlatch.simcore.urdf.model import Shape
 from unlatch.simcore.urdf.reader import read_urdf
 
 pytest.importorskip("pxr", reason="USD needs the package usd-core of the extra usd")
@@ -85,16 +82,16 @@ def Xform "Root"
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("UNLATCH_CACHE_DIR", str(tmp_path / "cache"))
 
 
-def colour(shape: Shape) -> tuple[float, ...]:
+def colour(shape):
     assert shape.rgba is not None
     return (*(linear_light(v) for v in shape.rgba[:3]), shape.rgba[3])
 
 
-def test_each_material_of_a_mesh_has_its_colour(tmp_path: Path) -> None:
+def test_each_material_of_a_mesh_has_its_colour(tmp_path):
     path = tmp_path / "door.usda"
     path.write_text(DOOR)
     model = read_urdf(urdf_of(path).path)
@@ -105,12 +102,12 @@ def test_each_material_of_a_mesh_has_its_colour(tmp_path: Path) -> None:
     assert colour(plain) == pytest.approx((1.0, 0.0, 0.0, 1.0), abs=1e-4)
 
 
-def test_linear_light_is_the_inverse_of_srgb() -> None:
+def test_linear_light_is_the_inverse_of_srgb():
     values = np.linspace(0.0, 1.0, 41)
     assert [linear_light(srgb_light(v)) for v in values] == pytest.approx(values, abs=1e-6)
 
 
-def test_pictures_survive_an_export(tmp_path: Path) -> None:
+def test_pictures_survive_an_export(tmp_path):
     made = GENERATORS.load("drawer")(4, name="drawer")
     model, files = textured_files(made)
     (tmp_path / "in").mkdir()
@@ -123,7 +120,7 @@ def test_pictures_survive_an_export(tmp_path: Path) -> None:
     )
     before, after = read_urdf(Path(converter.urdf_path)), read_urdf(urdf_of(Path(converter.usd_path)).path)
 
-    def textured(shapes: tuple[Shape, ...]) -> list[tuple[bytes, int]]:
+    def textured(shapes):
         """Picture and number of triangles of each textured shape."""
         found = [read_textured_surface(shape.path, tmp_path) for shape in shapes if shape.path is not None]
         return sorted((item.picture.read_bytes(), len(item.faces)) for item in found if item is not None)

@@ -3,9 +3,6 @@
 The tolerances are those of single precision, in which USD keeps positions, rotations and limits.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +12,6 @@ from unlatch.objects.annotate.source import urdf_of
 from unlatch.objects.importers.converted_asset import read_surfaces
 from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg
 from unlatch.objects.procedural.catalog import GENERATORS
-from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
-from unlatch.simcore.urdf.model import Link, UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
 
 pytest.importorskip("pxr", reason="USD needs the package usd-core of the extra usd")
@@ -30,11 +25,11 @@ ROUND_M = 2e-5
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("UNLATCH_CACHE_DIR", str(tmp_path / "cache"))
 
 
-def exported(folder: Path, category: str, *, fix_base: bool, make_instanceable: bool) -> tuple[UrdfModel, UrdfModel]:
+def exported(folder, category, *, fix_base, make_instanceable):
     """A converted object, and what its USD is read as."""
     made = GENERATORS.load(category)(3, name=category)
     (folder / "object.urdf").write_text(made.model.to_urdf())
@@ -50,37 +45,31 @@ def exported(folder: Path, category: str, *, fix_base: bool, make_instanceable: 
     return read_urdf(Path(converter.urdf_path)), read_urdf(urdf_of(Path(converter.usd_path)).path)
 
 
-def points(model: UrdfModel, folder: Path) -> dict[str, tuple[np.ndarray, ...]]:
+def points(model, folder):
     """Vertices (N, 3) of the visuals and of the colliders of each link, in its frame."""
 
-    def corners(meshes: Iterable[TriangleMesh]) -> np.ndarray:
+    def corners(meshes):
         return np.unique(np.concatenate([np.zeros((0, 3)), *(mesh.vertices for mesh in meshes)]).round(5), axis=0)
 
     found = read_surfaces(model, folder, where="the object")
     return {name: (corners(item.visual_meshes), corners(item.collision_meshes)) for name, item in found.items()}
 
 
-def farthest(first: np.ndarray, second: np.ndarray) -> float:
+def farthest(first, second):
     """The Hausdorff distance of two sets of points."""
     apart = np.linalg.norm(first[:, None] - second[None], axis=2)
     return float(max(apart.min(axis=0).max(), apart.min(axis=1).max()))
 
 
-def colours(link: Link) -> list[tuple[float, ...]]:
+def colours(link):
     return sorted({tuple(np.round(shape.rgba, 4)) for shape in link.visuals if shape.rgba is not None})
 
 
 @pytest.mark.parametrize(
     ("category", "fix_base", "make_instanceable"),
-    [
-        ("microwave", True, True),
-        ("drawer", False, False),
-        pytest.param("faucet", True, False, marks=pytest.mark.slow),
-    ],
+    [("microwave", True, True), ("drawer", False, False), pytest.param("faucet", True, False, marks=pytest.mark.slow)],
 )
-def test_an_exported_object_is_read_as_it_was(
-    tmp_path: Path, category: str, fix_base: bool, make_instanceable: bool
-) -> None:
+def test_an_exported_object_is_read_as_it_was(tmp_path, category, fix_base, make_instanceable):
     before, after = exported(tmp_path, category, fix_base=fix_base, make_instanceable=make_instanceable)
     moving = [joint for joint in before.joints.values() if joint.moves]
     assert moving
@@ -114,7 +103,7 @@ def test_an_exported_object_is_read_as_it_was(
         assert colours(link) == colours(old)
 
 
-def test_the_damping_of_a_drive_survives(tmp_path: Path) -> None:
+def test_the_damping_of_a_drive_survives(tmp_path):
     made = GENERATORS.load("microwave")(3, name="microwave")
     (tmp_path / "object.urdf").write_text(made.model.to_urdf())
     converter = UrdfConverter(

@@ -1,16 +1,13 @@
 """USD files written by hand, in the manner of Isaac Sim: nested Xforms, instanceable payloads, other units and axes."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from unlatch.command_table import main
 from unlatch.objects.annotate.annotator import annotate_source
-from unlatch.objects.annotate.source import MadeUrdf, read_source, urdf_of
+from unlatch.objects.annotate.source import read_source, urdf_of
 from unlatch.objects.annotate.storage import load_annotation, with_mark
 from unlatch.objects.config import ObjectCfg, ObjectSource
 from unlatch.objects.library import load_object
@@ -133,16 +130,16 @@ def Xform "Root" (
 """
 
 
-def vector(xyz: tuple[float, float, float], meters: float, up: str) -> str:
+def vector(xyz, meters, up):
     """A vector in metres with z up, in the units and axes of a file."""
     x, y, z = (v / meters for v in xyz)
     return f"({x:.9g}, {y:.9g}, {z:.9g})" if up == "Z" else f"({x:.9g}, {z:.9g}, {-y:.9g})"
 
 
-def write_cabinet(folder: Path, *, meters: float = 1.0, up: str = "Z") -> Path:
+def write_cabinet(folder, *, meters=1.0, up="Z"):
     """A cabinet of 0.4 x 0.5 x 0.6 m with a door of 2 cm; the hinge is at y = 0.25 m, the front is at +x."""
 
-    def place(*xyz: float) -> str:
+    def place(*xyz):
         return vector((xyz[0], xyz[1], xyz[2]), meters, up)
 
     corners = [(x, y, z) for x in (0.0, 0.02) for y in (-0.25, 0.25) for z in (-0.3, 0.3)]
@@ -170,16 +167,16 @@ def write_cabinet(folder: Path, *, meters: float = 1.0, up: str = "Z") -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("UNLATCH_CACHE_DIR", str(tmp_path / "cache"))
 
 
-def read(path: Path) -> tuple[UrdfModel, MadeUrdf]:
+def read(path):
     made = urdf_of(path)
     return read_urdf(made.path), made
 
 
-def changed(path: Path, old: str, new: str) -> Path:
+def changed(path, old, new):
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
@@ -190,7 +187,7 @@ UNITS = pytest.mark.parametrize(("meters", "up"), [(1.0, "Z"), (0.01, "Z"), (1.0
 
 
 @UNITS
-def test_a_cabinet_is_the_same_in_all_units_and_axes(tmp_path: Path, meters: float, up: str) -> None:
+def test_a_cabinet_is_the_same_in_all_units_and_axes(tmp_path, meters, up):
     model, made = read(write_cabinet(tmp_path / "asset", meters=meters, up=up))
     assert made.notices == ()
     assert list(model.links) == ["body", "door"]
@@ -213,7 +210,7 @@ def test_a_cabinet_is_the_same_in_all_units_and_axes(tmp_path: Path, meters: flo
 
 
 @UNITS
-def test_the_door_opens_about_its_hinge(tmp_path: Path, meters: float, up: str) -> None:
+def test_the_door_opens_about_its_hinge(tmp_path, meters, up):
     model, _ = read(write_cabinet(tmp_path / "asset", meters=meters, up=up))
     positions = {"hinge": np.pi / 2}
     cloud = model.link_pose("door", positions) @ _points_of(model, "door")
@@ -222,11 +219,11 @@ def test_the_door_opens_about_its_hinge(tmp_path: Path, meters: float, up: str) 
     np.testing.assert_allclose(cloud.max(axis=0), (0.2 + 0.5, 0.25 + 0.02, 0.3), atol=1e-6)
 
 
-def _points_of(model: UrdfModel, link: str) -> np.ndarray:
+def _points_of(model, link):
     return shape_cloud(UrdfModel("one", {link: model.links[link]}, {}), {})
 
 
-def test_triangles_face_outwards_and_colours_are_srgb(tmp_path: Path) -> None:
+def test_triangles_face_outwards_and_colours_are_srgb(tmp_path):
     from unlatch.simcore.meshes.shape_surface import shape_mesh
 
     model, _ = read(write_cabinet(tmp_path / "asset"))
@@ -238,7 +235,7 @@ def test_triangles_face_outwards_and_colours_are_srgb(tmp_path: Path) -> None:
     assert shell.rgba == pytest.approx((0.735357, 0.537099, 0.388573, 1.0), abs=1e-4)
 
 
-def test_a_door_that_stands_open_in_the_file_has_the_same_joint(tmp_path: Path) -> None:
+def test_a_door_that_stands_open_in_the_file_has_the_same_joint(tmp_path):
     path = write_cabinet(tmp_path / "asset")
     closed, _ = read(path)
     opened, _ = read(
@@ -254,7 +251,7 @@ def test_a_door_that_stands_open_in_the_file_has_the_same_joint(tmp_path: Path) 
     np.testing.assert_allclose(second.p, first.p, atol=1e-6)
 
 
-def test_exchanged_bodies_of_a_joint_turn_the_other_way(tmp_path: Path) -> None:
+def test_exchanged_bodies_of_a_joint_turn_the_other_way(tmp_path):
     path = write_cabinet(tmp_path / "asset")
     text = path.read_text()
     text = text.replace("body0 = </Root/body>", "body0 = </Root/front/door>")
@@ -266,7 +263,7 @@ def test_exchanged_bodies_of_a_joint_turn_the_other_way(tmp_path: Path) -> None:
     np.testing.assert_allclose(model.link_pose("door").p, (0.2, 0.25, 0.0), atol=1e-6)
 
 
-def test_a_variant_of_the_file_is_read_as_selected(tmp_path: Path) -> None:
+def test_a_variant_of_the_file_is_read_as_selected(tmp_path):
     write_cabinet(tmp_path / "asset")
     wrapped = tmp_path / "asset" / "kitchen.usda"
     wrapped.write_text(KITCHEN)
@@ -300,7 +297,7 @@ def Xform "World"
 """
 
 
-def test_an_instance_of_a_whole_object_in_a_scene_is_the_object(tmp_path: Path) -> None:
+def test_an_instance_of_a_whole_object_in_a_scene_is_the_object(tmp_path):
     path = write_cabinet(tmp_path / "asset")
     alone, _ = read(path)
     (tmp_path / "asset" / "world.usda").write_text(WORLD)
@@ -314,7 +311,7 @@ def test_an_instance_of_a_whole_object_in_a_scene_is_the_object(tmp_path: Path) 
     )
 
 
-def test_a_package_is_read_like_its_files(tmp_path: Path) -> None:
+def test_a_package_is_read_like_its_files(tmp_path):
     from pxr import UsdUtils
 
     path = write_cabinet(tmp_path / "asset")
@@ -324,7 +321,7 @@ def test_a_package_is_read_like_its_files(tmp_path: Path) -> None:
     np.testing.assert_allclose(shape_cloud(second, {"hinge": 0.5}), shape_cloud(first, {"hinge": 0.5}), atol=1e-9)
 
 
-def test_static_geometry_is_the_root_of_joints_to_the_world(tmp_path: Path) -> None:
+def test_static_geometry_is_the_root_of_joints_to_the_world(tmp_path):
     path = write_cabinet(tmp_path / "asset")
     text = path.read_text().replace("            rel physics:body0 = </Root/body>\n", "")
     text = text.replace('"body" ( prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"] )', '"body"')
@@ -337,7 +334,7 @@ def test_static_geometry_is_the_root_of_joints_to_the_world(tmp_path: Path) -> N
     np.testing.assert_allclose(np.ptp(shape_cloud(model, {}), axis=0), (0.42, 0.5, 0.6), atol=1e-6)
 
 
-def test_an_unlimited_joint_turns_on_and_a_limit_on_one_side_allows_one_turn(tmp_path: Path) -> None:
+def test_an_unlimited_joint_turns_on_and_a_limit_on_one_side_allows_one_turn(tmp_path):
     path = write_cabinet(tmp_path / "asset")
     changed(path, "            float physics:upperLimit = 90\n", "")
     model, made = read(path)
@@ -347,7 +344,7 @@ def test_an_unlimited_joint_turns_on_and_a_limit_on_one_side_allows_one_turn(tmp
     assert model.joints["hinge"].kind == "continuous"
 
 
-def test_a_slider_is_in_metres(tmp_path: Path) -> None:
+def test_a_slider_is_in_metres(tmp_path):
     path = write_cabinet(tmp_path / "asset", meters=0.01)
     text = path.read_text().replace("PhysicsRevoluteJoint", "PhysicsPrismaticJoint").replace("angular", "linear")
     path.write_text(text.replace('physics:axis = "Z"', 'physics:axis = "X"').replace("Limit = 90", "Limit = 25"))
@@ -356,7 +353,7 @@ def test_a_slider_is_in_metres(tmp_path: Path) -> None:
     assert joint.axis.tolist() == [1.0, 0.0, 0.0]
 
 
-def test_approximations_are_the_shapes_that_engines_use(tmp_path: Path) -> None:
+def test_approximations_are_the_shapes_that_engines_use(tmp_path):
     path = write_cabinet(tmp_path / "asset")
     props = tmp_path / "asset" / "Props" / "door.usda"
     box = read(path)[0]
@@ -381,9 +378,7 @@ def test_approximations_are_the_shapes_that_engines_use(tmp_path: Path) -> None:
         ("Cube", "double size = 0.3", (0.3, 0.3, 0.3)),
     ],
 )
-def test_primitives_have_their_sizes(
-    tmp_path: Path, kind: str, values: str, extents: tuple[float, float, float]
-) -> None:
+def test_primitives_have_their_sizes(tmp_path, kind, values, extents):
     path = write_cabinet(tmp_path / "asset")
     text = path.read_text()
     start, end = text.index('            def Xform "geometry"'), text.index('    def Scope "joints"')
@@ -394,7 +389,7 @@ def test_primitives_have_their_sizes(
     np.testing.assert_allclose(np.ptp(_points_of(model, "door"), axis=0), extents, rtol=0.01)
 
 
-def test_a_change_of_a_referenced_file_is_noticed(tmp_path: Path) -> None:
+def test_a_change_of_a_referenced_file_is_noticed(tmp_path):
     path = write_cabinet(tmp_path / "asset")
     first = urdf_of(path).path
     assert urdf_of(path).path == first
@@ -413,7 +408,7 @@ LOOP = """        def PhysicsRevoluteJoint "again"
         def PhysicsFixedJoint "anchor\""""
 
 
-def test_a_joint_that_closes_a_loop_is_left_out_only_if_the_file_says_so(tmp_path: Path) -> None:
+def test_a_joint_that_closes_a_loop_is_left_out_only_if_the_file_says_so(tmp_path):
     path = write_cabinet(tmp_path / "asset")
     original = path.read_text()
     anchor = '        def PhysicsFixedJoint "anchor"'
@@ -442,7 +437,7 @@ def test_a_joint_that_closes_a_loop_is_left_out_only_if_the_file_says_so(tmp_pat
         ('#usda 1.0', "not a usd", r"cabinet\.usda: no readable USD \(.+\)\. Expected a file that"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_is_said_with_its_place(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_what_cannot_be_read_is_said_with_its_place(tmp_path, old, new, message):
     path = changed(write_cabinet(tmp_path / "asset"), old, new)
     with pytest.raises(AssetError, match=message):
         read(path)
@@ -456,14 +451,14 @@ def test_what_cannot_be_read_is_said_with_its_place(tmp_path: Path, old: str, ne
         ("points = [(0,", "points = [(nan,", r"panel has a point that is not finite"),
     ],
 )  # fmt: skip
-def test_a_damaged_mesh_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_a_damaged_mesh_is_named(tmp_path, old, new, message):
     path = write_cabinet(tmp_path / "asset")
     changed(tmp_path / "asset" / "Props" / "door.usda", old, new)
     with pytest.raises(AssetError, match=message):
         read(path)
 
 
-def test_two_objects_in_one_file_are_refused(tmp_path: Path) -> None:
+def test_two_objects_in_one_file_are_refused(tmp_path):
     path = write_cabinet(tmp_path / "asset")
     both = tmp_path / "asset" / "both.usda"
     both.write_text(
@@ -482,10 +477,10 @@ def test_two_objects_in_one_file_are_refused(tmp_path: Path) -> None:
         read(both)
 
 
-def test_without_openusd_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_openusd_the_extra_is_named(tmp_path, monkeypatch):
     path = write_cabinet(tmp_path / "asset")
 
-    def missing(name: str) -> None:
+    def missing(name):
         raise ImportError(f"No module named '{name}'")
 
     monkeypatch.setattr(extras, "import_module", missing)
@@ -493,7 +488,7 @@ def test_without_openusd_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.
         urdf_of(path)
 
 
-def test_a_usd_is_an_object_like_its_urdf(tmp_path: Path) -> None:
+def test_a_usd_is_an_object_like_its_urdf(tmp_path):
     usd = write_cabinet(tmp_path / "asset", meters=0.01, up="Y")
     rng = np.random.default_rng(0)
     found = load_object(ObjectCfg(name="object", category="object", source=ObjectSource.urdf, root=str(usd)), rng=rng)
@@ -505,7 +500,7 @@ def test_a_usd_is_an_object_like_its_urdf(tmp_path: Path) -> None:
     assert found.friction == same.friction
 
 
-def test_an_annotation_beside_a_usd_is_used(tmp_path: Path) -> None:
+def test_an_annotation_beside_a_usd_is_used(tmp_path):
     usd = write_cabinet(tmp_path / "asset")
     file = usd.with_name("articulation.yaml")
     file.write_text(with_mark(annotate_source(read_source(usd)).articulation).to_yaml())
@@ -516,7 +511,7 @@ def test_an_annotation_beside_a_usd_is_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.e2e
-def test_an_episode_opens_a_usd(tmp_path: Path) -> None:
+def test_an_episode_opens_a_usd(tmp_path):
     usd = write_cabinet(tmp_path / "asset", meters=0.01, up="Y")
     out = tmp_path / "data"
     code = main(["collect", f"object={usd}", "skill=open", "episodes=1", "pictures=0", "executor=serial", f"out={out}"])

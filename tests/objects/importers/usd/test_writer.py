@@ -1,11 +1,8 @@
 """What is written as USD, opened again with OpenUSD: joints, limits, masses, colliders, instances, units."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +22,7 @@ from unlatch.simcore.urdf.reader import read_urdf
 pxr = pytest.importorskip("pxr", reason="USD output needs the package usd-core of the extra usd")
 
 
-def open_stage(path: str) -> Any:
+def open_stage(path):
     from pxr import Usd
 
     stage = Usd.Stage.Open(path)
@@ -33,26 +30,26 @@ def open_stage(path: str) -> Any:
     return stage
 
 
-def convert_mesh(path: Path, **values: Any) -> tuple[MeshConverter, Any]:
+def convert_mesh(path, **values):
     values = {"usd_dir": str(path.parents[1] / "usd"), **values}
     made = MeshConverter(MeshConverterCfg(asset_path=str(path), **values))
     return made, open_stage(made.usd_path)
 
 
-def convert_urdf(path: Path, **values: Any) -> tuple[UrdfConverter, Any]:
+def convert_urdf(path, **values):
     values = {"usd_dir": str(path.parents[1] / "usd"), "fix_base": True, **values}
     made = UrdfConverter(UrdfConverterCfg(asset_path=str(path), **values))
     return made, open_stage(made.usd_path)
 
 
-def meshes(stage: Any) -> list[Any]:
+def meshes(stage):
     from pxr import Usd, UsdGeom
 
     prims = Usd.PrimRange(stage.GetPseudoRoot(), Usd.TraverseInstanceProxies())
     return [prim for prim in prims if prim.IsA(UsdGeom.Mesh)]
 
 
-def world_points(prim: Any) -> np.ndarray:
+def world_points(prim):
     from pxr import UsdGeom
 
     points = np.array(UsdGeom.Mesh(prim).GetPointsAttr().Get(), dtype=float)
@@ -60,7 +57,7 @@ def world_points(prim: Any) -> np.ndarray:
     return points @ T[:3, :3].T + T[:3, 3]
 
 
-def test_the_stage_says_metres_kilograms_and_z_up(brick: Path):
+def test_the_stage_says_metres_kilograms_and_z_up(brick):
     from pxr import UsdGeom, UsdPhysics
 
     _, stage = convert_mesh(brick)
@@ -70,7 +67,7 @@ def test_the_stage_says_metres_kilograms_and_z_up(brick: Path):
     assert str(stage.GetDefaultPrim().GetPath()) == "/brick"
 
 
-def test_a_mesh_has_its_body_at_the_root_and_its_surface_below(brick: Path):
+def test_a_mesh_has_its_body_at_the_root_and_its_surface_below(brick):
     from pxr import UsdPhysics
 
     _, stage = convert_mesh(
@@ -88,7 +85,7 @@ def test_a_mesh_has_its_body_at_the_root_and_its_surface_below(brick: Path):
     np.testing.assert_allclose(world_points(mesh).max(axis=0), (0.1, 0.2, 0.3), atol=1e-6)
 
 
-def test_groups_that_are_none_add_nothing(brick: Path):
+def test_groups_that_are_none_add_nothing(brick):
     from pxr import UsdPhysics
 
     _, stage = convert_mesh(brick)
@@ -101,7 +98,7 @@ def test_groups_that_are_none_add_nothing(brick: Path):
     assert not mesh.GetAttribute("physxCollision:contactOffset").IsValid()
 
 
-def test_a_density_is_written_as_a_density(brick: Path):
+def test_a_density_is_written_as_a_density(brick):
     from pxr import UsdPhysics
 
     _, stage = convert_mesh(brick, mass_props=MassPropertiesCfg(density=700.0))
@@ -110,7 +107,7 @@ def test_a_density_is_written_as_a_density(brick: Path):
     assert not mass.GetMassAttr().HasAuthoredValue()
 
 
-def test_rigid_and_collision_properties_are_those_of_physx(brick: Path):
+def test_rigid_and_collision_properties_are_those_of_physx(brick):
     _, stage = convert_mesh(
         brick,
         rigid_props=RigidBodyPropertiesCfg(
@@ -146,7 +143,7 @@ def test_rigid_and_collision_properties_are_those_of_physx(brick: Path):
     "approximation",
     ["convexDecomposition", "convexHull", "boundingCube", "boundingSphere", "meshSimplification", "none"],
 )
-def test_the_approximation_is_that_of_the_configuration(approximation: str, brick: Path):
+def test_the_approximation_is_that_of_the_configuration(approximation, brick):
     from pxr import UsdPhysics
 
     _, stage = convert_mesh(brick, collision_approximation=approximation)
@@ -156,7 +153,7 @@ def test_the_approximation_is_that_of_the_configuration(approximation: str, bric
         assert UsdPhysics.MeshCollisionAPI(mesh).GetApproximationAttr().Get() == approximation
 
 
-def test_translation_rotation_and_scale_move_the_mesh(brick: Path):
+def test_translation_rotation_and_scale_move_the_mesh(brick):
     half = float(np.sqrt(0.5))
     _, stage = convert_mesh(brick, translation=(0, 0, 1), rotation=(half, 0, 0, half), scale=(2, 1, 1))
     (mesh,) = meshes(stage)
@@ -165,7 +162,7 @@ def test_translation_rotation_and_scale_move_the_mesh(brick: Path):
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_shared_meshes_lie_in_a_file_of_their_own_and_move_along(shared: bool, brick: Path):
+def test_shared_meshes_lie_in_a_file_of_their_own_and_move_along(shared, brick):
     made, _ = convert_mesh(brick, make_instanceable=shared)
     assert (Path(made.usd_dir) / made.usd_instanceable_meshes_path).is_file() is shared
     moved = shutil.move(made.usd_dir, brick.parents[1] / "elsewhere")
@@ -177,13 +174,13 @@ def test_shared_meshes_lie_in_a_file_of_their_own_and_move_along(shared: bool, b
 @pytest.mark.parametrize(
     ("given", "name"), [(None, "brick.usd"), ("a", "a.usd"), ("a.usda", "a.usda"), ("a.b", "a.b.usd")]
 )
-def test_the_file_has_the_name_that_was_given(given: str | None, name: str, brick: Path):
+def test_the_file_has_the_name_that_was_given(given, name, brick):
     made, _ = convert_mesh(brick, usd_file_name=given)
     assert Path(made.usd_path) == Path(made.usd_dir) / name
     assert Path(made.usd_path).read_bytes().startswith(b"#usda" if name.endswith(".usda") else b"PXR-USDC")
 
 
-def test_a_deleted_usd_is_written_again(brick: Path):
+def test_a_deleted_usd_is_written_again(brick):
     made, _ = convert_mesh(brick)
     Path(made.usd_path).unlink()
     assert convert_mesh(brick)[0].was_converted
@@ -191,7 +188,7 @@ def test_a_deleted_usd_is_written_again(brick: Path):
     assert convert_mesh(brick, usd_file_name="other")[0].was_converted
 
 
-def test_urdf_and_usd_may_lie_apart(brick: Path, tmp_path: Path):
+def test_urdf_and_usd_may_lie_apart(brick, tmp_path):
     values = {"usd_dir": str(tmp_path / "u"), "out_dir": str(tmp_path / "o")}
     made, _ = convert_mesh(brick, **values)
     assert {p.suffix for p in (tmp_path / "u").rglob("*.*")} == {".usd", ".json", ""}
@@ -202,7 +199,7 @@ def test_urdf_and_usd_may_lie_apart(brick: Path, tmp_path: Path):
     assert convert_mesh(brick, **values)[0].was_converted
 
 
-def test_two_conversions_write_the_same_usd(cabinet: Path, tmp_path: Path):
+def test_two_conversions_write_the_same_usd(cabinet, tmp_path):
     for name in ("a", "b"):
         convert_urdf(cabinet, usd_dir=str(tmp_path / name))
     files = [{p.relative_to(tmp_path / n): p.read_bytes() for p in (tmp_path / n).rglob("*.usd")} for n in ("a", "b")]
@@ -210,7 +207,7 @@ def test_two_conversions_write_the_same_usd(cabinet: Path, tmp_path: Path):
     assert len(files[0]) == 2
 
 
-def test_a_urdf_keeps_its_joints(cabinet: Path):
+def test_a_urdf_keeps_its_joints(cabinet):
     from pxr import UsdGeom, UsdPhysics
 
     made, stage = convert_urdf(
@@ -227,7 +224,7 @@ def test_a_urdf_keeps_its_joints(cabinet: Path):
     assert drive.GetMaxForceAttr().Get() == pytest.approx(20.0)
     cache, model = UsdGeom.XformCache(), read_urdf(made.urdf_path)
 
-    def frame(relation: Any, position: Any, rotation: Any) -> np.ndarray:
+    def frame(relation, position, rotation):
         from pxr import Gf
 
         (target,) = relation.GetTargets()
@@ -242,7 +239,7 @@ def test_a_urdf_keeps_its_joints(cabinet: Path):
     np.testing.assert_allclose(first[:3, 0], axis, atol=1e-6)
 
 
-def test_a_urdf_keeps_masses_and_poses(cabinet: Path):
+def test_a_urdf_keeps_masses_and_poses(cabinet):
     from pxr import UsdGeom, UsdPhysics
 
     made, stage = convert_urdf(cabinet, link_density=500.0)
@@ -258,7 +255,7 @@ def test_a_urdf_keeps_masses_and_poses(cabinet: Path):
 
 
 @pytest.mark.parametrize("fixed", [True, False])
-def test_a_fixed_base_is_a_joint_to_the_world(fixed: bool, cabinet: Path):
+def test_a_fixed_base_is_a_joint_to_the_world(fixed, cabinet):
     from pxr import UsdPhysics
 
     _, stage = convert_urdf(cabinet, fix_base=fixed)
@@ -271,13 +268,13 @@ def test_a_fixed_base_is_a_joint_to_the_world(fixed: bool, cabinet: Path):
 
 
 @pytest.mark.parametrize("wanted", [True, False])
-def test_self_collision_is_that_of_the_articulation(wanted: bool, cabinet: Path):
+def test_self_collision_is_that_of_the_articulation(wanted, cabinet):
     _, stage = convert_urdf(cabinet, self_collision=wanted)
     assert stage.GetDefaultPrim().GetAttribute("physxArticulation:enabledSelfCollisions").Get() is wanted
 
 
 @pytest.mark.slow
-def test_colliders_are_the_convex_parts_that_bullet_has(cabinet: Path):
+def test_colliders_are_the_convex_parts_that_bullet_has(cabinet):
     from pxr import UsdPhysics
 
     from unlatch.simcore.meshes.obj_file import read_obj
@@ -294,7 +291,7 @@ def test_colliders_are_the_convex_parts_that_bullet_has(cabinet: Path):
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_copies_of_a_mesh_are_one_prototype(shared: bool, cabinet: Path):
+def test_copies_of_a_mesh_are_one_prototype(shared, cabinet):
     made, stage = convert_urdf(cabinet, make_instanceable=shared)
     body, door = (stage.GetPrimAtPath(f"/cabinet/{name}/visuals/visual_0") for name in ("body", "door"))
     assert (body.IsInstance(), door.IsInstance()) == (shared, shared)
@@ -302,12 +299,12 @@ def test_copies_of_a_mesh_are_one_prototype(shared: bool, cabinet: Path):
     assert bool((Path(made.usd_dir) / made.usd_instanceable_meshes_path).is_file()) is shared
 
 
-def meshes_below(stage: Any, prim: Any) -> Any:
+def meshes_below(stage, prim):
     (found,) = [m for m in meshes(stage) if str(m.GetPath()).startswith(f"{prim.GetPath()}/")]
     return found
 
 
-def test_copies_of_one_appearance_share_one_prototype(cabinet: Path):
+def test_copies_of_one_appearance_share_one_prototype(cabinet):
     text = '<visual><geometry><mesh filename="angle.obj"/></geometry><material name="red"/></visual>\n'
     assert text in cabinet.read_text()
     cabinet.write_text(cabinet.read_text().replace(text, text * 3))
@@ -316,7 +313,7 @@ def test_copies_of_one_appearance_share_one_prototype(cabinet: Path):
     assert len({str(prim.GetPrototype().GetPath()) for prim in prims}) == 1
 
 
-def textured_box(folder: Path) -> Path:
+def textured_box(folder):
     made = GENERATORS.load("drawer")(4)
     model, files = textured_files(made)
     folder.mkdir()
@@ -327,7 +324,7 @@ def textured_box(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_a_surface_keeps_its_colour_and_its_picture(shared: bool, tmp_path: Path):
+def test_a_surface_keeps_its_colour_and_its_picture(shared, tmp_path):
     from pxr import UsdGeom, UsdShade
 
     path = textured_box(tmp_path / "asset")
@@ -362,7 +359,7 @@ def test_a_surface_keeps_its_colour_and_its_picture(shared: bool, tmp_path: Path
     assert len(pictures) == 1
 
 
-def test_the_validators_of_openusd_find_nothing(tmp_path: Path):
+def test_the_validators_of_openusd_find_nothing(tmp_path):
     UsdValidation = pytest.importorskip("pxr.UsdValidation", reason="this version of usd-core has no validators")
     _, stage = convert_urdf(textured_box(tmp_path / "asset"), make_instanceable=False, usd_dir=str(tmp_path / "usd"))
     validators = UsdValidation.ValidationRegistry().GetOrLoadAllValidators()
@@ -372,16 +369,14 @@ def test_the_validators_of_openusd_find_nothing(tmp_path: Path):
 
 
 def test_names_that_usd_does_not_take_become_ones_that_it_does():
-    taken: set[str] = set()
+    taken = set()
     assert [usd_name(n, taken) for n in ("a b", "a-b", "1", "Tür")] == ["a_b", "a_b_1", "_1", "T_r"]
 
 
-def test_a_missing_package_names_the_extra_before_any_work(
-    cabinet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_missing_package_names_the_extra_before_any_work(cabinet, tmp_path, monkeypatch):
     real = extras.import_module
 
-    def refuse(name: str) -> Any:
+    def refuse(name):
         if name == "pxr":
             raise ImportError(name)
         return real(name)
