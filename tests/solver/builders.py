@@ -3,6 +3,7 @@
 import math
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -150,7 +151,7 @@ def post(q, *_):
 
 def assert_joins(segments):
     """Each segment of a plan begins where the one before it ended."""
-    for before, after in zip(segments[:-1], segments[1:], strict=True):
+    for before, after in pairwise(segments):
         np.testing.assert_allclose(before.q[-1], after.q[0], atol=1e-8)
 
 

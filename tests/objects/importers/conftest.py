@@ -2,16 +2,10 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
+from tests.objects import builders
 from unlatch.simcore.meshes.obj_file import format_obj
-from unlatch.simcore.meshes.solids import convex_hull
-
-
-def box_mesh(low, high):
-    corners = np.array([[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])
-    return convex_hull(corners)
 
 
 @pytest.fixture
@@ -21,7 +15,7 @@ def brick(tmp_path):
     path.parent.mkdir(exist_ok=True)
     (path.parent / "brick.mtl").write_text("newmtl m\nKd 0.2 0.4 0.6\nmap_Kd skin.png\n")
     (path.parent / "skin.png").write_bytes(b"pixels")
-    path.write_text("mtllib brick.mtl\n" + format_obj([box_mesh((0, 0, 0), (0.1, 0.2, 0.3))]))
+    path.write_text("mtllib brick.mtl\n" + format_obj([builders.box_mesh((0, 0, 0), (0.1, 0.2, 0.3))]))
     return path
 
 
@@ -70,13 +64,4 @@ def cabinet(angle):
 @pytest.fixture
 def edited(cabinet):
     """The cabinet with texts replaced."""
-
-    def edit(*pairs):
-        text = cabinet.read_text()
-        for old, new in pairs:
-            assert old in text
-            text = text.replace(old, new)
-        cabinet.write_text(text)
-        return cabinet
-
-    return edit
+    return lambda *pairs: builders.edit(cabinet, *pairs)

@@ -69,6 +69,10 @@ def part_bounds(model, link, position):
     return placed.min(axis=0), placed.max(axis=0)
 
 
+def model_of(path, edit):
+    return read_urdf(urdf_of(write_glb(path, cabinet_scene(), edit)).path)
+
+
 @pytest.mark.parametrize("edit", [add_articulation, add_physics_joint, lambda c: add_physics_joint(c, flip=True)])
 def test_a_door_is_read_with_its_hinge(tmp_path, edit):
     path = write_glb(tmp_path / "cabinet.glb", cabinet_scene(), edit)
@@ -87,13 +91,12 @@ def test_a_door_is_read_with_its_hinge(tmp_path, edit):
 
 
 def test_the_limits_of_both_extensions(tmp_path):
-    first = read_urdf(urdf_of(write_glb(tmp_path / "a.glb", cabinet_scene(), add_articulation)).path)
-    second = read_urdf(urdf_of(write_glb(tmp_path / "b.glb", cabinet_scene(), add_physics_joint)).path)
+    first, second = (
+        model_of(tmp_path / f"{edit.__name__}.glb", edit) for edit in (add_articulation, add_physics_joint)
+    )
     assert (first.joints["swing"].lower, first.joints["swing"].upper) == pytest.approx((0.0, np.pi / 2))
     assert (second.joints["pivot"].lower, second.joints["pivot"].upper) == pytest.approx((0.0, 1.5))
-    inertial = second.links["hinge"].inertial
-    assert inertial is not None
-    assert inertial.mass_kg == 2.0
+    assert second.links["hinge"].inertial.mass_kg == 2.0
     assert first.links["hinge"].inertial is None
 
 
@@ -102,21 +105,22 @@ def test_a_drawer_and_a_knob(tmp_path):
         add_articulation(content, type="xTranslate", minimumValue=-0.2, maximumValue=0.0)
         content["nodes"][number(content, "hinge")]["scale"] = [2.0, 2.0, 2.0]
 
-    (joint,) = read_urdf(urdf_of(write_glb(tmp_path / "a.glb", cabinet_scene(), slide)).path).joints.values()
+    (joint,) = model_of(tmp_path / "a.glb", slide).joints.values()
     # a stage is in the units of its node, which is twice as large
     assert (joint.kind, joint.lower, joint.upper) == ("prismatic", pytest.approx(-0.4), 0.0)
-
-    def spin(content):
-        add_articulation(content, type="xRotate", minimumValue=-180.0, maximumValue=180.0)
-
-    (joint,) = read_urdf(urdf_of(write_glb(tmp_path / "b.glb", cabinet_scene(), spin)).path).joints.values()
+    spin = {"type": "xRotate", "minimumValue": -180.0, "maximumValue": 180.0}
+    (joint,) = model_of(tmp_path / "b.glb", lambda c: add_articulation(c, **spin)).joints.values()
     assert joint.kind == "continuous"
 
 
-def test_the_part_is_annotated(tmp_path):
+def test_the_part_is_annotated_and_a_plain_mesh_is_no_object(tmp_path):
     source = read_source(write_glb(tmp_path / "cabinet.glb", cabinet_scene(), add_articulation))
     (part,) = annotate_source(source, AnnotateCfg()).articulation.parts.values()
     assert (part.kind.name, part.joint, part.handle.type.name) == ("hinge_vertical", "swing", "bar")
+    plain = write_glb(tmp_path / "plain.glb", cabinet_scene())
+    assert not has_urdf(plain)
+    with pytest.raises(AssetError, match=r"Say which part moves: unlatch annotate \S+/plain\.glb joint=hinge"):
+        read_source(plain)
 
 
 def _without_joints(content):
@@ -211,13 +215,6 @@ def test_values_of_another_type_are_refused_or_read(tmp_path, place, wrong):
     path = write_glb(tmp_path / "cabinet.glb", cabinet_scene(), spoil)
     with suppress(AssetError):  # no other exception
         assert read_urdf(urdf_of(path).path).joints
-
-
-def test_a_plain_mesh_is_no_object(tmp_path):
-    path = write_glb(tmp_path / "cabinet.glb", cabinet_scene())
-    assert not has_urdf(path)
-    with pytest.raises(AssetError, match=r"Say which part moves: unlatch annotate \S+/cabinet\.glb joint=hinge"):
-        read_source(path)
 
 
 def test_damaged_files_are_refused(tmp_path):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.objects.builders import edit, files_of
 from unlatch.objects.importers.asset_converter import (
     MARKER_FILE,
     AssetConverterBase,
@@ -23,8 +24,9 @@ from unlatch.simcore.cache import MANIFEST_FILE
 from unlatch.simcore.errors import AssetError, ConfigError
 
 
-def files_of(folder):
-    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "out"
 
 
 def convert_mesh(path, out, **values):
@@ -32,16 +34,20 @@ def convert_mesh(path, out, **values):
 
 
 def convert_urdf(path, out, **values):
-    cfg = UrdfConverterCfg(asset_path=str(path), out_dir=str(out), fix_base=True, **values)
-    return UrdfConverter(cfg)
+    return UrdfConverter(UrdfConverterCfg(asset_path=str(path), out_dir=str(out), fix_base=True, **values))
 
 
-def test_the_second_time_nothing_is_converted(brick, tmp_path):
-    first = convert_mesh(brick, tmp_path / "out")
-    before = files_of(tmp_path / "out")
-    second = convert_mesh(brick, tmp_path / "out")
+def append(path, text="\n# changed\n"):
+    with path.open("a") as file:
+        file.write(text)
+
+
+def test_the_second_time_nothing_is_converted(brick, out):
+    first = convert_mesh(brick, out)
+    before = files_of(out)
+    second = convert_mesh(brick, out)
     assert (first.was_converted, second.was_converted) == (True, False)
-    assert files_of(tmp_path / "out") == before
+    assert files_of(out) == before
     assert second.urdf_path == first.urdf_path
     assert second.content_hash == first.content_hash != ""
 
@@ -53,27 +59,25 @@ def test_two_conversions_write_the_same_bytes(cabinet, tmp_path):
     assert files_of(tmp_path / "a") == files_of(tmp_path / "b")
 
 
-def test_an_asset_moved_with_its_folder_is_not_converted_again(cabinet, tmp_path):
-    convert_urdf(cabinet, tmp_path / "out")
+def test_an_asset_moved_with_its_folder_is_not_converted_again(cabinet, out, tmp_path):
+    convert_urdf(cabinet, out)
     shutil.move(cabinet.parent, tmp_path / "elsewhere")
-    assert not convert_urdf(tmp_path / "elsewhere" / "cabinet.urdf", tmp_path / "out").was_converted
+    assert not convert_urdf(tmp_path / "elsewhere" / "cabinet.urdf", out).was_converted
 
 
 @pytest.mark.parametrize("name", ["brick.obj", "brick.mtl", "skin.png"])
-def test_a_change_in_the_mesh_its_material_or_its_texture_is_noticed(name, brick, tmp_path):
-    convert_mesh(brick, tmp_path / "out")
-    with (brick.parent / name).open("a") as file:
-        file.write("\n# changed\n")
-    assert convert_mesh(brick, tmp_path / "out").was_converted
-    assert not convert_mesh(brick, tmp_path / "out").was_converted
+def test_a_change_in_the_mesh_its_material_or_its_texture_is_noticed(name, brick, out):
+    convert_mesh(brick, out)
+    append(brick.parent / name)
+    assert convert_mesh(brick, out).was_converted
+    assert not convert_mesh(brick, out).was_converted
 
 
 @pytest.mark.parametrize("name", ["cabinet.urdf", "angle.obj"])
-def test_a_change_in_a_urdf_or_in_a_mesh_that_it_names_is_noticed(name, cabinet, tmp_path):
-    convert_urdf(cabinet, tmp_path / "out")
-    path = cabinet.parent / name
-    path.write_text(path.read_text().replace("0.4", "0.41"))
-    assert convert_urdf(cabinet, tmp_path / "out").was_converted
+def test_a_change_in_a_urdf_or_in_a_mesh_that_it_names_is_noticed(name, cabinet, out):
+    convert_urdf(cabinet, out)
+    edit(cabinet.parent / name, ("0.4", "0.41"))
+    assert convert_urdf(cabinet, out).was_converted
 
 
 @pytest.mark.parametrize(
@@ -84,24 +88,20 @@ def test_a_change_in_a_urdf_or_in_a_mesh_that_it_names_is_noticed(name, cabinet,
         {"collision_approximation": "convexHull"},
         {"make_instanceable": False},
         {"mass_props": MassPropertiesCfg(mass=1.0)},
+        {"force_conversion": True},
+        {"force_usd_conversion": True},
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_a_change_of_the_configuration_is_noticed(change, brick, tmp_path):
-    convert_mesh(brick, tmp_path / "out")
-    assert convert_mesh(brick, tmp_path / "out", **change).was_converted
+def test_a_change_of_the_configuration_is_noticed_and_force_converts_again(change, brick, out):
+    convert_mesh(brick, out)
+    assert convert_mesh(brick, out, **change).was_converted
 
 
-def test_a_newer_converter_converts_again(brick, tmp_path, monkeypatch):
-    convert_mesh(brick, tmp_path / "out")
+def test_a_newer_converter_converts_again(brick, out, monkeypatch):
+    convert_mesh(brick, out)
     monkeypatch.setattr(MeshConverter, "VERSION", MeshConverter.VERSION + 1)
-    assert convert_mesh(brick, tmp_path / "out").was_converted
-
-
-@pytest.mark.parametrize("name", ["force_conversion", "force_usd_conversion"])
-def test_force_converts_again(name, brick, tmp_path):
-    convert_mesh(brick, tmp_path / "out")
-    assert convert_mesh(brick, tmp_path / "out", **{name: True}).was_converted
+    assert convert_mesh(brick, out).was_converted
 
 
 @pytest.mark.parametrize(
@@ -114,8 +114,7 @@ def test_force_converts_again(name, brick, tmp_path):
     ],
     ids=["changed", "missing", "broken manifest", "no manifest"],
 )
-def test_a_damaged_output_is_converted_again(damage, brick, tmp_path):
-    out = tmp_path / "out"
+def test_a_damaged_output_is_converted_again(damage, brick, out):
     convert_mesh(brick, out)
     good = files_of(out)
     damage(out)
@@ -123,36 +122,30 @@ def test_a_damaged_output_is_converted_again(damage, brick, tmp_path):
     assert files_of(out) == good
 
 
-def test_files_of_others_in_the_output_folder_stay(brick, tmp_path):
-    out = tmp_path / "out"
+def test_files_of_others_in_the_output_folder_stay(brick, out):
     convert_mesh(brick, out)
     (out / "articulation.yaml").write_text("schema: 1\n")
-    assert not convert_mesh(brick, out).was_converted
-    assert convert_mesh(brick, out, scale=(2.0, 2.0, 2.0)).was_converted
-    assert (out / "articulation.yaml").read_text() == "schema: 1\n"
-    assert not convert_mesh(brick, out, scale=(2.0, 2.0, 2.0)).was_converted
+    for scale, due in ((1.0, False), (2.0, True), (2.0, False)):
+        assert convert_mesh(brick, out, scale=(scale,) * 3).was_converted is due
+        assert (out / "articulation.yaml").read_text() == "schema: 1\n"
 
 
-def test_a_folder_with_files_of_the_user_is_never_replaced(brick, tmp_path):
-    mine = tmp_path / "mine"
-    mine.mkdir()
-    (mine / "thesis.txt").write_text("years")
+def test_folders_that_must_not_be_replaced_are_refused(brick, out):
+    out.mkdir()
+    (out / "thesis.txt").write_text("years")
     with pytest.raises(AssetError, match="holds files that no converter has written"):
-        convert_mesh(brick, mine)
-    assert files_of(mine) == {"thesis.txt": b"years"}
-
-
-def test_the_folder_of_the_asset_is_refused_as_output(brick):
+        convert_mesh(brick, out)
+    assert files_of(out) == {"thesis.txt": b"years"}
     with pytest.raises(ConfigError, match="holds the asset itself"):
         convert_mesh(brick, brick.parent)
     assert not (brick.parent / MARKER_FILE).exists()
+    with pytest.raises(ConfigError, match="one inside the other"):
+        convert_mesh(brick, out, usd_dir=str(out / "usd"))
 
 
-def test_a_conversion_that_fails_leaves_nothing_and_keeps_the_old_one(brick, tmp_path):
-    out = tmp_path / "out"
+def test_a_conversion_that_fails_leaves_nothing_and_keeps_the_old_one(brick, out, tmp_path):
     convert_mesh(brick, out)
-    before = files_of(tmp_path)
-    good = brick.read_text()
+    before, good = files_of(tmp_path), brick.read_text()
     brick.write_text("v 0 0 0\n")
     with pytest.raises(AssetError, match="no triangle"):
         convert_mesh(brick, out)
@@ -175,28 +168,24 @@ def test_without_a_folder_each_conversion_has_its_own(brick, tmp_path, monkeypat
     assert sorted((tmp_path / "tmp").iterdir()) == before
 
 
-def test_a_missing_asset_is_a_value_error_of_ours(tmp_path):
+def test_a_missing_asset_is_a_value_error_of_ours(out):
     with pytest.raises(ValueError, match="does not exist") as caught:
-        convert_mesh(tmp_path / "none.obj", tmp_path / "out")
-    assert isinstance(caught.value, AssetError)
+        convert_mesh(out.with_name("none.obj"), out)
     assert isinstance(caught.value, MissingAssetError)
-    assert not (tmp_path / "out").exists()
+    assert isinstance(caught.value, AssetError)
+    assert not out.exists()
 
 
-def test_two_folders_one_inside_the_other_are_refused(brick, tmp_path):
-    with pytest.raises(ConfigError, match="one inside the other"):
-        convert_mesh(brick, tmp_path / "out", usd_dir=str(tmp_path / "out" / "usd"))
-
-
-@pytest.mark.parametrize("name", ["a/b", "..", " "])
-def test_a_usd_name_with_folders_is_refused(name, brick):
-    with pytest.raises(ConfigError, match="usd_file_name"):
-        MeshConverterCfg(asset_path=str(brick), usd_file_name=name)
-
-
-def test_an_asset_path_is_required():
-    with pytest.raises(ConfigError, match="asset_path is missing"):
-        MeshConverterCfg()
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({}, "asset_path is missing"),
+        *(({"asset_path": "a", "usd_file_name": name}, "usd_file_name") for name in ("a/b", "..", " ")),
+    ],
+)
+def test_an_asset_path_and_a_plain_name_of_the_usd_are_required(values, message):
+    with pytest.raises(ConfigError, match=message):
+        MeshConverterCfg(**values)
 
 
 @pytest.mark.slow
@@ -204,10 +193,11 @@ def test_a_usd_is_made_when_its_path_is_first_read(brick, tmp_path):
     pytest.importorskip("pxr", reason="the extra usd is not installed")
     made = MeshConverter(MeshConverterCfg(asset_path=str(brick)))  # as in Isaac Lab's examples
     assert not list(Path(made.usd_dir).glob("*.usd"))
+    assert made.usd_path == str(Path(made.usd_dir) / "brick.usd")
     assert Path(made.usd_path).is_file()
     assert Path(made.urdf_path).is_file()
     before = files_of(Path(made.usd_dir))
-    assert made.usd_path == str(Path(made.usd_dir) / "brick.usd")
+    assert made.usd_path
     assert files_of(Path(made.usd_dir)) == before
     asked = convert_mesh(brick, tmp_path / "asked", usd=True)
     assert files_of(Path(asked.usd_dir)).keys() == before.keys()
@@ -221,24 +211,22 @@ def test_without_the_extra_the_urdf_stays_and_the_error_names_it(brick, monkeypa
     assert Path(made.urdf_path).is_file()
 
 
-def test_a_subclass_needs_the_conversion_alone(brick, tmp_path):
+def test_a_subclass_needs_the_conversion_alone(brick, out, tmp_path):
     class TurnedConverter(AssetConverterBase[MeshConverterCfg]):
         def _convert_asset(self, folder):
             turned = replace(self.cfg, out_dir=str(tmp_path / "turned"), rotation=(0.0, 1.0, 0.0, 0.0))
-            mesh = MeshConverter(turned)
-            shutil.copytree(mesh.out_dir, folder, dirs_exist_ok=True)
+            shutil.copytree(MeshConverter(turned).out_dir, folder, dirs_exist_ok=True)
             return ConvertedAsset(self._asset.stem, {}, {}, {}, approximation="none")
 
-    cfg = MeshConverterCfg(asset_path=str(brick), out_dir=str(tmp_path / "out"))
+    cfg = MeshConverterCfg(asset_path=str(brick), out_dir=str(out))
     assert TurnedConverter(cfg).was_converted
     assert not TurnedConverter(cfg).was_converted
-    with brick.open("a") as file:
-        file.write("# changed\n")
+    append(brick)
     assert TurnedConverter(cfg).was_converted
 
 
 @pytest.mark.slow
-def test_processes_that_convert_the_same_asset_at_once_end_with_one_good_result(cabinet, tmp_path):
+def test_processes_that_convert_the_same_asset_at_once_end_with_one_good_result(cabinet, out, tmp_path):
     code = (
         "import sys\n"
         "from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg\n"
@@ -247,10 +235,10 @@ def test_processes_that_convert_the_same_asset_at_once_end_with_one_good_result(
         "    cfg.force_conversion = True\n"
         "    UrdfConverter(cfg)\n"
     )
-    command = [sys.executable, "-c", code, str(cabinet), str(tmp_path / "out")]
+    command = [sys.executable, "-c", code, str(cabinet), str(out)]
     children = [subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}) for _ in range(3)]
     assert [child.wait(timeout=120) for child in children] == [0, 0, 0]
-    assert not convert_urdf(cabinet, tmp_path / "out").was_converted
+    assert not convert_urdf(cabinet, out).was_converted
     convert_urdf(cabinet, tmp_path / "alone")
-    assert files_of(tmp_path / "out") == files_of(tmp_path / "alone")
+    assert files_of(out) == files_of(tmp_path / "alone")
     assert not list(tmp_path.glob(".writing-*"))
