@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unlatch.configs.dataclass_reader import describe_type, read_dataclass, to_values
+from unlatch.configs.dataclass_reader import describe_type, prefix_error_keys, read_dataclass, to_values
 from unlatch.simcore.errors import ConfigError
 
 
@@ -133,3 +133,21 @@ def test_any_value_is_read_or_refused_with_an_error_of_ours(raw):
         return
     assert isinstance(tree.leaf.size_m, float)
     assert isinstance(tree.name, str)
+
+
+KEYS = ("cameras", "modalities", "renderer")
+
+
+@pytest.mark.parametrize(
+    ("message", "key"),
+    [
+        ("cameras[0].widht is unknown. Keys there: width.", "cameras[0].widht"),
+        ("cameras=[] is empty. Expected at least one camera. Name one.", "cameras"),
+        ("cameras[1]: no such file.", "cameras[1]"),
+    ],
+)
+def test_errors_name_keys_of_a_part_of_a_configuration_by_their_full_key(message, key):
+    placed = prefix_error_keys("images", ConfigError(message, key=key), keys=KEYS)
+    assert (placed.message, placed.values["key"]) == (f"images.{message}", f"images.{key}")
+    words = "task.cameras[0] of my.renderer: the cameras see nothing, file mine/cameras.yaml."
+    assert prefix_error_keys("images", ConfigError(words), keys=KEYS).message == words

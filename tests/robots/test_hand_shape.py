@@ -10,6 +10,7 @@ from unlatch.robots.hand_shape import hand_shape, hand_shapes
 from unlatch.simcore.errors import ConfigError
 
 ARM = load_robot("franka_panda").arms[0]
+HAND = hand_shape("franka_panda", ARM)
 
 
 def test_hands_of_the_same_shape_are_listed_once():
@@ -19,9 +20,6 @@ def test_hands_of_the_same_shape_are_listed_once():
     both = replace(robot, arms=[robot.arms[0], wider])
     assert [hand.max_width_m for hand in hand_shapes(both)] == [0.08, 0.06]
     assert [hand.max_width_m for hand in hand_shapes(both, arm="right")] == [0.06]
-
-
-HAND = hand_shape("franka_panda", ARM)
 
 
 @pytest.mark.parametrize("width", [0.0, 0.03, 0.08])
@@ -35,13 +33,13 @@ def test_pads_stand_as_far_apart_as_the_fingers_are_open(width):
     assert fingers[:, 1, 2].max() - fingers[:, 0, 2].min() == pytest.approx(0.021, abs=2e-3)
     assert palm[:, 1, 0].max() < fingers[:, 0, 0].max()
     assert palm[:, 1, 1].max() - palm[:, 0, 1].min() == pytest.approx(0.204, abs=5e-3)
+    thickness = (left[:, 1] - left[:, 0])[np.argsort(left[:, 0, 0]), 1]
+    assert thickness[-1] < thickness[0]  # slices follow the fingers
 
 
 def test_a_body_between_the_pads_touches_no_finger():
-    (box,) = HAND.gap_box(0.04)
-    fingers, _ = HAND.boxes(0.04)
-    for finger in fingers:
-        assert finger[0, 1] >= box[1, 1] - 1e-3 or finger[1, 1] <= box[0, 1] + 1e-3
+    (box,), (fingers, _) = HAND.gap_box(0.04), HAND.boxes(0.04)
+    assert np.all((fingers[:, 0, 1] >= box[1, 1] - 1e-3) | (fingers[:, 1, 1] <= box[0, 1] + 1e-3))
     assert box[1, 0] == HAND.tip_m
 
 
@@ -50,10 +48,3 @@ def test_a_hand_without_a_keypoint_is_refused(name):
     keypoints = {key: value for key, value in ARM.keypoints.items() if key != name}
     with pytest.raises(ConfigError, match=rf"arm\.keypoints\.{name} of robot 'franka_panda' is missing"):
         hand_shape("franka_panda", replace(ARM, keypoints=keypoints))
-
-
-def test_slices_follow_the_fingers():
-    fingers, _ = HAND.boxes(0.0)
-    left = fingers[fingers[:, 0, 1] >= -1e-3]
-    thickness = (left[:, 1] - left[:, 0])[np.argsort(left[:, 0, 0]), 1]
-    assert thickness[-1] < thickness[0]

@@ -1,5 +1,7 @@
 """One contract for every robot of the catalog."""
 
+from dataclasses import replace
+
 import numpy as np
 import pybullet as p
 import pytest
@@ -132,51 +134,58 @@ def frames(world, robot, action, count):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_limits_lie_inside_those_of_the_model(world, name):
+def test_limits_lie_inside_those_of_the_model_and_home_inside_them_free_of_self_contact(world, name):
     robot = load(world, name)
-    for arm in robot.arms.values():
-        for joint, low, high, speed, effort in zip(
-            arm.cfg.joints, arm.cfg.lower, arm.cfg.upper, arm.cfg.max_velocity, arm.cfg.max_effort, strict=True
-        ):
+    for cfg in robot.cfg.arms:
+        limits = zip(cfg.joints, cfg.lower, cfg.upper, cfg.max_velocity, cfg.max_effort, strict=True)
+        for joint, low, high, speed, effort in limits:
             model = robot.body.joint(joint)
             assert model.lower - 0.08 <= low < high <= model.upper + 1e-9, joint
             assert speed <= model.max_velocity + 1e-9
             assert effort <= model.max_effort + 1e-9
-        assert np.all(np.array(arm.cfg.home) > arm.cfg.lower)
-        assert np.all(np.array(arm.cfg.home) < arm.cfg.upper)
+        assert np.all((np.array(cfg.home) > cfg.lower) & (np.array(cfg.home) < cfg.upper))
+        for link in (*cfg.forbidden_links, *cfg.gripper.finger_links, cfg.base_link, cfg.ee_link):
+            robot.body.link_index(link)
+    world.step()
+    points = p.getContactPoints(bodyA=robot.body.body_id, physicsClientId=world.client)
+    assert [pt for pt in points if pt[9] > 0] == []
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_limits_are_those_of_the_data_sheet(name):
     if name not in DATA_SHEETS:
         pytest.skip(f"no data sheet of '{name}' is written down here")
-    cfg = ROBOTS.load(name)()
     joints = read_urdf(model_path(name)).joints
-    for arm in cfg.arms:
+    for arm in ROBOTS.load(name)().arms:
         # a model that stops earlier, or moves more slowly, than the data sheet allows is kept to
-        model = {
-            "lower": [joints[joint].lower for joint in arm.joints],
-            "upper": [joints[joint].upper for joint in arm.joints],
-            "max_velocity": [joints[joint].velocity for joint in arm.joints],
-            "max_effort": [joints[joint].effort for joint in arm.joints],
-            "max_acceleration": [np.inf for _ in arm.joints],
-        }
-        for key, values in DATA_SHEETS[name].items():
+        for key, of_model in MODEL_LIMITS.items():
+            values = DATA_SHEETS[name].get(key)
+            if values is None:
+                continue
             narrower = np.maximum if key == "lower" else np.minimum
-            expected = values if name in PANDAS else narrower(values, model[key])
+            model = [getattr(joints[joint], of_model) if of_model else np.inf for joint in arm.joints]
+            expected = values if name in PANDAS else narrower(values, model)
             np.testing.assert_allclose(getattr(arm, key), expected, atol=2e-3, err_msg=key)
+
+
+MODEL_LIMITS = {
+    "lower": "lower",
+    "upper": "upper",
+    "max_velocity": "velocity",
+    "max_effort": "effort",
+    "max_acceleration": "",
+}
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_gripper_goes_beyond_its_data_sheet(name):
     if name not in GRIPPERS:
         pytest.skip(f"no data sheet of the gripper of '{name}' is written down here")
-    cfg = ROBOTS.load(name)()
-    for arm in cfg.arms:
+    for gripper in (arm.gripper for arm in ROBOTS.load(name)().arms):
         for key, value in GRIPPERS[name].items():
-            assert getattr(arm.gripper, key) <= value * 1.001, key
-        assert arm.gripper.grip_force_n <= GRIPPERS[name]["max_force_n"]
-        assert arm.gripper.max_width_m >= 0.94 * GRIPPERS[name]["max_width_m"]
+            assert getattr(gripper, key) <= value * 1.001, key
+        assert gripper.grip_force_n <= GRIPPERS[name]["max_force_n"]
+        assert gripper.max_width_m >= 0.94 * GRIPPERS[name]["max_width_m"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -212,46 +221,24 @@ def test_a_motion_is_followed_and_stays_below_the_speed_limits(world, name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_fingers_stay_symmetric_under_a_side_load(world, name):
+def test_fingers_stay_symmetric_under_a_side_load_and_soft_pads_share_it(world, name):
     robot = load(world, name)
     for arm in robot.arms.values():
-        gripper = arm.cfg.gripper
+        gripper, (head, across) = arm.cfg.gripper, _head_and_across(arm)
         T_world_ee = robot.body.link_pose(arm.cfg.ee_link)
-        head, across = _head_and_across(arm)
-        box = 0.02
-        world.add_box(
-            f"cube_{arm.name}",
-            size_m=(box, box, box),
-            T_world_box=Pose(T_world_ee.R, T_world_ee @ (head + 1.4e-4 * across)),
-        )
+        beside = Pose(T_world_ee.R, T_world_ee @ (head + 1.4e-4 * across))
+        cube = world.add_box(f"cube_{arm.name}", size_m=(0.02, 0.02, 0.02), T_world_box=beside)
         frames(world, robot, Action({arm.name: ArmAction(arm.q, 0.0, Pose.identity())}), 60)
         fingers = robot.body.joint_states(gripper.joints)[0]
         shares = (fingers - gripper.offsets()) / np.array(gripper.travel())
         assert np.ptp(shares) * gripper.max_width_m < 2e-3, fingers
         assert arm.gripper_opening_m > 0.015  # something was in the way
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_soft_pads_share_the_load_of_a_part_beside_the_middle(world, name):
-    cfg = ROBOTS.load(name)()
-    if not all(arm.gripper.pad_stiffness_n_m > 0.0 for arm in cfg.arms):
-        pytest.skip(f"the pads of '{name}' are rigid")
-    robot = load(world, name)
-    for arm in robot.arms.values():
-        head, across = _head_and_across(arm)
-        T_world_ee = robot.body.link_pose(arm.cfg.ee_link)
-        cube = world.add_box(
-            f"cube_{arm.name}",
-            size_m=(0.02, 0.02, 0.02),
-            T_world_box=Pose(T_world_ee.R, T_world_ee @ (head + 1.4e-4 * across)),
-        )
-        frames(world, robot, Action({arm.name: ArmAction(arm.q, 0.0, Pose.identity())}), 60)
-        points = p.getContactPoints(robot.body.body_id, cube.body_id, physicsClientId=world.client)
+        if not gripper.pad_stiffness_n_m > 0.0:
+            continue  # the pads are rigid
         loads = [0.0, 0.0]  # of the finger on either side
-        for point in points:
+        for point in p.getContactPoints(robot.body.body_id, cube.body_id, physicsClientId=world.client):
             loads[int((np.array(point[5]) - cube.root_pose().p) @ (T_world_ee.R @ across) > 0.0)] += point[9]
-        assert sum(loads) == pytest.approx(2.0 * arm.cfg.gripper.grip_force_n, rel=0.1)
+        assert sum(loads) == pytest.approx(2.0 * gripper.grip_force_n, rel=0.1)
         assert min(loads) > 0.05 * max(loads)
 
 
@@ -367,35 +354,15 @@ def test_grip_force_and_width_are_those_of_the_description(world, name):
         assert 0.5 * gripper.grip_force_n < force_n <= 1.1 * gripper.max_force_n, sides
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_links_of_the_description_exist_and_home_is_free_of_self_contact(world, name):
-    robot = load(world, name)
-    for arm in robot.arms.values():
-        for link in (*arm.cfg.forbidden_links, *arm.cfg.gripper.finger_links, arm.cfg.base_link, arm.cfg.ee_link):
-            robot.body.link_index(link)
-    world.step()
-    points = p.getContactPoints(bodyA=robot.body.body_id, physicsClientId=world.client)
-    assert [pt for pt in points if pt[9] > 0] == []
-
-
-def test_home_of_the_wrong_length():
+def test_what_is_unknown_or_of_the_wrong_length_is_refused(world):
     cfg = ROBOTS.load("franka_panda")()
-    arm = cfg.arms[0]
     with pytest.raises(ConfigError, match=r"arm\.home has 2 values, expected 7"):
-        type(arm)(**{**arm.__dict__, "home": [0.0, 0.0]})
-
-
-def test_unknown_arm(world):
-    robot = load(world, "franka_panda")
+        replace(cfg.arms[0], home=[0.0, 0.0])
     with pytest.raises(WorldError, match=r"Robot 'franka_panda' has no arm 'lefd'\. Did you mean 'left'\?"):
-        robot.arm("lefd")
-
-
-def test_unknown_robot():
+        load(world, "franka_panda").arm("lefd")
     assert default_option("robot") == "franka_panda"  # proposed before others that are as near
-    with pytest.raises(
-        UnknownEntryError, match=r"Unknown robot 'panda'\. Did you mean 'franka_panda' or 'dual_panda'\?"
-    ):
+    known = r"Unknown robot 'panda'\. Did you mean 'franka_panda' or 'dual_panda'\?"
+    with pytest.raises(UnknownEntryError, match=known):
         model_path("panda")
 
 

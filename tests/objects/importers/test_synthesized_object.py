@@ -11,7 +11,7 @@ import pytest
 
 from unlatch.objects.config import ObjectCfg, ObjectSource
 from unlatch.objects.importers import synthesized_object
-from unlatch.objects.library import describe_object_set, load_object
+from unlatch.objects.library import describe_object_set, load_instance, load_object
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.registry import install_command
@@ -61,7 +61,7 @@ def installed(monkeypatch):
 def test_without_the_extra_the_error_names_it(make, monkeypatch):
     monkeypatch.setitem(sys.modules, "scene_synthesizer", None)
     with pytest.raises(AssetError, match=r"'scene_synthesizer', .* " + re.escape(install_command("synthesizer"))):
-        load_object(make(), rng=np.random.default_rng(0))
+        load_instance(make())
 
 
 @pytest.mark.integration
@@ -69,7 +69,7 @@ def test_without_the_extra_the_error_names_it(make, monkeypatch):
 def test_an_object_is_generated_once_and_converted(make, capsys):
     cfg = make(instances="round_robin", instance_count=3)
     asset = load_object(cfg, rng=np.random.default_rng(0), number=4)
-    again = load_object(make(instance="1"), rng=np.random.default_rng(9))
+    again = load_instance(make(instance="1"))
     assert (asset.source, asset.category, asset.instance) == ("scene_synthesizer", "range", "1")
     assert asset.content_hash == again.content_hash
     assert Cabinet.made == [1]
@@ -86,12 +86,12 @@ def test_the_set_of_a_urdf_states_version_and_files(make):
 @pytest.mark.usefixtures("installed")
 def test_an_object_that_cannot_be_generated_is_an_error_of_that_object(make):
     with pytest.raises(AssetError, match="cannot make range 13: ValueError: no such size"):
-        load_object(make(instance="13"), rng=np.random.default_rng(0))
+        load_instance(make(instance="13"))
 
 
 def test_mistakes_are_refused_with_their_key(make):
     with pytest.raises(ConfigError, match=r"object\.category='rang' is not a category of source=scene_syn"):
-        load_object(make(category="rang"), rng=np.random.default_rng(0))
+        load_instance(make(category="rang"))
     with pytest.raises(ConfigError, match=r"object\.root=x has no meaning for source=scene_synthesizer"):
         make(root="x")
     with pytest.raises(ConfigError, match=r"object\.instance='b' is not a seed"):
@@ -103,5 +103,5 @@ def test_mistakes_are_refused_with_their_key(make):
 @pytest.mark.parametrize("category", synthesized_object.GENERATORS)
 def test_every_category_of_the_package_itself(category, make):
     pytest.importorskip("scene_synthesizer", reason="extra synthesizer")
-    asset = load_object(make(category=category, instance="0"), rng=np.random.default_rng(0))
+    asset = load_instance(make(category=category, instance="0"))
     assert asset.articulation.parts

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -62,6 +63,7 @@ def load(cfg):
 
 def test_the_front_is_turned_to_x_and_fixed_links_are_merged(cfg):
     asset = load(cfg)
+    assert [path.name for path in Path(cfg.root).parent.iterdir()] == ["cabinet.urdf"]  # nothing is written beside it
     model = read_urdf(asset.urdf_path)
     door = asset.articulation.part("door")
     assert list(model.links) == ["object_root", "panel", "button"]
@@ -124,11 +126,6 @@ def test_meshes_may_lie_in_the_package_around_the_urdf(cfg, urdf):
     assert load(inside).content_hash != first.content_hash
 
 
-def test_loading_writes_nothing_beside_the_urdf(cfg, urdf):
-    load(cfg)
-    assert [path.name for path in urdf.parent.iterdir()] == ["cabinet.urdf"]
-
-
 def test_an_annotation_beside_the_urdf_is_used_unchanged(cfg, urdf):
     made = annotate_source(read_source(urdf)).articulation
     door = made.part("door")
@@ -173,28 +170,16 @@ def test_stated_places_and_fixed_handles_turn_with_the_front(cfg, urdf):
     np.testing.assert_allclose(asset.articulation.keypoint("lamp").xyz, [0.02, 0.1, 0.4], atol=1e-6)
 
 
-def test_an_annotation_that_does_not_fit_is_refused(cfg, urdf):
-    text = annotate_source(read_source(urdf)).articulation.to_yaml()
-    (urdf.parent / ANNOTATION_FILE).write_text(text.replace("joint: hinge", "joint: henge"))
+def test_an_annotation_that_does_not_fit_is_refused_and_one_of_another_urdf_left_alone(cfg, urdf):
+    text, file = annotate_source(read_source(urdf)).articulation.to_yaml(), urdf.parent / ANNOTATION_FILE
+    file.write_text(text.replace("joint: hinge", "joint: henge"))
     with pytest.raises(AssetError, match=r"joint 'henge' is not in the URDF"):
         load(cfg)
-
-
-def test_an_annotation_of_another_urdf_is_left_alone(cfg, urdf):
-    text = annotate_source(read_source(urdf)).articulation.to_yaml()
-    (urdf.parent / ANNOTATION_FILE).write_text(text.replace("file: cabinet.urdf", "file: other.urdf"))
+    file.write_text(text.replace("file: cabinet.urdf", "file: other.urdf"))
     assert load(cfg).parameters["annotation"] == "derived"
-
-
-def test_a_scale_that_contradicts_the_annotation_is_refused(cfg, urdf):
-    (urdf.parent / ANNOTATION_FILE).write_text(annotate_source(read_source(urdf)).articulation.to_yaml())
+    file.write_text(text)
     with pytest.raises(ConfigError, match=r"object.scale=2 contradicts the scale 1 in "):
         load(replace(cfg, scale=2.0))
-
-
-def test_an_unknown_part_is_refused(cfg):
-    with pytest.raises(ConfigError, match=r"object.part='dor' is not a part of .*Did you mean 'door'"):
-        load(replace(cfg, part="dor"))
 
 
 def test_a_released_lid_stays(cfg, urdf):
@@ -210,12 +195,11 @@ def test_a_released_lid_stays(cfg, urdf):
 LYING = '<axis xyz="1 0 0"/><limit lower="0" upper="1.6"/>'
 
 
-def test_an_instance_that_is_not_at_the_path_is_refused(cfg):
+def test_an_instance_or_a_part_that_is_not_there_is_refused(cfg):
     assert load(replace(cfg, instance="cabinet")).instance == "cabinet"  # as a replay names it
     with pytest.raises(ConfigError, match=r"object.instance='7' does not fit .*, which holds 'cabinet'"):
         load(replace(cfg, instance="7"))
-
-
-def test_a_part_as_front_is_refused_of_other_sources():
+    with pytest.raises(ConfigError, match=r"object.part='dor' is not a part of .*Did you mean 'door'"):
+        load(replace(cfg, part="dor"))
     with pytest.raises(ConfigError, match=r"object.part=door has no meaning for source=procedural"):
         ObjectCfg("a", "b", part="door")

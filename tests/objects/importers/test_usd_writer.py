@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.objects.builders import edit
 from unlatch.objects.importers.asset_converter import CollisionPropertiesCfg, MassPropertiesCfg, RigidBodyPropertiesCfg
 from unlatch.objects.importers.mesh_object import MeshConverter, MeshConverterCfg
 from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg
@@ -57,23 +58,15 @@ def world_points(prim):
     return points @ T[:3, :3].T + T[:3, 3]
 
 
-def test_the_stage_says_metres_kilograms_and_z_up(brick):
+def test_a_mesh_has_its_body_at_the_root_and_its_surface_below_in_metres_kilograms_and_z_up(brick):
     from pxr import UsdGeom, UsdPhysics
 
-    _, stage = convert_mesh(brick)
-    assert UsdGeom.GetStageMetersPerUnit(stage) == 1.0
+    props = {"mass_props": MassPropertiesCfg(mass=2.0), "rigid_props": RigidBodyPropertiesCfg(kinematic=True)}
+    _, stage = convert_mesh(brick, **props)
+    assert (UsdGeom.GetStageMetersPerUnit(stage), UsdPhysics.GetStageKilogramsPerUnit(stage)) == (1.0, 1.0)
     assert UsdGeom.GetStageUpAxis(stage) == "Z"
-    assert UsdPhysics.GetStageKilogramsPerUnit(stage) == 1.0
-    assert str(stage.GetDefaultPrim().GetPath()) == "/brick"
-
-
-def test_a_mesh_has_its_body_at_the_root_and_its_surface_below(brick):
-    from pxr import UsdPhysics
-
-    _, stage = convert_mesh(
-        brick, mass_props=MassPropertiesCfg(mass=2.0), rigid_props=RigidBodyPropertiesCfg(kinematic=True)
-    )
     root = stage.GetDefaultPrim()
+    assert str(root.GetPath()) == "/brick"
     assert UsdPhysics.RigidBodyAPI(root).GetKinematicEnabledAttr().Get() is True
     mass = UsdPhysics.MassAPI(root)
     assert mass.GetMassAttr().Get() == pytest.approx(2.0)
@@ -108,31 +101,14 @@ def test_a_density_is_written_as_a_density(brick):
 
 
 def test_rigid_and_collision_properties_are_those_of_physx(brick):
-    _, stage = convert_mesh(
-        brick,
-        rigid_props=RigidBodyPropertiesCfg(
-            disable_gravity=True,
-            linear_damping=0.1,
-            angular_damping=0.2,
-            max_linear_velocity=3.0,
-            max_angular_velocity=np.pi,
-        ),
-        collision_props=CollisionPropertiesCfg(collision_enabled=False, contact_offset=0.02, rest_offset=0.001),
-    )
+    damping = {"disable_gravity": True, "linear_damping": 0.1, "angular_damping": 0.2}
+    rigid = RigidBodyPropertiesCfg(**damping, max_linear_velocity=3.0, max_angular_velocity=np.pi)
+    collision = CollisionPropertiesCfg(collision_enabled=False, contact_offset=0.02, rest_offset=0.001)
+    _, stage = convert_mesh(brick, rigid_props=rigid, collision_props=collision)
     root, (mesh,) = stage.GetDefaultPrim(), meshes(stage)
-    values = {
-        name: root.GetAttribute(f"physxRigidBody:{name}").Get()
-        for name in ("disableGravity", "linearDamping", "angularDamping", "maxLinearVelocity", "maxAngularVelocity")
-    }
-    assert values == pytest.approx(
-        {
-            "disableGravity": True,
-            "linearDamping": 0.1,
-            "angularDamping": 0.2,
-            "maxLinearVelocity": 3.0,
-            "maxAngularVelocity": 180.0,
-        }
-    )
+    expected = {"disableGravity": True, "linearDamping": 0.1, "angularDamping": 0.2}
+    expected |= {"maxLinearVelocity": 3.0, "maxAngularVelocity": 180.0}
+    assert {name: root.GetAttribute(f"physxRigidBody:{name}").Get() for name in expected} == pytest.approx(expected)
     assert "PhysxRigidBodyAPI" in root.GetMetadata("apiSchemas").GetAddedOrExplicitItems()
     assert mesh.GetAttribute("physics:collisionEnabled").Get() is False
     assert mesh.GetAttribute("physxCollision:contactOffset").Get() == pytest.approx(0.02)
@@ -291,26 +267,17 @@ def test_colliders_are_the_convex_parts_that_bullet_has(cabinet):
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_copies_of_a_mesh_are_one_prototype(shared, cabinet):
+def test_copies_of_a_mesh_are_one_prototype_and_so_are_those_of_one_appearance(shared, cabinet, tmp_path):
     made, stage = convert_urdf(cabinet, make_instanceable=shared)
     body, door = (stage.GetPrimAtPath(f"/cabinet/{name}/visuals/visual_0") for name in ("body", "door"))
     assert (body.IsInstance(), door.IsInstance()) == (shared, shared)
-    np.testing.assert_allclose(np.ptp(world_points(meshes_below(stage, body)), axis=0), [1.0, 0.4, 1.0], atol=1e-6)
+    (mesh,) = [m for m in meshes(stage) if str(m.GetPath()).startswith(f"{body.GetPath()}/")]
+    np.testing.assert_allclose(np.ptp(world_points(mesh), axis=0), [1.0, 0.4, 1.0], atol=1e-6)
     assert bool((Path(made.usd_dir) / made.usd_instanceable_meshes_path).is_file()) is shared
-
-
-def meshes_below(stage, prim):
-    (found,) = [m for m in meshes(stage) if str(m.GetPath()).startswith(f"{prim.GetPath()}/")]
-    return found
-
-
-def test_copies_of_one_appearance_share_one_prototype(cabinet):
     text = '<visual><geometry><mesh filename="angle.obj"/></geometry><material name="red"/></visual>\n'
-    assert text in cabinet.read_text()
-    cabinet.write_text(cabinet.read_text().replace(text, text * 3))
-    _, stage = convert_urdf(cabinet)
+    _, stage = convert_urdf(edit(cabinet, (text, text * 3)), make_instanceable=shared, usd_dir=str(tmp_path / "three"))
     prims = [stage.GetPrimAtPath(f"/cabinet/body/visuals/visual_{n}") for n in range(3)]
-    assert len({str(prim.GetPrototype().GetPath()) for prim in prims}) == 1
+    assert not shared or len({str(prim.GetPrototype().GetPath()) for prim in prims}) == 1
 
 
 def textured_box(folder):

@@ -1,4 +1,4 @@
-"""Models that are made from one of a package."""
+"""Models that are changed: inertias, colliders, and where their files are."""
 
 import xml.etree.ElementTree as ET
 
@@ -17,14 +17,12 @@ ORIGINAL = distribution_file("pybullet", "pybullet_data/xarm/xarm6_with_gripper.
 
 
 def test_every_inertia_of_the_xarm_is_physically_possible():
-    before, after = read_urdf(ORIGINAL), read_urdf(model_path("xarm6"))
-    mended = []
-    for name, link in after.links.items():
+    before, mended = read_urdf(ORIGINAL), []
+    for name, link in read_urdf(model_path("xarm6")).links.items():
         if link.inertial is None:
             continue
-        moments = np.linalg.eigvalsh(link.inertial.inertia)
+        moments, original = np.linalg.eigvalsh(link.inertial.inertia), before.links[name].inertial
         assert moments[2] <= moments[0] + moments[1], name
-        original = before.links[name].inertial
         if original is None:
             assert link.inertial.mass_kg < 1e-3, name  # a frame weighs nothing
             continue
@@ -32,6 +30,14 @@ def test_every_inertia_of_the_xarm_is_physically_possible():
         if np.trace(link.inertial.inertia) > 1.001 * np.trace(original.inertia):
             mended.append(name)
     assert mended == ["link2", "link3"]
+
+
+def read_tensor(link):
+    """Returns the inertia (3, 3) of a URDF's link about its centre of mass, in the link's frame."""
+    origin, inertia = link.find("inertial/origin"), link.find("inertial/inertia")
+    xx, xy, xz, yy, yz, zz = (float(inertia.get(key)) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
+    R = matrix_from_rpy([float(angle) for angle in origin.get("rpy").split()])
+    return R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
 
 
 def test_an_aligned_inertia_keeps_the_moments_about_and_across_the_joint_axis():
@@ -43,22 +49,15 @@ def test_an_aligned_inertia_keeps_the_moments_about_and_across_the_joint_axis():
         <joint name="j" type="revolute"><child link="a"/><axis xyz="2 1 -2"/></joint>
         <joint name="k" type="revolute"><child link="other"/><axis xyz="0 0 1"/></joint></robot>"""
     )
-    other = ET.tostring(robot[1])
-    before, axis = read_tensor(robot[0]), np.array([2.0, 1.0, -2.0]) / 3.0
+    other, before, axis = ET.tostring(robot[1]), read_tensor(robot[0]), np.array([2.0, 1.0, -2.0]) / 3.0
     align_inertias(robot, ["j"])
     after, across = read_tensor(robot[0]), np.eye(3) - np.outer(axis, axis)
     assert robot.find("link/inertial/origin").get("xyz") == "1 2 3"
     np.testing.assert_allclose(after @ axis, (axis @ before @ axis) * axis, atol=1e-8)
     np.testing.assert_allclose(across @ after @ across, across @ before @ across, atol=1e-8)
     assert ET.tostring(robot[1]) == other
-
-
-def read_tensor(link):
-    """Returns the inertia (3, 3) of a URDF's link about its centre of mass, in the link's frame."""
-    origin, inertia = link.find("inertial/origin"), link.find("inertial/inertia")
-    xx, xy, xz, yy, yz, zz = (float(inertia.get(key)) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
-    R = matrix_from_rpy([float(angle) for angle in origin.get("rpy").split()])
-    return R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
+    repair_inertias(robot)
+    assert ET.tostring(robot[1]) == other, "a possible inertia is left alone"
 
 
 @pytest.mark.parametrize("name", ["franka_panda", "dual_panda", "ur5", "xarm6", "baxter"])
@@ -77,15 +76,6 @@ def test_the_panda_has_the_identified_masses_and_frames_weigh_nothing():
     assert all(frame.mass_kg < 1e-3 and frame.inertia.max() < 1e-6 for frame in frames)
 
 
-def test_a_possible_inertia_is_left_alone():
-    text = (
-        '<robot><link><inertial><inertia ixx="1" ixy="0" ixz="0" iyy="2" iyz="0" izz="2.5"/></inertial></link></robot>'
-    )
-    robot = ET.fromstring(text)
-    repair_inertias(robot)
-    assert ET.tostring(robot, encoding="unicode") == text.replace('"/>', '" />')
-
-
 def test_the_changed_model_is_cached_with_its_meshes_and_reproducible(tmp_path, monkeypatch):
     monkeypatch.setenv("UNLATCH_CACHE_DIR", str(tmp_path / "one"))
     first = model_path("xarm6")
@@ -100,26 +90,24 @@ def test_the_changed_model_is_cached_with_its_meshes_and_reproducible(tmp_path, 
 
 @pytest.mark.slow
 def test_colliders_are_the_hulls_that_bullet_would_make_of_them():
-    before, after = read_urdf(ORIGINAL), read_urdf(model_path("xarm6"))
-    checked = 0
-    for name, link in after.links.items():
+    before, checked = read_urdf(ORIGINAL), 0
+    for name, link in read_urdf(model_path("xarm6")).links.items():
         for shape, original in zip(link.collisions, before.links[name].collisions, strict=True):
             assert shape.T_link_shape.is_close(original.T_link_shape)
             assert shape.size == original.size
             if original.path is None or original.path.suffix.lower() != ".stl":
                 continue
-            corners = shape_mesh(original).vertices
-            hull = ConvexHull(shape_mesh(shape).vertices)
+            corners, hull = shape_mesh(original).vertices, ConvexHull(shape_mesh(shape).vertices)
             outside = corners @ hull.equations[:, :3].T + hull.equations[:, 3]
             assert outside.max() < 5e-5  # all of the file is in it, as nearly as in the hull that Bullet makes
-            apart, _ = cKDTree(corners).query(hull.points)
-            assert apart.max() < 5e-5  # and its corners are of the file
+            assert cKDTree(corners).query(hull.points)[0].max() < 5e-5  # and its corners are of the file
             assert len(hull.points) < len(corners) / 10
             checked += 1
     assert checked == 8
 
 
 TETRAHEDRON = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype="<f4")
+FACES = TETRAHEDRON[[[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]]
 
 
 def collider_of(folder, name, data, attributes=""):
@@ -137,51 +125,37 @@ def binary_stl(triangles):
 
 
 def ascii_stl(triangles):
-    facets = [
-        "facet normal 0 0 0\nouter loop\n" + "".join(f"vertex {x} {y} {z}\n" for x, y, z in t) + "endloop\nendfacet"
-        for t in triangles
-    ]
+    corners = ["".join(f"vertex {x} {y} {z}\n" for x, y, z in t) for t in triangles]
+    facets = [f"facet normal 0 0 0\nouter loop\n{each}endloop\nendfacet" for each in corners]
     return "\n".join(["solid a", *facets, "endsolid a\n"]).encode()
-
-
-FACES = TETRAHEDRON[[[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]]
 
 
 @pytest.mark.parametrize("data", [binary_stl(FACES), ascii_stl(FACES)])
 def test_a_collider_is_kept_whichever_way_its_stl_is_written(tmp_path, data):
     shape = collider_of(tmp_path, "c.stl", data)
-    corners = shape_mesh(shape).vertices
-    assert shape.path is not None
     assert shape.path.suffix == ".obj"
-    assert sorted(map(tuple, corners.round(6))) == sorted(map(tuple, TETRAHEDRON))
+    assert sorted(map(tuple, shape_mesh(shape).vertices.round(6))) == sorted(map(tuple, TETRAHEDRON))
 
 
 @pytest.mark.parametrize(("triangles", "attributes"), [(FACES[:1], ""), (FACES, ' concave="yes"')])
 def test_flat_and_concave_colliders_are_unchanged(tmp_path, triangles, attributes):
-    shape = collider_of(tmp_path, "c.stl", binary_stl(triangles), attributes)
-    assert shape.path is not None
-    assert shape.path.suffix == ".stl"
+    assert collider_of(tmp_path, "c.stl", binary_stl(triangles), attributes).path.suffix == ".stl"
 
 
 @pytest.mark.parametrize(
     ("name", "data"), [("c.stl", b""), ("c.stl", b"no mesh"), ("c.dae", b"<a/>"), ("c.dae", b"<a"), ("c.dae", b"")]
 )
 def test_a_collider_that_cannot_be_read_is_named(tmp_path, name, data):
-    with pytest.raises(
-        AssetError, match=rf"{name}: this collider of a robot is not a readable mesh: .*Export it again"
-    ):
+    message = rf"{name}: this collider of a robot is not a readable mesh: .*Export it again"
+    with pytest.raises(AssetError, match=message):
         collider_of(tmp_path, name, data)
 
 
-def test_a_mesh_that_is_missing_is_named(tmp_path):
-    (tmp_path / "a.urdf").write_text(
-        '<robot name="a"><link name="b"><visual><geometry><mesh filename="c.stl"/></geometry></visual></link></robot>'
-    )
+def test_files_and_distributions_that_are_missing_are_named(tmp_path):
+    visual = '<visual><geometry><mesh filename="c.stl"/></geometry></visual>'
+    (tmp_path / "a.urdf").write_text(f'<robot name="a"><link name="b">{visual}</link></robot>')
     with pytest.raises(AssetError, match=r"a\.urdf: 1 of 1 meshes are missing: 'c\.stl'\. Expected"):
         changed_model("a", tmp_path / "a.urdf", repair_inertias)
-
-
-def test_a_distribution_that_is_not_installed_is_named_with_its_extra():
     with pytest.raises(AssetError, match=r"needs package 'no-such-robots', which is not installed\. Install it: pip"):
         distribution_file("no-such-robots", "a.urdf", where="robot 'x'")
     with pytest.raises(AssetError, match=r"package 'pybullet' .* has no file '\.\./a\.urdf'"):

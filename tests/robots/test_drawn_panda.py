@@ -4,11 +4,11 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from unlatch.robots import drawn_panda as panda
+from unlatch.robots import drawn_panda
 from unlatch.robots.catalog import load_robot
 from unlatch.robots.models import drawn_model_path, model_path
 
-pytestmark = pytest.mark.skipif(panda._find_meshes() is None, reason="the extra 'render' is not installed")
+pytestmark = pytest.mark.skipif(drawn_panda._find_meshes() is None, reason="the extra 'render' is not installed")
 
 
 def without_visuals(path):
@@ -20,8 +20,9 @@ def without_visuals(path):
     return ET.tostring(robot, encoding="unicode").replace("package://", "")
 
 
-@pytest.mark.parametrize("robot", [load_robot("franka_panda"), load_robot("dual_panda")], ids=lambda cfg: cfg.name)
-def test_joints_masses_and_colliders_are_those_of_the_simulation(robot):
+@pytest.mark.parametrize("name", ["franka_panda", "dual_panda"])
+def test_joints_masses_and_colliders_are_those_of_the_simulation(name):
+    robot = load_robot(name)
     assert without_visuals(drawn_model_path(robot)) == without_visuals(model_path(robot))
 
 
@@ -35,6 +36,6 @@ def test_the_base_has_visual_meshes_of_several_colours_that_exist():
 
 
 def test_without_the_package_of_meshes_the_model_of_the_simulation_is_drawn(monkeypatch):
-    monkeypatch.setattr(panda, "find_spec", lambda name: None)
+    monkeypatch.setattr(drawn_panda, "find_spec", lambda name: None)
     source = model_path("franka_panda")
-    assert panda._make_model.__wrapped__(source.parent, source) == source
+    assert drawn_panda._make_model.__wrapped__(source.parent, source) == source

@@ -27,16 +27,14 @@ def test_positions_and_opening_are_each_others_inverse(gripper):
     assert np.array(gripper.positions(high)) - gripper.offsets() == pytest.approx(np.array(gripper.travel()))
 
 
-def test_an_impossible_opening_gives_the_end_of_the_range():
-    assert LEVERS.positions(1.0) == pytest.approx(LEVERS.opened)
-    assert LEVERS.positions(0.0) == pytest.approx(LEVERS.closed)
-
-
 def test_the_table_of_openings_is_that_of_the_linkage():
     for drive in np.linspace(LEVERS.closed[0], LEVERS.opened[0], 40):
         assert LEVERS.width([drive] * len(LEVERS.joints)) == pytest.approx(xarm_opening_m(drive), abs=2e-4)
     drives = np.linspace(LEVERS.closed[0], LEVERS.opened[0], len(LEVERS.widths_m))
     assert [round(xarm_opening_m(drive), 5) for drive in drives] == LEVERS.widths_m
+    # an impossible opening gives the end of the range
+    assert LEVERS.positions(1.0) == pytest.approx(LEVERS.opened)
+    assert LEVERS.positions(0.0) == pytest.approx(LEVERS.closed)
 
 
 @pytest.mark.parametrize("gripper", [SLIDING, LEVERS])
@@ -55,13 +53,13 @@ def test_all_joints_together_do_the_work_of_the_grip_force(gripper):
         ({"widths_m": [0.0, 0.05, 0.04, 0.08392]}, r"gripper\.widths_m=.* is not a sequence from closed to open"),
         ({"widths_m": [0.0, 0.05]}, r"the last one max_width_m=0\.08392"),
         ({"closed": [], "opened": []}, r"gripper\.widths_m is set, and gripper\.opened is not"),
-        ({"pad_stiffness_n_m": -1.0}, r"gripper\.pad_stiffness_n_m=-1 is out of range\. Expected 0 or more"),
-        ({"pad_damping_n_s_m": -1.0}, r"gripper\.pad_damping_n_s_m=-1 is out of range\. Expected 0 or more"),
-        ({"spinning_friction": -1.0}, r"gripper\.spinning_friction=-1 is out of range\. Expected 0 or more"),
-        ({"least_force_n": -1.0}, r"gripper\.least_force_n=-1 is out of range\. Expected 0 or more"),
         (
             {"grip_force_n": 20.0, "least_force_n": 25.0},
             r"grip_force_n=20\.0 is below the smallest force that the hand can be commanded, gripper\.least_force_n=25",
+        ),
+        *(
+            ({key: -1.0}, rf"gripper\.{key}=-1 is out of range\. Expected 0 or more")
+            for key in ("pad_stiffness_n_m", "pad_damping_n_s_m", "spinning_friction", "least_force_n")
         ),
         ({"finger_force_limit_n": -1.0}, r"gripper\.finger_force_limit_n=-1 is out of range\. Expected 0 or more"),
         ({"grip_force_n": 31.0}, r"gripper\.grip_force_n=31\.0 is above the maker's 30\.0 N"),
