@@ -71,15 +71,13 @@ HASHES = {
 @pytest.fixture(scope="module", params=CATEGORIES)
 def category(request):
     """Each category; of this scope, so that the tests of one category follow each other and share its objects."""
-    name = request.param
-    return name
+    return request.param
 
 
 @lru_cache(maxsize=len(MANY.values[0]))
 def make(category, seed):
     """Makes an object; those of one category are kept, as nine tests look at the same ones."""
-    made = GENERATORS.load(category)(seed)
-    return made
+    return GENERATORS.load(category)(seed)
 
 
 class InBullet:
@@ -136,10 +134,10 @@ class Measured:
     """(3,) of the link below each joint, in ascending order [kg m^2]."""
     distances: dict[str, float]
     """The smallest one between two links [m], by openings and links."""
-    reached: dict[str, float]
-    """The share of its range to which a small push moves each part."""
     finger_gaps: dict[str, float]
     """Distance of a finger box on one side of a handle from the object [m], by part and side; 0.01 if it is farther."""
+    reached: dict[str, float]
+    """The share of its range to which a small push moves each part."""
 
 
 @pytest.fixture(scope="module")
@@ -155,14 +153,8 @@ def measure(client, tmp_path, capfd, measured):
             capfd.readouterr()
             with InBullet(make(category, seed), client, tmp_path) as loaded:
                 output = "".join(capfd.readouterr())
-                measured[category, seed] = Measured(
-                    output,
-                    frozenset(loaded.joints),
-                    _inertias(loaded),
-                    _distances(loaded),
-                    finger_gaps=_finger_gaps(loaded),
-                    reached=_pushed(loaded),
-                )
+                found = (_inertias(loaded), _distances(loaded), _finger_gaps(loaded), _pushed(loaded))
+                measured[category, seed] = Measured(output, frozenset(loaded.joints), *found)
         return measured[category, seed]
 
     return measure_object
@@ -204,7 +196,6 @@ def _pushed(loaded):
     for part in loaded.made.articulation.parts.values():
         index = loaded.joints[part.joint]
         link = loaded.made.model.links[part.link]
-        assert link.inertial is not None
         # what weighs some grams would leap through its range in a step
         push = 5.0 if part.kind is PartKind.slider else 0.5 if link.inertial.mass_kg > 0.2 else 0.02
         for _ in range(480 if loaded.made.articulation.category in FIRST else 1200):
@@ -233,7 +224,6 @@ def test_the_annotation_passes_the_validator(category, seeds):
 def test_masses_and_inertias_are_those_of_real_things(category, seeds):
     for seed in seeds:
         for link in make(category, seed).model.links.values():
-            assert link.inertial is not None
             volume = sum(_volume(shape) for shape in link.collisions)
             assert 30.0 < link.inertial.mass_kg / volume < 8000.0, (seed, link.name)
             moments = np.linalg.eigvalsh(link.inertial.inertia)
@@ -254,7 +244,6 @@ def test_friction_holds_a_released_part(category, seeds):
                 assert friction >= 0.2, (seed, part.name)
             if part.kind not in (PartKind.lid, PartKind.hinge_horizontal):
                 continue
-            assert link.inertial is not None
             for share in np.linspace(0.0, 1.0, 9):
                 pose = made.model.link_pose(part.link, {part.joint: float(share) * part.openness.open})
                 arm = pose.rotate(link.inertial.com_link)
@@ -268,7 +257,6 @@ def test_friction_holds_a_released_part(category, seeds):
 def test_a_hand_fits_and_a_push_is_clear_of_the_handle(category, seeds):
     for seed in seeds:
         for part in make(category, seed).articulation.parts.values():
-            assert part.handle.T_link_handle is not None
             assert 0.008 <= float(part.handle.size[1]) <= 0.06, (seed, part.name, part.handle.size)
             if part.handle.type is not HandleType.knob:
                 assert float(part.handle.size[1]) <= 0.04, (seed, part.name)
@@ -289,6 +277,65 @@ def test_bullet_loads_the_urdf_without_warnings_and_with_possible_inertias(categ
         assert found.joints == set(make(category, seed).model.joints)
         for joint, inertia in found.inertias.items():
             assert 0.0 < inertia[2] <= inertia[0] + inertia[1], (seed, joint)
+
+
+@pytest.mark.parametrize("category", FIRST, indirect=True, scope="module")
+def test_the_part_opens_away_from_the_front_and_closed_fingers_fit_beside_the_handle(category):
+    for seed in range(50):
+        made = make(category, seed)
+        part = next(iter(made.articulation.parts.values()))
+        child_pose = made.model.joints[part.joint].child_pose
+        head, push = (part.keypoint(name).xyz for name in ("articulated_object_head", "link_contact_point"))
+        closed, opened = part.openness.closed, part.openness.open
+        moved = child_pose(closed + 0.1 * (opened - closed)) @ head - child_pose(closed) @ head
+        assert moved[0] > 0.01, "the front faces +x of the root frame"
+        gap = np.abs(part.handle.T_link_handle.inverse().rotate(push - head)) - part.handle.size / 2
+        assert gap[1:].max() > 0.045, seed
+
+
+RANGES = {
+    "microwave": {"width_m": (0.44, 0.54), "handle_thickness_m": (0.012, 0.022), "handle_standoff_m": (0.03, 0.045)},
+    "drawer": {"travel_m": (0.22, 0.32)},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("category", FIRST, indirect=True, scope="module")
+def test_parameters_stay_in_their_ranges(category):
+    for seed in range(200):
+        made = make(category, seed)
+        for part in made.articulation.parts.values():
+            inertial = made.model.links[part.link].inertial
+            assert inertial.mass_kg > 0.5
+            assert np.linalg.eigvalsh(inertial.inertia).min() > 1e-4
+            assert 0.009 <= float(part.handle.size[1]) <= 0.045
+        for name, (low, high) in RANGES[category].items():
+            assert low <= float(made.parameters[name]) <= high, (seed, name)
+        if category == "microwave":
+            assert 0.2 <= made.friction["door_hinge"] <= 1.0
+        else:
+            assert min(made.friction.values()) >= 1.0
+            assert 0.13 <= made.model.link_pose("drawer").p[2] <= 0.35, "a hand across a bar clears the ground"
+            assert made.articulation.part("drawer").handle.type in (HandleType.bar, HandleType.knob)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("category", FIRST, indirect=True, scope="module")
+def test_the_opening_behind_the_part_is_hollow(category, client, tmp_path):
+    for seed in range(5):
+        with InBullet(make(category, seed), client, tmp_path) as loaded:
+            for index in loaded.joints.values():
+                p.setCollisionFilterGroupMask(loaded.body, index, 0, 0, physicsClientId=client)
+            part = next(iter(loaded.made.articulation.parts.values()))
+            state = p.getLinkState(
+                loaded.body, loaded.links[part.link], computeForwardKinematics=1, physicsClientId=client
+            )
+            x, y, _ = part.keypoint("link_contact_point").xyz
+            spot = [x, 0.5 * y if category == "microwave" else 0.0, 0.0]
+            start, _ = p.multiplyTransforms(state[4], state[5], spot, [0, 0, 0, 1])
+            depth = 0.8 * float(np.ptp(loaded.made.bounds_obj, axis=0)[0] - 0.1)
+            (hit,) = p.rayTest(start, [start[0] - depth, start[1], start[2]], physicsClientId=client)
+            assert hit[0] == -1, seed
 
 
 @pytest.mark.integration
@@ -386,6 +433,9 @@ def test_every_kind_of_part_and_of_handle_is_there():
 @pytest.mark.parametrize(
     ("category", "key", "values"),
     [
+        ("microwave", "hinge_side", {"left", "right"}),
+        ("microwave", "handle_section", {"round", "box"}),
+        ("drawer", "handle_kind", {"bar", "knob"}),
         ("cabinet", "doors", {1.0, 2.0}),
         ("cabinet", "handle_kind", {"bar", "knob", "edge"}),
         ("refrigerator", "doors", {1.0, 2.0}),
@@ -408,6 +458,13 @@ def test_instances_differ_in_kind(category, key, values):
     assert {make(category, seed).parameters[key] for seed in range(40)} == values
 
 
+def test_doors_open_to_either_side_and_drawers_come_alone_or_in_pairs():
+    doors = [make("microwave", seed).articulation.part("door") for seed in range(40)]
+    assert {np.sign(door.openness.open) for door in doors} == {-1.0, 1.0}
+    drawers = {tuple(make("drawer", seed).articulation.parts) for seed in range(40)}
+    assert drawers == {("drawer",), ("drawer", "drawer_2")}
+
+
 def _outward(part):
     """(3,) `cross(tail - head, contact axis)`: where a hand comes from."""
     head, tail = (part.keypoint(f"articulated_object_{name}").xyz for name in ("head", "tail"))
@@ -417,7 +474,6 @@ def _outward(part):
 def _finger_gap(loaded, part, side):
     """Distance of a finger box on one side of a handle from the object [m]."""
     client, body, pose = loaded.client, loaded.body, part.handle.T_link_handle
-    assert pose is not None
     state = p.getLinkState(body, loaded.links[part.link], computeForwardKinematics=1, physicsClientId=client)
     finger = p.createCollisionShape(p.GEOM_BOX, halfExtents=[0.025, 0.005, 0.011], physicsClientId=client)
     centre = pose @ np.array([0.015, side * (float(part.handle.size[1]) / 2 + 0.01), 0.0])

@@ -60,8 +60,7 @@ SHAPES = {
 
 
 def make(category, seed):
-    made = GENERATORS.load(category)(seed, name=category)
-    return made
+    return GENERATORS.load(category)(seed, name=category)
 
 
 def digest(data):
@@ -165,7 +164,6 @@ def test_a_texture_does_not_darken_a_colour(tmp_path):
     (rgba,) = [colour for colour in made.textures if colour == made.model.links["body"].visuals[0].rgba]
     model, files = textured_files(made)
     tinted = model.links["body"].visuals[0].rgba
-    assert tinted is not None
     shades = np.asarray(Image.open(io.BytesIO(files["cardboard.png"])).convert("RGB")).mean(axis=(0, 1)) / 255.0
     np.testing.assert_allclose(np.array(tinted[:3]) * shades, rgba[:3], atol=2e-3)
 
