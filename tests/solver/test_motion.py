@@ -55,7 +55,6 @@ def test_the_way_around_is_free_along_every_edge(arm, ends, move):
     assert [q for q in samples if abs(q[0]) < 0.27 and q[1] > -0.87] == []
 
 
-@pytest.mark.slow
 def test_the_way_around_is_shortened(move, monkeypatch):
     def length(seed):
         return float(np.linalg.norm(np.diff(move(post, seed).q, axis=0), axis=1).sum())

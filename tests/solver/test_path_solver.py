@@ -159,13 +159,11 @@ def test_a_path_lost_step_by_step_is_found_together_with_its_goal(arm, door, clo
         assert np.abs(np.diff(path.q, axis=0)).max() <= 0.3
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mode", list(SlipMode))
 def test_every_slip_is_solved_with_its_goal_from_where_the_goal_is(mode, arm, door, open_setting, goals):
     slip = Slip(mode, limit_rad=1.3)
     guesses = follow(arm, door(), goals, slip, 0.6)
-    solved = [solve_together(arm, guess, door(), open_setting, slip, 0.6) for guess in guesses[:4]]
-    assert any(path.found for path in solved), [path.reason for path in solved]
+    assert any(solve_together(arm, guess, door(), open_setting, slip, 0.6).found for guess in guesses[:4])
 
 
 @pytest.mark.slow

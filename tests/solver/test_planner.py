@@ -308,6 +308,16 @@ def test_an_obstacle_between_goal_and_a_later_contact_is_reported(arm, drawer, l
     assert result.diagnosis.evidence["ended_at"]["approach: panda_hand and box/lip"] > 0
 
 
+STEPS = {None: 24, 0.01: 75, 0.05: 15, 0.5: 8}
+"""Waypoints by the largest joint step between two [rad]; without one, as many as the budget gives."""
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_step_of_a_setting_tells_how_many_waypoints_are_planned(step, request_open, open_setting):
+    along = {"follow_joint": {"to": 0.8, "step": step}}
+    assert request_open(changed(open_setting, post_actuation_motions=along), None).waypoints() == STEPS[step]
+
+
 @pytest.mark.slow
 def test_the_step_spaces_the_waypoints_of_the_parts_way(arm, request_open, open_setting, monkeypatch):
     counts, follow = [], PathSolver.follow
@@ -318,7 +328,7 @@ def test_the_step_spaces_the_waypoints_of_the_parts_way(arm, request_open, open_
 
     monkeypatch.setattr(PathSolver, "follow", counted)
     tool, off = arm.tool_keypoints["tool_head"], {}
-    for step, wanted in ((None, 24), (0.01, 75), (0.05, 15), (0.5, 8)):
+    for step, wanted in STEPS.items():
         along = {"follow_joint": {"to": 0.8, "step": step}}
         request = request_open(changed(open_setting, post_actuation_motions=along), None)
         counts.clear()
@@ -333,7 +343,6 @@ def test_the_step_spaces_the_waypoints_of_the_parts_way(arm, request_open, open_
     assert off[0.01] < off[0.5]  # what the setting is for
 
 
-@pytest.mark.slow
 def test_noise_on_the_goal_comes_from_the_generator(request_open, open_setting):
     noise = {"position": {"x_min": -0.01, "x_max": 0.01, "z_min": -0.02}}
     noisy, exact = changed(open_setting, keypose_random_range=noise), plan(request_open())

@@ -80,10 +80,10 @@ def test_a_straight_line_stays_straight_and_no_motion_is_two_samples(arm):
     np.testing.assert_array_equal(still, [arm.q_home, arm.q_home])
 
 
-@pytest.mark.slow
-def test_a_timed_path_stays_near_its_straight_lines_and_inside_the_limits_where_it_bends(arm):
+@pytest.mark.parametrize("count", [1, pytest.param(10, marks=pytest.mark.slow)])
+def test_a_timed_path_stays_near_its_straight_lines_and_inside_the_limits_where_it_bends(count, arm):
     rng = np.random.default_rng(0)
-    for _ in range(10):
+    for _ in range(count):
         # joint 4 runs into its limit and stays there: a spline would swing out of it
         q = np.clip(arm.q_home + np.cumsum(rng.normal(scale=0.12, size=(6, 7)), axis=0), arm.q_lower, arm.q_upper)
         q[:, 3] = np.maximum(arm.q_lower[3], -2.6 - 0.25 * np.arange(6))
