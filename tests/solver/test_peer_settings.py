@@ -234,7 +234,7 @@ def test_unknown_values_and_misspelt_keys_are_refused_in_a_block_of_another_syst
         peer(*entries, **more)
 
 
-ODD_VALUES = (
+ODD_VALUES = [
     None,
     0,
     -1,
@@ -251,7 +251,7 @@ ODD_VALUES = (
     {1: 2},
     True,
     [0, 0, 0],
-)
+]
 
 
 @pytest.mark.slow

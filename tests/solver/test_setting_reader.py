@@ -113,125 +113,61 @@ def test_words_of_post_motions_get_their_distances_and_an_asset_may_have_its_own
     assert setting.goal_offset("faucet/2") == ["translate_z", 0.02]
 
 
-def bad(name, words, *terms, **more):
+def bad(words, *terms, **more):
     """A case with what is said; `...` stands for any words."""
-    match = re.escape(words).replace(re.escape("..."), ".*")
-    return pytest.param(raw(*terms, **more), match, id=name)
+    return pytest.param(raw(*terms, **more), re.escape(words).replace(re.escape("..."), ".*"), id=words)
 
 
 UPWARDS = along([0, 0, 1])
 PUSH = {"approach_width_m": 0.0, "press_direction": [0, 0, -1]}
+FRACTION = "follow_joint.to='open' is neither a joint position nor a fraction like 80%"
+NO_TYPE = "constraint_list[1].type='frame_axis_paralel' is not a constraint type. Did you mean 'frame_axis_parallel'"
+HALF = "constraint_list[1].target_axis_from/to_keypoint_name are 'articulated_object_head' and None"
+POINT = "constraint_list[1].axis_to_keypoint_name is 'tool_tail', the same as where the axis starts"
 BAD = [
-    bad(
-        "key",
-        "skills[0].planner_setting.pre_actuation_motion is unknown. Did you mean 'pre_actuation_motions'",
-        pre_actuation_motion=[],
-    ),
-    bad("key beside a label", "planner_setting.colour is unknown", task_name="mine", colour=1),
+    bad("pre_actuation_motion is unknown. Did you mean 'pre_actuation_motions'", pre_actuation_motion=[]),
+    bad("planner_setting.colour is unknown", task_name="mine", colour=1),
     pytest.param({"constraint_list": [point()]}, "planner_setting.success_threshold is missing", id="threshold"),
-    bad("no constraints", "constraint_list is missing or empty", constraint_list=[]),
+    bad("constraint_list is missing or empty", constraint_list=[]),
     pytest.param([1, 2], r"skills\[0\].planner_setting is a list, expected a mapping", id="a list for a mapping"),
+    bad(NO_TYPE, {**UPWARDS, "type": "frame_axis_paralel"}),
+    bad("[1].target_axs is not a field of ...parallel. Did you mean 'target_axis'", axis(target_axs=[0, 0, 1])),
+    bad("constraint_list[1].tolerance='small' is a str, expected a number", {**UPWARDS, "tolerance": "small"}),
+    bad("constraint_list[1].tolerance=-0.1 is out of range, expected 1e-09 to 10", point(tolerance=-0.1)),
+    bad("tolerance is missing; point2point_constraint needs it (metres)", without(point(), "tolerance")),
+    bad("target_inner_product=1.5 is out of range, expected -1 to 1", along([0, 0, 1], 1.5)),
+    bad("constraint_list[1].target_axis=[0, 0, 0] has no direction", along([0, 0, 0])),
+    bad("constraint_list[1] has no target", axis(FORWARD)),
+    bad(HALF, axis(type="keypoint_axis_parallel", target_axis_from_keypoint_name=HEAD)),
+    bad(POINT, along([0, 0, 1], tool=("tool_tail", "tool_tail"))),
+    bad("'robot' is not a frame...Known: object, base, world", {**UPWARDS, "target_axis_frame": "robot"}),
+    bad("success_mode='absolute' is not a success mode", success_mode="absolute"),
+    bad("slips[1]='sid' is not a slip mode. Did you mean 'side'", slips=["fixed", "sid"]),
+    bad("slips is a str, expected a list", slips="side"),
     bad(
-        "type",
-        "constraint_list[1].type='frame_axis_paralel' is not a constraint type. Did you mean 'frame_axis_parallel'",
-        {**UPWARDS, "type": "frame_axis_paralel"},
+        "=[0.0, 0.0, 0.0] has no direction, expected a vector that is not zero", **{**PUSH, "press_direction": [0] * 3}
     ),
-    bad(
-        "field",
-        "constraint_list[1].target_axs is not a field of frame_axis_parallel. Did you mean 'target_axis'",
-        axis(target_axs=[0, 0, 1]),
-    ),
-    bad("text", "constraint_list[1].tolerance='small' is a str, expected a number", {**UPWARDS, "tolerance": "small"}),
-    bad("sign", "constraint_list[1].tolerance=-0.1 is out of range, expected 1e-09 to 10", point(tolerance=-0.1)),
-    bad(
-        "no tolerance",
-        "constraint_list[1].tolerance is missing; point2point_constraint needs it (metres)",
-        without(point(), "tolerance"),
-    ),
-    bad("inner product", "target_inner_product=1.5 is out of range, expected -1 to 1", along([0, 0, 1], 1.5)),
-    bad("zero axis", "constraint_list[1].target_axis=[0, 0, 0] has no direction", along([0, 0, 0])),
-    bad("no target", "constraint_list[1] has no target", axis(FORWARD)),
-    bad(
-        "half a pair",
-        "constraint_list[1].target_axis_from/to_keypoint_name are 'articulated_object_head' and None",
-        axis(type="keypoint_axis_parallel", target_axis_from_keypoint_name=HEAD),
-    ),
-    bad(
-        "axis of one point",
-        "constraint_list[1].axis_to_keypoint_name is 'tool_tail', the same as where the axis starts",
-        along([0, 0, 1], tool=("tool_tail", "tool_tail")),
-    ),
-    bad(
-        "frame",
-        "target_axis_frame='robot' is not a frame...Known: object, base, world",
-        {**UPWARDS, "target_axis_frame": "robot"},
-    ),
-    bad("mode", "success_mode='absolute' is not a success mode", success_mode="absolute"),
-    bad("slip", "slips[1]='sid' is not a slip mode. Did you mean 'side'", slips=["fixed", "sid"]),
-    bad("slips", "slips is a str, expected a list", slips="side"),
-    bad(
-        "press without a direction",
-        "press_direction=[0.0, 0.0, 0.0] has no direction, expected a vector that is not zero",
-        **{**PUSH, "press_direction": [0, 0, 0]},
-    ),
-    bad(
-        "press with open fingers",
-        "press_direction is for closed fingers ... Expected approach_width_m: 0 beside it",
-        **{**PUSH, "approach_width_m": 0.05},
-    ),
-    bad(
-        "press with listed motions",
-        "press_direction is for closed fingers that lead a part along its joint",
-        **PUSH,
-        post_actuation_motions=["move-up"],
-    ),
-    bad("bool", "update_art_joint='yes' is a str, expected true or false", update_art_joint="yes"),
-    bad(
-        "motion",
-        "pre_actuation_motions[0]=['translate_w', 0.1] is not a motion",
-        pre_actuation_motions=[["translate_w", 0.1]],
-    ),
+    bad("is for closed fingers ... Expected approach_width_m: 0 beside it", **{**PUSH, "approach_width_m": 0.05}),
+    bad("is for closed fingers that lead a part along its joint", **PUSH, post_actuation_motions=["move-up"]),
+    bad("update_art_joint='yes' is a str, expected true or false", update_art_joint="yes"),
+    bad("pre_...[0]=['translate_w', 0.1] is not a motion", pre_actuation_motions=[["translate_w", 0.1]]),
     *(
-        bad(key, f"{key}[0]='move-upp' is not a motion. Did you mean 'move-up'", **{key: ["move-upp"]})
+        bad(f"{key}[0]='move-upp' is not a motion. Did you mean 'move-up'", **{key: ["move-upp"]})
         for key in ("pre_actuation_motions", "post_actuation_motions")
     ),
+    bad("follow_joint.too is unknown. Did you mean 'to'", post_actuation_motions={"follow_joint": {"too": 1}}),
+    bad(FRACTION, post_actuation_motions={"follow_joint": {"to": "open"}}),
+    bad("contact_pose_index=7 is out of range, expected 1: ...follow_joint moves the part", contact_pose_index=7),
     bad(
-        "follow",
-        "post_actuation_motions.follow_joint.too is unknown. Did you mean 'to'",
-        post_actuation_motions={"follow_joint": {"too": 1}},
-    ),
-    bad(
-        "follow text",
-        "follow_joint.to='open' is neither a joint position nor a fraction like 80%",
-        post_actuation_motions={"follow_joint": {"to": "open"}},
-    ),
-    bad(
-        "index",
-        "contact_pose_index=7 is out of range, expected 1: ...follow_joint moves the part",
-        contact_pose_index=7,
-    ),
-    bad(
-        "index before the goal",
         "contact_pose_index=1 is out of range, expected 2: ... the pre motions only lead up to the goal",
-        contact_pose_index=1,
-        pre_actuation_motions=[["translate_z", -0.1]],
+        **{"contact_pose_index": 1, "pre_actuation_motions": [["translate_z", -0.1]]},
     ),
     bad(
-        "index after the last",
         "contact_pose_index=4 is out of range, expected 1 to 3: ... [goal] + 2 post, and there are no more",
-        contact_pose_index=4,
-        post_actuation_motions=["move-up", "move-up"],
+        **{"contact_pose_index": 4, "post_actuation_motions": ["move-up", "move-up"]},
     ),
-    bad(
-        "range",
-        "keypose_random_range.orientation.x_min=5.0 is above x_max=-5.0",
-        keypose_random_range={"orientation": {"x_min": 5, "x_max": -5}},
-    ),
-    bad(
-        "range key",
-        "keypose_random_range.position.w_min is unknown",
-        keypose_random_range={"position": {"w_min": 0}},
-    ),
+    bad("orientation.x_min=5.0 is above x_max=-5.0", keypose_random_range={"orientation": {"x_min": 5, "x_max": -5}}),
+    bad("keypose_random_range.position.w_min is unknown", keypose_random_range={"position": {"w_min": 0}}),
 ]
 
 

@@ -593,7 +593,7 @@ def test_other_files_are_refused(tmp_path, text):
         import_tasks(tmp_path / "theirs.yaml", ImportCfg())
 
 
-JUNK = (
+JUNK = [
     None,
     True,
     7,
@@ -609,7 +609,7 @@ JUNK = (
     {"x": {"y": [{}]}},
     [1, 2],
     10**30,
-)
+]
 
 
 def places(tree):
