@@ -11,7 +11,7 @@ from unlatch.objects.annotation_entries import Catch, ClosingForces
 from unlatch.objects.config import ObjectCfg, ObjectSource
 from unlatch.objects.library import load_instance
 from unlatch.robots.catalog import load_robot
-from unlatch.skills.gripping import SAFETY_FACTOR, grip_force, handle_load, steady_load
+from unlatch.skills.gripping import SAFETY_FACTOR, grip_force, handle_load, load_of, steady_load
 
 PANDA, XARM = ARM.gripper, load_robot("xarm6").arms[0].gripper
 
@@ -27,7 +27,7 @@ SASH = """<robot name="window">
 """
 
 
-def load_of(asset, *, closing_forces=None):
+def load(asset, *, closing_forces=None):
     (first, *_) = asset.articulation.parts.values()
     return handle_load(asset, replace(first, closing_forces=closing_forces))
 
@@ -43,11 +43,19 @@ def test_the_force_grows_with_the_load_and_stays_in_the_range_of_the_hand():
     assert {grip_force(XARM, load) for load in (0.0, 10.0, 1000.0)} == {XARM.grip_force_n}
 
 
+def test_the_load_of_a_carried_object_is_its_weight_and_inertia_and_that_of_a_part_the_one_at_its_handle():
+    can = generated("can")
+    mass_kg = sum(link.inertial.mass_kg for link in can.model.links.values())
+    assert load_of(can, None) == pytest.approx((9.81 + 5.0) * mass_kg)
+    asset, part = part_of("drawer")
+    assert load_of(asset, part.name) == handle_load(asset, part)
+
+
 def test_the_load_of_a_drawer_is_its_friction_damping_and_inertia():
     asset, part = part_of("drawer")
     assert [joint for joint in asset.model.joints.values() if joint.parent == part.link] == []
     resisting_n = asset.friction[part.joint] + 0.15 * asset.damping[part.joint]
-    assert load_of(asset) == pytest.approx(resisting_n + asset.model.links[part.link].inertial.mass_kg * 0.45)
+    assert load(asset) == pytest.approx(resisting_n + asset.model.links[part.link].inertial.mass_kg * 0.45)
     knob, turned = part_of("faucet")
     expected = knob.friction[turned.joint] + 0.5 * knob.damping[turned.joint]
     assert steady_load(knob, turned, opens=True) == pytest.approx(expected)
@@ -57,21 +65,21 @@ def test_the_load_of_a_drawer_is_its_friction_damping_and_inertia():
 def test_a_joint_with_more_friction_is_a_heavier_load(category):
     asset, part = part_of(category)
     rougher = replace(asset, friction={**asset.friction, part.joint: asset.friction[part.joint] + 1.0})
-    assert load_of(rougher) > load_of(asset)
+    assert load(rougher) > load(asset)
 
 
 def test_the_force_of_a_catch_adds_to_the_load():
     asset = generated("microwave")
     catch = ClosingForces(Catch(leave_n=20.0, reach_m=0.005))
-    assert load_of(asset, closing_forces=catch) == pytest.approx(load_of(asset) + 20.0)
+    assert load(asset, closing_forces=catch) == pytest.approx(load(asset) + 20.0)
 
 
 def test_the_weight_of_a_lid_counts_and_that_of_an_upright_door_does_not(monkeypatch):
     lid, door = generated("toilet"), generated("refrigerator")
-    with_weight = load_of(lid), load_of(door)
+    with_weight = load(lid), load(door)
     monkeypatch.setattr("unlatch.skills.gripping._GRAVITY_M_S2", 0.0)
-    assert with_weight[0] > load_of(lid) + 1.0
-    assert with_weight[1] == pytest.approx(load_of(door))
+    assert with_weight[0] > load(lid) + 1.0
+    assert with_weight[1] == pytest.approx(load(door))
 
 
 def test_the_weight_of_a_sash_resists_the_hand_upwards_and_helps_it_downwards(tmp_path):
