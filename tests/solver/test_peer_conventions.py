@@ -162,82 +162,36 @@ def test_a_list_ends_exactly_where_the_part_reaches_its_stop(door):
 
 def pairs():
     """Scene, whether the skill opens, a setting of another system, and the same in our convention."""
-    back, turn = {"pre": [["translate_z", -0.1]]}, [["rotate", 0.1]] * 4
-    away = [["rotate", -0.1]] * 4
+    lift, back, turn, away = {"hand": "lift2"}, [["translate_z", -0.1]], [["rotate", 0.1]] * 4, [["rotate", -0.1]] * 4
     grasp = angle(BACK, 0.9, 0.4, **CROSS, target_axis=f"object_{CONTACT}")
     push = [point(SPOT, 1e-4), angle(BACK, 0.9, 0.4, **CROSS, target_axis=CONTACT)]
-    y = {"target_axis": [0, 1, 0]}
+    on, off = {"post": [["rotate", 0.1]] * 5, "threshold": 0.08}, {"post": [["rotate", -0.1]] * 5, "threshold": 0.08}
+    of_object, of_world = {"target_axis_frame": "object"}, {"target_axis_frame": "world"}
+    y, x = {"target_axis": [0, 1, 0]}, {"target_axis": [1, 0, 0]}
+    whole = [angle(ACROSS, 1, 0.05, **y, **of_object), angle(BACK, -0.9, 0.4, **x, **of_object)]
+    front = [angle(ACROSS, 1, 0.05, **y, **of_world), angle(BACK, 0.9, 0.4, target_axis="base_front_axis")]
+    down, up = angle(ACROSS, -1, 0.1, target_axis=CONTACT), angle(ACROSS, 1, 0.1, target_axis=UP, **of_world)
     for hinge in (1.0, -1.0):
+        closed, ajar = ("door", {"hinge": hinge, "s": 0.05}, True), ("door", {"hinge": hinge, "s": 0.8}, False)
+        theirs = setting("interndata", AT, angle(ACROSS, -1, 0.05, **LINE), grasp, pre=back, post=away)
+        ours = setting("unlatch", AT, angle(ACROSS, 1, 0.05, **LINE), grasp, pre=back, post=turn)
+        yield pytest.param(closed, theirs, ours, id=f"open, hinge {hinge:g}")
+        theirs = setting("interndata", *push, down, pre=[["translate_x", -0.06]], **on, **lift)
+        ours = setting("unlatch", *push, up, pre=[["translate_z", -0.06]], **off)
+        yield pytest.param(ajar, theirs, ours, id=f"close, hinge {hinge:g}")
+        theirs = setting("gensim2", AT, *whole, pre=back, post=turn)
         yield pytest.param(
-            ("door", {"hinge": hinge, "s": 0.05}, True),
-            setting("interndata", AT, angle(ACROSS, -1, 0.05, **LINE), grasp, post=away, **back),
-            setting("unlatch", AT, angle(ACROSS, 1, 0.05, **LINE), grasp, post=turn, **back),
-            id=f"open, hinge {hinge:g}",
+            closed, theirs, setting("unlatch", AT, *front, pre=back, post=turn), id=f"gensim2, hinge {hinge:g}"
         )
-        yield pytest.param(
-            ("door", {"hinge": hinge, "s": 0.8}, False),
-            setting(
-                "interndata",
-                *push,
-                angle(ACROSS, -1, 0.1, target_axis=CONTACT),
-                pre=[["translate_x", -0.06]],
-                post=[["rotate", 0.1]] * 5,
-                hand="lift2",
-                threshold=0.08,
-            ),
-            setting(
-                "unlatch",
-                *push,
-                angle(ACROSS, 1, 0.1, target_axis=UP, target_axis_frame="world"),
-                pre=[["translate_z", -0.06]],
-                post=[["rotate", -0.1]] * 5,
-                threshold=0.08,
-            ),
-            id=f"close, hinge {hinge:g}",
-        )
-        yield pytest.param(
-            ("door", {"hinge": hinge, "s": 0.05}, True),
-            setting(
-                "gensim2",
-                AT,
-                angle(ACROSS, 1, 0.05, **y, target_axis_frame="object"),
-                angle(BACK, -0.9, 0.4, target_axis=[1, 0, 0], target_axis_frame="object"),
-                post=turn,
-                **back,
-            ),
-            setting(
-                "unlatch",
-                AT,
-                angle(ACROSS, 1, 0.05, **y, target_axis_frame="world"),
-                angle(BACK, 0.9, 0.4, target_axis="base_front_axis"),
-                post=turn,
-                **back,
-            ),
-            id=f"gensim2, hinge {hinge:g}",
-        )
-    yield pytest.param(
-        ("drawer", {}, True),
-        setting(
-            "interndata",
-            AT,
-            angle(ACROSS, 1, 0.05, target_axis="object_link0_vertical_axis"),
-            angle(BACK, -1, 0.3, target_axis=f"object_{MOVE}"),
-            pre=[["translate_x", -0.08]],
-            post=[["translate_x", -0.05]] * 2,
-            hand="lift2",
-            threshold=0.07,
-        ),
-        setting(
-            "unlatch",
-            AT,
-            angle(ACROSS, 1, 0.05, target_axis="link0_vertical_axis"),
-            angle(BACK, 1, 0.3, target_axis=MOVE),
-            pre=[["translate_z", -0.08]],
-            post=[["translate_z", -0.05]] * 2,
-            threshold=0.07,
-        ),
-        id="pull",
-    )
+    pull = [angle(ACROSS, 1, 0.05, target_axis="link0_vertical_axis"), angle(BACK, 1, 0.3, target_axis=MOVE)]
+    inwards = [
+        angle(ACROSS, 1, 0.05, target_axis="object_link0_vertical_axis"),
+        angle(BACK, -1, 0.3, target_axis=f"object_{MOVE}"),
+    ]
+    along = {a: {"pre": [[f"translate_{a}", -0.08]], "post": [[f"translate_{a}", -0.05]] * 2} for a in "xz"}
+    theirs = setting("interndata", AT, *inwards, **along["x"], **lift, threshold=0.07)
+    ours = setting("unlatch", AT, *pull, **along["z"], threshold=0.07)
+    yield pytest.param(("drawer", {}, True), theirs, ours, id="pull")
 
 
 @pytest.mark.parametrize(("where", "theirs", "ours"), list(pairs()))
