@@ -1,5 +1,6 @@
 """Layouts are drawn inside their region, the same for the same stream."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +17,7 @@ from unlatch.robots.catalog import load_robot
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.rng import stream
-from unlatch.tasks.layout import sample_layout
+from unlatch.tasks.layout import Layout, sample_layout
 from unlatch.tasks.placing import PlacedObject
 from unlatch.tasks.task import OpennessCfg, RegionCfg, TaskCfg
 
@@ -59,6 +60,12 @@ def test_the_plinth_reaches_from_the_table_to_the_object_which_stands_on_its_fee
     place = placed(task(height_m=[0.0, 0.0]), microwave)
     assert place.plinth_size_m is None
     assert (place.T_world_root @ np.array([0.0, 0.0, microwave.bounds_obj[0, 2]]))[2] == pytest.approx(0.004)
+
+
+@pytest.mark.parametrize("height_m", [0.0, 0.05])
+def test_a_layout_is_read_from_a_record_exactly(microwave, height_m):
+    layout = sample(task(height_m=[height_m] * 2, yaw_deg=25.0), microwave)
+    assert Layout.from_dict(json.loads(json.dumps(layout.to_dict()))).to_dict() == layout.to_dict()
 
 
 @pytest.mark.parametrize("category", ["bottle", "microwave"])
