@@ -359,6 +359,13 @@ def test_an_offset_moves_the_goal_in_the_ee_frame(arm, request_open, open_settin
     assert np.linalg.norm(contact - request.scene.keypoints[HEAD]) < 2.5e-3
 
 
+def test_a_turn_of_the_noise_is_about_the_hand_and_in_degrees(arm, request_open, open_setting):
+    turned = changed(open_setting, keypose_random_range={"orientation": {"x_min": 12.0, "x_max": 12.0}})
+    request, head = request_open(turned), arm.tool_keypoints["tool_head"]
+    off_m = np.linalg.norm(found(request).keyframes[1].T_base_ee @ head - request.scene.keypoints[HEAD])
+    assert off_m == pytest.approx(2.0 * np.linalg.norm(head) * np.sin(np.radians(6.0)), abs=2.5e-3)
+
+
 def test_a_given_slip_is_used_and_no_retreat_is_planned_if_none_is_asked(request_open):
     result = plan(request_open(slips=(Slip(SlipMode.gimbal),), retreat_m=0.0))
     assert result.slip.mode is SlipMode.gimbal

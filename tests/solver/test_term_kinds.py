@@ -143,6 +143,9 @@ def test_target_forms_give_the_direction_they_name(arm, door):
         (axis(TOOL, target_axis=[0, 2, 0], target_axis_frame="base"), [0, 1, 0]),
     ):
         np.testing.assert_allclose(term_of(entry).row(arm.tool_keypoints, scene).target, target, atol=1e-12)
+    plane, longer = ({**TERMS["plane"], "plane_normal": [0, length, 0]} for length in (1, 3))
+    normals = [term_of(each).row(arm.tool_keypoints, scene).normal for each in (plane, longer)]
+    np.testing.assert_allclose(normals, [scene.R_base_link[:, 1]] * 2, atol=1e-12)
     cut = term_of(axis(TOOL, 0.5, target_axis=[0, 0, 1], target_inner_product=0.99)).row(arm.tool_keypoints, scene)
     assert (cut.lower, cut.upper) == (0.0, pytest.approx(math.acos(0.99) + 0.5))
 
