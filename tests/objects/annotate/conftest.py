@@ -63,6 +63,10 @@ TUB = boxes(
 DOOR = box("0.01 0.245 0", "0.02 0.49 0.4")
 """In its link: hinged at y = 0, reaching to y = 0.49."""
 BAR = boxes(("0.06 0.44 0", "0.015 0.015 0.16"), ("0.04 0.44 0.07", "0.04 0.01 0.01"))
+DOOR_RIGHT = boxes(
+    ("0.01 -0.245 0", "0.02 0.49 0.4"), ("0.06 -0.44 0", "0.015 0.015 0.16"), ("0.04 -0.44 0.07", "0.04 0.01 0.01")
+)
+"""A door with a bar whose hinge is on the other side."""
 FLOATING = box("0.038 0.44 0", "0.012 0.024 0.2")
 """A bar whose posts nobody modelled."""
 WIDE = boxes(("0.06 0.42 0", "0.015 0.070001 0.2"), ("0.04 0.42 0.07", "0.04 0.01 0.01"))
@@ -124,6 +128,7 @@ OBJECTS = {
     "door_wide": (CASE, DOOR + WIDE, HINGED),
     "door_rail": (CASE, DOOR + RAIL, HINGED),
     "door_back": (CASE, DOOR + BAR, joint("revolute", "0.2 -0.245 0.2", "0 0 1", -1.6, 0.0)),
+    "door_right": (CASE, DOOR_RIGHT, joint("revolute", "0.2 0.245 0.2", "0 0 1", 0.0, 1.6)),
     "flap": (CASE, FLAP, HINGED_BELOW),
     "flap_bar": (CASE, FLAP + FLAP_BAR, HINGED_BELOW),
     "drawer": (CASE, FRONT, PULLED),
