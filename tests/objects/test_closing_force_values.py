@@ -55,6 +55,14 @@ def test_a_file_keeps_what_it_states(oven):
     assert articulation.to_dict()["parts"]["door"]["closing_forces"] == entry
 
 
+def test_a_catch_reaches_as_far_as_the_handle_moves_by_its_reach(oven):
+    part = with_entry(oven, {"catch": {"leave_n": 25.0, "reach_m": 0.005}}).part("door")
+    origin, head = oven.model.joints[part.joint].T_parent_joint.p, part.keypoint("articulated_object_head").xyz
+    lever_m = np.hypot(*(oven.model.link_pose(part.link) @ head - origin)[:2])
+    assert 0.3 < lever_m < 0.6
+    assert closing_reach(part, oven.model) == pytest.approx(0.005 / lever_m)
+
+
 @pytest.mark.parametrize("entry", [{}, {"catch": {"leave_n": 0.0, "reach_m": 0.0}}])
 def test_a_part_has_no_catch_where_its_file_says_so(oven, entry):
     articulation = with_entry(oven, entry)

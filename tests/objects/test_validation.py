@@ -10,6 +10,7 @@ from tests.objects.builders import generated
 from unlatch.objects.annotation import FramedVector, Openness, PartKind
 from unlatch.objects.friction import joint_problems
 from unlatch.objects.procedural.appliances import microwave
+from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.objects.procedural.drawer import drawer
 from unlatch.objects.validation import articulation_problems, check_articulation, check_classes, validate_articulation
 from unlatch.simcore.errors import AssetError, ConfigError
@@ -144,6 +145,35 @@ def test_links_fixed_to_the_part_belong_to_it():
     )
     assert problems(DOOR, model=fixed) == []
     assert f"'{HEAD}' lies inf m" in problems(DOOR, model=loose)[0]
+
+
+CAN = GENERATORS.load("can")(0)
+BOTTOM, TOP = (CAN.articulation.keypoints[name] for name in ("bottom_center", "top_center"))
+
+
+@pytest.mark.parametrize(
+    ("points", "weightless", "said"),
+    [
+        ({"bottom_center": BOTTOM, "top_center": TOP}, True, "free is true, but its links have no mass."),
+        ({"bottom_center": BOTTOM}, False, "keypoint 'top_center' is missing, which a free object needs."),
+        (
+            {"bottom_center": BOTTOM, "top_center": BOTTOM},
+            False,
+            "keypoints bottom_center and top_center are less than",
+        ),
+        (
+            {"bottom_center": BOTTOM, "top_center": replace(TOP, frame="link")},
+            False,
+            "keypoint 'top_center' is in frame 'link', expected 'obj'.",
+        ),
+    ],
+)
+def test_a_fault_of_a_free_object_is_named(points, weightless, said):
+    assert articulation_problems(CAN.articulation, CAN.model, size_m=0.1) == []
+    links = {name: replace(link, inertial=None) for name, link in CAN.model.links.items()}
+    model = replace(CAN.model, links=links) if weightless else CAN.model
+    (problem,) = articulation_problems(replace(CAN.articulation, keypoints=points), model, size_m=0.1)
+    assert problem.startswith(said)
 
 
 def test_the_check_raises_with_the_folder_and_the_number_of_problems():

@@ -93,7 +93,10 @@ def test_a_setting_reads_again_from_its_own_plain_form():
         keypose_random_range={"orientation": {"x_min": -5, "x_max": 5}},
     )
     assert read_planner_setting(setting.to_plain(), where=WHERE) == (setting, [])
-    assert setting.follow_joint.target(s_closed=0.0, s_open=1.5) == pytest.approx(1.2)
+    targets = [
+        setting.follow_joint.target(s_closed=closed, s_open=opened) for closed, opened in ((0.0, 1.5), (0.5, -1.0))
+    ]
+    assert targets == pytest.approx([1.2, -0.7])
     assert setting.success_mode is SuccessMode.fraction
     derived = {**asdict(omitted_setting()), "origin": "unlatch"}  # as a data set writes it
     assert read_planner_setting(derived, where=WHERE) == (omitted_setting(), [])

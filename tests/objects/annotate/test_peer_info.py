@@ -45,12 +45,14 @@ def test_gensim2_gives_the_head_in_the_frame_of_the_first_collision_shape(write)
 
 # there, the tail lies towards the hinge and the contact axis points down; here, both point the other way
 @pytest.mark.parametrize(
-    ("axis", "tail"),
-    [("-z", [0.03, 0.24, 0.025]), ("z", [0.03, 0.27, 0.025]), ("y", None)],
-    ids=["theirs", "would point into the door", "not at a right angle"],
+    ("axis", "low", "tail"),
+    [("-z", 0, [0.03, 0.24, 0.025]), ("z", 0, [0.03, 0.27, 0.025]), ("y", 0, None), ("-z", 0.015, [0.03, 0.27, 0.025])],
+    ids=["theirs", "would point into the door", "another axis", "not at a right angle"],
 )
-def test_intern_data_engine_gives_head_tail_and_axes_in_the_link_unless_they_break_its_convention(write, axis, tail):
-    part, scale = annotated(write("door_bar"), intern(object_link0_contact_axis=axis))
+def test_intern_data_engine_gives_head_tail_and_axes_unless_they_break_its_convention(write, axis, low, tail):
+    info = intern(object_link0_contact_axis=axis)
+    info["object_keypoints"][TAIL][2] -= low
+    part, scale = annotated(write("door_bar"), info)
     assert scale == 0.5
     np.testing.assert_allclose(part.keypoint(HEAD).xyz, 0.5 * np.array(PLACE), atol=1e-9)
     np.testing.assert_allclose(part.axis("link0_contact_axis").xyz, [0, 0, 1], atol=1e-9)
