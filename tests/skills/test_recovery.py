@@ -1,14 +1,17 @@
-"""The noise that pushes executed targets off the plan: its size, its memory, where it is zero, and the arm's limits."""
+"""The noise that pushes executed targets off the plan, within the arm's limits, and the push on a part."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from tests.skills.builders import panda
+from tests.skills.builders import panda, part_of
 from unlatch.robots.arm_control import ArmAction
 from unlatch.simcore.geometry import Pose
 from unlatch.skills.commands import Phase
 from unlatch.skills.config import DisturbCfg
-from unlatch.skills.recovery import Disturbance, SmoothNoise
+from unlatch.skills.gripping import joint_load
+from unlatch.skills.recovery import Disturbance, Nudge, SmoothNoise
 
 FRAME_S = 1.0 / 30.0
 STRETCHES = ((Phase.transit, 60), (Phase.approach, 30), (Phase.grasp, 20), (Phase.follow, 60), (Phase.retreat, 40))
@@ -83,3 +86,35 @@ def test_a_seed_gives_the_same_noise_again():
     first, again, other = (disturbed_plan(seed, free_rad=0.03)[1] for seed in (3, 3, 4))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize(("share", "signs"), [(0.0, {1.0}), (0.5, {-1.0, 1.0}), (1.0, {-1.0})])
+def test_a_part_is_pushed_to_where_it_has_room_until_it_has_moved_or_is_fast(share, signs):
+    asset, part = part_of("drawer")
+    joint, span = asset.model.joints[part.joint], part.openness.span
+    now = SimpleNamespace(s=joint.lower + share * (joint.upper - joint.lower), speed=0.0)
+
+    def push(seed):
+        limits = SimpleNamespace(lower=joint.lower, upper=joint.upper, prismatic=True)
+        body = SimpleNamespace(joint=lambda _: limits, joint_states=lambda _: (None, [now.speed], None))
+        executor = SimpleNamespace(remaining=lambda: [(Phase.transit, 20), (Phase.follow, 9)])
+        context, thing = SimpleNamespace(frames=lambda s: round(30 * s)), SimpleNamespace(body=body, asset=asset)
+        given = SimpleNamespace(part=part, object=thing, s=now.s, executor=executor, context=context)
+        return given, Nudge(given, np.random.default_rng(seed))
+
+    found = set()
+    for seed in range(20):
+        skill, nudge = push(seed)
+        waited = next(frame for frame in range(12) if nudge.next_effort())
+        effort = nudge.next_effort()
+        assert 1 <= waited < 10  # a tenth to a half of the transit
+        assert abs(effort) == pytest.approx(1.5 * joint_load(asset, part))
+        sign = float(np.sign(effort))
+        now.speed = sign * 1.0
+        assert nudge.next_effort() == 0.0, "it is fast enough"
+        now.speed = 0.0
+        assert nudge.next_effort() == effort
+        skill.s += sign * 0.12 * span
+        assert [nudge.next_effort() for _ in range(3)] == [0.0] * 3, "it has moved"
+        found.add(sign)
+    assert found == signs
