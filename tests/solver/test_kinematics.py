@@ -111,3 +111,11 @@ def test_prismatic_and_continuous_joints(tmp_path):
     T = kinematics.fk(np.array([0.25, np.pi / 2]))
     np.testing.assert_allclose(T[:3, [3, 0]].T, [[1, 0, 0.25], [0, 1, 0]], atol=1e-12)
     np.testing.assert_allclose(kinematics.jacobian(np.zeros(2))[:3, 0], [0, 0, 1])
+
+
+def test_a_pose_that_is_asked_for_again_is_the_same_and_not_shared(panda):
+    q = np.linspace(-0.5, 0.4, 7)
+    first, again = panda.fk(q), panda.fk(q)
+    first[:] = 0.0
+    np.testing.assert_array_equal(panda.fk(q), again)
+    assert not np.allclose(panda.fk(q + 0.1), again)
