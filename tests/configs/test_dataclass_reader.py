@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unlatch.configs.dataclass_reader import describe_type, read_dataclass, to_values
+from unlatch.configs.dataclass_reader import describe_type, prefix_error_keys, read_dataclass, to_values
 from unlatch.simcore.errors import ConfigError
 
 
@@ -22,7 +22,7 @@ class Leaf:
     size_m: float = 0.1
     kind: Kind = Kind.round
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         if self.size_m < 0:
             raise ConfigError(f"leaf.size_m={self.size_m} is out of range. Expected at least 0.", key="leaf.size_m")
 
@@ -62,10 +62,7 @@ def test_values_arrive_with_their_types():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            {"nam": 1},
-            "nam is unknown. Did you mean 'name'? `--help` lists all. Remove or rename it.",
-        ),
+        ({"nam": 1}, "nam is unknown. Did you mean 'name'? `--help` lists all. Remove or rename it."),
         ({"xyzq": 1}, "xyzq is unknown. Keys there: name, leaf, leaves, weights, age, alive, anything. "),
         ({"leaf": 3}, "leaf=3 has the wrong type. Expected a mapping. Change it."),
         ({"leaves": {}}, "leaves=a mapping has the wrong type. Expected a list. Change it."),
@@ -89,7 +86,7 @@ def test_values_arrive_with_their_types():
         ({"name": "???"}, "name is missing. Expected a text. Give it in the YAML or as name=... on the command line."),
     ],
 )
-def test_a_mistake_names_its_key(change: dict[str, Any], message: str):
+def test_a_mistake_names_its_key(change, message):
     with pytest.raises(ConfigError) as caught:
         read_dataclass(Tree, {**FULL, **change}, where="")
     assert caught.value.message.startswith(message)
@@ -115,7 +112,7 @@ def test_plain_values_are_read_as_the_same_dataclass():
 
 
 @pytest.mark.parametrize(("written", "meant"), [("yes", True), ("On", True), (1, True), ("0", False), ("no", False)])
-def test_true_and_false_may_be_written_as_other_words(written: object, meant: bool):
+def test_true_and_false_may_be_written_as_other_words(written, meant):
     assert read_dataclass(Tree, {**FULL, "alive": written}, where="").alive is meant
 
 
@@ -129,10 +126,28 @@ plain_values = st.recursive(
 @pytest.mark.slow
 @pytest.mark.property
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys(FULL, plain_values)))
-def test_any_value_is_read_or_refused_with_an_error_of_ours(raw: dict[str, Any]):
+def test_any_value_is_read_or_refused_with_an_error_of_ours(raw):
     try:
         tree = read_dataclass(Tree, raw, where="")
     except ConfigError:
         return
     assert isinstance(tree.leaf.size_m, float)
     assert isinstance(tree.name, str)
+
+
+KEYS = ("cameras", "modalities", "renderer")
+
+
+@pytest.mark.parametrize(
+    ("message", "key"),
+    [
+        ("cameras[0].widht is unknown. Keys there: width.", "cameras[0].widht"),
+        ("cameras=[] is empty. Expected at least one camera. Name one.", "cameras"),
+        ("cameras[1]: no such file.", "cameras[1]"),
+    ],
+)
+def test_errors_name_keys_of_a_part_of_a_configuration_by_their_full_key(message, key):
+    placed = prefix_error_keys("images", ConfigError(message, key=key), keys=KEYS)
+    assert (placed.message, placed.values["key"]) == (f"images.{message}", f"images.{key}")
+    words = "task.cameras[0] of my.renderer: the cameras see nothing, file mine/cameras.yaml."
+    assert prefix_error_keys("images", ConfigError(words), keys=KEYS).message == words

@@ -1,11 +1,7 @@
 """The JSON Schema of task files: every task is valid, and mistakes are found at their keys."""
 
-from __future__ import annotations
-
 import copy
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
@@ -15,26 +11,22 @@ from unlatch.configs.config_files import yaml_files
 from unlatch.configs.json_schema import task_schema
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-TASKS = [
-    *yaml_files("task").values(),
-    *sorted((EXAMPLES / "configs" / "task").glob("*.yaml")),
-]
-Content = dict[str, Any]
+TASKS = [*yaml_files("task").values(), *sorted((EXAMPLES / "configs" / "task").glob("*.yaml"))]
 
 
 @pytest.fixture(scope="module")
-def validator() -> jsonschema.Draft202012Validator:
+def validator():
     schema = task_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(schema)
 
 
 @pytest.mark.parametrize("path", TASKS, ids=lambda path: path.stem)
-def test_every_task_passes(validator: jsonschema.Draft202012Validator, path: Path):
+def test_every_task_passes(validator, path):
     assert list(validator.iter_errors(yaml.safe_load(path.read_text(encoding="utf-8")))) == []
 
 
-def rename(content: Content, key: str, new: str) -> None:
+def rename(content, key, new):
     content[new] = content.pop(key)
 
 
@@ -55,9 +47,7 @@ def rename(content: Content, key: str, new: str) -> None:
         (lambda c: c.update(skills={}), ["skills"]),
     ],
 )
-def test_a_mistake_is_found_where_it_is(
-    validator: jsonschema.Draft202012Validator, change: Callable[[Content], None], place: list[str]
-):
+def test_a_mistake_is_found_where_it_is(validator, change, place):
     content = copy.deepcopy(yaml.safe_load(yaml_files("task")["open_drawer"].read_text(encoding="utf-8")))
     change(content)
     errors = list(validator.iter_errors(content))
@@ -66,7 +56,7 @@ def test_a_mistake_is_found_where_it_is(
 
 
 @pytest.mark.parametrize("reference", ["${seed}", "${object.name}"])
-def test_a_value_may_refer_to_another_key(validator: jsonschema.Draft202012Validator, reference: str):
+def test_a_value_may_refer_to_another_key(validator, reference):
     content = yaml.safe_load(yaml_files("task")["open_drawer"].read_text(encoding="utf-8"))
     content["task"]["settle_s"] = reference
     assert list(validator.iter_errors(content)) == []

@@ -1,19 +1,12 @@
 """Fixtures of the asset tests: a cache of their own, and a data set folder made of boxes."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
-from pathlib import Path
-
 import numpy as np
 import pybullet as p
 import pytest
 
 from unlatch.simcore.meshes.solids import convex_hull
 
-Box = tuple[tuple[float, float, float], tuple[float, float, float]]
-
-WALLS: dict[str, Box] = {
+WALLS = {
     "floor": ((-0.7, -0.4, -0.5), (0.7, -0.35, 0.4)),
     "ceiling": ((-0.7, 0.35, -0.5), (0.7, 0.4, 0.4)),
     "left": ((-0.7, -0.35, -0.5), (-0.65, 0.35, 0.4)),
@@ -21,8 +14,8 @@ WALLS: dict[str, Box] = {
     "back": ((-0.65, -0.35, -0.5), (0.65, 0.35, -0.45)),
 }
 """An oven in the axes of the data set: x right, y up, z out of the front."""
-DOOR: Box = ((0.0, -0.4, 0.0), (1.4, 0.4, 0.1))
-HANDLE: dict[str, Box] = {
+DOOR = ((0.0, -0.4, 0.0), (1.4, 0.4, 0.1))
+HANDLE = {
     "handle-9": ((1.25, -0.2, 0.2), (1.31, 0.2, 0.25)),
     "low": ((1.25, -0.2, 0.1), (1.31, -0.15, 0.2)),
     "high": ((1.25, 0.15, 0.1), (1.31, 0.2, 0.2)),
@@ -30,7 +23,7 @@ HANDLE: dict[str, Box] = {
 
 
 @pytest.fixture
-def client() -> Iterator[int]:
+def client():
     """A Bullet client without a screen."""
     number = p.connect(p.DIRECT)
     yield number
@@ -38,11 +31,11 @@ def client() -> Iterator[int]:
 
 
 @pytest.fixture
-def cache_dir(tmp_path: Path) -> str:
+def cache_dir(tmp_path):
     return str(tmp_path / "cache")
 
 
-def write_box(path: Path, box: Box) -> None:
+def write_box(path, box):
     low, high = box
     corners = np.array([[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])
     hull = convex_hull(corners)
@@ -51,7 +44,7 @@ def write_box(path: Path, box: Box) -> None:
     path.write_text("\n".join(["mtllib shared.mtl", *lines, ""]))
 
 
-def _shapes(names: dict[str, str], origin: str) -> str:
+def _shapes(names, origin):
     text = ""
     for kind in ("visual", "collision"):
         for file, name in names.items():
@@ -63,7 +56,7 @@ def _shapes(names: dict[str, str], origin: str) -> str:
 
 
 @pytest.fixture
-def boxes_dir(tmp_path: Path) -> Path:
+def boxes_dir(tmp_path):
     """A data set with one microwave made of boxes, its door hinged on the left, as the data set writes it."""
     root = tmp_path / "dataset"
     folder = root / "microwave" / "77"
@@ -90,10 +83,10 @@ def boxes_dir(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def edit_urdf(boxes_dir: Path) -> Callable[[str, str], None]:
+def edit_urdf(boxes_dir):
     """Replaces a text in the URDF of the data set made of boxes."""
 
-    def edit(old: str, new: str) -> None:
+    def edit(old, new):
         path = boxes_dir / "microwave" / "77" / "mobility.urdf"
         text = path.read_text()
         assert old in text

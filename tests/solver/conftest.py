@@ -1,30 +1,27 @@
-"""A Panda, a door and a drawer as numbers, and a toy collision checker."""
+"""A Panda, two small arms that make causes exact, and settings that open and close."""
 
-import math
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pybullet_data
 import pytest
 
-from unlatch.simcore.geometry import matrix_from_axis_angle
-from unlatch.solver.kinematics import Kinematics
-from unlatch.solver.scene import ArmModel, JointGeometry, PlanningScene
-from unlatch.solver.setting_reader import read_planner_setting
+from tests.solver.builders import CLOSE, OPEN, Y, Z, door_scene, drawer_scene, read_setting
+from unlatch.solver.kinematics import ChainJoint, Kinematics
+from unlatch.solver.scene import ArmModel
 
-DATA = Path(pybullet_data.getDataPath())
-LINK = ("articulated_object_head", "articulated_object_tail", "link_contact_point", "link0_contact_axis")
-
-
-@pytest.fixture(scope="session")
-def panda() -> Kinematics:
-    return Kinematics.from_urdf(DATA / "franka_panda" / "panda.urdf", base_link="panda_link0", tip_link="panda_hand")
+PANDA = Path(pybullet_data.getDataPath()) / "franka_panda" / "panda.urdf"
+TOOL = np.array([0.1, 0.0, 0.0])
+NO_BOX = np.array([[-9.0] * 3, [9.0] * 3])
 
 
 @pytest.fixture(scope="session")
-def arm(panda) -> ArmModel:
+def panda():
+    return Kinematics.from_urdf(PANDA, base_link="panda_link0", tip_link="panda_hand")
+
+
+@pytest.fixture(scope="session")
+def arm(panda):
     return ArmModel(
         kinematics=panda,
         tool_keypoints={
@@ -41,179 +38,72 @@ def arm(panda) -> ArmModel:
     )
 
 
-def door_scene(*, x=0.75, y=0.0, z=0.05, yaw=0.0, s=0.0, hinge=1.0, width=0.48) -> PlanningScene:
-    """A door of a box that looks at the robot; the hinge on the box's own left (+1) or right (-1)."""
-    R, p = matrix_from_axis_angle([0, 0, 1], math.pi + yaw), np.array([x, y, z])
-    bar = np.array([0.19 + 0.045, -hinge * (0.5 * width - 0.05), 0.14])
-    push = np.array([0.19, -hinge * (0.5 * width - 0.12), 0.14])
-    head, tail = R @ bar + p, R @ (bar + np.array([0, -hinge * 0.03, 0])) + p
-    normal = R @ np.array([1.0, 0, 0])
-    axis = R @ np.array([0, 0, hinge])
-    origin = R @ np.array([0.19, hinge * 0.5 * width, 0]) + p
-    contact = np.cross(normal, (tail - head) / np.linalg.norm(tail - head))
-    closed = PlanningScene(
-        keypoints={
-            "articulated_object_head": head,
-            "articulated_object_tail": tail,
-            "link_contact_point": R @ push + p,
-            "base_contact_point": p,
-        },
-        axes={"link0_contact_axis": contact, "base_front_axis": normal, "link0_rot_axis": axis},
-        R_base_link=R,
-        R_base_world=np.eye(3),
-        joint=JointGeometry(False, origin, axis, 0.0, 0.0, 2.0),
-        s_closed=0.0,
-        s_open=1.57,
-        moving_names=frozenset(LINK),
-    )
-    return closed.at(s)
-
-
-def drawer_scene(*, x=0.8, y=0.0, z=0.2, yaw=0.0, s=0.0) -> PlanningScene:
-    """A drawer with a horizontal bar."""
-    R, p = matrix_from_axis_angle([0, 0, 1], math.pi + yaw), np.array([x, y, z])
-    normal = R @ np.array([1.0, 0, 0])
-    head, tail = R @ np.array([0.245, 0, 0]) + p, R @ np.array([0.245, 0, 0.03]) + p
-    closed = PlanningScene(
-        keypoints={
-            "articulated_object_head": head,
-            "articulated_object_tail": tail,
-            "link_contact_point": R @ np.array([0.2, 0.1, 0]) + p,
-        },
-        axes={"link0_contact_axis": np.cross(normal, [0, 0, 1.0]), "link0_move_axis": normal},
-        R_base_link=R,
-        R_base_world=np.eye(3),
-        joint=JointGeometry(True, p, normal, 0.0, 0.0, 0.3),
-        s_closed=0.0,
-        s_open=0.3,
-        moving_names=frozenset((*LINK, "link0_move_axis")),
-    )
-    return closed.at(s)
-
-
-_OUTWARD = {
-    "type": "frame_axis_parallel",
-    "axis_from_keypoint_name": "tool_head",
-    "axis_to_keypoint_name": "tool_tail",
-    "cross_target_axis1_from_keypoint_name": "articulated_object_head",
-    "cross_target_axis1_to_keypoint_name": "articulated_object_tail",
-    "target_axis": "link0_contact_axis",
-}
-
-
-def open_raw() -> dict:
-    return {
-        "success_threshold": 0.7,
-        "constraint_list": [
-            {
-                "name": "fingers at the handle",
-                "type": "point2point_constraint",
-                "keypoint_name": "tool_head",
-                "target_keypoint_name": "articulated_object_head",
-                "tolerance": 1e-3,
-            },
-            {
-                "name": "fingers across the handle",
-                "type": "keypoint_axis_parallel",
-                "axis_from_keypoint_name": "tool_head",
-                "axis_to_keypoint_name": "tool_side",
-                "target_axis_from_keypoint_name": "articulated_object_head",
-                "target_axis_to_keypoint_name": "articulated_object_tail",
-                "tolerance": 0.05,
-            },
-            {**_OUTWARD, "name": "from the front", "tolerance": 0.8},
-        ],
-        "pre_actuation_motions": [["translate_z", -0.1]],
-    }
-
-
-def close_raw() -> dict:
-    return {
-        "success_threshold": 0.08,
-        "constraint_list": [
-            {
-                "name": "fingers at the door",
-                "type": "point2point_constraint",
-                "keypoint_name": "tool_head",
-                "target_keypoint_name": "link_contact_point",
-                "tolerance": 1e-3,
-            },
-            {**_OUTWARD, "name": "from the front", "tolerance": 0.6},
-        ],
-        "pre_actuation_motions": [["translate_z", -0.08]],
-    }
-
-
-@pytest.fixture
+@pytest.fixture(scope="session")
 def open_setting():
-    return read_planner_setting(open_raw(), where="skills[0].planner_setting")[0]
+    return read_setting(*OPEN, pre_actuation_motions=[["translate_z", -0.1]])
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def close_setting():
-    return read_planner_setting(close_raw(), where="skills[0].planner_setting")[0]
+    return read_setting(*CLOSE, threshold=0.08, pre_actuation_motions=[["translate_z", -0.08]])
 
 
-@dataclass
-class RowTerm:
-    """A row in the role of a term."""
-
-    fixed: object
-    label: str = "given"
-    TYPE = "given"
-
-    def row(self, tool, scene):
-        return self.fixed
+def _joint(name, axis, low, high, *, before=(0.0, 0.0, 0.0), prismatic=False):
+    T = np.eye(4)
+    T[:3, 3] = before
+    return ChainJoint(name, prismatic, T, np.array(axis, dtype=float), low, high, 1.0)
 
 
-@pytest.fixture(scope="session")
-def row_term():
-    return RowTerm
-
-
-@dataclass
-class Pair:
-    """What a checker answers with."""
-
-    link_a: str
-    link_b: str
-    distance_m: float = -0.01
-    where: tuple[float, float, float] = (0.0, 0.0, 0.0)
-
-
-class ToyChecker:
-    """Collides where a function of (q, s, gripper, allowed links) names a pair."""
-
-    def __init__(self, hit):
-        self.hit = hit
-        self.allowed: frozenset[str] = frozenset()
-        self.queries = 0
-
-    def deepest_collision(self, q, *, s=None, gripper=None, clearance_m=None):
-        del clearance_m
-        self.queries += 1
-        names = self.hit(q, s, gripper, self.allowed)
-        return Pair(*names) if names is not None else None
-
-    @contextmanager
-    def allow(self, links):
-        before, self.allowed = self.allowed, frozenset(links)
-        try:
-            yield
-        finally:
-            self.allowed = before
+def _arm_of(joints, *, tip=(0.0, 0.0, 0.0), workspace=NO_BOX):
+    T = np.eye(4)
+    T[:3, 3] = tip
+    kinematics = Kinematics(joints, T, base_link="base", tip_link="hand")
+    return ArmModel(
+        kinematics=kinematics,
+        tool_keypoints={"tool_head": TOOL, "tool_tail": 0.5 * TOOL, "tool_side": TOOL + 0.04 * Y},
+        q_lower=kinematics.lower,
+        q_upper=kinematics.upper,
+        max_velocity=np.ones(kinematics.n_q),
+        max_acceleration=np.ones(kinematics.n_q),
+        workspace=workspace,
+        q_home=0.5 * (kinematics.lower + kinematics.upper),
+        symmetric_gripper=False,
+    )
 
 
 @pytest.fixture(scope="session")
-def toy_checker():
-    return ToyChecker
+def gantry():
+    """Slides x, y, z of 1 m each; the hand looks along x and cannot turn."""
+    return _arm_of([_joint(*each, 0.0, 1.0, prismatic=True) for each in zip("xyz", np.eye(3), strict=True)])
+
+
+@pytest.fixture(scope="session")
+def planar_of():
+    """Makes an arm of a turntable and three pitch joints, with narrower joints or a workspace.
+
+    Its links are 0.4, 0.3 and 0.2 m long and its tool 0.1 m, all along x at zero.
+    """
+
+    def make(*, yaw=(-2.5, 2.5), elbow=(-2.5, 2.5), workspace=NO_BOX):
+        upper = [_joint("yaw", Z, *yaw), _joint("shoulder", Y, -2.5, 2.5)]
+        lower = [_joint("elbow", Y, *elbow, before=(0.4, 0, 0)), _joint("wrist", Y, -2.5, 2.5, before=(0.3, 0, 0))]
+        return _arm_of([*upper, *lower], tip=(0.2, 0, 0), workspace=workspace)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def planar(planar_of):
+    return planar_of()
 
 
 @pytest.fixture
 def door():
+    """Makes a scene of a door."""
     return door_scene
 
 
 @pytest.fixture
 def drawer():
+    """Makes a scene of a drawer."""
     return drawer_scene

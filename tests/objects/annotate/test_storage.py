@@ -1,10 +1,6 @@
 """Annotation files: what the command made is told from what a person made, and both are read checked."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,39 +15,52 @@ from unlatch.objects.annotate.storage import (
     with_mark,
     write_annotation_file,
 )
-from unlatch.objects.annotation import Articulation
 from unlatch.objects.annotation_entries import NO_CLOSING_FORCES, Catch, ClosingForces
 from unlatch.objects.annotation_reader import read_articulation
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 
-Write = Callable[..., Path]
+FORCES = ClosingForces(Catch(12.0, 0.01))
 
 
 @pytest.fixture
-def made(write: Write) -> tuple[Path, Articulation]:
+def made(write):
+    """The file of an annotation that the command made, the annotation, and its only part."""
     urdf = write("drawer_knob")
     articulation = with_mark(annotate_source(read_source(urdf)).articulation)
     path = urdf.with_name("articulation.yaml")
     write_annotation_file(path, articulation.to_yaml().encode())
-    return path, articulation
+    (part,) = articulation.parts.values()
+    return path, articulation, part
 
 
-def test_an_annotation_of_the_command_is_recognized(made: tuple[Path, Articulation]) -> None:
-    path, articulation = made
+def rewrite(path, articulation, *, parts=None, **extra):
+    """Writes an annotation with other parts and further entries."""
+    parts = articulation.parts if parts is None else {part.name: part for part in parts}
+    path.write_text(replace(articulation, parts=parts, extra={**articulation.extra, **extra}).to_yaml())
+
+
+def test_an_annotation_of_the_command_is_recognized_until_a_number_changes(made):
+    path, articulation, _ = made
     assert not is_hand_made(read_articulation(path))
     assert with_mark(articulation) == articulation
     check_replaceable(path, urdf="thing.urdf", force=False)
+    text = path.read_text()
+    assert "open: 0.25" in text
+    path.write_text(text.replace("open: 0.25", "open: 0.24"))
+    assert is_hand_made(read_articulation(path))
+    with pytest.raises(AssetError) as caught:
+        check_replaceable(path, urdf="thing.urdf", force=False)
+    said = "was not made by `unlatch annotate`, or was changed since. It is kept; force=true replaces it."
+    assert str(caught.value) == f"{path} {said}"
+    check_replaceable(path, urdf="thing.urdf", force=True)
 
 
 @pytest.mark.parametrize("w", [0.0, 1e-17, -1e-17])
 @pytest.mark.parametrize("axis", [(0.0, 1.0, 1.0), (0.0, -1.0, -1.0), (-1.0, 0.0, 0.0), (1.0, 0.0, -1.0)])
-def test_a_handle_turned_by_half_a_turn_is_written_as_it_is_read(
-    made: tuple[Path, Articulation], axis: tuple[float, float, float], w: float
-) -> None:
-    path, articulation = made
+def test_a_handle_turned_by_half_a_turn_is_written_as_it_is_read(made, axis, w):
+    path, articulation, part = made
     quat_xyzw = np.array([*(np.array(axis) / np.linalg.norm(axis)), w])
-    (part,) = articulation.parts.values()
     handle = replace(part.handle, T_link_handle=Pose.from_quat_xyzw(part.handle.T_link_handle.p, quat_xyzw))
     turned = with_mark(replace(articulation, parts={part.name: replace(part, handle=handle)}))
     write_annotation_file(path, turned.to_yaml().encode())
@@ -59,23 +68,8 @@ def test_a_handle_turned_by_half_a_turn_is_written_as_it_is_read(
     assert not is_hand_made(read_articulation(path))
 
 
-def test_an_annotation_with_a_changed_number_counts_as_hand_made(made: tuple[Path, Articulation]) -> None:
-    path, _ = made
-    text = path.read_text()
-    assert "open: 0.25" in text
-    path.write_text(text.replace("open: 0.25", "open: 0.24"))
-    assert is_hand_made(read_articulation(path))
-    with pytest.raises(AssetError) as caught:
-        check_replaceable(path, urdf="thing.urdf", force=False)
-    assert (
-        str(caught.value)
-        == f"{path} was not made by `unlatch annotate`, or was changed since. It is kept; force=true replaces it."
-    )
-    check_replaceable(path, urdf="thing.urdf", force=True)
-
-
-def test_an_unreadable_annotation_and_one_of_another_urdf_are_not_replaced(made: tuple[Path, Articulation]) -> None:
-    path, _ = made
+def test_an_unreadable_annotation_and_one_of_another_urdf_are_not_replaced(made):
+    path, *_ = made
     with pytest.raises(AssetError, match=r"is about thing\.urdf, not other\.urdf\. Give out=FOLDER, or force=true"):
         check_replaceable(path, urdf="other.urdf", force=False)
     path.write_text("notes: [")
@@ -83,58 +77,43 @@ def test_an_unreadable_annotation_and_one_of_another_urdf_are_not_replaced(made:
         check_replaceable(path, urdf="thing.urdf", force=False)
 
 
-@pytest.mark.parametrize("stated", [ClosingForces(Catch(12.0, 0.01)), NO_CLOSING_FORCES])
-def test_a_new_annotation_keeps_the_closing_forces_that_the_file_states(
-    made: tuple[Path, Articulation], stated: ClosingForces
-) -> None:
-    path, articulation = made
+@pytest.mark.parametrize("stated", [FORCES, NO_CLOSING_FORCES])
+def test_a_new_annotation_keeps_the_closing_forces_that_the_file_states(made, stated):
+    path, articulation, part = made
     model = load_annotation(path).model
-    (name, part), *_ = articulation.parts.items()
-    renamed = replace(part, name="mine", closing_forces=stated)
-    path.write_text(replace(articulation, parts={"mine": renamed}).to_yaml())
+    rewrite(path, articulation, parts=[replace(part, name="mine", closing_forces=stated)])
     kept = keep_closing_forces(articulation, path, model)
-    assert kept.part(name).closing_forces == stated
+    assert kept.part(part.name).closing_forces == stated
     assert replace(kept, parts=articulation.parts) == articulation
 
 
-def test_a_new_annotation_takes_no_closing_forces_from_a_file_about_something_else(
-    made: tuple[Path, Articulation],
-) -> None:
-    path, articulation = made
-    model = load_annotation(path).model
-    (name, part), *_ = articulation.parts.items()
-    forces = replace(part, closing_forces=ClosingForces(Catch(12.0, 0.01)))
-    for parts, extra in [
-        ({name: forces}, {**articulation.extra, "urdf": {"file": "other.urdf"}}),
-        ({name: replace(forces, joint="other")}, articulation.extra),
-    ]:
-        path.write_text(replace(articulation, parts=parts, extra=extra).to_yaml())
+def test_a_new_annotation_takes_no_closing_forces_from_a_file_about_something_else(made):
+    path, articulation, part = made
+    model, forces = load_annotation(path).model, replace(part, closing_forces=FORCES)
+    for spoil in (
+        lambda: rewrite(path, articulation, parts=[forces], urdf={"file": "other.urdf"}),
+        lambda: rewrite(path, articulation, parts=[replace(forces, joint="other")]),
+        lambda: path.write_text("notes: ["),
+        path.unlink,
+    ):
+        spoil()
         assert keep_closing_forces(articulation, path, model) == articulation
-    path.write_text("notes: [")
-    assert keep_closing_forces(articulation, path, model) == articulation
-    path.unlink()
-    assert keep_closing_forces(articulation, path, model) == articulation
 
 
-def test_closing_forces_that_do_not_fit_the_new_annotation_are_refused(made: tuple[Path, Articulation]) -> None:
-    path, articulation = made
+def test_closing_forces_that_do_not_fit_the_new_annotation_are_refused(made):
+    path, articulation, part = made
     model = load_annotation(path).model
-    (name, part), *_ = articulation.parts.items()
-    path.write_text(
-        replace(articulation, parts={name: replace(part, closing_forces=ClosingForces(Catch(12.0, 0.01)))}).to_yaml()
-    )
+    rewrite(path, articulation, parts=[replace(part, closing_forces=FORCES)])
     ajar = replace(part, openness=replace(part.openness, closed=0.1))
     with pytest.raises(AssetError, match="closing_forces need a part that closes at a limit of its joint"):
-        keep_closing_forces(replace(articulation, parts={name: ajar}), path, model)
+        keep_closing_forces(replace(articulation, parts={part.name: ajar}), path, model)
 
 
-def test_an_annotation_is_read_with_its_urdf_in_metres_and_checked(made: tuple[Path, Articulation]) -> None:
-    path, articulation = made
+def test_an_annotation_is_read_with_its_urdf_in_metres_and_checked(made):
+    path, articulation, _ = made
     loaded = load_annotation(path.parent)
-    assert loaded.problems == []
-    assert loaded.size_m == pytest.approx(0.5)
-    extra = {**articulation.extra, "urdf": {"file": "thing.urdf", "scale": 0.5}}
-    path.write_text(replace(articulation, extra=extra).to_yaml())
+    assert (loaded.problems, loaded.size_m) == ([], pytest.approx(0.5))
+    rewrite(path, articulation, urdf={"file": "thing.urdf", "scale": 0.5})
     with pytest.raises(AssetError, match=r"openness open is 0\.25 m, outside the limits 0 to 0\.125 m"):
         load_annotation(path)
     assert load_annotation(path, check=False).size_m == pytest.approx(0.25)
@@ -148,17 +127,15 @@ def test_an_annotation_is_read_with_its_urdf_in_metres_and_checked(made: tuple[P
         ({"file": "thing.urdf", "scale": -1}, "urdf is {'file': 'thing.urdf', 'scale': -1}, expected {file: NAME"),
     ],
 )
-def test_a_wrong_reference_to_the_urdf_is_refused(
-    made: tuple[Path, Articulation], urdf: dict[str, object], said: str
-) -> None:
-    path, articulation = made
-    path.write_text(replace(articulation, extra={"urdf": urdf}).to_yaml())
+def test_a_wrong_reference_to_the_urdf_is_refused(made, urdf, said):
+    path, articulation, _ = made
+    rewrite(path, articulation, urdf=urdf)
     with pytest.raises(AssetError) as caught:
         load_annotation(path)
     assert said in str(caught.value)
 
 
-def test_writing_leaves_no_part_of_a_file(tmp_path: Path) -> None:
+def test_writing_leaves_no_part_of_a_file(tmp_path):
     (tmp_path / "occupied").write_text("")
     with pytest.raises(AssetError, match="cannot be written"):
         write_annotation_file(tmp_path / "occupied" / "file", b"x")

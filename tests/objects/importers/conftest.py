@@ -1,36 +1,26 @@
 """Meshes and URDFs of the converter tests, made in code."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
+from tests.objects import builders
 from unlatch.simcore.meshes.obj_file import format_obj
-from unlatch.simcore.meshes.solids import convex_hull
-from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
-
-
-def box_mesh(low: tuple[float, float, float], high: tuple[float, float, float]) -> TriangleMesh:
-    corners = np.array([[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])
-    return convex_hull(corners)
 
 
 @pytest.fixture
-def brick(tmp_path: Path) -> Path:
+def brick(tmp_path):
     """A closed box of 0.1 x 0.2 x 0.3 m with a corner at the origin."""
     path = tmp_path / "in" / "brick.obj"
     path.parent.mkdir(exist_ok=True)
     (path.parent / "brick.mtl").write_text("newmtl m\nKd 0.2 0.4 0.6\nmap_Kd skin.png\n")
     (path.parent / "skin.png").write_bytes(b"pixels")
-    path.write_text("mtllib brick.mtl\n" + format_obj([box_mesh((0, 0, 0), (0.1, 0.2, 0.3))]))
+    path.write_text("mtllib brick.mtl\n" + format_obj([builders.box_mesh((0, 0, 0), (0.1, 0.2, 0.3))]))
     return path
 
 
 @pytest.fixture
-def angle(tmp_path: Path) -> Path:
+def angle(tmp_path):
     """A closed L, 1 m long and high, 0.4 m wide, 0.1 m thick: 0.076 m^3."""
     path = tmp_path / "in" / "angle.obj"
     path.parent.mkdir(exist_ok=True)
@@ -64,7 +54,7 @@ CABINET = """<?xml version="1.0"?>
 
 
 @pytest.fixture
-def cabinet(angle: Path) -> Path:
+def cabinet(angle):
     """A URDF: a body with an inertial, a door without one on a hinge, a knob fixed to the door."""
     path = angle.parent / "cabinet.urdf"
     path.write_text(CABINET)
@@ -72,15 +62,6 @@ def cabinet(angle: Path) -> Path:
 
 
 @pytest.fixture
-def edited(cabinet: Path) -> Callable[..., Path]:
+def edited(cabinet):
     """The cabinet with texts replaced."""
-
-    def edit(*pairs: tuple[str, str]) -> Path:
-        text = cabinet.read_text()
-        for old, new in pairs:
-            assert old in text
-            text = text.replace(old, new)
-        cabinet.write_text(text)
-        return cabinet
-
-    return edit
+    return lambda *pairs: builders.edit(cabinet, *pairs)

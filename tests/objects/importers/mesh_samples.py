@@ -1,11 +1,7 @@
 """Cabinets as mesh files: a body with a door, which has a handle."""
 
-from __future__ import annotations
-
 import json
 import struct
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import trimesh
@@ -16,7 +12,7 @@ SIZE_M = (0.3, 0.4, 0.4)
 BOARD_M = 0.02
 
 
-def cabinet_boxes() -> dict[str, tuple[tuple[float, float, float], tuple[float, float, float]]]:
+def cabinet_boxes():
     """Returns size and centre of the boards of a cabinet, x to the back, y to the left, z up [m]."""
     depth, width, height = SIZE_M
     return {
@@ -31,7 +27,7 @@ def cabinet_boxes() -> dict[str, tuple[tuple[float, float, float], tuple[float, 
     }
 
 
-def cabinet_scene(*, y_up: bool = True, textured: bool = False) -> trimesh.Scene:
+def cabinet_scene(*, y_up=True, textured=False):
     """Returns the cabinet as a scene; `handle` and `stem` hang below `door`, everything below `body`."""
     scene = trimesh.Scene()
     turn = np.eye(4)
@@ -50,7 +46,7 @@ def cabinet_scene(*, y_up: bool = True, textured: bool = False) -> trimesh.Scene
     return scene
 
 
-def write_glb(path: Path, scene: trimesh.Scene, edit: Any = None) -> Path:
+def write_glb(path, scene, edit=None):
     """Writes a scene as GLB; `edit` may change its JSON."""
     data = scene.export(file_type="glb")
     length = struct.unpack("<I", data[12:16])[0]

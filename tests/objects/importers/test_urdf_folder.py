@@ -1,7 +1,6 @@
 """A folder of URDFs, each an instance."""
 
-from __future__ import annotations
-
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +8,13 @@ import pytest
 
 from unlatch.objects.config import ObjectCfg, ObjectSource, Split, split_of
 from unlatch.objects.importers.urdf_folder import is_urdf_folder, urdf_instances
-from unlatch.objects.library import chooses_instance, describe_folder, describe_object_set, load_object
+from unlatch.objects.library import chooses_instance, describe_folder, describe_object_set, load_instance, load_object
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.errors import AssetError, ConfigError
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """Three cartons in folders, a box beside them, a carton of PartNet-Mobility's form."""
     root = tmp_path / "shelf"
     places = ("carton_0/object.urdf", "carton_1/object.urdf", "deep/carton_2/object.urdf", "Box/77/mobility.urdf")
@@ -28,28 +27,22 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def cfg(folder: Path, cache_dir: str) -> ObjectCfg:
+def cfg(folder, cache_dir):
     return ObjectCfg(name="o", category="object", source=ObjectSource.urdf, root=str(folder), cache_dir=cache_dir)
 
 
-def test_instances_are_named_by_their_path(folder: Path):
+def test_instances_are_named_by_their_path_and_a_folder_of_one_object_is_not_one_of_many(folder, tmp_path):
     assert list(urdf_instances(folder)) == ["loose", "other", "Box/77", "carton_0", "carton_1", "deep/carton_2"]
     assert urdf_instances(folder)["Box/77"] == folder / "Box/77/mobility.urdf"
-
-
-def test_a_folder_of_one_object_is_not_a_folder_of_many(folder: Path, tmp_path: Path):
-    assert is_urdf_folder(folder)
-    assert is_urdf_folder(folder / "deep")
-    assert not is_urdf_folder(folder / "carton_0")
-    assert not is_urdf_folder(folder / "Box" / "77")
-    assert not is_urdf_folder(folder / "loose.urdf")
     (tmp_path / "empty").mkdir()
+    for name, is_folder in (("", True), ("deep", True), ("carton_0", False), ("Box/77", False), ("loose.urdf", False)):
+        assert is_urdf_folder(folder / name) is is_folder, name
     assert not is_urdf_folder(tmp_path / "empty")
     with pytest.raises(AssetError, match="holds no URDF, 3 folders deep"):
         urdf_instances(tmp_path / "empty")
 
 
-def test_a_repository_with_objects_further_down_is_refused_and_the_folder_of_objects_is_named(tmp_path: Path):
+def test_a_repository_with_objects_further_down_is_refused_and_the_folder_of_objects_is_named(tmp_path):
     below = tmp_path / "tests" / "data"
     for name in ("a", "b"):
         (below / name).mkdir(parents=True)
@@ -66,38 +59,33 @@ def test_a_repository_with_objects_further_down_is_refused_and_the_folder_of_obj
     assert list(urdf_instances(below)) == ["a", "b"]  # a repository of objects
 
 
-def test_a_folder_of_many_objects_is_described_in_one_line(cfg: ObjectCfg, folder: Path):
+def test_a_folder_of_many_objects_is_described_in_one_line(cfg, folder):
     assert describe_folder(cfg) == (
         f"'{folder}' is a folder of 6 objects (loose, other, Box/77, ...); each episode draws one. For one of them, "
         "add object.instance=loose"
     )
     assert describe_folder(cfg.with_instance("carton_1")) == ""
-    assert describe_folder(ObjectCfg(**{**vars(cfg), "root": str(folder / "carton_0")})) == ""
+    assert describe_folder(replace(cfg, root=str(folder / "carton_0"))) == ""
 
 
 @pytest.mark.integration
-def test_each_object_of_a_folder_is_loaded_by_name_with_its_category(cfg: ObjectCfg):
+def test_each_object_of_a_folder_is_loaded_by_name_with_its_category(cfg):
     assert chooses_instance(cfg)
-    chosen = ObjectCfg(**{**vars(cfg), "instances": "round_robin"})
+    chosen = replace(cfg, instances="round_robin")
     assets = [load_object(chosen, rng=np.random.default_rng(0), number=number) for number in (2, 4)]
     assert [(asset.instance, asset.category) for asset in assets] == [("Box/77", "box"), ("carton_1", "object")]
-    again = load_object(cfg.with_instance("carton_1"), rng=np.random.default_rng(0))
-    assert again.content_hash == assets[1].content_hash
-    assert again.instance == "carton_1"
+    again = load_instance(cfg.with_instance("carton_1"))
+    assert (again.content_hash, again.instance) == (assets[1].content_hash, "carton_1")
+    message = r"object\.instance='carton_9' is not in .* Did you mean 'carton_0' or 'carton_1'"
+    with pytest.raises(ConfigError, match=message):
+        load_instance(cfg.with_instance("carton_9"))
 
 
-def test_the_set_of_a_folder_states_the_instances_that_may_be_drawn(cfg: ObjectCfg):
-    assert len(describe_object_set(cfg)["instances"]) == 6
-    some = ObjectCfg(**{**vars(cfg), "instances": ["carton_0", "Box/77"]})
-    assert list(describe_object_set(some)["instances"]) == ["carton_0", "Box/77"]
-    held = ObjectCfg(**{**vars(cfg), "split": Split.held_out, "held_out": 0.5})
-    assert list(describe_object_set(held)["instances"]) == [
-        name for name in urdf_instances(Path(str(cfg.root))) if split_of(name, held_out=0.5) is Split.held_out
-    ]
+def test_the_set_of_a_folder_states_the_instances_that_may_be_drawn(cfg):
+    def stated(**values):
+        return list(describe_object_set(replace(cfg, **values))["instances"])
 
-
-def test_an_unknown_name_is_refused(cfg: ObjectCfg):
-    with pytest.raises(
-        ConfigError, match=r"object\.instance='carton_9' is not in .* Did you mean 'carton_0' or 'carton_1'"
-    ):
-        load_object(cfg.with_instance("carton_9"), rng=np.random.default_rng(0))
+    assert len(stated()) == 6
+    assert stated(instances=["carton_0", "Box/77"]) == ["carton_0", "Box/77"]
+    held = [name for name in urdf_instances(Path(cfg.root)) if split_of(name, held_out=0.5) is Split.held_out]
+    assert stated(split=Split.held_out, held_out=0.5) == held

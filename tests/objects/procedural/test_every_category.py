@@ -1,12 +1,8 @@
 """What every generated object must be, for every category: some seeds of each here, 200 in the heavy tests."""
 
-from __future__ import annotations
-
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 import pybullet as p
@@ -14,11 +10,10 @@ import pytest
 
 from unlatch.objects.annotate.annotator import annotate_source
 from unlatch.objects.annotate.source import read_source
-from unlatch.objects.annotation import HandleType, Part, PartKind
-from unlatch.objects.procedural.assembly import GeneratedObject
+from unlatch.objects.annotation import HandleType, PartKind
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.objects.validation import articulation_problems
-from unlatch.simcore.urdf.model import Shape, ShapeKind
+from unlatch.simcore.urdf.model import ShapeKind
 
 CATEGORIES = GENERATORS.own_names()
 FREE = [name for name in CATEGORIES if ".items:" in GENERATORS.entry(name).target]
@@ -74,40 +69,38 @@ HASHES = {
 
 
 @pytest.fixture(scope="module", params=CATEGORIES)
-def category(request: pytest.FixtureRequest) -> str:
+def category(request):
     """Each category; of this scope, so that the tests of one category follow each other and share its objects."""
-    name: str = request.param
-    return name
+    return request.param
 
 
 @lru_cache(maxsize=len(MANY.values[0]))
-def make(category: str, seed: int) -> GeneratedObject:
+def make(category, seed):
     """Makes an object; those of one category are kept, as nine tests look at the same ones."""
-    made: GeneratedObject = GENERATORS.load(category)(seed)
-    return made
+    return GENERATORS.load(category)(seed)
 
 
 class InBullet:
     """A generated object in a Bullet client, removed at the end."""
 
-    def __init__(self, made: GeneratedObject, client: int, folder: Path) -> None:
+    def __init__(self, made, client, folder):
         self.made, self.client = made, client
         # Bullet keeps the text of a file by its name: each object needs another one
         path = folder / f"{made.model.name}_{made.articulation.source['id']}.urdf"
         path.write_text(made.model.to_urdf())
         flags = p.URDF_USE_INERTIA_FROM_FILE | p.URDF_IGNORE_VISUAL_SHAPES
-        self.body: int = p.loadURDF(str(path), useFixedBase=True, flags=flags, physicsClientId=client)
+        self.body = p.loadURDF(str(path), useFixedBase=True, flags=flags, physicsClientId=client)
         infos = [p.getJointInfo(self.body, k, physicsClientId=client) for k in range(len(made.model.joints))]
         self.joints = {info[1].decode(): info[0] for info in infos}
         self.links = {made.model.root: -1, **{info[12].decode(): info[0] for info in infos}}
 
-    def __enter__(self) -> InBullet:
+    def __enter__(self):
         return self
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, *exc):
         p.removeBody(self.body, physicsClientId=self.client)
 
-    def open(self, shares: dict[str, float]) -> None:
+    def open(self, shares):
         for name, share in shares.items():
             part = self.made.articulation.part(name)
             p.resetJointState(
@@ -115,7 +108,7 @@ class InBullet:
             )
         p.performCollisionDetection(physicsClientId=self.client)
 
-    def deepest(self) -> tuple[float, str]:
+    def deepest(self):
         """The smallest distance between two links [m]."""
         found = (np.inf, "")
         names = list(self.links)
@@ -141,51 +134,40 @@ class Measured:
     """(3,) of the link below each joint, in ascending order [kg m^2]."""
     distances: dict[str, float]
     """The smallest one between two links [m], by openings and links."""
-    reached: dict[str, float]
-    """The share of its range to which a small push moves each part."""
     finger_gaps: dict[str, float]
     """Distance of a finger box on one side of a handle from the object [m], by part and side; 0.01 if it is farther."""
-
-
-Measure = Callable[[str, int], Measured]
+    reached: dict[str, float]
+    """The share of its range to which a small push moves each part."""
 
 
 @pytest.fixture(scope="module")
-def measured() -> dict[tuple[str, int], Measured]:
+def measured():
     """What was measured, by category and seed."""
     return {}
 
 
 @pytest.fixture
-def measure(
-    client: int, tmp_path: Path, capfd: pytest.CaptureFixture[str], measured: dict[tuple[str, int], Measured]
-) -> Measure:
-    def measure_object(category: str, seed: int) -> Measured:
+def measure(client, tmp_path, capfd, measured):
+    def measure_object(category, seed):
         if (category, seed) not in measured:
             capfd.readouterr()
             with InBullet(make(category, seed), client, tmp_path) as loaded:
                 output = "".join(capfd.readouterr())
-                measured[category, seed] = Measured(
-                    output,
-                    frozenset(loaded.joints),
-                    _inertias(loaded),
-                    _distances(loaded),
-                    finger_gaps=_finger_gaps(loaded),
-                    reached=_pushed(loaded),
-                )
+                found = (_inertias(loaded), _distances(loaded), _finger_gaps(loaded), _pushed(loaded))
+                measured[category, seed] = Measured(output, frozenset(loaded.joints), *found)
         return measured[category, seed]
 
     return measure_object
 
 
-def _inertias(loaded: InBullet) -> dict[str, np.ndarray]:
+def _inertias(loaded):
     return {
         name: np.sort(p.getDynamicsInfo(loaded.body, index, physicsClientId=loaded.client)[2])
         for name, index in loaded.joints.items()
     }
 
 
-def _distances(loaded: InBullet) -> dict[str, float]:
+def _distances(loaded):
     names, found = list(loaded.made.articulation.parts), {}
     for share in SHARES.tolist():
         # all together, and the first of several alone
@@ -196,7 +178,7 @@ def _distances(loaded: InBullet) -> dict[str, float]:
     return found
 
 
-def _finger_gaps(loaded: InBullet) -> dict[str, float]:
+def _finger_gaps(loaded):
     """Handles are held closed; an edge where the part stands open by a third."""
     parts, found = loaded.made.articulation.parts, {}
     for part in parts.values():
@@ -206,7 +188,7 @@ def _finger_gaps(loaded: InBullet) -> dict[str, float]:
     return found
 
 
-def _pushed(loaded: InBullet) -> dict[str, float]:
+def _pushed(loaded):
     client, body, found = loaded.client, loaded.body, {}
     for index in loaded.joints.values():
         p.resetJointState(body, index, 0.0, physicsClientId=client)
@@ -214,7 +196,6 @@ def _pushed(loaded: InBullet) -> dict[str, float]:
     for part in loaded.made.articulation.parts.values():
         index = loaded.joints[part.joint]
         link = loaded.made.model.links[part.link]
-        assert link.inertial is not None
         # what weighs some grams would leap through its range in a step
         push = 5.0 if part.kind is PartKind.slider else 0.5 if link.inertial.mass_kg > 0.2 else 0.02
         for _ in range(480 if loaded.made.articulation.category in FIRST else 1200):
@@ -228,7 +209,7 @@ def _pushed(loaded: InBullet) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("seeds", [FEW, MANY])
-def test_the_annotation_passes_the_validator(category: str, seeds: range) -> None:
+def test_the_annotation_passes_the_validator(category, seeds):
     for seed in seeds:
         made = make(category, seed)
         size = float(np.max(made.bounds_obj[1] - made.bounds_obj[0]))
@@ -240,10 +221,9 @@ def test_the_annotation_passes_the_validator(category: str, seeds: range) -> Non
 
 
 @pytest.mark.parametrize("seeds", [FEW, MANY])
-def test_masses_and_inertias_are_those_of_real_things(category: str, seeds: range) -> None:
+def test_masses_and_inertias_are_those_of_real_things(category, seeds):
     for seed in seeds:
         for link in make(category, seed).model.links.values():
-            assert link.inertial is not None
             volume = sum(_volume(shape) for shape in link.collisions)
             assert 30.0 < link.inertial.mass_kg / volume < 8000.0, (seed, link.name)
             moments = np.linalg.eigvalsh(link.inertial.inertia)
@@ -252,7 +232,7 @@ def test_masses_and_inertias_are_those_of_real_things(category: str, seeds: rang
 
 
 @pytest.mark.parametrize("seeds", [FEW, MANY])
-def test_friction_holds_a_released_part(category: str, seeds: range) -> None:
+def test_friction_holds_a_released_part(category, seeds):
     """Lids and doors that are hinged below stay where they are; 1.3 times what gravity asks for."""
     for seed in seeds:
         made = make(category, seed)
@@ -264,7 +244,6 @@ def test_friction_holds_a_released_part(category: str, seeds: range) -> None:
                 assert friction >= 0.2, (seed, part.name)
             if part.kind not in (PartKind.lid, PartKind.hinge_horizontal):
                 continue
-            assert link.inertial is not None
             for share in np.linspace(0.0, 1.0, 9):
                 pose = made.model.link_pose(part.link, {part.joint: float(share) * part.openness.open})
                 arm = pose.rotate(link.inertial.com_link)
@@ -275,10 +254,9 @@ def test_friction_holds_a_released_part(category: str, seeds: range) -> None:
 
 
 @pytest.mark.parametrize("seeds", [FEW, MANY])
-def test_a_hand_fits_and_a_push_is_clear_of_the_handle(category: str, seeds: range) -> None:
+def test_a_hand_fits_and_a_push_is_clear_of_the_handle(category, seeds):
     for seed in seeds:
         for part in make(category, seed).articulation.parts.values():
-            assert part.handle.T_link_handle is not None
             assert 0.008 <= float(part.handle.size[1]) <= 0.06, (seed, part.name, part.handle.size)
             if part.handle.type is not HandleType.knob:
                 assert float(part.handle.size[1]) <= 0.04, (seed, part.name)
@@ -292,9 +270,7 @@ def test_a_hand_fits_and_a_push_is_clear_of_the_handle(category: str, seeds: ran
 
 @pytest.mark.integration
 @pytest.mark.parametrize("seeds", [FEW, MANY])
-def test_bullet_loads_the_urdf_without_warnings_and_with_possible_inertias(
-    category: str, seeds: range, measure: Measure
-) -> None:
+def test_bullet_loads_the_urdf_without_warnings_and_with_possible_inertias(category, seeds, measure):
     for seed in seeds:
         found = measure(category, seed)
         assert found.output == "", seed
@@ -303,9 +279,68 @@ def test_bullet_loads_the_urdf_without_warnings_and_with_possible_inertias(
             assert 0.0 < inertia[2] <= inertia[0] + inertia[1], (seed, joint)
 
 
+@pytest.mark.parametrize("category", FIRST, indirect=True, scope="module")
+def test_the_part_opens_away_from_the_front_and_closed_fingers_fit_beside_the_handle(category):
+    for seed in range(50):
+        made = make(category, seed)
+        part = next(iter(made.articulation.parts.values()))
+        child_pose = made.model.joints[part.joint].child_pose
+        head, push = (part.keypoint(name).xyz for name in ("articulated_object_head", "link_contact_point"))
+        closed, opened = part.openness.closed, part.openness.open
+        moved = child_pose(closed + 0.1 * (opened - closed)) @ head - child_pose(closed) @ head
+        assert moved[0] > 0.01, "the front faces +x of the root frame"
+        gap = np.abs(part.handle.T_link_handle.inverse().rotate(push - head)) - part.handle.size / 2
+        assert gap[1:].max() > 0.045, seed
+
+
+RANGES = {
+    "microwave": {"width_m": (0.44, 0.54), "handle_thickness_m": (0.012, 0.022), "handle_standoff_m": (0.03, 0.045)},
+    "drawer": {"travel_m": (0.22, 0.32)},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("category", FIRST, indirect=True, scope="module")
+def test_parameters_stay_in_their_ranges(category):
+    for seed in range(200):
+        made = make(category, seed)
+        for part in made.articulation.parts.values():
+            inertial = made.model.links[part.link].inertial
+            assert inertial.mass_kg > 0.5
+            assert np.linalg.eigvalsh(inertial.inertia).min() > 1e-4
+            assert 0.009 <= float(part.handle.size[1]) <= 0.045
+        for name, (low, high) in RANGES[category].items():
+            assert low <= float(made.parameters[name]) <= high, (seed, name)
+        if category == "microwave":
+            assert 0.2 <= made.friction["door_hinge"] <= 1.0
+        else:
+            assert min(made.friction.values()) >= 1.0
+            assert 0.13 <= made.model.link_pose("drawer").p[2] <= 0.35, "a hand across a bar clears the ground"
+            assert made.articulation.part("drawer").handle.type in (HandleType.bar, HandleType.knob)
+
+
 @pytest.mark.integration
 @pytest.mark.parametrize("category", FIRST, indirect=True, scope="module")
-def test_bounds_are_those_of_bullet(category: str, client: int, tmp_path: Path) -> None:
+def test_the_opening_behind_the_part_is_hollow(category, client, tmp_path):
+    for seed in range(5):
+        with InBullet(make(category, seed), client, tmp_path) as loaded:
+            for index in loaded.joints.values():
+                p.setCollisionFilterGroupMask(loaded.body, index, 0, 0, physicsClientId=client)
+            part = next(iter(loaded.made.articulation.parts.values()))
+            state = p.getLinkState(
+                loaded.body, loaded.links[part.link], computeForwardKinematics=1, physicsClientId=client
+            )
+            x, y, _ = part.keypoint("link_contact_point").xyz
+            spot = [x, 0.5 * y if category == "microwave" else 0.0, 0.0]
+            start, _ = p.multiplyTransforms(state[4], state[5], spot, [0, 0, 0, 1])
+            depth = 0.8 * float(np.ptp(loaded.made.bounds_obj, axis=0)[0] - 0.1)
+            (hit,) = p.rayTest(start, [start[0] - depth, start[1], start[2]], physicsClientId=client)
+            assert hit[0] == -1, seed
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("category", FIRST, indirect=True, scope="module")
+def test_bounds_are_those_of_bullet(category, client, tmp_path):
     for seed in range(5):
         with InBullet(make(category, seed), client, tmp_path) as loaded:
             body = loaded.body
@@ -318,7 +353,7 @@ def test_bounds_are_those_of_bullet(category: str, client: int, tmp_path: Path) 
 @pytest.mark.integration
 @pytest.mark.parametrize("seeds", [FEW, MANY])
 @pytest.mark.parametrize("category", MOVING, indirect=True, scope="module")
-def test_links_do_not_meet_at_any_opening(category: str, seeds: range, measure: Measure) -> None:
+def test_links_do_not_meet_at_any_opening(category, seeds, measure):
     for seed in seeds:
         found = measure(category, seed).distances
         assert len(found) >= len(SHARES)
@@ -333,7 +368,7 @@ LEAST_DISTANCE = {"drawer": -0.0021, "microwave": -0.0021}
 
 @pytest.mark.integration
 @pytest.mark.parametrize("seeds", [FEW, MANY])
-def test_a_small_push_moves_every_joint_over_its_range(category: str, seeds: range, measure: Measure) -> None:
+def test_a_small_push_moves_every_joint_over_its_range(category, seeds, measure):
     for seed in seeds:
         reached = measure(category, seed).reached
         assert reached.keys() == make(category, seed).articulation.parts.keys()
@@ -343,7 +378,7 @@ def test_a_small_push_moves_every_joint_over_its_range(category: str, seeds: ran
 
 @pytest.mark.integration
 @pytest.mark.parametrize("seeds", [FEW, MANY])
-def test_fingers_that_wrap_a_handle_touch_nothing_else(category: str, seeds: range, measure: Measure) -> None:
+def test_fingers_that_wrap_a_handle_touch_nothing_else(category, seeds, measure):
     """Two finger boxes stand 1 cm off each side of the handle and reach 1 cm beyond its middle."""
     for seed in range(20) if category in FIRST and len(seeds) < 20 else seeds:
         gaps = measure(category, seed).finger_gaps
@@ -353,7 +388,7 @@ def test_fingers_that_wrap_a_handle_touch_nothing_else(category: str, seeds: ran
 
 
 @pytest.mark.parametrize("category", [name for name in CATEGORIES if name not in FIRST], indirect=True, scope="module")
-def test_instances_differ_in_size_and_looks(category: str) -> None:
+def test_instances_differ_in_size_and_looks(category):
     made = [make(category, seed) for seed in range(12)]
     sizes = np.array([item.bounds_obj[1] - item.bounds_obj[0] for item in made])
     assert np.all(np.ptp(sizes, axis=0) > 0.003)
@@ -361,7 +396,7 @@ def test_instances_differ_in_size_and_looks(category: str) -> None:
     assert len({item.parameters[key] for item in made}) >= 3
 
 
-def test_a_seed_gives_the_same_bytes_on_every_machine(category: str) -> None:
+def test_a_seed_gives_the_same_bytes_on_every_machine(category):
     assert tuple(_digest(make(category, seed)) for seed in (0, 1)) == HASHES[category]
 
 
@@ -370,7 +405,7 @@ def test_a_seed_gives_the_same_bytes_on_every_machine(category: str) -> None:
     [pytest.param(range(2), marks=pytest.mark.slow, id="2"), pytest.param(range(6), marks=pytest.mark.heavy, id="6")],
 )
 @pytest.mark.parametrize("category", FOUND_AGAIN, indirect=True, scope="module")
-def test_the_annotator_finds_the_same_from_the_urdf_alone(category: str, seeds: range, tmp_path: Path) -> None:
+def test_the_annotator_finds_the_same_from_the_urdf_alone(category, seeds, tmp_path):
     for seed in seeds:
         made = make(category, seed)
         path = tmp_path / str(seed) / "object.urdf"
@@ -389,7 +424,7 @@ def test_the_annotator_finds_the_same_from_the_urdf_alone(category: str, seeds: 
 
 
 @pytest.mark.slow
-def test_every_kind_of_part_and_of_handle_is_there() -> None:
+def test_every_kind_of_part_and_of_handle_is_there():
     parts = [part for name in CATEGORIES for seed in range(12) for part in make(name, seed).articulation.parts.values()]
     assert {part.kind for part in parts} == set(PartKind)
     assert {part.handle.type for part in parts} == {HandleType.bar, HandleType.edge, HandleType.knob}
@@ -398,6 +433,9 @@ def test_every_kind_of_part_and_of_handle_is_there() -> None:
 @pytest.mark.parametrize(
     ("category", "key", "values"),
     [
+        ("microwave", "hinge_side", {"left", "right"}),
+        ("microwave", "handle_section", {"round", "box"}),
+        ("drawer", "handle_kind", {"bar", "knob"}),
         ("cabinet", "doors", {1.0, 2.0}),
         ("cabinet", "handle_kind", {"bar", "knob", "edge"}),
         ("refrigerator", "doors", {1.0, 2.0}),
@@ -416,20 +454,26 @@ def test_every_kind_of_part_and_of_handle_is_there() -> None:
         ("washing_machine", "handle_kind", {"bar", "edge"}),
     ],
 )
-def test_instances_differ_in_kind(category: str, key: str, values: set[object]) -> None:
+def test_instances_differ_in_kind(category, key, values):
     assert {make(category, seed).parameters[key] for seed in range(40)} == values
 
 
-def _outward(part: Part) -> np.ndarray:
+def test_doors_open_to_either_side_and_drawers_come_alone_or_in_pairs():
+    doors = [make("microwave", seed).articulation.part("door") for seed in range(40)]
+    assert {np.sign(door.openness.open) for door in doors} == {-1.0, 1.0}
+    drawers = {tuple(make("drawer", seed).articulation.parts) for seed in range(40)}
+    assert drawers == {("drawer",), ("drawer", "drawer_2")}
+
+
+def _outward(part):
     """(3,) `cross(tail - head, contact axis)`: where a hand comes from."""
     head, tail = (part.keypoint(f"articulated_object_{name}").xyz for name in ("head", "tail"))
     return np.cross((tail - head) / np.linalg.norm(tail - head), part.axis("link0_contact_axis").xyz)
 
 
-def _finger_gap(loaded: InBullet, part: Part, side: float) -> float:
+def _finger_gap(loaded, part, side):
     """Distance of a finger box on one side of a handle from the object [m]."""
     client, body, pose = loaded.client, loaded.body, part.handle.T_link_handle
-    assert pose is not None
     state = p.getLinkState(body, loaded.links[part.link], computeForwardKinematics=1, physicsClientId=client)
     finger = p.createCollisionShape(p.GEOM_BOX, halfExtents=[0.025, 0.005, 0.011], physicsClientId=client)
     centre = pose @ np.array([0.015, side * (float(part.handle.size[1]) / 2 + 0.01), 0.0])
@@ -440,12 +484,12 @@ def _finger_gap(loaded: InBullet, part: Part, side: float) -> float:
     return min((float(point[8]) for point in points), default=0.01)
 
 
-def _volume(shape: Shape) -> float:
+def _volume(shape):
     size = shape.size
     if shape.kind is ShapeKind.box:
         return float(np.prod(size))
     return float(np.pi) * size[0] ** 2 * (size[1] if shape.kind is ShapeKind.cylinder else 4 / 3 * size[0])
 
 
-def _digest(made: GeneratedObject) -> str:
+def _digest(made):
     return hashlib.sha256((made.model.to_urdf() + made.articulation.to_yaml()).encode()).hexdigest()[:16]

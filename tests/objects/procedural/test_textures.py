@@ -1,10 +1,7 @@
 """Textures of generated objects: what is drawn changes, what is simulated does not."""
 
-from __future__ import annotations
-
 import hashlib
 import io
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +10,6 @@ from PIL import Image
 
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
-from unlatch.objects.procedural.assembly import GeneratedObject
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.objects.procedural.colours import TextureKind
 from unlatch.objects.procedural.textured_files import textured_files, textured_mesh, write_textured_urdf
@@ -25,7 +21,7 @@ from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.visuals.pictures import framing_camera, take_picture
 from unlatch.simcore.sim.world import World, WorldCfg
-from unlatch.simcore.urdf.model import Link, Shape, ShapeKind
+from unlatch.simcore.urdf.model import Shape, ShapeKind
 from unlatch.simcore.urdf.reader import read_urdf
 
 CATEGORIES = GENERATORS.own_names()
@@ -63,29 +59,28 @@ SHAPES = {
 }
 
 
-def make(category: str, seed: int) -> GeneratedObject:
-    made: GeneratedObject = GENERATORS.load(category)(seed, name=category)
-    return made
+def make(category, seed):
+    return GENERATORS.load(category)(seed, name=category)
 
 
-def digest(data: bytes) -> str:
+def digest(data):
     return hashlib.sha256(data).hexdigest()[:16]
 
 
 @pytest.mark.parametrize("kind", list(TextureKind))
-def test_a_seed_gives_the_same_picture_on_every_machine(kind: TextureKind) -> None:
+def test_a_seed_gives_the_same_picture_on_every_machine(kind):
     assert digest(draw_texture(kind, stream(0, "test")).png) == PICTURES[kind.value]
 
 
 @pytest.mark.parametrize(("category", "seed"), list(OBJECTS))
-def test_a_seed_gives_the_same_files_on_every_machine(category: str, seed: int) -> None:
+def test_a_seed_gives_the_same_files_on_every_machine(category, seed):
     model, files = textured_files(make(category, seed))
     text = b"".join(name.encode() + data for name, data in sorted(files.items()))
     assert digest(model.to_urdf().encode() + text) == OBJECTS[category, seed]
 
 
 @pytest.mark.parametrize("kind", list(TextureKind))
-def test_a_picture_repeats_without_a_seam_and_instances_differ(kind: TextureKind) -> None:
+def test_a_picture_repeats_without_a_seam_and_instances_differ(kind):
     shades = []
     for seed in range(3):
         texture = draw_texture(kind, stream(seed, "test"))
@@ -104,7 +99,7 @@ def test_a_picture_repeats_without_a_seam_and_instances_differ(kind: TextureKind
 
 @pytest.mark.parametrize("kind", [TextureKind.wood, TextureKind.brushed_metal, TextureKind.cardboard])
 @pytest.mark.parametrize("shape", ["box", "cylinder"])
-def test_a_picture_lies_on_flat_and_round_faces_in_metres(shape: str, kind: TextureKind) -> None:
+def test_a_picture_lies_on_flat_and_round_faces_in_metres(shape, kind):
     texture = draw_texture(kind, stream(0, "test"))
     mesh = textured_mesh(SHAPES[shape], texture, stream(1, "test"))
     corners = mesh.vertices[mesh.faces]  # (F, 3, 3)
@@ -122,7 +117,7 @@ def test_a_picture_lies_on_flat_and_round_faces_in_metres(shape: str, kind: Text
 
 
 @pytest.mark.parametrize("shape", list(SHAPES))
-def test_a_mesh_is_the_primitive_and_faces_outwards(shape: str) -> None:
+def test_a_mesh_is_the_primitive_and_faces_outwards(shape):
     primitive = SHAPES[shape]
     mesh = textured_mesh(primitive, draw_texture(TextureKind.wood, stream(0, "test")), stream(1, "test"))
     assert mesh.uvs.min() >= 0.0, "Bullet draws black below 0"
@@ -140,7 +135,7 @@ def test_a_mesh_is_the_primitive_and_faces_outwards(shape: str) -> None:
 
 
 @pytest.mark.parametrize("category", CATEGORIES)
-def test_textures_change_no_colliders_and_all_files_are_there(category: str, tmp_path: Path) -> None:
+def test_textures_change_no_colliders_and_all_files_are_there(category, tmp_path):
     seed = next((seed for seed in range(12) if make(category, seed).textures), 0)
     made = make(category, seed)
     model, files = textured_files(made)
@@ -149,7 +144,7 @@ def test_textures_change_no_colliders_and_all_files_are_there(category: str, tmp
         (tmp_path / name).write_bytes(data)
     read = read_urdf(tmp_path / "object.urdf")
     assert model.joints == made.model.joints
-    named: set[Path] = set()
+    named = set()
     for name, link in read.links.items():
         assert model.links[name].collisions == made.model.links[name].collisions
         assert model.links[name].inertial == made.model.links[name].inertial
@@ -164,18 +159,17 @@ def test_textures_change_no_colliders_and_all_files_are_there(category: str, tmp
         assert all(make(category, other).textures for other in range(12))
 
 
-def test_a_texture_does_not_darken_a_colour(tmp_path: Path) -> None:
+def test_a_texture_does_not_darken_a_colour(tmp_path):
     made = make("carton", 0)
     (rgba,) = [colour for colour in made.textures if colour == made.model.links["body"].visuals[0].rgba]
     model, files = textured_files(made)
     tinted = model.links["body"].visuals[0].rgba
-    assert tinted is not None
     shades = np.asarray(Image.open(io.BytesIO(files["cardboard.png"])).convert("RGB")).mean(axis=(0, 1)) / 255.0
     np.testing.assert_allclose(np.array(tinted[:3]) * shades, rgba[:3], atol=2e-3)
 
 
 @pytest.mark.integration
-def test_bullet_draws_the_grain(tmp_path: Path) -> None:
+def test_bullet_draws_the_grain(tmp_path):
     made = make("drawer", 4)
     plain = tmp_path / "plain.urdf"
     plain.write_text(made.model.to_urdf())
@@ -191,7 +185,7 @@ def test_bullet_draws_the_grain(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("category", ["safe", "bottle"])
-def test_an_episode_without_pictures_writes_no_texture(category: str) -> None:
+def test_an_episode_without_pictures_writes_no_texture(category):
     cfg = ObjectCfg(name="thing", category=category, instance="0")
     asset = load_object(cfg, rng=np.random.default_rng(0))
     assert sorted(path.name for path in asset.urdf_path.parent.iterdir()) == ["articulation.yaml", "object.urdf"]
@@ -201,9 +195,6 @@ def test_an_episode_without_pictures_writes_no_texture(category: str) -> None:
     drawn = asset.drawn_urdf()
     assert (drawn == asset.urdf_path) is (category == "bottle")
     assert read_urdf(drawn).joints.keys() == read_urdf(asset.urdf_path).joints.keys()
-
-
-Change = Callable[[Path], None]
 
 
 @pytest.mark.parametrize(
@@ -217,7 +208,7 @@ Change = Callable[[Path], None]
         lambda folder: edit(folder / "body_wood_0.obj", "v ", "v nan "),
     ],
 )
-def test_a_surface_with_a_missing_picture_is_plain(change: Change, tmp_path: Path) -> None:
+def test_a_surface_with_a_missing_picture_is_plain(change, tmp_path):
     folder = tmp_path / "asset"
     folder.mkdir()
     (tmp_path / "wood.png").write_bytes(b"another")
@@ -228,13 +219,13 @@ def test_a_surface_with_a_missing_picture_is_plain(change: Change, tmp_path: Pat
     assert read_textured_surface(folder / "body_wood_0.obj", folder) is None
 
 
-def edit(path: Path, old: str, new: str) -> None:
+def edit(path, old, new):
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
 
 
-def seen_bounds(link: Link) -> np.ndarray:
+def seen_bounds(link):
     """(2, 3) bounds of what is seen of a link [m]."""
     clouds = [shape.T_link_shape @ shape_mesh(shape).vertices for shape in link.visuals]
     points = np.concatenate(clouds)

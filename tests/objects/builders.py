@@ -1,0 +1,33 @@
+"""Generated objects, and texts of files with parts replaced."""
+
+import numpy as np
+
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_instance
+from unlatch.simcore.meshes.solids import convex_hull
+
+
+def generated(category, instance=0, **more):
+    """Loads a generated object."""
+    return load_instance(ObjectCfg(**{"name": category, "category": category, "instance": str(instance), **more}))
+
+
+def box_mesh(low, high):
+    """A box between two corners."""
+    corners = [[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])]
+    return convex_hull(np.array(corners))
+
+
+def edit(path, *pairs):
+    """Replaces texts in a file, each of which must be there; returns the file."""
+    text = path.read_text()
+    for old, new in pairs:
+        assert old in text, old
+        text = text.replace(old, new)
+    path.write_text(text)
+    return path
+
+
+def files_of(folder):
+    """The contents of all files below a folder, by their paths in it."""
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}

@@ -1,0 +1,65 @@
+"""A gripper on an arm whose URDF has none: where it is put, and what the robot then is."""
+
+import numpy as np
+import pytest
+
+from unlatch.robots.hands import find_mount, with_gripper
+from unlatch.robots.made_models import HAND_LINK
+from unlatch.robots.models import distribution_file, example_robot_urdf
+from unlatch.simcore.errors import AssetError, ConfigError
+from unlatch.simcore.urdf.reader import read_urdf
+
+IIWA, XARM6, PANDA = (
+    distribution_file("pybullet", f"pybullet_data/{path}", where="the test")
+    for path in ("kuka_iiwa/model.urdf", "xarm/xarm6_robot.urdf", "franka_panda/panda.urdf")
+)
+try:
+    UR3E = distribution_file("airo-models", "airo_models/arms/ur3e/ur3e.urdf", where="the test")
+    Z1 = example_robot_urdf("z1_description/urdf/z1.urdf", robot="the test")
+except AssetError:
+    pytest.skip("a package of the extra 'robots' is not installed", allow_module_level=True)
+
+
+def mount_on(urdf, flange=None):
+    return find_mount(read_urdf(urdf, meshes_anywhere=True), urdf, flange)
+
+
+@pytest.mark.parametrize(
+    ("urdf", "flange", "link", "at", "out"),
+    [
+        (IIWA, None, "lbr_iiwa_link_7", (0, 0, 0.045), (0, 0, 1)),  # KUKA's drawings: 45 mm
+        (XARM6, None, "link6", (0, 0, 0), (0, 0, 1)),  # its link begins at the mounting face
+        (UR3E, None, "tool0", (0, 0, 0), (0, 0, 1)),
+        (Z1, "link06", "link06", (0.2, 0, 0), (1, 0, 0)),  # the hand is along x
+    ],
+)
+def test_a_gripper_is_put_on_the_end_of_the_arm(urdf, flange, link, at, out):
+    mount = mount_on(urdf, flange)
+    assert mount.link == link
+    np.testing.assert_allclose(mount.T_link_mount.p, at, atol=2e-3)
+    np.testing.assert_allclose(mount.T_link_mount.R[:, 2], out, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("urdf", "text"),
+    [
+        (Z1, "joint 'jointGripper' does not turn link 'gripperMover' about the direction in which it extends"),
+        (PANDA, "has 2 chains of at least 5 joints (panda_leftfinger, panda_rightfinger), expected one arm"),
+    ],
+)
+def test_what_is_no_bare_arm_is_refused(urdf, text):
+    with pytest.raises(AssetError) as caught:
+        mount_on(urdf)
+    assert text in str(caught.value)
+    assert str(caught.value).endswith("flange=LINK.")
+    with pytest.raises(ConfigError, match=r"flange='link_7' is not a link of .*Did you mean 'lbr_iiwa_link_7'"):
+        mount_on(IIWA, "link_7")
+
+
+def test_the_palm_is_fixed_to_the_mounting_face(tmp_path):
+    file = tmp_path / "arm.urdf"
+    file.write_text(with_gripper(IIWA, None)[0], encoding="utf-8")
+    model = read_urdf(file, meshes_anywhere=True)
+    T_flange_palm = model.link_pose("lbr_iiwa_link_7").inverse() @ model.link_pose(HAND_LINK)
+    np.testing.assert_allclose(T_flange_palm.p, [0.0, 0.0, 0.045 + 0.0139], atol=2e-3)  # a coupling of 13.9 mm
+    np.testing.assert_allclose(T_flange_palm.R[:, 2], [0.0, 0.0, 1.0], atol=1e-6)
