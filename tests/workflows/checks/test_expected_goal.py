@@ -125,7 +125,7 @@ class TestStatement:
         assert found == [{"object": "can", "kind": "lifted", "value": 0.1}]
 
     @pytest.mark.parametrize("key", ["outline", "lid"])
-    def test_a_condition_has_the_outline_of_its_object_where_the_record_has_outlines(self, key: str):
+    def test_a_condition_has_the_outline_of_its_object_where_the_record_has_outlines(self, key):
         on_table = GoalCfg(object="can", kind=GoalKind.on)
         made = make(goal=(on_table,), stated={"conditions": [{key: [[0.0, 0.0, 0.1, 0.02]]}]})
         (found,) = made.statement(goes_on=False)["conditions"]
@@ -134,7 +134,7 @@ class TestStatement:
 
 class TestSettling:
     @pytest.mark.parametrize(("goal", "skills"), [((LIFTED,), ()), ((), ({"object": "can", "joint_index": None},))])
-    def test_a_free_object_that_is_acted_on_must_rest(self, goal: tuple[GoalCfg, ...], skills: tuple[Any, ...]):
+    def test_a_free_object_that_is_acted_on_must_rest(self, goal, skills):
         assert make(*skills, goal=goal).settle()["max_changes"] == {"can.root": 0.005}
 
     def test_a_free_object_and_its_lid_must_both_rest(self):
@@ -150,7 +150,7 @@ class TestSettling:
         }
 
     @pytest.mark.parametrize(("n_actions", "start"), [(14, 0), (15, 0), (16, 1)])
-    def test_settling_begins_in_a_frame_of_the_episode(self, n_actions: int, start: int):
+    def test_settling_begins_in_a_frame_of_the_episode(self, n_actions, start):
         assert make(n_actions=n_actions).settle()["frame_start"] == start
 
     def test_the_least_change_is_that_of_the_joint_that_may_move_least(self):

@@ -20,7 +20,7 @@ OPEN = SimpleNamespace(name="open")
 
 
 @pytest.fixture
-def seen(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+def seen(monkeypatch) -> list[tuple[Any, ...]]:
     """Replaces the sampler of layouts; returns the arguments of each draw."""
     calls: list[tuple[Any, ...]] = []
 
@@ -61,22 +61,22 @@ def x_of(expected: ExpectedLayout) -> float:
 
 
 class TestStatement:
-    def test_a_chain_without_a_search_has_the_first_draw(self, seen: list[tuple[Any, ...]]):
+    def test_a_chain_without_a_search_has_the_first_draw(self, seen):
         expected = make(skills=(OPEN,))
         assert expected.statement() == {"objects": {"oven": {"x": 1.0}}, "q_home": {"left": [0.1, 0.2]}}
         ((task, assets, homes, rng),) = seen
         assert (task, assets, homes) == ("the task", {"oven": "the oven"}, [("left", [0.0, 0.5], 0.25)])
         assert rng.random() == np.random.default_rng(0).random()
 
-    def test_a_chain_without_skills_has_the_first_draw(self, seen: list[tuple[Any, ...]]):
+    def test_a_chain_without_skills_has_the_first_draw(self, seen):
         assert x_of(make(skills=())) == 1.0
         assert len(seen) == 1
 
-    def test_only_the_first_skill_searches(self, seen: list[tuple[Any, ...]]):
+    def test_only_the_first_skill_searches(self, seen):
         assert x_of(make({"tried": 3, "chosen": 2}, skills=(OPEN, SEARCH))) == 1.0
         assert len(seen) == 1
 
-    def test_start_joints_that_a_rule_changes_are_free(self, seen: list[tuple[Any, ...]]):
+    def test_start_joints_that_a_rule_changes_are_free(self, seen):
         assert make(skills=(OPEN,), moves_arms=True).statement() == {
             "objects": {"oven": {"x": 1.0}},
             "q_home": {"left": RECORDED},
@@ -100,7 +100,7 @@ class TestStatement:
         ],
     )
     @pytest.mark.usefixtures("seen")
-    def test_a_search_has_the_draw_that_it_chose(self, report: dict[str, Any], x: float):
+    def test_a_search_has_the_draw_that_it_chose(self, report, x):
         assert x_of(make(report)) == x
 
     @pytest.mark.usefixtures("seen")
@@ -108,7 +108,7 @@ class TestStatement:
         expected = make({"tried": 3, "chosen": 2}, objects={"oven": {"x": 1.0}}, q_home={"left": [0.1, 0.2]})
         assert x_of(expected) == 3.0
 
-    def test_the_draws_after_the_chosen_one_are_not_made(self, seen: list[tuple[Any, ...]]):
+    def test_the_draws_after_the_chosen_one_are_not_made(self, seen):
         x_of(make({"tried": 4, "chosen": 1}))
         assert len(seen) == 2
 
@@ -124,9 +124,7 @@ class TestStatement:
             ("lost", 2.0, 2.0, 4),
         ],
     )
-    def test_a_search_without_a_choice_has_the_draw_that_the_record_states(
-        self, seen: list[tuple[Any, ...]], report: Any, stated: float, x: float, n_draws: int
-    ):
+    def test_a_search_without_a_choice_has_the_draw_that_the_record_states(self, seen, report, stated, x, n_draws):
         expected = make(report, objects={"oven": {"x": stated}}, q_home={"left": [0.1, 0.2]})
         assert x_of(expected) == x
         assert len(seen) == n_draws
@@ -178,7 +176,7 @@ class TestProblems:
             ),
         ],
     )
-    def test_a_report_of_a_search_that_cannot_be_is_named(self, report: Any, said: list[str]):
+    def test_a_report_of_a_search_that_cannot_be_is_named(self, report, said):
         assert list(make(report).problems()) == said
 
     def test_skills_begin_only_after_a_choice(self):
@@ -187,7 +185,7 @@ class TestProblems:
         assert list(make({"tried": 4, "chosen": 3}, began=True).problems()) == []
 
     @pytest.mark.parametrize("skills", [(), (OPEN,), (OPEN, SEARCH)])
-    def test_a_chain_that_does_not_begin_with_a_search_needs_no_report(self, skills: tuple[Any, ...]):
+    def test_a_chain_that_does_not_begin_with_a_search_needs_no_report(self, skills):
         assert list(make(skills=skills).problems()) == []
 
     def test_a_success_needs_a_choice_too(self):
@@ -195,7 +193,7 @@ class TestProblems:
         expected._record.success, expected._record.code = True, None
         assert list(expected.problems()) == ["layout.preplan.chosen is None, but skills began."]
 
-    def test_refused_layouts_must_fit_the_chain_and_their_counts(self, seen: list[tuple[Any, ...]]):
+    def test_refused_layouts_must_fit_the_chain_and_their_counts(self, seen):
         refused = [{"candidate": 0, "skill": 1, "name": "open", "code": "path_infeasible", "message": "no"}]
         counts = {"1 open: path_infeasible": 1}
         assert list(make({"tried": 2, "chosen": 1, "failures": refused, "counts": counts}).problems()) == []

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,7 +45,7 @@ two arms of which one has nothing to do."""
 
 
 @pytest.fixture(scope="session")
-def sets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, DataSet]:
+def sets(tmp_path_factory) -> dict[str, DataSet]:
     folder = tmp_path_factory.mktemp("forged")
     for name, arguments in SETS.items():
         main = evaluate_main if name == "evaluated" else collect_main
@@ -57,7 +56,7 @@ def sets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, DataSet]:
 
 
 @pytest.fixture
-def find_problems(sets: dict[str, DataSet], write_forged: Callable[..., DataSet]) -> Callable[[str, Forge], list[str]]:
+def find_problems(sets, write_forged) -> Callable[[str, Forge], list[str]]:
     """Forges episode 0 of a set, writes it with checksums of its own, and checks it."""
 
     def find(name: str, forge: Forge) -> list[str]:
@@ -417,7 +416,7 @@ def with_indices(where: str) -> str:
     [(of, *row) for of, rows in FORGED_VALUES.items() for row in rows],
     ids=[f"{of}-{where}" for of, rows in FORGED_VALUES.items() for where, *_ in rows],
 )
-def test_check_names_a_forged_value_and_what_is_expected(find_problems, of: str, where: str, value: Any, expected: str):
+def test_check_names_a_forged_value_and_what_is_expected(find_problems, of, where, value, expected):
     problems = find_problems(of, put(where, value))
     wanted = f"Episode 0: {with_indices(where)} is {value!r} in the record, expected {expected}"
     assert any(problem.startswith(wanted) for problem in problems), problems
@@ -425,7 +424,7 @@ def test_check_names_a_forged_value_and_what_is_expected(find_problems, of: str,
 
 @pytest.mark.integration
 @pytest.mark.parametrize("where", WRONG_TYPES)
-def test_check_names_a_value_of_a_wrong_type(find_problems, where: str):
+def test_check_names_a_value_of_a_wrong_type(find_problems, where):
     value, expected = WRONG_TYPES[where]
     problems = find_problems("opened", put(where, value))
     wanted = f"Episode 0: {with_indices(where)} is {value!r}, expected {expected}"
@@ -434,20 +433,20 @@ def test_check_names_a_value_of_a_wrong_type(find_problems, where: str):
 
 @pytest.mark.integration
 @pytest.mark.parametrize(("of", "where"), UNKNOWN_KEYS)
-def test_check_names_a_key_that_no_record_has(find_problems, of: str, where: str):
+def test_check_names_a_key_that_no_record_has(find_problems, of, where):
     problems = find_problems(of, put(f"{where}.wish", 1))
     wanted = f"Episode 0: {with_indices(where)}.wish is not a key of this format"
     assert any(problem.startswith(wanted) for problem in problems), problems
 
 
 @pytest.mark.integration
-def test_honest_records_have_no_problem(sets: dict[str, DataSet]):
+def test_honest_records_have_no_problem(sets):
     assert {name: check_data_set(data_set) for name, data_set in sets.items()} == {name: [] for name in SETS}
 
 
 @pytest.mark.integration
 @pytest.mark.parametrize(("of", "forge", "said"), [(of, *row) for of, rows in FORGERIES.items() for row in rows])
-def test_check_names_a_forgery(find_problems, of: str, forge: Forge, said: str):
+def test_check_names_a_forgery(find_problems, of, forge, said):
     problems = find_problems(of, forge)
     assert any(problem.startswith(f"Episode 0: {said}") for problem in problems), problems
 
@@ -498,9 +497,7 @@ MISFITS = {
 
 @pytest.mark.integration
 @pytest.mark.parametrize("name", MISFITS)
-def test_a_record_that_cannot_be_judged_is_a_problem_of_its_own_and_the_others_are_checked(
-    sets: dict[str, DataSet], write_forged: Callable[..., DataSet], name: str
-):
+def test_a_record_that_cannot_be_judged_is_a_problem_of_its_own_and_the_others_are_checked(sets, write_forged, name):
     bad = deepcopy(sets["opened"].read(0))
     MISFITS[name](bad)
     other = replace(deepcopy(sets["opened"].read(0)), number=1, seed=1)
@@ -511,9 +508,7 @@ def test_a_record_that_cannot_be_judged_is_a_problem_of_its_own_and_the_others_a
 
 @pytest.mark.slow
 @pytest.mark.integration
-def test_a_record_that_cannot_be_replayed_does_not_end_the_command(
-    sets: dict[str, DataSet], write_forged: Callable[..., DataSet], run_command: Callable[..., tuple[int, str, str]]
-):
+def test_a_record_that_cannot_be_replayed_does_not_end_the_command(sets, write_forged, run_command):
     honest, bad = sets["opened"].read(0), replace(deepcopy(sets["opened"].read(0)), number=1)
     del bad.arrays[f"{ACTIONS}.joint_targets"]
     folder = write_forged(sets["opened"], honest, bad).path
@@ -528,9 +523,7 @@ def test_a_record_that_cannot_be_replayed_does_not_end_the_command(
 
 
 @pytest.mark.integration
-def test_numbers_of_another_machine_may_differ_in_their_last_digits_and_integers_may_not(
-    sets: dict[str, DataSet], tmp_path: Path
-):
+def test_numbers_of_another_machine_may_differ_in_their_last_digits_and_integers_may_not(sets, tmp_path):
     info = {**sets["opened"].info, "host": "elsewhere"}
     found = []
     for place, forge in enumerate((move_by_one_digit, increase("seed"))):
@@ -560,20 +553,18 @@ def collide_while_stepping_back(record: EpisodeRecord) -> None:
 
 @pytest.mark.integration
 def test_an_episode_that_ended_while_a_hand_stepped_back_has_no_problem(
-    find_problems: Callable[[str, Forge], list[str]],
+    find_problems,
 ):
     assert find_problems("nudged", both(collide_while_stepping_back, put("skills.0.success", False))) == []
 
 
 @pytest.mark.integration
-def test_an_older_record_without_outlines_has_no_problem(find_problems: Callable[[str, Forge], list[str]]):
+def test_an_older_record_without_outlines_has_no_problem(find_problems):
     assert find_problems("placed", change_outlines(lambda condition: condition.pop("outline"))) == []
 
 
 @pytest.mark.integration
-def test_objects_that_are_gone_are_one_problem_for_all_episodes(
-    sets: dict[str, DataSet], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_objects_that_are_gone_are_one_problem_for_all_episodes(sets, tmp_path, monkeypatch):
     def find_nothing(cfg: ObjectCfg) -> None:
         raise AssetError("The files of 'microwave' are gone. Bring them back.")
 
@@ -588,9 +579,7 @@ def test_objects_that_are_gone_are_one_problem_for_all_episodes(
 
 
 @pytest.mark.integration
-def test_a_skill_that_is_not_installed_is_a_problem_and_its_record_is_judged_by_what_it_states(
-    sets: dict[str, DataSet], tmp_path: Path
-):
+def test_a_skill_that_is_not_installed_is_a_problem_and_its_record_is_judged_by_what_it_states(sets, tmp_path):
     header = deepcopy(sets["opened"].header)
     header["config"]["skills"][0]["name"] = "levitate"
     found = {}
@@ -608,7 +597,7 @@ def test_a_skill_that_is_not_installed_is_a_problem_and_its_record_is_judged_by_
 
 
 @pytest.mark.integration
-def test_a_configuration_that_cannot_be_read_is_one_problem_of_the_set(sets: dict[str, DataSet], tmp_path: Path):
+def test_a_configuration_that_cannot_be_read_is_one_problem_of_the_set(sets, tmp_path):
     header = deepcopy(sets["opened"].header)
     header["config"]["skills"][0]["wish"] = 1
     with DataSet.create_or_resume(tmp_path / "set", header=header) as data_set:
@@ -618,7 +607,7 @@ def test_a_configuration_that_cannot_be_read_is_one_problem_of_the_set(sets: dic
 
 
 @pytest.mark.integration
-def test_a_record_alone_cannot_show_a_goal_that_was_made_easier(sets: dict[str, DataSet], tmp_path: Path):
+def test_a_record_alone_cannot_show_a_goal_that_was_made_easier(sets, tmp_path):
     record = sets["opened"].read(0)
     put("goal.conditions.0.value", 0.05)(record)
     with DataSet.create_or_resume(tmp_path / "set", header=sets["opened"].header) as forged:
@@ -662,7 +651,7 @@ PHYSICAL_FORGERIES = {
 
 
 @pytest.fixture(scope="session")
-def runner(sets: dict[str, DataSet]) -> Iterator[EpisodeRunner]:
+def runner(sets) -> Iterator[EpisodeRunner]:
     with EpisodeRunner(config_of(sets["opened"])) as opened:
         yield opened
 
@@ -671,11 +660,11 @@ def runner(sets: dict[str, DataSet]) -> Iterator[EpisodeRunner]:
 @pytest.mark.integration
 @pytest.mark.parametrize("name", PHYSICAL_FORGERIES)
 def test_only_a_replay_finds_what_physics_decides(
-    sets: dict[str, DataSet],
-    find_problems: Callable[[str, Forge], list[str]],
-    runner: EpisodeRunner,
-    tmp_path: Path,
-    name: str,
+    sets,
+    find_problems,
+    runner,
+    tmp_path,
+    name,
 ):
     forge, said = PHYSICAL_FORGERIES[name]
     assert find_problems("opened", forge) == []
@@ -686,13 +675,13 @@ def test_only_a_replay_finds_what_physics_decides(
 
 @pytest.mark.slow
 @pytest.mark.integration
-def test_a_replay_from_the_configuration_reproduces_an_honest_record(sets: dict[str, DataSet], runner: EpisodeRunner):
+def test_a_replay_from_the_configuration_reproduces_an_honest_record(sets, runner):
     assert sets["opened"].read(0).applied["firings"]
     assert list(replay_problems(runner, sets["opened"].read(0))) == []
 
 
 @pytest.mark.integration
-def test_a_skill_that_begins_in_the_last_state_and_has_no_plan_is_replayed_without_a_problem(tmp_path: Path):
+def test_a_skill_that_begins_in_the_last_state_and_has_no_plan_is_replayed_without_a_problem(tmp_path):
     out_of_reach = ["task=open_microwave", "task.regions.0.center_m=[1.6,0.0]"]
     assert collect_main([*out_of_reach, "episodes=1", "executor=serial", "pictures=0", f"out={tmp_path / 'set'}"]) == 0
     data_set = DataSet.open(tmp_path / "set")
@@ -704,9 +693,7 @@ def test_a_skill_that_begins_in_the_last_state_and_has_no_plan_is_replayed_witho
 
 @pytest.mark.slow
 @pytest.mark.integration
-def test_the_command_replays_and_names_the_array_the_frame_and_both_values(
-    sets: dict[str, DataSet], run_command: Callable[..., tuple[int, str, str]], tmp_path: Path
-):
+def test_the_command_replays_and_names_the_array_the_frame_and_both_values(sets, run_command, tmp_path):
     folder = sets["evaluated"].path
     code, out, _ = run_command("check", folder, "replay=true", "workers=1")
     assert (code, out.splitlines()[0]) == (
@@ -736,7 +723,5 @@ def test_the_command_replays_and_names_the_array_the_frame_and_both_values(
         (["replay=true", "workers=0"], "workers"),
     ],
 )
-def test_wrong_options_are_one_line(
-    assert_refused: Callable[..., str], tmp_path: Path, arguments: list[str], said: str
-):
+def test_wrong_options_are_one_line(assert_refused, tmp_path, arguments, said):
     assert_refused("check", tmp_path, *arguments, text=said, folder=tmp_path)

@@ -38,9 +38,7 @@ def test_a_configuration_without_rules_changes_nothing():
     ],
 )
 @pytest.mark.parametrize("is_repeated", [False, True])
-def test_a_rule_changes_an_attribute_of_the_body_of_its_view(
-    view: str, attribute: str, is_changed: bool, is_repeated: bool
-):
+def test_a_rule_changes_an_attribute_of_the_body_of_its_view(view, attribute, is_changed, is_repeated):
     names = (("doors", "oven"), ("arms", "panda"))
     if is_repeated:  # the configuration repeats the values of a record, which has the rules
         recorded = {
@@ -61,5 +59,5 @@ def test_each_rule_and_each_attribute_counts():
 
 
 @pytest.mark.parametrize("recorded", [{}, {"views": [{}], "rules": [{}]}, "DATA:3"])
-def test_a_record_whose_rules_say_nothing_changes_nothing(recorded: Any):
+def test_a_record_whose_rules_say_nothing_changes_nothing(recorded):
     assert randomizes(make(recorded=recorded), "oven", *POSES) is False

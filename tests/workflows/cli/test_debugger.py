@@ -10,9 +10,7 @@ from unlatch.workflows.cli import debugger
     ("raised", "active", "opened"),
     [(ValueError("a bug"), True, True), (ValueError("a bug"), False, False), (ConfigError("wrong input"), True, False)],
 )
-def test_the_debugger_opens_for_a_bug_and_the_exception_goes_on(
-    raised: Exception, active: bool, opened: bool, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_debugger_opens_for_a_bug_and_the_exception_goes_on(raised, active, opened, monkeypatch):
     seen: list[Exception] = []
     monkeypatch.setattr(debugger, "open_debugger", lambda exc, advice: seen.append(exc))
     with pytest.raises(type(raised)), debugger.debugging(active=active):

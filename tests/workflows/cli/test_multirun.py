@@ -15,7 +15,7 @@ WORDS = (["task=a", "robot=ur5", "seed=1"], ["task=a", "robot=ur5", "seed=2"], [
 
 
 @pytest.fixture
-def jobs(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+def jobs(tmp_path, monkeypatch) -> list[Any]:
     monkeypatch.chdir(tmp_path)
     cfgs = [SimpleNamespace(out=f"set{i}", task=SimpleNamespace(name="a")) for i in range(len(WORDS))]
     return [
@@ -32,9 +32,7 @@ def make(cfg: Any) -> int:
     return FAILED if cfg.out == "set1" else OK
 
 
-def test_jobs_are_named_by_what_differs_and_the_table_has_their_results(
-    jobs: list[Any], capsys: pytest.CaptureFixture[str]
-):
+def test_jobs_are_named_by_what_differs_and_the_table_has_their_results(jobs, capsys):
     names = _name_jobs(jobs, given=[])
     assert names == ["robot=ur5 seed=1", "robot=ur5 seed=2", "robot=fr3 seed=1"]
     assert _run_one_by_one(jobs, make, names=names, prefix="") == FAILED
@@ -54,7 +52,7 @@ def test_jobs_are_named_by_what_differs_and_the_table_has_their_results(
     assert [row[-1] for row in rows] == ["set0", "set1", "set2"]
 
 
-def test_after_an_error_the_table_says_which_jobs_did_not_run(jobs: list[Any], capsys: pytest.CaptureFixture[str]):
+def test_after_an_error_the_table_says_which_jobs_did_not_run(jobs, capsys):
     def refuse_second(cfg: Any) -> int:
         if cfg.out == "set1":
             raise ConfigError("no")
@@ -66,6 +64,6 @@ def test_after_an_error_the_table_says_which_jobs_did_not_run(jobs: list[Any], c
     assert rows == [["two", "-", "not", "run"], ["three", "-", "not", "run"]]
 
 
-def test_a_single_job_has_no_name_and_no_table(jobs: list[Any], capsys: pytest.CaptureFixture[str]):
+def test_a_single_job_has_no_name_and_no_table(jobs, capsys):
     assert _run_one_by_one(jobs[:1], make, names=["one"], prefix="") == OK
     assert capsys.readouterr() == ("", "")

@@ -28,7 +28,7 @@ from unlatch.workflows.runs.statistics import RunStatistics
         (RunStatistics(n=0, successes=0), OK),
     ],
 )
-def test_a_run_in_which_an_attempt_is_an_error_fails(statistics: RunStatistics, code: int):
+def test_a_run_in_which_an_attempt_is_an_error_fails(statistics, code):
     assert exit_code(statistics) == code
 
 
@@ -49,9 +49,7 @@ def data_set_with(folder: Path, *records: EpisodeRecord, command: str = "unlatch
         ("plan_infeasible", 0, "unlatch evaluate task=open_drawer", "unlatch phases set episode=0"),
     ],
 )
-def test_a_failure_without_a_plan_is_shown_by_plan(
-    code: str, frames: int, command: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_failure_without_a_plan_is_shown_by_plan(code, frames, command, shown, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     skill = {"name": "open", "frame_start": 5, "frame_end": 5 + frames}
     record = EpisodeRecord(
@@ -63,9 +61,7 @@ def test_a_failure_without_a_plan_is_shown_by_plan(
 
 
 @pytest.mark.parametrize(("count", "success", "has_pace"), [(2, False, False), (2, True, True), (10, False, True)])
-def test_a_few_refused_episodes_have_no_pace(
-    count: int, success: bool, has_pace: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_a_few_refused_episodes_have_no_pace(count, success, has_pace, tmp_path, capsys):
     code = None if success else "plan_infeasible"
     records = [EpisodeRecord(number=i, seed=i, success=success, code=code) for i in range(count)]
     data, times = data_set_with(tmp_path, *records), RunTime(1.0, 0.0, 0.1, count)
@@ -73,9 +69,7 @@ def test_a_few_refused_episodes_have_no_pace(
     assert ("an hour" in capsys.readouterr().out) == has_pace
 
 
-def test_a_run_that_adds_to_earlier_ones_has_its_own_pace_and_that_over_all(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_a_run_that_adds_to_earlier_ones_has_its_own_pace_and_that_over_all(tmp_path, capsys):
     data = data_set_with(tmp_path, *(EpisodeRecord(number=i, seed=i, success=True) for i in range(12)))
     times = [RunTime(1.0, 0.0, 10.0, 10), RunTime(1.0, 100.0, 101.0, 2)]
     (data.path / "runs").mkdir(exist_ok=True)
@@ -88,9 +82,7 @@ def test_a_run_that_adds_to_earlier_ones_has_its_own_pace_and_that_over_all(
 
 @pytest.mark.slow
 @pytest.mark.integration
-def test_collect_exits_with_1_if_an_attempt_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+def test_collect_exits_with_1_if_an_attempt_is_an_error(tmp_path, monkeypatch, capsys):
     run = Attempt.run
 
     def broken(self: Attempt) -> None:

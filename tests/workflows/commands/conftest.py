@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.commands import Phase
 from unlatch.workflows.runs.code_versions import header_of
-from unlatch.workflows.runs.schema import CollectCfg
 
 
 @pytest.fixture(scope="session")
-def data_set(tmp_path_factory: pytest.TempPathFactory, drawer_episode: tuple[CollectCfg, EpisodeRecord]) -> DataSet:
+def data_set(tmp_path_factory, drawer_episode) -> DataSet:
     """Episode 0 as it was made; 1 without a layout; 2 without states; 4 slipped; 6 refused before an arm moved."""
     cfg, made = drawer_episode
     refused = {"success": False, "code": "plan_infeasible", "evidence": {"message": "No grasp was found."}}

@@ -18,13 +18,13 @@ def data_set(folder: Path, *overrides: str) -> str:
     return str(folder)
 
 
-def test_a_robot_inside_its_limits_has_no_problems(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_robot_inside_its_limits_has_no_problems(tmp_path, capsys):
     assert command_table.main(["check", data_set(tmp_path / "x", "robot.arms.0.gripper.grip_force_n=40")]) == 0
     assert "0 episodes, all whole, every verdict agrees" in capsys.readouterr().out
 
 
 @pytest.mark.slow
-def test_a_folder_above_data_sets_names_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_folder_above_data_sets_names_them(tmp_path, capsys):
     data_set(tmp_path / "sweep" / "a")
     data_set(tmp_path / "sweep" / "b")
     assert command_table.main(["check", str(tmp_path / "sweep")]) == 2
@@ -33,7 +33,7 @@ def test_a_folder_above_data_sets_names_them(tmp_path: Path, capsys: pytest.Capt
     assert f"{tmp_path / 'sweep' / 'a'}, {tmp_path / 'sweep' / 'b'}" in said
 
 
-def test_a_robot_beyond_its_makers_limits_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_robot_beyond_its_makers_limits_is_reported(tmp_path, capsys):
     folder = data_set(
         tmp_path / "x", "robot.arms.0.gripper.friction=5", "robot.arms.0.gripper.max_force_n=5000", "world.record_hz=20"
     )
@@ -47,13 +47,13 @@ def test_a_robot_beyond_its_makers_limits_is_reported(tmp_path: Path, capsys: py
     assert "times the 0.6 of furniture is 3" in said[2]
 
 
-def test_a_data_set_without_a_configuration_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_data_set_without_a_configuration_is_reported(tmp_path, capsys):
     DataSet.create_or_resume(tmp_path / "x", header={}).close()
     assert command_table.main(["check", str(tmp_path / "x")]) == 1
     assert "has no configuration in its header" in capsys.readouterr().out
 
 
-def test_planner_settings_of_yaml_files_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_planner_settings_of_yaml_files_are_read(tmp_path, capsys):
     peers = Path(__file__).resolve().parents[2] / "data" / "peer_settings"
     files = [str(peers / "gensim2_rigid.yaml"), str(peers / "interndata_task.yaml")]
     assert command_table.main(["check", *files]) == 1
@@ -73,7 +73,7 @@ def test_planner_settings_of_yaml_files_are_read(tmp_path: Path, capsys: pytest.
     assert said[1].endswith("0 of 1 planner settings can be read, 0 lines rewritten or dropped")
 
 
-def test_motions_for_another_hand_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_motions_for_another_hand_are_named(tmp_path, capsys):
     block = """
       success_threshold: 0.07
       constraint_list:
@@ -102,7 +102,7 @@ def _flow(block: str) -> str:
     return yaml.safe_dump(values, default_flow_style=True, width=10_000).strip().removeprefix("{").removesuffix("}")
 
 
-def test_invented_names_are_said_to_be_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_invented_names_are_said_to_be_ones(tmp_path, capsys):
     text = """
     category_name: Articulated
     constraint_list:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from pathlib import Path
 
 import av
@@ -14,7 +13,6 @@ from PIL import Image, ImageSequence
 import unlatch
 from unlatch import command_table
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.viewing.best_view import choose_view, find_acted_part
@@ -54,9 +52,7 @@ def test_pictures_have_equal_time_steps_and_end_with_the_last_state():
 @pytest.mark.slow
 @pytest.mark.integration
 @pytest.mark.parametrize("suffix", ["mp4", "webp", "gif"])
-def test_each_format_has_the_pictures_that_the_command_counts(
-    data_set: DataSet, suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_each_format_has_the_pictures_that_the_command_counts(data_set, suffix, tmp_path, capsys):
     out = tmp_path / "deep" / f"a.{suffix}"
     assert command_table.main(["clip", str(data_set.path), *SMALL, "renderer=tiny", f"out={out}"]) == 0
     said = capsys.readouterr()
@@ -78,7 +74,7 @@ def test_each_format_has_the_pictures_that_the_command_counts(
 
 @pytest.mark.slow
 @pytest.mark.integration
-def test_a_red_border_begins_at_the_failure(data_set: DataSet, tmp_path: Path):
+def test_a_red_border_begins_at_the_failure(data_set, tmp_path):
     out = tmp_path / "slipped.mp4"
     assert command_table.main(["clip", str(data_set.path), "episode=4", *SMALL, "renderer=tiny", f"out={out}"]) == 0
     found = [redness(picture) > 60 for picture in pictures(out)]
@@ -89,7 +85,7 @@ def test_a_red_border_begins_at_the_failure(data_set: DataSet, tmp_path: Path):
 
 @pytest.mark.slow
 @pytest.mark.integration
-def test_an_episode_without_states_is_shown_as_it_was_laid_out(data_set: DataSet, tmp_path: Path):
+def test_an_episode_without_states_is_shown_as_it_was_laid_out(data_set, tmp_path):
     out = unlatch.clip(data_set.read(2), tmp_path / "a.webp", width=96, height=64, renderer="tiny")
     assert out == tmp_path / "a.webp"
     assert len(pictures(out)) >= 1
@@ -98,7 +94,7 @@ def test_an_episode_without_states_is_shown_as_it_was_laid_out(data_set: DataSet
 @pytest.mark.slow
 @pytest.mark.integration
 @pytest.mark.parametrize("whole_robot", [True, False])
-def test_a_drawer_is_seen_from_before_its_front_and_from_above(data_set: DataSet, whole_robot: bool):
+def test_a_drawer_is_seen_from_before_its_front_and_from_above(data_set, whole_robot):
     with open_record(config_of(data_set), data_set.read(0)) as shown:
         shown.show(0)
         view = choose_view(shown, whole_robot=whole_robot, aspect=4 / 3)
@@ -117,7 +113,7 @@ def test_a_drawer_is_seen_from_before_its_front_and_from_above(data_set: DataSet
 @pytest.mark.slow
 @pytest.mark.integration
 @pytest.mark.parametrize("camera", ["close", "front"])
-def test_a_view_or_a_camera_can_be_named(data_set: DataSet, camera: str, tmp_path: Path):
+def test_a_view_or_a_camera_can_be_named(data_set, camera, tmp_path):
     out = tmp_path / "a.mp4"
     words = ["clip", str(data_set.path), f"camera={camera}", *SMALL, "renderer=tiny", f"out={out}"]
     assert command_table.main(words) == 0
@@ -144,14 +140,12 @@ def test_a_view_or_a_camera_can_be_named(data_set: DataSet, camera: str, tmp_pat
         (["spee=2"], "spee is unknown. Did you mean 'speed'"),
     ],
 )
-def test_a_mistake_is_named(
-    data_set: DataSet, arguments: list[str], message: str, tmp_path: Path, assert_refused: Callable[..., str]
-):
+def test_a_mistake_is_named(data_set, arguments, message, tmp_path, assert_refused):
     message = message.replace("{set}", str(data_set.path))
     assert_refused("clip", data_set.path, *arguments, text=message, folder=data_set.path)
 
 
-def test_a_record_without_its_data_set_needs_a_configuration(tmp_path: Path):
+def test_a_record_without_its_data_set_needs_a_configuration(tmp_path):
     record = dataclasses.replace(timed(0.0, 0.1), number=7)
     with pytest.raises(ConfigError, match=r"Episode 7 was not read from a data set.*Give cfg"):
         unlatch.clip(record, tmp_path / "a.mp4")

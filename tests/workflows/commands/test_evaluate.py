@@ -7,7 +7,7 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +33,7 @@ COMMON = ["task=close_drawer", "executor=serial", "pictures=0"]
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     return tmp_path
@@ -45,7 +45,7 @@ def evaluate(*arguments: str, out: str = "eval") -> int:
 
 @pytest.mark.integration
 @pytest.mark.slow
-def test_recorded_actions_score_what_was_recorded(here: Path):
+def test_recorded_actions_score_what_was_recorded(here):
     overrides = ["skills.0.contact_force_threshold_n=0", "episodes=3"]  # a rule that some episodes break
     assert collect_main([*COMMON, *overrides, "out=data"]) == 0
     assert evaluate(*overrides, "policy=recorded:data") == 0
@@ -62,7 +62,7 @@ def test_recorded_actions_score_what_was_recorded(here: Path):
 
 @pytest.mark.slow
 @pytest.mark.integration
-def test_random_actions_are_never_clean(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_random_actions_are_never_clean(here, capsys):
     assert evaluate("policy=random", "episodes=3", "task.max_duration_s=4") == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "goal " in said  # arms that throw themselves about close a drawer at times
@@ -73,9 +73,7 @@ def test_random_actions_are_never_clean(here: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.slow
 @pytest.mark.integration
 @pytest.mark.parametrize("name", ["stay", "Stayer"])
-def test_a_policy_of_the_users_own_is_found_in_the_current_folder(
-    here: Path, name: str, capsys: pytest.CaptureFixture[str]
-):
+def test_a_policy_of_the_users_own_is_found_in_the_current_folder(here, name, capsys):
     (here / f"own_{name}.py").write_text(
         textwrap.dedent("""
         import numpy as np
@@ -102,7 +100,7 @@ def test_a_policy_of_the_users_own_is_found_in_the_current_folder(
 
 @pytest.mark.slow
 @pytest.mark.integration
-def test_a_bug_in_a_policy_ends_the_episode_not_the_run(here: Path):
+def test_a_bug_in_a_policy_ends_the_episode_not_the_run(here):
     (here / "buggy.py").write_text("def act(observation):\n    raise KeyError('wrist')\n")
     assert evaluate("policy=buggy:act", "episodes=2") == 1
     records = [DataSet.open("eval").read(number) for number in (0, 1)]
@@ -111,9 +109,7 @@ def test_a_bug_in_a_policy_ends_the_episode_not_the_run(here: Path):
 
 
 @pytest.mark.integration
-def test_a_bug_at_the_reset_ends_the_episode_not_the_run(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+def test_a_bug_at_the_reset_ends_the_episode_not_the_run(here, monkeypatch, capsys):
     def broken(self: Episode) -> None:
         raise RuntimeError("a sensor has a bug")
 
@@ -127,7 +123,7 @@ def test_a_bug_at_the_reset_ends_the_episode_not_the_run(
 
 @pytest.mark.integration
 @pytest.mark.slow
-def test_a_fixed_policy_acts_again_in_the_episodes_that_its_bug_ended(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_fixed_policy_acts_again_in_the_episodes_that_its_bug_ended(here, capsys):
     (here / "to_fix.py").write_text("from to_fix_too import act\n")
     (here / "to_fix_too.py").write_text("def act(observation):\n    raise KeyError('wrist')\n")
     words = ["task=close_drawer", "pictures=0", "workers=1", "out=eval", "policy=to_fix:act", "episodes=2"]
@@ -144,9 +140,7 @@ def test_a_fixed_policy_acts_again_in_the_episodes_that_its_bug_ended(here: Path
 
 @pytest.mark.integration
 @pytest.mark.slow
-def test_a_policy_that_breaks_a_rule_and_goes_on_reaches_the_goal_and_is_not_clean(
-    here: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_a_policy_that_breaks_a_rule_and_goes_on_reaches_the_goal_and_is_not_clean(here, capsys):
     assert collect_main([*COMMON, "episodes=1", "out=data"]) == 0
     (here / "again.py").write_text(
         textwrap.dedent("""
@@ -182,7 +176,7 @@ def test_a_policy_that_breaks_a_rule_and_goes_on_reaches_the_goal_and_is_not_cle
 
 @pytest.mark.integration
 @pytest.mark.slow
-def test_a_policy_that_stops_half_way_has_a_share_of_the_asked_motion(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_policy_that_stops_half_way_has_a_share_of_the_asked_motion(here, capsys):
     assert collect_main([*COMMON, "episodes=1", "out=data"]) == 0
     (here / "half.py").write_text(
         textwrap.dedent("""
@@ -215,7 +209,7 @@ def test_a_policy_that_stops_half_way_has_a_share_of_the_asked_motion(here: Path
 @pytest.mark.integration
 @pytest.mark.slow
 @pytest.mark.parametrize("several", [False, True])
-def test_a_policy_acts_in_a_task_that_is_derived_from_an_object(here: Path, several: bool):
+def test_a_policy_acts_in_a_task_that_is_derived_from_an_object(here, several):
     for number in range(1 + several):
         assert make_object_main(["drawer", f"seed={number}", f"out=own/{number}"]) == 0
     path = here / "own" if several else here / "own" / "0"
@@ -229,7 +223,7 @@ def test_a_policy_acts_in_a_task_that_is_derived_from_an_object(here: Path, seve
 
 @pytest.mark.integration
 @pytest.mark.slow
-def test_an_observation_that_another_object_of_a_folder_lacks_is_named(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_an_observation_that_another_object_of_a_folder_lacks_is_named(here, capsys):
     for kind in ("drawer", "microwave"):
         assert make_object_main([kind, "seed=1", f"out=own/{kind}"]) == 0
     common = ["object=own", "object.instances=round_robin", "skill=close", "executor=serial", "pictures=0"]
@@ -244,7 +238,7 @@ def test_an_observation_that_another_object_of_a_folder_lacks_is_named(here: Pat
 
 @pytest.mark.slow
 @pytest.mark.integration
-def test_a_damaged_object_costs_only_the_episode_that_draws_it(here: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_damaged_object_costs_only_the_episode_that_draws_it(here, monkeypatch):
     def load_or_raise(cfg: ObjectCfg, *, rng: np.random.Generator, number: int = 0) -> ObjectAsset:
         if number == 1:
             raise AssetError("drawer/1 is damaged.")
@@ -279,9 +273,7 @@ class Stayer:
 
 @pytest.mark.slow
 @pytest.mark.integration
-def test_a_batched_policy_acts_as_one_per_worker_and_a_bug_ends_its_episode_only(
-    here: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_a_batched_policy_acts_as_one_per_worker_and_a_bug_ends_its_episode_only(here, capsys):
     (here / "batched.py").write_text(BATCHED)
     assert evaluate("policy=batched:Stayer", "episodes=2", "task.max_duration_s=1") == 1
     said = " ".join(capsys.readouterr().out.split())
@@ -300,9 +292,7 @@ def test_a_batched_policy_acts_as_one_per_worker_and_a_bug_ends_its_episode_only
         (["policy=own:stay", "batch=true"], "has no method act_batch"),
     ],
 )
-def test_a_policy_that_cannot_be_batched_is_refused(
-    here: Path, assert_refused: Callable[..., str], arguments: list[str], message: str
-):
+def test_a_policy_that_cannot_be_batched_is_refused(here, assert_refused, arguments, message):
     (here / "own.py").write_text("def stay(observation):\n    return None\n")
     assert_refused("evaluate", *COMMON, "out=eval", "episodes=1", *arguments, text=message, folder=here)
 
@@ -320,7 +310,7 @@ def server() -> Iterator[str]:
 
 @pytest.mark.slow
 @pytest.mark.integration
-def test_a_policy_in_another_process_is_asked_over_tcp(here: Path, server: str):
+def test_a_policy_in_another_process_is_asked_over_tcp(here, server):
     assert evaluate(f"policy=tcp://127.0.0.1:{server}", "episodes=2", "task.max_duration_s=1") == 0
     data_set = DataSet.open("eval")
     assert [data_set.read(number).code for number in (0, 1)] == ["timeout", "timeout"]
@@ -341,9 +331,7 @@ def test_a_policy_in_another_process_is_asked_over_tcp(here: Path, server: str):
         ("best", "Expected module:name, lerobot:PATH, tcp://host:port, recorded:DATA or random"),
     ],
 )
-def test_a_missing_policy_is_one_line_and_nothing_is_written(
-    here: Path, assert_refused: Callable[..., str], policy: str, message: str
-):
+def test_a_missing_policy_is_one_line_and_nothing_is_written(here, assert_refused, policy, message):
     assert_refused("evaluate", *COMMON, "out=eval", f"policy={policy}", "episodes=1", text=message, folder=here)
 
 
@@ -351,7 +339,7 @@ def test_a_missing_policy_is_one_line_and_nothing_is_written(
     ("spec", "kind"),
     [("random", "random"), ("tcp://h:1", "tcp"), ("recorded:data/x", "recorded"), ("a.b:c", "module")],
 )
-def test_a_spec_has_a_kind(spec: str, kind: str):
+def test_a_spec_has_a_kind(spec, kind):
     assert parse_spec(spec)[0] == kind
 
 
@@ -378,7 +366,7 @@ def test_messages_arrive_as_they_were_sent():
         b'\x00\x00\x00\x45{"arrays": [{"name": "a", "dtype": "uint8", "shape": [99999999999]}]}',
     ],
 )
-def test_malformed_messages_raise_an_error(data: bytes):
+def test_malformed_messages_raise_an_error(data):
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.sendall(data)

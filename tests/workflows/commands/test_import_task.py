@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +19,7 @@ ONE_ARM = DATA / "peer_tasks" / "open_then_close.yaml"
 
 
 @pytest.mark.slow
-def test_a_written_task_can_be_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_written_task_can_be_checked(tmp_path, capsys):
     out = tmp_path / "mine"
     assert command_table.main(["import", str(ONE_ARM), f"out={out}", "name=theirs", "settings=derived"]) == 0
     said = capsys.readouterr().out.splitlines()
@@ -36,7 +35,7 @@ def test_a_written_task_can_be_checked(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 @pytest.mark.slow
-def test_a_robot_of_the_user_lies_in_a_folder_robot(assert_refused: Callable[..., str], tmp_path: Path) -> None:
+def test_a_robot_of_the_user_lies_in_a_folder_robot(assert_refused, tmp_path):
     robot = tmp_path / "my_arm.yaml"
     robot.write_text(
         yaml_text(replace(load_robot("xarm6"), name="my_arm", urdf=urdf_reference(XARM))), encoding="utf-8"
@@ -45,7 +44,7 @@ def test_a_robot_of_the_user_lies_in_a_folder_robot(assert_refused: Callable[...
 
 
 @pytest.mark.slow
-def test_a_task_is_imported_for_a_robot_of_the_user(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_task_is_imported_for_a_robot_of_the_user(tmp_path, capsys):
     robot = tmp_path / "mine" / "robot" / "my_arm.yaml"
     robot.parent.mkdir(parents=True)
     robot.write_text(
@@ -60,7 +59,7 @@ def test_a_task_is_imported_for_a_robot_of_the_user(tmp_path: Path, capsys: pyte
     assert "open_then_close: microwave_0, my_arm: artpreplan, open door, close door" in capsys.readouterr().out
 
 
-def test_a_file_without_a_counterpart_writes_nothing(assert_refused: Callable[..., str], tmp_path: Path) -> None:
+def test_a_file_without_a_counterpart_writes_nothing(assert_refused, tmp_path):
     assert_refused(
         "import", DATA / "peer_settings" / "gensim2_rigid.yaml", "out=mine", text="no counterpart", folder=tmp_path
     )
@@ -78,18 +77,14 @@ def test_a_file_without_a_counterpart_writes_nothing(assert_refused: Callable[..
         ([str(ONE_ARM), "setings=derived"], "setings is unknown. Did you mean 'settings'?"),
     ],
 )
-def test_bad_input_is_one_line(
-    arguments: list[str], text: str, assert_refused: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bad_input_is_one_line(arguments, text, assert_refused, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert_refused("import", *arguments, text=text, folder=tmp_path)
 
 
 @pytest.mark.parametrize("name", ["peer_tasks/open_then_close", "peer_settings/gensim2_open"])
 @pytest.mark.parametrize("command", ["collect", *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)])
-def test_a_pasted_file_of_another_system_is_told_to_import(
-    command: str, name: str, assert_refused: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pasted_file_of_another_system_is_told_to_import(command, name, assert_refused, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine" / "task").mkdir(parents=True)
     file = tmp_path / "mine" / "task" / "pasted.yaml"
@@ -100,14 +95,12 @@ def test_a_pasted_file_of_another_system_is_told_to_import(
     assert_refused(command, f"task={file}", *more, text=text, folder=tmp_path)
 
 
-def test_the_path_of_an_own_task_is_told_how_to_give_it(
-    assert_refused: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_path_of_an_own_task_is_told_how_to_give_it(assert_refused, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.yaml").write_text("task: {name: mine}\n")
     assert_refused("plan", "task=mine.yaml", text="write task=NAME --config-dir FOLDER", folder=tmp_path)
 
 
-def test_checking_a_whole_task_of_another_system_points_to_the_import(capsys: pytest.CaptureFixture[str]) -> None:
+def test_checking_a_whole_task_of_another_system_points_to_the_import(capsys):
     command_table.main(["check", str(ONE_ARM)])
     assert f"To turn it into a task: unlatch import {ONE_ARM}" in capsys.readouterr().err

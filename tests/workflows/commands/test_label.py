@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from unlatch.simcore.errors import ConfigError
@@ -21,15 +18,13 @@ from unlatch.workflows.images.export import LabelCfg, label
         (["DATA", "out=x", "evry=3"], "Did you mean 'every'"),
     ],
 )
-def test_wrong_arguments_are_reported_in_one_line(
-    arguments: list[str], message: str, assert_refused: Callable[..., str], tmp_path: Path
-):
+def test_wrong_arguments_are_reported_in_one_line(arguments, message, assert_refused, tmp_path):
     DataSet.create_or_resume(tmp_path / "d", header={"config": {}}).close()
     given = [tmp_path / "d" if word == "DATA" else word for word in arguments]
     assert_refused("label", *given, text=message, folder=tmp_path)
 
 
-def test_a_failed_call_leaves_no_folder(tmp_path: Path):
+def test_a_failed_call_leaves_no_folder(tmp_path):
     with DataSet.create_or_resume(tmp_path / "d", header={"config": {}}) as data_set:
         out = tmp_path / "out"
         with pytest.raises(ConfigError, match="Did you mean 'part'"):

@@ -30,7 +30,7 @@ def merge(*arguments: object) -> int:
 
 
 @pytest.mark.parametrize("link", [False, True])
-def test_every_merged_episode_exists_once_and_is_equal_to_the_byte(tmp_path: Path, link: bool):
+def test_every_merged_episode_exists_once_and_is_equal_to_the_byte(tmp_path, link):
     sources = [make_set(tmp_path / "a", [0, 2, 1001]), make_set(tmp_path / "b", [1, 3])]
     assert merge(tmp_path / "out", tmp_path / "a", tmp_path / "b", f"link={str(link).lower()}") == OK
     joined = DataSet.open(tmp_path / "out")
@@ -45,9 +45,7 @@ def test_every_merged_episode_exists_once_and_is_equal_to_the_byte(tmp_path: Pat
     assert not list(check_dataset(joined.path))
 
 
-def test_a_set_of_another_configuration_raises_an_error_with_the_keys(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_a_set_of_another_configuration_raises_an_error_with_the_keys(tmp_path, capsys):
     make_set(tmp_path / "a", [0])
     make_set(tmp_path / "b", [1], seed=7)
     assert merge(tmp_path / "out", tmp_path / "a", tmp_path / "b") == BAD_INPUT
@@ -55,7 +53,7 @@ def test_a_set_of_another_configuration_raises_an_error_with_the_keys(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_stopped_merge_can_be_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_stopped_merge_can_be_resumed(tmp_path, monkeypatch):
     make_set(tmp_path / "a", range(6))
     whole = DataSet.copy_episode
 
@@ -73,7 +71,7 @@ def test_a_stopped_merge_can_be_resumed(tmp_path: Path, monkeypatch: pytest.Monk
     assert not list((tmp_path / "out" / ".tmp").iterdir())
 
 
-def test_an_episode_made_twice_is_taken_once(tmp_path: Path):
+def test_an_episode_made_twice_is_taken_once(tmp_path):
     make_set(tmp_path / "a", [0, 1])
     make_set(tmp_path / "b", [1, 2], plan_ms=5.0)  # wall times differ, the episode does not
     assert merge(tmp_path / "out", tmp_path / "a", tmp_path / "b") == OK
@@ -82,7 +80,7 @@ def test_an_episode_made_twice_is_taken_once(tmp_path: Path):
     assert joined.read(1).timings_ms["plan"] == 1.0
 
 
-def test_a_damaged_episode_is_left_out_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_damaged_episode_is_left_out_and_named(tmp_path, capsys):
     source = make_set(tmp_path / "a", [0, 1])
     (source.folder_of(0) / STATE_FILE).write_bytes(b"cut")
     assert merge(tmp_path / "out", tmp_path / "a") == FAILED
@@ -98,7 +96,7 @@ def make_outcomes(folder: Path, outcomes: dict[int, str | None]) -> DataSet:
 
 
 @pytest.mark.parametrize("names", ["ab", "ba"])
-def test_another_outcome_is_taken_in_place_of_an_error_in_any_order(names: str, tmp_path: Path):
+def test_another_outcome_is_taken_in_place_of_an_error_in_any_order(names, tmp_path):
     make_outcomes(tmp_path / "a", {0: "error", 1: None, 2: "error", 3: "error"})
     make_outcomes(tmp_path / "b", {0: None, 1: "error", 2: "error", 4: "error"})
     assert merge(tmp_path / "out", *(tmp_path / name for name in names)) == OK
@@ -106,9 +104,7 @@ def test_another_outcome_is_taken_in_place_of_an_error_in_any_order(names: str, 
     assert [item.code for item in joined.summaries()] == [None, None, "error", "error", "error"]
 
 
-def test_an_error_in_the_joined_set_is_replaced_by_the_episode_that_was_made_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_an_error_in_the_joined_set_is_replaced_by_the_episode_that_was_made_again(tmp_path, capsys):
     made_again = {0: None, 1: None, 2: "error"}
     make_outcomes(tmp_path / "a", {0: "error", 1: None, 2: "error"})
     assert merge(tmp_path / "out", tmp_path / "a") == OK
@@ -123,7 +119,7 @@ def test_an_error_in_the_joined_set_is_replaced_by_the_episode_that_was_made_aga
     assert [item.code for item in read_lines(joined.path) if item.number == 0] == [None]
 
 
-def test_unlike_sets_are_refused_with_the_key_that_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_unlike_sets_are_refused_with_the_key_that_differs(tmp_path, capsys):
     make_set(tmp_path / "a", [0])
     with DataSet.create_or_resume(tmp_path / "b", header={"config": {"seed": 8}}):
         pass
@@ -134,7 +130,7 @@ def test_unlike_sets_are_refused_with_the_key_that_differs(tmp_path: Path, capsy
     assert "resume" not in said
 
 
-def test_merging_a_set_into_itself_raises_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_merging_a_set_into_itself_raises_an_error(tmp_path, capsys):
     make_set(tmp_path / "a", [0])
     make_set(tmp_path / "b", [1])
     assert merge(tmp_path / "a", tmp_path / "a", tmp_path / "b") == BAD_INPUT

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from unlatch.simcore.recording.data_set import DataSet
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.viewing.phase_moments import part_openings
 from unlatch.workflows.viewing.scene_picture import open_record
@@ -25,9 +24,7 @@ def script() -> SimpleNamespace:
     return SimpleNamespace(**runpy.run_path(str(SCRIPT)))
 
 
-def test_a_tile_begins_while_the_hand_moves_the_part_and_shows_every_picture_once(
-    data_set: DataSet, script: SimpleNamespace
-):
+def test_a_tile_begins_while_the_hand_moves_the_part_and_shows_every_picture_once(data_set, script):
     record = data_set.read(0)
     openings = part_openings(record, record.skills[0])
     numbers = itertools.count()
@@ -40,12 +37,12 @@ def test_a_tile_begins_while_the_hand_moves_the_part_and_shows_every_picture_onc
     assert openings[first] == pytest.approx((openings[0] + openings[-1]) / 2, abs=0.1 * np.ptp(openings))
 
 
-def test_an_episode_in_which_nothing_moves_begins_at_its_start(data_set: DataSet, script: SimpleNamespace):
+def test_an_episode_in_which_nothing_moves_begins_at_its_start(data_set, script):
     with open_record(config_of(data_set), data_set.read(6)) as shown:
         assert script.find_frame_at_work(shown) == 0
 
 
-def test_the_whole_robot_is_in_the_picture_at_work(data_set: DataSet, script: SimpleNamespace):
+def test_the_whole_robot_is_in_the_picture_at_work(data_set, script):
     width, height = script.TILE_PX
     with open_record(config_of(data_set), data_set.read(0)) as shown:
         at_work = script.find_frame_at_work(shown)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -53,7 +52,7 @@ def test_a_linkage_is_measured_as_it_moves():
 
 
 @pytest.mark.slow
-def test_an_arm_without_fingers_is_refused_with_what_is_missing(tmp_path: Path, assert_refused: Callable[..., str]):
+def test_an_arm_without_fingers_is_refused_with_what_is_missing(tmp_path, assert_refused):
     path = distribution_file("pybullet", "pybullet_data/xarm/xarm6_robot.urdf", where="the test")
     text = "has no arm with a gripper that moves. Expected a chain of at least 5 joints"
     assert_refused("new", "robot", path, f"out={tmp_path}", text=text, folder=tmp_path)
@@ -68,17 +67,17 @@ def test_an_arm_without_fingers_is_refused_with_what_is_missing(tmp_path: Path, 
         (["new", "robot", str(XARM), "name=1x"], "unlatch: name='1x' cannot name a robot."),
     ],
 )
-def test_a_mistake_is_one_line(arguments: list[str], message: str, tmp_path: Path, assert_refused: Callable[..., str]):
+def test_a_mistake_is_one_line(arguments, message, tmp_path, assert_refused):
     assert_refused(*arguments, text=message, folder=tmp_path)
 
 
 @pytest.mark.slow
-def test_a_urdf_of_a_distribution_is_named_by_it(tmp_path: Path):
+def test_a_urdf_of_a_distribution_is_named_by_it(tmp_path):
     assert urdf_reference(XARM) == "distribution://pybullet/pybullet_data/xarm/xarm6_with_gripper.urdf"
     assert urdf_reference(tmp_path / "a.urdf") == str(tmp_path / "a.urdf")
 
 
-def test_a_stated_model_that_is_not_there_is_named(tmp_path: Path):
+def test_a_stated_model_that_is_not_there_is_named(tmp_path):
     robot = RobotCfg(name="mine", arms=load_robot("xarm6").arms, urdf=str(tmp_path / "no.urdf"))
     with pytest.raises(
         AssetError, match=r"robot\.urdf of 'mine'='.*no\.urdf' is not a file\. Expected the path of a URDF"
@@ -113,7 +112,7 @@ def example(path: str) -> Path:
         ("alex_description/urdf/alex_sake_hands.urdf", {"LeftSakePalmLink", "RightSakePalmLink"}, 2, 0.037),
     ],
 )
-def test_both_arms_of_a_torso_are_found_with_their_hands(path: str, ee_links: set[str], joints: int, widest_m: float):
+def test_both_arms_of_a_torso_are_found_with_their_hands(path, ee_links, joints, widest_m):
     urdf = example(path)
     model, follows = read_urdf(urdf), read_mimics(urdf)
     chains = find_arm_chains(model, urdf)
@@ -135,7 +134,7 @@ def test_fingers_that_do_not_open_are_refused():
 
 
 @pytest.mark.slow
-def test_what_is_written_is_a_robot_that_collects(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_what_is_written_is_a_robot_that_collects(tmp_path, capsys):
     assert command_table.main(["new", "robot", str(XARM), "name=mine", f"out={tmp_path}"]) == 0
     assert "reaches" in capsys.readouterr().out
     assert (tmp_path / "robot" / "mine.png").stat().st_size > 10_000
@@ -149,9 +148,7 @@ def test_what_is_written_is_a_robot_that_collects(tmp_path: Path, capsys: pytest
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("airo_models") is None, reason="the gripper is in airo-models, of the extra 'robots'")
-def test_an_arm_without_a_gripper_gets_one_and_opens_a_drawer(
-    tmp_path: Path, run_command: Callable[..., tuple[int, str, str]]
-) -> None:
+def test_an_arm_without_a_gripper_gets_one_and_opens_a_drawer(tmp_path, run_command):
     urdf = distribution_file("pybullet", "pybullet_data/kuka_iiwa/model.urdf", where="the test")
     code, out, _ = run_command("new", "robot", urdf, "name=iiwa", "gripper=robotiq_2f85", f"out={tmp_path}")
     assert code == 0
@@ -167,9 +164,7 @@ def test_an_arm_without_a_gripper_gets_one_and_opens_a_drawer(
     assert (code, "the robot fits its model" in out) == (0, True)
 
 
-def test_the_urdf_of_the_arm_is_not_replaced_by_one_with_a_gripper(
-    tmp_path: Path, assert_refused: Callable[..., str]
-) -> None:
+def test_the_urdf_of_the_arm_is_not_replaced_by_one_with_a_gripper(tmp_path, assert_refused):
     source = distribution_file("pybullet", "pybullet_data/kuka_iiwa/model.urdf", where="the test")
     urdf = tmp_path / "robot" / "iiwa.urdf"
     urdf.parent.mkdir()
@@ -180,9 +175,7 @@ def test_the_urdf_of_the_arm_is_not_replaced_by_one_with_a_gripper(
     assert urdf.read_bytes() == before
 
 
-def test_after_an_error_the_urdf_of_an_earlier_robot_is_still_there(
-    tmp_path: Path, run_command: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_after_an_error_the_urdf_of_an_earlier_robot_is_still_there(tmp_path, run_command, monkeypatch):
     urdf = distribution_file("pybullet", "pybullet_data/kuka_iiwa/model.urdf", where="the test")
     made = tmp_path / "robot" / "iiwa.urdf"
 

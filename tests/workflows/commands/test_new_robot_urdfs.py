@@ -112,7 +112,7 @@ def arm_urdf(*, lift: bool = False, along_x: bool = True, mimic: bool = True, sp
 
 
 @pytest.fixture
-def write_arm(tmp_path: Path) -> Callable[..., Path]:
+def write_arm(tmp_path) -> Callable[..., Path]:
     def write(text: str) -> Path:
         file = tmp_path / "arm.urdf"
         file.write_text(text, encoding="utf-8")
@@ -128,9 +128,7 @@ def measure(file: Path) -> tuple[Chain, Hand]:
 
 
 @pytest.mark.parametrize(("along_x", "approach", "axis"), [(True, "+x", 0), (False, "+z", 2)])
-def test_the_hands_own_frame_is_found_and_named(
-    along_x: bool, approach: str, axis: int, write_arm: Callable[..., Path]
-):
+def test_the_hands_own_frame_is_found_and_named(along_x, approach, axis, write_arm):
     chain, hand = measure(write_arm(arm_urdf(along_x=along_x, mimic=along_x)))
     assert chain.ee_link == "hand"
     assert np.argmax(np.abs(hand.keypoints["tool_head"])) == axis
@@ -148,27 +146,25 @@ def test_a_tilted_hand_frame_is_named_by_its_numbers():
 
 
 @pytest.mark.parametrize("task", ["open_drawer", "close_drawer", "open_microwave", "close_microwave"])
-def test_the_motions_of_a_shipped_task_fit_a_hand_that_approaches_along_x(
-    task: str, write_arm: Callable[..., Path]
-) -> None:
+def test_the_motions_of_a_shipped_task_fit_a_hand_that_approaches_along_x(task, write_arm):
     _, hand = measure(write_arm(arm_urdf()))
     cfg = load(task)
     (arm,) = cfg.robot.arms
     assert hand_notices(replace(cfg, robot=replace(cfg.robot, arms=[replace(arm, keypoints=hand.keypoints)]))) == []
 
 
-def test_the_lift_below_an_arm_is_one_of_its_joints(write_arm: Callable[..., Path]):
+def test_the_lift_below_an_arm_is_one_of_its_joints(write_arm):
     chain, _ = measure(write_arm(arm_urdf(lift=True)))
     assert (chain.base_link, chain.joints[0], len(chain.joints)) == ("base", "lift", 7)
 
 
-def test_names_with_spaces_dots_and_slashes_are_kept(write_arm: Callable[..., Path]):
+def test_names_with_spaces_dots_and_slashes_are_kept(write_arm):
     chain, hand = measure(write_arm(arm_urdf(spaced=True)))
     assert chain.joints[0] == "joint/1.left arm"
     assert hand.finger_links == ("finger/a.left arm", "finger/b.left arm")
 
 
-def test_a_xacro_file_is_refused_with_the_way_to_expand_it(tmp_path: Path, assert_refused: Callable[..., str]):
+def test_a_xacro_file_is_refused_with_the_way_to_expand_it(tmp_path, assert_refused):
     file = tmp_path / "arm.urdf.xacro"
     file.write_text('<robot name="a" xmlns:xacro="http://ros.org/xacro"><xacro:include filename="b.xacro"/></robot>')
     assert_refused(
@@ -188,9 +184,7 @@ def with_meshes(folder: str, count: int) -> str:
     return arm_urdf().replace('<link name="base">', f'<link name="base">{meshes}')
 
 
-def test_missing_meshes_are_counted_and_the_first_ones_named(
-    tmp_path: Path, write_arm: Callable[..., Path], assert_refused: Callable[..., str]
-):
+def test_missing_meshes_are_counted_and_the_first_ones_named(tmp_path, write_arm, assert_refused):
     file = write_arm(with_meshes("../meshes", 5))
     assert_refused(
         "new",
@@ -205,7 +199,7 @@ def test_missing_meshes_are_counted_and_the_first_ones_named(
 
 
 @pytest.mark.parametrize("form", ["../meshes", "{meshes}", "file://{meshes}", "package://arm_description/meshes"])
-def test_meshes_may_lie_where_descriptions_have_them(form: str, tmp_path: Path):
+def test_meshes_may_lie_where_descriptions_have_them(form, tmp_path):
     package = tmp_path / "arm_description"
     meshes = package / "meshes"
     meshes.mkdir(parents=True)
@@ -219,15 +213,13 @@ def test_meshes_may_lie_where_descriptions_have_them(form: str, tmp_path: Path):
     assert copied.read_bytes() == (meshes / "0.stl").read_bytes()
 
 
-def test_an_object_may_not_name_files_outside_its_folder(write_arm: Callable[..., Path]):
+def test_an_object_may_not_name_files_outside_its_folder(write_arm):
     with pytest.raises(AssetError, match="leads out of the asset's folder"):
         read_urdf(write_arm(with_meshes("../meshes", 1)))
 
 
 @pytest.mark.slow
-def test_check_shows_a_robots_hand_frame_and_what_does_not_fit(
-    tmp_path: Path, run_command: Callable[..., tuple[int, str, str]]
-):
+def test_check_shows_a_robots_hand_frame_and_what_does_not_fit(tmp_path, run_command):
     yaml = tmp_path / "mine.yaml"
     text = yaml_text(replace(load_robot("xarm6"), name="mine", urdf=urdf_reference(XARM)))
     yaml.write_text(text, encoding="utf-8")
@@ -244,9 +236,7 @@ def test_check_shows_a_robots_hand_frame_and_what_does_not_fit(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lift", [False, True])
-def test_the_first_drawer_is_opened_and_replayed(
-    lift: bool, tmp_path: Path, write_arm: Callable[..., Path], run_command: Callable[..., tuple[int, str, str]]
-):
+def test_the_first_drawer_is_opened_and_replayed(lift, tmp_path, write_arm, run_command):
     file = write_arm(arm_urdf(lift=lift, spaced=True))
     assert run_command("new", "robot", file, "name=mine", f"out={tmp_path}")[0] == 0
     options = ["--config-dir", str(tmp_path), "episodes=2", "seed=1", "pictures=0", "executor=serial"]
@@ -266,7 +256,7 @@ def test_the_first_drawer_is_opened_and_replayed(
 
 
 @pytest.mark.slow
-def test_a_column_on_the_floor_stands_below_the_table(write_arm: Callable[..., Path]):
+def test_a_column_on_the_floor_stands_below_the_table(write_arm):
     text = arm_urdf(lift=True).replace('xyz="0 0 0.15" rpy', 'xyz="0 0 0.75" rpy')
     assert text != arm_urdf(lift=True)
     file = write_arm(text)

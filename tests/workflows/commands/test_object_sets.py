@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +24,7 @@ URDF = '<robot name="m"><link name="base"/></robot>'
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def root(tmp_path) -> Path:
     """A data set of two microwaves that nobody loads."""
     for name in ("7", "8"):
         folder = tmp_path / "real" / "microwave" / name
@@ -39,7 +38,7 @@ def config(root: Path, *overrides: str) -> CollectCfg:
 
 
 @pytest.mark.slow
-def test_another_place_is_the_same_run_and_another_set_is_not(root: Path, tmp_path: Path):
+def test_another_place_is_the_same_run_and_another_set_is_not(root, tmp_path):
     before = header_of(config(root))
     shutil.copytree(root, tmp_path / "moved")
     assert header_of(config(tmp_path / "moved")) == before
@@ -54,9 +53,7 @@ def test_a_generated_object_adds_nothing():
 
 
 @pytest.mark.slow
-def test_resuming_with_another_set_is_refused_with_the_ids_that_differ(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, assert_refused: Callable[..., str]
-):
+def test_resuming_with_another_set_is_refused_with_the_ids_that_differ(root, tmp_path, monkeypatch, assert_refused):
     monkeypatch.setattr("unlatch.workflows.runs.run.check_assets", lambda cfg, *, number: None)
     DataSet.create_or_resume(tmp_path / "set", header=header_of(config(root))).close()
     shutil.rmtree(root / "microwave" / "7")
@@ -65,7 +62,7 @@ def test_resuming_with_another_set_is_refused_with_the_ids_that_differ(
     assert_refused("collect", *words, text=text, folder=tmp_path)
 
 
-def test_a_recorded_configuration_finds_its_objects_where_they_were(root: Path, tmp_path: Path):
+def test_a_recorded_configuration_finds_its_objects_where_they_were(root, tmp_path):
     cfg = config(root)
     info = {"object_roots": {cfg.object.name: str(root)}}
     with DataSet.create_or_resume(tmp_path / "set", header=header_of(cfg), info=info) as data_set:
@@ -87,7 +84,7 @@ def _only(whole: str | None):
 
 
 @pytest.mark.slow
-def test_one_damaged_object_does_not_keep_a_run_from_starting(root: Path, monkeypatch: pytest.MonkeyPatch):
+def test_one_damaged_object_does_not_keep_a_run_from_starting(root, monkeypatch):
     monkeypatch.setattr("unlatch.workflows.episode.asset_checks.load_object", _only("8"))
     check_assets(config(root))
     with pytest.raises(AssetError, match="microwave/7 is damaged"):
@@ -98,7 +95,7 @@ def test_one_damaged_object_does_not_keep_a_run_from_starting(root: Path, monkey
 
 
 @pytest.mark.slow
-def test_visible_damage_of_any_candidate_is_told_before_anything_is_loaded(root: Path, monkeypatch: pytest.MonkeyPatch):
+def test_visible_damage_of_any_candidate_is_told_before_anything_is_loaded(root, monkeypatch):
     monkeypatch.setattr("unlatch.workflows.episode.asset_checks.load_object", _only("8"))
     (root / "microwave" / "7" / "mobility.urdf").unlink()
     with pytest.raises(AssetError, match=r"has no mobility\.urdf"):
@@ -107,9 +104,7 @@ def test_visible_damage_of_any_candidate_is_told_before_anything_is_loaded(root:
 
 
 @pytest.mark.integration
-def test_a_damaged_object_costs_the_episode_that_draws_it_and_a_wrong_key_ends_the_run(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_damaged_object_costs_the_episode_that_draws_it_and_a_wrong_key_ends_the_run(root, monkeypatch):
     monkeypatch.setattr("unlatch.workflows.episode.assets.load_object", _only("8"))
     with EpisodeRunner(config(root)) as runner:
         record = runner.run(3)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +10,6 @@ from PIL import Image
 
 from unlatch import command_table
 from unlatch.simcore.errors import count_noun
-from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.commands import Phase
 from unlatch.tasks.language import Manner, PartWords
@@ -161,9 +157,7 @@ def test_stages_of_a_policy_are_shown_at_equally_spaced_frames():
         ({"name": "home", "arm": "left", "strategy": "given", "goes_home": True}, "home, left arm"),
     ],
 )
-def test_the_title_of_a_round_names_the_strategy_and_the_force_of_the_hand(
-    monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], said: str
-):
+def test_the_title_of_a_round_names_the_strategy_and_the_force_of_the_hand(monkeypatch, changes, said):
     made = record((0, Phase.transit, 10), (0, Phase.approach, 10))
     entry = {"name": "open", "object": "box", "part": None, "grip_force_n": 30.0, **changes}
     scene = SimpleNamespace(objects={"box": SimpleNamespace(asset=None)})
@@ -202,7 +196,7 @@ def sheet(counts: list[int], *, success: bool = True) -> PhaseSheet:
     ("counts", "columns", "across"),
     [([9], 5, 5), ([7], 5, 4), ([3], 5, 3), ([1], 5, 1), ([9], 3, 3), ([8, 6, 9], 5, 4), ([8, 7], 5, 4), ([9], 1, 1)],
 )
-def test_a_sheet_is_as_wide_as_its_rows(counts: list[int], columns: int, across: int):
+def test_a_sheet_is_as_wide_as_its_rows(counts, columns, across):
     drawn = draw_sheet(sheet(counts), columns=columns)
     assert drawn.width == across * (TILE_PX[0] + 4) - 4 + 16
     rows = sum(-(-count // across) for count in counts)
@@ -210,7 +204,7 @@ def test_a_sheet_is_as_wide_as_its_rows(counts: list[int], columns: int, across:
 
 
 @pytest.mark.parametrize("what", ["1  transit", "6  motion_blocked", "12  workspace_exceeded"])
-def test_a_caption_fits_above_its_picture(what: str):
+def test_a_caption_fits_above_its_picture(what):
     text = what + "  14.2 s   0.33 rad"
     assert fitting_font(text, TILE_PX[0] - 4).getlength(text) <= TILE_PX[0] - 4
 
@@ -227,9 +221,7 @@ def test_a_failure_is_red():
 @pytest.mark.slow
 @pytest.mark.integration
 @pytest.mark.parametrize(("number", "moments"), [(0, 9), (2, 1), (4, 6), (6, 1)])
-def test_the_command_draws_an_episode(
-    data_set: DataSet, number: int, moments: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_the_command_draws_an_episode(data_set, number, moments, tmp_path, capsys):
     out = tmp_path / "deep" / "a.png"
     assert command_table.main(["phases", str(data_set.path), f"episode={number}", f"out={out}"]) == 0
     said = capsys.readouterr()
@@ -241,7 +233,7 @@ def test_the_command_draws_an_episode(
 
 
 @pytest.mark.integration
-def test_a_shown_frame_has_the_recorded_state(data_set: DataSet):
+def test_a_shown_frame_has_the_recorded_state(data_set):
     from unlatch.workflows.runs.recorded_config import config_of
 
     found = data_set.read(0)
@@ -275,8 +267,6 @@ def test_a_shown_frame_has_the_recorded_state(data_set: DataSet):
         (["--fast"], "Unknown flag '--fast'. Expected key=value or --help."),
     ],
 )
-def test_a_mistake_is_one_line(
-    data_set: DataSet, arguments: list[str], message: str, assert_refused: Callable[..., str]
-):
+def test_a_mistake_is_one_line(data_set, arguments, message, assert_refused):
     said = assert_refused("phases", data_set.path, *arguments, text="", folder=data_set.path)
     assert said.replace(str(data_set.path), "{set}") == f"unlatch: {message}\n"

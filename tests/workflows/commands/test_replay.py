@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -37,23 +36,23 @@ def collected(out: Path, *overrides: str) -> DataSet:
 
 
 @pytest.fixture(scope="module")
-def data_set(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
+def data_set(tmp_path_factory) -> DataSet:
     return collected(tmp_path_factory.mktemp("replay") / "data", "episodes=3")
 
 
 @pytest.fixture(scope="module")
-def failures(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
+def failures(tmp_path_factory) -> DataSet:
     out = tmp_path_factory.mktemp("replay") / "failures"
     return collected(out, "episodes=2", "skills.0.contact_force_threshold_n=0", "task.max_duration_s=2.0")
 
 
 @pytest.fixture
-def run(run_command: Run) -> Run:
+def run(run_command) -> Run:
     return partial(run_command, "replay")
 
 
 @pytest.mark.integration
-def test_an_episode_without_a_frame_has_nothing_to_replay(data_set: DataSet, tmp_path: Path, run: Run):
+def test_an_episode_without_a_frame_has_nothing_to_replay(data_set, tmp_path, run):
     shutil.copytree(data_set.path, tmp_path / "data")
     with DataSet.open(tmp_path / "data") as copy:
         copy.write(EpisodeRecord(number=9, seed=9, success=False, code="error"))
@@ -85,7 +84,7 @@ def test_every_array_that_the_world_fills_is_replayed(data_set):
 
 
 @pytest.fixture(scope="module")
-def data_set_of_version_2(data_set: DataSet, tmp_path_factory: pytest.TempPathFactory) -> DataSet:
+def data_set_of_version_2(data_set, tmp_path_factory) -> DataSet:
     """Episode 1 of the data set as version 2 wrote it: every array a member of its own, all floats in 64 bits."""
     path, record = tmp_path_factory.mktemp("replay") / "earlier", data_set.read(1)
     with EpisodeRunner(config_of(data_set)) as runner:
@@ -209,7 +208,7 @@ def test_wrong_input_is_one_line(data_set, assert_refused, arguments, message):
 
 
 @pytest.mark.slow
-def test_differing_versions_are_named(data_set, run, monkeypatch: pytest.MonkeyPatch):
+def test_differing_versions_are_named(data_set, run, monkeypatch):
     monkeypatch.setattr(code_versions, "versions_of", lambda names: dict.fromkeys(names, "0.0.1"))
     code, _, err = run(data_set.path, "episode=0")
     assert code == 0
@@ -226,7 +225,7 @@ def test_differing_versions_are_named(data_set, run, monkeypatch: pytest.MonkeyP
         ([True, False], [True, True], 1.0, 1),
     ],
 )
-def test_the_largest_deviation_is_found(found: list[Any], wanted: list[Any], value: float, frame: int):
+def test_the_largest_deviation_is_found(found, wanted, value, frame):
     deviation = largest_deviation({"x": np.array(found)}, {"x": np.array(wanted), "y": np.zeros(3)})
     assert (deviation.value, deviation.frame) == (value, frame)
 

@@ -6,8 +6,6 @@ import dataclasses
 import io
 import re
 import sys
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,14 +24,13 @@ from unlatch.simcore.registry import import_extra, install_command
 from unlatch.simcore.urdf.model import Link, Shape, ShapeKind, UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.workflows.runs.code_versions import header_of
-from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.viewing.recorded_scene import RecordedScene, ShownBody, box_mesh, link_meshes, read_scene
 
 FINGERS = "contacts.franka_panda.left.{}.fingers_link.force_max_n"
 
 
 @pytest.fixture(scope="module")
-def data_set(tmp_path_factory: pytest.TempPathFactory, drawer_episode: tuple[CollectCfg, EpisodeRecord]) -> DataSet:
+def data_set(tmp_path_factory, drawer_episode) -> DataSet:
     """Episode 0 as it was made; 1 without a layout; 2 diverged; 5 of another object; 6 an error without states."""
     cfg, record = drawer_episode
     cut = {key: array[: 30 + (len(array) == record.n_actions + 1)].copy() for key, array in record.arrays.items()}
@@ -52,9 +49,7 @@ def data_set(tmp_path_factory: pytest.TempPathFactory, drawer_episode: tuple[Col
 
 
 @pytest.mark.integration
-def test_an_error_before_the_first_state_shows_the_scene_and_the_place_in_the_code(
-    data_set: DataSet, scene: RecordedScene
-):
+def test_an_error_before_the_first_state_shows_the_scene_and_the_place_in_the_code(data_set, scene):
     shown, notices = read_scene(data_set, 6)
     assert notices == []
     assert shown.notes[1:] == ("NameError: framez", 'File "/home/me/skill.py", line 7, in make_commands', "framez")
@@ -64,12 +59,12 @@ def test_an_error_before_the_first_state_shows_the_scene_and_the_place_in_the_co
 
 
 @pytest.fixture(scope="module")
-def record(data_set: DataSet) -> EpisodeRecord:
+def record(data_set) -> EpisodeRecord:
     return data_set.read(0)
 
 
 @pytest.fixture(scope="module")
-def scene(data_set: DataSet) -> RecordedScene:
+def scene(data_set) -> RecordedScene:
     shown, notices = read_scene(data_set, 0)
     assert notices == []
     return shown
@@ -80,7 +75,7 @@ def body(scene: RecordedScene, name: str):
 
 
 @pytest.mark.integration
-def test_the_hand_is_where_it_was_recorded(scene: RecordedScene, record: EpisodeRecord):
+def test_the_hand_is_where_it_was_recorded(scene, record):
     hand = body(scene, "robot/franka_panda/panda_hand")
     np.testing.assert_allclose(hand.positions, record.arrays["robots.franka_panda.left.ee_position"], atol=1e-6)
     recorded = record.arrays["robots.franka_panda.left.ee_quat_xyzw"]
@@ -88,7 +83,7 @@ def test_the_hand_is_where_it_was_recorded(scene: RecordedScene, record: Episode
 
 
 @pytest.mark.integration
-def test_the_drawer_moves_as_far_as_its_joint(scene: RecordedScene, record: EpisodeRecord):
+def test_the_drawer_moves_as_far_as_its_joint(scene, record):
     (skill,) = record.skills
     travel = record.arrays["objects.drawer.joint_positions"][:, skill["joint_index"]]
     moving = [item for item in scene.bodies if item.name.startswith("object/drawer/") and item.moves]
@@ -99,7 +94,7 @@ def test_the_drawer_moves_as_far_as_its_joint(scene: RecordedScene, record: Epis
 
 
 @pytest.mark.integration
-def test_furniture_stands_still_under_what_it_carries(scene: RecordedScene):
+def test_furniture_stands_still_under_what_it_carries(scene):
     table, plinth = body(scene, "table"), body(scene, "plinth/drawer")
     assert not table.moves
     assert not plinth.moves
@@ -108,7 +103,7 @@ def test_furniture_stands_still_under_what_it_carries(scene: RecordedScene):
 
 
 @pytest.mark.integration
-def test_a_force_belongs_to_the_frame_at_the_end_of_its_interval(scene: RecordedScene, record: EpisodeRecord):
+def test_a_force_belongs_to_the_frame_at_the_end_of_its_interval(scene, record):
     force = next(item for item in scene.forces if item.name.endswith("fingers_link"))
     assert force.values_n[0] == 0.0
     np.testing.assert_array_equal(force.values_n[1:], record.arrays[FINGERS.format("drawer")])
@@ -122,7 +117,7 @@ def test_a_force_belongs_to_the_frame_at_the_end_of_its_interval(scene: Recorded
 
 
 @pytest.mark.integration
-def test_points_curves_and_words_are_those_of_the_record(scene: RecordedScene, record: EpisodeRecord):
+def test_points_curves_and_words_are_those_of_the_record(scene, record):
     assert scene.title == "open_drawer · episode 0 · success"
     assert scene.notes == (record.language[0],)
     assert [curve.unit for curve in scene.curves] == ["m"]
@@ -134,7 +129,7 @@ def test_points_curves_and_words_are_those_of_the_record(scene: RecordedScene, r
 
 
 @pytest.mark.integration
-def test_a_diverged_episode_is_shown_with_its_last_finite_state(data_set: DataSet):
+def test_a_diverged_episode_is_shown_with_its_last_finite_state(data_set):
     shown, _ = read_scene(data_set, 2)
     hand = body(shown, "robot/franka_panda/panda_hand")
     assert np.isfinite(hand.positions).all()
@@ -144,7 +139,7 @@ def test_a_diverged_episode_is_shown_with_its_last_finite_state(data_set: DataSe
 
 
 @pytest.mark.integration
-def test_an_object_that_differs_from_the_recorded_one_is_reported(data_set: DataSet):
+def test_an_object_that_differs_from_the_recorded_one_is_reported(data_set):
     _, notices = read_scene(data_set, 5)
     assert len(notices) == 1
     assert "object 'drawer'" in notices[0]
@@ -153,7 +148,7 @@ def test_an_object_that_differs_from_the_recorded_one_is_reported(data_set: Data
 
 @pytest.mark.slow
 @pytest.mark.integration
-def test_a_page_refers_to_no_other_file_and_texts_cannot_end_its_script(data_set: DataSet, scene: RecordedScene):
+def test_a_page_refers_to_no_other_file_and_texts_cannot_end_its_script(data_set, scene):
     from unlatch.workflows.viewing.viewers import to_html
 
     page = to_html(dataclasses.replace(scene, notes=("</script><b>bold</b>",))).decode()
@@ -166,7 +161,7 @@ def test_a_page_refers_to_no_other_file_and_texts_cannot_end_its_script(data_set
 
 @pytest.mark.slow
 @pytest.mark.integration
-def test_the_command_writes_a_page_and_the_data_set_stays_whole(data_set: DataSet, capsys: pytest.CaptureFixture[str]):
+def test_the_command_writes_a_page_and_the_data_set_stays_whole(data_set, capsys):
     assert command_table.main(["view", str(data_set.path), "episode=2"]) == 0
     said = capsys.readouterr()
     assert re.fullmatch(r"view: .*view-2\.html \(\d\.\d MB, \d+\.\d s\)\n", said.out)
@@ -176,7 +171,7 @@ def test_the_command_writes_a_page_and_the_data_set_stays_whole(data_set: DataSe
 
 
 @pytest.mark.integration
-def test_a_recording_is_read_back_as_it_was_recorded(scene: RecordedScene, tmp_path: Path):
+def test_a_recording_is_read_back_as_it_was_recorded(scene, tmp_path):
     pytest.importorskip("rerun", reason="the extra rerun is not installed")
     chunk = pytest.importorskip("rerun.chunk", reason="this rerun-sdk reads no files")
     from unlatch.workflows.viewing.viewers import to_rrd
@@ -222,17 +217,13 @@ def test_a_recording_is_read_back_as_it_was_recorded(scene: RecordedScene, tmp_p
         (["--fast"], "Unknown flag '--fast'. Expected key=value or --help."),
     ],
 )
-def test_a_mistake_is_one_line(
-    data_set: DataSet, arguments: list[str], message: str, assert_refused: Callable[..., str]
-):
+def test_a_mistake_is_one_line(data_set, arguments, message, assert_refused):
     said = assert_refused("view", data_set.path, *arguments, text="", folder=data_set.path)
     assert said.replace(str(data_set.path), "{set}") == f"unlatch: {message}\n"
 
 
 @pytest.mark.integration
-def test_a_place_that_cannot_be_written_is_one_line(
-    data_set: DataSet, tmp_path: Path, assert_refused: Callable[..., str]
-):
+def test_a_place_that_cannot_be_written_is_one_line(data_set, tmp_path, assert_refused):
     (tmp_path / "file").write_text("mine")
     text = f"'{tmp_path}/file/a.html' cannot be written: this user cannot write to '{tmp_path}/file'."
     assert_refused("view", data_set.path, f"out={tmp_path}/file/a.html", text=text, folder=tmp_path)
@@ -246,9 +237,7 @@ def test_a_missing_extra_is_named():
 
 
 @pytest.mark.parametrize("command", ["view", "studio", "watch"])
-def test_a_command_whose_page_needs_viser_names_its_extra(
-    data_set: DataSet, command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+def test_a_command_whose_page_needs_viser_names_its_extra(data_set, command, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "viser", None)
     words = {"view": [str(data_set.path)], "studio": ["task=open_drawer"], "watch": [str(data_set.path), "page=true"]}
     assert command_table.main([command, *words[command]]) == 2
@@ -265,7 +254,7 @@ def test_every_visible_link_of_the_robot_has_a_mesh():
     assert all(mesh.faces.max() < len(mesh.vertices) for pieces in meshes.values() for mesh in pieces)
 
 
-def test_a_damaged_mesh_is_named(tmp_path: Path):
+def test_a_damaged_mesh_is_named(tmp_path):
     path = tmp_path / "damaged.glb"
     path.write_bytes(b"nothing")
     shape = Shape(ShapeKind.mesh, (1.0, 1.0, 1.0), Pose.identity(), path=path)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -17,7 +15,7 @@ from unlatch.workflows.cli.terminal import OK
 from unlatch.workflows.commands import data_sets as watch
 
 
-def test_without_a_terminal_a_folder_of_sets_is_printed_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_without_a_terminal_a_folder_of_sets_is_printed_once(tmp_path, capsys):
     for name, codes in (("one", [None, "slipped", None]), ("two", ["collision"])):
         with DataSet.create_or_resume(tmp_path / name, header={"config": {}}) as data_set:
             for number, code in enumerate(codes):
@@ -37,7 +35,7 @@ def test_without_a_terminal_a_folder_of_sets_is_printed_once(tmp_path: Path, cap
     assert "ago" not in two
 
 
-def test_a_terminal_of_80_columns_shows_one_line_for_each_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_terminal_of_80_columns_shows_one_line_for_each_set(tmp_path, capsys):
     with DataSet.create_or_resume(tmp_path / "close_drawer", header={"config": {}}) as data_set:
         for number in range(100):
             timings = {"plan": 170.0, "reset": 107.0, "execute": 820.0}
@@ -52,7 +50,7 @@ def test_a_terminal_of_80_columns_shows_one_line_for_each_set(tmp_path: Path, ca
     assert unit == "s"
 
 
-def test_long_names_are_shown_whole_on_a_narrow_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_long_names_are_shown_whole_on_a_narrow_terminal(tmp_path, capsys):
     names = [f"open_refrigerator-franka_panda-s{seed}" for seed in (1, 2)]
     for name in names:
         DataSet.create_or_resume(tmp_path / name, header={"config": {}}).close()
@@ -63,9 +61,7 @@ def test_long_names_are_shown_whole_on_a_narrow_terminal(tmp_path: Path, capsys:
     assert max(map(len, out.splitlines())) <= 80
 
 
-def test_a_terminal_shows_how_to_end_watch(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
+def test_a_terminal_shows_how_to_end_watch(tmp_path, capsys, monkeypatch):
     DataSet.create_or_resume(tmp_path / "one", header={"config": {}}).close()
 
     def interrupted(seconds: float) -> None:
@@ -80,5 +76,5 @@ def test_a_terminal_shows_how_to_end_watch(
 @pytest.mark.parametrize(
     ("arguments", "words"), [([], "at least 1"), (["nowhere"], "does not exist"), ([".", "every_s=0"], "0.1")]
 )
-def test_wrong_input_is_one_line(tmp_path: Path, assert_refused: Callable[..., str], arguments: list[str], words: str):
+def test_wrong_input_is_one_line(tmp_path, assert_refused, arguments, words):
     assert_refused("watch", *arguments, text=words, folder=tmp_path)

@@ -24,9 +24,7 @@ from unlatch.workflows.episode.episode import EpisodeOptions
         (Actor.record, True, False, False),
     ],
 )
-def test_who_moves_the_arms_decides_which_arrays_a_record_has(
-    actor: Actor, disturbed: bool, has_labels: bool, may_push: bool
-):
+def test_who_moves_the_arms_decides_which_arrays_a_record_has(actor, disturbed, has_labels, may_push):
     disturb = SimpleNamespace(moves_targets=disturbed, nudge_probability=0.5 if disturbed else 0.0)
     cfg: Any = SimpleNamespace(disturb=disturb)
     assert actor.records_labels(cfg) == has_labels

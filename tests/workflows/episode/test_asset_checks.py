@@ -31,7 +31,7 @@ def test_a_region_out_of_reach_is_refused_with_how_far_off_it_is():
 
 
 @pytest.mark.parametrize("center", ["[0.68,0.0]", "[1.3,0.6]", "[-0.9,0.0]"])
-def test_a_region_that_an_arm_may_reach_is_accepted(center: str):
+def test_a_region_that_an_arm_may_reach_is_accepted(center):
     check(f"task.regions.0.center_m={center}")
 
 
@@ -48,6 +48,6 @@ def test_a_region_that_an_arm_may_reach_is_accepted(center: str):
         ),
     ],
 )
-def test_an_unknown_link_is_refused_and_the_known_ones_are_listed(mount: str, message: str):
+def test_an_unknown_link_is_refused_and_the_known_ones_are_listed(mount, message):
     with pytest.raises(ConfigError, match=message):
         check(f"sensors=[{{name: a, type: imu, mount: {mount}}}]")

@@ -20,9 +20,7 @@ from unlatch.workflows.episode.attempt import Attempt
         (3, [1, 2], True),  # two arms at once: the second was tried against the first
     ],
 )
-def test_a_skill_that_others_depend_on_is_planned_with_the_budget_of_the_search(
-    begun: int, indices: list[int], as_searched: bool
-):
+def test_a_skill_that_others_depend_on_is_planned_with_the_budget_of_the_search(begun, indices, as_searched):
     planner = SimpleNamespace(
         plan_together=lambda indices, *, budget, concurrent: [(indices, budget)],
         layout_search=SimpleNamespace(at_first_look=True),
@@ -39,7 +37,7 @@ def test_a_skill_that_others_depend_on_is_planned_with_the_budget_of_the_search(
 
 
 @pytest.mark.parametrize(("inner_plan_ms", "most_ms"), [(0.0, 60_000.0), (1e9, -1.0)], ids=["alone", "with planning"])
-def test_the_time_of_a_stage_counts_also_if_an_exception_ends_it(inner_plan_ms: float, most_ms: float):
+def test_the_time_of_a_stage_counts_also_if_an_exception_ends_it(inner_plan_ms, most_ms):
     episode: Any = SimpleNamespace(timings_ms={"plan": 0.0, "execute": 0.0})
     attempt = Attempt(episode)
 

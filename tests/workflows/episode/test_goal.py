@@ -67,7 +67,7 @@ def observe(judge: GoalJudge, item: FakeObject, index: int, *positions: float) -
         judge.observe()
 
 
-def test_conditions_have_what_a_record_needs(oven: FakeObject, chest: FakeObject):
+def test_conditions_have_what_a_record_needs(oven, chest):
     task: Any = SimpleNamespace(
         goal=[
             GoalCfg(object="chest", part="drawer", kind=GoalKind.moved_fraction, value=0.4),
@@ -81,7 +81,7 @@ def test_conditions_have_what_a_record_needs(oven: FakeObject, chest: FakeObject
     assert goal_conditions(task, assets) == [drawer | limits, button | limits]
 
 
-def test_positions_are_those_of_the_last_frame(oven: FakeObject, chest: FakeObject):
+def test_positions_are_those_of_the_last_frame(oven, chest):
     judge = make_judge(oven, chest, open_door())
     oven.s[:], chest.s[:] = [0.2, 0.01], [0.3]
     assert judge.positions == {DOOR: 0.0, BUTTON: 0.0, DRAWER: 0.0}
@@ -91,7 +91,7 @@ def test_positions_are_those_of_the_last_frame(oven: FakeObject, chest: FakeObje
     assert judge.positions == {DOOR: 0.2, BUTTON: 0.01, DRAWER: 0.25}
 
 
-def test_the_settling_period_states_the_limits_of_the_joints_that_were_acted_on(oven: FakeObject, chest: FakeObject):
+def test_the_settling_period_states_the_limits_of_the_joints_that_were_acted_on(oven, chest):
     judge = make_judge(oven, chest, open_door())
     assert judge.settle_entry(4, 9) == {
         "frame_start": 4,
@@ -108,7 +108,7 @@ def test_the_settling_period_states_the_limits_of_the_joints_that_were_acted_on(
     }
 
 
-def test_a_part_that_moves_little_stands_still_within_a_tenth_of_its_range(oven: FakeObject):
+def test_a_part_that_moves_little_stands_still_within_a_tenth_of_its_range(oven):
     panel = FakeObject({"drawer": "slider"}, closed=0.0, opened=0.003, moves_little=True)
     judge = make_judge(oven, panel, open_door())
     judge.act_on(DRAWER, 0.0)
@@ -119,13 +119,13 @@ def test_a_part_that_moves_little_stands_still_within_a_tenth_of_its_range(oven:
     assert "'drawer' of 'chest' moved by 0.0004" in str(judge.failures_since(0))
 
 
-def test_a_goal_that_holds_from_the_first_frame_to_the_last_has_no_failure(oven: FakeObject, chest: FakeObject):
+def test_a_goal_that_holds_from_the_first_frame_to_the_last_has_no_failure(oven, chest):
     judge = make_judge(oven, chest, open_door())
     observe(judge, oven, 0, 0.3, 0.6, 0.61, 0.6)
     assert judge.failures_since(2) == []
 
 
-def test_a_goal_that_does_not_hold_at_the_beginning_is_not_reached(oven: FakeObject, chest: FakeObject):
+def test_a_goal_that_does_not_hold_at_the_beginning_is_not_reached(oven, chest):
     judge = make_judge(oven, chest, open_door())
     observe(judge, oven, 0, 0.3, 0.49, 0.505)
     (failure,) = judge.failures_since(2)
@@ -134,7 +134,7 @@ def test_a_goal_that_does_not_hold_at_the_beginning_is_not_reached(oven: FakeObj
     assert failure.evidence == {"condition": judge.conditions[0], "reached": 0.49, "s": 0.49}
 
 
-def test_a_goal_that_does_not_hold_at_the_end_is_unsettled(oven: FakeObject, chest: FakeObject):
+def test_a_goal_that_does_not_hold_at_the_end_is_unsettled(oven, chest):
     judge = make_judge(oven, chest, open_door())
     observe(judge, oven, 0, 0.3, 0.505, 0.49)
     (failure,) = judge.failures_since(2)
@@ -143,9 +143,7 @@ def test_a_goal_that_does_not_hold_at_the_end_is_unsettled(oven: FakeObject, che
 
 
 @pytest.mark.parametrize(("sign", "moves"), [(1, 1.01), (-1, 1.01), (1, 0.99), (-1, 0.99)])
-def test_a_hinge_must_stay_within_its_limit_of_where_it_was(
-    oven: FakeObject, chest: FakeObject, sign: int, moves: float
-):
+def test_a_hinge_must_stay_within_its_limit_of_where_it_was(oven, chest, sign, moves):
     judge = make_judge(oven, chest, open_door(0.1))
     away = 0.6 + sign * moves * MAX_SETTLE_CHANGE_RAD
     observe(judge, oven, 0, 0.2, 0.6, 0.6, away, 0.6, 0.6)
@@ -165,7 +163,7 @@ def test_a_hinge_must_stay_within_its_limit_of_where_it_was(
     }
 
 
-def test_the_first_frame_and_the_largest_change_of_a_joint_that_moved_are_named(oven: FakeObject, chest: FakeObject):
+def test_the_first_frame_and_the_largest_change_of_a_joint_that_moved_are_named(oven, chest):
     judge = make_judge(oven, chest, open_door(0.1))
     observe(judge, oven, 0, 0.6, 0.63, 0.7, 0.64)
     (failure,) = judge.failures_since(1)
@@ -173,7 +171,7 @@ def test_the_first_frame_and_the_largest_change_of_a_joint_that_moved_are_named(
     assert failure.evidence["change"] == pytest.approx(0.1)
 
 
-def test_a_change_of_exactly_the_limit_is_allowed(oven: FakeObject, chest: FakeObject):
+def test_a_change_of_exactly_the_limit_is_allowed(oven, chest):
     judge = make_judge(oven, chest)
     judge.act_on(DOOR, 0.0)
     observe(judge, oven, 0, MAX_SETTLE_CHANGE_RAD)
@@ -181,23 +179,21 @@ def test_a_change_of_exactly_the_limit_is_allowed(oven: FakeObject, chest: FakeO
 
 
 @pytest.mark.parametrize(("moves", "n_failures"), [(0.9, 0), (1.1, 1)])
-def test_a_slider_that_was_acted_on_has_the_limit_of_sliders(
-    oven: FakeObject, chest: FakeObject, moves: float, n_failures: int
-):
+def test_a_slider_that_was_acted_on_has_the_limit_of_sliders(oven, chest, moves, n_failures):
     judge = make_judge(oven, chest)
     judge.act_on(DRAWER, 0.0)
     observe(judge, chest, 0, 0.2, 0.2 + moves * MAX_SETTLE_CHANGE_M)
     assert [failure.evidence["object"] for failure in judge.failures_since(1)] == ["chest"] * n_failures
 
 
-def test_joints_that_were_not_acted_on_may_move(oven: FakeObject, chest: FakeObject):
+def test_joints_that_were_not_acted_on_may_move(oven, chest):
     judge = make_judge(oven, chest, open_door())
     observe(judge, oven, 0, 0.6)
     observe(judge, oven, 1, 0.5)
     assert judge.failures_since(1) == []
 
 
-def test_every_joint_that_moved_is_a_failure(oven: FakeObject, chest: FakeObject):
+def test_every_joint_that_moved_is_a_failure(oven, chest):
     judge = make_judge(oven, chest, open_door(0.5))
     judge.act_on(DRAWER, 0.0)
     oven.s[0], chest.s[0] = 0.3, 0.3
@@ -227,7 +223,7 @@ def condition(kind: str, value: float, **changes: float) -> dict[str, Any]:
         ("within_closed", 0.02, 0.07, False, 0.03),
     ],
 )
-def test_each_kind_of_condition_holds_up_to_its_value(kind: str, value: float, s: float, holds: bool, reached: float):
+def test_each_kind_of_condition_holds_up_to_its_value(kind, value, s, holds, reached):
     wanted = condition(kind, value + 1e-9 if kind == "within_closed" else value - 1e-9)
     failure = goal_failure("not_reached", [wanted], {DOOR: s}, {DOOR: 0.25}, 1.5)
     assert (failure is None) == holds
@@ -238,7 +234,7 @@ def test_each_kind_of_condition_holds_up_to_its_value(kind: str, value: float, s
 
 
 @pytest.mark.parametrize("kind", ["moved", "moved_fraction", "open_fraction", "within_closed"])
-def test_a_condition_holds_at_exactly_its_value(kind: str):
+def test_a_condition_holds_at_exactly_its_value(kind):
     wanted = condition(kind, 0.5, s_closed=1.0, s_open=0.0)  # a joint that opens in its negative direction
     assert goal_failure("unsettled", [wanted], {DOOR: 0.5}, {DOOR: 0.0}, 0.0) is None
 

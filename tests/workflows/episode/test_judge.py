@@ -82,7 +82,7 @@ class TestSuccess:
         assert not stage.judge.success
 
     @pytest.mark.parametrize("may_move", [False, True])
-    def test_the_arms_of_a_policy_may_move_where_its_rules_say_so(self, may_move: bool):
+    def test_the_arms_of_a_policy_may_move_where_its_rules_say_so(self, may_move):
         stage = Stage(make_skill(finger_contact_required=False), policy=PolicyRules(arms_may_move=may_move))
         stage.begin()
         for number in range(6):
@@ -146,7 +146,7 @@ class TestSuccess:
 
 class TestContact:
     @pytest.mark.parametrize(("touched", "codes"), [(8, []), (7, ["slipped"])])
-    def test_the_fingers_must_touch_the_part_in_most_frames_in_which_it_moves(self, touched: int, codes: list[str]):
+    def test_the_fingers_must_touch_the_part_in_most_frames_in_which_it_moves(self, touched, codes):
         stage = Stage(make_skill())
         run = stage.begin()
         for number in range(10):
@@ -191,7 +191,7 @@ class TestContact:
         assert [failure.code for failure in stage.judge.unmet_conditions(run)] == ["not_reached", "grasp_missed"]
 
     @pytest.mark.parametrize(("step", "moving"), [(0.9, 0), (1.0, 0), (1.1, 1)])
-    def test_a_part_moves_where_its_position_changes_by_more_than_the_least_step(self, step: float, moving: int):
+    def test_a_part_moves_where_its_position_changes_by_more_than_the_least_step(self, step, moving):
         stage = Stage(make_skill())
         run = stage.begin()
         stage.frame(s=step * MOVING_STEP)

@@ -98,7 +98,7 @@ class TestForces:
         assert (failure.evidence["skill"], failure.evidence["arm"]) == (1, "right")
 
     @pytest.mark.parametrize(("force_n", "codes"), [(140.0, []), (140.5, ["overload"])])
-    def test_a_finger_may_bear_up_to_its_limit(self, force_n: float, codes: list[str]):
+    def test_a_finger_may_bear_up_to_its_limit(self, force_n, codes):
         stage = Stage(make_skill())
         run = stage.begin()
         stage.loads["left"].force_sustained_n.n = force_n
@@ -143,7 +143,7 @@ class TestSpeeds:
             (FrameSpeeds(9.0, {"oven": 9.0}), "panda"),
         ],
     )
-    def test_no_joint_may_be_faster_than_the_limit(self, speeds: FrameSpeeds, body: str | None):
+    def test_no_joint_may_be_faster_than_the_limit(self, speeds, body):
         stage = Stage(make_skill())
         run = stage.begin()
         stage.frame(speeds=speeds)
@@ -157,7 +157,7 @@ class TestSpeeds:
             assert failure.time_s == stage.world.time_s
 
     @pytest.mark.parametrize(("prismatic", "unit"), [(False, "rad/s"), (True, "m/s")])
-    def test_the_joint_and_its_unit_are_named_where_they_are_known(self, prismatic: bool, unit: str):
+    def test_the_joint_and_its_unit_are_named_where_they_are_known(self, prismatic, unit):
         joint = JointInfo("lid_joint", 0, prismatic, True, 0.0, 1.0, 1.0, 1.0, (1.0, 0.0, 0.0))
         stage = Stage(make_skill())
         stage.begin()
@@ -180,7 +180,7 @@ class TestSpeeds:
 
 class TestTimeAndNumbers:
     @pytest.mark.parametrize(("time_s", "codes"), [(2.0, []), (2.01, ["timeout"])])
-    def test_an_episode_may_take_up_to_its_limit(self, time_s: float, codes: list[str]):
+    def test_an_episode_may_take_up_to_its_limit(self, time_s, codes):
         stage = Stage(make_skill())
         stage.begin()
         stage.world.time_s = time_s - 1.0 / HZ
@@ -193,7 +193,7 @@ class TestTimeAndNumbers:
 
     @pytest.mark.parametrize("bad", [math.nan, math.inf])
     @pytest.mark.parametrize("where", ["arm", "object"])
-    def test_values_that_are_not_finite_end_the_episode(self, bad: float, where: str):
+    def test_values_that_are_not_finite_end_the_episode(self, bad, where):
         stage = Stage(make_skill(), policy=PolicyRules(end_at_violation=False))
         stage.begin()
         if where == "arm":

@@ -23,7 +23,7 @@ class TestRules:
             ({"end_at_violation": True}, PolicyRules(arms_may_move=True, end_at_violation=True)),
         ],
     )
-    def test_they_are_read_from_the_header_of_a_data_set(self, evaluation: dict[str, Any], rules: PolicyRules):
+    def test_they_are_read_from_the_header_of_a_data_set(self, evaluation, rules):
         assert PolicyRules.of(evaluation) == rules
 
 

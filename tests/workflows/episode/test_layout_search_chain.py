@@ -69,13 +69,13 @@ class Chain:
         return [skill]
 
 
-def test_a_chain_without_refusals_takes_the_first_choices(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chain_without_refusals_takes_the_first_choices(monkeypatch):
     chain = Chain(monkeypatch, choices={PICK: 2, PLACE: 2, CLOSE: 1}, fits=lambda now: True)
     assert chain.run() is not None
     assert chain.now == {PICK: 0, PLACE: 0, CLOSE: 0}
 
 
-def test_the_skill_before_takes_its_next_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_skill_before_takes_its_next_choice(monkeypatch):
     chain = Chain(
         monkeypatch, choices={PICK: 2, PLACE: 3, CLOSE: 1}, fits=lambda now: CLOSE not in now or now[PLACE] == 2
     )
@@ -88,8 +88,8 @@ def test_the_skill_before_takes_its_next_choice(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_without_another_choice_the_one_before_it_changes_and_the_others_begin_anew(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     chain = Chain(
         monkeypatch, choices={PICK: 2, PLACE: 2, CLOSE: 1}, fits=lambda now: CLOSE not in now or now[PICK] == 1
     )
@@ -99,14 +99,14 @@ def test_without_another_choice_the_one_before_it_changes_and_the_others_begin_a
     assert len(candidate.margins_rad) == 3
 
 
-def test_a_chain_without_a_plan_is_refused_after_a_limited_number_of_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chain_without_a_plan_is_refused_after_a_limited_number_of_changes(monkeypatch):
     chain = Chain(monkeypatch, choices={PICK: 99, PLACE: 99, CLOSE: 1}, fits=lambda now: CLOSE not in now)
     assert chain.run() is None
     assert len(chain.tried) == MOST_CHANGES + 1
     assert len(chain.search.report.failures) == 1
 
 
-def test_one_layout_does_not_take_all_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_layout_does_not_take_all_the_work(monkeypatch):
     chain = Chain(monkeypatch, choices={PICK: 99, PLACE: 99, CLOSE: 1}, fits=lambda now: CLOSE not in now, price=60)
     assert chain.run() is None
     assert not chain.meter.is_spent

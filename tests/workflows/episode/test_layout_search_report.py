@@ -30,7 +30,7 @@ def refused(*codes: str, spent: int | None = 100) -> LayoutSearchReport:
         (refused("plan_infeasible", "path_infeasible", spent=None), None),
     ],
 )
-def test_more_work_is_advised_only_where_it_may_help(report: LayoutSearchReport, advice: str | None):
+def test_more_work_is_advised_only_where_it_may_help(report, advice):
     text = report.refusal()
     assert text.startswith("None of 2 layouts tried has a plan. ")
     assert "open: why not. Refused: 1 open: " in text

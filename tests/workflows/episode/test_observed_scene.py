@@ -17,7 +17,7 @@ pytestmark = pytest.mark.integration
 
 
 @pytest.mark.parametrize("name", ROBOTS.own_names())
-def test_the_base_of_an_arm_is_where_the_engine_has_it(name: str):
+def test_the_base_of_an_arm_is_where_the_engine_has_it(name):
     cfg = load("close_drawer", f"robot={name}").robot
     scene = observed_scene(cfg, dict, seed=0)
     with World(WorldCfg()) as world:

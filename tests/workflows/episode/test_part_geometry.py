@@ -30,7 +30,7 @@ def load(category: str, seed: int, folder: Path) -> ObjectAsset:
 
 
 @pytest.mark.parametrize("category", CATEGORIES)
-def test_links_are_where_the_engine_has_them_at_the_recorded_joint_positions(category: str, tmp_path: Path):
+def test_links_are_where_the_engine_has_them_at_the_recorded_joint_positions(category, tmp_path):
     rng = np.random.default_rng(4)
     for seed in SEEDS:
         asset = load(category, seed, tmp_path)
@@ -45,7 +45,7 @@ def test_links_are_where_the_engine_has_them_at_the_recorded_joint_positions(cat
 
 
 @pytest.mark.parametrize("category", CATEGORIES)
-def test_a_part_opens_by_a_positive_motion_along_or_about_its_hinge_axis(category: str, tmp_path: Path):
+def test_a_part_opens_by_a_positive_motion_along_or_about_its_hinge_axis(category, tmp_path):
     step = 0.1
     for seed in SEEDS:
         item = object_geometry(load(category, seed, tmp_path))
@@ -68,7 +68,7 @@ def test_a_part_opens_by_a_positive_motion_along_or_about_its_hinge_axis(categor
 
 
 @pytest.mark.parametrize("category", CATEGORIES)
-def test_the_box_around_a_part_has_its_grip_and_its_grip_points_out_of_it(category: str, tmp_path: Path):
+def test_the_box_around_a_part_has_its_grip_and_its_grip_points_out_of_it(category, tmp_path):
     for seed in SEEDS:
         asset = load(category, seed, tmp_path)
         for name, part in object_geometry(asset).parts.items():
@@ -80,7 +80,7 @@ def test_the_box_around_a_part_has_its_grip_and_its_grip_points_out_of_it(catego
                 assert np.linalg.det(R) > 0
 
 
-def test_without_a_pose_of_the_handle_the_grip_is_the_keypoint_at_which_a_hand_acts(tmp_path: Path):
+def test_without_a_pose_of_the_handle_the_grip_is_the_keypoint_at_which_a_hand_acts(tmp_path):
     asset = load("microwave", 0, tmp_path)
     part = asset.articulation.part("door")
     object.__setattr__(part, "handle", type(part.handle)(HandleType.none, np.zeros(3)))
@@ -93,7 +93,7 @@ def test_without_a_pose_of_the_handle_the_grip_is_the_keypoint_at_which_a_hand_a
 
 @pytest.mark.parametrize("surface", PointSurface)
 @pytest.mark.parametrize("category", ["microwave", "drawer_cabinet", "faucet"])
-def test_points_lie_on_the_surface_and_move_with_their_links(category: str, surface: PointSurface, tmp_path: Path):
+def test_points_lie_on_the_surface_and_move_with_their_links(category, surface, tmp_path):
     asset = load(category, 1, tmp_path)
     item, n = object_geometry(asset), 300
     cloud = SurfaceCloud(item, n, surface=surface, rng=np.random.default_rng(0))
@@ -115,7 +115,7 @@ def test_points_lie_on_the_surface_and_move_with_their_links(category: str, surf
         assert max(distances) < 1e-3
 
 
-def test_equal_generators_draw_equal_points(tmp_path: Path):
+def test_equal_generators_draw_equal_points(tmp_path):
     item = object_geometry(load("microwave", 0, tmp_path))
     clouds = [
         SurfaceCloud(item, 50, surface=PointSurface.visual, rng=np.random.default_rng(seed)) for seed in (0, 0, 1)
@@ -126,7 +126,7 @@ def test_equal_generators_draw_equal_points(tmp_path: Path):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 1.0])
-def test_a_share_of_the_points_lies_on_the_part(share: float, tmp_path: Path):
+def test_a_share_of_the_points_lies_on_the_part(share, tmp_path):
     item = object_geometry(load("drawer_cabinet", 0, tmp_path))
     name = next(iter(item.parts))
     rng = np.random.default_rng(0)

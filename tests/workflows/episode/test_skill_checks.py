@@ -21,7 +21,7 @@ def check(task: str, *overrides: str) -> None:
     ("task", "known"),
     [("open_microwave", ["abs", "normal", "fraction"]), ("close_microwave", ["zero", "dis_to_init", "fraction"])],
 )
-def test_a_mode_that_the_skill_does_not_have_is_refused(task: str, known: list[str]) -> None:
+def test_a_mode_that_the_skill_does_not_have_is_refused(task, known):
     for mode in ("abs", "normal", "zero", "dis_to_init", "fraction"):
         override = f"skills.0.planner_setting.success_mode={mode}"
         if mode in known:
@@ -34,7 +34,7 @@ def test_a_mode_that_the_skill_does_not_have_is_refused(task: str, known: list[s
 
 
 @pytest.mark.slow
-def test_a_target_may_be_only_a_little_past_the_limits_of_the_joint() -> None:
+def test_a_target_may_be_only_a_little_past_the_limits_of_the_joint():
     check("open_drawer", f"{FOLLOW}={{follow_joint: {{to: 0.2}}}}")
     check("open_drawer", f"{FOLLOW}={{follow_joint: {{to: 100%}}}}")
     check("close_drawer", f"{FOLLOW}={{follow_joint: {{to: -0.005}}}}")
@@ -46,7 +46,7 @@ def test_a_target_may_be_only_a_little_past_the_limits_of_the_joint() -> None:
 
 
 @pytest.mark.slow
-def test_a_start_opening_beyond_the_part_is_refused() -> None:
+def test_a_start_opening_beyond_the_part_is_refused():
     check("open_drawer", "task.openness.0.range=[0.0,0.2]")
     with pytest.raises(ConfigError, match=r"^task\.openness\[0\]\.range=\[0\.0, 0\.3\] exceeds .* at most 0\.25 m"):
         check("open_drawer", "task.openness.0.range=[0.0,0.3]")
@@ -80,7 +80,7 @@ def test_contradicting_point_constraints_are_refused_before_anything_is_written(
         ("close_microwave", "success_threshold=0.0", None),
     ],
 )
-def test_a_threshold_that_the_joint_cannot_reach_is_refused(task: str, override: str, message: str | None) -> None:
+def test_a_threshold_that_the_joint_cannot_reach_is_refused(task, override, message):
     changed = f"skills.0.planner_setting.{override}"
     if message is None:
         check(task, changed)

@@ -76,7 +76,7 @@ def played(env: UnlatchEnv, record: EpisodeRecord) -> tuple[EpisodeRecord, dict[
         ),
     ],
 )
-def test_recorded_actions_give_the_recorded_states_and_verdict(task: str):
+def test_recorded_actions_give_the_recorded_states_and_verdict(task):
     record = recorded(task, number=1)
     env = UnlatchEnv(task, overrides=[STILL])
     again, info, over = played(env, record)
@@ -102,7 +102,7 @@ def test_recorded_actions_give_the_recorded_states_and_verdict(task: str):
         (["task.goal.0.kind=moved", "task.goal.0.value=1.2"], "not_reached"),
     ],
 )
-def test_failures_are_judged_as_in_collection(overrides: list[str], code: str | None):
+def test_failures_are_judged_as_in_collection(overrides, code):
     record = recorded("close_drawer", *overrides)
     env = UnlatchEnv("close_drawer", overrides=[*overrides, STILL])
     again, _, _ = played(env, record)
@@ -164,7 +164,7 @@ def test_concurrent_environments_do_not_affect_each_other():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["joint_delta", "ee_delta"])
-def test_delta_actions_move_the_arm_by_the_given_change(mode: str):
+def test_delta_actions_move_the_arm_by_the_given_change(mode):
     env = UnlatchEnv("close_drawer", overrides=[f"action.mode={mode}"])
     before, _ = env.reset(seed=3)
     action = np.zeros(env.action_space.shape)
@@ -209,7 +209,7 @@ def test_render_gives_a_picture():
         (["actoin.mode=ee_delta"], "actoin"),
     ],
 )
-def test_a_wrong_key_is_named_in_the_error(overrides: list[str], message: str):
+def test_a_wrong_key_is_named_in_the_error(overrides, message):
     with pytest.raises(ConfigError, match=re.escape(message)):
         UnlatchEnv("close_drawer", overrides=overrides)
 
@@ -241,7 +241,7 @@ def test_images_of_the_sensors_are_observed_and_change_nothing_else():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("when", "success"), [("held", True), ("still", False)])
-def test_a_policy_whose_targets_never_stand_still_succeeds_once_the_goal_has_held(when: str, success: bool):
+def test_a_policy_whose_targets_never_stand_still_succeeds_once_the_goal_has_held(when, success):
     record = recorded("close_drawer")
     env = UnlatchEnv("close_drawer", overrides=[f"success_when={when}"])
     env.reset(seed=5, options={"episode": 0})
@@ -284,7 +284,7 @@ def test_a_policy_whose_targets_never_stand_still_succeeds_once_the_goal_has_hel
         ),
     ],
 )
-def test_the_columns_of_an_export_are_observed(task: str, conventions: dict[str, Any]):
+def test_the_columns_of_an_export_are_observed(task, conventions):
     record = recorded(task)
     cfg = ExportCfg(
         state=[StateKind[name] for name in conventions.get("state", ("joint_position", "gripper"))],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +69,7 @@ def test_images_are_new_in_every_nth_frame_and_repeated_in_between_and_nothing_e
 @pytest.mark.slow
 @pytest.mark.integration
 @pytest.mark.parametrize("kinds", [["observation.images=[rgb]"], POINTS])
-def test_nothing_is_rendered_between_new_images_and_a_reset_makes_new_ones(
-    kinds: list[str], monkeypatch: pytest.MonkeyPatch
-):
+def test_nothing_is_rendered_between_new_images_and_a_reset_makes_new_ones(kinds, monkeypatch):
     rendered: list[int] = []
     render = TinyRenderer.render
 
@@ -96,7 +93,7 @@ def test_nothing_is_rendered_between_new_images_and_a_reset_makes_new_ones(
 
 
 @pytest.fixture(scope="module")
-def demonstration(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def demonstration(tmp_path_factory) -> Path:
     from unlatch.workflows.commands.collect import main as collect
 
     out = tmp_path_factory.mktemp("set") / "d"
@@ -112,7 +109,7 @@ def demonstration(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.integration
 @pytest.mark.slow
-def test_a_renderer_observes_the_images_of_its_render_set(demonstration: Path):
+def test_a_renderer_observes_the_images_of_its_render_set(demonstration):
     pytest.importorskip("embreex", reason="extra 'raycast' is not installed")
     from unlatch.workflows.commands.images import render_command as render
 
@@ -151,15 +148,13 @@ def test_a_renderer_observes_the_images_of_its_render_set(demonstration: Path):
         ({"images": ["rgb"], "keypoints": False}, "observation.keypoints=false needs observation.columns=true"),
     ],
 )
-def test_a_key_that_would_be_ignored_or_is_unknown_is_refused(options: dict[str, Any], message: str):
+def test_a_key_that_would_be_ignored_or_is_unknown_is_refused(options, message):
     with pytest.raises(ConfigError, match=re.escape(message)):
         ObservationCfg(**options)
 
 
 @pytest.mark.parametrize("key", ["state=[tcp_pose]", "rotation=rot6d", "point_cloud_surface=collision"])
-def test_keys_of_the_columns_are_refused_without_columns_on_the_command_line(
-    key: str, assert_refused: Callable[..., str], tmp_path: Path
-):
+def test_keys_of_the_columns_are_refused_without_columns_on_the_command_line(key, assert_refused, tmp_path):
     arguments = ["task=close_drawer", "policy=random", f"out={tmp_path / 'eval'}", f"observation.{key}"]
     assert_refused("evaluate", *arguments, text=f"observation.{key} needs observation.columns=true", folder=tmp_path)
 

@@ -41,7 +41,7 @@ def assert_limits(space: gymnasium.spaces.Box, low: object, high: object):
     assert np.allclose(space.high, high, atol=1e-12)
 
 
-def test_a_robots_bounds_are_its_limits_with_the_margin_of_simulation(env: UnlatchEnv):
+def test_a_robots_bounds_are_its_limits_with_the_margin_of_simulation(env):
     space, arm = env.observation_space, env.cfg.robot.arms[0]
     stops = [(-2.9671, 2.9671), (-1.8326, 1.8326), (-2.9671, 2.9671), (-3.1416, 0.0), (-2.9671, 2.9671)]
     low, high = np.array([*stops, (-0.0873, 3.8223), (-2.9671, 2.9671)]).T  # of the model
@@ -57,7 +57,7 @@ def test_a_robots_bounds_are_its_limits_with_the_margin_of_simulation(env: Unlat
         assert_limits(space[key], -1.0, 1.0)
 
 
-def test_the_engine_cuts_off_speeds_at_the_bound_of_fingers_and_parts(env: UnlatchEnv):
+def test_the_engine_cuts_off_speeds_at_the_bound_of_fingers_and_parts(env):
     env.reset(seed=0)
     body = env.episode.scene.objects["drawer"].body
     (joint, *_) = body.movable_joints
@@ -72,13 +72,13 @@ def test_the_engine_cuts_off_speeds_at_the_bound_of_fingers_and_parts(env: Unlat
         assert_limits(env.observation_space[key], -FASTEST, FASTEST)
 
 
-def test_what_has_no_limit_is_unbounded(env: UnlatchEnv):
+def test_what_has_no_limit_is_unbounded(env):
     for key in (f"{ARM}.ee_position", "objects.drawer.root_position"):
         assert not env.observation_space[key].is_bounded("below")
         assert not env.observation_space[key].is_bounded("above")
 
 
-def test_the_joint_of_an_object_that_is_the_same_in_every_episode_has_its_limits(env: UnlatchEnv):
+def test_the_joint_of_an_object_that_is_the_same_in_every_episode_has_its_limits(env):
     env.reset(seed=1)
     (joint, *_) = env.episode.scene.objects["drawer"].body.movable_joints
     assert joint.upper > 0.1
@@ -87,7 +87,7 @@ def test_the_joint_of_an_object_that_is_the_same_in_every_episode_has_its_limits
 
 
 @pytest.mark.parametrize("category", sorted(GENERATORS.names()))
-def test_joints_of_generated_objects_keep_within_the_bounds_of_their_kind(category: str):
+def test_joints_of_generated_objects_keep_within_the_bounds_of_their_kind(category):
     generate, cfg = GENERATORS.load(category), ObjectCfg(name="item", category=category)
     for seed in range(20):
         made = generate(seed, name=category)
@@ -112,7 +112,7 @@ def test_objects_whose_instances_are_not_known_have_no_bounds():
         ),
     ],
 )
-def test_values_that_a_randomization_rule_moves_beyond_the_limits_are_unbounded(rule: str, freed: str, kept: str):
+def test_values_that_a_randomization_rule_moves_beyond_the_limits_are_unbounded(rule, freed, kept):
     env = unlatch.make_env("close_drawer", f"randomization.rules=[{rule}]")
     assert not env.observation_space[f"{ARM}.{freed}"].is_bounded("below")
     assert env.observation_space[f"{ARM}.{kept}"].is_bounded()
@@ -144,7 +144,7 @@ def test_flags_and_numbers_of_a_record_can_be_observed():
     env.close()
 
 
-def test_a_value_beyond_the_space_is_observed_as_the_bound(env: UnlatchEnv, monkeypatch: pytest.MonkeyPatch):
+def test_a_value_beyond_the_space_is_observed_as_the_bound(env, monkeypatch):
     env.reset(seed=0)
     values = dict(env._observable_values())
     key = f"{ARM}.joint_velocities"
@@ -167,7 +167,7 @@ def test_a_value_beyond_the_space_is_observed_as_the_bound(env: UnlatchEnv, monk
         ("dual_panda", "open_pot_held"),
     ],
 )
-def test_observations_of_random_actions_lie_in_the_space_and_equal_the_simulated_state(robot: str, task: str):
+def test_observations_of_random_actions_lie_in_the_space_and_equal_the_simulated_state(robot, task):
     rng = np.random.default_rng(0)
     for mode in ("joint_position", "joint_delta", "ee_delta"):
         env = unlatch.make_env(task, f"robot={robot}", f"action.mode={mode}", "end_at_violation=false")
@@ -185,13 +185,13 @@ def test_observations_of_random_actions_lie_in_the_space_and_equal_the_simulated
 
 @pytest.mark.slow
 @pytest.mark.parametrize("task", ["CloseDrawer", "PlaceCan", "OpenMicrowave"])
-def test_gymnasiums_checks_pass(task: str):
+def test_gymnasiums_checks_pass(task):
     env = gymnasium.make(f"unlatch/{task}-v0", render_mode="rgb_array")
     check_env(env.unwrapped)
     env.close()
 
 
-def test_spaces_can_be_pickled_and_copied(env: UnlatchEnv):
+def test_spaces_can_be_pickled_and_copied(env):
     for space in (env.observation_space, env.action_space):
         assert pickle.loads(pickle.dumps(space)) == space
         assert copy.deepcopy(space) == space

@@ -7,7 +7,7 @@ import pytest
 from unlatch.workflows.images.render_job import _EncoderThread
 
 
-def test_frames_are_encoded_in_their_order_before_the_context_ends() -> None:
+def test_frames_are_encoded_in_their_order_before_the_context_ends():
     encoded: list[int] = []
     with _EncoderThread() as encoder:
         for frame in range(20):
@@ -15,7 +15,7 @@ def test_frames_are_encoded_in_their_order_before_the_context_ends() -> None:
     assert encoded == list(range(20))
 
 
-def test_an_error_of_the_last_frame_is_raised_when_the_context_ends() -> None:
+def test_an_error_of_the_last_frame_is_raised_when_the_context_ends():
     def fail() -> None:
         raise OSError("disk full")
 

@@ -1,7 +1,5 @@
 """Frames of a render run are counted while its episodes are not finished, in the areas of its workers."""
 
-from pathlib import Path
-
 import pytest
 
 from unlatch.simcore.recording.episode_folders import EpisodeFolders
@@ -11,13 +9,13 @@ from unlatch.workflows.images.render_job import _FrameFile, count_unfinished
 
 
 @pytest.fixture
-def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EpisodeFolders:
+def folders(tmp_path, monkeypatch) -> EpisodeFolders:
     monkeypatch.setattr(render_job, "_COUNT_PERIOD_S", 0.0)
     monkeypatch.setattr(render, "_READ_PERIOD_S", 0.0)
     return EpisodeFolders(tmp_path, root=tmp_path)
 
 
-def test_frames_of_running_episodes_are_those_of_all_workers_of_the_run(folders: EpisodeFolders, tmp_path: Path):
+def test_frames_of_running_episodes_are_those_of_all_workers_of_the_run(folders, tmp_path):
     other = EpisodeFolders(tmp_path, root=tmp_path)
     frames = RunFrames(folders, "run", {3: 20, 7: 30})  # type: ignore[arg-type]
     assert (frames.total, frames.count_done()) == (50, 0)

@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -88,7 +88,7 @@ def running() -> Iterator[InferenceProcess]:
         yield process
 
 
-def test_each_worker_gets_the_action_of_its_own_observation(running: InferenceProcess):
+def test_each_worker_gets_the_action_of_its_own_observation(running):
     first, second = connect(running), connect(running)
     begin(first, 7)
     begin(second, 9)
@@ -111,13 +111,13 @@ def test_the_process_counts_batches_and_actions_and_tells_them_at_its_end():
     assert 0.0 < running.statistics.share < 1.0
 
 
-def test_a_policy_may_end_an_episode(running: InferenceProcess):
+def test_a_policy_may_end_an_episode(running):
     policy = connect(running)
     begin(policy, 0)
     assert policy.act({"x": np.array(-1.0)}) is None
 
 
-def test_a_bug_in_the_policy_reaches_the_episode_and_the_process_goes_on(running: InferenceProcess):
+def test_a_bug_in_the_policy_reaches_the_episode_and_the_process_goes_on(running):
     policy = connect(running)
     begin(policy, 4)
     with pytest.raises(PolicyBugError, match="KeyError: 'wrist'"):
@@ -125,7 +125,7 @@ def test_a_bug_in_the_policy_reaches_the_episode_and_the_process_goes_on(running
     assert policy.act({"x": np.array(3.0)}).tolist() == [6.0, 4.0]
 
 
-def test_a_worker_that_dies_frees_its_slot(running: InferenceProcess):
+def test_a_worker_that_dies_frees_its_slot(running):
     stays, dies = connect(running), connect(running)
     begin(stays, 1)
     begin(dies, 2)
@@ -139,7 +139,7 @@ def test_a_worker_that_dies_frees_its_slot(running: InferenceProcess):
 
 
 @pytest.mark.parametrize("token", ["", "wrong@"])
-def test_a_stranger_of_this_computer_is_answered_nothing_and_gets_no_slot(running: InferenceProcess, token: str):
+def test_a_stranger_of_this_computer_is_answered_nothing_and_gets_no_slot(running, token):
     place = running.address.rpartition("@")[2]
     with pytest.raises(PolicyServerError, match=rf"^Policy server {place} is gone"):
         TcpPolicy(f"{token}{place}", ENV, timeout_s=30.0)
@@ -177,11 +177,11 @@ class Broken:
         (Broken, "The policy cannot be made: ValueError: no weights"),
     ],
 )
-def test_a_policy_that_cannot_be_made_is_refused(policy: Any, message: str):
+def test_a_policy_that_cannot_be_made_is_refused(policy, message):
     with pytest.raises(ConfigError, match=message), open_inference_process(policy, SPACES):
         pass
 
 
 @pytest.mark.parametrize(("policy", "batched"), [(Doubler, True), (Refuser, False), (Refuser(), False), (len, False)])
-def test_only_a_policy_with_act_batch_is_batched(policy: Callable[..., Any], batched: bool):
+def test_only_a_policy_with_act_batch_is_batched(policy, batched):
     assert is_batched(policy) == batched

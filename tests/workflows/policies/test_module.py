@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -44,7 +43,7 @@ class Still:
 
 
 @pytest.fixture
-def counting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def counting(tmp_path, monkeypatch) -> Any:
     """The module `counting` in the current folder, with the calls of its policy."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
@@ -80,7 +79,7 @@ class CallableBatched(Batched):
 
 
 @pytest.mark.parametrize("kind", [Batched, CallableBatched])
-def test_a_batched_policy_is_asked_for_one_worker_in_slot_0(kind: type[Batched]):
+def test_a_batched_policy_is_asked_for_one_worker_in_slot_0(kind):
     target = kind()
     policy = wrap_policy(target, ENV, name="batched")
     policy.reset({"x": np.array(1.0)}, {"episode": 4})
@@ -117,7 +116,7 @@ def test_what_is_no_policy_is_refused():
 
 @pytest.mark.slow
 @pytest.mark.integration
-def test_batch_false_gives_each_worker_a_batched_policy_of_its_own(counting: Any):
+def test_batch_false_gives_each_worker_a_batched_policy_of_its_own(counting):
     options = ["policy=counting:Still", "batch=false", "task.max_duration_s=1", "out=eval"]
     assert evaluate([*COMMON, *options]) == 0
     record = DataSet.open("eval").read(0)
@@ -129,9 +128,7 @@ def test_batch_false_gives_each_worker_a_batched_policy_of_its_own(counting: Any
 
 @pytest.mark.integration
 @pytest.mark.slow
-def test_a_batched_policy_acts_before_the_planner_takes_over_and_images_end_with_it(
-    counting: Any, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_batched_policy_acts_before_the_planner_takes_over_and_images_end_with_it(counting, monkeypatch):
     renderings: list[int] = []
     render = TinyRenderer.render
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +16,7 @@ from unlatch.workflows.runs.statistics import MOST_NAMED, CorruptEpisodes
 
 
 @pytest.fixture
-def data_set(tmp_path: Path) -> DataSet:
+def data_set(tmp_path) -> DataSet:
     """Four episodes; of number 2 there is neither a line in the index nor a file that can be read."""
     with DataSet.create_or_resume(tmp_path / "set", header={"config": {}}) as made:
         for number in range(4):
@@ -27,12 +26,12 @@ def data_set(tmp_path: Path) -> DataSet:
     return made
 
 
-def test_a_corrupt_episode_raises_an_error_by_default(data_set: DataSet):
+def test_a_corrupt_episode_raises_an_error_by_default(data_set):
     with pytest.raises(RecordingError, match=EPISODE_FILE):
         data_set.summaries()
 
 
-def test_watch_and_list_count_corrupt_episodes(data_set: DataSet, capsys: pytest.CaptureFixture[str]):
+def test_watch_and_list_count_corrupt_episodes(data_set, capsys):
     assert command_table.main(["watch", str(data_set.path)]) == OK
     watched = capsys.readouterr().out
     assert "2/3 (21 to 94 %)" in watched
@@ -43,20 +42,20 @@ def test_watch_and_list_count_corrupt_episodes(data_set: DataSet, capsys: pytest
     assert "damaged 1 (episode 2)" in listed
 
 
-def test_a_report_names_corrupt_episodes(data_set: DataSet):
+def test_a_report_names_corrupt_episodes(data_set):
     assert command_table.main(["report", str(data_set.path), "pictures=0"]) == OK
     content = json.loads((data_set.path / "report.json").read_text())
     assert content["total"]["set"]["n"] == 3
     assert [line for line in content["left_out"] if "episode 2 is damaged" in line]
 
 
-def test_merge_takes_the_readable_episodes(data_set: DataSet, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_merge_takes_the_readable_episodes(data_set, tmp_path, capsys):
     assert command_table.main(["merge", str(tmp_path / "out"), str(data_set.path)]) == FAILED
     assert "episode 2 is damaged" in capsys.readouterr().err
     assert DataSet.open(tmp_path / "out").numbers() == [0, 1, 3]
 
 
-def test_merge_replaces_a_corrupt_episode(data_set: DataSet, tmp_path: Path):
+def test_merge_replaces_a_corrupt_episode(data_set, tmp_path):
     with DataSet.create_or_resume(tmp_path / "whole", header={"config": {}}) as whole:
         whole.write(EpisodeRecord(number=2, seed=0, success=True))
     assert command_table.main(["merge", str(data_set.path), str(tmp_path / "whole")]) == OK

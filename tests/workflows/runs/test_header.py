@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -24,21 +23,21 @@ from unlatch.workflows.runs.recorded_config import config_of
         "task=open_microwave sensors=[front,imu]",
     ],
 )
-def test_a_configuration_that_is_read_from_a_header_gives_the_same_header(words: str, tmp_path: Path):
+def test_a_configuration_that_is_read_from_a_header_gives_the_same_header(words, tmp_path):
     header = header_of(load(*words.split()))
     with DataSet.create_or_resume(tmp_path / "set", header=header) as data_set:
         again = header_of(config_of(data_set))
     assert list(differences(data_set.header["config"], again["config"])) == []
 
 
-def test_a_data_set_of_a_version_without_a_rule_is_judged_without_it(tmp_path: Path):
+def test_a_data_set_of_a_version_without_a_rule_is_judged_without_it(tmp_path):
     header = header_of(load("task=open_microwave"))
     assert header["config"]["skills"][0].pop("scene_force_threshold_n") == 30.0
     with DataSet.create_or_resume(tmp_path / "set", header=header) as data_set:
         assert config_of(data_set).skills[0].scene_force_threshold_n is None
 
 
-def test_a_data_set_of_a_skill_that_is_not_installed_names_the_skill(tmp_path: Path):
+def test_a_data_set_of_a_skill_that_is_not_installed_names_the_skill(tmp_path):
     header = header_of(load("task=open_microwave"))
     header["config"]["skills"][0] |= {"name": "wave", "wait_s": 2.0}
     expected = "made with a plugin that is not installed here: skills[0].name: Unknown skill 'wave'."

@@ -4,7 +4,6 @@ import io
 import time
 from collections.abc import Callable
 
-import pytest
 from rich.console import Console
 
 from unlatch.workflows.runs.executors import Outcome
@@ -47,7 +46,7 @@ def test_without_a_terminal_a_short_run_writes_nothing():
     assert stream.getvalue() == ""
 
 
-def test_without_a_terminal_a_long_run_writes_lines(monkeypatch: pytest.MonkeyPatch):
+def test_without_a_terminal_a_long_run_writes_lines(monkeypatch):
     monkeypatch.setattr("unlatch.workflows.runs.progress.FIRST_LINE_S", 0.05)
     stream = io.StringIO()
     with Progress(total=3, console=Console(file=stream, width=20)) as progress:
@@ -62,7 +61,7 @@ def test_without_a_terminal_a_long_run_writes_lines(monkeypatch: pytest.MonkeyPa
     assert stream.getvalue() == written
 
 
-def test_a_function_is_called_in_place_of_lines(monkeypatch: pytest.MonkeyPatch):
+def test_a_function_is_called_in_place_of_lines(monkeypatch):
     monkeypatch.setattr("unlatch.workflows.runs.progress.FIRST_LINE_S", 0.01)
     stream, calls = io.StringIO(), []
     with Progress(total=1, report=calls.append, console=Console(file=stream)) as progress:
@@ -89,7 +88,7 @@ def test_on_a_terminal_the_display_disappears_at_the_end():
     assert stream.getvalue().endswith("\x1b[2K") or "\x1b[2K" in stream.getvalue()
 
 
-def test_with_successes_only_the_display_counts_successes() -> None:
+def test_with_successes_only_the_display_counts_successes():
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, width=80)
     with Progress(total=5, done=2, successes_only=True, console=console) as progress:
@@ -100,7 +99,7 @@ def test_with_successes_only_the_display_counts_successes() -> None:
     assert "3/5" in stream.getvalue()
 
 
-def test_before_the_first_episode_ends_the_frames_give_rate_and_time_left() -> None:
+def test_before_the_first_episode_ends_the_frames_give_rate_and_time_left():
     frames = [0]
     console = Console(file=io.StringIO(), width=80)
     progress = Progress(total=4, console=console, frames=FrameCount(2000, lambda: frames[0]))
@@ -115,7 +114,7 @@ def test_before_the_first_episode_ends_the_frames_give_rate_and_time_left() -> N
     assert len(shown(console, progress).splitlines()) == 2
 
 
-def test_without_a_terminal_steps_are_counted_in_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_terminal_steps_are_counted_in_lines(monkeypatch):
     monkeypatch.setattr("unlatch.workflows.runs.progress.FIRST_LINE_S", 0.05)
     stream = io.StringIO()
     with StepProgress("pictures", console=Console(file=stream, width=20)) as progress:
@@ -132,7 +131,7 @@ def test_without_a_terminal_steps_are_counted_in_lines(monkeypatch: pytest.Monke
     assert stream.getvalue() == written
 
 
-def test_on_a_terminal_steps_are_shown_in_a_line_that_disappears() -> None:
+def test_on_a_terminal_steps_are_shown_in_a_line_that_disappears():
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, width=80)
     with StepProgress("images", console=console) as progress:

@@ -22,13 +22,13 @@ from unlatch.workflows.runs.statistics import SAMPLE, DecimatingSampler, MeanSha
         (1, 29, 0.0061, 0.1718),
     ],
 )
-def test_wilson_interval_is_the_published_one(successes: int, n: int, low: float, high: float):
+def test_wilson_interval_is_the_published_one(successes, n, low, high):
     assert wilson_interval(successes, n) == pytest.approx((low, high), abs=6e-5)
 
 
 @pytest.mark.property
 @given(st.integers(0, 500), st.integers(0, 500))
-def test_wilson_interval_contains_the_share_and_is_symmetric(successes: int, failures: int):
+def test_wilson_interval_contains_the_share_and_is_symmetric(successes, failures):
     n = successes + failures
     low, high = wilson_interval(successes, n)
     assert 0.0 <= low <= high <= 1.0
@@ -88,7 +88,7 @@ def test_medians_of_many_come_from_an_even_sample():
 
 
 @pytest.mark.parametrize("n", [0, 1, 5, 6, 1000])
-def test_a_sample_is_evenly_spaced_and_within_its_limit(n: int):
+def test_a_sample_is_evenly_spaced_and_within_its_limit(n):
     sample: DecimatingSampler[int] = DecimatingSampler(5)
     for item in range(n):
         sample.add(item)
@@ -125,7 +125,7 @@ def test_the_mean_share_has_the_interval_of_a_proportion():
 
 @pytest.mark.parametrize("share", [0.0, 1e-5, 0.1, 1.0])
 @pytest.mark.parametrize("n", [1, 3, 1000])
-def test_equal_shares_have_the_interval_of_a_proportion_and_not_a_point(share: float, n: int):
+def test_equal_shares_have_the_interval_of_a_proportion_and_not_a_point(share, n):
     found = RunStatistics.of(of_policy(number, share) for number in range(n)).share
     assert found is not None
     assert found.interval == pytest.approx(wilson_interval(share * n, n))

@@ -46,7 +46,7 @@ def set_value(document: TaskDocument, scene: SceneResult, path: tuple[str | int,
 
 
 @pytest.mark.parametrize("after", ["", "      hand: panda\n", "      pre_actuation_motions: []\n      hand: panda\n"])
-def test_the_constraint_is_the_last_of_the_list_whatever_follows_it(clip: ModuleType, after: str) -> None:
+def test_the_constraint_is_the_last_of_the_list_whatever_follows_it(clip, after):
     before = "skills:\n  - planner_setting:\n      constraint_list:\n"
     first = "        - type: keypoint_axis_parallel\n          tolerance: 0.06\n"
     text = clip.add_constraint(before + first + after)
@@ -56,15 +56,13 @@ def test_the_constraint_is_the_last_of_the_list_whatever_follows_it(clip: Module
     assert skill["planner_setting"] == (yaml.safe_load(after) or {})
 
 
-def test_a_text_without_constraints_is_refused(clip: ModuleType) -> None:
+def test_a_text_without_constraints_is_refused(clip):
     with pytest.raises(UnlatchError, match="no constraint_list"):
         clip.add_constraint("task: {name: mine}\n")
 
 
 @pytest.mark.slow
-def test_the_constraint_contradicts_the_shipped_ones_and_its_remedy_leads_to_a_plan(
-    clip: ModuleType, work: StudioWork
-) -> None:
+def test_the_constraint_contradicts_the_shipped_ones_and_its_remedy_leads_to_a_plan(clip, work):
     document = new_document(["task=open_microwave"])
     scene = work.do(SceneJob(task_text(document)))
     assert isinstance(scene, SceneResult), scene

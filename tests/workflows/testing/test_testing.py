@@ -170,7 +170,7 @@ class NoPlan(Open):
 
 
 @pytest.fixture
-def wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wrong]:
+def wrong(tmp_path, monkeypatch) -> Iterator[Wrong]:
     """Puts one of the module's into a catalog under the name `wrong`."""
     (tmp_path / "deliberately_wrong.py").write_text(MODULE)
     monkeypatch.syspath_prepend(tmp_path)
@@ -221,7 +221,7 @@ CHECKS: dict[str, Callable[[], None]] = {
 
 
 @pytest.mark.parametrize(("catalog", "target", "message"), BROKEN, ids=[target for _, target, _ in BROKEN])
-def test_a_plugin_that_breaks_its_contract_is_named(wrong: Wrong, catalog: Any, target: str, message: str):
+def test_a_plugin_that_breaks_its_contract_is_named(wrong, catalog, target, message):
     wrong(catalog, target)
     with pytest.raises(AssertionError, match=message):
         CHECKS[catalog.kind]()
@@ -237,7 +237,7 @@ def test_a_plugin_that_breaks_its_contract_is_named(wrong: Wrong, catalog: Any, 
         },
     ],
 )
-def test_built_in_terms_fulfil_their_contract(entry: dict[str, Any]):
+def test_built_in_terms_fulfil_their_contract(entry):
     check_term(entry)
 
 
@@ -248,7 +248,7 @@ def test_a_term_that_is_not_listed_is_named():
 
 
 @pytest.mark.parametrize("entry", ["imu", {"name": "above", "type": "lidar", "rows": 2, "columns": 8}])
-def test_built_in_sensors_fulfil_their_contract(entry: Any):
+def test_built_in_sensors_fulfil_their_contract(entry):
     check_sensor(entry, frames=3)
 
 
@@ -257,14 +257,14 @@ def test_built_in_robots_fulfil_their_contract():
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data(tmp_path_factory) -> Path:
     from unlatch.workflows.testing.skills_and_tasks import make_successes
 
     return make_successes(tmp_path_factory.mktemp("data") / "set").path
 
 
 @pytest.mark.parametrize("name", ["lerobot", "robomimic"])
-def test_built_in_formats_fulfil_their_contract(name: str, data: Path):
+def test_built_in_formats_fulfil_their_contract(name, data):
     check_exporter(name, data=data)
 
 
@@ -277,7 +277,7 @@ def test_built_in_formats_fulfil_their_contract(name: str, data: Path):
         ("Grips", r"Format 'wrong' took 2 episodes that its target had already"),
     ],
 )
-def test_a_format_that_breaks_its_contract_is_named(wrong: Wrong, target: str, message: str, data: Path):
+def test_a_format_that_breaks_its_contract_is_named(wrong, target, message, data):
     wrong(EXPORTERS, target)
     keys = {"append": True} if target == "Grips" else {}
     with pytest.raises(AssertionError, match=message):
@@ -310,7 +310,7 @@ TASKS = {
 
 
 @pytest.mark.parametrize("what", TASKS)
-def test_a_task_that_breaks_its_contract_is_named(what: str, tmp_path: Path):
+def test_a_task_that_breaks_its_contract_is_named(what, tmp_path):
     content, message = TASKS[what]
     (tmp_path / "task").mkdir()
     (tmp_path / "task" / "mine.yaml").write_text(
@@ -326,7 +326,7 @@ def test_a_skill_that_is_not_listed_is_named():
         check_skill("wrong", "open_drawer")
 
 
-def test_a_skill_that_starts_without_a_plan_is_named(wrong: Wrong, monkeypatch: pytest.MonkeyPatch):
+def test_a_skill_that_starts_without_a_plan_is_named(wrong, monkeypatch):
     wrong(SKILLS, "NoPlan")
     monkeypatch.setattr(SKILLS, "_all", {**SKILLS.entries(), "open": SKILLS.entries()["wrong"]})
     with pytest.raises(AssertionError, match=r"Skill 'open' starts without a plan"):

@@ -1,7 +1,5 @@
 """Pictures: which episodes and moments are shown, and marks where they belong."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from PIL import Image
@@ -47,7 +45,7 @@ def test_without_contact_the_middle_is_shown():
         ([], 3, []),
     ],
 )
-def test_successes_and_one_failure_are_chosen(tmp_path: Path, outcomes: list[bool], rows: int, chosen: list[int]):
+def test_successes_and_one_failure_are_chosen(tmp_path, outcomes, rows, chosen):
     with DataSet.create_or_resume(tmp_path / "set", header={}) as data_set:
         for number, success in enumerate(outcomes):
             data_set.write(record(number, success=success, force_n=[1.0]))
@@ -74,7 +72,7 @@ def test_marks_lie_where_the_camera_sees_the_point():
 
 
 @pytest.mark.parametrize("height_m", [-0.35, 0.0, 0.35])
-def test_names_of_points_in_one_place_are_below_each_other(height_m: float):
+def test_names_of_points_in_one_place_are_below_each_other(height_m):
     view = LookAtCamera(eye=(0.0, -1.0, 0.0), target=(0.0, 0.0, 0.0))
     overlay = Overlay(np.full((300, 400, 3), 255, dtype=np.uint8), view)
     overlay.labels({f"{part}.iii": np.array([0.0, 0.0, height_m]) for part in "abcdefgh"})
@@ -83,7 +81,7 @@ def test_names_of_points_in_one_place_are_below_each_other(height_m: float):
     assert np.count_nonzero(inked[1:] & ~inked[:-1]) >= 8
 
 
-def test_a_picture_that_cannot_be_written_is_an_error_of_ours(tmp_path: Path):
+def test_a_picture_that_cannot_be_written_is_an_error_of_ours(tmp_path):
     picture = np.zeros((2, 2, 3), dtype=np.uint8)
     write_picture(picture, tmp_path / "deep" / "a.png")
     with Image.open(tmp_path / "deep" / "a.png") as image:

@@ -75,21 +75,21 @@ def test_every_episode_is_made_once():
     assert sum(outcome.success for outcome in outcomes) == 10
 
 
-def test_the_outcomes_are_those_of_the_serial_executor(monkeypatch: pytest.MonkeyPatch):
+def test_the_outcomes_are_those_of_the_serial_executor(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     parallel = sorted(ProcessExecutor(workers=2).run(NumberJob(), [3, 1, 4]), key=lambda outcome: outcome.number)
     assert parallel == sorted(SerialExecutor().run(NumberJob(), [3, 1, 4]), key=lambda outcome: outcome.number)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_worker_that_dies_is_one_lost_episode(workers: int):
+def test_a_worker_that_dies_is_one_lost_episode(workers):
     outcomes = {o.number: o for o in ProcessExecutor(workers=workers).run(NumberJob(dies_at=2), range(6))}
     assert sorted(outcomes) == list(range(6))
     assert outcomes[2].code == "error: worker killed by SIGSEGV"
     assert [n for n, o in outcomes.items() if o.code and o.code.startswith("error")] == [2]
 
 
-def test_a_lost_episode_is_made_again_and_its_worker_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+def test_a_lost_episode_is_made_again_and_its_worker_is_named(tmp_path, caplog):
     job = NumberJob(dies_at=2, once=str(tmp_path / "died"))
     outcomes = {o.number: o for o in ProcessExecutor(2, WorkerLimits(max_retries=1)).run(job, range(6))}
     assert sorted(outcomes) == list(range(6))
@@ -99,7 +99,7 @@ def test_a_lost_episode_is_made_again_and_its_worker_is_named(tmp_path: Path, ca
     assert re.fullmatch(said, line)
 
 
-def test_an_episode_that_kills_every_worker_is_recorded_after_the_retries(caplog: pytest.LogCaptureFixture):
+def test_an_episode_that_kills_every_worker_is_recorded_after_the_retries(caplog):
     executor = ProcessExecutor(1, WorkerLimits(max_retries=2))
     outcomes = {o.number: o for o in executor.run(NumberJob(dies_at=0), range(3))}
     assert outcomes[0].code == "error: worker killed by SIGSEGV, 3 times"
@@ -127,7 +127,7 @@ def test_a_worker_that_grows_too_large_is_replaced():
     assert outcomes[2].success
 
 
-def test_workers_are_recycled(tmp_path: Path):
+def test_workers_are_recycled(tmp_path):
     job = NumberJob(names=str(tmp_path))
     outcomes = list(ProcessExecutor(1, WorkerLimits(recycle_after=2)).run(job, range(5)))
     assert sorted(outcome.number for outcome in outcomes) == list(range(5))
@@ -189,7 +189,7 @@ def test_closing_the_iterator_stops_the_workers_at_once():
     assert time.perf_counter() - start < 10.0
 
 
-def test_the_thread_settings_of_the_driver_do_not_change(monkeypatch: pytest.MonkeyPatch):
+def test_the_thread_settings_of_the_driver_do_not_change(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     list(ProcessExecutor(workers=1).run(NumberJob(), [0]))
     assert "OMP_NUM_THREADS" not in os.environ

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,7 +36,7 @@ def cluster() -> Iterator[Any]:
     cluster.shutdown()
 
 
-def test_a_lost_node_costs_no_episode(tmp_path: Path, cluster: Any):
+def test_a_lost_node_costs_no_episode(tmp_path, cluster):
     arguments = ["task=close_drawer", "episodes=8", "pictures=0"]
     folder = tmp_path / "set"
     lost_at: list[int] = []
@@ -63,7 +62,7 @@ def test_a_lost_node_costs_no_episode(tmp_path: Path, cluster: Any):
     assert command_table.main(["check", str(folder)]) == OK
 
 
-def test_a_cluster_that_is_gone_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_cluster_that_is_gone_is_refused_at_once(tmp_path, monkeypatch):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{unused.getsockname()[1]}"
@@ -96,7 +95,7 @@ def job_that_names_its_node() -> Job:
     return NodeNamingJob()
 
 
-def test_a_node_that_joins_later_makes_episodes_too(cluster: Any, monkeypatch: pytest.MonkeyPatch):
+def test_a_node_that_joins_later_makes_episodes_too(cluster, monkeypatch):
     monkeypatch.setattr(ray_cluster, "CHECK_PERIOD_S", 0.2)
     used: set[str | None] = set()
 

@@ -6,7 +6,6 @@ import json
 import re
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import yaml
@@ -70,7 +69,7 @@ def test_a_single_job_is_named_after_its_task():
     assert job_name(JOBS[0], [], default="open_drawer") == "open_drawer"
 
 
-def test_waiting_jobs_keep_their_list_if_another_sweep_uses_the_folder(tmp_path: Path):
+def test_waiting_jobs_keep_their_list_if_another_sweep_uses_the_folder(tmp_path):
     queued = write_jobs(tmp_path, [SweepJob("a", ("list", "tasks"))])
     other = write_jobs(tmp_path, [SweepJob("b", ("list", "skills"))])
     assert read_job(queued, 0) == SweepJob("a", ("list", "tasks"))
@@ -78,7 +77,7 @@ def test_waiting_jobs_keep_their_list_if_another_sweep_uses_the_folder(tmp_path:
     assert write_jobs(tmp_path, [SweepJob("a", ("list", "tasks"))]) == queued
 
 
-def test_a_launcher_that_loses_a_job_reports_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_launcher_that_loses_a_job_reports_the_others(tmp_path, monkeypatch):
     jobs = [SweepJob("a", ("--version",)), SweepJob("b", ("nonsense",)), SweepJob("c", ("--version",))]
 
     def two_jobs_then_gone(self: Hydra, config_name: str, task: Callable[[DictConfig], int], words: list[str]) -> None:
@@ -96,7 +95,7 @@ def test_a_launcher_that_loses_a_job_reports_the_others(tmp_path: Path, monkeypa
     assert "lost 1 of 3 jobs before their end: a worker was killed" in notes[0]
 
 
-def test_failed_jobs_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+def test_failed_jobs_are_counted(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(HydraLauncher, "launch", lambda *_, **__: [OK, -15])
     words = ["collect", "-m", "task=close_drawer", "seed=1,2", "launcher=joblib", f"sweep_dir={tmp_path / 's'}"]
     assert command_table.main(words) == FAILED
@@ -110,7 +109,7 @@ def test_every_launcher_has_its_file_and_its_file_its_launcher():
 
 
 @pytest.mark.parametrize("name", LAUNCHERS.names())
-def test_the_settings_of_a_file_are_those_of_the_launcher(name: str, tmp_path: Path):
+def test_the_settings_of_a_file_are_those_of_the_launcher(name, tmp_path):
     pytest.importorskip(LAUNCHERS.load(name).module)
     content = settings_of(name)
     overrides = LAUNCHERS.load(name).overrides(
@@ -131,11 +130,11 @@ def test_the_settings_of_a_file_are_those_of_the_launcher(name: str, tmp_path: P
     ],
 )
 def test_wrong_input_is_reported_in_one_line(
-    arguments: list[str],
-    words: str,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    arguments,
+    words,
+    capsys,
+    tmp_path,
+    monkeypatch,
 ):
     monkeypatch.chdir(tmp_path)
     assert command_table.main(["collect", "-m", "task=close_drawer", *arguments]) == BAD_INPUT
@@ -148,7 +147,7 @@ def test_zero_jobs_at_once_raises_an_error():
         LauncherCfg(jobs_at_once=0)
 
 
-def test_without_slurm_the_missing_program_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_without_slurm_the_missing_program_is_named(tmp_path, monkeypatch):
     pytest.importorskip(LAUNCHERS.load("slurm").module)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ConfigError, match="'sbatch' is not on this machine"):
@@ -156,7 +155,7 @@ def test_without_slurm_the_missing_program_is_named(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("name", LAUNCHERS.names())
-def test_a_missing_plugin_is_named_with_its_extra(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_missing_plugin_is_named_with_its_extra(name, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, LAUNCHERS.load(name).module, None)
     with pytest.raises(PluginError, match=re.escape(install_command(LAUNCHERS.load(name).extra))):
         LAUNCHERS.load(name).launch(tmp_path, 1, {}, at_once=None)
@@ -164,7 +163,7 @@ def test_a_missing_plugin_is_named_with_its_extra(name: str, tmp_path: Path, mon
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["joblib", "slurm_local"])
-def test_every_job_runs_and_its_exit_code_is_reported(name: str, tmp_path: Path):
+def test_every_job_runs_and_its_exit_code_is_reported(name, tmp_path):
     pytest.importorskip(LAUNCHERS.load(name).module)
     jobs = [SweepJob("a", ("--version",)), SweepJob("b", ("nonsense",)), SweepJob("c", ("list", "skills"))]
     codes = LAUNCHERS.load(name).launch(write_jobs(tmp_path, jobs), 3, settings_of(name)["settings"], at_once=2)
@@ -175,7 +174,7 @@ def test_every_job_runs_and_its_exit_code_is_reported(name: str, tmp_path: Path)
 
 @pytest.mark.slow
 @pytest.mark.integration
-def test_a_sweep_writes_one_data_set_for_each_job_into_one_folder(tmp_path: Path):
+def test_a_sweep_writes_one_data_set_for_each_job_into_one_folder(tmp_path):
     pytest.importorskip(LAUNCHERS.load("joblib").module)
     common = ["episodes=1", "pictures=0", "launcher=joblib", f"sweep_dir={tmp_path / 's'}"]
     assert command_table.main(["collect", "-m", "task=close_drawer", "seed=1,2", *common]) == OK
@@ -185,7 +184,7 @@ def test_a_sweep_writes_one_data_set_for_each_job_into_one_folder(tmp_path: Path
     assert sets["seed2"].header["config"]["seed"] == 2
 
 
-def test_the_command_of_a_swept_data_set_names_its_own_values(tmp_path: Path):
+def test_the_command_of_a_swept_data_set_names_its_own_values(tmp_path):
     words = ["unlatch", "collect", "-m", "task=open_drawer,close_drawer", "seed=1,2", "sweep_dir=s", "pictures=0"]
     config = {"task": {"name": "close_drawer"}, "seed": 2}
     with DataSet.create_or_resume(tmp_path / "a", header={"config": config}, info={"command": words}) as data_set:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import pickle
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -65,12 +64,12 @@ def test_a_state_is_read_as_it_was_written():
         STATE.to_bytes().replace(b'"frame"', b'"frames"'),
     ],
 )
-def test_a_damaged_state_is_refused(content: bytes):
+def test_a_damaged_state_is_refused(content):
     with pytest.raises(RecordingError, match="state of a running episode cannot be read"):
         LiveState.from_bytes(content)
 
 
-def test_a_worker_writes_positions_and_leaves_nothing_at_the_end(tmp_path: Path):
+def test_a_worker_writes_positions_and_leaves_nothing_at_the_end(tmp_path):
     with StatePublisher(tmp_path, "host-run-1") as publish:
         publish(make_episode())
         (path,) = live_files(tmp_path)
@@ -81,7 +80,7 @@ def test_a_worker_writes_positions_and_leaves_nothing_at_the_end(tmp_path: Path)
     assert live_files(tmp_path) == []
 
 
-def test_one_worker_writes_until_it_ends(tmp_path: Path):
+def test_one_worker_writes_until_it_ends(tmp_path):
     first = StatePublisher(tmp_path, "host-run-1")
     second: StatePublisher = pickle.loads(pickle.dumps(first))
     first(make_episode(1))
@@ -97,7 +96,7 @@ def test_one_worker_writes_until_it_ends(tmp_path: Path):
     second.__exit__()
 
 
-def test_a_new_episode_is_written_at_once_and_its_next_state_later(tmp_path: Path):
+def test_a_new_episode_is_written_at_once_and_its_next_state_later(tmp_path):
     with StatePublisher(tmp_path, "host-run-1") as publish:
         episode = make_episode(1)
         publish(episode)
@@ -109,7 +108,7 @@ def test_a_new_episode_is_written_at_once_and_its_next_state_later(tmp_path: Pat
         assert read_live_state(path).number == 2
 
 
-def test_a_run_removes_what_a_killed_one_left(tmp_path: Path):
+def test_a_run_removes_what_a_killed_one_left(tmp_path):
     killed, other = StatePublisher(tmp_path, "host-run-1"), StatePublisher(tmp_path, "host-run-2")
     killed(make_episode(1))
     other(make_episode(2))
@@ -122,7 +121,7 @@ def test_a_run_removes_what_a_killed_one_left(tmp_path: Path):
     assert list((tmp_path / "runs").iterdir()) == []
 
 
-def test_an_error_of_the_page_does_not_reach_the_episode(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+def test_an_error_of_the_page_does_not_reach_the_episode(tmp_path, caplog):
     (tmp_path / "runs").write_text("a file where the folder should be")
     publish = StatePublisher(tmp_path, "host-run-1")
     publish(make_episode(1))

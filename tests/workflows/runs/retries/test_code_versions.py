@@ -20,7 +20,7 @@ CONFIG = {"skills": [{"name": "press"}], "object": {"category": "toaster"}}
 
 
 @pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def site(tmp_path, monkeypatch) -> Path:
     """A folder of installed packages, with the plugin `press_kit` 1.0, whose skill is `press`."""
     folder = tmp_path / "site"
     write_plugin(folder, "press_kit", version="1.0", entry="unlatch.skills", name="press")
@@ -44,51 +44,51 @@ def failed_record(code: CodeVersions, *, trace: str = "") -> dict[str, Any]:
     return record.evidence
 
 
-def test_the_same_code_has_not_changed(site: Path):
+def test_the_same_code_has_not_changed(site):
     code = CodeVersions.of(CONFIG)
     assert set(code.packages) == {"unlatch", "press_kit"}
     assert CodeVersions.of(CONFIG).changes_since(failed_record(code)) == []
 
 
-def test_only_an_error_notes_its_code(site: Path):
+def test_only_an_error_notes_its_code(site):
     record = EpisodeRecord(number=0, seed=0, success=False, code="slipped")
     CodeVersions.of(CONFIG).note_in(record)
     assert record.evidence == {}
 
 
-def test_a_changed_file_of_a_plugin_is_a_change(site: Path):
+def test_a_changed_file_of_a_plugin_is_a_change(site):
     evidence = failed_record(CodeVersions.of(CONFIG))
     (site / "press_kit" / "skill.py").write_text("class Press:\n    fixed = True\n")
     assert CodeVersions.of(CONFIG).changes_since(evidence) == ["the code of press_kit has changed"]
 
 
-def test_a_new_file_of_a_plugin_is_a_change(site: Path):
+def test_a_new_file_of_a_plugin_is_a_change(site):
     evidence = failed_record(CodeVersions.of(CONFIG))
     (site / "press_kit" / "deep").mkdir()
     (site / "press_kit" / "deep" / "more.py").write_text("x = 1\n")
     assert CodeVersions.of(CONFIG).changes_since(evidence) == ["the code of press_kit has changed"]
 
 
-def test_a_new_version_of_a_plugin_is_named(site: Path):
+def test_a_new_version_of_a_plugin_is_named(site):
     evidence = failed_record(CodeVersions.of(CONFIG))
     write_plugin(site, "press_kit", version="1.1", entry="unlatch.skills", name="press")
     assert CodeVersions.of(CONFIG).changes_since(evidence) == ["press_kit 1.0 is 1.1 now"]
 
 
-def test_a_plugin_that_the_configuration_does_not_name_does_not_count(site: Path):
+def test_a_plugin_that_the_configuration_does_not_name_does_not_count(site):
     write_plugin(site, "wiggle_kit", version="1.0", entry="unlatch.skills", name="wiggle")
     write_plugin(site, "other_kit", version="1.0", entry="other.skills", name="press")
     assert set(CodeVersions.of(CONFIG).packages) == {"unlatch", "press_kit"}
 
 
-def test_a_changed_file_of_unlatch_is_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_changed_file_of_unlatch_is_a_change(tmp_path, monkeypatch):
     evidence = failed_record(CodeVersions.of({}))
     (tmp_path / "changed.py").write_text("x = 1\n")
     monkeypatch.setattr("unlatch.workflows.runs.code_versions.find_places", lambda module: [tmp_path])
     assert CodeVersions.of({}).changes_since(evidence) == ["the code of unlatch has changed"]
 
 
-def test_the_code_of_unlatch_is_that_of_all_its_folders(monkeypatch: pytest.MonkeyPatch):
+def test_the_code_of_unlatch_is_that_of_all_its_folders(monkeypatch):
     from unlatch.workflows.runs import code_versions
 
     (place,) = code_versions.find_places("unlatch")
@@ -97,7 +97,7 @@ def test_the_code_of_unlatch_is_that_of_all_its_folders(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("spec", ["my_policy:act", "nets.pull:Net"])
-def test_a_changed_policy_is_a_change(spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_changed_policy_is_a_change(spec, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     module = spec.partition(":")[0]
     path = tmp_path / f"{module.replace('.', '/')}.py"
@@ -117,11 +117,11 @@ def test_a_changed_policy_is_a_change(spec: str, tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("policy", [None, "random", "tcp://localhost:1", "recorded:data/demo", "recorded:data"])
-def test_other_policies_add_no_code(policy: str | None):
+def test_other_policies_add_no_code(policy):
     assert set(CodeVersions.of({}, policy=policy_module(policy)).packages) == {"unlatch"}
 
 
-def test_the_code_of_a_policy_object_is_that_of_its_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_code_of_a_policy_object_is_that_of_its_module(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "own_net.py").write_text("class Net: ...\n\ndef act(observation): ...\n")
     import own_net  # type: ignore[import-not-found]
@@ -145,7 +145,7 @@ def make_trace(path: Path) -> str:
     return f'{first}{second}  File "{path}", line 2, in help\n    1 / 0\nZeroDivisionError: division by zero\n'
 
 
-def test_a_changed_file_of_the_traceback_is_a_change(tmp_path: Path):
+def test_a_changed_file_of_the_traceback_is_a_change(tmp_path):
     path = tmp_path / "helper.py"
     path.write_text("1 / 0\n")
     os.utime(path, (1e9, 1e9))
@@ -159,7 +159,7 @@ def test_a_changed_file_of_the_traceback_is_a_change(tmp_path: Path):
     assert code.changes_since(evidence) == []  # the episode may come from another computer
 
 
-def test_a_file_that_was_changed_while_the_run_went_on_counts_as_changed(tmp_path: Path):
+def test_a_file_that_was_changed_while_the_run_went_on_counts_as_changed(tmp_path):
     path = tmp_path / "helper.py"
     path.write_text("1 / 0\n")  # after this process began, as an edit during a run
     code = CodeVersions.of({})
@@ -173,7 +173,7 @@ def test_a_process_knows_when_it_began():
     assert before - 0.05 < began < time.time()  # a file written before it was started has not changed during it
 
 
-def test_a_file_of_a_noted_package_is_not_noted_again(site: Path):
+def test_a_file_of_a_noted_package_is_not_noted_again(site):
     path = site / "press_kit" / "skill.py"
     assert failed_record(CodeVersions.of(CONFIG), trace=make_trace(path))[MADE_WITH]["files"] == {}
 
@@ -181,7 +181,7 @@ def test_a_file_of_a_noted_package_is_not_noted_again(site: Path):
 @pytest.mark.parametrize(
     "evidence", [{}, {MADE_WITH: 3}, {MADE_WITH: {"packages": {}}}, {MADE_WITH: {"packages": [], "files": {}}}]
 )
-def test_an_error_without_a_note_may_come_from_other_code(evidence: dict[str, Any]):
+def test_an_error_without_a_note_may_come_from_other_code(evidence):
     assert CodeVersions.of({}).changes_since(evidence) == ["it is not known which code made them"]
 
 

@@ -22,7 +22,7 @@ def write_runs(folder: Path, *runs: RunTime) -> Path:
     return folder
 
 
-def test_only_packages_that_differ_are_named(tmp_path: Path):
+def test_only_packages_that_differ_are_named(tmp_path):
     one, other = run_of(unlatch=("1", "a"), kit=("1.0", "b")), run_of(unlatch=("1", "c"), kit=("1.1", "d"))
     data = write_runs(tmp_path, one, one)
     assert describe_mixed_code(data) == describe_mixed_code(data, one.packages) == ""
@@ -30,12 +30,12 @@ def test_only_packages_that_differ_are_named(tmp_path: Path):
 
 
 @pytest.mark.parametrize("silent", [run_of(), run_of(0, unlatch=("1", "other"))], ids=["no code noted", "no episode"])
-def test_runs_that_tell_nothing_do_not_count(tmp_path: Path, silent: RunTime):
+def test_runs_that_tell_nothing_do_not_count(tmp_path, silent):
     assert describe_mixed_code(write_runs(tmp_path, run_of(unlatch=("1", "a")), silent)) == ""
 
 
 @pytest.mark.parametrize("packages", [["unlatch"], {"unlatch": "1"}, None])
-def test_a_note_of_another_form_is_left_out_like_any_run_that_cannot_be_read(tmp_path: Path, packages: object):
+def test_a_note_of_another_form_is_left_out_like_any_run_that_cannot_be_read(tmp_path, packages):
     (tmp_path / RUNS).mkdir()
     noted = {"startup_s": 0.0, "began": 0.0, "ended": 1.0, "episodes": 1, "packages": packages}
     (tmp_path / RUNS / "host-1.json").write_text(json.dumps(noted))

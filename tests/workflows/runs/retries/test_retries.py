@@ -7,7 +7,6 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 
@@ -57,7 +56,7 @@ class FakeJob(RecordingJob):
 
 
 @pytest.fixture
-def set_code(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+def set_code(monkeypatch) -> Callable[[str], None]:
     """Sets the checksum of the code that makes the episodes from now on."""
 
     def set_it(digest: str) -> None:
@@ -69,7 +68,7 @@ def set_code(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 
 @pytest.fixture
-def collect(tmp_path: Path, set_code: Callable[[str], None]) -> Callable[..., tuple[RunResult, list[str]]]:
+def collect(tmp_path, set_code) -> Callable[..., tuple[RunResult, list[str]]]:
     """Runs episodes into `data`; returns the result and the lines that it printed."""
     base = load("close_drawer", "executor=serial", "pictures=0", f"out={tmp_path}/data", "episodes=5")
 
@@ -132,9 +131,7 @@ def test_a_run_that_makes_nothing_says_that_episodes_of_other_code_are_kept(coll
     assert (result.made, lines) == (0, [kept(5)])
 
 
-def test_retry_all_makes_every_episode_again_and_leaves_a_data_set_of_one_code(
-    collect, set_code, capsys: pytest.CaptureFixture[str]
-):
+def test_retry_all_makes_every_episode_again_and_leaves_a_data_set_of_one_code(collect, set_code, capsys):
     collect({0: "collision", 1: "error"})
     set_code("new")
     result, lines = collect({4: "slipped"}, retry=Retry.all)
@@ -186,9 +183,7 @@ def test_an_error_of_an_older_version_without_a_note_is_made_again(collect):
 
 
 @pytest.mark.slow
-def test_a_run_that_adds_episodes_of_other_code_says_so(
-    collect, set_code, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_a_run_that_adds_episodes_of_other_code_says_so(collect, set_code, tmp_path, capsys):
     collect({}, episodes=3)
     assert collect({}, episodes=4)[1] == []  # the same code
     set_code("new")
@@ -241,7 +236,7 @@ def test_a_run_that_has_its_successes_makes_no_error_again(collect, set_code):
     assert (result.made, result.stop.successes, codes_of(result.data_set)) == (1, 3, [None] * 3)
 
 
-def test_an_interrupted_retry_goes_on_with_the_same_command(collect, set_code, monkeypatch: pytest.MonkeyPatch):
+def test_an_interrupted_retry_goes_on_with_the_same_command(collect, set_code, monkeypatch):
     collect(dict.fromkeys(range(4), "error"), episodes=4)
     set_code("new")
     write = DataSet.write
@@ -278,7 +273,7 @@ def test_workers_make_errors_again_and_a_killed_worker_notes_its_code(collect, s
     assert result.data_set.read(3).evidence["made_with"]["packages"]["unlatch"]["sha256"] == "new"
 
 
-def test_the_summary_says_how_errors_are_made_again(collect, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_the_summary_says_how_errors_are_made_again(collect, tmp_path, capsys):
     collect({1: "error"})
     cfg = load("close_drawer", "executor=serial", "pictures=0", f"out={tmp_path}/data", "episodes=5")
     assert run_report.run_and_report(RunRequest(cfg, lambda data_set: FakeJob(cfg, data_set))) == FAILED

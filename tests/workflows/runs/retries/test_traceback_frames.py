@@ -23,7 +23,7 @@ def traceback_of(code: str, file: Path, **names: object) -> str:
     raise AssertionError(code)
 
 
-def test_the_last_three_frames_of_the_user_are_shown_and_not_those_of_python(tmp_path: Path):
+def test_the_last_three_frames_of_the_user_are_shown_and_not_those_of_python(tmp_path):
     code = "import json\n" + "".join(f"def f{n}():\n    f{n + 1}()\n" for n in range(4)) + "def f4():\n"
     code += "    json.loads(\n        'no json'\n    )\nf0()\n"
     file = tmp_path / "skill.py"
@@ -38,7 +38,7 @@ def test_the_last_three_frames_of_the_user_are_shown_and_not_those_of_python(tmp
     assert json.__file__ in traceback_of(code, file)
 
 
-def test_an_installed_package_counts_only_if_it_is_a_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_an_installed_package_counts_only_if_it_is_a_plugin(tmp_path, monkeypatch):
     monkeypatch.setattr("unlatch.workflows.runs.traceback_frames.library_folders", lambda: [tmp_path, Path(__file__)])
     package = tmp_path / "some_plugin_of_mine"
     package.mkdir()
@@ -49,9 +49,7 @@ def test_an_installed_package_counts_only_if_it_is_a_plugin(tmp_path: Path, monk
     assert user_frames(trace, ["some_plugin_of_mine"])[0].startswith(f'  File "{package / "skill.py"}", line 1, in ')
 
 
-def test_a_package_that_a_virtual_environment_shares_with_its_system_is_no_code_of_a_user(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_package_that_a_virtual_environment_shares_with_its_system_is_no_code_of_a_user(tmp_path, monkeypatch):
     shared, own = tmp_path / "lib" / "site-packages", tmp_path / "project"
     monkeypatch.setattr(f"{user_frames.__module__}.library_folders", library_folders.__wrapped__)  # without its cache
     monkeypatch.setattr("sys.path", [str(own), str(shared), *sys.path])
@@ -61,7 +59,7 @@ def test_a_package_that_a_virtual_environment_shares_with_its_system_is_no_code_
     assert len(shown) == 1
 
 
-def test_a_syntax_error_is_shown_with_its_line(tmp_path: Path):
+def test_a_syntax_error_is_shown_with_its_line(tmp_path):
     file = tmp_path / "policy.py"
     file.write_text("def act(:\n")
     try:
@@ -78,6 +76,6 @@ def test_without_a_frame_of_the_user_the_innermost_one_is_shown():
 
 
 @pytest.mark.parametrize("evidence", [{}, {"traceback": "", MADE_WITH: None}, {"traceback": 3, MADE_WITH: []}])
-def test_an_error_without_a_traceback_shows_none(evidence: dict[str, object]):
+def test_an_error_without_a_traceback_shows_none(evidence):
     record = EpisodeRecord(number=0, seed=0, success=False, code="error", evidence=evidence)
     assert frames_to_show(record) == []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from unlatch.workflows.runs import progress as run_clock
@@ -12,7 +10,7 @@ from unlatch.workflows.runs.progress import Progress, RunClock, RunTime, copy_ru
 
 
 @pytest.fixture
-def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def now(monkeypatch) -> list[float]:
     """The time of the clock, which tests set [s since 1970]."""
     moment = [1000.0]
     monkeypatch.setattr(run_clock.time, "time", lambda: moment[0])
@@ -23,7 +21,7 @@ def episode(number: int, seconds: float = 2.0) -> Outcome:
     return Outcome(number, True, None, {"plan": 250.0 * seconds, "execute": 750.0 * seconds})
 
 
-def test_the_first_batch_counts_and_start_up_does_not(tmp_path: Path, now: list[float]):
+def test_the_first_batch_counts_and_start_up_does_not(tmp_path, now):
     clock = RunClock(tmp_path, "host-run")
     progress = Progress(total=4, report=None, clock=clock)
     for number, moment in enumerate((1010.0, 1010.0, 1012.0, 1012.0)):
@@ -35,7 +33,7 @@ def test_the_first_batch_counts_and_start_up_does_not(tmp_path: Path, now: list[
     assert pace_of(read_run_times(tmp_path)).per_hour == pytest.approx(3600.0) == progress.per_hour
 
 
-def test_a_killed_run_is_known_up_to_its_last_episode(tmp_path: Path, now: list[float]):
+def test_a_killed_run_is_known_up_to_its_last_episode(tmp_path, now):
     clock = RunClock(tmp_path, "host-run")
     now[0] = 1005.0
     clock.count(episode(0))
@@ -54,7 +52,7 @@ def test_pauses_between_runs_do_not_count_and_runs_at_the_same_time_count_once()
     assert pace_of([first, inside]).worked_s == pytest.approx(100.0)
 
 
-def test_a_merged_set_has_the_pace_of_its_runs_however_often_it_is_merged(tmp_path: Path, now: list[float]):
+def test_a_merged_set_has_the_pace_of_its_runs_however_often_it_is_merged(tmp_path, now):
     for name, began in (("a", 1000.0), ("b", 2000.0)):
         now[0] = began
         clock = RunClock(tmp_path / name, "host-run")
@@ -65,7 +63,7 @@ def test_a_merged_set_has_the_pace_of_its_runs_however_often_it_is_merged(tmp_pa
     assert pace_of(read_run_times(tmp_path / "merged")).per_hour == pytest.approx(1800.0)
 
 
-def test_episodes_that_ended_as_error_take_time_and_do_not_count(tmp_path: Path, now: list[float]):
+def test_episodes_that_ended_as_error_take_time_and_do_not_count(tmp_path, now):
     clock = RunClock(tmp_path, "host-run")
     now[0] = 1010.0
     clock.count(Outcome(0, False, "error"))
@@ -75,7 +73,7 @@ def test_episodes_that_ended_as_error_take_time_and_do_not_count(tmp_path: Path,
     assert pace_of(read_run_times(tmp_path)).per_hour == pytest.approx(360.0)
 
 
-def test_without_runs_there_is_no_pace(tmp_path: Path):
+def test_without_runs_there_is_no_pace(tmp_path):
     assert pace_of(read_run_times(tmp_path)).per_hour is None
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +18,6 @@ from unlatch.workflows.runs.code_versions import header_of
 from unlatch.workflows.runs.executors import Outcome
 from unlatch.workflows.runs.live_state import LiveState
 from unlatch.workflows.runs.progress import RunClock, pace_of, read_run_times
-from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.runs.statistics import RunStatistics
 from unlatch.workflows.viewing.live_page import LAST_FAILURES, CurrentEpisode, PageContent, describe_phase
 from unlatch.workflows.viewing.page_server import PageProcess
@@ -36,7 +34,7 @@ def write_episodes(folder: Path, codes: list[str | None], *, first: int = 0) -> 
     return data_set
 
 
-def test_the_page_has_the_numbers_of_the_report(tmp_path: Path):
+def test_the_page_has_the_numbers_of_the_report(tmp_path):
     data_set = write_episodes(tmp_path / "one", [None, "slipped", None, "collision", "slipped"])
     content = PageContent([tmp_path])
     content.update()
@@ -51,9 +49,7 @@ def test_the_page_has_the_numbers_of_the_report(tmp_path: Path):
 
 
 @pytest.mark.parametrize(("range_share", "names"), [(0.89, ["success"]), (0.9, ["success", "strict"])])
-def test_the_strict_rate_is_shown_once_an_episode_meets_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, range_share: float, names: list[str]
-):
+def test_the_strict_rate_is_shown_once_an_episode_meets_it(tmp_path, monkeypatch, range_share, names):
     monkeypatch.setattr(index, "_find_range_share", lambda record: range_share)
     write_episodes(tmp_path / "one", [None, "slipped"])
     content = PageContent([tmp_path])
@@ -61,7 +57,7 @@ def test_the_strict_rate_is_shown_once_an_episode_meets_it(
     assert [item["name"] for item in content.to_dict()["sets"][0]["measures"]] == names
 
 
-def test_the_page_grows_with_its_data_sets(tmp_path: Path):
+def test_the_page_grows_with_its_data_sets(tmp_path):
     content = PageContent([tmp_path / "one", tmp_path / "two"])
     content.update()
     assert content.to_dict()["sets"] == []
@@ -75,7 +71,7 @@ def test_the_page_grows_with_its_data_sets(tmp_path: Path):
     assert [(item["name"], item["n"]) for item in content.to_dict()["sets"]] == [("one", 1), ("two", 2)]
 
 
-def test_the_last_failures_come_first_with_reason_and_command(tmp_path: Path):
+def test_the_last_failures_come_first_with_reason_and_command(tmp_path):
     data_set = write_episodes(tmp_path / "one", [*["slipped"] * 12, None, "collision"])
     now = time.time()
     for number in data_set.numbers():
@@ -92,7 +88,7 @@ def test_the_last_failures_come_first_with_reason_and_command(tmp_path: Path):
     assert 0.0 <= failures[0]["age_s"] < 60.0
 
 
-def test_a_damaged_data_set_is_named_on_the_page(tmp_path: Path):
+def test_a_damaged_data_set_is_named_on_the_page(tmp_path):
     (tmp_path / "one").mkdir()
     (tmp_path / "one" / "dataset.json").write_text("{")
     content = PageContent([tmp_path])
@@ -100,7 +96,7 @@ def test_a_damaged_data_set_is_named_on_the_page(tmp_path: Path):
     assert "dataset.json" in content.to_dict()["sets"][0]["problem"]
 
 
-def test_a_taken_port_is_replaced_by_a_free_one(tmp_path: Path):
+def test_a_taken_port_is_replaced_by_a_free_one(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         page = PageProcess([tmp_path], host="127.0.0.1", port=port, title="one")
@@ -110,7 +106,7 @@ def test_a_taken_port_is_replaced_by_a_free_one(tmp_path: Path):
         page._socket.close()
 
 
-def test_an_address_of_another_computer_is_refused(tmp_path: Path):
+def test_an_address_of_another_computer_is_refused(tmp_path):
     with pytest.raises(ConfigError, match=r"host=192\.0\.2\.1 cannot be listened at: .* Expected an address of this"):
         PageProcess([tmp_path], host="192.0.2.1", port=0, title="one")
 
@@ -125,7 +121,7 @@ def test_an_address_of_another_computer_is_refused(tmp_path: Path):
         (["watch", ".", "port=-1"], "port=-1"),
     ],
 )
-def test_a_mistake_is_one_line(tmp_path: Path, assert_refused: Callable[..., str], arguments: list[str], text: str):
+def test_a_mistake_is_one_line(tmp_path, assert_refused, arguments, text):
     assert_refused(*arguments, text=text, folder=tmp_path)
 
 
@@ -133,7 +129,7 @@ def test_a_mistake_is_one_line(tmp_path: Path, assert_refused: Callable[..., str
     ("phase", "frame", "words"),
     [("idle", 2, "planning"), ("idle", 3, "moved by the policy"), ("follow", 2, "follow")],
 )
-def test_the_phase_says_who_moves_the_arm(phase: str, frame: int, words: str):
+def test_the_phase_says_who_moves_the_arm(phase, frame, words):
     state = LiveState(
         number=0,
         at=0.0,
@@ -151,9 +147,7 @@ def test_the_phase_says_who_moves_the_arm(phase: str, frame: int, words: str):
 
 @pytest.mark.slow
 @pytest.mark.integration
-def test_the_scene_shows_the_last_episode_where_it_was_recorded(
-    tmp_path: Path, drawer_episode: tuple[CollectCfg, EpisodeRecord]
-):
+def test_the_scene_shows_the_last_episode_where_it_was_recorded(tmp_path, drawer_episode):
     from unlatch.workflows.viewing.scene_nodes import LiveScene, start_viser, stop_viser
 
     cfg, record = drawer_episode

@@ -76,7 +76,7 @@ def make_policy_set(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_policy_is_counted_by_goal_and_by_clean_and_by_the_stage_it_reached(tmp_path: Path):
+def test_a_policy_is_counted_by_goal_and_by_clean_and_by_the_stage_it_reached(tmp_path):
     make_policy_set(tmp_path / "policy")
     assert report(tmp_path / "policy", "pictures=0", f"out={tmp_path / 'page.html'}") == OK
     text = " ".join(ReportPage(tmp_path / "page.html").text.split())
@@ -85,7 +85,7 @@ def test_a_policy_is_counted_by_goal_and_by_clean_and_by_the_stage_it_reached(tm
     assert "share mean 0.0 % (95 % interval 0.0 to 49.0 %)" in text  # no skill moved a part
 
 
-def test_a_sweep_of_policies_has_their_goals_and_a_set_without_an_attempt_has_no_command(tmp_path: Path):
+def test_a_sweep_of_policies_has_their_goals_and_a_set_without_an_attempt_has_no_command(tmp_path):
     for name in "ab":
         make_policy_set(tmp_path / "sweep" / name)
     make_set(tmp_path / "sweep" / "c", [])
@@ -97,7 +97,7 @@ def test_a_sweep_of_policies_has_their_goals_and_a_set_without_an_attempt_has_no
 
 
 @pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def alone(tmp_path_factory) -> Path:
     """The page of one data set, whose robot is named by a script."""
     folder = tmp_path_factory.mktemp("alone") / "a"
     make_set(folder, robot={"name": "<script>alert(1)</script>"})
@@ -105,7 +105,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "report.html"
 
 
-def test_the_json_has_the_counts_and_intervals_of_the_records(alone: Path):
+def test_the_json_has_the_counts_and_intervals_of_the_records(alone):
     numbers = json.loads(alone.with_suffix(".json").read_text())
     assert numbers["total"]["a"]["n"] == 8
     assert numbers["total"]["a"]["successes"] == 4
@@ -120,7 +120,7 @@ def test_the_json_has_the_counts_and_intervals_of_the_records(alone: Path):
     assert [place["number"] for place in numbers["places"]["a"]] == list(range(8))
 
 
-def test_the_page_needs_no_other_file_and_no_network(alone: Path):
+def test_the_page_needs_no_other_file_and_no_network(alone):
     page = ReportPage(alone)
     assert all(address.startswith(("#", "data:")) for address in page.addresses), page.addresses
     assert "http" not in page.source
@@ -130,7 +130,7 @@ def test_the_page_needs_no_other_file_and_no_network(alone: Path):
     assert "slipped 2" in page.text
 
 
-def test_text_of_a_data_set_is_escaped(alone: Path):
+def test_text_of_a_data_set_is_escaped(alone):
     page = ReportPage(alone)
     assert "<script>alert" not in page.source
     assert "<script>alert" in page.text
@@ -163,9 +163,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_an_episode_that_cannot_be_read_is_named_with_the_reason_and_is_not_counted(
-    damage: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_an_episode_that_cannot_be_read_is_named_with_the_reason_and_is_not_counted(damage, tmp_path, capsys):
     data_set = make_set(tmp_path / "a")
     break_it, reason = DAMAGES[damage]
     break_it(data_set.folder_of(4))
@@ -189,9 +187,7 @@ def test_an_episode_that_cannot_be_read_is_named_with_the_reason_and_is_not_coun
 
 
 @pytest.mark.slow
-def test_a_page_names_every_episode_that_cannot_be_read_and_the_terminal_the_first_ones(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_a_page_names_every_episode_that_cannot_be_read_and_the_terminal_the_first_ones(tmp_path, capsys):
     data_set = make_set(tmp_path / "a")
     for number in range(1, 8):
         cut_state(data_set.folder_of(number))
@@ -203,9 +199,7 @@ def test_a_page_names_every_episode_that_cannot_be_read_and_the_terminal_the_fir
     assert [f"episode {number} is damaged" in text for number in range(8)] == [False, *[True] * 7]
 
 
-def test_a_set_without_a_readable_episode_gives_an_error_with_the_reason(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_a_set_without_a_readable_episode_gives_an_error_with_the_reason(tmp_path, capsys):
     data_set = make_set(tmp_path / "a", [None])
     cut_state(data_set.folder_of(0))
     assert report(data_set.path, "pictures=0") == BAD_INPUT
@@ -215,16 +209,14 @@ def test_a_set_without_a_readable_episode_gives_an_error_with_the_reason(
     assert not (data_set.path / "report.html").exists()
 
 
-def test_a_page_of_whole_episodes_says_nothing_about_damage(alone: Path):
+def test_a_page_of_whole_episodes_says_nothing_about_damage(alone):
     text = ReportPage(alone).text
     assert "cannot be read" not in text
     assert "Left out" not in text
 
 
 @pytest.mark.slow
-def test_of_a_large_set_only_some_episodes_are_verified_and_the_page_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_of_a_large_set_only_some_episodes_are_verified_and_the_page_says_so(tmp_path, monkeypatch):
     data_set = make_set(tmp_path / "a")
     for number in range(8):
         cut_state(data_set.folder_of(number))
@@ -236,7 +228,7 @@ def test_of_a_large_set_only_some_episodes_are_verified_and_the_page_says_so(
 
 
 @pytest.mark.slow
-def test_two_sets_are_side_by_side_with_what_differs(tmp_path: Path):
+def test_two_sets_are_side_by_side_with_what_differs(tmp_path):
     make_set(tmp_path / "a")
     make_set(tmp_path / "b", [None] * 4, robot={"name": "other"})
     assert report(tmp_path / "a", tmp_path / "b", "pictures=0", f"out={tmp_path / 'r.html'}") == OK
@@ -248,7 +240,7 @@ def test_two_sets_are_side_by_side_with_what_differs(tmp_path: Path):
 
 
 @pytest.fixture(scope="module")
-def sweep(tmp_path_factory: pytest.TempPathFactory) -> ReportPage:
+def sweep(tmp_path_factory) -> ReportPage:
     """The page of three data sets, one of which has only successes."""
     folder = tmp_path_factory.mktemp("sweep")
     for name, task in (("a", "open_box"), ("b", "close_box"), ("c", "turn_box")):
@@ -257,13 +249,13 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> ReportPage:
     return ReportPage(folder / "r.html")
 
 
-def test_a_folder_of_three_sets_is_counted_together(sweep: ReportPage):
+def test_a_folder_of_three_sets_is_counted_together(sweep):
     numbers = json.loads(sweep.path.with_suffix(".json").read_text())
     assert numbers["total"]["3 data sets"]["n"] == 21
     assert numbers["success"]["data set"].keys() == {"a", "b", "c"}
 
 
-def test_a_sweep_is_one_table_and_one_plot(sweep: ReportPage):
+def test_a_sweep_is_one_table_and_one_plot(sweep):
     ((head, *rows),) = sweep.tables
     assert head == ["data set", "task", "success", "failures", "median time", "look at an episode"]
     assert [row[:2] for row in rows] == [["a", "open_box"], ["b", "close_box"], ["c", "turn_box"]]
@@ -276,7 +268,7 @@ def test_a_sweep_is_one_table_and_one_plot(sweep: ReportPage):
 
 
 @pytest.mark.slow
-def test_the_pace_of_a_sweep_counts_its_sets_without_a_success(tmp_path: Path):
+def test_the_pace_of_a_sweep_counts_its_sets_without_a_success(tmp_path):
     for name, codes, seconds in (("a", [None] * 6, 10.0), ("b", ["slipped"] * 6, 60.0), ("c", [None], 2.0)):
         make_set(tmp_path / name, codes)
         runs = tmp_path / name / RUNS
@@ -288,7 +280,7 @@ def test_the_pace_of_a_sweep_counts_its_sets_without_a_success(tmp_path: Path):
 
 
 @pytest.mark.slow
-def test_one_attempt_without_a_pace_has_no_tile_for_it(tmp_path: Path):
+def test_one_attempt_without_a_pace_has_no_tile_for_it(tmp_path):
     make_set(tmp_path / "box", ["slipped"])
     assert report(tmp_path / "box", f"out={tmp_path / 'page.html'}", "pictures=0") == OK
     page = ReportPage(tmp_path / "page.html")
@@ -297,7 +289,7 @@ def test_one_attempt_without_a_pace_has_no_tile_for_it(tmp_path: Path):
     assert "median time of an episode" in page.text
 
 
-def test_the_command_of_each_row_shows_an_episode_that_exists(sweep: ReportPage):
+def test_the_command_of_each_row_shows_an_episode_that_exists(sweep):
     for name, code, row in zip("abc", ("slipped", None, "slipped"), sweep.tables[0][1:], strict=True):
         command, view, path, key = shlex.split(row[-1].strip().removesuffix("copy"))
         number = int(key.removeprefix("episode="))
@@ -306,9 +298,7 @@ def test_the_command_of_each_row_shows_an_episode_that_exists(sweep: ReportPage)
 
 
 @pytest.mark.slow
-def test_the_sets_of_a_sweep_have_charts_that_are_folded_and_the_first_ones_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_sets_of_a_sweep_have_charts_that_are_folded_and_the_first_ones_only(tmp_path, monkeypatch):
     monkeypatch.setattr(content_module, "MOST_CHARTED", 1)
     for name in "abc":
         make_set(tmp_path / "sweep" / name)
@@ -319,7 +309,7 @@ def test_the_sets_of_a_sweep_have_charts_that_are_folded_and_the_first_ones_only
     assert "Only the first 1 have charts here." in page.text
 
 
-def test_counted_values_come_from_the_index_if_it_suffices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_counted_values_come_from_the_index_if_it_suffices(tmp_path, monkeypatch):
     data_set = make_set(tmp_path / "a")
     monkeypatch.setattr(DataSet, "read", lambda *args, **options: pytest.fail("an episode was read"))
     counted = tally(data_set, name="a")
@@ -328,7 +318,7 @@ def test_counted_values_come_from_the_index_if_it_suffices(tmp_path: Path, monke
 
 
 @pytest.mark.slow
-def test_successes_are_counted_by_the_side_that_is_down_if_objects_lie(tmp_path: Path):
+def test_successes_are_counted_by_the_side_that_is_down_if_objects_lie(tmp_path):
     info = {"command": ["unlatch", "collect", "task=open_box"]}
     with DataSet.create_or_resume(
         tmp_path / "a", header={"config": {"skills": [{"objects": ["box"]}]}}, info=info
@@ -344,7 +334,7 @@ def test_successes_are_counted_by_the_side_that_is_down_if_objects_lie(tmp_path:
     assert counts == {"back": (2, 5), "bottom": (2, 3)}
 
 
-def test_missing_objects_of_index_lines_are_read_from_the_folders(tmp_path: Path):
+def test_missing_objects_of_index_lines_are_read_from_the_folders(tmp_path):
     data_set = make_set(tmp_path / "a")
     (index,) = (tmp_path / "a" / "index").glob("*.jsonl")
     lines = [json.loads(line) for line in index.read_text().splitlines()]
@@ -356,7 +346,7 @@ def test_missing_objects_of_index_lines_are_read_from_the_folders(tmp_path: Path
     assert len(counted.places) == 8
 
 
-def test_large_sets_are_counted_completely_and_sampled_evenly(tmp_path: Path):
+def test_large_sets_are_counted_completely_and_sampled_evenly(tmp_path):
     data_set = make_set(tmp_path / "a", [None])
     counted = tally(data_set, name="a")
     (summary,) = data_set.summaries()
@@ -374,13 +364,13 @@ def test_many_attempts_are_drawn_as_rates():
     assert "success rate" not in table_map(places[:-1])
 
 
-def test_the_reproduction_command_keeps_the_keys_of_the_episode(tmp_path: Path):
+def test_the_reproduction_command_keeps_the_keys_of_the_episode(tmp_path):
     data_set = make_set(tmp_path / "a")
     command = commands_of(data_set)["make it again"]
     assert command == "unlatch collect task=open_box seed=3 'only=[NUMBER]' out=data/again"
 
 
-def test_an_empty_set_is_refused(tmp_path: Path, assert_refused: Callable[..., str]):
+def test_an_empty_set_is_refused(tmp_path, assert_refused):
     make_set(tmp_path / "a", [])
     assert_refused("report", tmp_path / "a", text="no episode", folder=tmp_path)
 
@@ -395,16 +385,14 @@ def test_an_empty_set_is_refused(tmp_path: Path, assert_refused: Callable[..., s
         (["SET", "out=x.pdf"], ".html"),
     ],
 )
-def test_wrong_arguments_are_reported(
-    tmp_path: Path, assert_refused: Callable[..., str], arguments: list[str], words: str
-):
+def test_wrong_arguments_are_reported(tmp_path, assert_refused, arguments, words):
     make_set(tmp_path / "a", [None])
     given = [tmp_path / "a" if word == "SET" else word for word in arguments]
     assert_refused("report", *given, text=words, folder=tmp_path)
 
 
 @pytest.mark.slow
-def test_a_set_without_failures_has_no_empty_section_or_chart(tmp_path: Path):
+def test_a_set_without_failures_has_no_empty_section_or_chart(tmp_path):
     make_set(tmp_path / "a", [None] * 3)
     assert report(tmp_path / "a", "pictures=0") == OK
     page = ReportPage(tmp_path / "a" / "report.html")
@@ -416,9 +404,7 @@ def test_a_set_without_failures_has_no_empty_section_or_chart(tmp_path: Path):
 
 @pytest.mark.slow
 @pytest.mark.integration
-def test_successes_and_failures_have_pictures_without_clips_and_the_force_on_the_fingers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_successes_and_failures_have_pictures_without_clips_and_the_force_on_the_fingers(tmp_path, monkeypatch):
     monkeypatch.setattr(phase_pictures, "OVERSAMPLED", 1)  # what they show is tested in `test_failure_pictures.py`
     common = ["task=close_drawer", "executor=serial", "episodes=2", "pictures=0", f"out={tmp_path / 'a'}"]
     # the first drawer stands where no arm reaches it

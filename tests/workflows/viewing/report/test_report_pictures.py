@@ -6,7 +6,6 @@ import base64
 import io
 import json
 import math
-from pathlib import Path
 
 import av
 import numpy as np
@@ -28,7 +27,7 @@ MOST_CLIP_FRAMES = 8
 
 
 @pytest.fixture(scope="module")
-def page(noisy_drawers: Path, tmp_path_factory: pytest.TempPathFactory) -> ReportPage:
+def page(noisy_drawers, tmp_path_factory) -> ReportPage:
     out = tmp_path_factory.mktemp("page") / "report.html"
     with pytest.MonkeyPatch.context() as patch:  # fewer and smaller pictures: without a graphics card, each takes 0.3 s
         patch.setattr(page_clip, "CLIP_PX", CLIP_PX)
@@ -47,7 +46,7 @@ def decode(address: str) -> list[np.ndarray]:
         return [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
 
 
-def test_each_outcome_has_a_clip_with_the_number_of_frames_that_the_json_states(page: ReportPage, noisy_drawers: Path):
+def test_each_outcome_has_a_clip_with_the_number_of_frames_that_the_json_states(page, noisy_drawers):
     strips = json.loads(page.path.with_suffix(".json").read_text())["strips"]
     assert [strip["code"] for strip in strips] == [None, "grasp_missed"]
     clips = [decode(address) for address in page.videos]
@@ -64,7 +63,7 @@ def test_each_outcome_has_a_clip_with_the_number_of_frames_that_the_json_states(
         assert (red[0] > 100 and red[1:].max() < 80) == (strip["code"] is not None)
 
 
-def test_pictures_can_be_decoded_and_the_failure_is_named(page: ReportPage):
+def test_pictures_can_be_decoded_and_the_failure_is_named(page):
     for address in page.images:
         with Image.open(io.BytesIO(base64.b64decode(address.partition(",")[2]))) as image:
             assert image.size == (480, 375)
