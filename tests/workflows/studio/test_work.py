@@ -1,19 +1,22 @@
 """Plans of whole chains, and where their objects are in each frame."""
 
+from __future__ import annotations
+
 import io
-from types import SimpleNamespace
+from dataclasses import asdict
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
+import yaml
 from PIL import Image
 
-from unlatch.workflows.studio.document import new_document
-from unlatch.workflows.studio.jobs import VIEW_PX, PlanJob, PlanResult, SceneJob, TaskText, ViewJob
+from unlatch.simcore.errors import UnlatchError
+from unlatch.workflows.studio.document import TaskDocument, new_document
+from unlatch.workflows.studio.jobs import VIEW_PX, PlanJob, PlanResult, SceneJob, SceneResult, TaskText, ViewJob
 from unlatch.workflows.studio.plan_ghosts import planned_state
 from unlatch.workflows.studio.work import StudioWork
 from unlatch.workflows.viewing.recorded_scene import load_assets, open_object, open_robot
-
-pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -21,19 +24,13 @@ def work():
     return StudioWork()
 
 
-def plan(work, task):
-    document = new_document([f"task={task}"])
-    result = work.do(PlanJob(TaskText(document.name, document.text)))
-    assert isinstance(result, PlanResult), result
-    return result
-
-
 def can_position(state):
     return np.asarray(state["objects.can.root_position"]).reshape(3)
 
 
+@pytest.mark.slow
 def test_every_skill_of_a_chain_with_a_search_is_planned_from_the_end_of_the_one_before(work):
-    result = plan(work, "open_close_drawer")
+    result = plan(work, new_document(["task=open_close_drawer"]))
     assert [each.skill for each in result.plans] == ["open", "close"]
     assert result.found
     first, second = result.plans
@@ -43,8 +40,9 @@ def test_every_skill_of_a_chain_with_a_search_is_planned_from_the_end_of_the_one
     assert result.moment(first.frames + 3) == (1, 3)
 
 
+@pytest.mark.slow
 def test_a_carried_object_follows_the_hand_and_stays_where_it_is_put(work):
-    result = plan(work, "place_can")
+    result = plan(work, new_document(["task=place_can"]))
     pick, place = result.plans
     cfg = result.scene.cfg
     assets, _ = load_assets(
@@ -64,6 +62,7 @@ def test_a_carried_object_follows_the_hand_and_stays_where_it_is_put(work):
         assert at(result.frames - 1)[2] == pytest.approx(start[2], abs=0.03), "it stands on the table again"
 
 
+@pytest.mark.slow
 def test_cameras_see_the_state_that_is_asked_for(work):
     document = new_document(["task=open_microwave", "camera=front"])
     task = TaskText(document.name, document.text)
@@ -81,6 +80,7 @@ def test_cameras_see_the_state_that_is_asked_for(work):
     assert np.abs(first - other).max() > 60.0, "the door is open"
 
 
+@pytest.mark.slow
 def test_a_camera_at_the_wrist_is_where_the_hand_is(work):
     document = new_document(["task=open_microwave", "camera=front_wrist"])
     task = TaskText(document.name, document.text)
@@ -95,3 +95,64 @@ def test_a_camera_at_the_wrist_is_where_the_hand_is(work):
     assert start["wrist"] == pytest.approx({each.name: each.position for each in scene.cameras}["wrist"], abs=1e-6)
     assert np.linalg.norm(moved["wrist"] - start["wrist"]) > 0.1
     assert moved["front"] == pytest.approx(start["front"])
+
+
+LIST = ("skills", 0, "planner_setting", "constraint_list")
+
+
+@pytest.fixture
+def clip() -> ModuleType:
+    pytest.importorskip("playwright.sync_api", reason="the extra `dev` brings playwright")
+    from benchmarks import studio_clip
+
+    return studio_clip
+
+
+def task_text(document: TaskDocument) -> TaskText:
+    return TaskText(document.name, document.text, (), 0)
+
+
+def plan(work: StudioWork, document: TaskDocument) -> PlanResult:
+    answer = work.do(PlanJob(task_text(document)))
+    assert isinstance(answer, PlanResult), answer
+    return answer
+
+
+def set_value(document: TaskDocument, scene: SceneResult, path: tuple[str | int, ...], value: float) -> None:
+    """Sets a value as a field of the page does."""
+    regions = [asdict(region) for region in scene.scene.cfg.task.regions]
+    document.set(path, value, base=scene.base, shown={"task.regions": regions})
+
+
+@pytest.mark.parametrize("after", ["", "      hand: panda\n", "      pre_actuation_motions: []\n      hand: panda\n"])
+def test_the_constraint_is_the_last_of_the_list_whatever_follows_it(clip, after):
+    before = "skills:\n  - planner_setting:\n      constraint_list:\n"
+    first = "        - type: keypoint_axis_parallel\n          tolerance: 0.06\n"
+    text = clip.add_constraint(before + first + after)
+    (skill,) = yaml.safe_load(text)["skills"]
+    types = [entry["type"] for entry in skill["planner_setting"].pop("constraint_list")]
+    assert types == ["keypoint_axis_parallel", "point2point_constraint"]
+    assert skill["planner_setting"] == (yaml.safe_load(after) or {})
+
+
+def test_a_text_without_constraints_is_refused(clip):
+    with pytest.raises(UnlatchError, match="no constraint_list"):
+        clip.add_constraint("task: {name: mine}\n")
+
+
+@pytest.mark.slow
+def test_the_constraint_contradicts_the_shipped_ones_and_its_remedy_leads_to_a_plan(clip, work):
+    document = new_document(["task=open_microwave"])
+    scene = work.do(SceneJob(task_text(document)))
+    assert isinstance(scene, SceneResult), scene
+    set_value(document, scene, ("task", "regions", 0, "center_m", 0), 0.62)
+    set_value(document, scene, (*LIST, 1, "tolerance"), 0.06)
+    document.write(clip.add_constraint(document.text))
+
+    refused = plan(work, document)
+    assert not refused.found
+    assert refused.plans[0].contradictions[0]["indices"] == [0, 3]
+    (remedy,) = [each for each in refused.plans[0].remedies if each["name"].startswith(clip.REMEDY)]
+
+    set_value(document, scene, (*LIST, 3, "tolerance"), remedy["needed"])
+    assert plan(work, document).found

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import time
 import traceback
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,9 @@ import pytest
 
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.policies.catalog import policy_module
-from unlatch.workflows.runs.code_versions import MADE_WITH, CodeVersions
+from unlatch.workflows.runs.code_versions import MADE_WITH, CodeVersions, describe_mixed_code, library_folders
+from unlatch.workflows.runs.progress import RUNS, RunTime, read_run_times
+from unlatch.workflows.runs.traceback_frames import frames_to_show, user_frames
 
 CONFIG = {"skills": [{"name": "press"}], "object": {"category": "toaster"}}
 
@@ -191,3 +195,104 @@ def test_a_foreign_note_is_read_without_harm():
     assert code.changes_since({MADE_WITH: {"packages": {**code.packages}, "files": files}}) == []
     changes = code.changes_since({MADE_WITH: {"packages": {"unlatch": 3}, "files": {}}})
     assert changes == ["unlatch was not used then"]
+
+
+def run_of(episodes: int = 1, **packages: tuple[str, str]) -> RunTime:
+    noted = {name: {"version": version, "sha256": digest} for name, (version, digest) in packages.items()}
+    return RunTime(0.0, 0.0, 1.0, episodes, noted)
+
+
+def write_runs(folder: Path, *runs: RunTime) -> Path:
+    (folder / RUNS).mkdir()
+    for number, run in enumerate(runs):
+        (folder / RUNS / f"host-{number}.json").write_text(json.dumps(asdict(run)))
+    return folder
+
+
+def test_only_packages_that_differ_are_named(tmp_path):
+    one, other = run_of(unlatch=("1", "a"), kit=("1.0", "b")), run_of(unlatch=("1", "c"), kit=("1.1", "d"))
+    data = write_runs(tmp_path, one, one)
+    assert describe_mixed_code(data) == describe_mixed_code(data, one.packages) == ""
+    assert describe_mixed_code(data, other.packages) == "kit 1.0 and 1.1, unlatch"
+
+
+@pytest.mark.parametrize("silent", [run_of(), run_of(0, unlatch=("1", "other"))], ids=["no code noted", "no episode"])
+def test_runs_that_tell_nothing_do_not_count(tmp_path, silent):
+    assert describe_mixed_code(write_runs(tmp_path, run_of(unlatch=("1", "a")), silent)) == ""
+
+
+@pytest.mark.parametrize("packages", [["unlatch"], {"unlatch": "1"}, None])
+def test_a_note_of_another_form_is_left_out_like_any_run_that_cannot_be_read(tmp_path, packages):
+    (tmp_path / RUNS).mkdir()
+    noted = {"startup_s": 0.0, "began": 0.0, "ended": 1.0, "episodes": 1, "packages": packages}
+    (tmp_path / RUNS / "host-1.json").write_text(json.dumps(noted))
+    assert read_run_times(tmp_path) == []
+
+
+def traceback_of(code: str, file: Path, **names: object) -> str:
+    """Runs the code of a file, which raises an exception; returns its traceback as Python prints it."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(code)
+    try:
+        exec(compile(code, file, "exec"), names)
+    except Exception:  # noqa: BLE001 - any exception has a traceback
+        return traceback.format_exc()
+    raise AssertionError(code)
+
+
+def test_the_last_three_frames_of_the_user_are_shown_and_not_those_of_python(tmp_path):
+    code = "import json\n" + "".join(f"def f{n}():\n    f{n + 1}()\n" for n in range(4)) + "def f4():\n"
+    code += "    json.loads(\n        'no json'\n    )\nf0()\n"
+    file = tmp_path / "skill.py"
+    assert user_frames(traceback_of(code, file), ()) == [
+        f'  File "{file}", line 7, in f2',
+        "    f3()",
+        f'  File "{file}", line 9, in f3',
+        "    f4()",
+        f'  File "{file}", line 11, in f4',
+        "    json.loads(",
+    ]
+    assert json.__file__ in traceback_of(code, file)
+
+
+def test_an_installed_package_counts_only_if_it_is_a_plugin(tmp_path, monkeypatch):
+    monkeypatch.setattr("unlatch.workflows.runs.traceback_frames.library_folders", lambda: [tmp_path, Path(__file__)])
+    package = tmp_path / "some_plugin_of_mine"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    trace = traceback_of("1 / 0\n", package / "skill.py")
+    assert user_frames(trace, ()) == []
+    assert user_frames(trace, ["some_plugin_of_mine"])[0].startswith(f'  File "{package / "skill.py"}", line 1, in ')
+
+
+def test_a_package_that_a_virtual_environment_shares_with_its_system_is_no_code_of_a_user(tmp_path, monkeypatch):
+    shared, own = tmp_path / "lib" / "site-packages", tmp_path / "project"
+    monkeypatch.setattr(f"{user_frames.__module__}.library_folders", library_folders.__wrapped__)  # without its cache
+    monkeypatch.setattr("sys.path", [str(own), str(shared), *sys.path])
+    hidden = [frame for frame in user_frames(traceback_of("1 / 0\n", shared / "hydra.py"), ()) if "hydra.py" in frame]
+    shown = [frame for frame in user_frames(traceback_of("1 / 0\n", own / "skill.py"), ()) if "skill.py" in frame]
+    assert hidden == []
+    assert len(shown) == 1
+
+
+def test_a_syntax_error_is_shown_with_its_line(tmp_path):
+    file = tmp_path / "policy.py"
+    file.write_text("def act(:\n")
+    try:
+        compile(file.read_text(), file, "exec")
+    except SyntaxError:
+        trace = traceback.format_exc()
+    assert user_frames(trace, ())[-2:] == [f'  File "{file}", line 1', "    def act(:"]
+
+
+def test_without_a_frame_of_the_user_the_innermost_one_is_shown():
+    trace = f'Traceback (most recent call last):\n  File "{json.__file__}", line 3, in a\n    b()\nTypeError: no\n'
+    record = EpisodeRecord(number=0, seed=0, success=False, code="error", evidence={"traceback": trace})
+    assert frames_to_show(record) == [f'  File "{json.__file__}", line 3, in a', "    b()"]
+
+
+@pytest.mark.parametrize("evidence", [{}, {"traceback": "", MADE_WITH: None}, {"traceback": 3, MADE_WITH: []}])
+def test_an_error_without_a_traceback_shows_none(evidence):
+    record = EpisodeRecord(number=0, seed=0, success=False, code="error", evidence=evidence)
+    assert frames_to_show(record) == []
