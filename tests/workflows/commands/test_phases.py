@@ -19,13 +19,10 @@ from unlatch.workflows.viewing.phase_sheet import TILE_PX, Curve, PhaseSheet, Se
 from unlatch.workflows.viewing.scene_picture import open_record
 
 ONE_ROUND = [
-    (Phase.transit, 10),
-    (Phase.approach, 4),
-    (Phase.grasp, 5),
-    (Phase.follow, 10),
-    (Phase.release, 3),
+    *((Phase.transit, 10), (Phase.approach, 4), (Phase.grasp, 5), (Phase.follow, 10), (Phase.release, 3)),
     (Phase.retreat, 4),
 ]
+SETTLED = [*ONE_ROUND, (Phase.settle, 5)]
 
 
 def record(*runs: tuple[int, Phase, int], code: str | None = None, frame: int | None = None) -> EpisodeRecord:
@@ -49,6 +46,10 @@ def record(*runs: tuple[int, Phase, int], code: str | None = None, frame: int | 
     )
 
 
+def of_skill(*runs: tuple[Phase, int], skill: int = 0) -> list[tuple[int, Phase, int]]:
+    return [(skill, *run) for run in runs]
+
+
 def labels(skill_round: SkillRound) -> list[str]:
     return [moment.label for moment in skill_round.moments]
 
@@ -58,31 +59,28 @@ def frames(skill_round: SkillRound) -> list[int]:
 
 
 def test_each_phase_is_shown_at_its_end_and_follow_in_thirds():
-    (skill_round,) = find_rounds(record(*((0, *run) for run in [*ONE_ROUND, (Phase.settle, 5)])))
-    assert labels(skill_round) == [
-        *("transit", "approach", "grasp", "follow 1/3", "follow 2/3", "follow 3/3", "release", "retreat", "settle")
-    ]
+    (skill_round,) = find_rounds(record(*of_skill(*SETTLED)))
+    follow = ["follow 1/3", "follow 2/3", "follow 3/3"]
+    assert labels(skill_round) == ["transit", "approach", "grasp", *follow, "release", "retreat", "settle"]
     assert frames(skill_round) == [15, 19, 24, 28, 31, 34, 37, 41, 46]
     assert (skill_round.skill, skill_round.number, skill_round.count) == (0, 1, 1)
 
 
 def test_skills_of_a_chain_follow_one_another_and_one_that_moves_nothing_is_left_out():
-    found = find_rounds(
-        record((1, Phase.transit, 5), (1, Phase.follow, 5), (2, Phase.transit, 5), (2, Phase.follow, 5))
-    )
+    runs = [(Phase.transit, 5), (Phase.follow, 5)]
+    found = find_rounds(record(*of_skill(*runs, skill=1), *of_skill(*runs, skill=2)))
     assert [skill_round.skill for skill_round in found] == [1, 2]
 
 
 def test_later_rounds_of_a_skill_show_less():
-    first, second = find_rounds(record(*((0, *run) for run in [*ONE_ROUND, *ONE_ROUND, (Phase.settle, 5)])))
+    first, second = find_rounds(record(*of_skill(*ONE_ROUND, *SETTLED)))
     assert (first.number, first.count, second.number, second.count) == (1, 2, 2, 2)
     assert len(first.moments) == 8
     assert labels(second) == ["approach", "grasp", "follow 1/3", "follow 2/3", "follow 3/3", "retreat", "settle"]
 
 
 def test_the_moments_around_a_failure_follow_the_round_in_which_it_happened():
-    made = record(*((0, *run) for run in [*ONE_ROUND, (Phase.settle, 5)]), code="collision", frame=31)
-    (before, failure) = find_rounds(made)
+    before, failure = find_rounds(record(*of_skill(*SETTLED), code="collision", frame=31))
     assert labels(before) == ["transit", "approach", "grasp"]  # the others are those of the failure
     assert (before.failed_phase, failure.failed_phase) == (None, Phase.follow)
     assert frames(failure) == [25, 28, 31, 46]
@@ -91,18 +89,17 @@ def test_the_moments_around_a_failure_follow_the_round_in_which_it_happened():
 
 
 def test_a_missed_grasp_fails_in_the_phase_that_ended_and_is_shown_from_its_beginning():
-    runs = [(Phase.transit, 10), (Phase.approach, 4), (Phase.grasp, 20), (Phase.follow, 1)]
-    missed = record(*((0, *run) for run in runs), code="grasp_missed", frame=40)
+    runs = of_skill((Phase.transit, 10), (Phase.approach, 4), (Phase.grasp, 20), (Phase.follow, 1))
+    missed = record(*runs, code="grasp_missed", frame=40)
     missed.arrays["robots.r.left.tcp_position"][20:] = 0.2
     missed.arrays["robots.r.left.gripper_opening"] = np.interp(np.arange(41), [20, 39], [0.08, 0.0])[:, None]
     before, failure = find_rounds(missed)
     assert labels(before) == ["transit", "approach"]
-    assert failure.failed_phase is Phase.grasp
-    assert frames(failure) == [20, 30, 40]
+    assert (failure.failed_phase, frames(failure)) == (Phase.grasp, [20, 30, 40])
 
 
 def test_a_slipped_part_is_shown_from_its_last_contact():
-    slipped = record(*((0, *run) for run in ONE_ROUND[:3]), (0, Phase.follow, 36), code="slipped", frame=60)
+    slipped = record(*of_skill(*ONE_ROUND[:3], (Phase.follow, 36)), code="slipped", frame=60)
     slipped.evidence["frames_without_contact"] = 15
     _, failure = find_rounds(slipped)
     assert (frames(failure)[0], labels(failure)[0], labels(failure)[-1]) == (45, "last contact", "slipped")
@@ -117,17 +114,14 @@ def test_a_failure_in_which_nothing_moves_any_more_is_shown_from_the_last_motion
 
 
 def test_the_phase_of_a_failure_is_the_one_that_its_evidence_names():
-    made = record(*((0, *run) for run in ONE_ROUND), code="collision", frame=31)
+    made = record(*of_skill(*ONE_ROUND), code="collision", frame=31)
     made.evidence["phase"] = "retreat"
     assert find_rounds(made)[-1].failed_phase is Phase.retreat
 
 
 def test_a_failure_belongs_to_the_round_in_which_it_happened():
-    first, second, failure = find_rounds(
-        record(*((0, *run) for run in [*ONE_ROUND, *ONE_ROUND]), code="slipped", frame=66)
-    )
-    assert [item.number for item in (first, second, failure)] == [1, 2, 2]
-    assert [item.failed_phase is None for item in (first, second, failure)] == [True, True, False]
+    rounds = find_rounds(record(*of_skill(*ONE_ROUND, *ONE_ROUND), code="slipped", frame=66))
+    assert [(item.number, item.failed_phase is None) for item in rounds] == [(1, True), (2, True), (2, False)]
 
 
 def test_states_with_infinite_values_are_not_shown():
@@ -173,19 +167,19 @@ def test_nothing_is_shown_if_no_arm_moved():
 
 def sheet(counts: list[int], *, success: bool = True) -> PhaseSheet:
     picture = np.full((2 * TILE_PX[1], 2 * TILE_PX[0], 3), 128, dtype=np.uint8)
-    tiles = [
-        [
-            Tile(picture, "transit", float(index), "0.10 rad", Phase.transit, failed=not success)
-            for index in range(count)
-        ]
-        for count in counts
-    ]
+
+    def section(count: int) -> Section:
+        tiles = (
+            Tile(picture, "transit", float(n), "0.10 rad", Phase.transit, failed=not success) for n in range(count)
+        )
+        return Section("open: door", list(tiles))
+
     times = np.arange(0.0, max(counts), 0.5)
     return PhaseSheet(
         title="a title that is long enough for more than one line, " * 3,
         success=success,
         notes=[] if success else ["It failed"],
-        sections=[Section("open: door", item) for item in tiles],
+        sections=[section(count) for count in counts],
         times_s=times,
         phases=[Phase.transit] * len(times),
         curves=[Curve("door", np.sin(times)), Curve("knob", np.zeros(len(times)))],
@@ -250,23 +244,20 @@ def test_a_shown_frame_has_the_recorded_state(data_set):
 
 @pytest.mark.integration
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("argument", "message"),
     [
-        (["episode=3"], "episode=3 is not in '{set}'. It has episodes 0 to 2, 4, 6. Name one of them."),
+        ("episode=3", "episode=3 is not in '{set}'. It has episodes 0 to 2, 4, 6. Name one of them."),
+        ("episod=3", "episod is unknown. Did you mean 'episode'? `--help` lists all. Remove or rename it."),
+        ("columns=0", "columns=0 is out of range. Expected 1 to 12."),
+        ("out=a.jpg", "out=a.jpg does not end in .png, the format that is written. Rename it."),
         (
-            ["episod=3"],
-            "episod is unknown. Did you mean 'episode'? `--help` lists all. Remove or rename it.",
-        ),
-        (["columns=0"], "columns=0 is out of range. Expected 1 to 12."),
-        (["out=a.jpg"], "out=a.jpg does not end in .png, the format that is written. Rename it."),
-        (
-            ["episode=1"],
+            "episode=1",
             "Episode 1 has no states to show: it ended with code plan_infeasible before the first one "
             "(No grasp was found). Name another episode.",
         ),
-        (["--fast"], "Unknown flag '--fast'. Expected key=value or --help."),
+        ("--fast", "Unknown flag '--fast'. Expected key=value or --help."),
     ],
 )
-def test_a_mistake_is_one_line(data_set, arguments, message, assert_refused):
-    said = assert_refused("phases", data_set.path, *arguments, text="", folder=data_set.path)
+def test_a_mistake_is_one_line(data_set, argument, message, assert_refused):
+    said = assert_refused("phases", data_set.path, argument, text="", folder=data_set.path)
     assert said.replace(str(data_set.path), "{set}") == f"unlatch: {message}\n"

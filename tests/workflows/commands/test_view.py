@@ -197,28 +197,25 @@ def test_a_recording_is_read_back_as_it_was_recorded(scene, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("argument", "message"),
     [
-        (["episode=3"], "episode=3 is not in '{set}'. It has episodes 0 to 2, 5 to 6. Name one of them."),
-        (["episode=-1"], "episode=-1 is not in '{set}'. It has episodes 0 to 2, 5 to 6. Name one of them."),
-        (["format=htm"], "Unknown format 'htm'. Did you mean 'html'? Known: html, rrd."),
+        ("episode=3", "episode=3 is not in '{set}'. It has episodes 0 to 2, 5 to 6. Name one of them."),
+        ("episode=-1", "episode=-1 is not in '{set}'. It has episodes 0 to 2, 5 to 6. Name one of them."),
+        ("format=htm", "Unknown format 'htm'. Did you mean 'html'? Known: html, rrd."),
+        ("episod=3", "episod is unknown. Did you mean 'episode'? `--help` lists all. Remove or rename it."),
+        ("episode=x", "episode='x' has the wrong type. Expected a whole number. Change it."),
         (
-            ["episod=3"],
-            "episod is unknown. Did you mean 'episode'? `--help` lists all. Remove or rename it.",
-        ),
-        (["episode=x"], "episode='x' has the wrong type. Expected a whole number. Change it."),
-        (
-            ["episode=1"],
+            "episode=1",
             "Episode 1 has no states to show: it ended with code plan_infeasible before the first one "
             "(No grasp was found). Name another episode.",
         ),
-        (["out=a.rrd"], "out=a.rrd does not end in .html, the format that is written. Add format=rrd."),
-        (["out=a.png"], "out=a.png does not end in .html, the format that is written. Rename it."),
-        (["--fast"], "Unknown flag '--fast'. Expected key=value or --help."),
+        ("out=a.rrd", "out=a.rrd does not end in .html, the format that is written. Add format=rrd."),
+        ("out=a.png", "out=a.png does not end in .html, the format that is written. Rename it."),
+        ("--fast", "Unknown flag '--fast'. Expected key=value or --help."),
     ],
 )
-def test_a_mistake_is_one_line(data_set, arguments, message, assert_refused):
-    said = assert_refused("view", data_set.path, *arguments, text="", folder=data_set.path)
+def test_a_mistake_is_one_line(data_set, argument, message, assert_refused):
+    said = assert_refused("view", data_set.path, argument, text="", folder=data_set.path)
     assert said.replace(str(data_set.path), "{set}") == f"unlatch: {message}\n"
 
 

@@ -12,7 +12,6 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.solver.plan import PlanBudget
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.episode.criteria import TAKEOVER, Actor, find_actor, takeover_frame
-from unlatch.workflows.episode.episode import EpisodeOptions
 from unlatch.workflows.episode.scene import _describe_unrest
 
 
@@ -85,12 +84,6 @@ def test_a_takeover_and_labels_that_no_planner_gave_are_those_of_a_policy_and_th
     assert [find_actor(record, is_evaluation=False) for record in (taken_over, unlabelled)] == [Actor.both] * 2
     assert takeover_frame(taken_over) == 3
     assert find_actor(EpisodeRecord(0, 0, True), is_evaluation=False) is Actor.planner
-
-
-def test_options_do_not_change_once_they_are_made():
-    options: Any = EpisodeOptions()
-    with pytest.raises(AttributeError, match="cannot assign"):
-        options.actor = Actor.policy
 
 
 def test_an_object_that_fell_is_to_be_put_on_something():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from collections.abc import Iterator
 
 import numpy as np
@@ -189,9 +187,3 @@ def test_gymnasiums_checks_pass(task):
     env = gymnasium.make(f"unlatch/{task}-v0", render_mode="rgb_array")
     check_env(env.unwrapped)
     env.close()
-
-
-def test_spaces_can_be_pickled_and_copied(env):
-    for space in (env.observation_space, env.action_space):
-        assert pickle.loads(pickle.dumps(space)) == space
-        assert copy.deepcopy(space) == space

@@ -67,13 +67,17 @@ def set_code(monkeypatch) -> Callable[[str], None]:
     return set_it
 
 
+@pytest.fixture(scope="module")
+def base() -> CollectCfg:
+    return load("close_drawer", "executor=serial", "pictures=0", "episodes=5")
+
+
 @pytest.fixture
-def collect(tmp_path, set_code) -> Callable[..., tuple[RunResult, list[str]]]:
+def collect(tmp_path, base, set_code) -> Callable[..., tuple[RunResult, list[str]]]:
     """Runs episodes into `data`; returns the result and the lines that it printed."""
-    base = load("close_drawer", "executor=serial", "pictures=0", f"out={tmp_path}/data", "episodes=5")
 
     def collect_again(codes: dict[int, str], **changes: object) -> tuple[RunResult, list[str]]:
-        cfg = CollectCfg(**{**vars(base), **changes})
+        cfg = CollectCfg(**{**vars(base), "out": f"{tmp_path}/data", **changes})
         lines: list[str] = []
         request = RunRequest(cfg, lambda data_set: FakeJob(cfg, data_set, codes=codes))
         return run_episodes(request, RunDisplay(notify=lines.append)), lines
@@ -82,38 +86,68 @@ def collect(tmp_path, set_code) -> Callable[..., tuple[RunResult, list[str]]]:
 
 
 def codes_of(data: DataSet) -> list[str | None]:
-    assert check_codes(data) == []
+    # the records are empty, so problems of their verdicts do not count
+    assert [problem.message for problem in check_dataset(data.path) if "index" in problem.message] == []
     return [item.code for item in data.summaries()]
 
 
-def check_codes(data: DataSet) -> list[str]:
-    """Returns the problems of the index and of the files; the records are empty, so their verdicts do not count."""
-    return [problem.message for problem in check_dataset(data.path) if "index" in problem.message]
+ALL_FAILED = dict.fromkeys(range(5), "error")
+ALL_COLLIDED = dict.fromkeys(range(5), "collision")
 
 
-def test_errors_of_the_same_code_stay(collect):
+@pytest.mark.parametrize(
+    ("before", "code", "now", "options", "lines", "made", "codes"),
+    [
+        # the same code: errors stay
+        ({1: "error", 2: "slipped"}, "old", {}, {}, [], 0, [None, "error", "slipped", None, None]),
+        (ALL_COLLIDED, "old", {}, {}, [], 0, ["collision"] * 5),
+        # other code: errors are made again, and other episodes are kept
+        (
+            {1: "error", 2: "slipped", 3: "error"}, "new", {3: "error"}, {},
+            [f"2 episodes ended as `error`; {CHANGED}", MIXED], 2, [None, None, "slipped", "error", None],
+        ),
+        (ALL_COLLIDED, "new", {}, {}, [kept(5)], 0, ["collision"] * 5),
+        ({1: "error"}, "new", {}, {"retry": Retry.never}, [kept(4)], 0, [None, "error", None, None, None]),
+        (
+            {1: "error", 2: "slipped", 3: "error"}, "old", {2: "error"}, {"retry": Retry.error},
+            ["2 episodes ended as `error`; made again now: retry=error"], 2, [None, None, "slipped", None, None],
+        ),
+        (
+            ALL_FAILED, "new", {}, {"only": [1, 3]},
+            [f"2 episodes ended as `error`; {CHANGED}"], 2, ["error", None, "error", None, "error"],
+        ),
+        (
+            ALL_COLLIDED, "new", {}, {"retry": Retry.all, "only": [1, 3]},
+            ["2 episodes of earlier runs; made again now: retry=all", MIXED], 2,
+            ["collision", None, "collision", None, "collision"],
+        ),
+        (
+            {1: "error"}, "new", {}, {"episodes": 7},
+            [f"1 episode ended as `error`; {CHANGED}", MIXED], 3, [None] * 7,
+        ),
+    ],
+)  # fmt: skip
+def test_a_run_that_goes_on_makes_again_what_it_should(
+    collect, set_code, before, code, now, options, lines, made, codes
+):
+    collect(before)
+    set_code(code)
+    result, said = collect(now, **options)
+    assert (said, result.made, codes_of(result.data_set)) == (lines, made, codes)
+
+
+def test_errors_of_earlier_runs_count_among_the_attempts_of_this_one(collect):
     collect({1: "error", 2: "slipped"})
-    result, lines = collect({})
-    assert (result.made, lines) == (0, [])
-    assert codes_of(result.data_set) == [None, "error", "slipped", None, None]
+    result, _ = collect({})
     assert (result.stop.attempts, result.stop.codes) == (5, {"error": 1, "slipped": 1})
 
 
-def test_errors_are_made_again_when_the_code_has_changed(collect, set_code):
-    collect({1: "error", 2: "slipped", 3: "error"})
+def test_an_error_that_was_made_again_with_the_new_code_stays(collect, set_code):
+    collect({1: "error", 3: "error"})
     set_code("new")
-    result, lines = collect({3: "error"})
-    assert lines == [f"2 episodes ended as `error`; {CHANGED}", MIXED]
-    assert (result.made, codes_of(result.data_set)) == (2, [None, None, "slipped", "error", None])
-    result, lines = collect({})  # the error that is left was made with the new code
+    collect({3: "error"})
+    result, lines = collect({})
     assert (result.made, lines) == (0, [kept(3)])
-
-
-def test_retry_error_makes_every_error_again(collect):
-    collect({1: "error", 2: "slipped", 3: "error"})
-    result, lines = collect({2: "error"}, retry=Retry.error)
-    assert lines == ["2 episodes ended as `error`; made again now: retry=error"]
-    assert (result.made, codes_of(result.data_set)) == (2, [None, None, "slipped", None, None])
 
 
 def test_retry_error_without_an_error_says_so(collect):
@@ -121,14 +155,6 @@ def test_retry_error_without_an_error_says_so(collect):
     assert collect({}, retry=Retry.error)[1] == [
         "retry=error: no episode that is there ended as `error`, so none is made again"
     ]
-
-
-def test_a_run_that_makes_nothing_says_that_episodes_of_other_code_are_kept(collect, set_code):
-    collect(dict.fromkeys(range(5), "collision"))
-    assert collect({})[1] == []  # the same code
-    set_code("new")
-    result, lines = collect({})
-    assert (result.made, lines) == (0, [kept(5)])
 
 
 def test_retry_all_makes_every_episode_again_and_leaves_a_data_set_of_one_code(collect, set_code, capsys):
@@ -153,22 +179,6 @@ def test_pictures_and_pages_of_episodes_that_were_made_again_are_removed(collect
     assert lines[-1] == f"removed, since they show episodes that were made again: {', '.join(outdated)}"
     assert not any((folder / name).exists() for name in outdated)
     assert all((folder / name).exists() for name in kept_files)
-
-
-def test_retry_all_of_some_episodes_says_that_others_are_of_other_code(collect, set_code):
-    collect(dict.fromkeys(range(5), "collision"))
-    set_code("new")
-    result, lines = collect({}, retry=Retry.all, only=[1, 3])
-    assert lines == ["2 episodes of earlier runs; made again now: retry=all", MIXED]
-    assert (result.made, codes_of(result.data_set)) == (2, ["collision", None, "collision", None, "collision"])
-    assert collect({})[1] == [kept(5)]
-
-
-def test_retry_never_keeps_every_error(collect, set_code):
-    collect({1: "error"})
-    set_code("new")
-    result, lines = collect({}, retry=Retry.never)
-    assert (result.made, lines, codes_of(result.data_set)[1]) == (0, [kept(4)], "error")
 
 
 def test_an_error_of_an_older_version_without_a_note_is_made_again(collect):
@@ -196,26 +206,12 @@ def test_a_run_that_adds_episodes_of_other_code_says_so(collect, set_code, tmp_p
     assert "made with different code of unlatch" in (tmp_path / "page.html").read_text()
 
 
-def test_only_the_asked_episodes_are_made_again(collect, set_code):
-    collect(dict.fromkeys(range(5), "error"))
-    set_code("new")
-    result, _ = collect({}, only=[1, 3])
-    assert (result.made, codes_of(result.data_set)) == (2, ["error", None, "error", None, "error"])
-
-
 def test_each_shard_makes_its_own_errors_again(collect, set_code):
     collect(dict.fromkeys(range(5), "error"))
     set_code("new")
     assert collect({}, shard="1/2")[0].made == 3
     result, _ = collect({}, shard="2/2")
     assert (result.made, codes_of(result.data_set)) == (2, [None] * 5)
-
-
-def test_missing_episodes_and_errors_are_made_in_one_run(collect, set_code):
-    collect({1: "error"}, episodes=3)
-    set_code("new")
-    result, _ = collect({}, episodes=6)
-    assert (result.made, codes_of(result.data_set)) == (4, [None] * 6)
 
 
 def test_a_run_that_was_given_up_goes_on_when_the_code_has_changed(collect, set_code):

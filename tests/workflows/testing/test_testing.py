@@ -183,12 +183,8 @@ def wrong(tmp_path, monkeypatch) -> Iterator[Wrong]:
     sys.modules.pop("deliberately_wrong", None)
 
 
-PLANE = {
-    "keypoint_name": "tool_head",
-    "target_keypoint_name": "articulated_object_head",
-    "plane_normal": [0, 0, 1],
-    "tolerance": 0.01,
-}
+PLANE = {"keypoint_name": "tool_head", "target_keypoint_name": "articulated_object_head"}
+PLANE |= {"plane_normal": [0, 0, 1], "tolerance": 0.01}
 
 
 BROKEN = [
@@ -227,33 +223,33 @@ def test_a_plugin_that_breaks_its_contract_is_named(wrong, catalog, target, mess
         CHECKS[catalog.kind]()
 
 
+BUILT_IN = {
+    "constraint": lambda: check_term({"type": "point2plane_constraint", **PLANE}),
+    "cost": lambda: check_term({"type": "point2plane_cost", **{k: v for k, v in PLANE.items() if k != "tolerance"}}),
+    "imu": lambda: check_sensor("imu", frames=3),
+    "lidar": lambda: check_sensor({"name": "above", "type": "lidar", "rows": 2, "columns": 8}, frames=3),
+    "robot": lambda: check_robot("franka_panda"),
+    "object": lambda: check_object("drawer"),
+    "task": lambda: check_task("close_drawer", episodes=1),
+}
+
+
+@pytest.mark.parametrize("what", BUILT_IN)
+def test_what_is_built_in_fulfils_its_contract(what):
+    BUILT_IN[what]()
+
+
 @pytest.mark.parametrize(
-    "entry",
+    ("check", "message"),
     [
-        {"type": "point2plane_constraint", **PLANE},
-        {
-            "type": "point2plane_cost",
-            **{key: value for key, value in PLANE.items() if key != "tolerance"},
-        },
+        (lambda: check_term({"type": "wrong", **PLANE}), "Term 'wrong' is not listed"),
+        (lambda: check_skill("wrong", "open_drawer"), "Skill 'wrong' is not listed"),
     ],
 )
-def test_built_in_terms_fulfil_their_contract(entry):
-    check_term(entry)
-
-
-def test_a_term_that_is_not_listed_is_named():
-    assert "wrong" not in {*TERMS.names(), *COSTS.names()}
-    with pytest.raises(AssertionError, match=r"Term 'wrong' is not listed"):
-        check_term({"type": "wrong", **PLANE})
-
-
-@pytest.mark.parametrize("entry", ["imu", {"name": "above", "type": "lidar", "rows": 2, "columns": 8}])
-def test_built_in_sensors_fulfil_their_contract(entry):
-    check_sensor(entry, frames=3)
-
-
-def test_built_in_robots_fulfil_their_contract():
-    check_robot("franka_panda")
+def test_what_is_not_listed_is_named(check, message):
+    assert "wrong" not in {*TERMS.names(), *COSTS.names(), *SKILLS.names()}
+    with pytest.raises(AssertionError, match=message):
+        check()
 
 
 @pytest.fixture(scope="module")
@@ -284,46 +280,27 @@ def test_a_format_that_breaks_its_contract_is_named(wrong, target, message, data
         check_exporter("wrong", data=data, keys=keys)
 
 
-def test_built_in_generators_fulfil_their_contract():
-    check_object("drawer")
-
-
-def test_built_in_tasks_fulfil_their_contract():
-    check_task("close_drawer", episodes=1)
-
-
-TASKS = {
-    "named": ("{name: other}", r"Task 'mine' has task\.name='other'"),
-    "words": (
-        "{name: mine, language: [close it]}",
-        r"Task 'mine' has 1 phrasings in task\.language\. Expected at least 3",
-    ),
-    "goal": (
-        "{name: mine, goal: [{object: drawer, part: drawer, kind: within_closed, value: 0.5}]}",
+TASKS = [
+    ("name: other", r"Task 'mine' has task\.name='other'"),
+    ("name: mine, language: [close it]", r"Task 'mine' has 1 phrasings in task\.language\. Expected at least 3"),
+    (
+        "name: mine, goal: [{object: drawer, part: drawer, kind: within_closed, value: 0.5}]",
         r"The goal of 'mine' holds at the start of episode 0",
     ),
-    "layout": (
-        "{name: mine, regions: [{object: drawer, center_m: [0.1, 0.0], half_extent_m: [0.0, 0.0]}]}",
+    (
+        "name: mine, regions: [{object: drawer, center_m: [0.1, 0.0], half_extent_m: [0.0, 0.0]}]",
         r"Episode 0 of 'mine' has no valid layout",
     ),
-}
+]
 
 
-@pytest.mark.parametrize("what", TASKS)
-def test_a_task_that_breaks_its_contract_is_named(what, tmp_path):
-    content, message = TASKS[what]
+@pytest.mark.parametrize(("content", "message"), TASKS, ids=["name", "words", "goal", "layout"])
+def test_a_task_that_breaks_its_contract_is_named(content, message, tmp_path):
     (tmp_path / "task").mkdir()
-    (tmp_path / "task" / "mine.yaml").write_text(
-        f"# @package _global_\ndefaults: [close_drawer, _self_]\ntask: {content}\n"
-    )
+    text = f"# @package _global_\ndefaults: [close_drawer, _self_]\ntask: {{{content}}}\n"
+    (tmp_path / "task" / "mine.yaml").write_text(text)
     with pytest.raises(AssertionError, match=message):
         check_task("mine", config_dirs=[str(tmp_path)])
-
-
-def test_a_skill_that_is_not_listed_is_named():
-    assert "wrong" not in SKILLS.names()
-    with pytest.raises(AssertionError, match=r"Skill 'wrong' is not listed"):
-        check_skill("wrong", "open_drawer")
 
 
 def test_a_skill_that_starts_without_a_plan_is_named(wrong, monkeypatch):
