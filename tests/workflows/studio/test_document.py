@@ -152,17 +152,24 @@ def test_a_path_at_which_no_command_finds_the_task_is_refused(document, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_cannot_be_read_is_explained(tmp_path):
-    with pytest.raises(ConfigError, match="cannot be read"):
-        open_document(tmp_path / "none.yaml")
-    (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ConfigError, match="UTF-8"):
-        open_document(tmp_path / "binary.yaml")
-    (tmp_path / "password.txt").write_text("secret")
-    with pytest.raises(ConfigError, match="no task file"):
-        open_document(tmp_path / "password.txt")
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("none.yaml", None, "cannot be read"),
+        ("binary.yaml", b"\xff\xfe\x00", "UTF-8"),
+        ("password.txt", b"secret", "no task file"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_explained(name, content, message, tmp_path):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(ConfigError, match=message):
+        open_document(tmp_path / name)
+
+
+def test_a_wrong_text_is_opened_to_be_corrected_on_the_page(tmp_path):
     (tmp_path / "wrong.yaml").write_text("a: [")
-    assert isinstance(open_document(tmp_path / "wrong.yaml"), TaskDocument)  # it is corrected on the page
+    assert isinstance(open_document(tmp_path / "wrong.yaml"), TaskDocument)
 
 
 TASKS = [config_dir() / "task" / f"{name}.yaml" for name in ("open_drawer", "put_in_microwave", "turn_stove_knob")]
@@ -179,11 +186,8 @@ task:
 """
 
 
-def test_a_value_is_replaced_where_it_stands_and_comments_stay():
+def test_a_value_is_replaced_where_it_stands_and_a_new_key_comes_after_the_last_one_of_its_mapping():
     assert set_value(TEXT, ("task", "settle_s"), 1.0) == TEXT.replace("0.5", "1.0")
-
-
-def test_a_new_key_comes_after_the_last_one_of_its_mapping():
     changed = set_value(TEXT, ("task", "max_duration_s"), 20.0)
     assert changed == TEXT.replace("  settle_s: 0.5\n", "  settle_s: 0.5\n  max_duration_s: 20.0\n")
 
@@ -194,18 +198,18 @@ def test_mappings_on_the_way_are_added():
     assert changed.startswith(TEXT.partition("\n# the end")[0])
 
 
-def test_a_removed_value_leaves_the_text_as_it_was():
-    value = [{"object": "${object.name}", "center_m": [0.6, 0.1], "yaw_deg": 25.0}]
-    for path, new in ((("task", "regions"), value), (("seed",), 3), (("task", "derived"), {"skill": "open"})):
-        assert remove_value(set_value(TEXT, path, new), path) == TEXT, path
-
-
-def test_a_missing_key_changes_nothing():
-    assert remove_value(TEXT, ("task", "regions", 0)) == TEXT
-
-
-def test_a_mapping_that_becomes_empty_is_removed():
-    assert remove_value(set_value(TEXT, ("world", "physics_hz"), 480), ("world", "physics_hz")) == TEXT
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("task", "regions"), [{"object": "${object.name}", "center_m": [0.6, 0.1], "yaw_deg": 25.0}]),
+        (("seed",), 3),
+        (("task", "derived"), {"skill": "open"}),
+        (("world", "physics_hz"), 480),  # a mapping that becomes empty is removed
+    ],
+)
+def test_a_removed_value_leaves_the_text_as_it_was(path, value):
+    assert remove_value(set_value(TEXT, path, value), path) == TEXT
+    assert remove_value(TEXT, ("task", "regions", 0)) == TEXT, "a missing key changes nothing"
 
 
 def test_values_in_braces_are_replaced_too():
