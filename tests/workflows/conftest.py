@@ -1,7 +1,5 @@
 """Commands as a user runs them, and a recorded episode."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Writes forged records, with valid checksums."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """What a record must state of its layout, its goal and its conditions, derived from the configuration."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Forged records with renewed checksums: `unlatch check` names what is wrong, or its replay does."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from copy import deepcopy
@@ -24,6 +22,8 @@ from unlatch.workflows.commands.check import replay_problems
 from unlatch.workflows.commands.collect import main as collect_main
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.runner import EpisodeRunner
+
+pytestmark = pytest.mark.integration
 
 pytest.importorskip("gymnasium")
 
@@ -410,7 +410,6 @@ def with_indices(where: str) -> str:
     return re.sub(r"\.(\d+)", r"[\1]", where)
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize(
     ("of", "where", "value", "expected"),
     [(of, *row) for of, rows in FORGED_VALUES.items() for row in rows],
@@ -422,7 +421,6 @@ def test_check_names_a_forged_value_and_what_is_expected(find_problems, of, wher
     assert any(problem.startswith(wanted) for problem in problems), problems
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize("where", WRONG_TYPES)
 def test_check_names_a_value_of_a_wrong_type(find_problems, where):
     value, expected = WRONG_TYPES[where]
@@ -431,7 +429,6 @@ def test_check_names_a_value_of_a_wrong_type(find_problems, where):
     assert any(problem.startswith(wanted) for problem in problems), problems
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize(("of", "where"), UNKNOWN_KEYS)
 def test_check_names_a_key_that_no_record_has(find_problems, of, where):
     problems = find_problems(of, put(f"{where}.wish", 1))
@@ -439,12 +436,10 @@ def test_check_names_a_key_that_no_record_has(find_problems, of, where):
     assert any(problem.startswith(wanted) for problem in problems), problems
 
 
-@pytest.mark.integration
 def test_honest_records_have_no_problem(sets):
     assert {name: check_data_set(data_set) for name, data_set in sets.items()} == {name: [] for name in SETS}
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize(("of", "forge", "said"), [(of, *row) for of, rows in FORGERIES.items() for row in rows])
 def test_check_names_a_forgery(find_problems, of, forge, said):
     problems = find_problems(of, forge)
@@ -495,7 +490,6 @@ MISFITS = {
 """Records that cannot be judged at all."""
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize("name", MISFITS)
 def test_a_record_that_cannot_be_judged_is_a_problem_of_its_own_and_the_others_are_checked(sets, write_forged, name):
     bad = deepcopy(sets["opened"].read(0))
@@ -507,7 +501,6 @@ def test_a_record_that_cannot_be_judged_is_a_problem_of_its_own_and_the_others_a
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 def test_a_record_that_cannot_be_replayed_does_not_end_the_command(sets, write_forged, run_command):
     honest, bad = sets["opened"].read(0), replace(deepcopy(sets["opened"].read(0)), number=1)
     del bad.arrays[f"{ACTIONS}.joint_targets"]
@@ -522,7 +515,6 @@ def test_a_record_that_cannot_be_replayed_does_not_end_the_command(sets, write_f
     ]
 
 
-@pytest.mark.integration
 def test_numbers_of_another_machine_may_differ_in_their_last_digits_and_integers_may_not(sets, tmp_path):
     info = {**sets["opened"].info, "host": "elsewhere"}
     found = []
@@ -551,19 +543,16 @@ def collide_while_stepping_back(record: EpisodeRecord) -> None:
     claim("collision", message="The hand hit the table", time_s=time_s, frame=last)(record)
 
 
-@pytest.mark.integration
 def test_an_episode_that_ended_while_a_hand_stepped_back_has_no_problem(
     find_problems,
 ):
     assert find_problems("nudged", both(collide_while_stepping_back, put("skills.0.success", False))) == []
 
 
-@pytest.mark.integration
 def test_an_older_record_without_outlines_has_no_problem(find_problems):
     assert find_problems("placed", change_outlines(lambda condition: condition.pop("outline"))) == []
 
 
-@pytest.mark.integration
 def test_objects_that_are_gone_are_one_problem_for_all_episodes(sets, tmp_path, monkeypatch):
     def find_nothing(cfg: ObjectCfg) -> None:
         raise AssetError("The files of 'microwave' are gone. Bring them back.")
@@ -578,7 +567,6 @@ def test_objects_that_are_gone_are_one_problem_for_all_episodes(sets, tmp_path, 
     ]
 
 
-@pytest.mark.integration
 def test_a_skill_that_is_not_installed_is_a_problem_and_its_record_is_judged_by_what_it_states(sets, tmp_path):
     header = deepcopy(sets["opened"].header)
     header["config"]["skills"][0]["name"] = "levitate"
@@ -596,7 +584,6 @@ def test_a_skill_that_is_not_installed_is_a_problem_and_its_record_is_judged_by_
     assert found["forged"][1].startswith("Episode 0: success is False (code 'not_reached') in the record, recomputed")
 
 
-@pytest.mark.integration
 def test_a_configuration_that_cannot_be_read_is_one_problem_of_the_set(sets, tmp_path):
     header = deepcopy(sets["opened"].header)
     header["config"]["skills"][0]["wish"] = 1
@@ -606,7 +593,6 @@ def test_a_configuration_that_cannot_be_read_is_one_problem_of_the_set(sets, tmp
     assert str(problem).startswith("dataset.json: the criteria of its episodes cannot be derived: The configuration of")
 
 
-@pytest.mark.integration
 def test_a_record_alone_cannot_show_a_goal_that_was_made_easier(sets, tmp_path):
     record = sets["opened"].read(0)
     put("goal.conditions.0.value", 0.05)(record)
@@ -657,7 +643,6 @@ def runner(sets) -> Iterator[EpisodeRunner]:
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 @pytest.mark.parametrize("name", PHYSICAL_FORGERIES)
 def test_only_a_replay_finds_what_physics_decides(
     sets,
@@ -674,13 +659,11 @@ def test_only_a_replay_finds_what_physics_decides(
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 def test_a_replay_from_the_configuration_reproduces_an_honest_record(sets, runner):
     assert sets["opened"].read(0).applied["firings"]
     assert list(replay_problems(runner, sets["opened"].read(0))) == []
 
 
-@pytest.mark.integration
 def test_a_skill_that_begins_in_the_last_state_and_has_no_plan_is_replayed_without_a_problem(tmp_path):
     out_of_reach = ["task=open_microwave", "task.regions.0.center_m=[1.6,0.0]"]
     assert collect_main([*out_of_reach, "episodes=1", "executor=serial", "pictures=0", f"out={tmp_path / 'set'}"]) == 0
@@ -692,7 +675,6 @@ def test_a_skill_that_begins_in_the_last_state_and_has_no_plan_is_replayed_witho
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 def test_the_command_replays_and_names_the_array_the_frame_and_both_values(sets, run_command, tmp_path):
     folder = sets["evaluated"].path
     code, out, _ = run_command("check", folder, "replay=true", "workers=1")

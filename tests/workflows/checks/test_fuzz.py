@@ -4,8 +4,6 @@ A value of `episode.json` or of an array is changed, removed, added, moved or ta
 checksums are renewed. UNLATCH_FUZZ=2000 makes so many forgeries; without it, a few.
 """
 
-from __future__ import annotations
-
 import copy
 import os
 import re

@@ -1,7 +1,5 @@
 """A data set with one episode of each outcome."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

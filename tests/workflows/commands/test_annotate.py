@@ -1,7 +1,5 @@
 """`unlatch annotate`: what it writes, what it protects, and every bad input as one line."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

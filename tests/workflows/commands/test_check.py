@@ -1,7 +1,5 @@
 """`unlatch check` tests the recorded configuration by the rules of a run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

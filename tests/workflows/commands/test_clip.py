@@ -1,7 +1,5 @@
 """One episode as a moving picture: formats, numbers of pictures, failures, views, and mistakes."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import runpy
@@ -22,6 +20,8 @@ from unlatch.workflows.viewing.best_view import choose_view, find_acted_part
 from unlatch.workflows.viewing.clip import frame_numbers
 from unlatch.workflows.viewing.phase_moments import part_openings
 from unlatch.workflows.viewing.scene_picture import open_record
+
+pytestmark = pytest.mark.integration
 
 SMALL = ["width=96", "height=64", "fps=4", "speed=4"]
 
@@ -54,7 +54,6 @@ def test_pictures_have_equal_time_steps_and_end_with_the_last_state():
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 @pytest.mark.parametrize("suffix", ["mp4", "webp", "gif"])
 def test_each_format_has_the_pictures_that_the_command_counts(data_set, suffix, tmp_path, capsys):
     out = tmp_path / "deep" / f"a.{suffix}"
@@ -77,7 +76,6 @@ def test_each_format_has_the_pictures_that_the_command_counts(data_set, suffix, 
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 def test_a_red_border_begins_at_the_failure(data_set, tmp_path):
     out = tmp_path / "slipped.mp4"
     assert command_table.main(["clip", str(data_set.path), "episode=4", *SMALL, "renderer=tiny", f"out={out}"]) == 0
@@ -88,7 +86,6 @@ def test_a_red_border_begins_at_the_failure(data_set, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 def test_an_episode_without_states_is_shown_as_it_was_laid_out(data_set, tmp_path):
     out = unlatch.clip(data_set.read(2), tmp_path / "a.webp", width=96, height=64, renderer="tiny")
     assert out == tmp_path / "a.webp"
@@ -96,7 +93,6 @@ def test_an_episode_without_states_is_shown_as_it_was_laid_out(data_set, tmp_pat
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 @pytest.mark.parametrize("whole_robot", [True, False])
 def test_a_drawer_is_seen_from_before_its_front_and_from_above(data_set, whole_robot):
     with open_record(config_of(data_set), data_set.read(0)) as shown:
@@ -115,7 +111,6 @@ def test_a_drawer_is_seen_from_before_its_front_and_from_above(data_set, whole_r
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 @pytest.mark.parametrize("camera", ["close", "front"])
 def test_a_view_or_a_camera_can_be_named(data_set, camera, tmp_path):
     out = tmp_path / "a.mp4"
@@ -124,7 +119,6 @@ def test_a_view_or_a_camera_can_be_named(data_set, camera, tmp_path):
     assert pictures(out)[0].shape == (64, 96, 3)
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -164,7 +158,6 @@ def script() -> SimpleNamespace:
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 def test_a_tile_begins_while_the_hand_moves_the_part_and_shows_every_picture_once(data_set, script):
     record = data_set.read(0)
     openings = part_openings(record, record.skills[0])
@@ -179,14 +172,12 @@ def test_a_tile_begins_while_the_hand_moves_the_part_and_shows_every_picture_onc
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 def test_an_episode_in_which_nothing_moves_begins_at_its_start(data_set, script):
     with open_record(config_of(data_set), data_set.read(6)) as shown:
         assert script.find_frame_at_work(shown) == 0
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 def test_the_whole_robot_is_in_the_picture_at_work(data_set, script):
     width, height = script.TILE_PX
     with open_record(config_of(data_set), data_set.read(0)) as shown:

@@ -1,7 +1,5 @@
 """`unlatch completion`: the words, their cache, and the scripts in real shells."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

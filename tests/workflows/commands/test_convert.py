@@ -1,7 +1,5 @@
 """`unlatch convert`: one line an object, exit codes, nothing partial."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Data sets joined: byte by byte, each episode once, and nothing of another configuration."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """`unlatch doctor`: what it says of an installation, and when it ends with 1."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from importlib.metadata import version

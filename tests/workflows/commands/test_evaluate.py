@@ -1,7 +1,5 @@
 """Policies: where they come from, what they score, and what happens when they misbehave."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import sys
@@ -25,6 +23,8 @@ from unlatch.workflows.commands.collect import main as collect_main
 from unlatch.workflows.commands.objects import make_object_command as make_object_main
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.policies.processes import PolicyServerError, receive_message, send_message
+
+pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).resolve().parents[3]
 COMMON = ["task=close_drawer", "executor=serial", "pictures=0"]
@@ -74,7 +74,6 @@ class Half(Again):
 """Policies that repeat the actions of episode 0 of `data`: all of them, or those until the drawer is half closed."""
 
 
-@pytest.mark.integration
 @pytest.mark.slow
 def test_recorded_actions_score_what_was_recorded(here):
     overrides = ["skills.0.contact_force_threshold_n=0", "episodes=3"]  # a rule that some episodes break
@@ -91,7 +90,6 @@ def test_recorded_actions_score_what_was_recorded(here):
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 def test_random_actions_are_never_clean(here, capsys):
     assert evaluate("policy=random", "episodes=3", "task.max_duration_s=4") == 0
     said = printed(capsys)
@@ -117,7 +115,6 @@ class Stayer:
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 @pytest.mark.parametrize(("name", "code", "n_actions"), [("stay", "timeout", 31), ("Stayer", "not_reached", 9)])
 def test_a_policy_of_the_users_own_is_found_in_the_current_folder(here, name, code, n_actions, capsys):
     (here / f"own_{name}.py").write_text(OWN)
@@ -128,7 +125,6 @@ def test_a_policy_of_the_users_own_is_found_in_the_current_folder(here, name, co
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 def test_a_bug_in_a_policy_ends_the_episode_not_the_run(here):
     (here / "buggy.py").write_text("def act(observation):\n    raise KeyError('wrist')\n")
     assert evaluate("policy=buggy:act", "episodes=2") == 1
@@ -136,7 +132,6 @@ def test_a_bug_in_a_policy_ends_the_episode_not_the_run(here):
     assert "KeyError: 'wrist'" in DataSet.open("eval").read(0).evidence["traceback"]
 
 
-@pytest.mark.integration
 def test_a_bug_at_the_reset_ends_the_episode_not_the_run(here, monkeypatch, capsys):
     def broken(self: Episode) -> None:
         raise RuntimeError("a sensor has a bug")
@@ -149,7 +144,6 @@ def test_a_bug_at_the_reset_ends_the_episode_not_the_run(here, monkeypatch, caps
     assert f'  File "{__file__}", line ' in said
 
 
-@pytest.mark.integration
 @pytest.mark.slow
 def test_a_fixed_policy_acts_again_in_the_episodes_that_its_bug_ended(here, capsys):
     (here / "to_fix.py").write_text("from to_fix_too import act\n")
@@ -163,7 +157,6 @@ def test_a_fixed_policy_acts_again_in_the_episodes_that_its_bug_ended(here, caps
     assert codes() == ["not_reached"] * 2
 
 
-@pytest.mark.integration
 @pytest.mark.slow
 def test_a_policy_that_breaks_a_rule_and_goes_on_reaches_the_goal_and_is_not_clean(here, capsys):
     collect("episodes=1")
@@ -185,7 +178,6 @@ def test_a_policy_that_breaks_a_rule_and_goes_on_reaches_the_goal_and_is_not_cle
     assert check_dataset("eval") == check_dataset("ended") == []
 
 
-@pytest.mark.integration
 @pytest.mark.slow
 def test_a_policy_that_stops_half_way_has_a_share_of_the_asked_motion(here, capsys):
     collect("episodes=1")
@@ -201,7 +193,6 @@ def test_a_policy_that_stops_half_way_has_a_share_of_the_asked_motion(here, caps
     assert check_dataset("eval") == []
 
 
-@pytest.mark.integration
 @pytest.mark.slow
 @pytest.mark.parametrize("several", [False, True])
 def test_a_policy_acts_in_a_task_that_is_derived_from_an_object(here, several):
@@ -216,7 +207,6 @@ def test_a_policy_acts_in_a_task_that_is_derived_from_an_object(here, several):
     assert check_dataset("eval") == []
 
 
-@pytest.mark.integration
 @pytest.mark.slow
 def test_an_observation_that_another_object_of_a_folder_lacks_is_named(here, capsys):
     for kind in ("drawer", "microwave"):
@@ -232,7 +222,6 @@ def test_an_observation_that_another_object_of_a_folder_lacks_is_named(here, cap
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 def test_a_damaged_object_costs_only_the_episode_that_draws_it(here, monkeypatch):
     def load_or_raise(cfg: ObjectCfg, *, rng: np.random.Generator, number: int = 0) -> ObjectAsset:
         if number == 1:
@@ -264,7 +253,6 @@ class Stayer:
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 def test_a_batched_policy_acts_as_one_per_worker_and_a_bug_ends_its_episode_only(here, capsys):
     (here / "batched.py").write_text(BATCHED)
     assert evaluate("policy=batched:Stayer", "episodes=2", "task.max_duration_s=1") == 1
@@ -285,7 +273,6 @@ def server() -> Iterator[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 def test_a_policy_in_another_process_is_asked_over_tcp(here, server):
     assert evaluate(f"policy=tcp://127.0.0.1:{server}", "episodes=2", "task.max_duration_s=1") == 0
     assert codes() == ["timeout", "timeout"]

@@ -1,7 +1,5 @@
 """Names of files and folders that other systems made: they work, or one line says what to rename."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

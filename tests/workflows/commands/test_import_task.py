@@ -1,7 +1,5 @@
 """`unlatch import` writes tasks, and commands that read tasks point to it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

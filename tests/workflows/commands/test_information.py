@@ -1,7 +1,5 @@
 """`unlatch config`, `list` and `schema`, and what commands import when they start."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`unlatch make-object`: files that other software opens."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import mujoco

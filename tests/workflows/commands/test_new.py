@@ -1,7 +1,5 @@
 """`unlatch new`: what is written is whole, and a mistake is one line."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re

@@ -1,7 +1,5 @@
 """`unlatch new robot`: what is measured of a URDF, and a robot without Python."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from dataclasses import replace

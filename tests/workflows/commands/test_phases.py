@@ -1,7 +1,5 @@
 """One picture of what happened in an episode: which moments are on it, and that they are those of the record."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

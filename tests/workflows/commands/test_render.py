@@ -1,7 +1,5 @@
 """Images of recorded episodes: of any camera, in any state, whole or not at all, made again where they are missing."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Replays of recorded episodes: they are exact, and deviations are reported."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,6 +22,8 @@ from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.replay import ReplayMode, largest_deviation, replay_deviation
 from unlatch.workflows.runs.runner import EpisodeRunner
+
+pytestmark = pytest.mark.integration
 
 Run = Callable[..., tuple[int, str, str]]
 ACTIONS = "actions.franka_panda.left.joint_targets"
@@ -51,7 +51,6 @@ def run(run_command) -> Run:
     return partial(run_command, "replay")
 
 
-@pytest.mark.integration
 def test_an_episode_without_a_frame_has_nothing_to_replay(data_set, tmp_path, run):
     shutil.copytree(data_set.path, tmp_path / "data")
     with DataSet.open(tmp_path / "data") as copy:
@@ -61,7 +60,6 @@ def test_an_episode_without_a_frame_has_nothing_to_replay(data_set, tmp_path, ru
     assert out == "episode 9 (error): it ended before its first frame, so there is nothing to replay\n"
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize("mode", ["action", "state"])
 @pytest.mark.parametrize("fixture", ["data_set", "data_set_of_version_2"])
 def test_a_recorded_episode_replays_to_the_bit(fixture, request, run, mode):
@@ -71,7 +69,6 @@ def test_a_recorded_episode_replays_to_the_bit(fixture, request, run, mode):
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 def test_every_array_that_the_world_fills_is_replayed(data_set):
     record = data_set.read(0)
     with EpisodeRunner(config_of(data_set)) as runner:
@@ -103,7 +100,6 @@ def data_set_of_version_2(data_set, tmp_path_factory) -> DataSet:
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 def test_an_episode_of_version_2_is_compared_in_64_bits(data_set, data_set_of_version_2):
     record = data_set_of_version_2.read(1)
     rounded = record.arrays[VELOCITIES].astype(np.float32)
@@ -116,7 +112,6 @@ def test_an_episode_of_version_2_is_compared_in_64_bits(data_set, data_set_of_ve
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 def test_an_episode_of_version_2_passes_the_check_beside_one_of_this_version(data_set, data_set_of_version_2, tmp_path):
     shutil.copytree(data_set_of_version_2.path, tmp_path / "mixed")
     with DataSet.create_or_resume(tmp_path / "mixed", header=data_set.header) as mixed:
@@ -129,7 +124,6 @@ def test_an_episode_of_version_2_passes_the_check_beside_one_of_this_version(dat
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 def test_failed_episodes_replay_too(failures, run):
     assert {failures.read(n).code for n in failures.numbers()} <= {"timeout", "collision"}
     code, out, _ = run(failures.path, "all=true", "check=true", "workers=1")
@@ -139,7 +133,6 @@ def test_failed_episodes_replay_too(failures, run):
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 def test_a_changed_action_is_detected(data_set):
     record = data_set.read(0)
     changed = record.arrays[ACTIONS].copy()
@@ -151,7 +144,6 @@ def test_a_changed_action_is_detected(data_set):
     assert deviation.frame >= 40
 
 
-@pytest.mark.integration
 def test_an_impossible_state_is_detected(data_set):
     record = data_set.read(0)
     key = "keypoints.drawer.drawer.link_contact_point"
@@ -164,7 +156,6 @@ def test_an_impossible_state_is_detected(data_set):
     assert (deviation.key, deviation.frame) == (key, 7)
 
 
-@pytest.mark.integration
 def test_a_replay_with_another_object_raises_an_error(data_set):
     record = replace(data_set.read(0), assets={"drawer": "0" * 64})
     with (
@@ -175,7 +166,6 @@ def test_a_replay_with_another_object_raises_an_error(data_set):
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 def test_a_damaged_episode_is_named_and_the_others_are_replayed(data_set, tmp_path, run):
     copy = tmp_path / "copy"
     shutil.copytree(data_set.path, copy)

@@ -1,7 +1,5 @@
 """One recorded episode as a file to look at: it shows what was recorded, and needs no other file."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import re
@@ -26,6 +24,8 @@ from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.workflows.runs.code_versions import header_of
 from unlatch.workflows.viewing.recorded_scene import RecordedScene, ShownBody, box_mesh, link_meshes, read_scene
 
+pytestmark = pytest.mark.integration
+
 FINGERS = "contacts.franka_panda.left.{}.fingers_link.force_max_n"
 
 
@@ -48,7 +48,6 @@ def data_set(tmp_path_factory, drawer_episode) -> DataSet:
     return made
 
 
-@pytest.mark.integration
 def test_an_error_before_the_first_state_shows_the_scene_and_the_place_in_the_code(data_set, scene):
     shown, notices = read_scene(data_set, 6)
     assert notices == []
@@ -74,7 +73,6 @@ def body(scene: RecordedScene, name: str):
     return next(item for item in scene.bodies if item.name == name)
 
 
-@pytest.mark.integration
 def test_the_hand_is_where_it_was_recorded(scene, record):
     hand = body(scene, "robot/franka_panda/panda_hand")
     np.testing.assert_allclose(hand.positions, record.arrays["robots.franka_panda.left.ee_position"], atol=1e-6)
@@ -82,7 +80,6 @@ def test_the_hand_is_where_it_was_recorded(scene, record):
     np.testing.assert_allclose(np.abs(np.sum(hand.quats_xyzw * recorded, axis=1)), 1.0, atol=1e-9)
 
 
-@pytest.mark.integration
 def test_the_drawer_moves_as_far_as_its_joint(scene, record):
     (skill,) = record.skills
     travel = record.arrays["objects.drawer.joint_positions"][:, skill["joint_index"]]
@@ -93,7 +90,6 @@ def test_the_drawer_moves_as_far_as_its_joint(scene, record):
     assert travel.max() > 0.1
 
 
-@pytest.mark.integration
 def test_furniture_stands_still_under_what_it_carries(scene):
     table, plinth = body(scene, "table"), body(scene, "plinth/drawer")
     assert not table.moves
@@ -102,7 +98,6 @@ def test_furniture_stands_still_under_what_it_carries(scene):
     assert plinth.positions[0][2] + plinth.meshes[0].vertices[:, 2].min() == pytest.approx(0.0, abs=1e-6)
 
 
-@pytest.mark.integration
 def test_a_force_belongs_to_the_frame_at_the_end_of_its_interval(scene, record):
     force = next(item for item in scene.forces if item.name.endswith("fingers_link"))
     assert force.values_n[0] == 0.0
@@ -116,7 +111,6 @@ def test_a_force_belongs_to_the_frame_at_the_end_of_its_interval(scene, record):
     assert all(len(item.values_n) == len(item.positions) == record.n_actions + 1 for item in scene.forces)
 
 
-@pytest.mark.integration
 def test_points_curves_and_words_are_those_of_the_record(scene, record):
     assert scene.title == "open_drawer · episode 0 · success"
     assert scene.notes == (record.language[0],)
@@ -128,7 +122,6 @@ def test_points_curves_and_words_are_those_of_the_record(scene, record):
     assert {item.name.split("/")[1] for item in scene.points if item.acted_on} == {record.skills[0]["part"]}
 
 
-@pytest.mark.integration
 def test_a_diverged_episode_is_shown_with_its_last_finite_state(data_set):
     shown, _ = read_scene(data_set, 2)
     hand = body(shown, "robot/franka_panda/panda_hand")
@@ -138,7 +131,6 @@ def test_a_diverged_episode_is_shown_with_its_last_finite_state(data_set):
     assert shown.notes[-1] == "q is not finite"
 
 
-@pytest.mark.integration
 def test_an_object_that_differs_from_the_recorded_one_is_reported(data_set):
     _, notices = read_scene(data_set, 5)
     assert len(notices) == 1
@@ -147,7 +139,6 @@ def test_an_object_that_differs_from_the_recorded_one_is_reported(data_set):
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 def test_a_page_refers_to_no_other_file_and_texts_cannot_end_its_script(data_set, scene):
     from unlatch.workflows.viewing.viewers import to_html
 
@@ -160,7 +151,6 @@ def test_a_page_refers_to_no_other_file_and_texts_cannot_end_its_script(data_set
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 def test_the_command_writes_a_page_and_the_data_set_stays_whole(data_set, capsys):
     assert command_table.main(["view", str(data_set.path), "episode=2"]) == 0
     said = capsys.readouterr()
@@ -170,7 +160,6 @@ def test_the_command_writes_a_page_and_the_data_set_stays_whole(data_set, capsys
     assert sorted(path.name for path in data_set.path.iterdir() if path.name.startswith(".view")) == []
 
 
-@pytest.mark.integration
 def test_a_recording_is_read_back_as_it_was_recorded(scene, tmp_path):
     pytest.importorskip("rerun", reason="the extra rerun is not installed")
     chunk = pytest.importorskip("rerun.chunk", reason="this rerun-sdk reads no files")
@@ -219,7 +208,6 @@ def test_a_mistake_is_one_line(data_set, argument, message, assert_refused):
     assert said.replace(str(data_set.path), "{set}") == f"unlatch: {message}\n"
 
 
-@pytest.mark.integration
 def test_a_place_that_cannot_be_written_is_one_line(data_set, tmp_path, assert_refused):
     (tmp_path / "file").write_text("mine")
     text = f"'{tmp_path}/file/a.html' cannot be written: this user cannot write to '{tmp_path}/file'."

@@ -1,7 +1,5 @@
 """Names that refer into assets are checked before anything is written."""
 
-from __future__ import annotations
-
 import pytest
 
 from unlatch.simcore.errors import ConfigError

@@ -1,7 +1,5 @@
 """With which budget the skills of a chain are planned in the episode."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """How the judge follows a free object that a skill acts on: where it must be, and how the fingers must hold it."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How a policy is judged: its goal, and which skills end and begin as its arms move."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Chains that carry things: where a skill has no plan, skills before it are asked for another choice."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

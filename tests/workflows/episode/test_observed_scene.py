@@ -1,7 +1,5 @@
 """The geometry of objects that policies observe, against the engine: order of joints, motion of parts, points."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

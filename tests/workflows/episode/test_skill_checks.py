@@ -1,7 +1,5 @@
 """What a skill is asked for is something that it and its part can do."""
 
-from __future__ import annotations
-
 import pytest
 
 from unlatch.simcore.errors import ConfigError

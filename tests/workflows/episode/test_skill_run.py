@@ -1,7 +1,5 @@
 """The entry of a skill in the record says what the judge saw of it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Tasks as Gymnasium environments: the same scenes, rules and verdicts as in collection."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

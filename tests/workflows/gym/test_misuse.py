@@ -1,7 +1,5 @@
 """Environments under odd calls: wrong options, seeds, actions and arguments, copies, and calls out of order."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import re

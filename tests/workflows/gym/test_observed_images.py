@@ -1,7 +1,5 @@
 """Observed images: how often they are made, by which renderer, and which keys need them or the columns."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,8 @@ from unlatch.simcore.recording.renders import RenderSet
 from unlatch.simcore.sim.renderers.bullet_image import TinyRenderer
 from unlatch.workflows.gym.config import ObservationCfg
 from unlatch.workflows.gym.env import UnlatchEnv
+
+pytestmark = pytest.mark.integration
 
 Array = np.ndarray
 CAMERAS = [
@@ -45,7 +45,6 @@ def is_image(key: str) -> bool:
     return "image" in key or "point_cloud" in key
 
 
-@pytest.mark.integration
 @pytest.mark.slow
 def test_images_are_new_in_every_nth_frame_and_repeated_in_between_and_nothing_else_changes():
     kinds = ["observation.images=[rgb,depth,segmentation]", *POINTS]
@@ -67,7 +66,6 @@ def test_images_are_new_in_every_nth_frame_and_repeated_in_between_and_nothing_e
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 @pytest.mark.parametrize("kinds", [["observation.images=[rgb]"], POINTS])
 def test_nothing_is_rendered_between_new_images_and_a_reset_makes_new_ones(kinds, monkeypatch):
     rendered: list[int] = []
@@ -107,7 +105,6 @@ def demonstration(tmp_path_factory) -> Path:
     return out
 
 
-@pytest.mark.integration
 @pytest.mark.slow
 def test_a_renderer_observes_the_images_of_its_render_set(demonstration):
     pytest.importorskip("embreex", reason="extra 'raycast' is not installed")

@@ -1,7 +1,5 @@
 """Spaces of environments: the limits of joints and motors, and every observation inside them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`unlatch export push=...`, against a server that stands in for the Hugging Face Hub."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import traceback

@@ -1,7 +1,5 @@
 """Frames are encoded in a thread of their own, in order, and errors reach the caller."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

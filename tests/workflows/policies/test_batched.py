@@ -1,7 +1,5 @@
 """One process that runs a policy for all workers: which requests are batched, and what happens if something breaks."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -1,7 +1,5 @@
 """A user's policy where each worker has its own, batched or not."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from types import SimpleNamespace
@@ -18,6 +16,8 @@ from unlatch.simcore.sim.renderers.bullet_image import TinyRenderer
 from unlatch.workflows.commands.check import evaluate_command as evaluate
 from unlatch.workflows.commands.collect import main as collect
 from unlatch.workflows.policies.catalog import wrap_policy
+
+pytestmark = pytest.mark.integration
 
 Array = np.ndarray
 ENV: Any = SimpleNamespace(observation_space="observations", action_space="actions")
@@ -115,7 +115,6 @@ def test_what_is_no_policy_is_refused():
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 def test_batch_false_gives_each_worker_a_batched_policy_of_its_own(counting):
     options = ["policy=counting:Still", "batch=false", "task.max_duration_s=1", "out=eval"]
     assert evaluate([*COMMON, *options]) == 0
@@ -126,7 +125,6 @@ def test_batch_false_gives_each_worker_a_batched_policy_of_its_own(counting):
     assert counting.calls == ["made", "closed", "made", ("reset", 0, 0), *["act"] * n_acts, "closed"]
 
 
-@pytest.mark.integration
 @pytest.mark.slow
 def test_a_batched_policy_acts_before_the_planner_takes_over_and_images_end_with_it(counting, monkeypatch):
     renderings: list[int] = []

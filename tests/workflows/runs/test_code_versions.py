@@ -1,7 +1,5 @@
 """An `error` notes the code that made it, and a change of that code is seen."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Sweeps: what jobs are called, where they go, and that launchers run each of them."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """The state of a running episode: what one worker writes, and what is read of it."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import pickle

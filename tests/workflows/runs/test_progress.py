@@ -1,7 +1,5 @@
 """The live display."""
 
-from __future__ import annotations
-
 import io
 import signal
 import time

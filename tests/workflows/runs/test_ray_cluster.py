@@ -1,7 +1,5 @@
 """Workers on a Ray cluster whose nodes go and come."""
 
-from __future__ import annotations
-
 import os
 import socket
 import threading

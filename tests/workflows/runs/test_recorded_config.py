@@ -1,7 +1,5 @@
 """The header of a data set says with which configuration its episodes are made."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Episodes that ended as `error` are made again when their code has changed, or when they are asked for."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Counts, intervals and medians."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace

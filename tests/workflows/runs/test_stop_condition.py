@@ -1,7 +1,5 @@
 """Tests of stop conditions and of shards."""
 
-from __future__ import annotations
-
 import pytest
 
 from unlatch.simcore.errors import ConfigError

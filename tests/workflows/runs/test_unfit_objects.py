@@ -1,7 +1,5 @@
 """A drawn object that the skill does not fit costs only its own episode; if it is the first one, there is no run."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Plans of whole chains, and where their objects are in each frame."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import asdict
 from types import ModuleType, SimpleNamespace

@@ -1,7 +1,5 @@
 """The contracts that authors of plugins run: each holds for a built-in one and names the fault of a wrong one."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path

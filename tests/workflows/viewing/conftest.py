@@ -1,7 +1,5 @@
 """Data sets with pictures."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

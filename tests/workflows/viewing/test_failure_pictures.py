@@ -1,7 +1,5 @@
 """A missed grasp is shown by pictures that differ, and names the phase that failed."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

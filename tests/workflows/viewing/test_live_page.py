@@ -1,7 +1,5 @@
 """What the page says of data sets, where it is served, and the scene of an episode."""
 
-from __future__ import annotations
-
 import os
 import socket
 import time

@@ -1,7 +1,5 @@
 """Pictures: which episodes and moments are shown, and marks where they belong."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The report of data sets: its numbers are those of the records, and it needs no other file."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
@@ -12,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.workflows.viewing.report.report_page import ReportPage
+from tests.workflows.viewing.report_page import ReportPage
 from unlatch import command_table
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord
@@ -63,6 +61,16 @@ def report(*arguments: object) -> int:
     return command_table.main(["report", *map(str, arguments)])
 
 
+def page_of(*folders: Path, out: Path) -> ReportPage:
+    """Makes the report of data sets without pictures; returns its page."""
+    assert report(*folders, "pictures=0", f"out={out}") == OK
+    return ReportPage(out)
+
+
+def numbers_of(page: ReportPage) -> dict:
+    return json.loads(page.path.with_suffix(".json").read_text())
+
+
 def make_policy_set(folder: Path) -> None:
     with DataSet.create_or_resume(folder, header={"config": {"task": {"name": "t"}}}) as data_set:
         for number in range(4):
@@ -78,8 +86,7 @@ def make_policy_set(folder: Path) -> None:
 @pytest.mark.slow
 def test_a_policy_is_counted_by_goal_and_by_clean_and_by_the_stage_it_reached(tmp_path):
     make_policy_set(tmp_path / "policy")
-    assert report(tmp_path / "policy", "pictures=0", f"out={tmp_path / 'page.html'}") == OK
-    text = " ".join(ReportPage(tmp_path / "page.html").text.split())
+    text = " ".join(page_of(tmp_path / "policy", out=tmp_path / "page.html").text.split())
     assert "goal 2/4 = 50.0 % (95 % interval 15.0 to 85.0 %), median time to success 2.0 s" in text
     assert "clean 1/4 = 25.0 %" in text
     assert "share mean 0.0 % (95 % interval 0.0 to 49.0 %)" in text  # no skill moved a part
@@ -89,24 +96,22 @@ def test_a_sweep_of_policies_has_their_goals_and_a_set_without_an_attempt_has_no
     for name in "ab":
         make_policy_set(tmp_path / "sweep" / name)
     make_set(tmp_path / "sweep" / "c", [])
-    assert report(tmp_path / "sweep", "pictures=0", f"out={tmp_path / 'r.html'}") == OK
-    ((head, *rows),) = ReportPage(tmp_path / "r.html").tables
+    ((head, *rows),) = page_of(tmp_path / "sweep", out=tmp_path / "r.html").tables
     goals = [row[head.index("goal")].split(" (")[0] for row in rows]
     assert goals == ["2/4 = 50.0 %", "2/4 = 50.0 %", "-"]
     assert [bool(row[-1].strip()) for row in rows] == [True, True, False]
 
 
 @pytest.fixture(scope="module")
-def alone(tmp_path_factory) -> Path:
+def alone(tmp_path_factory) -> ReportPage:
     """The page of one data set, whose robot is named by a script."""
     folder = tmp_path_factory.mktemp("alone") / "a"
     make_set(folder, robot={"name": "<script>alert(1)</script>"})
-    assert report(folder, "pictures=0") == OK
-    return folder / "report.html"
+    return page_of(folder, out=folder / "report.html")
 
 
 def test_the_json_has_the_counts_and_intervals_of_the_records(alone):
-    numbers = json.loads(alone.with_suffix(".json").read_text())
+    numbers = numbers_of(alone)
     assert numbers["total"]["a"]["n"] == 8
     assert numbers["total"]["a"]["successes"] == 4
     assert numbers["total"]["a"]["interval_95"] == list(wilson_interval(4, 8))
@@ -120,20 +125,17 @@ def test_the_json_has_the_counts_and_intervals_of_the_records(alone):
     assert [place["number"] for place in numbers["places"]["a"]] == list(range(8))
 
 
-def test_the_page_needs_no_other_file_and_no_network(alone):
-    page = ReportPage(alone)
-    assert all(address.startswith(("#", "data:")) for address in page.addresses), page.addresses
-    assert "http" not in page.source
-    assert not re.search(r"@import|url\((?!#)", page.source)
-    assert not re.search(r"#0a0b[0-9a-f]{2}", page.source)  # every placeholder colour has become a CSS variable
-    assert "50.0 %" in page.text
-    assert "slipped 2" in page.text
-
-
-def test_text_of_a_data_set_is_escaped(alone):
-    page = ReportPage(alone)
-    assert "<script>alert" not in page.source
-    assert "<script>alert" in page.text
+def test_the_page_needs_no_other_file_and_no_network_and_its_texts_are_escaped(alone):
+    assert all(address.startswith(("#", "data:")) for address in alone.addresses), alone.addresses
+    assert "http" not in alone.source
+    assert not re.search(r"@import|url\((?!#)", alone.source)
+    assert not re.search(r"#0a0b[0-9a-f]{2}", alone.source)  # every placeholder colour has become a CSS variable
+    assert "50.0 %" in alone.text
+    assert "slipped 2" in alone.text
+    assert "<script>alert" not in alone.source
+    assert "<script>alert" in alone.text
+    for said in ("cannot be read", "Left out"):
+        assert said not in alone.text, "all of its episodes are whole"
 
 
 def cut_state(folder: Path) -> None:
@@ -209,12 +211,6 @@ def test_a_set_without_a_readable_episode_gives_an_error_with_the_reason(tmp_pat
     assert not (data_set.path / "report.html").exists()
 
 
-def test_a_page_of_whole_episodes_says_nothing_about_damage(alone):
-    text = ReportPage(alone).text
-    assert "cannot be read" not in text
-    assert "Left out" not in text
-
-
 @pytest.mark.slow
 def test_of_a_large_set_only_some_episodes_are_verified_and_the_page_says_so(tmp_path, monkeypatch):
     data_set = make_set(tmp_path / "a")
@@ -231,12 +227,12 @@ def test_of_a_large_set_only_some_episodes_are_verified_and_the_page_says_so(tmp
 def test_two_sets_are_side_by_side_with_what_differs(tmp_path):
     make_set(tmp_path / "a")
     make_set(tmp_path / "b", [None] * 4, robot={"name": "other"})
-    assert report(tmp_path / "a", tmp_path / "b", "pictures=0", f"out={tmp_path / 'r.html'}") == OK
-    numbers = json.loads((tmp_path / "r.json").read_text())
+    page = page_of(tmp_path / "a", tmp_path / "b", out=tmp_path / "r.html")
+    numbers = numbers_of(page)
     assert [numbers["total"][name]["n"] for name in ("a", "b")] == [8, 4]
     assert numbers["success"]["robot"]["other"]["a"]["n"] == 0
     assert {"key": "config.robot.name", "values": ['"panda"', '"other"']} in numbers["differences"]
-    assert "config.robot.name" in ReportPage(tmp_path / "r.html").text
+    assert "config.robot.name" in page.text
 
 
 @pytest.fixture(scope="module")
@@ -245,22 +241,17 @@ def sweep(tmp_path_factory) -> ReportPage:
     folder = tmp_path_factory.mktemp("sweep")
     for name, task in (("a", "open_box"), ("b", "close_box"), ("c", "turn_box")):
         make_set(folder / "sweep" / name, [None] * 5 if name == "b" else CODES, task={"name": task})
-    assert report(folder / "sweep", "pictures=0", f"out={folder / 'r.html'}") == OK
-    return ReportPage(folder / "r.html")
+    return page_of(folder / "sweep", out=folder / "r.html")
 
 
-def test_a_folder_of_three_sets_is_counted_together(sweep):
-    numbers = json.loads(sweep.path.with_suffix(".json").read_text())
+def test_a_sweep_is_counted_together_and_is_one_table_and_one_plot(sweep):
+    numbers = numbers_of(sweep)
     assert numbers["total"]["3 data sets"]["n"] == 21
     assert numbers["success"]["data set"].keys() == {"a", "b", "c"}
-
-
-def test_a_sweep_is_one_table_and_one_plot(sweep):
     ((head, *rows),) = sweep.tables
     assert head == ["data set", "task", "success", "failures", "median time", "look at an episode"]
     assert [row[:2] for row in rows] == [["a", "open_box"], ["b", "close_box"], ["c", "turn_box"]]
-    assert rows[0][3] == "slipped 2, collision 1, plan_infeasible 1"
-    assert rows[1][3] == "none"
+    assert [row[3] for row in rows[:2]] == ["slipped 2, collision 1, plan_infeasible 1", "none"]
     assert list(sweep.sections) == ["Success by data set", "Data sets", "Each data set"]
     assert "[svg]" not in sweep.sections["Success by data set"] + sweep.sections["Data sets"]
     plot = sweep.source[sweep.source.index('class="card outcomes"') :].partition("</section>")[0]
@@ -274,16 +265,13 @@ def test_the_pace_of_a_sweep_counts_its_sets_without_a_success(tmp_path):
         runs = tmp_path / name / RUNS
         runs.mkdir()
         (runs / "one.json").write_text(json.dumps(asdict(RunTime(1.0, 100.0, 100.0 + seconds, len(codes)))))
-    assert report(tmp_path, f"out={tmp_path / 'page.html'}", "pictures=0") == OK
-    page = ReportPage(tmp_path / "page.html")
-    assert "650episodes an hour over all runs" in page.text  # 13 in 72 s
+    assert "650episodes an hour over all runs" in page_of(tmp_path, out=tmp_path / "page.html").text  # 13 in 72 s
 
 
 @pytest.mark.slow
 def test_one_attempt_without_a_pace_has_no_tile_for_it(tmp_path):
     make_set(tmp_path / "box", ["slipped"])
-    assert report(tmp_path / "box", f"out={tmp_path / 'page.html'}", "pictures=0") == OK
-    page = ReportPage(tmp_path / "page.html")
+    page = page_of(tmp_path / "box", out=tmp_path / "page.html")
     assert "1 attempt in box" in page.text
     assert "episodes an hour" not in page.text
     assert "median time of an episode" in page.text
@@ -302,8 +290,7 @@ def test_the_sets_of_a_sweep_have_charts_that_are_folded_and_the_first_ones_only
     monkeypatch.setattr(content_module, "MOST_CHARTED", 1)
     for name in "abc":
         make_set(tmp_path / "sweep" / name)
-    assert report(tmp_path / "sweep", "pictures=0", f"out={tmp_path / 'r.html'}") == OK
-    page = ReportPage(tmp_path / "r.html")
+    page = page_of(tmp_path / "sweep", out=tmp_path / "r.html")
     assert page.source.count("<details") >= 3
     assert sum(text.count("[svg]") for text in page.sections.values()) == 2  # the maps of the first data set
     assert "Only the first 1 have charts here." in page.text
@@ -319,18 +306,15 @@ def test_counted_values_come_from_the_index_if_it_suffices(tmp_path, monkeypatch
 
 @pytest.mark.slow
 def test_successes_are_counted_by_the_side_that_is_down_if_objects_lie(tmp_path):
-    info = {"command": ["unlatch", "collect", "task=open_box"]}
-    with DataSet.create_or_resume(
-        tmp_path / "a", header={"config": {"skills": [{"objects": ["box"]}]}}, info=info
-    ) as a:
+    header = {"config": {"skills": [{"objects": ["box"]}]}}
+    with DataSet.create_or_resume(tmp_path / "a", header=header, info={"command": ["unlatch", "collect"]}) as a:
         for number, code in enumerate(CODES):
             record = attempt(number, code)
             if number < 5:
                 record.layout["instances"]["box"]["rests_on"] = "back"
             a.write(record)
-    assert report(tmp_path / "a", "pictures=0") == OK
-    success = json.loads((tmp_path / "a" / "report.json").read_text())["success"]
-    counts = {side: (columns["a"]["successes"], columns["a"]["n"]) for side, columns in success["rests on"].items()}
+    sides = numbers_of(page_of(tmp_path / "a", out=tmp_path / "r.html"))["success"]["rests on"]
+    counts = {side: (columns["a"]["successes"], columns["a"]["n"]) for side, columns in sides.items()}
     assert counts == {"back": (2, 5), "bottom": (2, 3)}
 
 
@@ -370,23 +354,19 @@ def test_the_reproduction_command_keeps_the_keys_of_the_episode(tmp_path):
     assert command == "unlatch collect task=open_box seed=3 'only=[NUMBER]' out=data/again"
 
 
-def test_an_empty_set_is_refused(tmp_path, assert_refused):
-    make_set(tmp_path / "a", [])
-    assert_refused("report", tmp_path / "a", text="no episode", folder=tmp_path)
-
-
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("codes", "arguments", "words"),
     [
-        ([], "at least 1"),
-        (["nowhere"], "does not exist"),
-        (["SET", "pictures=11"], "0 to 10"),
-        (["SET", "clips=25"], "0 to 24"),
-        (["SET", "out=x.pdf"], ".html"),
+        ([], ["SET"], "no episode"),
+        ([None], [], "at least 1"),
+        ([None], ["nowhere"], "does not exist"),
+        ([None], ["SET", "pictures=11"], "0 to 10"),
+        ([None], ["SET", "clips=25"], "0 to 24"),
+        ([None], ["SET", "out=x.pdf"], ".html"),
     ],
 )
-def test_wrong_arguments_are_reported(tmp_path, assert_refused, arguments, words):
-    make_set(tmp_path / "a", [None])
+def test_wrong_arguments_are_reported(codes, arguments, words, tmp_path, assert_refused):
+    make_set(tmp_path / "a", codes)
     given = [tmp_path / "a" if word == "SET" else word for word in arguments]
     assert_refused("report", *given, text=words, folder=tmp_path)
 
@@ -394,8 +374,7 @@ def test_wrong_arguments_are_reported(tmp_path, assert_refused, arguments, words
 @pytest.mark.slow
 def test_a_set_without_failures_has_no_empty_section_or_chart(tmp_path):
     make_set(tmp_path / "a", [None] * 3)
-    assert report(tmp_path / "a", "pictures=0") == OK
-    page = ReportPage(tmp_path / "a" / "report.html")
+    page = page_of(tmp_path / "a", out=tmp_path / "r.html")
     assert list(page.sections) == ["Success", "Times", "Reproduce an episode"]
     assert "None." not in page.text
     for title, content in page.sections.items():

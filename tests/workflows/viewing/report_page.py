@@ -1,7 +1,5 @@
 """Reads the page of a report as a browser would."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 from pathlib import Path
 

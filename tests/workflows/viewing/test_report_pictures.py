@@ -1,7 +1,5 @@
 """Clips and pictures of a report: they can be decoded, and show the episodes that they name."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json
@@ -12,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.workflows.viewing.report.report_page import ReportPage
+from tests.workflows.viewing.report_page import ReportPage
 from unlatch import command_table
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.workflows.cli.terminal import OK
