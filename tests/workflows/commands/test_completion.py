@@ -28,38 +28,35 @@ def complete(words: list[str]) -> list[str]:
     return complete_from(words, load_catalog())
 
 
-def test_commands_are_completed():
-    assert complete(["col"]) == ["collect"]
-    assert complete(["no_such", ""]) == []
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("col", ["collect"]),
+        ("no_such ", []),
+        ("plan task=open_box,close_d", ["task=open_box,close_drawer"]),
+        ("collect epis", ["episodes="]),
+        ("collect worl", ["world."]),  # keys part by part
+        ("collect episodes=3 epis", []),  # it is given
+        ("collect worker", ["workers="]),
+        ("collect live=t", ["live=true"]),
+        ("collect scenery=ki", ["scenery=kitchen"]),
+        ("collect retry=c", ["retry=changed"]),
+        ("export data format=le", ["format=lerobot"]),
+        ("collect episodes=", []),
+        ("collect --con", ["--config-dir"]),
+        ("list ta", ["tasks"]),
+        ("config open_mi", ["open_microwave"]),
+        ("collect object=./m", []),
+    ],
+)
+def test_words_are_completed(words, completed):
+    assert complete(words.split(" ")) == completed
 
 
-def test_tasks_and_robots_are_those_of_the_catalogs():
+def test_tasks_robots_and_keys_are_those_of_the_catalogs():
     assert complete(["collect", "task="]) == [f"task={name}" for name in option_names("task")]
     assert {f"robot={name}" for name in ROBOTS.names()} <= set(complete(["collect", "robot="]))
-    assert complete(["plan", "task=open_box,close_d"]) == ["task=open_box,close_drawer"]
-
-
-def test_keys_are_completed_part_by_part_and_given_ones_are_left_out():
-    assert complete(["collect", "epis"]) == ["episodes="]
-    assert complete(["collect", "worl"]) == ["world."]
     assert "world.solver_iterations=" in complete(["collect", "world.so"])
-    assert complete(["collect", "episodes=3", "epis"]) == []
-    assert complete(["collect", "worker"]) == ["workers="]
-
-
-def test_values_that_are_names_or_booleans_are_completed():
-    assert complete(["collect", "live=t"]) == ["live=true"]
-    assert complete(["collect", "scenery=ki"]) == ["scenery=kitchen"]
-    assert complete(["collect", "retry=c"]) == ["retry=changed"]
-    assert complete(["export", "data", "format=le"]) == ["format=lerobot"]
-    assert complete(["collect", "episodes="]) == []
-
-
-def test_flags_lists_and_paths():
-    assert complete(["collect", "--con"]) == ["--config-dir"]
-    assert complete(["list", "ta"]) == ["tasks"]
-    assert complete(["config", "open_mi"]) == ["open_microwave"]
-    assert complete(["collect", "object=./m"]) == []
 
 
 def test_names_in_the_users_folder_are_completed(tmp_path):

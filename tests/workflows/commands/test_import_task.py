@@ -32,35 +32,27 @@ def test_a_written_task_can_be_checked(tmp_path, capsys):
     assert "theirs.yaml exists already. Expected a new file. Add force=true" in capsys.readouterr().err
 
 
+def write_robot(file: Path) -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    robot = replace(load_robot("xarm6"), name="my_arm", urdf=urdf_reference(XARM))
+    file.write_text(yaml_text(robot), encoding="utf-8")
+    return file
+
+
 @pytest.mark.slow
 def test_a_robot_of_the_user_lies_in_a_folder_robot(assert_refused, tmp_path):
-    robot = tmp_path / "my_arm.yaml"
-    robot.write_text(
-        yaml_text(replace(load_robot("xarm6"), name="my_arm", urdf=urdf_reference(XARM))), encoding="utf-8"
-    )
-    assert_refused("import", str(ONE_ARM), f"robot={robot}", text="is not in a folder 'robot'", folder=tmp_path / "new")
+    robot = write_robot(tmp_path / "my_arm.yaml")
+    assert_refused("import", ONE_ARM, f"robot={robot}", text="is not in a folder 'robot'", folder=tmp_path / "new")
 
 
 @pytest.mark.slow
-def test_a_task_is_imported_for_a_robot_of_the_user(tmp_path, capsys):
-    robot = tmp_path / "mine" / "robot" / "my_arm.yaml"
-    robot.parent.mkdir(parents=True)
-    robot.write_text(
-        yaml_text(replace(load_robot("xarm6"), name="my_arm", urdf=urdf_reference(XARM))), encoding="utf-8"
-    )
-    out = tmp_path / "imported"
-    assert command_table.main(["import", str(ONE_ARM), f"robot={robot}", f"out={out}"]) == 0
-    said = capsys.readouterr().out.splitlines()
+def test_a_task_is_imported_for_a_robot_of_the_user(tmp_path, run_command):
+    robot, out = write_robot(tmp_path / "mine" / "robot" / "my_arm.yaml"), tmp_path / "imported"
+    code, said, _ = run_command("import", ONE_ARM, f"robot={robot}", f"out={out}")
     own = f"--config-dir {out} --config-dir {tmp_path / 'mine'}"
-    assert said[-3] == f"next: unlatch check task=open_then_close {own}"
-    assert command_table.main(["check", "task=open_then_close", *own.split()]) == 0
-    assert "open_then_close: microwave_0, my_arm: artpreplan, open door, close door" in capsys.readouterr().out
-
-
-def test_a_file_without_a_counterpart_writes_nothing(assert_refused, tmp_path):
-    assert_refused(
-        "import", DATA / "peer_settings" / "gensim2_rigid.yaml", "out=mine", text="no counterpart", folder=tmp_path
-    )
+    assert (code, said.splitlines()[-3]) == (0, f"next: unlatch check task=open_then_close {own}")
+    code, said, _ = run_command("check", "task=open_then_close", *own.split())
+    assert (code, "open_then_close: microwave_0, my_arm: artpreplan, open door, close door" in said) == (0, True)
 
 
 @pytest.mark.parametrize(
@@ -73,11 +65,18 @@ def test_a_file_without_a_counterpart_writes_nothing(assert_refused, tmp_path):
         ([str(ONE_ARM), "robot=pnda"], "pnda"),
         ([str(ONE_ARM), f"robot={ONE_ARM}"], "is no description of a robot. Expected FOLDER/robot/NAME.yaml"),
         ([str(ONE_ARM), "setings=derived"], "setings is unknown. Did you mean 'settings'?"),
+        ([DATA / "peer_settings" / "gensim2_rigid.yaml", "out=mine"], "no counterpart"),
     ],
 )
 def test_bad_input_is_one_line(arguments, text, assert_refused, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert_refused("import", *arguments, text=text, folder=tmp_path)
+
+
+def test_the_path_of_an_own_task_is_told_how_to_give_it(assert_refused, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.yaml").write_text("task: {name: mine}\n")
+    assert_refused("plan", "task=mine.yaml", text="write task=NAME --config-dir FOLDER", folder=tmp_path)
 
 
 @pytest.mark.parametrize("name", ["peer_tasks/open_then_close", "peer_settings/gensim2_open"])
@@ -91,12 +90,6 @@ def test_a_pasted_file_of_another_system_is_told_to_import(command, name, assert
     more = ["policy=random"] if command == "evaluate" else []
     assert_refused(command, "task=pasted", "--config-dir", str(tmp_path / "mine"), *more, text=text, folder=tmp_path)
     assert_refused(command, f"task={file}", *more, text=text, folder=tmp_path)
-
-
-def test_the_path_of_an_own_task_is_told_how_to_give_it(assert_refused, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.yaml").write_text("task: {name: mine}\n")
-    assert_refused("plan", "task=mine.yaml", text="write task=NAME --config-dir FOLDER", folder=tmp_path)
 
 
 def test_checking_a_whole_task_of_another_system_points_to_the_import(capsys):

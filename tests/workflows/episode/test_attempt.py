@@ -72,24 +72,24 @@ def test_who_moves_the_arms_decides_which_arrays_a_record_has(actor, disturbed, 
     assert actor.may_push(cfg) == may_push
 
 
-def test_a_record_of_an_evaluation_is_that_of_a_policy():
-    assert find_actor(EpisodeRecord(0, 0, True), is_evaluation=True) is Actor.policy
-
-
-def test_a_takeover_and_labels_that_no_planner_gave_are_those_of_a_policy_and_the_planner():
+def test_who_moved_the_arms_is_found_in_a_record():
+    plain = EpisodeRecord(0, 0, True)
     taken_over = EpisodeRecord(0, 0, True, events=[{"event": TAKEOVER, "frame": 3}])
     unlabelled = EpisodeRecord(0, 0, True, arrays={"labels.panda.left.valid": np.array([False, True])})
-    assert [find_actor(record, is_evaluation=False) for record in (taken_over, unlabelled)] == [Actor.both] * 2
+    found = [find_actor(record, is_evaluation=False) for record in (plain, taken_over, unlabelled)]
+    assert found == [Actor.planner, Actor.both, Actor.both]
+    assert find_actor(plain, is_evaluation=True) is Actor.policy
     assert takeover_frame(taken_over) == 3
-    assert find_actor(EpisodeRecord(0, 0, True), is_evaluation=False) is Actor.planner
 
 
-def test_an_object_that_fell_is_to_be_put_on_something():
-    assert _describe_unrest("can", 44.2, 0.0, fell_m=44.2) == (
-        "'can' does not rest where it was put. Move its region to where something is below it: it fell by 44.20 m"
-    )
-
-
-def test_an_object_that_moved_is_to_stand_level():
-    text = _describe_unrest("can", 0.012, 0.3, fell_m=0.001)
-    assert text.endswith("stands level and touches nothing: it moved by 12 mm and turned by 0.30 rad")
+@pytest.mark.parametrize(
+    ("moved_m", "turned_rad", "fell_m", "said"),
+    [
+        (44.2, 0.0, 44.2, "Move its region to where something is below it: it fell by 44.20 m"),
+        (0.012, 0.3, 0.001, "stands level and touches nothing: it moved by 12 mm and turned by 0.30 rad"),
+    ],
+)
+def test_what_is_to_be_done_about_an_object_that_does_not_rest_is_said(moved_m, turned_rad, fell_m, said):
+    text = _describe_unrest("can", moved_m, turned_rad, fell_m=fell_m)
+    assert text.startswith("'can' does not rest where it was put. ")
+    assert text.endswith(said)

@@ -46,35 +46,32 @@ def failed_record(code: CodeVersions, *, trace: str = "") -> dict[str, Any]:
     return record.evidence
 
 
-def test_the_same_code_has_not_changed(site):
-    code = CodeVersions.of(CONFIG)
-    assert set(code.packages) == {"unlatch", "press_kit"}
-    assert CodeVersions.of(CONFIG).changes_since(failed_record(code)) == []
-
-
-def test_only_an_error_notes_its_code(site):
-    record = EpisodeRecord(number=0, seed=0, success=False, code="slipped")
-    CodeVersions.of(CONFIG).note_in(record)
-    assert record.evidence == {}
-
-
-def test_a_changed_file_of_a_plugin_is_a_change(site):
-    evidence = failed_record(CodeVersions.of(CONFIG))
-    (site / "press_kit" / "skill.py").write_text("class Press:\n    fixed = True\n")
-    assert CodeVersions.of(CONFIG).changes_since(evidence) == ["the code of press_kit has changed"]
-
-
-def test_a_new_file_of_a_plugin_is_a_change(site):
-    evidence = failed_record(CodeVersions.of(CONFIG))
+def add_file(site: Path) -> None:
     (site / "press_kit" / "deep").mkdir()
     (site / "press_kit" / "deep" / "more.py").write_text("x = 1\n")
-    assert CodeVersions.of(CONFIG).changes_since(evidence) == ["the code of press_kit has changed"]
 
 
-def test_a_new_version_of_a_plugin_is_named(site):
-    evidence = failed_record(CodeVersions.of(CONFIG))
-    write_plugin(site, "press_kit", version="1.1", entry="unlatch.skills", name="press")
-    assert CodeVersions.of(CONFIG).changes_since(evidence) == ["press_kit 1.0 is 1.1 now"]
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda site: None, []),
+        (lambda site: (site / "press_kit" / "skill.py").write_text("x = 1\n"), ["the code of press_kit has changed"]),
+        (add_file, ["the code of press_kit has changed"]),
+        (
+            lambda site: write_plugin(site, "press_kit", version="1.1", entry="unlatch.skills", name="press"),
+            ["press_kit 1.0 is 1.1 now"],
+        ),
+    ],
+    ids=["none", "changed file", "new file", "new version"],
+)
+def test_a_change_of_a_plugin_is_seen(site, change, said):
+    code = CodeVersions.of(CONFIG)
+    assert set(code.packages) == {"unlatch", "press_kit"}
+    change(site)
+    assert CodeVersions.of(CONFIG).changes_since(failed_record(code)) == said
+    slipped = EpisodeRecord(number=0, seed=0, success=False, code="slipped")
+    code.note_in(slipped)
+    assert slipped.evidence == {}, "only an error notes its code"
 
 
 def test_a_plugin_that_the_configuration_does_not_name_does_not_count(site):
@@ -105,17 +102,16 @@ def test_a_changed_policy_is_a_change(spec, tmp_path, monkeypatch):
     path = tmp_path / f"{module.replace('.', '/')}.py"
     path.parent.mkdir(exist_ok=True)
     path.write_text("x = 1\n")
-    code = CodeVersions.of({}, policy=policy_module(spec))
-    evidence, name = failed_record(code), module.partition(".")[0]
-    assert CodeVersions.of({}, policy=policy_module(spec)).changes_since(evidence) == []
+
+    def versions() -> CodeVersions:
+        return CodeVersions.of({}, policy=policy_module(spec))
+
+    evidence, before, name = failed_record(versions()), failed_record(CodeVersions.of({})), module.partition(".")[0]
+    assert versions().changes_since(evidence) == []
     path.write_text("x = 2\n")
-    assert CodeVersions.of({}, policy=policy_module(spec)).changes_since(evidence) == [
-        f"the code of {name} has changed"
-    ]
+    assert versions().changes_since(evidence) == [f"the code of {name} has changed"]
     assert CodeVersions.of({}).changes_since(evidence) == [f"{name} is not used now"]
-    assert CodeVersions.of({}, policy=policy_module(spec)).changes_since(failed_record(CodeVersions.of({}))) == [
-        f"{name} was not used then"
-    ]
+    assert versions().changes_since(before) == [f"{name} was not used then"]
 
 
 @pytest.mark.parametrize("policy", [None, "random", "tcp://localhost:1", "recorded:data/demo", "recorded:data"])

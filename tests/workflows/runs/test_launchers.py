@@ -48,11 +48,9 @@ def test_jobs_are_named_after_the_values_that_differ():
     names = [job_name(job, varied, default="x") for job in JOBS]
     assert names == ["open_drawer-seed1-solver_iterations50", "close_drawer-seed2-solver_iterations100"]
     assert default_folder(JOBS[0], varied) == "data/sweep-task-seed-solver_iterations"
-
-
-def test_a_job_name_never_leads_out_of_its_folder():
-    jobs = [["object.root=../../x"], ["object.root=/tmp"]]
-    assert [job_name(job, [0], default="x") for job in jobs] == ["root.._.._x", "root_tmp"]
+    assert job_name(JOBS[0], [], default="open_drawer") == "open_drawer", "a single one after its task"
+    away = [job_name([word], [0], default="x") for word in ("object.root=../../x", "object.root=/tmp")]
+    assert away == ["root.._.._x", "root_tmp"], "none leads out of its folder"
 
 
 def test_the_single_part_of_all_parts_names_its_job_as_one_of_several_does():
@@ -61,10 +59,6 @@ def test_the_single_part_of_all_parts_names_its_job_as_one_of_several_does():
     assert job_name(one, varied, default="open_drawer") == "drawer"
     assert default_folder(one, varied) == "data/sweep-part"
     assert varied_indices([one], given=one) == []  # a part that is named is no sweep
-
-
-def test_a_single_job_is_named_after_its_task():
-    assert job_name(JOBS[0], [], default="open_drawer") == "open_drawer"
 
 
 def test_waiting_jobs_keep_their_list_if_another_sweep_uses_the_folder(tmp_path):
@@ -127,17 +121,9 @@ def test_the_settings_of_a_file_are_those_of_the_launcher(name, tmp_path):
         (["launcher=serial,joblib"], "several launchers"),
     ],
 )
-def test_wrong_input_is_reported_in_one_line(
-    arguments,
-    words,
-    capsys,
-    tmp_path,
-    monkeypatch,
-):
+def test_wrong_input_is_reported_in_one_line(arguments, words, assert_refused, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert command_table.main(["collect", "-m", "task=close_drawer", *arguments]) == BAD_INPUT
-    assert words in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())
+    assert_refused("collect", "-m", "task=close_drawer", *arguments, text=words, folder=tmp_path)
 
 
 def test_zero_jobs_at_once_raises_an_error():

@@ -87,13 +87,9 @@ def test_the_first_episode_of_each_code_does_not_depend_on_the_order():
 
 def test_strict_counts_successes_in_the_last_tenth_of_the_range():
     items = [replace(summary(n, None), range_share=share) for n, share in enumerate((0.95, 0.9, 0.5))]
-    found = RunStatistics.of([*items, summary(3, "slipped")])
-    assert found.strict is not None
-    assert (found.strict.n, found.strict.successes) == (4, 2)
-
-
-def test_strict_is_unknown_if_a_success_does_not_say_where_its_part_ends():
-    assert RunStatistics.of([replace(summary(0, None), range_share=1.0), summary(1, None)]).strict is None
+    strict = RunStatistics.of([*items, summary(3, "slipped")]).strict
+    assert (strict.n, strict.successes) == (4, 2)
+    assert RunStatistics.of([*items, summary(3, None)]).strict is None, "one does not say where its part ends"
 
 
 def test_medians_of_many_come_from_an_even_sample():
@@ -147,15 +143,17 @@ def test_equal_shares_have_the_interval_of_a_proportion_and_not_a_point(share, n
     assert found.interval == pytest.approx(wilson_interval(share * n, n))
 
 
-def test_an_attempt_that_was_lost_counts_as_0_in_the_mean_share():
-    found = RunStatistics.of([of_policy(0, 1.0), summary(1, "error")]).share
-    assert found is not None
-    assert (found.n, found.mean) == (2, 0.5)
-
-
-def test_the_mean_share_is_not_known_if_that_of_one_episode_is_not():
-    assert RunStatistics.of([of_policy(0, 1.0), of_policy(1, None)]).share is None
-    assert RunStatistics.of([summary(0, None)]).share is None
+@pytest.mark.parametrize(
+    ("items", "n_and_mean"),
+    [
+        ([of_policy(0, 1.0), summary(1, "error")], (2, 0.5)),  # an attempt that was lost counts as 0
+        ([of_policy(0, 1.0), of_policy(1, None)], None),
+        ([summary(0, None)], None),
+    ],
+)
+def test_the_mean_share_is_known_if_that_of_each_episode_is(items, n_and_mean):
+    found = RunStatistics.of(items).share
+    assert (found and (found.n, found.mean)) == n_and_mean
 
 
 def test_an_interval_of_a_mean_stays_within_0_and_1():
