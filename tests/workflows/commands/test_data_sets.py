@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -27,14 +27,20 @@ def make_set(folder: Path, numbers: Sequence[int], *, seed: int = 0, plan_ms: fl
     return data_set
 
 
-def merge(*arguments: object) -> int:
-    return command_table.main(["merge", *map(str, arguments)])
+@pytest.fixture
+def merge(tmp_path, run_command) -> Callable[..., tuple[int, str, str]]:
+    """Runs `unlatch merge` into `out` of the folder of the test, from data sets there; or into another one."""
+
+    def run(*names: str, out: str = "out", options: Sequence[str] = ()) -> tuple[int, str, str]:
+        return run_command("merge", tmp_path / out, *(tmp_path / name for name in names), *options)
+
+    return run
 
 
 @pytest.mark.parametrize("link", [False, True])
-def test_every_merged_episode_exists_once_and_is_equal_to_the_byte(tmp_path, link):
+def test_every_merged_episode_exists_once_and_is_equal_to_the_byte(tmp_path, merge, link):
     sources = [make_set(tmp_path / "a", [0, 2, 1001]), make_set(tmp_path / "b", [1, 3])]
-    assert merge(tmp_path / "out", tmp_path / "a", tmp_path / "b", f"link={str(link).lower()}") == OK
+    assert merge("a", "b", options=[f"link={str(link).lower()}"])[0] == OK
     joined = DataSet.open(tmp_path / "out")
     assert joined.numbers() == [0, 1, 2, 3, 1001]
     for source in sources:
@@ -47,15 +53,18 @@ def test_every_merged_episode_exists_once_and_is_equal_to_the_byte(tmp_path, lin
     assert not list(check_dataset(joined.path))
 
 
-def test_a_set_of_another_configuration_raises_an_error_with_the_keys(tmp_path, capsys):
+def test_a_set_of_another_configuration_is_refused_with_the_key_that_differs(tmp_path, merge):
     make_set(tmp_path / "a", [0])
     make_set(tmp_path / "b", [1], seed=7)
-    assert merge(tmp_path / "out", tmp_path / "a", tmp_path / "b") == BAD_INPUT
-    assert "config.seed: there 0, now 7" in capsys.readouterr().err
+    code, _, err = merge("a", "b")
+    assert code == BAD_INPUT
+    assert "config.seed: there 0, now 7" in err
+    assert f"Expected the same values as in '{tmp_path / 'b'}'. Merge sets of one configuration only." in err
+    assert "resume" not in err
     assert not (tmp_path / "out").exists()
 
 
-def test_a_stopped_merge_can_be_resumed(tmp_path, monkeypatch):
+def test_a_stopped_merge_can_be_resumed(tmp_path, merge, monkeypatch):
     make_set(tmp_path / "a", range(6))
     whole = DataSet.copy_episode
 
@@ -65,28 +74,28 @@ def test_a_stopped_merge_can_be_resumed(tmp_path, monkeypatch):
         return whole(self, source, summary, link=link)
 
     monkeypatch.setattr(DataSet, "copy_episode", dies_at_the_fourth)
-    merge(tmp_path / "out", tmp_path / "a")
+    merge("a")
     assert len(DataSet.open(tmp_path / "out")) == 3
     monkeypatch.setattr(DataSet, "copy_episode", whole)
-    assert merge(tmp_path / "out", tmp_path / "a") == OK
+    assert merge("a")[0] == OK
     assert DataSet.open(tmp_path / "out").numbers() == list(range(6))
     assert not list((tmp_path / "out" / ".tmp").iterdir())
 
 
-def test_an_episode_made_twice_is_taken_once(tmp_path):
+def test_an_episode_made_twice_is_taken_once(tmp_path, merge):
     make_set(tmp_path / "a", [0, 1])
     make_set(tmp_path / "b", [1, 2], plan_ms=5.0)  # wall times differ, the episode does not
-    assert merge(tmp_path / "out", tmp_path / "a", tmp_path / "b") == OK
+    assert merge("a", "b")[0] == OK
     joined = DataSet.open(tmp_path / "out")
     assert joined.numbers() == [0, 1, 2]
     assert joined.read(1).timings_ms["plan"] == 1.0
 
 
-def test_a_damaged_episode_is_left_out_and_named(tmp_path, capsys):
+def test_a_damaged_episode_is_left_out_and_named(tmp_path, merge):
     source = make_set(tmp_path / "a", [0, 1])
     (source.folder_of(0) / STATE_FILE).write_bytes(b"cut")
-    assert merge(tmp_path / "out", tmp_path / "a") == FAILED
-    assert "is damaged" in capsys.readouterr().err
+    code, _, err = merge("a")
+    assert (code, "is damaged" in err) == (FAILED, True)
     assert DataSet.open(tmp_path / "out").numbers() == [1]
 
 
@@ -98,64 +107,48 @@ def make_outcomes(folder: Path, outcomes: dict[int, str | None]) -> DataSet:
 
 
 @pytest.mark.parametrize("names", ["ab", "ba"])
-def test_another_outcome_is_taken_in_place_of_an_error_in_any_order(names, tmp_path):
+def test_another_outcome_is_taken_in_place_of_an_error_in_any_order(names, tmp_path, merge):
     make_outcomes(tmp_path / "a", {0: "error", 1: None, 2: "error", 3: "error"})
     make_outcomes(tmp_path / "b", {0: None, 1: "error", 2: "error", 4: "error"})
-    assert merge(tmp_path / "out", *(tmp_path / name for name in names)) == OK
+    assert merge(*names)[0] == OK
     joined = DataSet.open(tmp_path / "out")
     assert [item.code for item in joined.summaries()] == [None, None, "error", "error", "error"]
 
 
-def test_an_error_in_the_joined_set_is_replaced_by_the_episode_that_was_made_again(tmp_path, capsys):
-    made_again = {0: None, 1: None, 2: "error"}
+def test_an_error_in_the_joined_set_is_replaced_by_the_episode_that_was_made_again(tmp_path, merge):
     make_outcomes(tmp_path / "a", {0: "error", 1: None, 2: "error"})
-    assert merge(tmp_path / "out", tmp_path / "a") == OK
-    make_outcomes(tmp_path / "b", made_again)
-    make_outcomes(tmp_path / "c", made_again)
-    capsys.readouterr()
-    assert merge(tmp_path / "out", tmp_path / "b", tmp_path / "c") == OK
-    assert "3 episodes, 1 taken" in capsys.readouterr().out
+    assert merge("a")[0] == OK
+    for name in "bc":
+        make_outcomes(tmp_path / name, {0: None, 1: None, 2: "error"})
+    code, out, _ = merge("b", "c")
+    assert (code, "3 episodes, 1 taken" in out) == (OK, True)
     joined = DataSet.open(tmp_path / "out")
     assert [item.code for item in joined.summaries()] == [None, None, "error"]
     assert joined.read(0).code is None
     assert [item.code for item in read_lines(joined.path) if item.number == 0] == [None]
 
 
-def test_unlike_sets_are_refused_with_the_key_that_differs(tmp_path, capsys):
-    make_set(tmp_path / "a", [0])
-    with DataSet.create_or_resume(tmp_path / "b", header={"config": {"seed": 8}}):
-        pass
-    assert merge(tmp_path / "out", tmp_path / "a", tmp_path / "b") == BAD_INPUT
-    said = capsys.readouterr().err
-    assert "config.seed: there " in said
-    assert f"Expected the same values as in '{tmp_path / 'b'}'. Merge sets of one configuration only." in said
-    assert "resume" not in said
+def test_merging_a_set_into_itself_raises_an_error(tmp_path, merge):
+    for number, name in enumerate("ab"):
+        make_set(tmp_path / name, [number])
+    code, _, err = merge("a", "b", out="a")
+    assert (code, "one of the data sets" in err) == (BAD_INPUT, True)
 
 
-def test_merging_a_set_into_itself_raises_an_error(tmp_path, capsys):
-    make_set(tmp_path / "a", [0])
-    make_set(tmp_path / "b", [1])
-    assert merge(tmp_path / "a", tmp_path / "a", tmp_path / "b") == BAD_INPUT
-    assert "one of the data sets" in capsys.readouterr().err
-
-
-def test_without_a_terminal_a_folder_of_sets_is_printed_once(tmp_path, capsys):
-    for name, codes in (("one", [None, "slipped", None]), ("two", ["collision"])):
-        with DataSet.create_or_resume(tmp_path / name, header={"config": {}}) as data_set:
-            for number, code in enumerate(codes):
-                data_set.write(EpisodeRecord(number=number, seed=0, success=code is None, code=code))
+def test_without_a_terminal_a_folder_of_sets_is_printed_once(tmp_path, run_command):
+    make_outcomes(tmp_path / "one", {0: None, 1: "slipped", 2: None})
+    make_outcomes(tmp_path / "two", {0: "collision"})
     now = time.time()
     (tmp_path / "one" / "runs").mkdir()
     times = {"startup_s": 5.0, "began": now - 100.0, "ended": now - 10.0, "episodes": 3}
     (tmp_path / "one" / "runs" / "host-run-1.json").write_text(json.dumps(times), encoding="utf-8")
-    assert command_table.main(["watch", str(tmp_path)]) == OK
-    _, _, one, two, *_ = [line for line in capsys.readouterr().out.splitlines() if line.strip()]
-    assert "2/3 (21 to 94 %)" in one
-    assert "slipped 1" in one
-    assert "0/1 (0 to 79 %)" in two
-    assert "collision 1" in two
-    assert "120 " in one  # three in 90 s
-    assert "s ago" in one
+    code, out, _ = run_command("watch", tmp_path)
+    _, _, one, two, *_ = [line for line in out.splitlines() if line.strip()]
+    assert code == OK
+    for said in ("2/3 (21 to 94 %)", "slipped 1", "120 ", "s ago"):  # three in 90 s
+        assert said in one
+    for said in ("0/1 (0 to 79 %)", "collision 1"):
+        assert said in two
     assert "ago" not in two
 
 

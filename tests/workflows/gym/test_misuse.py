@@ -166,8 +166,8 @@ def test_calls_before_reset_and_after_close_say_what_to_do():
 
 
 @pytest.mark.slow
-def test_a_step_after_the_end_changes_nothing_and_gives_no_reward():
-    env = unlatch.make_env("close_drawer", "task.goal.0.value=10", "success_when=held")
+def test_a_step_after_the_end_changes_nothing_and_gives_no_reward(make):
+    env = make("close_drawer", "task.goal.0.value=10", "success_when=held")
     env.reset(seed=0)
     rewards, over = [], False
     while not over:
@@ -179,7 +179,6 @@ def test_a_step_after_the_end_changes_nothing_and_gives_no_reward():
     assert rewards[:-1] == [0.0] * (len(rewards) - 1)
     assert rewards[-1] == float(info["success"])
     assert all(np.array_equal(last[key], again[key]) for key in last)
-    env.close()
 
 
 @pytest.mark.parametrize(

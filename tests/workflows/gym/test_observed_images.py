@@ -67,7 +67,7 @@ def test_images_are_new_in_every_nth_frame_and_repeated_in_between_and_nothing_e
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kinds", [["observation.images=[rgb]"], POINTS])
-def test_nothing_is_rendered_between_new_images_and_a_reset_makes_new_ones(kinds, monkeypatch):
+def test_nothing_is_rendered_between_new_images_and_a_reset_makes_new_ones(make, kinds, monkeypatch):
     rendered: list[int] = []
     render = TinyRenderer.render
 
@@ -76,7 +76,7 @@ def test_nothing_is_rendered_between_new_images_and_a_reset_makes_new_ones(kinds
         return render(self, world, request)
 
     monkeypatch.setattr(TinyRenderer, "render", count)
-    env = UnlatchEnv("close_drawer", overrides=[*CAMERAS, *kinds, "observation.images_every=4"])
+    env = make("close_drawer", *CAMERAS, *kinds, "observation.images_every=4")
     made = []
     for _ in range(2):
         observation, _ = env.reset(seed=3)
@@ -85,7 +85,6 @@ def test_nothing_is_rendered_between_new_images_and_a_reset_makes_new_ones(kinds
         for _ in range(6):
             env.step(action)
             made.append(len(rendered))
-    env.close()
     # two cameras: once for the shapes of the observation, then after each reset and in its fourth frame
     assert made == [4, 4, 4, 4, 6, 6, 6, 8, 8, 8, 8, 10, 10, 10]
 
@@ -106,7 +105,7 @@ def demonstration(tmp_path_factory) -> Path:
 
 
 @pytest.mark.slow
-def test_a_renderer_observes_the_images_of_its_render_set(demonstration):
+def test_a_renderer_observes_the_images_of_its_render_set(make, demonstration):
     pytest.importorskip("embreex", reason="extra 'raycast' is not installed")
     from unlatch.workflows.commands.images import render_command as render
 
@@ -118,13 +117,12 @@ def test_a_renderer_observes_the_images_of_its_render_set(demonstration):
     arrays, arm = DataSet.open(demonstration).read(0).arrays, "actions.franka_panda.left"
     actions = np.hstack([arrays[f"{arm}.joint_targets"], arrays[f"{arm}.gripper_target"]])
     options = ["success_when=still", "observation.images=[rgb]", "observation.renderer=embree"]
-    env = UnlatchEnv("close_drawer", overrides=[*CAMERAS, *options])
+    env = make("close_drawer", *CAMERAS, *options)
     observation, _ = env.reset(seed=5, options={"episode": 0})
     for index in range(5, 15):
         for name, images in wanted.items():
             np.testing.assert_array_equal(observation[f"sensors.{name}.rgb_image"], images[index], err_msg=str(index))
         observation, *_ = env.step(actions[index])
-    env.close()
     by_tiny = observe("observation.images=[rgb]", steps=0)[0]["sensors.wrist.rgb_image"]
     by_embree = observe("observation.images=[rgb]", "observation.renderer=embree", steps=0)[0][
         "sensors.wrist.rgb_image"

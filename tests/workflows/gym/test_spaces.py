@@ -108,19 +108,16 @@ def test_objects_whose_instances_are_not_known_have_no_bounds():
         ),
     ],
 )
-def test_values_that_a_randomization_rule_moves_beyond_the_limits_are_unbounded(rule, freed, kept):
-    env = unlatch.make_env("close_drawer", f"randomization.rules=[{rule}]")
+def test_values_that_a_randomization_rule_moves_beyond_the_limits_are_unbounded(make, rule, freed, kept):
+    env = make("close_drawer", f"randomization.rules=[{rule}]")
     assert not env.observation_space[f"{ARM}.{freed}"].is_bounded("below")
     assert env.observation_space[f"{ARM}.{kept}"].is_bounded()
     observation, _ = env.reset(seed=1)
     assert env.observation_space.contains(observation)
-    env.close()
 
 
-def test_columns_of_an_export_have_the_bounds_of_the_joints():
-    env = unlatch.make_env(
-        "close_drawer", "observation.columns=true", "observation.state=[joint_position,gripper,tcp_pose]"
-    )
+def test_columns_of_an_export_have_the_bounds_of_the_joints(make):
+    env = make("close_drawer", "observation.columns=true", "observation.state=[joint_position,gripper,tcp_pose]")
     state, space = env.observation_space["observation.state"], env.observation_space
     assert_limits(
         gymnasium.spaces.Box(state.low[:8], state.high[:8], dtype=state.dtype),
@@ -128,16 +125,14 @@ def test_columns_of_an_export_have_the_bounds_of_the_joints():
         [*space[f"{ARM}.joint_positions"].high, *space[f"{ARM}.gripper_opening"].high],
     )
     assert np.isinf(state.low[8:]).all()
-    env.close()
 
 
-def test_flags_and_numbers_of_a_record_can_be_observed():
-    env = unlatch.make_env("close_drawer", "observation.keys=['*']")
+def test_flags_and_numbers_of_a_record_can_be_observed(make):
+    env = make("close_drawer", "observation.keys=['*']")
     observation, _ = env.reset(seed=0)
     assert env.observation_space.contains(observation)
     assert_limits(env.observation_space["validity.collision_valid"], 0, 1)
     assert_limits(env.observation_space["time"], 0.0, np.inf)
-    env.close()
 
 
 def test_a_value_beyond_the_space_is_observed_as_the_bound(env, monkeypatch):
@@ -163,10 +158,10 @@ def test_a_value_beyond_the_space_is_observed_as_the_bound(env, monkeypatch):
         ("dual_panda", "open_pot_held"),
     ],
 )
-def test_observations_of_random_actions_lie_in_the_space_and_equal_the_simulated_state(robot, task):
+def test_observations_of_random_actions_lie_in_the_space_and_equal_the_simulated_state(make, robot, task):
     rng = np.random.default_rng(0)
     for mode in ("joint_position", "joint_delta", "ee_delta"):
-        env = unlatch.make_env(task, f"robot={robot}", f"action.mode={mode}", "end_at_violation=false")
+        env = make(task, f"robot={robot}", f"action.mode={mode}", "end_at_violation=false")
         observation, _ = env.reset(seed=0)
         assert env.observation_space.contains(observation)
         for step in range(60):
@@ -176,7 +171,6 @@ def test_observations_of_random_actions_lie_in_the_space_and_equal_the_simulated
             assert env.observation_space.contains(observation)
             simulated = env._observable_values()
             assert [key for key in observation if not np.array_equal(observation[key], simulated[key])] == []
-        env.close()
 
 
 @pytest.mark.slow
