@@ -357,6 +357,7 @@ def editor(cwd):
     server.stop()
 
 
+@pytest.mark.slow
 def test_the_editor_moves_a_keypoint_and_saves(editor, cwd):
     part = editor.edit.articulation.part("drawer")
     target = np.array(editor.points.controls["drawer", HEAD].position) + np.array([0.0, 0.012, 0.0])
@@ -368,6 +369,7 @@ def test_the_editor_moves_a_keypoint_and_saves(editor, cwd):
     assert run("a") == 2, "it is made by hand now"
 
 
+@pytest.mark.slow
 def test_the_editor_does_not_save_an_annotation_that_does_not_fit(editor, cwd):
     before = (cwd / "a" / "articulation.yaml").read_bytes()
     editor.points.move("drawer", "link_contact_point", np.array([2.0, 0.0, 0.0]))

@@ -72,6 +72,7 @@ def test_a_text_that_is_no_name_of_a_file_stays_a_bug(capsys):
     assert capsys.readouterr().err.startswith("unlatch: UnicodeEncodeError: ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["utf-8:strict", "ascii", "latin-1"])
 def test_a_terminal_of_any_encoding_gets_the_message(encoding, tmp_path):
     words = [sys.executable, "-m", "unlatch", "list", f"日本{LATIN_1}"]
@@ -82,6 +83,7 @@ def test_a_terminal_of_any_encoding_gets_the_message(encoding, tmp_path):
     assert b"Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_folder_whose_name_is_not_utf_8_works_and_is_printed_as_it_is(tmp_path):
     urdf = put(tmp_path / LATIN_1)
     words = [sys.executable, "-m", "unlatch", "annotate", str(urdf), "picture=false"]

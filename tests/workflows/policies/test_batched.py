@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -183,3 +184,35 @@ def test_a_policy_that_cannot_be_made_is_refused(policy, message):
 @pytest.mark.parametrize(("policy", "batched"), [(Doubler, True), (Refuser, False), (Refuser(), False), (len, False)])
 def test_only_a_policy_with_act_batch_is_batched(policy, batched):
     assert is_batched(policy) == batched
+
+
+def test_messages_arrive_as_they_were_sent():
+    ours, theirs = socket.socketpair()
+    arrays = {"a": np.arange(6.0).reshape(2, 3), "b": np.array(True), "c": np.zeros((0, 4), dtype=np.uint8)}
+    with ours, theirs:
+        threading.Thread(target=send_message, args=(ours, {"type": "act"}, arrays)).start()
+        header, received = receive_message(theirs)
+    assert header["type"] == "act"
+    assert received.keys() == arrays.keys()
+    for name, array in arrays.items():
+        assert received[name].dtype == array.dtype
+        assert np.array_equal(received[name], array)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xff\xff\xff\xff",
+        b"\x00\x00\x00\x02[]",
+        b"\x00\x00\x00\x04nope",
+        b'\x00\x00\x00\x3e{"arrays": [{"name": "a", "dtype": "object", "shape": [1]}]}   ',
+        b'\x00\x00\x00\x45{"arrays": [{"name": "a", "dtype": "uint8", "shape": [99999999999]}]}',
+    ],
+)
+def test_malformed_messages_raise_an_error(data):
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.sendall(data)
+        ours.close()
+        with pytest.raises((PolicyServerError, ConnectionError)):
+            receive_message(theirs)

@@ -13,9 +13,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("gymnasium")
-pytest.importorskip("torch")
 
-import torch
 from gymnasium.spaces import Box, Dict
 
 from unlatch.simcore.errors import ConfigError, PluginError
@@ -46,6 +44,8 @@ class Network:
     def predict_action_chunk(self, batch: dict[str, Any], noise: Any = None) -> Any:
         state = batch["observation.state"]
         self.batches.append(len(state))
+        import torch
+
         newest = state if noise is None else state[:, -1] + noise[:, 0, :1]
         return newest[:, None] + torch.arange(CHUNK)[None, :, None]
 
@@ -53,6 +53,8 @@ class Network:
         self.batches.clear()
 
     def select_action(self, batch: dict[str, Any]) -> Any:
+        import torch
+
         assert batch["task"] == ["Close it."]
         return batch["observation.state"] + 1e-4 * torch.rand(1)
 
@@ -60,6 +62,7 @@ class Network:
 @pytest.fixture
 def trained(tmp_path, monkeypatch) -> Any:
     """Writes a checkpoint that a stand-in for LeRobot reads; returns the output folder of its training."""
+    pytest.importorskip("torch")
     config = SimpleNamespace(
         input_features={"observation.state": SimpleNamespace(shape=(JOINTS,))},
         output_features={"action": SimpleNamespace(shape=(JOINTS,))},

@@ -1,5 +1,6 @@
 """A user's policy where each worker has its own, batched or not."""
 
+import re
 import sys
 from collections.abc import Mapping
 from types import SimpleNamespace
@@ -10,17 +11,19 @@ import pytest
 
 pytest.importorskip("gymnasium")
 
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.sim.renderers.bullet_image import TinyRenderer
 from unlatch.workflows.commands.check import evaluate_command as evaluate
 from unlatch.workflows.commands.collect import main as collect
-from unlatch.workflows.policies.catalog import wrap_policy
+from unlatch.workflows.gym.config import ActionMode
+from unlatch.workflows.policies.catalog import load_policy, wrap_policy
 
 pytestmark = pytest.mark.integration
 
 Array = np.ndarray
-ENV: Any = SimpleNamespace(observation_space="observations", action_space="actions")
+CFG = SimpleNamespace(action=SimpleNamespace(mode=ActionMode.joint_position))
+ENV: Any = SimpleNamespace(observation_space="observations", action_space=SimpleNamespace(shape=(2,)), cfg=CFG)
 COMMON = ["task=close_drawer", "executor=serial", "pictures=0", "episodes=1"]
 COUNTING = """
 import numpy as np
@@ -109,9 +112,22 @@ def test_a_batched_policy_that_returns_no_action_for_an_observation_is_named():
         policy.act({"x": np.array(1.0)})
 
 
-def test_what_is_no_policy_is_refused():
-    with pytest.raises(ConfigError, match=r"policy='number' is of type int.*act_batch\(observations, slots\)"):
-        wrap_policy(3, ENV, name="number")
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        ("nowhere:act", "module 'nowhere' cannot be imported"),
+        ("json:dumpz", "has no 'dumpz'. Did you mean 'dump"),
+        ("math:pi", "policy='math:pi' is of type float"),
+        ("tcp://127.0.0.1:1", "does not answer"),
+        ("tcp://127.0.0.1", "Expected tcp://host:port"),
+        ("recorded:nowhere", "is not a data set"),
+        ("best", "Expected module:name, lerobot:PATH, tcp://host:port, recorded:DATA or random"),
+        (3, "is of type int. Expected a function of the observation, or a class or object with act(observation) or "),
+    ],
+)
+def test_what_is_no_policy_is_refused(policy, message):
+    with pytest.raises(UnlatchError, match=re.escape(message)):
+        load_policy(policy, ENV, timeout_s=5.0)
 
 
 @pytest.mark.slow

@@ -164,6 +164,7 @@ def test_a_file_that_was_changed_while_the_run_went_on_counts_as_changed(tmp_pat
     assert code.changes_since(failed_record(code, trace=make_trace(path))) == ["helper.py has changed"]
 
 
+@pytest.mark.slow
 def test_a_process_knows_when_it_began():
     script = "from unlatch.workflows.runs.code_versions import process_start; print(process_start())"
     before = time.time()
