@@ -23,14 +23,12 @@ Wrong = Callable[..., None]
 
 MODULE = """
 import itertools
-from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from dataclasses import replace
 
 import numpy as np
 
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import load_robot
-from unlatch.robots.models import model_path
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.export.exporter import Exporter
 from unlatch.simcore.sim.sensors.sensor import Sensor
@@ -38,7 +36,6 @@ from unlatch.simcore.state import Buffer
 from unlatch.skills.open import Open
 from unlatch.solver.term_kinds import Point2Plane
 from unlatch.solver.term import PointRow
-from unlatch.solver.term import Term, tool_point
 
 COUNT = itertools.count()
 
@@ -67,39 +64,30 @@ class Pushes(Readings):
         body.set_root_pose(Pose.from_translation((0.0, 0.0, 0.01)) @ body.root_pose())
 
 
-@dataclass
 class OtherType(Point2Plane):
-    TYPE: ClassVar[str] = "another"
+    TYPE = "another"
 
 
-@dataclass
-class Misnamed(Point2Plane):
-    TYPE: ClassVar[str] = "wrong"
+class Wrong(Point2Plane):
+    TYPE = "wrong"
 
+
+class Misnamed(Wrong):
     def object_names(self):
         return {"target_keypoint_name": "articulated_object_tail"}
 
 
-@dataclass
-class Nan(Point2Plane):
-    TYPE: ClassVar[str] = "wrong"
-
+class Nan(Wrong):
     def row(self, tool, scene):
         return PointRow(np.full(3, np.nan), np.zeros(3), 0.1)
 
 
-@dataclass
-class Drifts(Point2Plane):
-    TYPE: ClassVar[str] = "wrong"
-
+class Drifts(Wrong):
     def row(self, tool, scene):
         return PointRow(np.zeros(3), np.full(3, float(next(COUNT))), 0.1)
 
 
-@dataclass
-class OutOfReach(Point2Plane):
-    TYPE: ClassVar[str] = "wrong"
-
+class OutOfReach(Wrong):
     def row(self, tool, scene):
         return PointRow(np.zeros(3), np.full(3, 9.0), 0.1)
 
@@ -128,18 +116,9 @@ class Leaks(File):
         super().write(draft, trajectories, parts=parts, base=base)
 
 
-class Grips(Exporter):
-    suffix = ".txt"
-
+class Grips(File):
     def taken(self, target):
         return set()
-
-    def write(self, draft, trajectories, *, parts, base):
-        draft.write_text("".join(f"{item.number}\\n" for item in trajectories))
-
-
-def urdf_path():
-    return model_path("franka_panda")
 
 
 def arm(change):

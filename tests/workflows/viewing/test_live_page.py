@@ -4,6 +4,7 @@ import os
 import socket
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,11 +33,16 @@ def write_episodes(folder: Path, codes: list[str | None], *, first: int = 0) -> 
     return data_set
 
 
+def shown_of(*folders: Path, content: PageContent | None = None) -> dict[str, Any]:
+    """Returns what a page says of folders, or what one says now that has already said something."""
+    content = content or PageContent(list(folders))
+    content.update()
+    return content.to_dict()
+
+
 def test_the_page_has_the_numbers_of_the_report(tmp_path):
     data_set = write_episodes(tmp_path / "one", [None, "slipped", None, "collision", "slipped"])
-    content = PageContent([tmp_path])
-    content.update()
-    (shown,) = content.to_dict()["sets"]
+    (shown,) = shown_of(tmp_path)["sets"]
     statistics = RunStatistics.of(data_set.each_summary())
     success = shown["measures"][0]
     assert (success["name"], success["n"], success["successes"]) == ("success", 5, 2)
@@ -50,23 +56,22 @@ def test_the_page_has_the_numbers_of_the_report(tmp_path):
 def test_the_strict_rate_is_shown_once_an_episode_meets_it(tmp_path, monkeypatch, range_share, names):
     monkeypatch.setattr(index, "_find_range_share", lambda record: range_share)
     write_episodes(tmp_path / "one", [None, "slipped"])
-    content = PageContent([tmp_path])
-    content.update()
-    assert [item["name"] for item in content.to_dict()["sets"][0]["measures"]] == names
+    assert [item["name"] for item in shown_of(tmp_path)["sets"][0]["measures"]] == names
 
 
 def test_the_page_grows_with_its_data_sets(tmp_path):
     content = PageContent([tmp_path / "one", tmp_path / "two"])
-    content.update()
-    assert content.to_dict()["sets"] == []
+
+    def counts() -> list[tuple[str, int]]:
+        return [(item["name"], item["n"]) for item in shown_of(content=content)["sets"]]
+
+    assert counts() == []
     assert str(tmp_path / "one") in content.to_dict()["waiting_for"]
     write_episodes(tmp_path / "two", [None])
-    content.update()
-    assert [(item["name"], item["n"]) for item in content.to_dict()["sets"]] == [("two", 1)]
+    assert counts() == [("two", 1)]
     write_episodes(tmp_path / "two", ["slipped"], first=1)
     write_episodes(tmp_path / "one", [None])
-    content.update()
-    assert [(item["name"], item["n"]) for item in content.to_dict()["sets"]] == [("one", 1), ("two", 2)]
+    assert counts() == [("one", 1), ("two", 2)]
 
 
 def test_the_last_failures_come_first_with_reason_and_command(tmp_path):
@@ -75,23 +80,19 @@ def test_the_last_failures_come_first_with_reason_and_command(tmp_path):
     for number in data_set.numbers():
         os.utime(data_set.folder_of(number), (now - 100 + number, now - 100 + number))
     os.utime(data_set.folder_of(4), (now, now))
-    content = PageContent([tmp_path])
-    content.update()
-    failures = content.to_dict()["failures"]
+    failures = shown_of(tmp_path)["failures"]
     assert [item["number"] for item in failures] == [4, 13, 11, 10, 9, 8, 7, 6, 5, 3]
     assert len(failures) == LAST_FAILURES
-    assert failures[1]["code"] == "collision"
-    assert failures[1]["message"] == "Why 13 failed"
-    assert failures[1]["command"] == f"unlatch view {tmp_path}/one episode=13"
+    command = f"unlatch view {tmp_path}/one episode=13"
+    found = [failures[1][key] for key in ("code", "message", "command")]
+    assert found == ["collision", "Why 13 failed", command]
     assert 0.0 <= failures[0]["age_s"] < 60.0
 
 
 def test_a_damaged_data_set_is_named_on_the_page(tmp_path):
     (tmp_path / "one").mkdir()
     (tmp_path / "one" / "dataset.json").write_text("{")
-    content = PageContent([tmp_path])
-    content.update()
-    assert "dataset.json" in content.to_dict()["sets"][0]["problem"]
+    assert "dataset.json" in shown_of(tmp_path)["sets"][0]["problem"]
 
 
 def test_a_taken_port_is_replaced_by_a_free_one(tmp_path):
@@ -128,18 +129,8 @@ def test_a_mistake_is_one_line(tmp_path, assert_refused, arguments, text):
     [("idle", 2, "planning"), ("idle", 3, "moved by the policy"), ("follow", 2, "follow")],
 )
 def test_the_phase_says_who_moves_the_arm(phase, frame, words):
-    state = LiveState(
-        number=0,
-        at=0.0,
-        time_s=0.0,
-        frame=frame,
-        phase=phase,
-        instruction="",
-        assets={},
-        layout={},
-        acted_on=[],
-        values={},
-    )
+    where = {"assets": {}, "layout": {}, "acted_on": [], "values": {}}
+    state = LiveState(number=0, at=0.0, time_s=0.0, frame=frame, phase=phase, instruction="", **where)
     assert describe_phase(state, initial_frames=2) == words
 
 
