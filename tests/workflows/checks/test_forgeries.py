@@ -543,9 +543,7 @@ def collide_while_stepping_back(record: EpisodeRecord) -> None:
     claim("collision", message="The hand hit the table", time_s=time_s, frame=last)(record)
 
 
-def test_an_episode_that_ended_while_a_hand_stepped_back_has_no_problem(
-    find_problems,
-):
+def test_an_episode_that_ended_while_a_hand_stepped_back_has_no_problem(find_problems):
     assert find_problems("nudged", both(collide_while_stepping_back, put("skills.0.success", False))) == []
 
 
@@ -623,10 +621,7 @@ PHYSICAL_FORGERIES = {
     "an action with its pose": (move_action(60, 59), f"'{ROBOT}.joint_positions' is "),
     "contact forces that are lower": (scale("contacts.", 0.5), "'contacts.franka_panda.left.fingers.force_max_n' is "),
     "motors that worked less": (scale("joint_efforts", 0.5), f"'{ROBOT}.joint_efforts' is "),
-    "slower joints": (
-        both(scale("joint_velocities", 0.5), scale("speeds.", 0.5)),
-        f"'{ROBOT}.joint_velocities' is ",
-    ),
+    "slower joints": (both(scale("joint_velocities", 0.5), scale("speeds.", 0.5)), f"'{ROBOT}.joint_velocities' is "),
     "a drawn value": (change_a_drawn_value, "applied.firings["),
     "a hand that touched another link": (
         put("skills.0.zero_force_contacts", 99),
@@ -644,13 +639,7 @@ def runner(sets) -> Iterator[EpisodeRunner]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PHYSICAL_FORGERIES)
-def test_only_a_replay_finds_what_physics_decides(
-    sets,
-    find_problems,
-    runner,
-    tmp_path,
-    name,
-):
+def test_only_a_replay_finds_what_physics_decides(sets, find_problems, runner, tmp_path, name):
     forge, said = PHYSICAL_FORGERIES[name]
     assert find_problems("opened", forge) == []
     record = DataSet.open(tmp_path / "set").read(0)

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
+from tests.workflows.builders import data_set_of
 from unlatch import command_table
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.cli.multirun import _name_jobs, _run_one_by_one
 from unlatch.workflows.cli.run_report import _describe_first, exit_code, print_summary
 from unlatch.workflows.cli.terminal import FAILED, OK
@@ -36,45 +35,39 @@ def test_a_run_in_which_an_attempt_is_an_error_fails(statistics, code):
     assert exit_code(statistics) == code
 
 
-def data_set_with(folder: Path, *records: EpisodeRecord, command: str = "unlatch collect task=open_drawer") -> DataSet:
-    data = DataSet.create_or_resume(folder / "set", header={}, info={"command": [*command.split(), "episodes=9"]})
-    for record in records:
-        data.write(record)
-    return data
+REFUSED = "plan_infeasible"
+INFO = {"command": ["unlatch", "collect", "task=open_drawer", "episodes=9"]}
 
 
 @pytest.mark.parametrize(
     ("code", "frames", "command", "shown"),
     [
-        ("plan_infeasible", 0, "unlatch collect task=open_drawer", "unlatch plan task=open_drawer episode=0"),
-        ("motion_blocked", 0, "unlatch collect task=open_drawer", "unlatch plan task=open_drawer episode=0"),
-        ("motion_blocked", 40, "unlatch collect task=open_drawer", "unlatch phases set episode=0"),
-        ("collision", 0, "unlatch collect task=open_drawer", "unlatch phases set episode=0"),
-        ("plan_infeasible", 0, "unlatch evaluate task=open_drawer", "unlatch phases set episode=0"),
+        ("plan_infeasible", 0, "collect", "unlatch plan task=open_drawer episode=0"),
+        ("motion_blocked", 0, "collect", "unlatch plan task=open_drawer episode=0"),
+        ("motion_blocked", 40, "collect", "unlatch phases set episode=0"),
+        ("collision", 0, "collect", "unlatch phases set episode=0"),
+        ("plan_infeasible", 0, "evaluate", "unlatch phases set episode=0"),
     ],
 )
 def test_a_failure_without_a_plan_is_shown_by_plan(code, frames, command, shown, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    skill = {"name": "open", "frame_start": 5, "frame_end": 5 + frames}
-    record = EpisodeRecord(
-        number=0, seed=0, success=False, code=code, evidence={"message": "no way"}, skills=[skill] if frames else []
-    )
-    data = data_set_with(tmp_path, record, command=command)
+    info = {"command": ["unlatch", command, "task=open_drawer", "episodes=9"]}
+    skills = [{"name": "open", "frame_start": 5, "frame_end": 5 + frames}] if frames else []
+    data = data_set_of(tmp_path / "set", [code], info=info, evidence={"message": "no way"}, skills=skills)
     lines = list(_describe_first(code, data, RunStatistics.of(data.summaries()), debug=False))
     assert lines == [f"first {code}, episode 0: no way", f"look: {shown}"]
 
 
-@pytest.mark.parametrize(("count", "success", "has_pace"), [(2, False, False), (2, True, True), (10, False, True)])
-def test_a_few_refused_episodes_have_no_pace(count, success, has_pace, tmp_path, capsys):
-    code = None if success else "plan_infeasible"
-    records = [EpisodeRecord(number=i, seed=i, success=success, code=code) for i in range(count)]
-    data, times = data_set_with(tmp_path, *records), RunTime(1.0, 0.0, 0.1, count)
+@pytest.mark.parametrize(("codes", "has_pace"), [(2 * [REFUSED], False), (2 * [None], True), (10 * [REFUSED], True)])
+def test_a_few_refused_episodes_have_no_pace(codes, has_pace, tmp_path, capsys):
+    data, count = data_set_of(tmp_path / "set", codes, info=INFO), len(codes)
+    times = RunTime(1.0, 0.0, 0.1, count)
     print_summary(RunResult(data, list(range(count)), count, 2.0, times, StopCondition(), interrupted=False))
     assert ("an hour" in capsys.readouterr().out) == has_pace
 
 
 def test_a_run_that_adds_to_earlier_ones_has_its_own_pace_and_that_over_all(tmp_path, capsys):
-    data = data_set_with(tmp_path, *(EpisodeRecord(number=i, seed=i, success=True) for i in range(12)))
+    data = data_set_of(tmp_path / "set", [None] * 12, info=INFO)
     times = [RunTime(1.0, 0.0, 10.0, 10), RunTime(1.0, 100.0, 101.0, 2)]
     (data.path / "runs").mkdir(exist_ok=True)
     for name, run in zip("ab", times, strict=True):
@@ -115,9 +108,7 @@ def jobs(tmp_path, monkeypatch) -> list[Any]:
 
 def make(cfg: Any) -> int:
     """Makes a data set with a success and a failure."""
-    with DataSet.create_or_resume(cfg.out, header={}) as data_set:
-        data_set.write(EpisodeRecord(number=0, seed=1, success=True))
-        data_set.write(EpisodeRecord(number=1, seed=2, success=False, code="slipped"))
+    data_set_of(Path(cfg.out), [None, "slipped"])
     return FAILED if cfg.out == "set1" else OK
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from tests.workflows.builders import data_set_of
 from unlatch import command_table
 from unlatch.simcore.recording.check import check_dataset
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord
+from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE
 from unlatch.simcore.recording.index import EpisodeSummary, read_lines
 from unlatch.workflows.cli.terminal import BAD_INPUT, FAILED, OK
 from unlatch.workflows.commands import data_sets as watch
@@ -19,12 +20,8 @@ from unlatch.workflows.commands import data_sets as watch
 
 def make_set(folder: Path, numbers: Sequence[int], *, seed: int = 0, plan_ms: float = 1.0) -> DataSet:
     header = {"config": {"task": {"name": "t"}, "seed": seed}}
-    with DataSet.create_or_resume(folder, header=header) as data_set:
-        for number in numbers:
-            record = EpisodeRecord(number=number, seed=number, success=False, code="invalid_layout")
-            record.timings_ms["plan"] = plan_ms
-            data_set.write(record)
-    return data_set
+    codes = dict.fromkeys(numbers, "invalid_layout")
+    return data_set_of(folder, codes, header=header, timings_ms={"plan": plan_ms})
 
 
 @pytest.fixture
@@ -99,27 +96,20 @@ def test_a_damaged_episode_is_left_out_and_named(tmp_path, merge):
     assert DataSet.open(tmp_path / "out").numbers() == [1]
 
 
-def make_outcomes(folder: Path, outcomes: dict[int, str | None]) -> DataSet:
-    with DataSet.create_or_resume(folder, header={"config": {}}) as data_set:
-        for number, code in outcomes.items():
-            data_set.write(EpisodeRecord(number=number, seed=number, success=code is None, code=code))
-    return data_set
-
-
 @pytest.mark.parametrize("names", ["ab", "ba"])
 def test_another_outcome_is_taken_in_place_of_an_error_in_any_order(names, tmp_path, merge):
-    make_outcomes(tmp_path / "a", {0: "error", 1: None, 2: "error", 3: "error"})
-    make_outcomes(tmp_path / "b", {0: None, 1: "error", 2: "error", 4: "error"})
+    data_set_of(tmp_path / "a", {0: "error", 1: None, 2: "error", 3: "error"})
+    data_set_of(tmp_path / "b", {0: None, 1: "error", 2: "error", 4: "error"})
     assert merge(*names)[0] == OK
     joined = DataSet.open(tmp_path / "out")
     assert [item.code for item in joined.summaries()] == [None, None, "error", "error", "error"]
 
 
 def test_an_error_in_the_joined_set_is_replaced_by_the_episode_that_was_made_again(tmp_path, merge):
-    make_outcomes(tmp_path / "a", {0: "error", 1: None, 2: "error"})
+    data_set_of(tmp_path / "a", {0: "error", 1: None, 2: "error"})
     assert merge("a")[0] == OK
     for name in "bc":
-        make_outcomes(tmp_path / name, {0: None, 1: None, 2: "error"})
+        data_set_of(tmp_path / name, {0: None, 1: None, 2: "error"})
     code, out, _ = merge("b", "c")
     assert (code, "3 episodes, 1 taken" in out) == (OK, True)
     joined = DataSet.open(tmp_path / "out")
@@ -136,8 +126,8 @@ def test_merging_a_set_into_itself_raises_an_error(tmp_path, merge):
 
 
 def test_without_a_terminal_a_folder_of_sets_is_printed_once(tmp_path, run_command):
-    make_outcomes(tmp_path / "one", {0: None, 1: "slipped", 2: None})
-    make_outcomes(tmp_path / "two", {0: "collision"})
+    data_set_of(tmp_path / "one", {0: None, 1: "slipped", 2: None})
+    data_set_of(tmp_path / "two", {0: "collision"})
     now = time.time()
     (tmp_path / "one" / "runs").mkdir()
     times = {"startup_s": 5.0, "began": now - 100.0, "ended": now - 10.0, "episodes": 3}
@@ -153,12 +143,9 @@ def test_without_a_terminal_a_folder_of_sets_is_printed_once(tmp_path, run_comma
 
 
 def test_a_terminal_of_80_columns_shows_one_line_for_each_set(tmp_path, capsys):
-    with DataSet.create_or_resume(tmp_path / "close_drawer", header={"config": {}}) as data_set:
-        for number in range(100):
-            timings = {"plan": 170.0, "reset": 107.0, "execute": 820.0}
-            data_set.write(EpisodeRecord(number=number, seed=0, success=True, code=None, timings_ms=timings))
-    console = Console(width=80)
-    console.print(watch.growth_table([str(tmp_path)], 80))
+    timings = {"plan": 170.0, "reset": 107.0, "execute": 820.0}
+    data_set_of(tmp_path / "close_drawer", [None] * 100, timings_ms=timings)
+    Console(width=80).print(watch.growth_table([str(tmp_path)], 80))
     lines = [line for line in capsys.readouterr().out.splitlines() if line.strip()]
     assert len(lines) == 3
     assert lines[2].split()[:6] == ["close_drawer", "100/100", "(96", "to", "100", "%)"]
@@ -170,7 +157,7 @@ def test_a_terminal_of_80_columns_shows_one_line_for_each_set(tmp_path, capsys):
 def test_long_names_are_shown_whole_on_a_narrow_terminal(tmp_path, capsys):
     names = [f"open_refrigerator-franka_panda-s{seed}" for seed in (1, 2)]
     for name in names:
-        DataSet.create_or_resume(tmp_path / name, header={"config": {}}).close()
+        data_set_of(tmp_path / name, [])
     Console(width=80).print(watch.growth_table([str(tmp_path)], 80))
     out = capsys.readouterr().out
     first_column = "".join(line.split("  ")[0].strip() for line in out.splitlines())
@@ -179,7 +166,7 @@ def test_long_names_are_shown_whole_on_a_narrow_terminal(tmp_path, capsys):
 
 
 def test_a_terminal_shows_how_to_end_watch(tmp_path, capsys, monkeypatch):
-    DataSet.create_or_resume(tmp_path / "one", header={"config": {}}).close()
+    data_set_of(tmp_path / "one", [])
 
     def interrupted(seconds: float) -> None:
         raise KeyboardInterrupt

@@ -43,9 +43,7 @@ def test_an_installation_that_fits_needs_nothing(installed):
     assert not any(item.broken or item.advice for item in found.values())
 
 
-def test_missing_and_old_packages_are_broken_and_named_with_what_to_install(
-    installed,
-):
+def test_missing_and_old_packages_are_broken_and_named_with_what_to_install(installed):
     found = installed("Requires-Dist: numpy>=99", "Requires-Dist: not-there-at-all>=2")["packages"]
     assert found.broken
     assert f"numpy {version('numpy')} is not >=99, not-there-at-all is missing" in found.advice

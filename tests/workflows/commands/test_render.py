@@ -54,12 +54,7 @@ def test_python_refuses_overrides_that_are_no_settings_of_cameras(data_set):
 def test_every_state_is_rendered_by_cameras_that_were_not_recorded(data_set, run):
     path = str(data_set.path)
     code, out, _ = run(
-        path,
-        "cameras=[front]",
-        "modalities=[rgb,depth,segmentation]",
-        "rgb=lossless",
-        "only=[1]",
-        *FAST,
+        path, "cameras=[front]", "modalities=[rgb,depth,segmentation]", "rgb=lossless", "only=[1]", *FAST
     )
     assert code == 0
     assert "1 of 1 episodes done, 1 rendered" in out
@@ -168,10 +163,7 @@ def test_python_calls_return_the_render_set_and_print_nothing(data_set, capsys):
         (["name=a/b"], "cannot name a render set"),
         (["randomization=lihgt"], "lihgt"),
         (["rgb=png"], "rgb='png' is not a known encoding. Known: h264, lossless."),
-        (
-            ["modalities=[poses]", "leave_out=[tabel]", "all=true"],
-            "leave_out has 'tabel', which is not a known class",
-        ),
+        (["modalities=[poses]", "leave_out=[tabel]", "all=true"], "leave_out has 'tabel', which is not a known class"),
         (["leave_out=[table]"], "leave_out=['table'] has no effect on rgb."),
         (["executor=serail"], "Did you mean 'serial'?"),
     ],

@@ -86,9 +86,7 @@ def test_the_skill_before_takes_its_next_choice(monkeypatch):
     assert chain.search.report.failures == []
 
 
-def test_without_another_choice_the_one_before_it_changes_and_the_others_begin_anew(
-    monkeypatch,
-):
+def test_without_another_choice_the_one_before_it_changes_and_the_others_begin_anew(monkeypatch):
     chain = Chain(
         monkeypatch, choices={PICK: 2, PLACE: 2, CLOSE: 1}, fits=lambda now: CLOSE not in now or now[PICK] == 1
     )

@@ -152,8 +152,7 @@ def test_of_several_arms_an_entry_names_the_arm_and_its_place_in_the_chain():
 
 
 @pytest.mark.parametrize(
-    ("changes", "broken_off"),
-    [({"frame_end": 40}, False), ({}, True), ({"frame_end": 40, "broken_off": True}, True)],
+    ("changes", "broken_off"), [({"frame_end": 40}, False), ({}, True), ({"frame_end": 40, "broken_off": True}, True)]
 )
 @pytest.mark.parametrize(
     ("arms", "may_repeat"), [(("left",), True), (("left", "right"), True), (("left", "right"), False)]

@@ -171,10 +171,7 @@ class Broken:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("policy", "message"),
-    [
-        (Refuser(), "has no method act_batch"),
-        (Broken, "The policy cannot be made: ValueError: no weights"),
-    ],
+    [(Refuser(), "has no method act_batch"), (Broken, "The policy cannot be made: ValueError: no weights")],
 )
 def test_a_policy_that_cannot_be_made_is_refused(policy, message):
     with pytest.raises(ConfigError, match=message), open_inference_process(policy, SPACES):

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from unlatch.simcore.recording.episode import EpisodeRecord
+from tests.workflows.builders import episode
 from unlatch.workflows.policies.catalog import policy_module
 from unlatch.workflows.runs.code_versions import MADE_WITH, CodeVersions, describe_mixed_code, library_folders
 from unlatch.workflows.runs.progress import RUNS, RunTime, read_run_times
@@ -41,7 +41,7 @@ def write_plugin(folder: Path, package: str, *, version: str, entry: str, name: 
 
 
 def failed_record(code: CodeVersions, *, trace: str = "") -> dict[str, Any]:
-    record = EpisodeRecord(number=0, seed=0, success=False, code="error", evidence={"traceback": trace})
+    record = episode("error", evidence={"traceback": trace})
     code.note_in(record)
     return record.evidence
 
@@ -69,7 +69,7 @@ def test_a_change_of_a_plugin_is_seen(site, change, said):
     assert set(code.packages) == {"unlatch", "press_kit"}
     change(site)
     assert CodeVersions.of(CONFIG).changes_since(failed_record(code)) == said
-    slipped = EpisodeRecord(number=0, seed=0, success=False, code="slipped")
+    slipped = episode("slipped")
     code.note_in(slipped)
     assert slipped.evidence == {}, "only an error notes its code"
 
@@ -283,11 +283,11 @@ def test_a_syntax_error_is_shown_with_its_line(tmp_path):
 
 def test_without_a_frame_of_the_user_the_innermost_one_is_shown():
     trace = f'Traceback (most recent call last):\n  File "{json.__file__}", line 3, in a\n    b()\nTypeError: no\n'
-    record = EpisodeRecord(number=0, seed=0, success=False, code="error", evidence={"traceback": trace})
+    record = episode("error", evidence={"traceback": trace})
     assert frames_to_show(record) == [f'  File "{json.__file__}", line 3, in a', "    b()"]
 
 
 @pytest.mark.parametrize("evidence", [{}, {"traceback": "", MADE_WITH: None}, {"traceback": 3, MADE_WITH: []}])
 def test_an_error_without_a_traceback_shows_none(evidence):
-    record = EpisodeRecord(number=0, seed=0, success=False, code="error", evidence=evidence)
+    record = episode("error", evidence=evidence)
     assert frames_to_show(record) == []

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unlatch import command_table
+from tests.workflows.builders import data_set_of
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.recording.episode import EPISODE_FILE, EpisodeRecord
+from unlatch.simcore.recording.episode import EPISODE_FILE
 from unlatch.simcore.recording.index import EpisodeSummary
 from unlatch.simcore.recording.policy_outcome import PolicyOutcome
 from unlatch.workflows.cli.terminal import FAILED, OK, result_console
@@ -165,9 +165,7 @@ def test_an_interval_of_a_mean_stays_within_0_and_1():
 @pytest.fixture
 def data_set(tmp_path) -> DataSet:
     """Four episodes; of number 2 there is neither a line in the index nor a file that can be read."""
-    with DataSet.create_or_resume(tmp_path / "set", header={"config": {}}) as made:
-        for number in range(4):
-            made.write(EpisodeRecord(number=number, seed=0, success=number > 0, code=None if number else "slipped"))
+    made = data_set_of(tmp_path / "set", ["slipped", None, None, None])
     shutil.rmtree(made.path / "index")
     (made.folder_of(2) / EPISODE_FILE).write_text("{")
     return made
@@ -178,34 +176,26 @@ def test_a_corrupt_episode_raises_an_error_by_default(data_set):
         data_set.summaries()
 
 
-def test_watch_and_list_count_corrupt_episodes(data_set, capsys):
-    assert command_table.main(["watch", str(data_set.path)]) == OK
-    watched = capsys.readouterr().out
-    assert "2/3 (21 to 94 %)" in watched
-    assert "damaged 1" in watched
-    assert "episode 2)" in watched
-    assert command_table.main(["list", "data", str(data_set.path)]) == OK
-    assert "2/3" in (listed := capsys.readouterr().out)
-    assert "damaged 1 (episode 2)" in listed
+def test_watch_and_list_count_corrupt_episodes(data_set, run_command):
+    code, out, _ = run_command("watch", data_set.path)
+    assert (code, [said in out for said in ("2/3 (21 to 94 %)", "damaged 1", "episode 2)")]) == (OK, [True] * 3)
+    code, out, _ = run_command("list", "data", data_set.path)
+    assert (code, [said in out for said in ("2/3", "damaged 1 (episode 2)")]) == (OK, [True] * 2)
 
 
-def test_a_report_names_corrupt_episodes(data_set):
-    assert command_table.main(["report", str(data_set.path), "pictures=0"]) == OK
+def test_a_report_names_corrupt_episodes(data_set, run_command):
+    assert run_command("report", data_set.path, "pictures=0")[0] == OK
     content = json.loads((data_set.path / "report.json").read_text())
     assert content["total"]["set"]["n"] == 3
     assert [line for line in content["left_out"] if "episode 2 is damaged" in line]
 
 
-def test_merge_takes_the_readable_episodes(data_set, tmp_path, capsys):
-    assert command_table.main(["merge", str(tmp_path / "out"), str(data_set.path)]) == FAILED
-    assert "episode 2 is damaged" in capsys.readouterr().err
+def test_merge_takes_the_readable_episodes_and_replaces_a_corrupt_one(data_set, tmp_path, run_command):
+    code, _, err = run_command("merge", tmp_path / "out", data_set.path)
+    assert (code, "episode 2 is damaged" in err) == (FAILED, True)
     assert DataSet.open(tmp_path / "out").numbers() == [0, 1, 3]
-
-
-def test_merge_replaces_a_corrupt_episode(data_set, tmp_path):
-    with DataSet.create_or_resume(tmp_path / "whole", header={"config": {}}) as whole:
-        whole.write(EpisodeRecord(number=2, seed=0, success=True))
-    assert command_table.main(["merge", str(data_set.path), str(tmp_path / "whole")]) == OK
+    data_set_of(tmp_path / "whole", {2: None})
+    assert run_command("merge", data_set.path, tmp_path / "whole")[0] == OK
     assert [summary.number for summary in data_set.summaries()] == [0, 1, 2, 3]
 
 

@@ -125,8 +125,7 @@ def test_a_mistake_is_one_line(tmp_path, assert_refused, arguments, text):
 
 
 @pytest.mark.parametrize(
-    ("phase", "frame", "words"),
-    [("idle", 2, "planning"), ("idle", 3, "moved by the policy"), ("follow", 2, "follow")],
+    ("phase", "frame", "words"), [("idle", 2, "planning"), ("idle", 3, "moved by the policy"), ("follow", 2, "follow")]
 )
 def test_the_phase_says_who_moves_the_arm(phase, frame, words):
     where = {"assets": {}, "layout": {}, "acted_on": [], "values": {}}

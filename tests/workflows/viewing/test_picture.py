@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.workflows.builders import data_set_of, episode
 from unlatch.simcore.errors import ConfigError, RecordingError
-from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera
 from unlatch.workflows.commands import looking as phases
 from unlatch.workflows.commands.looking import plan_command as plan
@@ -20,26 +19,17 @@ from unlatch.workflows.viewing.picture import Overlay, SheetRow, compose_sheet, 
 from unlatch.workflows.viewing.scene_picture import choose_episodes, contact_frame
 
 
-def record(number: int, *, success: bool, force_n: list[float]) -> EpisodeRecord:
-    n = len(force_n)
-    return EpisodeRecord(
-        number=number,
-        seed=number,
-        success=success,
-        code=None if success else "slipped",
-        arrays={
-            "time": np.arange(n + 1) / 30.0,
-            "contacts.r.left.microwave.fingers_link.force_max_n": np.array(force_n),
-        },
-    )
+def forces(force_n: list[float]) -> dict[str, np.ndarray]:
+    """Returns arrays of an episode in which the fingers press with these forces."""
+    key = "contacts.r.left.microwave.fingers_link.force_max_n"
+    return {"time": np.arange(len(force_n) + 1) / 30.0, key: np.array(force_n)}
 
 
-def test_the_contact_moment_is_the_state_after_the_first_force():
-    assert contact_frame(record(0, success=True, force_n=[0.0, 0.05, 3.0, 2.0])) == 3
-
-
-def test_without_contact_the_middle_is_shown():
-    assert contact_frame(record(0, success=False, force_n=[0.0] * 10)) == 5
+@pytest.mark.parametrize(
+    ("force_n", "frame"), [([0.0, 0.05, 3.0, 2.0], 3), ([0.0] * 10, 5)], ids=["first force", "without, the middle"]
+)
+def test_the_contact_moment_is_the_state_after_the_first_force(force_n, frame):
+    assert contact_frame(episode(arrays=forces(force_n))) == frame
 
 
 @pytest.mark.parametrize(
@@ -54,9 +44,8 @@ def test_without_contact_the_middle_is_shown():
     ],
 )
 def test_successes_and_one_failure_are_chosen(tmp_path, outcomes, rows, chosen):
-    with DataSet.create_or_resume(tmp_path / "set", header={}) as data_set:
-        for number, success in enumerate(outcomes):
-            data_set.write(record(number, success=success, force_n=[1.0]))
+    codes = [None if success else "slipped" for success in outcomes]
+    data_set = data_set_of(tmp_path / "set", codes, arrays=forces([1.0]))
     assert choose_episodes(data_set, range(100), rows=rows) == chosen
 
 
@@ -132,8 +121,7 @@ def test_a_folder_without_rights_and_a_file_in_place_of_a_folder_are_refused(tmp
 
 
 def test_phases_are_refused_before_they_are_drawn(tmp_path, protect, monkeypatch, capsys):
-    with DataSet.create_or_resume(tmp_path / "set", header={}) as data:
-        data.write(EpisodeRecord(number=0, seed=0, success=True))
+    data_set_of(tmp_path / "set", [None])
     monkeypatch.setattr(phases, "config_of", lambda data_set: pytest.fail("it reads the episode first"))
     protect(tmp_path / "set")
     assert phases.phases_command([str(tmp_path / "set")]) == 2
