@@ -119,30 +119,6 @@ def test_a_view_or_a_camera_can_be_named(data_set, camera, tmp_path):
     assert pictures(out)[0].shape == (64, 96, 3)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["episode=3"], "episode=3 is not in '{set}'. It has episodes 0 to 2, 4, 6. Name one of them."),
-        (["episode=1"], "Episode 1 has no states to show: it ended with code plan_infeasible before the first one"),
-        (["out=a.avi"], "out=a.avi does not end in .mp4, .webp or .gif, the formats that are written. Rename it."),
-        (["out=a.gif", "fps=60"], "fps=60 is out of range. Expected 1 to 50 in a .gif."),
-        (["width=641"], "A picture of 641 x 480 pixels does not fit a .mp4: H.264 needs even sides."),
-        (["speed=0"], "speed=0 is out of range. Expected 0.05 to 100."),
-        (["camera=fron"], "camera='fron' is not a known view or camera. Did you mean 'front'?"),
-        (["camera=xyz"], "Known: overview, close, fisheye, following, front, wrist. Name one of them."),
-        (["camera=imu"], "camera=imu is a sensor of type 'imu'. Expected a camera. Name another."),
-        (["renderer=atuo"], "Unknown renderer 'atuo'. Did you mean 'auto'?"),
-        (["renderer=xyz"], "Unknown renderer 'xyz'. Known: auto, egl, embree, mitsuba, pygfx, tiny."),
-        (["renderer=tinny"], "Unknown renderer 'tinny'. Did you mean 'tiny'?"),
-        (["scenery=kichen"], "scenery='kichen' is unknown. Did you mean 'kitchen'"),
-        (["spee=2"], "spee is unknown. Did you mean 'speed'"),
-    ],
-)
-def test_a_mistake_is_named(data_set, arguments, message, tmp_path, assert_refused):
-    message = message.replace("{set}", str(data_set.path))
-    assert_refused("clip", data_set.path, *arguments, text=message, folder=data_set.path)
-
-
 def test_a_record_without_its_data_set_needs_a_configuration(tmp_path):
     record = dataclasses.replace(timed(0.0, 0.1), number=7)
     with pytest.raises(ConfigError, match=r"Episode 7 was not read from a data set.*Give cfg"):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from unlatch import command_table
 from unlatch.simcore.errors import count_noun
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.commands import Phase
@@ -213,15 +212,14 @@ def test_a_failure_is_red():
 @pytest.mark.slow
 @pytest.mark.integration
 @pytest.mark.parametrize(("number", "moments"), [(0, 9), (2, 1), (4, 6), (6, 1)])
-def test_the_command_draws_an_episode(data_set, number, moments, tmp_path, capsys):
-    out = tmp_path / "deep" / "a.png"
-    assert command_table.main(["phases", str(data_set.path), f"episode={number}", f"out={out}"]) == 0
-    said = capsys.readouterr()
-    assert said.out.startswith(f"phases: {out} ({count_noun(moments, 'moment')}, ")
-    assert said.err == ""
-    with Image.open(out) as image:
+def test_the_command_draws_an_episode(data_set, number, moments, tmp_path, run_command):
+    path = tmp_path / "deep" / "a.png"
+    code, out, err = run_command("phases", data_set.path, f"episode={number}", f"out={path}")
+    assert (code, err) == (0, "")
+    assert out.startswith(f"phases: {path} ({count_noun(moments, 'moment')}, ")
+    with Image.open(path) as image:
         assert image.width > 700
-    assert out.stat().st_size < 200_000
+    assert path.stat().st_size < 200_000
 
 
 @pytest.mark.integration
@@ -238,24 +236,3 @@ def test_a_shown_frame_has_the_recorded_state(data_set):
                 scene.state_dict()["objects.drawer.joint_positions"],
                 found.arrays["objects.drawer.joint_positions"][frame],
             )
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize(
-    ("argument", "message"),
-    [
-        ("episode=3", "episode=3 is not in '{set}'. It has episodes 0 to 2, 4, 6. Name one of them."),
-        ("episod=3", "episod is unknown. Did you mean 'episode'? `--help` lists all. Remove or rename it."),
-        ("columns=0", "columns=0 is out of range. Expected 1 to 12."),
-        ("out=a.jpg", "out=a.jpg does not end in .png, the format that is written. Rename it."),
-        (
-            "episode=1",
-            "Episode 1 has no states to show: it ended with code plan_infeasible before the first one "
-            "(No grasp was found). Name another episode.",
-        ),
-        ("--fast", "Unknown flag '--fast'. Expected key=value or --help."),
-    ],
-)
-def test_a_mistake_is_one_line(data_set, argument, message, assert_refused):
-    said = assert_refused("phases", data_set.path, argument, text="", folder=data_set.path)
-    assert said.replace(str(data_set.path), "{set}") == f"unlatch: {message}\n"

@@ -16,12 +16,10 @@ from unlatch.robots.models import model_path
 from unlatch.simcore.errors import AssetError, PluginError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.obj_file import linear_light
-from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.registry import import_extra, install_command
 from unlatch.simcore.urdf.model import Link, Shape, ShapeKind, UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
-from unlatch.workflows.runs.code_versions import header_of
 from unlatch.workflows.viewing.recorded_scene import RecordedScene, ShownBody, box_mesh, link_meshes, read_scene
 
 pytestmark = pytest.mark.integration
@@ -29,27 +27,8 @@ pytestmark = pytest.mark.integration
 FINGERS = "contacts.franka_panda.left.{}.fingers_link.force_max_n"
 
 
-@pytest.fixture(scope="module")
-def data_set(tmp_path_factory, drawer_episode) -> DataSet:
-    """Episode 0 as it was made; 1 without a layout; 2 diverged; 5 of another object; 6 an error without states."""
-    cfg, record = drawer_episode
-    cut = {key: array[: 30 + (len(array) == record.n_actions + 1)].copy() for key, array in record.arrays.items()}
-    cut["robots.franka_panda.left.joint_positions"][-3:] = np.nan
-    never = {"success": False, "code": "plan_infeasible", "evidence": {"message": "No grasp was found"}, "arrays": {}}
-    diverged = {"success": False, "code": "diverged", "evidence": {"message": "q is not finite"}, "arrays": cut}
-    with DataSet.create_or_resume(tmp_path_factory.mktemp("view") / "set", header=header_of(cfg)) as made:
-        made.write(record)
-        made.write(dataclasses.replace(record, number=1, **never, layout={}))
-        trace = 'Traceback (most recent call last):\n  File "/home/me/skill.py", line 7, in make_commands\n    framez\n'
-        bug = {**never, "code": "error", "evidence": {"message": "NameError: framez", "traceback": trace}}
-        made.write(dataclasses.replace(record, number=6, **bug))
-        made.write(dataclasses.replace(record, number=2, **diverged))
-        made.write(dataclasses.replace(record, number=5, assets={"drawer": "0" * 64}))
-    return made
-
-
 def test_an_error_before_the_first_state_shows_the_scene_and_the_place_in_the_code(data_set, scene):
-    shown, notices = read_scene(data_set, 6)
+    shown, notices = read_scene(data_set, 8)
     assert notices == []
     assert shown.notes[1:] == ("NameError: framez", 'File "/home/me/skill.py", line 7, in make_commands', "framez")
     assert shown.times_s.tolist() == [0.0]
@@ -123,7 +102,7 @@ def test_points_curves_and_words_are_those_of_the_record(scene, record):
 
 
 def test_a_diverged_episode_is_shown_with_its_last_finite_state(data_set):
-    shown, _ = read_scene(data_set, 2)
+    shown, _ = read_scene(data_set, 7)
     hand = body(shown, "robot/franka_panda/panda_hand")
     assert np.isfinite(hand.positions).all()
     np.testing.assert_array_equal(hand.positions[-1], hand.positions[-4])
@@ -151,12 +130,11 @@ def test_a_page_refers_to_no_other_file_and_texts_cannot_end_its_script(data_set
 
 
 @pytest.mark.slow
-def test_the_command_writes_a_page_and_the_data_set_stays_whole(data_set, capsys):
-    assert command_table.main(["view", str(data_set.path), "episode=2"]) == 0
-    said = capsys.readouterr()
-    assert re.fullmatch(r"view: .*view-2\.html \(\d\.\d MB, \d+\.\d s\)\n", said.out)
-    assert said.err == ""
-    assert (data_set.path / "view-2.html").stat().st_size > 1e6
+def test_the_command_writes_a_page_and_the_data_set_stays_whole(data_set, run_command):
+    code, out, err = run_command("view", data_set.path, "episode=7")
+    assert (code, err) == (0, "")
+    assert re.fullmatch(r"view: .*view-7\.html \(\d\.\d MB, \d+\.\d s\)\n", out)
+    assert (data_set.path / "view-7.html").stat().st_size > 1e6
     assert sorted(path.name for path in data_set.path.iterdir() if path.name.startswith(".view")) == []
 
 
@@ -185,27 +163,44 @@ def test_a_recording_is_read_back_as_it_was_recorded(scene, tmp_path):
     assert found["/world/table/0"] == 1
 
 
+NO_STATES = "it ended with code plan_infeasible before the first one (No grasp was found). Name another episode."
+EACH = {
+    "episode=3": "episode=3 is not in '{set}'. It has episodes 0 to 2, 4 to 8. Name one of them.",
+    "episode=-1": "episode=-1 is not in '{set}'. It has episodes 0 to 2, 4 to 8. Name one of them.",
+    "episod=3": "episod is unknown. Did you mean 'episode'? `--help` lists all. Remove or rename it.",
+    "episode=x": "episode='x' has the wrong type. Expected a whole number. Change it.",
+    "episode=1": f"Episode 1 has no states to show: {NO_STATES}",
+}
+OF_ONE = [
+    ("view", "--fast", "Unknown flag '--fast'. Expected key=value or --help."),
+    ("phases", "--fast", "Unknown flag '--fast'. Expected key=value or --help."),
+    ("view", "format=htm", "Unknown format 'htm'. Did you mean 'html'? Known: html, rrd."),
+    ("view", "out=a.rrd", "out=a.rrd does not end in .html, the format that is written. Add format=rrd."),
+    ("view", "out=a.png", "out=a.png does not end in .html, the format that is written. Rename it."),
+    ("phases", "columns=0", "columns=0 is out of range. Expected 1 to 12."),
+    ("phases", "out=a.jpg", "out=a.jpg does not end in .png, the format that is written. Rename it."),
+    ("clip", "out=a.avi", "out=a.avi does not end in .mp4, .webp or .gif, the formats that are written. Rename it."),
+    ("clip", "out=a.gif fps=60", "fps=60 is out of range. Expected 1 to 50 in a .gif."),
+    ("clip", "width=641", "A picture of 641 x 480 pixels does not fit a .mp4: H.264 needs even sides."),
+    ("clip", "speed=0", "speed=0 is out of range. Expected 0.05 to 100."),
+    ("clip", "camera=fron", "camera='fron' is not a known view or camera. Did you mean 'front'?"),
+    ("clip", "camera=xyz", "Known: overview, close, fisheye, following, front, wrist. Name one of them."),
+    ("clip", "camera=imu", "camera=imu is a sensor of type 'imu'. Expected a camera. Name another."),
+    ("clip", "renderer=atuo", "Unknown renderer 'atuo'. Did you mean 'auto'?"),
+    ("clip", "renderer=xyz", "Unknown renderer 'xyz'. Known: auto, egl, embree, mitsuba, pygfx, tiny."),
+    ("clip", "renderer=tinny", "Unknown renderer 'tinny'. Did you mean 'tiny'?"),
+    ("clip", "scenery=kichen", "scenery='kichen' is unknown. Did you mean 'kitchen'"),
+]
+
+
 @pytest.mark.parametrize(
-    ("argument", "message"),
-    [
-        ("episode=3", "episode=3 is not in '{set}'. It has episodes 0 to 2, 5 to 6. Name one of them."),
-        ("episode=-1", "episode=-1 is not in '{set}'. It has episodes 0 to 2, 5 to 6. Name one of them."),
-        ("format=htm", "Unknown format 'htm'. Did you mean 'html'? Known: html, rrd."),
-        ("episod=3", "episod is unknown. Did you mean 'episode'? `--help` lists all. Remove or rename it."),
-        ("episode=x", "episode='x' has the wrong type. Expected a whole number. Change it."),
-        (
-            "episode=1",
-            "Episode 1 has no states to show: it ended with code plan_infeasible before the first one "
-            "(No grasp was found). Name another episode.",
-        ),
-        ("out=a.rrd", "out=a.rrd does not end in .html, the format that is written. Add format=rrd."),
-        ("out=a.png", "out=a.png does not end in .html, the format that is written. Rename it."),
-        ("--fast", "Unknown flag '--fast'. Expected key=value or --help."),
-    ],
+    ("command", "arguments", "message"),
+    [*((command, *row) for command in ("view", "phases", "clip") for row in EACH.items()), *OF_ONE],
 )
-def test_a_mistake_is_one_line(data_set, argument, message, assert_refused):
-    said = assert_refused("view", data_set.path, argument, text="", folder=data_set.path)
-    assert said.replace(str(data_set.path), "{set}") == f"unlatch: {message}\n"
+def test_a_mistake_is_one_line(data_set, command, arguments, message, assert_refused):
+    said = assert_refused(command, data_set.path, *arguments.split(), text="", folder=data_set.path)
+    said = said.replace(str(data_set.path), "{set}")
+    assert message in said if command == "clip" else said == f"unlatch: {message}\n"
 
 
 def test_a_place_that_cannot_be_written_is_one_line(data_set, tmp_path, assert_refused):
