@@ -19,11 +19,6 @@ def test_flags_and_overrides_are_parsed():
     assert (line.multirun, line.show, line.resolve) == (True, True, True)
 
 
-def test_an_unknown_flag_raises_an_error():
-    with pytest.raises(ConfigError, match="Unknown flag '--episodes=3'"):
-        parse_command_line(["--episodes=3"])
-
-
 @pytest.mark.parametrize("words", [["--episodes=3"], ["--episodes", "3"]])
 def test_the_error_for_a_flag_with_a_value_says_how_a_key_is_written(words):
     with pytest.raises(ConfigError, match=r" Write episodes=3, without dashes\.$"):

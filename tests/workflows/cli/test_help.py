@@ -35,15 +35,14 @@ def test_the_list_of_commands_fits_a_terminal(capsys):
     assert named == list(command_table.COMMANDS)
 
 
-@pytest.mark.parametrize("command", command_table.COMMANDS)
+@pytest.mark.parametrize("name", [*command_table.COMMANDS, "new-robot"])
 @pytest.mark.parametrize("width", [72, 80])
-def test_wrapped_help_keeps_its_words_and_fits(command, width, capsys):
-    assert command_table.main([command, "--help"]) == 0
-    text = capsys.readouterr().out
+def test_wrapped_help_keeps_its_words_and_fits(name, width):
+    text = command_table.read_help(name).rstrip()
     narrow = fit_to_width(text, width)
     assert words(narrow) == words(text)
     assert [line for line in narrow.splitlines() if len(line) > width and " " in line.strip()] == []
-    assert fit_to_width(text, 120) == text
+    assert fit_to_width(fit_to_width(text, 80), 120) == fit_to_width(text, 80)
 
 
 def test_wrapped_paragraphs_are_joined_first_and_tables_keep_their_column():
@@ -62,12 +61,6 @@ def test_wrapped_paragraphs_are_joined_first_and_tables_keep_their_column():
         "                `unlatch list` tells it",
         "  seed=0        seed",
     ]
-
-
-@pytest.mark.parametrize("name", [*command_table.COMMANDS, "new-robot"])
-def test_every_help_text_fits_80_columns_as_far_as_its_words_allow(name):
-    wide = [line for line in fit_to_width(command_table.read_help(name).rstrip(), 80).splitlines() if len(line) > 80]
-    assert [line for line in wide if len(line.split()) > 1] == []
 
 
 def test_words_behind_a_key_that_takes_more_than_half_of_the_width_go_on_below_it():

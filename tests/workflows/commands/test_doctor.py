@@ -131,12 +131,6 @@ def test_a_graphics_card_that_is_not_there_is_broken(monkeypatch):
     assert "UNLATCH_CARD='9'" in found.advice
 
 
-def test_no_advice_installs_unlatch_by_its_name():
-    advice = [finding.advice for finding in describe_packages()]
-    assert any(text.startswith("pip install -e ") for text in advice)
-    assert not [text for text in advice if "'unlatch" in text or text.endswith(" unlatch")]
-
-
 @pytest.fixture
 def plugins(tmp_path, monkeypatch) -> Callable[..., dict[str, Finding]]:
     """Installs a distribution with entry points and modules; returns what is found of plugins, by name."""

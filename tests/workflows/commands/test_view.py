@@ -13,11 +13,11 @@ from unlatch import command_table
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.objects.procedural.textured_files import write_textured_urdf
 from unlatch.robots.models import model_path
-from unlatch.simcore.errors import AssetError, PluginError
+from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.obj_file import linear_light
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.registry import import_extra, install_command
+from unlatch.simcore.registry import install_command
 from unlatch.simcore.urdf.model import Link, Shape, ShapeKind, UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.workflows.viewing.recorded_scene import RecordedScene, ShownBody, box_mesh, link_meshes, read_scene
@@ -207,13 +207,6 @@ def test_a_place_that_cannot_be_written_is_one_line(data_set, tmp_path, assert_r
     (tmp_path / "file").write_text("mine")
     text = f"'{tmp_path}/file/a.html' cannot be written: this user cannot write to '{tmp_path}/file'."
     assert_refused("view", data_set.path, f"out={tmp_path}/file/a.html", text=text, folder=tmp_path)
-
-
-def test_a_missing_extra_is_named():
-    with pytest.raises(
-        PluginError, match="comes with the extra 'rerun'. Install it: " + re.escape(install_command("rerun"))
-    ):
-        import_extra("no_such_package_of_ours", extra="rerun")
 
 
 @pytest.mark.parametrize("command", ["view", "studio", "watch"])

@@ -29,6 +29,7 @@ import numpy as np
 
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import load_robot
+from unlatch.robots.models import model_path
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.export.exporter import Exporter
 from unlatch.simcore.sim.sensors.sensor import Sensor
@@ -119,6 +120,10 @@ class Leaks(File):
 class Grips(File):
     def taken(self, target):
         return set()
+
+
+def urdf_path():
+    return model_path("franka_panda")
 
 
 def arm(change):
