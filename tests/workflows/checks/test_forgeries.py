@@ -340,6 +340,7 @@ FORGERIES: dict[str, list[tuple[Forge, str]]] = {
         (add_event(event="takeover", wish=1), "events[0].wish is not a key of this format"),
         (end_later(0), "skills[0].frame_end is "),
         (add("skills.phase", 40, 1), "'skills.phase' is "),
+        (add("skills.index", 40, 1), "'skills.index' is "),
         (add("skills.command_index", 100, -1), "'skills.command_index' "),
         (edit("skills.phase", lambda phase: np.where(phase == 7, 6, phase)), "skills[0].frame_end is "),
         (
