@@ -94,14 +94,7 @@ def test_a_run_of_errors_has_no_pace():
     assert "/h" in shown(console, progress)
 
 
-def test_on_a_terminal_the_display_disappears_at_the_end():
-    stream = io.StringIO()
-    with Progress(total=1, console=Console(file=stream, force_terminal=True, width=80)) as progress:
-        progress.update(Outcome(0, True))
-    assert stream.getvalue().endswith("\x1b[2K") or "\x1b[2K" in stream.getvalue()
-
-
-def test_with_successes_only_the_display_counts_successes():
+def test_on_a_terminal_the_display_disappears_at_the_end_and_counts_successes_where_they_are_asked_for():
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, width=80)
     with Progress(total=5, done=2, successes_only=True, console=console) as progress:
@@ -110,6 +103,7 @@ def test_with_successes_only_the_display_counts_successes():
         progress.update(Outcome(1, True))
         console.print(progress)
     assert "3/5" in stream.getvalue()
+    assert "\x1b[2K" in stream.getvalue()
 
 
 def test_before_the_first_episode_ends_the_frames_give_rate_and_time_left():
@@ -227,15 +221,25 @@ def test_a_killed_run_is_known_up_to_its_last_episode(tmp_path, now):
     assert pace_of(read_run_times(tmp_path)).worked_s == pytest.approx(2.0)
 
 
-def test_pauses_between_runs_do_not_count_and_runs_at_the_same_time_count_once():
-    first, second = RunTime(1.0, 100.0, 200.0, 10), RunTime(1.0, 5000.0, 5100.0, 10)
-    assert pace_of([second, first]).per_hour == pytest.approx(360.0)
-    shard = RunTime(1.0, 150.0, 250.0, 20)
-    both = pace_of([first, shard])
-    assert (both.worked_s, both.began, both.ended) == (150.0, 100.0, 250.0)
-    assert both.per_hour == pytest.approx(3600.0 * 30 / 150.0)
-    inside = RunTime(1.0, 120.0, 130.0, 5)
-    assert pace_of([first, inside]).worked_s == pytest.approx(100.0)
+FIRST = RunTime(1.0, 100.0, 200.0, 10)
+
+
+@pytest.mark.parametrize(
+    ("runs", "per_hour", "worked_s", "began", "ended"),
+    [
+        ([], None, 0.0, None, None),
+        ([RunTime(1.0, 5000.0, 5100.0, 10), FIRST], 360.0, 200.0, 100.0, 5100.0),  # the pause does not count
+        ([FIRST, RunTime(1.0, 150.0, 250.0, 20)], 720.0, 150.0, 100.0, 250.0),  # at the same time: once
+        ([FIRST, RunTime(1.0, 120.0, 130.0, 5)], 540.0, 100.0, 100.0, 200.0),  # inside of the other
+        ([RunTime(1.0, 0.0, 100.0, 0)], None, 0.0, 0.0, 100.0),  # only errors
+        ([RunTime(1.0, 0.0, 100.0, 0), RunTime(1.0, 200.0, 236.0, 2)], 200.0, 36.0, 0.0, 236.0),
+    ],
+)
+def test_the_pace_of_runs_counts_the_time_in_which_episodes_were_made(runs, per_hour, worked_s, began, ended):
+    pace = pace_of(runs)
+    assert pace.per_hour == (per_hour if per_hour is None else pytest.approx(per_hour))
+    if runs:
+        assert (pace.worked_s, pace.began, pace.ended) == (pytest.approx(worked_s), began, ended)
 
 
 def test_a_merged_set_has_the_pace_of_its_runs_however_often_it_is_merged(tmp_path, now):
@@ -257,14 +261,3 @@ def test_episodes_that_ended_as_error_take_time_and_do_not_count(tmp_path, now):
     now[0] = 1020.0
     clock.count(Outcome(1, False, "slipped"))
     assert pace_of(read_run_times(tmp_path)).per_hour == pytest.approx(360.0)
-
-
-def test_without_runs_there_is_no_pace(tmp_path):
-    assert pace_of(read_run_times(tmp_path)).per_hour is None
-
-
-def test_a_run_that_made_only_errors_does_not_lower_the_pace():
-    errors, mended = RunTime(1.0, 0.0, 100.0, 0), RunTime(1.0, 200.0, 236.0, 2)
-    assert pace_of([errors]).per_hour is None
-    pace = pace_of([errors, mended])
-    assert (pace.per_hour, pace.worked_s, pace.began, pace.ended) == (200.0, 36.0, 0.0, 236.0)
