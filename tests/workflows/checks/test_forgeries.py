@@ -685,15 +685,3 @@ def test_the_command_replays_and_names_the_array_the_frame_and_both_values(sets,
         f"{forged.path}: Episode 0: '{key}' is {value:.9g} at frame 2, expected {wanted:.9g} by a replay of its "
         "actions. The data set was made with host elsewhere, here "
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["workers=2"], "workers=2 has no effect without replay=true"),
-        (["replay=maybe"], "replay"),
-        (["replay=true", "workers=0"], "workers"),
-    ],
-)
-def test_wrong_options_are_one_line(assert_refused, tmp_path, arguments, said):
-    assert_refused("check", tmp_path, *arguments, text=said, folder=tmp_path)

@@ -256,40 +256,6 @@ def test_mutated_urdfs_are_annotated_or_refused(cwd, capsys):
     assert min(codes[0], codes[2]) >= count / 10, "the mutations are neither harmless nor all fatal"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["nowhere"], "'nowhere' does not exist. Expected a URDF, a USD, a glTF or the folder of an object."),
-        (["empty"], "'empty' contains no object: no URDF in it or below it, and no USD or glTF with joints in it."),
-        (["file.txt"], "'file.txt' is no URDF, USD or glTF: its name ends in '.txt'. Expected .urdf, .usd, "),
-        (["two"], "'two' holds 2 objects (a.urdf, b.urdf), expected one. Name the file."),
-        ([], "annotate got 0 folders (none), expected 1, then key=value."),
-        (["empty", "scal=1"], "scal is unknown. Did you mean 'scale'?"),
-        (["two/a.urdf", "scale=1", "size=1"], "scale and size_m are both set, and each determines the other. Set one."),
-        (["two/a.urdf", "scale=-1"], "scale=-1 is out of range."),
-        (["two/a.urdf", "check=true", "edit=true"], "check and edit are both true."),
-        (["many", "edit=true"], "edit=true takes one object, got 2. Name the folder of one."),
-        (["two/a.urdf", "out=file.txt"], "file.txt/annotation.png cannot be written"),
-        (
-            ["mesh.stl"],
-            "'mesh.stl' is a mesh without joints. Say which part moves: unlatch annotate mesh.stl joint=hinge",
-        ),
-        (["mesh.stl", "axis=z"], "axis describes the joint of a mesh. Add joint=hinge or joint=slider."),
-        (["mesh.stl", "joint=hinge", "axis=[0,a,1]"], "axis=[0, 'a', 1] is no list of numbers."),
-        (["two/a.urdf", "port=99999"], "port=99999 is out of range. Expected 0 to 65535."),
-    ],
-)
-def test_bad_arguments_are_one_line(cwd, assert_refused, arguments, said):
-    (cwd / "empty").mkdir()
-    (cwd / "file.txt").write_text("")
-    (cwd / "mesh.stl").write_text("solid a\nendsolid a\n")
-    put(cwd / "two", name="a.urdf")
-    put(cwd / "two", name="b.urdf")
-    put(cwd / "many" / "a")
-    put(cwd / "many" / "b")
-    assert_refused("annotate", *arguments, text=said, folder=cwd)
-
-
 def test_a_mesh_whose_joint_gives_no_annotation_says_how_to_state_another_joint(cwd, monkeypatch, capsys):
     def fail(*_: object) -> None:
         raise AssetError("x: part 'door' is bad.", path="x")

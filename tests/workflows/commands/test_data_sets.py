@@ -175,10 +175,3 @@ def test_a_terminal_shows_how_to_end_watch(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(watch.time, "sleep", interrupted)
     assert command_table.main(["watch", str(tmp_path)]) == OK
     assert "until Ctrl-C" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"), [([], "at least 1"), (["nowhere"], "does not exist"), ([".", "every_s=0"], "0.1")]
-)
-def test_wrong_input_is_one_line(tmp_path, assert_refused, arguments, words):
-    assert_refused("watch", *arguments, text=words, folder=tmp_path)

@@ -55,24 +55,6 @@ def test_a_task_is_imported_for_a_robot_of_the_user(tmp_path, run_command):
     assert (code, "open_then_close: microwave_0, my_arm: artpreplan, open door, close door" in said) == (0, True)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        ([], "import got 0 files, expected one YAML file"),
-        (["nowhere.yaml"], "nowhere.yaml is not a file. Expected a YAML file."),
-        ([str(ONE_ARM), "name=open_microwave"], "There is a task 'open_microwave' already."),
-        ([str(ONE_ARM), "object=microwve"], "Did you mean 'microwave'"),
-        ([str(ONE_ARM), "robot=pnda"], "pnda"),
-        ([str(ONE_ARM), f"robot={ONE_ARM}"], "is no description of a robot. Expected FOLDER/robot/NAME.yaml"),
-        ([str(ONE_ARM), "setings=derived"], "setings is unknown. Did you mean 'settings'?"),
-        ([DATA / "peer_settings" / "gensim2_rigid.yaml", "out=mine"], "no counterpart"),
-    ],
-)
-def test_bad_input_is_one_line(arguments, text, assert_refused, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert_refused("import", *arguments, text=text, folder=tmp_path)
-
-
 def test_the_path_of_an_own_task_is_told_how_to_give_it(assert_refused, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.yaml").write_text("task: {name: mine}\n")

@@ -119,26 +119,6 @@ def test_the_schema_is_written_or_printed(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out) == task_schema()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["config"], "config got '', expected one task"),
-        (["config", "open_drawer", "close_drawer"], "config got 'open_drawer close_drawer', expected one task"),
-        (["config", "opn_drawer"], "Unknown task 'opn_drawer'. Did you mean 'open_drawer'"),
-        (["config", "open_drawer", "seeed=3"], "seeed is unknown. Did you mean 'seed'"),
-        (["config", "open_drawer", "diff=x"], "Unknown task 'x'."),
-        (["schema", "task"], "task"),
-        (["schema", "out=a", "out=b"], "out"),
-        (["schema", "kind=task"], "kind"),
-        (["schema", "out=not/there/x.json"], "not/there"),
-        (["doctor", "task=open_box"], "expected nothing"),
-        (["completion", "tcsh"], "expected one of: bash, zsh, fish"),
-    ],
-)
-def test_wrong_input_is_one_line(arguments, message, tmp_path, assert_refused):
-    assert_refused(*arguments, text=message, folder=tmp_path)
-
-
 LATER = ("av.video", "scipy.interpolate", "scipy.spatial", "toppra", "trimesh.base", "urllib.request")
 """Together 0.4 s, and needed by a plan, a picture or the conversion of a mesh only."""
 NO_HYDRA = ("hydra", "omegaconf", "rich", "ompl.base", "packaging.requirements", "PIL.Image")

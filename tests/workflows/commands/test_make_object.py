@@ -139,28 +139,3 @@ def test_usd_is_written_where_it_is_asked_for(run, tmp_path):
     stage = Usd.Stage.Open(str(tmp_path / "f" / "usd" / "object.usd"))
     joints = [prim for prim in stage.Traverse() if prim.IsA(UsdPhysics.RevoluteJoint)]
     assert {prim.GetName() for prim in joints} == set(GENERATORS.load("faucet")(0).model.joints)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ["ovn"],
-            "category='ovn' is not `all` or a category of generated objects. Did you mean 'oven'? "
-            "`unlatch list objects` lists all. Name one of them.",
-        ),
-        (
-            [],
-            "make-object got 0 categories (none), expected 1, then key=value. `unlatch list objects` lists them; `all` "
-            "stands for every one.",
-        ),
-        (["oven", "seed=-1"], "seed=-1 is out of range. Expected 0 or more."),
-        (["oven", "count=0"], "count=0 is out of range. Expected 1 to 10000."),
-        (["oven", "out=''"], "out is empty. Name the folder of the results."),
-        (["oven", "--force"], "'--force' cannot be read. Expected key=value."),
-    ],
-)
-def test_a_mistake_is_one_line(run, tmp_path, arguments, message):
-    code, out, err = run(*arguments)
-    assert (code, out, err) == (2, "", f"unlatch: {message}\n")
-    assert list(tmp_path.iterdir()) == []

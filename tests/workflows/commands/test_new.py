@@ -60,29 +60,3 @@ def test_a_new_task_for_a_urdf_has_its_path_and_its_category(here):
     found = load("open_found", config_dirs=["configs"]).object
     assert (found.name, found.category) == ("washing_machine", "washing_machine")
     assert found.root == str(here / "found" / "object.urdf")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["task", "x", "object=./nowhere.urdf"], "does not exist. Expected a URDF"),
-        (["skil", "x"], "new got 'skil x'. Did you mean 'skill'"),
-        (["skill"], "new got 'skill'. Expected one of plugin, robot, skill, task and a name"),
-        (["skill", "Tap-It"], "'Tap-It' is not a valid name. Expected small letters"),
-        (["skill", "open"], "There is a skill 'open' already."),
-        (["task", "open_drawer"], "There is a task 'open_drawer' already."),
-        (["task", "x", "object=microwav"], "object='microwav' is unknown. Did you mean 'microwave'? `"),
-        (["task", "x", "part=nonsense"], "nonsense"),
-        (["task", "x", "skill=opn"], "Unknown skill 'opn'. Did you mean 'open'?"),
-        (["task", "x", "skill=artpreplan"], "none can be derived for it"),
-        (["task", "x", "robot=panda"], "robot"),
-        (["skill", "full"], "full exists already. Expected a new folder."),
-        (["skill", "x", "out=file/y"], "cannot be written: "),
-        (["skill", "../x"], "'../x' is not a valid name."),
-    ],
-)
-def test_wrong_input_is_one_line_and_writes_nothing(arguments, message, here, assert_refused):
-    (here / "full").mkdir()
-    (here / "full" / "note.txt").write_text("mine")
-    (here / "file").write_text("mine")
-    assert_refused("new", *arguments, text=message, folder=here)

@@ -62,19 +62,6 @@ def test_an_arm_without_fingers_is_refused_with_what_is_missing(tmp_path, assert
     assert_refused("new", "robot", path, f"out={tmp_path}", text=text, folder=tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["new", "robot"], "unlatch: new got 'robot', expected `robot` and a URDF, then key=value."),
-        (["new", "robot", "x", "y"], "unlatch: new got 'robot x y', expected `robot` and a URDF"),
-        (["new", "robot", "no.urdf"], "no.urdf: the file cannot be read"),
-        (["new", "robot", str(XARM), "name=1x"], "unlatch: name='1x' cannot name a robot."),
-    ],
-)
-def test_a_mistake_is_one_line(arguments, message, tmp_path, assert_refused):
-    assert_refused(*arguments, text=message, folder=tmp_path)
-
-
 @pytest.mark.slow
 def test_a_urdf_of_a_distribution_is_named_by_it(tmp_path):
     assert urdf_reference(XARM) == "distribution://pybullet/pybullet_data/xarm/xarm6_with_gripper.urdf"

@@ -113,19 +113,6 @@ def test_the_settings_of_a_file_are_those_of_the_launcher(name, tmp_path):
         assert value is None or launcher[key] == value
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["launcher=jobib"], "joblib"),
-        (["sweep_dir=s", "out=x"], "Use sweep_dir"),
-        (["launcher=serial,joblib"], "several launchers"),
-    ],
-)
-def test_wrong_input_is_reported_in_one_line(arguments, words, assert_refused, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert_refused("collect", "-m", "task=close_drawer", *arguments, text=words, folder=tmp_path)
-
-
 def test_zero_jobs_at_once_raises_an_error():
     with pytest.raises(ConfigError, match="Expected 1 or more"):
         LauncherCfg(jobs_at_once=0)

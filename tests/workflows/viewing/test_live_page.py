@@ -111,20 +111,6 @@ def test_an_address_of_another_computer_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        (["collect", "task=open_drawer", "live_port=70000"], "live_port=70000 is out of range"),
-        (["collect", "task=open_drawer", "live=maybe"], "live"),
-        (["collect", "task=open_drawer", "live=true", "live_host=192.0.2.1"], "live_host=192.0.2.1 cannot be listened"),
-        (["watch", ".", "once=true", "page=true"], "exclude each other"),
-        (["watch", ".", "port=-1"], "port=-1"),
-    ],
-)
-def test_a_mistake_is_one_line(tmp_path, assert_refused, arguments, text):
-    assert_refused(*arguments, text=text, folder=tmp_path)
-
-
-@pytest.mark.parametrize(
     ("phase", "frame", "words"), [("idle", 2, "planning"), ("idle", 3, "moved by the policy"), ("follow", 2, "follow")]
 )
 def test_the_phase_says_who_moves_the_arm(phase, frame, words):

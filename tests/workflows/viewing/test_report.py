@@ -354,23 +354,6 @@ def test_the_reproduction_command_keeps_the_keys_of_the_episode(tmp_path):
     assert command == "unlatch collect task=open_box seed=3 'only=[NUMBER]' out=data/again"
 
 
-@pytest.mark.parametrize(
-    ("codes", "arguments", "words"),
-    [
-        ([], ["SET"], "no episode"),
-        ([None], [], "at least 1"),
-        ([None], ["nowhere"], "does not exist"),
-        ([None], ["SET", "pictures=11"], "0 to 10"),
-        ([None], ["SET", "clips=25"], "0 to 24"),
-        ([None], ["SET", "out=x.pdf"], ".html"),
-    ],
-)
-def test_wrong_arguments_are_reported(codes, arguments, words, tmp_path, assert_refused):
-    make_set(tmp_path / "a", codes)
-    given = [tmp_path / "a" if word == "SET" else word for word in arguments]
-    assert_refused("report", *given, text=words, folder=tmp_path)
-
-
 @pytest.mark.slow
 def test_a_set_without_failures_has_no_empty_section_or_chart(tmp_path):
     make_set(tmp_path / "a", [None] * 3)
