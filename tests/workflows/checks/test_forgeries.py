@@ -212,7 +212,7 @@ def put_higher(condition: dict[str, Any]) -> None:
     condition["outline"] = [[x, y, z + 0.005, radius] for x, y, z, radius in condition["outline"]]
 
 
-PREPLAN = {"tried": 1, "chosen": 0, "margin_rad": 1.0, "strategies": {}, "counts": {}, "failures": []}
+PREPLAN = {"chosen": 0, "counts": {}, "failures": [], "margin_rad": 1.0, "strategies": {}, "tried": 1}
 FORGED_VALUES = {
     "opened": [
         ("goal.conditions.0.value", 0.05, "0.7 by the configuration"),

@@ -140,6 +140,7 @@ def test_a_copy_is_an_environment_of_its_own_that_goes_on_with_the_run(make_copy
     made.close()
 
 
+@pytest.mark.slow
 def test_an_environment_in_gymnasiums_wrappers_can_be_pickled():
     env = gymnasium.make(ID)
     env.reset(seed=1)
@@ -150,6 +151,7 @@ def test_an_environment_in_gymnasiums_wrappers_can_be_pickled():
     made.close()
 
 
+@pytest.mark.slow
 def test_calls_before_reset_and_after_close_say_what_to_do():
     env = unlatch.make_env("close_drawer", render_mode="rgb_array")
     for call in (lambda: env.step(np.zeros(8)), env.render, env.record, env.finish):

@@ -148,7 +148,10 @@ def test_a_key_that_would_be_ignored_or_is_unknown_is_refused(options, message):
         ObservationCfg(**options)
 
 
-@pytest.mark.parametrize("key", ["state=[tcp_pose]", "rotation=rot6d", "point_cloud_surface=collision"])
+SLOW = [pytest.param(key, marks=pytest.mark.slow) for key in ("rotation=rot6d", "point_cloud_surface=collision")]
+
+
+@pytest.mark.parametrize("key", ["state=[tcp_pose]", *SLOW])
 def test_keys_of_the_columns_are_refused_without_columns_on_the_command_line(key, assert_refused, tmp_path):
     arguments = ["task=close_drawer", "policy=random", f"out={tmp_path / 'eval'}", f"observation.{key}"]
     assert_refused("evaluate", *arguments, text=f"observation.{key} needs observation.columns=true", folder=tmp_path)

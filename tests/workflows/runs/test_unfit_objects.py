@@ -94,6 +94,7 @@ def test_a_correction_with_an_object_that_does_not_fit_fails_and_names_it(env):
     assert_error(run_correction(env, policy, TakeoverRule.parse("3"), "stay", 1), MISFIT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("corrected", [False, True])
 def test_a_later_skill_that_does_not_fit_ends_the_episode_of_a_policy(env, corrected, monkeypatch):
     def refuse(episode: Episode) -> None:
