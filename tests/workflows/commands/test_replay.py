@@ -60,6 +60,10 @@ def test_an_episode_without_a_frame_has_nothing_to_replay(data_set, tmp_path, ru
     assert out == "episode 9 (error): it ended before its first frame, so there is nothing to replay\n"
 
 
+def test_an_episode_that_is_not_there_is_one_line(data_set, assert_refused):
+    assert_refused("replay", data_set.path, "episode=77", text="Episode 77 is not in", folder=data_set.path)
+
+
 @pytest.mark.parametrize("mode", ["action", "state"])
 @pytest.mark.parametrize("fixture", ["data_set", "data_set_of_version_2"])
 def test_a_recorded_episode_replays_to_the_bit(fixture, request, run, mode):
@@ -178,23 +182,6 @@ def test_a_damaged_episode_is_named_and_the_others_are_replayed(data_set, tmp_pa
     assert "episode 1: " in out
     assert "is damaged" in out
     assert "2 exact" in out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "replay got 0 folders (none), expected 1"),
-        (["{data}"], "expects either episode=N or all=true"),
-        (["{data}", "episode=1", "all=true"], "expects either episode=N or all=true"),
-        (["{data}", "episode=77"], "Episode 77 is not in"),
-        (["{data}", "episode=1", "mode=states"], "Expected one of action, state"),
-        (["{data}", "episode=1", "--fast"], "Unknown flag '--fast'"),
-        (["{data}/nowhere", "episode=1"], "is not a data set"),
-    ],
-)
-def test_wrong_input_is_one_line(data_set, assert_refused, arguments, message):
-    words = [argument.format(data=data_set.path) for argument in arguments]
-    assert_refused("replay", *words, text=message, folder=data_set.path)
 
 
 @pytest.mark.slow
