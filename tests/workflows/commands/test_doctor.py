@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
+from types import SimpleNamespace
 
 import pytest
 
@@ -202,3 +203,8 @@ def test_one_broken_plugin_hides_no_other_and_makes_the_exit_code_1(plugins, mon
     monkeypatch.setattr("unlatch.workflows.commands.information.describe_installation", lambda: iter(found.values()))
     assert main([]) == 1
     assert "1 to repair: skill bad" in capsys.readouterr().out
+
+
+def test_without_plugins_one_line_says_so(monkeypatch):
+    monkeypatch.setattr(installation, "entry_points", lambda **_: SimpleNamespace(groups=[]))
+    assert [*describe_plugins()] == [Finding("plugins", "none")]

@@ -283,6 +283,7 @@ def test_a_policy_in_another_process_is_asked_over_tcp(here, server):
     ("words", "message"),
     [
         (["policy=nowhere:act"], "module 'nowhere' cannot be imported"),
+        (["policy=recorded:nowhere"], "is not a data set"),
         (["policy=random", "batch=true"], "batch=true needs a policy of yours or of LeRobot, got policy=random"),
         pytest.param(["policy=own:stay", "batch=true"], "has no method act_batch", marks=pytest.mark.slow),
     ],
