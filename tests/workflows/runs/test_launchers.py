@@ -49,6 +49,7 @@ def test_jobs_are_named_after_the_values_that_differ():
     assert names == ["open_drawer-seed1-solver_iterations50", "close_drawer-seed2-solver_iterations100"]
     assert default_folder(JOBS[0], varied) == "data/sweep-task-seed-solver_iterations"
     assert job_name(JOBS[0], [], default="open_drawer") == "open_drawer", "a single one after its task"
+    assert job_name(["object.category=oven"], [0], default="x") == "categoryoven", "a key with a dot explains its value"
     away = [job_name([word], [0], default="x") for word in ("object.root=../../x", "object.root=/tmp")]
     assert away == ["root.._.._x", "root_tmp"], "none leads out of its folder"
 
