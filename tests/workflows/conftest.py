@@ -1,7 +1,5 @@
 """Commands as a user runs them, and a recorded episode."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +13,7 @@ from unlatch.workflows.runs.schema import CollectCfg
 
 
 @pytest.fixture
-def run_command(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+def run_command(capsys) -> Callable[..., tuple[int, str, str]]:
     """Runs `unlatch` with arguments; returns its exit code, stdout and stderr."""
 
     def run(*arguments: object) -> tuple[int, str, str]:
@@ -28,7 +26,7 @@ def run_command(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, 
 
 
 @pytest.fixture
-def assert_refused(run_command: Callable[..., tuple[int, str, str]]) -> Callable[..., str]:
+def assert_refused(run_command) -> Callable[..., str]:
     """Runs a command that is refused with one line on stderr, which has a text; no file in a folder changes."""
 
     def paths(folder: Path) -> list[Path]:
@@ -48,7 +46,7 @@ def assert_refused(run_command: Callable[..., tuple[int, str, str]]) -> Callable
 
 
 @pytest.fixture(scope="session")
-def drawer_episode(tmp_path_factory: pytest.TempPathFactory) -> tuple[CollectCfg, EpisodeRecord]:
+def drawer_episode(tmp_path_factory) -> tuple[CollectCfg, EpisodeRecord]:
     """A configuration of `open_drawer` and its recorded episode 0."""
     cfg = load("open_drawer", "seed=3", f"object.cache_dir={tmp_path_factory.mktemp('cache')}")
     with EpisodeRunner(cfg) as runner:

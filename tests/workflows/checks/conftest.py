@@ -1,9 +1,6 @@
 """Writes forged records, with valid checksums."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +10,7 @@ from unlatch.simcore.recording.state_file import encode_state
 
 
 @pytest.fixture
-def write_forged(tmp_path: Path) -> Callable[..., DataSet]:
+def write_forged(tmp_path) -> Callable[..., DataSet]:
     """Writes records of any values, alone, into a data set with the header of another one, and without an index."""
 
     def write(honest: DataSet, *records: EpisodeRecord) -> DataSet:

@@ -4,8 +4,6 @@ A value of `episode.json` or of an array is changed, removed, added, moved or ta
 checksums are renewed. UNLATCH_FUZZ=2000 makes so many forgeries; without it, a few.
 """
 
-from __future__ import annotations
-
 import copy
 import os
 import re
@@ -223,7 +221,7 @@ def find_problems(data_set: DataSet, replay: Callable[[DataSet], list[str]]) -> 
 
 
 @pytest.fixture(scope="session")
-def honest(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Honest]:
+def honest(tmp_path_factory) -> dict[str, Honest]:
     folder, found = tmp_path_factory.mktemp("honest"), {}
     for name, arguments in SETS.items():
         main = evaluate_main if name == "evaluated" else collect_main
@@ -247,7 +245,7 @@ def reason(place: str) -> str | None:
 
 
 @pytest.mark.parametrize("number", range(COUNT))
-def test_a_random_forgery_is_found(honest: dict[str, Honest], write_forged: Callable[..., DataSet], number: int):
+def test_a_random_forgery_is_found(honest, write_forged, number):
     name, (record, place, has_same_form) = make_forgery(honest, number)
     problems = find_problems(write_forged(honest[name].data_set, record), replay_serially)
     assert problems or (has_same_form and reason(place)), (

@@ -7,6 +7,7 @@ import pytest
 from unlatch import command_table
 from unlatch.simcore import process as interrupts
 from unlatch.simcore.errors import ConfigError, PluginError
+from unlatch.workflows.cli import debugger
 from unlatch.workflows.cli.terminal import BAD_INPUT, FAILED, INTERRUPTED, OK, command, run_command
 
 
@@ -15,7 +16,7 @@ def call_code_of(file: Path) -> None:
     exec(compile(file.read_text(), file, "exec"), {})
 
 
-def test_a_bug_in_the_code_of_a_user_is_shown_with_file_and_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_bug_in_the_code_of_a_user_is_shown_with_file_and_line(tmp_path, capsys):
     file = tmp_path / "exporter.py"
 
     @command
@@ -35,7 +36,7 @@ def test_a_bug_in_the_code_of_a_user_is_shown_with_file_and_line(tmp_path: Path,
         main(["--debug"])
 
 
-def test_a_bug_of_unlatch_is_raised(monkeypatch: pytest.MonkeyPatch):
+def test_a_bug_of_unlatch_is_raised(monkeypatch):
     @command
     def main(arguments: list[str]) -> int:
         raise ZeroDivisionError
@@ -47,7 +48,7 @@ def test_a_bug_of_unlatch_is_raised(monkeypatch: pytest.MonkeyPatch):
         main([])
 
 
-def test_debug_adds_the_traceback_of_an_error_of_ours(capsys: pytest.CaptureFixture[str]):
+def test_debug_adds_the_traceback_of_an_error_of_ours(capsys):
     @command
     def main(arguments: list[str]) -> int:
         raise ConfigError(f"got {arguments}")
@@ -60,7 +61,7 @@ def test_debug_adds_the_traceback_of_an_error_of_ours(capsys: pytest.CaptureFixt
     assert said.endswith("\nunlatch: got ['a']\n")
 
 
-def test_an_error_of_ours_names_the_code_of_a_user_that_caused_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_an_error_of_ours_names_the_code_of_a_user_that_caused_it(tmp_path, capsys):
     file = tmp_path / "plugin.py"
 
     @command
@@ -89,7 +90,7 @@ def test_a_command_that_makes_runs_is_told_of_debug():
     assert found == [(["a=1"], True), (["a=1"], False)]
 
 
-def test_a_missing_extra_of_a_command_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+def test_a_missing_extra_of_a_command_is_one_line(monkeypatch, capsys):
     def refuse(name: str) -> None:
         raise PluginError(f"{name} needs the extra 'gym'.")
 
@@ -99,9 +100,7 @@ def test_a_missing_extra_of_a_command_is_one_line(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("exception", [AttributeError("no attribute '_invalidate_flags_cache'"), ConfigError("wrong")])
-def test_an_exception_that_a_library_makes_of_ctrl_c_ends_as_interrupted(
-    exception: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+def test_an_exception_that_a_library_makes_of_ctrl_c_ends_as_interrupted(exception, monkeypatch, capsys):
     monkeypatch.setattr(interrupts, "_was_pressed", True)
 
     @command
@@ -112,7 +111,7 @@ def test_an_exception_that_a_library_makes_of_ctrl_c_ends_as_interrupted(
     assert capsys.readouterr().err == "unlatch: interrupted\n"
 
 
-def test_a_value_that_a_plugin_refuses_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_value_that_a_plugin_refuses_is_one_line(tmp_path, capsys):
     file = tmp_path / "plugin.py"
     file.write_text("def check():\n    raise ConfigError('wait_s=-1 is out of range')\n\n\ncheck()\n")
 
@@ -126,3 +125,15 @@ def test_a_value_that_a_plugin_refuses_is_one_line(tmp_path: Path, capsys: pytes
 
     assert main([]) == BAD_INPUT
     assert capsys.readouterr().err == "unlatch: skills[0].wait_s=-1 is out of range\n"
+
+
+@pytest.mark.parametrize(
+    ("raised", "active", "opened"),
+    [(ValueError("a bug"), True, True), (ValueError("a bug"), False, False), (ConfigError("wrong input"), True, False)],
+)
+def test_the_debugger_opens_for_a_bug_and_the_exception_goes_on(raised, active, opened, monkeypatch):
+    seen: list[Exception] = []
+    monkeypatch.setattr(debugger, "open_debugger", lambda exc, advice: seen.append(exc))
+    with pytest.raises(type(raised)), debugger.debugging(active=active):
+        raise raised
+    assert seen == ([raised] if opened else [])

@@ -1,13 +1,10 @@
 """`unlatch annotate`: what it writes, what it protects, and every bad input as one line."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -21,9 +18,14 @@ from unlatch.objects.annotation_reader import read_articulation
 from unlatch.objects.procedural.appliances import microwave
 from unlatch.objects.procedural.drawer import drawer
 from unlatch.simcore.errors import AssetError
+from unlatch.workflows.assets.annotate import annotate
+from unlatch.workflows.assets.convert import MakeObjectCfg, make_objects
 from unlatch.workflows.cli.terminal import BAD_INPUT
 
 SEED = 3
+
+
+HEAD = "articulated_object_head"
 WIDE_KNOB = """
 <robot name="r"><link name="a"><visual><geometry><box size="0.2 0.2 0.2"/></geometry></visual></link>
 <link name="b"><visual name="knob"><geometry><cylinder radius="0.05" length="0.03"/></geometry></visual></link>
@@ -33,15 +35,19 @@ WIDE_KNOB = """
 
 
 @pytest.fixture
-def cwd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cwd(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("UNLATCH_PARTNET_DIR", raising=False)
     return tmp_path
 
 
 def put(folder: Path, *, generator=drawer, name: str = "thing.urdf") -> Path:
+    return put_text(folder, generator(SEED).model.to_urdf(), name=name)
+
+
+def put_text(folder: Path, urdf: str, *, name: str = "thing.urdf") -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / name).write_text(generator(SEED).model.to_urdf(), encoding="utf-8")
+    (folder / name).write_text(urdf, encoding="utf-8")
     return folder / name
 
 
@@ -50,7 +56,7 @@ def run(*arguments: object) -> int:
 
 
 @pytest.mark.slow
-def test_annotation_and_picture_lie_beside_the_urdf(cwd: Path, capsys: pytest.CaptureFixture[str]):
+def test_annotation_and_picture_lie_beside_the_urdf(cwd, capsys):
     put(cwd / "a")
     assert run("a") == 0
     said = capsys.readouterr().out
@@ -63,7 +69,7 @@ def test_annotation_and_picture_lie_beside_the_urdf(cwd: Path, capsys: pytest.Ca
     assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 50
 
 
-def test_the_picture_shows_the_head_where_the_part_is(cwd: Path):
+def test_the_picture_shows_the_head_where_the_part_is(cwd):
     put(cwd / "a", generator=microwave)
     assert run("a") == 0
     tile = np.asarray(Image.open(cwd / "a" / "annotation.png")).astype(int)[:400, :480]
@@ -75,7 +81,7 @@ def test_the_picture_shows_the_head_where_the_part_is(cwd: Path):
     assert bluish > 0.15, "the moving part is drawn in blue"
 
 
-def test_out_and_no_picture(cwd: Path):
+def test_out_and_no_picture(cwd):
     put(cwd / "a")
     assert run("a/thing.urdf", "out=there/deep", "picture=false") == 0
     assert [p.name for p in (cwd / "there" / "deep").iterdir()] == ["articulation.yaml"]
@@ -83,7 +89,7 @@ def test_out_and_no_picture(cwd: Path):
     assert run("a/thing.urdf", "out=there/deep", "check=true") == 0
 
 
-def test_annotations_made_by_hand_are_not_replaced(cwd: Path, capsys: pytest.CaptureFixture[str]):
+def test_annotations_made_by_hand_are_not_replaced(cwd, capsys):
     put(cwd / "a")
     assert run("a", "picture=false") == 0
     assert run("a", "picture=false") == 0, "its own may be made anew"
@@ -102,7 +108,7 @@ def test_annotations_made_by_hand_are_not_replaced(cwd: Path, capsys: pytest.Cap
     assert path.read_bytes() != before
 
 
-def test_check_prints_problems_and_writes_nothing(cwd: Path, capsys: pytest.CaptureFixture[str]):
+def test_check_prints_problems_and_writes_nothing(cwd, capsys):
     put(cwd / "a")
     assert run("a", "picture=false") == 0
     assert run("a", "check=true") == 0
@@ -118,7 +124,7 @@ def test_check_prints_problems_and_writes_nothing(cwd: Path, capsys: pytest.Capt
     assert run("a", "check=true") == 2
 
 
-def test_a_folder_of_objects_goes_on_after_a_bad_one(cwd: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_folder_of_objects_goes_on_after_a_bad_one(cwd, capsys):
     put(cwd / "all" / "one")
     put(cwd / "all" / "two", generator=microwave)
     (cwd / "all" / "bad").mkdir()
@@ -136,7 +142,7 @@ def test_a_folder_of_objects_goes_on_after_a_bad_one(cwd: Path, capsys: pytest.C
     assert run("all", "out=o", "check=true") == 0
 
 
-def test_names_in_any_script(cwd: Path):
+def test_names_in_any_script(cwd):
     path = put(cwd / "Schränke" / "引き出し", name="möbel.urdf")
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace('"drawer_slide"', '"скользит"').replace('"body"', '"корпус"'), encoding="utf-8")
@@ -154,59 +160,55 @@ URDF = (
 )
 
 
-def test_meshes_may_lie_in_the_package_around_the_urdf(cwd: Path):
-    for folder in ("urdf", "meshes"):
-        (cwd / "ws" / "shelf" / folder).mkdir(parents=True)
-    (cwd / "ws" / "shelf" / "meshes" / "m.obj").write_text(MESH)
-    (cwd / "ws" / "shelf" / "urdf" / "shelf.urdf").write_text(URDF.replace("m.obj", "package://shelf/meshes/m.obj"))
+CLOSING_JOINT = '<joint name="k" type="fixed"><parent link="b"/><child link="a"/></joint></robot>'
+
+
+def test_meshes_may_lie_in_the_package_around_the_urdf(cwd):
+    put_text(cwd / "ws" / "shelf" / "meshes", MESH, name="m.obj")
+    put_text(cwd / "ws" / "shelf" / "urdf", URDF.replace("m.obj", "package://shelf/meshes/m.obj"))
     assert run("ws/shelf/urdf") == 0
     assert run("ws/shelf/urdf", "check=true") == 0
 
 
 @pytest.mark.parametrize(
-    ("urdf", "mesh", "said"),
+    ("urdf", "said"),
     [
-        ("<robot", MESH, "not well-formed XML"),
-        ("", MESH, "not well-formed XML"),
-        ("<!DOCTYPE r><robot/>", MESH, "declares a DOCTYPE or an ENTITY"),
-        ("<sdf/>", MESH, "the root element is <sdf>, expected <robot>"),
-        ('<robot name="r"/>', MESH, "the robot has no links"),
-        (URDF, None, "file 'm.obj' is missing"),
-        (URDF.replace("m.obj", "../../m.obj"), MESH, "leads out of the asset's folder"),
-        (URDF.replace("m.obj", "package://p/m.obj"), MESH, "the package 'p' of 'package://p/m.obj' is missing"),
-        (URDF, "v 0 0 nan\nf 1 1 1\n", "a vertex is not finite"),
-        (URDF, "v 0 0 0\nf 1 2 3\n", "a face names vertex 3 of 1"),
-        (URDF, "nothing\n", "no movable joint that a skill fits (j: nothing can be seen of its part)"),
-        (URDF.replace("m.obj", "m.glb"), MESH, "no readable GLB mesh"),
-        (URDF.replace('"revolute"', '"fixed"'), MESH, "no movable joint that a skill fits (j (fixed))"),
-        (URDF.replace("1.5", "0"), MESH, "j: moves by 0 rad, expected at least 0.05 rad"),
-        (URDF.replace("1.5", "-4"), MESH, "j: moves by 0 rad"),
-        (re.sub("<limit[^>]*/>", "", URDF), MESH, "j: has no <limit> with lower and upper, which say how far it moves"),
-        (re.sub("<limit[^>]*/>", '<limit effort="1" velocity="1"/>', URDF), MESH, "j: has no <limit> with lower and"),
-        (URDF.replace("1.5", "nan"), MESH, "has 'nan' where 1 finite number belong"),
-        (URDF.replace("0 0 1", "0 0 0"), MESH, "joint 'j' has an axis of length 0"),
-        (URDF.replace('child link="b"', 'child link="a"'), MESH, "the joints at link 'a' form a loop"),
-        (
-            URDF.replace(
-                "</robot>", '<joint name="k" type="fixed"><parent link="b"/><child link="a"/></joint></robot>'
-            ),
-            MESH,
-            "0 root links",
-        ),
-        (URDF, MESH.replace("1", "1000"), "a face names vertex"),
-        (URDF, MESH.replace("v 1", "v 1000"), "the largest extent is 1000 m, expected 0.01 to 10 m"),
-        (URDF, MESH.replace("v 1", "v 1e300"), "units, expected 0.0001 to 1e+06"),
+        ("<robot", "not well-formed XML"),
+        ('<robot name="r"/>', "the robot has no links"),
+        (URDF.replace("m.obj", "none.obj"), "file 'none.obj' is missing"),
+        (URDF.replace("m.obj", "../../m.obj"), "leads out of the asset's folder"),
+        (URDF.replace("m.obj", "package://p/m.obj"), "the package 'p' of 'package://p/m.obj' is missing"),
+        (URDF.replace("m.obj", "m.glb"), "no readable GLB mesh"),
+        (URDF.replace('"revolute"', '"fixed"'), "no movable joint that a skill fits (j (fixed))"),
+        (URDF.replace("1.5", "0"), "j: moves by 0 rad, expected at least 0.05 rad"),
+        (URDF.replace("1.5", "-4"), "j: moves by 0 rad"),
+        (re.sub("<limit[^>]*/>", "", URDF), "j: has no <limit> with lower and upper, which say how far it moves"),
+        (re.sub("<limit[^>]*/>", '<limit effort="1" velocity="1"/>', URDF), "j: has no <limit> with lower and"),
+        (URDF.replace("1.5", "nan"), "has 'nan' where 1 finite number belong"),
+        (URDF.replace('child link="b"', 'child link="a"'), "the joints at link 'a' form a loop"),
+        (URDF.replace("</robot>", CLOSING_JOINT), "0 root links"),
     ],
 )
-def test_bad_objects_are_one_line_and_nothing_is_written(
-    cwd: Path, assert_refused: Callable[..., str], urdf: str, mesh: str | None, said: str
-):
-    folder = cwd / "x"
-    folder.mkdir()
-    (folder / "thing.urdf").write_text(urdf)
+def test_a_bad_urdf_is_one_line_and_nothing_is_written(cwd, assert_refused, urdf, said):
+    put_text(cwd / "x", urdf)
     for name in ("m.obj", "m.glb"):
-        if mesh is not None:
-            (folder / name).write_text(mesh)
+        put_text(cwd / "x", MESH, name=name)
+    assert_refused("annotate", "x", text=said, folder=cwd)
+
+
+@pytest.mark.parametrize(
+    ("mesh", "said"),
+    [
+        ("v 0 0 nan\nf 1 1 1\n", "a vertex is not finite"),
+        ("v 0 0 0\nf 1 2 3\n", "a face names vertex 3 of 1"),
+        ("nothing\n", "no movable joint that a skill fits (j: nothing can be seen of its part)"),
+        (MESH.replace("v 1", "v 1000"), "the largest extent is 1000 m, expected 0.01 to 10 m"),
+        (MESH.replace("v 1", "v 1e300"), "units, expected 0.0001 to 1e+06"),
+    ],
+)
+def test_a_bad_mesh_is_one_line_and_nothing_is_written(cwd, assert_refused, mesh, said):
+    put_text(cwd / "x", URDF)
+    put_text(cwd / "x", mesh, name="m.obj")
     assert_refused("annotate", "x", text=said, folder=cwd)
 
 
@@ -233,18 +235,15 @@ def mutated(text: str, rng: np.random.Generator) -> str:
     return text[: match.start(1)] + value + text[match.end(1) :]
 
 
-def assert_mutants_are_annotated_or_refused(
-    cwd: Path, capsys: pytest.CaptureFixture[str], *, first: int, count: int
-) -> Counter[int]:
-    codes: Counter[int] = Counter()
-    for seed in range(first, first + count):
+@pytest.mark.slow
+def test_mutated_urdfs_are_annotated_or_refused(cwd, capsys):
+    count, codes = int(os.environ.get("UNLATCH_FUZZ", "120")), Counter()
+    for seed in range(count):
         rng = np.random.default_rng([17, seed])
         text = (drawer if seed % 2 else microwave)(seed % 7).model.to_urdf()
         for _ in range(1 + int(rng.integers(3))):
             text = mutated(text, rng)
-        folder = cwd / f"{seed}"
-        folder.mkdir()
-        (folder / "thing.urdf").write_text(text)
+        folder = put_text(cwd / f"{seed}", text).parent
         code = run(folder, "picture=false")
         error = capsys.readouterr().err
         codes[code] += 1
@@ -254,59 +253,10 @@ def assert_mutants_are_annotated_or_refused(
             assert code == 2, seed
             assert error.count("\n") == 1, (seed, error)
             assert [p.name for p in folder.iterdir()] == ["thing.urdf"], seed
-    return codes
-
-
-@pytest.mark.slow
-def test_mutated_urdfs_are_annotated_or_refused(cwd: Path, capsys: pytest.CaptureFixture[str]):
-    codes = assert_mutants_are_annotated_or_refused(cwd, capsys, first=0, count=8)
-    assert sum(codes.values()) == 8
-
-
-@pytest.mark.slow
-def test_many_mutated_urdfs_are_annotated_or_refused(cwd: Path, capsys: pytest.CaptureFixture[str]):
-    count = int(os.environ.get("UNLATCH_FUZZ", "120"))
-    codes = assert_mutants_are_annotated_or_refused(cwd, capsys, first=8, count=count)
     assert min(codes[0], codes[2]) >= count / 10, "the mutations are neither harmless nor all fatal"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["nowhere"], "'nowhere' does not exist. Expected a URDF, a USD, a glTF or the folder of an object."),
-        (["empty"], "'empty' contains no object: no URDF in it or below it, and no USD or glTF with joints in it."),
-        (["file.txt"], "'file.txt' is no URDF, USD or glTF: its name ends in '.txt'. Expected .urdf, .usd, "),
-        (["two"], "'two' holds 2 objects (a.urdf, b.urdf), expected one. Name the file."),
-        ([], "annotate got 0 folders (none), expected 1, then key=value."),
-        (["empty", "scal=1"], "scal is unknown. Did you mean 'scale'?"),
-        (["two/a.urdf", "scale=1", "size=1"], "scale and size_m are both set, and each determines the other. Set one."),
-        (["two/a.urdf", "scale=-1"], "scale=-1 is out of range."),
-        (["two/a.urdf", "check=true", "edit=true"], "check and edit are both true."),
-        (["many", "edit=true"], "edit=true takes one object, got 2. Name the folder of one."),
-        (["two/a.urdf", "out=file.txt"], "file.txt/annotation.png cannot be written"),
-        (
-            ["mesh.stl"],
-            "'mesh.stl' is a mesh without joints. Say which part moves: unlatch annotate mesh.stl joint=hinge",
-        ),
-        (["mesh.stl", "axis=z"], "axis describes the joint of a mesh. Add joint=hinge or joint=slider."),
-        (["mesh.stl", "joint=hinge", "axis=[0,a,1]"], "axis=[0, 'a', 1] is no list of numbers."),
-        (["two/a.urdf", "port=99999"], "port=99999 is out of range. Expected 0 to 65535."),
-    ],
-)
-def test_bad_arguments_are_one_line(cwd: Path, assert_refused: Callable[..., str], arguments: list[str], said: str):
-    (cwd / "empty").mkdir()
-    (cwd / "file.txt").write_text("")
-    (cwd / "mesh.stl").write_text("solid a\nendsolid a\n")
-    put(cwd / "two", name="a.urdf")
-    put(cwd / "two", name="b.urdf")
-    put(cwd / "many" / "a")
-    put(cwd / "many" / "b")
-    assert_refused("annotate", *arguments, text=said, folder=cwd)
-
-
-def test_a_mesh_whose_joint_gives_no_annotation_says_how_to_state_another_joint(
-    cwd: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+def test_a_mesh_whose_joint_gives_no_annotation_says_how_to_state_another_joint(cwd, monkeypatch, capsys):
     def fail(*_: object) -> None:
         raise AssetError("x: part 'door' is bad.", path="x")
 
@@ -324,7 +274,7 @@ def test_a_mesh_whose_joint_gives_no_annotation_says_how_to_state_another_joint(
     assert run(*arguments, "picture=false", "force=true") == 0
 
 
-def test_doubts_about_a_joint_are_printed(cwd: Path, capsys: pytest.CaptureFixture[str]):
+def test_doubts_about_a_joint_are_printed(cwd, capsys):
     write_glb(cwd / "cabinet.glb", cabinet_scene())
     door = ["cabinet.glb", "joint=hinge", "moving=door", "picture=false", "force=true"]
     assert run(*door, "axis=+z", "at=-y") == 0
@@ -338,41 +288,29 @@ def test_doubts_about_a_joint_are_printed(cwd: Path, capsys: pytest.CaptureFixtu
     assert "  warning: the axis is at right angles to the flat part" in capsys.readouterr().out
 
 
-def test_a_part_that_no_hand_can_hold_is_described_so(cwd: Path, capsys: pytest.CaptureFixture[str]):
-    (cwd / "a").mkdir()
-    (cwd / "a" / "thing.urdf").write_text(WIDE_KNOB)
+def test_a_part_that_no_hand_can_hold_is_described_so(cwd, capsys):
+    put_text(cwd / "a", WIDE_KNOB)
     assert run("a", "picture=false") == 0
     assert "knob: knob by j, nothing of it fits between the fingers (" in capsys.readouterr().out
     assert run("a", "check=true") == 0
 
 
-def test_the_help_names_every_key(capsys: pytest.CaptureFixture[str]):
-    from dataclasses import fields
-
-    from unlatch.workflows.commands.objects import AnnotateCommandCfg
-
-    assert run("--help") == 0
-    said = capsys.readouterr().out
-    assert all(f"{field.name}=" in said for field in fields(AnnotateCommandCfg))
-
-
-def test_keypoints_of_info_json_are_used_unless_disabled(cwd: Path):
+def test_keypoints_of_info_json_are_used_unless_disabled(cwd):
     put(cwd / "a")
-    joint = drawer(SEED).articulation.part("drawer")
-    head = joint.keypoint("articulated_object_head").xyz + np.array([0.0, 0.01, 0.0])
-    (cwd / "a" / "info.json").write_text(
-        json.dumps({"object_keypoints": {"articulated_object_head": head.tolist()}, "object_scale": [1, 1, 1, 1]})
-    )
-    assert run("a", "picture=false") == 0
-    part = load_annotation(cwd / "a").articulation.part("drawer")
-    np.testing.assert_allclose(part.keypoint("articulated_object_head").xyz, head, atol=1e-9)
-    assert run("a", "picture=false", "info=false") == 0
-    part = load_annotation(cwd / "a").articulation.part("drawer")
-    assert abs(part.keypoint("articulated_object_head").xyz[1] - head[1]) > 0.005
+    stated = drawer(SEED).articulation.part("drawer").keypoint(HEAD).xyz + np.array([0.0, 0.01, 0.0])
+    info = {"object_keypoints": {HEAD: stated.tolist()}, "object_scale": [1, 1, 1, 1]}
+    (cwd / "a" / "info.json").write_text(json.dumps(info))
+
+    def annotated_head(*arguments: str) -> np.ndarray:
+        assert run("a", "picture=false", *arguments) == 0
+        return load_annotation(cwd / "a").articulation.part("drawer").keypoint(HEAD).xyz
+
+    np.testing.assert_allclose(annotated_head(), stated, atol=1e-9)
+    assert abs(annotated_head("info=false")[1] - stated[1]) > 0.005
 
 
 @pytest.fixture
-def editor(cwd: Path):
+def editor(cwd):
     """An editor on a page that nobody opens."""
     import viser
 
@@ -385,24 +323,20 @@ def editor(cwd: Path):
     server.stop()
 
 
-def test_the_editor_moves_a_keypoint_and_saves(editor, cwd: Path):
+@pytest.mark.slow
+def test_the_editor_moves_a_keypoint_and_saves(editor, cwd):
     part = editor.edit.articulation.part("drawer")
-    control = editor.points.controls["drawer", "articulated_object_head"]
-    before = part.keypoint("articulated_object_head").xyz
-    target = np.array(control.position) + np.array([0.0, 0.012, 0.0])
-    editor.points.move("drawer", "articulated_object_head", target)
+    target = np.array(editor.points.controls["drawer", HEAD].position) + np.array([0.0, 0.012, 0.0])
+    editor.points.move("drawer", HEAD, target)
     editor.edit.save()
     after = load_annotation(cwd / "a").articulation.part("drawer")
-    np.testing.assert_allclose(after.keypoint("articulated_object_head").xyz - before, [0, 0.012, 0], atol=1e-6)
-    np.testing.assert_allclose(
-        after.keypoint("articulated_object_tail").xyz - part.keypoint("articulated_object_tail").xyz,
-        [0, 0.012, 0],
-        atol=1e-6,
-    )
+    for name in (HEAD, "articulated_object_tail"):
+        np.testing.assert_allclose(after.keypoint(name).xyz - part.keypoint(name).xyz, [0, 0.012, 0], atol=1e-6)
     assert run("a") == 2, "it is made by hand now"
 
 
-def test_the_editor_does_not_save_an_annotation_that_does_not_fit(editor, cwd: Path):
+@pytest.mark.slow
+def test_the_editor_does_not_save_an_annotation_that_does_not_fit(editor, cwd):
     before = (cwd / "a" / "articulation.yaml").read_bytes()
     editor.points.move("drawer", "link_contact_point", np.array([2.0, 0.0, 0.0]))
     assert "keypoint 'link_contact_point' lies" in editor.edit.problems[0]
@@ -410,3 +344,24 @@ def test_the_editor_does_not_save_an_annotation_that_does_not_fit(editor, cwd: P
         callback(None)
     assert "Not saved." in editor.status.content
     assert (cwd / "a" / "articulation.yaml").read_bytes() == before
+
+
+def test_annotate_from_python_returns_what_it_writes_and_prints_nothing(cwd, capsys):
+    put(cwd / "drawer")
+    found = annotate(cwd / "drawer", out=cwd / "out", picture=False)
+    assert list(found.articulation.parts) == list(read_articulation(cwd / "out" / "articulation.yaml").parts)
+    assert [path.name for path in (cwd / "out").iterdir()] == ["articulation.yaml"]
+    assert capsys.readouterr() == ("", "")
+    with pytest.raises(AssetError):
+        annotate(cwd / "nowhere")
+
+
+def test_annotate_with_force_keeps_the_catch_that_the_file_states(tmp_path):
+    make_objects("drawer", MakeObjectCfg(out=str(tmp_path / "drawer")))
+    file = tmp_path / "drawer" / "articulation.yaml"
+    stated = {part.joint: part.closing_forces for part in read_articulation(file).parts.values()}
+    assert any(forces is not None for forces in stated.values())
+    for force in (True, False):  # the new file counts as the command's, so the second run needs no force
+        found = annotate(tmp_path / "drawer", force=force, picture=False)
+        for part in [*found.articulation.parts.values(), *read_articulation(file).parts.values()]:
+            assert part.closing_forces == stated[part.joint]

@@ -1,13 +1,8 @@
 """Policies: where they come from, what they score, and what happens when they misbehave."""
 
-from __future__ import annotations
-
-import socket
 import subprocess
 import sys
-import textwrap
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -25,15 +20,15 @@ from unlatch.workflows.commands.check import evaluate_command as main
 from unlatch.workflows.commands.collect import main as collect_main
 from unlatch.workflows.commands.objects import make_object_command as make_object_main
 from unlatch.workflows.episode.episode import Episode
-from unlatch.workflows.policies.catalog import parse_spec
-from unlatch.workflows.policies.processes import PolicyServerError, receive_message, send_message
+
+pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).resolve().parents[3]
 COMMON = ["task=close_drawer", "executor=serial", "pictures=0"]
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     return tmp_path
@@ -43,179 +38,161 @@ def evaluate(*arguments: str, out: str = "eval") -> int:
     return main([*COMMON, f"out={out}", *arguments])
 
 
-@pytest.mark.integration
-@pytest.mark.slow
-def test_recorded_actions_score_what_was_recorded(here: Path):
-    overrides = ["skills.0.contact_force_threshold_n=0", "episodes=3"]  # a rule that some episodes break
+def collect(*overrides: str) -> None:
     assert collect_main([*COMMON, *overrides, "out=data"]) == 0
+
+
+def printed(capsys: pytest.CaptureFixture[str]) -> str:
+    """Returns what the command printed, with single spaces."""
+    return " ".join(capsys.readouterr().out.split())
+
+
+def codes(out: str = "eval") -> list[str | None]:
+    assert check_dataset(out) == []
+    return [item.code for item in DataSet.open(out).summaries()]
+
+
+REPLAYS = """
+import numpy as np
+from unlatch import open_dataset
+class Again:
+    def __init__(self, observation_space, action_space):
+        arrays, arm = open_dataset("data")[0].arrays, "actions.franka_panda.left"
+        self.actions = np.hstack([arrays[f"{arm}.joint_targets"], arrays[f"{arm}.gripper_target"]])
+        self.frame, s = 4, arrays["objects.drawer.joint_positions"][:, 0]
+        self.half_way = int(np.argmax(s < s[0] / 2))
+    def act(self, observation):
+        self.frame += 1
+        return self.actions[min(self.frame, len(self.actions) - 1)]
+class Half(Again):
+    def act(self, observation):
+        return super().act(observation) if self.frame + 1 < self.half_way else None
+"""
+"""Policies that repeat the actions of episode 0 of `data`: all of them, or those until the drawer is half closed."""
+
+
+@pytest.mark.slow
+def test_recorded_actions_score_what_was_recorded(here):
+    overrides = ["skills.0.contact_force_threshold_n=0", "episodes=3"]  # a rule that some episodes break
+    collect(*overrides)
     assert evaluate(*overrides, "policy=recorded:data") == 0
     collected, evaluated = DataSet.open("data"), DataSet.open("eval")
-    for number in range(3):
-        assert evaluated.read(number).success == collected.read(number).success
+    assert [item.success for item in evaluated.summaries()] == [item.success for item in collected.summaries()]
     assert check_dataset("eval") == []
     shares = [item.policy.share for item in evaluated.summaries() if item.policy is not None and item.success]
     assert shares == [1.0] * len(shares)
-    assert evaluated.header["evaluate"]["policy"] == "recorded:data"
-    assert evaluated.header["evaluate"]["success_when"] == "still"
-    assert not evaluated.header["evaluate"]["end_at_violation"]
+    said = evaluated.header["evaluate"]
+    found = [said[key] for key in ("policy", "success_when", "end_at_violation")]
+    assert found == ["recorded:data", "still", False]
 
 
 @pytest.mark.slow
-@pytest.mark.integration
-def test_random_actions_are_never_clean(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_random_actions_are_never_clean(here, capsys):
     assert evaluate("policy=random", "episodes=3", "task.max_duration_s=4") == 0
-    said = " ".join(capsys.readouterr().out.split())
+    said = printed(capsys)
     assert "goal " in said  # arms that throw themselves about close a drawer at times
     assert "clean 0/3" in said
     assert check_dataset("eval") == []
 
 
+OWN = """
+import numpy as np
+def stay(observation):
+    return np.append(observation["robots.franka_panda.left.joint_positions"], 0.04)
+class Stayer:
+    def __init__(self, observation_space, action_space):
+        self.size = action_space.shape[0]
+    def reset(self, observation, info):
+        assert info["language"]
+        self.left = 5
+    def act(self, observation):
+        self.left -= 1
+        return stay(observation) if self.left else None
+"""
+
+
 @pytest.mark.slow
-@pytest.mark.integration
-@pytest.mark.parametrize("name", ["stay", "Stayer"])
-def test_a_policy_of_the_users_own_is_found_in_the_current_folder(
-    here: Path, name: str, capsys: pytest.CaptureFixture[str]
-):
-    (here / f"own_{name}.py").write_text(
-        textwrap.dedent("""
-        import numpy as np
-        def stay(observation):
-            return np.append(observation["robots.franka_panda.left.joint_positions"], 0.04)
-        class Stayer:
-            def __init__(self, observation_space, action_space):
-                self.size = action_space.shape[0]
-            def reset(self, observation, info):
-                assert info["language"]
-                self.left = 5
-            def act(self, observation):
-                self.left -= 1
-                return stay(observation) if self.left else None
-        """)
-    )
+@pytest.mark.parametrize(("name", "code", "n_actions"), [("stay", "timeout", 31), ("Stayer", "not_reached", 9)])
+def test_a_policy_of_the_users_own_is_found_in_the_current_folder(here, name, code, n_actions, capsys):
+    (here / f"own_{name}.py").write_text(OWN)
     assert evaluate(f"policy=own_{name}:{name}", "episodes=1", "task.max_duration_s=1") == 0
     record = DataSet.open("eval").read(0)
-    assert record.code == ("timeout" if name == "stay" else "not_reached")
-    assert record.n_actions == (31 if name == "stay" else 9)
-    said = " ".join(capsys.readouterr().out.split())
-    assert "share mean 0.0 % (95 % interval 0.0 to 79.3 %)" in said
+    assert (record.code, record.n_actions) == (code, n_actions)
+    assert "share mean 0.0 % (95 % interval 0.0 to 79.3 %)" in printed(capsys)
 
 
 @pytest.mark.slow
-@pytest.mark.integration
-def test_a_bug_in_a_policy_ends_the_episode_not_the_run(here: Path):
+def test_a_bug_in_a_policy_ends_the_episode_not_the_run(here):
     (here / "buggy.py").write_text("def act(observation):\n    raise KeyError('wrist')\n")
     assert evaluate("policy=buggy:act", "episodes=2") == 1
-    records = [DataSet.open("eval").read(number) for number in (0, 1)]
-    assert [record.code for record in records] == ["error", "error"]
-    assert "KeyError: 'wrist'" in records[0].evidence["traceback"]
+    assert codes() == ["error", "error"]
+    assert "KeyError: 'wrist'" in DataSet.open("eval").read(0).evidence["traceback"]
 
 
-@pytest.mark.integration
-def test_a_bug_at_the_reset_ends_the_episode_not_the_run(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+def test_a_bug_at_the_reset_ends_the_episode_not_the_run(here, monkeypatch, capsys):
     def broken(self: Episode) -> None:
         raise RuntimeError("a sensor has a bug")
 
     monkeypatch.setattr(Episode, "begin", broken)
-    assert main(["task=close_drawer", "pictures=0", "executor=serial", "out=eval", "policy=random", "episodes=2"]) == 1
-    assert [item.code for item in DataSet.open("eval").summaries()] == ["error"] * 2
+    assert evaluate("policy=random", "episodes=2") == 1
+    assert codes() == ["error"] * 2
     said = capsys.readouterr().out
     assert "first error, episode 0: RuntimeError: a sensor has a bug\n" in said
     assert f'  File "{__file__}", line ' in said
 
 
-@pytest.mark.integration
 @pytest.mark.slow
-def test_a_fixed_policy_acts_again_in_the_episodes_that_its_bug_ended(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_fixed_policy_acts_again_in_the_episodes_that_its_bug_ended(here, capsys):
     (here / "to_fix.py").write_text("from to_fix_too import act\n")
     (here / "to_fix_too.py").write_text("def act(observation):\n    raise KeyError('wrist')\n")
     words = ["task=close_drawer", "pictures=0", "workers=1", "out=eval", "policy=to_fix:act", "episodes=2"]
-    assert main(words) == 1
-    capsys.readouterr()
-    assert main(words) == 1
+    assert [main(words), main(words)] == [1, 1]
     assert "made again" not in capsys.readouterr().err  # nothing has changed
     (here / "to_fix_too.py").write_text("def act(observation):\n    return None\n")
     assert main(words) == 0
     assert "2 episodes ended as `error`; made again now: to_fix_too.py has changed" in capsys.readouterr().err
-    assert [item.code for item in DataSet.open("eval").summaries()] == ["not_reached"] * 2
-    assert check_dataset("eval") == []
+    assert codes() == ["not_reached"] * 2
 
 
-@pytest.mark.integration
 @pytest.mark.slow
-def test_a_policy_that_breaks_a_rule_and_goes_on_reaches_the_goal_and_is_not_clean(
-    here: Path, capsys: pytest.CaptureFixture[str]
-):
-    assert collect_main([*COMMON, "episodes=1", "out=data"]) == 0
-    (here / "again.py").write_text(
-        textwrap.dedent("""
-        import numpy as np
-        from unlatch import open_dataset
-        class Again:
-            def __init__(self, observation_space, action_space):
-                arrays, arm = open_dataset("data")[0].arrays, "actions.franka_panda.left"
-                self.actions = np.hstack([arrays[f"{arm}.joint_targets"], arrays[f"{arm}.gripper_target"]])
-                self.frame = 4
-            def act(self, observation):
-                self.frame += 1
-                return self.actions[min(self.frame, len(self.actions) - 1)]
-        """)
-    )
+def test_a_policy_that_breaks_a_rule_and_goes_on_reaches_the_goal_and_is_not_clean(here, capsys):
+    collect("episodes=1")
+    (here / "again.py").write_text(REPLAYS)
     rule = "robot.arms.0.gripper.finger_force_limit_n=5"  # a limit that pushing the drawer exceeds
     capsys.readouterr()
     assert evaluate("policy=again:Again", rule, "episodes=1") == 0
-    said = " ".join(capsys.readouterr().out.split())
+    said = printed(capsys)
     assert "goal 1/1" in said
     assert "clean 0/1" in said
     record = DataSet.open("eval").read(0)
     assert (record.success, record.code, record.goal["reached"]) == (False, "overload", True)
     assert record.evidence["frame"] < record.goal["reached_frame"]
-    assert check_dataset("eval") == []
     assert evaluate("policy=again:Again", rule, "episodes=1", "end_at_violation=true", out="ended") == 0
     ended = DataSet.open("ended").read(0)
     assert (ended.code, ended.evidence["frame"]) == (record.code, record.evidence["frame"])
     assert ended.n_actions == ended.evidence["frame"]
     assert "reached" not in ended.goal
-    assert check_dataset("ended") == []
+    assert check_dataset("eval") == check_dataset("ended") == []
 
 
-@pytest.mark.integration
 @pytest.mark.slow
-def test_a_policy_that_stops_half_way_has_a_share_of_the_asked_motion(here: Path, capsys: pytest.CaptureFixture[str]):
-    assert collect_main([*COMMON, "episodes=1", "out=data"]) == 0
-    (here / "half.py").write_text(
-        textwrap.dedent("""
-        import numpy as np
-        from unlatch import open_dataset
-        class Half:
-            def __init__(self, observation_space, action_space):
-                arrays, arm = open_dataset("data")[0].arrays, "actions.franka_panda.left"
-                self.actions = np.hstack([arrays[f"{arm}.joint_targets"], arrays[f"{arm}.gripper_target"]])
-                s = arrays["objects.drawer.joint_positions"][:, 0]
-                self.last = int(np.argmax(s < s[0] / 2))
-                self.frame = 4
-            def act(self, observation):
-                self.frame += 1
-                return self.actions[self.frame] if self.frame < self.last else None
-        """)
-    )
+def test_a_policy_that_stops_half_way_has_a_share_of_the_asked_motion(here, capsys):
+    collect("episodes=1")
+    (here / "half.py").write_text(REPLAYS)
     capsys.readouterr()
     assert evaluate("policy=half:Half", "episodes=1") == 0
     record = DataSet.open("eval").read(0)
     s = record.arrays["objects.drawer.joint_positions"][:, record.skills[0]["joint_index"]]
     (outcome,) = [item.policy for item in DataSet.open("eval").summaries()]
-    assert outcome is not None
     assert outcome.share == pytest.approx((s[0] - s[-1]) / (s[0] - 0.01), abs=0.01)
     assert 0.3 < outcome.share < 0.7
-    assert f"share mean {100 * outcome.share:.1f} %" in " ".join(capsys.readouterr().out.split())
+    assert f"share mean {100 * outcome.share:.1f} %" in printed(capsys)
     assert check_dataset("eval") == []
 
 
-@pytest.mark.integration
 @pytest.mark.slow
 @pytest.mark.parametrize("several", [False, True])
-def test_a_policy_acts_in_a_task_that_is_derived_from_an_object(here: Path, several: bool):
+def test_a_policy_acts_in_a_task_that_is_derived_from_an_object(here, several):
     for number in range(1 + several):
         assert make_object_main(["drawer", f"seed={number}", f"out=own/{number}"]) == 0
     path = here / "own" if several else here / "own" / "0"
@@ -227,9 +204,8 @@ def test_a_policy_acts_in_a_task_that_is_derived_from_an_object(here: Path, seve
     assert check_dataset("eval") == []
 
 
-@pytest.mark.integration
 @pytest.mark.slow
-def test_an_observation_that_another_object_of_a_folder_lacks_is_named(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_an_observation_that_another_object_of_a_folder_lacks_is_named(here, capsys):
     for kind in ("drawer", "microwave"):
         assert make_object_main([kind, "seed=1", f"out=own/{kind}"]) == 0
     common = ["object=own", "object.instances=round_robin", "skill=close", "executor=serial", "pictures=0"]
@@ -243,8 +219,7 @@ def test_an_observation_that_another_object_of_a_folder_lacks_is_named(here: Pat
 
 
 @pytest.mark.slow
-@pytest.mark.integration
-def test_a_damaged_object_costs_only_the_episode_that_draws_it(here: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_damaged_object_costs_only_the_episode_that_draws_it(here, monkeypatch):
     def load_or_raise(cfg: ObjectCfg, *, rng: np.random.Generator, number: int = 0) -> ObjectAsset:
         if number == 1:
             raise AssetError("drawer/1 is damaged.")
@@ -252,11 +227,8 @@ def test_a_damaged_object_costs_only_the_episode_that_draws_it(here: Path, monke
 
     monkeypatch.setattr("unlatch.workflows.episode.assets.load_object", load_or_raise)
     assert evaluate("policy=random", "episodes=3", "task.max_duration_s=1") == 1  # an episode ended as `error`
-    codes = {item.number: item.code for item in DataSet.open("eval").summaries()}
-    assert codes[1] == "error"
-    assert "error" not in (codes[0], codes[2])
+    assert [code == "error" for code in codes()] == [False, True, False]
     assert "drawer/1 is damaged." in DataSet.open("eval").read(1).evidence["message"]
-    assert check_dataset("eval") == []
 
 
 BATCHED = """
@@ -278,33 +250,12 @@ class Stayer:
 
 
 @pytest.mark.slow
-@pytest.mark.integration
-def test_a_batched_policy_acts_as_one_per_worker_and_a_bug_ends_its_episode_only(
-    here: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_a_batched_policy_acts_as_one_per_worker_and_a_bug_ends_its_episode_only(here, capsys):
     (here / "batched.py").write_text(BATCHED)
     assert evaluate("policy=batched:Stayer", "episodes=2", "task.max_duration_s=1") == 1
-    said = " ".join(capsys.readouterr().out.split())
-    assert "in batches of 1.0 on average" in said
-    records = [DataSet.open("eval").read(number) for number in (0, 1)]
-    assert [record.code for record in records] == ["timeout", "error"]
-    assert "KeyError: 'wrist'" in records[1].evidence["message"]
-    assert check_dataset("eval") == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["policy=random", "batch=true"], "batch=true needs a policy of yours or of LeRobot, got policy=random"),
-        (["policy=own:stay", "batch=true"], "has no method act_batch"),
-    ],
-)
-def test_a_policy_that_cannot_be_batched_is_refused(
-    here: Path, assert_refused: Callable[..., str], arguments: list[str], message: str
-):
-    (here / "own.py").write_text("def stay(observation):\n    return None\n")
-    assert_refused("evaluate", *COMMON, "out=eval", "episodes=1", *arguments, text=message, folder=here)
+    assert "in batches of 1.0 on average" in printed(capsys)
+    assert codes() == ["timeout", "error"]
+    assert "KeyError: 'wrist'" in DataSet.open("eval").read(1).evidence["message"]
 
 
 @pytest.fixture
@@ -319,69 +270,24 @@ def server() -> Iterator[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.integration
-def test_a_policy_in_another_process_is_asked_over_tcp(here: Path, server: str):
+def test_a_policy_in_another_process_is_asked_over_tcp(here, server):
     assert evaluate(f"policy=tcp://127.0.0.1:{server}", "episodes=2", "task.max_duration_s=1") == 0
+    assert codes() == ["timeout", "timeout"]
     data_set = DataSet.open("eval")
-    assert [data_set.read(number).code for number in (0, 1)] == ["timeout", "timeout"]
     q = data_set.read(0).arrays["robots.franka_panda.left.joint_positions"]
     assert np.abs(q[-1] - q[5]).max() < 0.01  # the example holds still
     assert data_set.header["evaluate"]["success_when"] == "held"
 
 
 @pytest.mark.parametrize(
-    ("policy", "message"),
+    ("words", "message"),
     [
-        ("nowhere:act", "module 'nowhere' cannot be imported"),
-        ("json:dumpz", "has no 'dumpz'. Did you mean 'dump"),
-        ("math:pi", "policy='math:pi' is of type float"),
-        ("tcp://127.0.0.1:1", "does not answer"),
-        ("tcp://127.0.0.1", "Expected tcp://host:port"),
-        ("recorded:nowhere", "is not a data set"),
-        ("best", "Expected module:name, lerobot:PATH, tcp://host:port, recorded:DATA or random"),
+        (["policy=nowhere:act"], "module 'nowhere' cannot be imported"),
+        (["policy=recorded:nowhere"], "is not a data set"),
+        (["policy=random", "batch=true"], "batch=true needs a policy of yours or of LeRobot, got policy=random"),
+        pytest.param(["policy=own:stay", "batch=true"], "has no method act_batch", marks=pytest.mark.slow),
     ],
 )
-def test_a_missing_policy_is_one_line_and_nothing_is_written(
-    here: Path, assert_refused: Callable[..., str], policy: str, message: str
-):
-    assert_refused("evaluate", *COMMON, "out=eval", f"policy={policy}", "episodes=1", text=message, folder=here)
-
-
-@pytest.mark.parametrize(
-    ("spec", "kind"),
-    [("random", "random"), ("tcp://h:1", "tcp"), ("recorded:data/x", "recorded"), ("a.b:c", "module")],
-)
-def test_a_spec_has_a_kind(spec: str, kind: str):
-    assert parse_spec(spec)[0] == kind
-
-
-def test_messages_arrive_as_they_were_sent():
-    ours, theirs = socket.socketpair()
-    arrays = {"a": np.arange(6.0).reshape(2, 3), "b": np.array(True), "c": np.zeros((0, 4), dtype=np.uint8)}
-    with ours, theirs:
-        threading.Thread(target=send_message, args=(ours, {"type": "act"}, arrays)).start()
-        header, received = receive_message(theirs)
-    assert header["type"] == "act"
-    assert received.keys() == arrays.keys()
-    for name, array in arrays.items():
-        assert received[name].dtype == array.dtype
-        assert np.array_equal(received[name], array)
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"\xff\xff\xff\xff",
-        b"\x00\x00\x00\x02[]",
-        b"\x00\x00\x00\x04nope",
-        b'\x00\x00\x00\x3e{"arrays": [{"name": "a", "dtype": "object", "shape": [1]}]}   ',
-        b'\x00\x00\x00\x45{"arrays": [{"name": "a", "dtype": "uint8", "shape": [99999999999]}]}',
-    ],
-)
-def test_malformed_messages_raise_an_error(data: bytes):
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        ours.sendall(data)
-        ours.close()
-        with pytest.raises((PolicyServerError, ConnectionError)):
-            receive_message(theirs)
+def test_a_policy_that_cannot_be_used_is_one_line_and_nothing_is_written(here, assert_refused, words, message):
+    (here / "own.py").write_text(OWN)
+    assert_refused("evaluate", *COMMON, "out=eval", "episodes=1", *words, text=message, folder=here)

@@ -1,7 +1,5 @@
 """Names of files and folders that other systems made: they work, or one line says what to rename."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -35,7 +33,7 @@ def run(*words: str) -> int:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_object_in_a_folder_of_any_name_is_annotated(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_an_object_in_a_folder_of_any_name_is_annotated(name, tmp_path, capsys):
     urdf = put(tmp_path / name)
     code = run("annotate", str(urdf), "picture=false")
     said = capsys.readouterr()
@@ -44,9 +42,7 @@ def test_an_object_in_a_folder_of_any_name_is_annotated(name: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("command", [["annotate", "{}", "picture=false"], ["plan", "object={}", "skill=open"]])
-def test_a_urdf_whose_name_is_not_utf_8_is_refused_in_one_line(
-    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
+def test_a_urdf_whose_name_is_not_utf_8_is_refused_in_one_line(command, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["unlatch"])
     urdf = put(tmp_path / "object")
     file = urdf.rename(urdf.with_name(f"{LATIN_1}.urdf"))
@@ -65,21 +61,20 @@ def test_a_urdf_whose_name_is_not_utf_8_is_refused_in_one_line(
         ("report", f"a\0{LATIN_1}\0b", "t\\xfcr"),
     ],
 )
-def test_the_argument_of_the_command_is_named_before_others(
-    argument: str, text: str, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+def test_the_argument_of_the_command_is_named_before_others(argument, text, name, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["unlatch", "report", argument])
     assert run_guarded(lambda: len(text.encode())) == 2
     assert f"'{name}' has bytes" in capsys.readouterr().err
 
 
-def test_a_text_that_is_no_name_of_a_file_stays_a_bug(capsys: pytest.CaptureFixture[str]):
+def test_a_text_that_is_no_name_of_a_file_stays_a_bug(capsys):
     assert run_guarded(lambda: len("ü".encode("ascii"))) == 1
     assert capsys.readouterr().err.startswith("unlatch: UnicodeEncodeError: ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["utf-8:strict", "ascii", "latin-1"])
-def test_a_terminal_of_any_encoding_gets_the_message(encoding: str, tmp_path: Path):
+def test_a_terminal_of_any_encoding_gets_the_message(encoding, tmp_path):
     words = [sys.executable, "-m", "unlatch", "list", f"日本{LATIN_1}"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": encoding}
     done = subprocess.run(words, env=environment, cwd=tmp_path, capture_output=True, check=False)
@@ -88,7 +83,8 @@ def test_a_terminal_of_any_encoding_gets_the_message(encoding: str, tmp_path: Pa
     assert b"Traceback" not in done.stderr
 
 
-def test_a_folder_whose_name_is_not_utf_8_works_and_is_printed_as_it_is(tmp_path: Path):
+@pytest.mark.slow
+def test_a_folder_whose_name_is_not_utf_8_works_and_is_printed_as_it_is(tmp_path):
     urdf = put(tmp_path / LATIN_1)
     words = [sys.executable, "-m", "unlatch", "annotate", str(urdf), "picture=false"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8:strict"}
@@ -97,7 +93,7 @@ def test_a_folder_whose_name_is_not_utf_8_works_and_is_printed_as_it_is(tmp_path
     assert os.fsencode(urdf.with_name("articulation.yaml")) in done.stdout
 
 
-def test_a_home_is_put_in_place_of_a_tilde_as_a_shell_does(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_a_home_is_put_in_place_of_a_tilde_as_a_shell_does(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     assert user_path("~/x") == tmp_path / "x"
     assert user_path("~") == tmp_path
@@ -106,7 +102,7 @@ def test_a_home_is_put_in_place_of_a_tilde_as_a_shell_does(monkeypatch: pytest.M
 
 
 @pytest.fixture
-def homeless(monkeypatch: pytest.MonkeyPatch) -> None:
+def homeless(monkeypatch) -> None:
     """A user without the variable HOME and without an account."""
 
     def no_account(number: int) -> None:
@@ -118,7 +114,7 @@ def homeless(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("homeless")
 @pytest.mark.parametrize("path", ["~", "~/x"])
-def test_without_a_home_a_tilde_is_refused(path: str):
+def test_without_a_home_a_tilde_is_refused(path):
     assert home_folder() is None
     with pytest.raises(ConfigError, match=f"^'{path}' begins with ~, but this user has no home directory"):
         user_path(path)

@@ -1,11 +1,8 @@
 """`unlatch new`: what is written is whole, and a mistake is one line."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,13 +14,13 @@ from unlatch.workflows.runs.loading import load
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 @pytest.mark.parametrize(("what", "files"), [("skill", 7), ("plugin", 9)])
-def test_a_new_plugin_has_all_its_files(what: str, files: int, here: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_new_plugin_has_all_its_files(what, files, here, capsys):
     assert main([what, "tap_it"]) == 0
     written = [path for path in (here / "tap_it").rglob("*") if path.is_file()]
     assert len(written) == files
@@ -39,7 +36,7 @@ def test_a_new_plugin_has_all_its_files(what: str, files: int, here: Path, capsy
     assert f"unlatch collect task={task} episodes=4" in said
 
 
-def test_the_generator_of_a_new_plugin_makes_objects(here: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_generator_of_a_new_plugin_makes_objects(here, monkeypatch):
     assert main(["plugin", "tap_it"]) == 0
     monkeypatch.syspath_prepend(str(here / "tap_it"))
     block = importlib.import_module("unlatch_tap_it.block")
@@ -49,7 +46,7 @@ def test_the_generator_of_a_new_plugin_makes_objects(here: Path, monkeypatch: py
 
 
 @pytest.mark.slow
-def test_a_new_task_composes(here: Path):
+def test_a_new_task_composes(here):
     assert main(["task", "shut_it", "object=microwave", "skill=close", "part=door"]) == 0
     cfg = load("shut_it", config_dirs=["configs"])
     assert [entry.name for entry in cfg.skills] == ["artpreplan", "close"]
@@ -57,37 +54,9 @@ def test_a_new_task_composes(here: Path):
     assert cfg.skills[1].part == "door"
 
 
-def test_a_new_task_for_a_urdf_has_its_path_and_its_category(here: Path):
+def test_a_new_task_for_a_urdf_has_its_path_and_its_category(here):
     assert make_object(["washing_machine", "seed=3", "out=found"]) == 0
     assert main(["task", "open_found", "object=found/object.urdf"]) == 0
     found = load("open_found", config_dirs=["configs"]).object
     assert (found.name, found.category) == ("washing_machine", "washing_machine")
     assert found.root == str(here / "found" / "object.urdf")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["task", "x", "object=./nowhere.urdf"], "does not exist. Expected a URDF"),
-        (["skil", "x"], "new got 'skil x'. Did you mean 'skill'"),
-        (["skill"], "new got 'skill'. Expected one of plugin, robot, skill, task and a name"),
-        (["skill", "Tap-It"], "'Tap-It' is not a valid name. Expected small letters"),
-        (["skill", "open"], "There is a skill 'open' already."),
-        (["task", "open_drawer"], "There is a task 'open_drawer' already."),
-        (["task", "x", "object=microwav"], "object='microwav' is unknown. Did you mean 'microwave'? `"),
-        (["task", "x", "part=nonsense"], "nonsense"),
-        (["task", "x", "skill=opn"], "Unknown skill 'opn'. Did you mean 'open'?"),
-        (["task", "x", "skill=artpreplan"], "none can be derived for it"),
-        (["task", "x", "robot=panda"], "robot"),
-        (["skill", "full"], "full exists already. Expected a new folder."),
-        (["skill", "x", "out=file/y"], "cannot be written: "),
-        (["skill", "../x"], "'../x' is not a valid name."),
-    ],
-)
-def test_wrong_input_is_one_line_and_writes_nothing(
-    arguments: list[str], message: str, here: Path, assert_refused: Callable[..., str]
-):
-    (here / "full").mkdir()
-    (here / "full" / "note.txt").write_text("mine")
-    (here / "file").write_text("mine")
-    assert_refused("new", *arguments, text=message, folder=here)

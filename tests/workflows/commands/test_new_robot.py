@@ -1,23 +1,26 @@
 """`unlatch new robot`: what is measured of a URDF, and a robot without Python."""
 
-from __future__ import annotations
-
+import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from unlatch import command_table
+from unlatch.configs.schema import hand_notices
 from unlatch.robots.catalog import load_robot
 from unlatch.robots.checks import limit_problems
 from unlatch.robots.description import RobotCfg
-from unlatch.robots.hands import find_arm_chains, measure_hand, read_mimics
+from unlatch.robots.hand_shape import describe_hand_frame
+from unlatch.robots.hands import Chain, Hand, find_arm_chains, measure_hand, read_mimics
 from unlatch.robots.models import distribution_file, model_path
+from unlatch.robots.robot_from_urdf import robot_from_urdf
 from unlatch.simcore.errors import AssetError
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.urdf.reader import read_urdf
-from unlatch.workflows.assets.new_robot import urdf_reference
+from unlatch.workflows.assets.new_robot import REACH, urdf_reference, yaml_text
 from unlatch.workflows.runs.loading import load
 
 XARM = distribution_file("pybullet", "pybullet_data/xarm/xarm6_with_gripper.urdf", where="the test")
@@ -53,32 +56,19 @@ def test_a_linkage_is_measured_as_it_moves():
 
 
 @pytest.mark.slow
-def test_an_arm_without_fingers_is_refused_with_what_is_missing(tmp_path: Path, assert_refused: Callable[..., str]):
+def test_an_arm_without_fingers_is_refused_with_what_is_missing(tmp_path, assert_refused):
     path = distribution_file("pybullet", "pybullet_data/xarm/xarm6_robot.urdf", where="the test")
     text = "has no arm with a gripper that moves. Expected a chain of at least 5 joints"
     assert_refused("new", "robot", path, f"out={tmp_path}", text=text, folder=tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["new", "robot"], "unlatch: new got 'robot', expected `robot` and a URDF, then key=value."),
-        (["new", "robot", "x", "y"], "unlatch: new got 'robot x y', expected `robot` and a URDF"),
-        (["new", "robot", "no.urdf"], "no.urdf: the file cannot be read"),
-        (["new", "robot", str(XARM), "name=1x"], "unlatch: name='1x' cannot name a robot."),
-    ],
-)
-def test_a_mistake_is_one_line(arguments: list[str], message: str, tmp_path: Path, assert_refused: Callable[..., str]):
-    assert_refused(*arguments, text=message, folder=tmp_path)
-
-
 @pytest.mark.slow
-def test_a_urdf_of_a_distribution_is_named_by_it(tmp_path: Path):
+def test_a_urdf_of_a_distribution_is_named_by_it(tmp_path):
     assert urdf_reference(XARM) == "distribution://pybullet/pybullet_data/xarm/xarm6_with_gripper.urdf"
     assert urdf_reference(tmp_path / "a.urdf") == str(tmp_path / "a.urdf")
 
 
-def test_a_stated_model_that_is_not_there_is_named(tmp_path: Path):
+def test_a_stated_model_that_is_not_there_is_named(tmp_path):
     robot = RobotCfg(name="mine", arms=load_robot("xarm6").arms, urdf=str(tmp_path / "no.urdf"))
     with pytest.raises(
         AssetError, match=r"robot\.urdf of 'mine'='.*no\.urdf' is not a file\. Expected the path of a URDF"
@@ -113,7 +103,7 @@ def example(path: str) -> Path:
         ("alex_description/urdf/alex_sake_hands.urdf", {"LeftSakePalmLink", "RightSakePalmLink"}, 2, 0.037),
     ],
 )
-def test_both_arms_of_a_torso_are_found_with_their_hands(path: str, ee_links: set[str], joints: int, widest_m: float):
+def test_both_arms_of_a_torso_are_found_with_their_hands(path, ee_links, joints, widest_m):
     urdf = example(path)
     model, follows = read_urdf(urdf), read_mimics(urdf)
     chains = find_arm_chains(model, urdf)
@@ -134,66 +124,276 @@ def test_fingers_that_do_not_open_are_refused():
         measure_hand(model, chain, read_mimics(urdf))
 
 
+def two_drawers(folder: Path) -> list[str]:
+    """Returns the words that collect two drawers with a robot that lies in a folder."""
+    out = ["executor=serial", "pictures=0", f"out={folder / 'data'}"]
+    return ["task=open_drawer", "--config-dir", str(folder), "episodes=2", "seed=1", *out]
+
+
 @pytest.mark.slow
-def test_what_is_written_is_a_robot_that_collects(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    assert command_table.main(["new", "robot", str(XARM), "name=mine", f"out={tmp_path}"]) == 0
-    assert "reaches" in capsys.readouterr().out
+def test_what_is_written_is_a_robot_that_collects(tmp_path, run_command):
+    code, out, _ = run_command("new", "robot", XARM, "name=mine", f"out={tmp_path}")
+    assert (code, "reaches" in out) == (0, True)
     assert (tmp_path / "robot" / "mine.png").stat().st_size > 10_000
     assert load("open_drawer", "robot=mine", config_dirs=[tmp_path]).robot.urdf == urdf_reference(XARM)
-    arguments = ["task=open_drawer", "robot=mine", "--config-dir", str(tmp_path), "episodes=2", "seed=1", "pictures=0"]
-    assert command_table.main(["collect", *arguments, "executor=serial", f"out={tmp_path / 'data'}"]) == 0
-    assert "2/2" in capsys.readouterr().out
-    assert command_table.main(["new", "robot", str(XARM), "name=mine", f"out={tmp_path}"]) == 2
-    assert "mine.yaml exists already" in capsys.readouterr().err
+    code, out, _ = run_command("collect", "robot=mine", *two_drawers(tmp_path))
+    assert (code, "2/2" in out) == (0, True)
+    code, _, err = run_command("new", "robot", XARM, "name=mine", f"out={tmp_path}")
+    assert (code, "mine.yaml exists already" in err) == (2, True)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("airo_models") is None, reason="the gripper is in airo-models, of the extra 'robots'")
-def test_an_arm_without_a_gripper_gets_one_and_opens_a_drawer(
-    tmp_path: Path, run_command: Callable[..., tuple[int, str, str]]
-) -> None:
-    urdf = distribution_file("pybullet", "pybullet_data/kuka_iiwa/model.urdf", where="the test")
-    code, out, _ = run_command("new", "robot", urdf, "name=iiwa", "gripper=robotiq_2f85", f"out={tmp_path}")
+def test_an_arm_without_a_gripper_gets_one_and_opens_a_drawer(tmp_path, run_command):
+    code, out, _ = run_command("new", "robot", IIWA, *WITH_GRIPPER, f"out={tmp_path}")
     assert code == 0
     assert "robotiq_2f85 on lbr_iiwa_link_7: at (0, 0, 45) mm, along +z" in out
     assert "look up in the data sheet: max_acceleration, armature, stiffness\n" in out
     (arm,) = load("open_drawer", "robot=iiwa", config_dirs=[tmp_path]).robot.arms
     assert arm.gripper == load_robot("ur5e").arms[0].gripper
     assert not set(arm.forbidden_links) & set(arm.gripper.finger_links)
-    options = ["--config-dir", str(tmp_path), "episodes=2", "seed=1", "pictures=0", "executor=serial"]
-    code, out, _ = run_command("collect", "task=open_drawer", "robot=iiwa", *options, f"out={tmp_path / 'data'}")
+    code, out, _ = run_command("collect", "robot=iiwa", *two_drawers(tmp_path))
     assert (code, "2/2" in out) == (0, True)
     code, out, _ = run_command("check", tmp_path / "robot" / "iiwa.yaml")
     assert (code, "the robot fits its model" in out) == (0, True)
 
 
-def test_the_urdf_of_the_arm_is_not_replaced_by_one_with_a_gripper(
-    tmp_path: Path, assert_refused: Callable[..., str]
-) -> None:
-    source = distribution_file("pybullet", "pybullet_data/kuka_iiwa/model.urdf", where="the test")
+IIWA = distribution_file("pybullet", "pybullet_data/kuka_iiwa/model.urdf", where="the test")
+WITH_GRIPPER = ["name=iiwa", "gripper=robotiq_2f85"]
+
+
+def test_the_urdf_of_the_arm_is_not_replaced_by_one_with_a_gripper(tmp_path, assert_refused):
     urdf = tmp_path / "robot" / "iiwa.urdf"
     urdf.parent.mkdir()
-    urdf.write_text(source.read_text().replace('filename="', f'filename="{source.parent}/'))
+    urdf.write_text(IIWA.read_text().replace('filename="', f'filename="{IIWA.parent}/'))
     before = urdf.read_bytes()
-    arguments = ["new", "robot", urdf, "name=iiwa", "gripper=robotiq_2f85", f"out={tmp_path}", "force=true"]
-    assert_refused(*arguments, text="is the URDF of the arm itself. Expected another file", folder=tmp_path)
+    text = "is the URDF of the arm itself. Expected another file"
+    words = [*WITH_GRIPPER, f"out={tmp_path}", "force=true"]
+    assert_refused("new", "robot", urdf, *words, text=text, folder=tmp_path)
     assert urdf.read_bytes() == before
 
 
-def test_after_an_error_the_urdf_of_an_earlier_robot_is_still_there(
-    tmp_path: Path, run_command: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    urdf = distribution_file("pybullet", "pybullet_data/kuka_iiwa/model.urdf", where="the test")
+@pytest.mark.parametrize("earlier", [None, "<robot/>"])
+def test_after_an_error_the_urdf_of_an_earlier_robot_is_still_there(earlier, tmp_path, run_command, monkeypatch):
     made = tmp_path / "robot" / "iiwa.urdf"
+    if earlier is not None:
+        made.parent.mkdir()
+        made.write_text(earlier)
 
     def fail(*_: object, **__: object) -> None:
         raise AssetError("no arm")
 
     monkeypatch.setattr("unlatch.workflows.assets.new_robot.robot_from_urdf", fail)
-    arguments = ["new", "robot", urdf, "name=iiwa", "gripper=robotiq_2f85", f"out={tmp_path}", "force=true"]
-    assert run_command(*arguments)[0] == 2
-    assert not made.exists()
-    made.parent.mkdir(exist_ok=True)
-    made.write_text("<robot/>")
-    assert run_command(*arguments)[0] == 2
-    assert made.read_text() == "<robot/>"
+    assert run_command("new", "robot", IIWA, *WITH_GRIPPER, f"out={tmp_path}", "force=true")[0] == 2
+    assert (made.read_text() if made.exists() else None) == earlier
+
+
+ALONG_X = "0 -1.5707963 0"
+"""Turns the frame of the hand so that its x points to the fingertips, as on ARX arms."""
+
+
+def _link(name: str, size: str = "0.06 0.06 0.06", at: str = "0 0 0", mass_kg: float = 0.5) -> str:
+    shape = f'<origin xyz="{at}"/><geometry><box size="{size}"/></geometry>'
+    moment = mass_kg * 0.05**2
+    return (
+        f'<link name="{name}"><visual>{shape}</visual><collision>{shape}</collision><inertial><mass value="{mass_kg}"/>'
+        f'<inertia ixx="{moment}" iyy="{moment}" izz="{moment}" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+    )
+
+
+def _joint(name: str, parent: str, child: str, at: str, axis: str, *, kind: str = "revolute", **more: str) -> str:
+    limit = {"lower": "-2.9", "upper": "2.9", "effort": "60", "velocity": "2"}
+    rpy, inner = more.pop("rpy", "0 0 0"), more.pop("inner", "")
+    attributes = " ".join(f'{key}="{value}"' for key, value in {**limit, **more}.items())
+    return (
+        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+        f'<origin xyz="{at}" rpy="{rpy}"/><axis xyz="{axis}"/><limit {attributes}/>{inner}</joint>'
+    )
+
+
+CHAIN = [
+    ("shoulder", "0 0 0.14", "0 0 1", "0.08 0.08 0.06", "0 0 0", 2.0),
+    ("upper", "0 0 0.08", "0 1 0", "0.06 0.06 0.36", "0 0 0.2", 2.0),
+    ("elbow", "0 0 0.42", "0 1 0", "0.05 0.05 0.2", "0 0 0.14", 1.5),
+    ("wrist_1", "0 0 0.30", "0 0 1", "0.05 0.05 0.04", "0 0 0", 0.6),
+    ("wrist_2", "0 0 0.06", "0 1 0", "0.05 0.05 0.04", "0 0 0.02", 0.4),
+]
+"""The links of an arm: name, place and axis of its joint, size and middle of its box, and its mass [kg]."""
+LIFT = {"kind": "prismatic", "lower": "0", "upper": "0.3", "effort": "800", "velocity": "0.2"}
+SLIDE = {"kind": "prismatic", "lower": "0", "upper": "0.04", "effort": "40", "velocity": "0.2"}
+
+
+def arm_urdf(*, lift: bool = False, along_x: bool = True, mimic: bool = True, spaced: bool = False) -> str:
+    """Returns a URDF of boxes: an arm of six joints that reaches 0.9 m, with two sliding fingers.
+
+    Args:
+        lift: Whether the arm stands on a carriage that a column lifts by 0.3 m.
+        along_x: Whether the hand's frame approaches along x; else along z.
+        mimic: Whether the second finger's joint mimics the first one's; else it has a motor of its own.
+        spaced: Whether joints and links have names with spaces, dots and slashes.
+    """
+
+    def named(name: str) -> str:
+        return name.replace("_", "/") + ".left arm" if spaced else name
+
+    def joint(name: str, parent: str, child: str, at: str, axis: str, **more: str) -> str:
+        return _joint(named(name), named(parent), named(child), at, axis, **more)
+
+    def along(value: float) -> list[str]:
+        return [f"{value}", "0", "0"] if along_x else ["0", "0", f"{value}"]
+
+    def box(width: float, length: float) -> str:
+        return f"{length} {width} 0.03" if along_x else f"0.03 {width} {length}"
+
+    parts = [_link(named("base"), "0.2 0.2 0.1", "0 0 0.05", 20.0)]
+    if lift:
+        parts += [_link(named("carriage"), "0.12 0.12 0.04", "0 0 -0.02", 3.0)]
+        parts += [joint("lift", "base", "carriage", "0 0 0.15", "0 0 1", **LIFT)]
+    parent = "carriage" if lift else "base"
+    for number, (name, at, axis, size, middle, mass_kg) in enumerate(CHAIN, start=1):
+        parts += [_link(named(name), size, middle, mass_kg), joint(f"joint_{number}", parent, name, at, axis)]
+        parent = name
+    rpy = ALONG_X if along_x else "0 0 0"
+    parts += [joint("joint_6", "wrist_2", "hand", "0 0 0.08", " ".join(along(1)), rpy=rpy)]
+    parts += [_link(named("hand"), box(0.12, 0.04), " ".join(along(0.02)), 0.4)]
+    for side, sign in (("a", 1.0), ("b", -1.0)):
+        parts += [_link(named(f"finger_{side}"), box(0.012, 0.07), " ".join(along(0.035)), 0.03)]
+        inner = f'<mimic joint="{named("slide_a")}" multiplier="1"/>' if mimic and side == "b" else ""
+        x, _, z = along(0.05)
+        place, axis = f"{x} {0.006 * sign} {z}", f"0 {sign} 0"
+        parts += [joint(f"slide_{side}", "hand", f"finger_{side}", place, axis, **SLIDE, inner=inner)]
+    return f'<robot name="box arm">{"".join(parts)}</robot>'
+
+
+@pytest.fixture
+def write_arm(tmp_path) -> Callable[..., Path]:
+    def write(text: str) -> Path:
+        file = tmp_path / "arm.urdf"
+        file.write_text(text, encoding="utf-8")
+        return file
+
+    return write
+
+
+def measure(file: Path) -> tuple[Chain, Hand]:
+    model = read_urdf(file)
+    (chain,) = find_arm_chains(model, file)
+    return chain, measure_hand(model, chain, read_mimics(file))
+
+
+@pytest.mark.parametrize(("along_x", "approach", "axis"), [(True, "+x", 0), (False, "+z", 2)])
+def test_the_hands_own_frame_is_found_and_named(along_x, approach, axis, write_arm):
+    chain, hand = measure(write_arm(arm_urdf(along_x=along_x, mimic=along_x)))
+    assert chain.ee_link == "hand"
+    assert np.argmax(np.abs(hand.keypoints["tool_head"])) == axis
+    place = "(111, 0, 0)" if along_x else "(0, 0, 111)"
+    arm = replace(load_robot("xarm6").arms[0], ee_link=chain.ee_link, keypoints=hand.keypoints)
+    assert describe_hand_frame(arm) == f"frame of hand: approaches along {approach}, opens along y, holds at {place} mm"
+
+
+def test_a_tilted_hand_frame_is_named_by_its_numbers():
+    (arm,) = load_robot("xarm6").arms
+    tilted = replace(arm, keypoints={"tool_head": [0.1, 0, 0.1], "tool_tail": [0, 0, 0], "tool_side": [0.1, -0.1, 0.1]})
+    assert describe_hand_frame(tilted).endswith(
+        "approaches along (0.71, 0.00, 0.71), opens along y, holds at (100, 0, 100) mm"
+    )
+
+
+@pytest.mark.parametrize("task", ["open_drawer", "close_drawer", "open_microwave", "close_microwave"])
+def test_the_motions_of_a_shipped_task_fit_a_hand_that_approaches_along_x(task, write_arm):
+    _, hand = measure(write_arm(arm_urdf()))
+    cfg = load(task)
+    (arm,) = cfg.robot.arms
+    assert hand_notices(replace(cfg, robot=replace(cfg.robot, arms=[replace(arm, keypoints=hand.keypoints)]))) == []
+
+
+def test_a_lift_is_a_joint_of_the_arm_and_names_with_spaces_dots_and_slashes_are_kept(write_arm):
+    chain, hand = measure(write_arm(arm_urdf(lift=True, spaced=True)))
+    assert (chain.base_link, chain.joints[0], len(chain.joints)) == ("base.left arm", "lift.left arm", 7)
+    assert chain.joints[1] == "joint/1.left arm"
+    assert hand.finger_links == ("finger/a.left arm", "finger/b.left arm")
+
+
+def test_a_xacro_file_is_refused_with_the_way_to_expand_it(tmp_path, assert_refused):
+    file = tmp_path / "arm.urdf.xacro"
+    file.write_text('<robot name="a" xmlns:xacro="http://ros.org/xacro"><xacro:include filename="b.xacro"/></robot>')
+    said = assert_refused("new", "robot", file, f"out={tmp_path}", text="<xacro:include>", folder=tmp_path)
+    assert "Expand it with ROS (`xacro arm.urdf.xacro > arm_expanded.urdf`), or without ROS" in said
+
+
+def with_meshes(folder: str, count: int) -> str:
+    meshes = "".join(f'<visual><geometry><mesh filename="{folder}/{i}.stl"/></geometry></visual>' for i in range(count))
+    return arm_urdf().replace('<link name="base">', f'<link name="base">{meshes}')
+
+
+def test_missing_meshes_are_counted_and_the_first_ones_named(tmp_path, write_arm, assert_refused):
+    file = write_arm(with_meshes("../meshes", 5))
+    text = (
+        "5 of 5 meshes are missing: '../meshes/0.stl', '../meshes/1.stl', '../meshes/2.stl' and 2 more. Expected the "
+        f"first one at {tmp_path.parent / 'meshes' / '0.stl'}. Copy the meshes there, or correct their names in the "
+        "URDF."
+    )
+    assert_refused("new", "robot", file, f"out={tmp_path}", text=text, folder=tmp_path)
+
+
+@pytest.mark.parametrize("form", ["../meshes", "{meshes}", "file://{meshes}", "package://arm_description/meshes"])
+def test_meshes_may_lie_where_descriptions_have_them(form, tmp_path):
+    package = tmp_path / "arm_description"
+    meshes = package / "meshes"
+    meshes.mkdir(parents=True)
+    (package / "urdf").mkdir()
+    shutil.copyfile(XARM.parent / "xarm_description/meshes/xarm6/visual/base.stl", meshes / "0.stl")
+    file = package / "urdf" / "arm.urdf"
+    file.write_text(with_meshes(form.format(meshes=meshes), 1), encoding="utf-8")
+    assert read_urdf(file, meshes_anywhere=True).links["base"].visuals[0].path == meshes / "0.stl"
+    copied = read_urdf(model_path(RobotCfg(name="mine", urdf=str(file)))).links["base"].visuals[0].path
+    assert copied is not None
+    assert copied.read_bytes() == (meshes / "0.stl").read_bytes()
+
+
+def test_an_object_may_not_name_files_outside_its_folder(write_arm):
+    with pytest.raises(AssetError, match="leads out of the asset's folder"):
+        read_urdf(write_arm(with_meshes("../meshes", 1)))
+
+
+@pytest.mark.slow
+def test_check_shows_a_robots_hand_frame_and_what_does_not_fit(tmp_path, run_command):
+    yaml = tmp_path / "mine.yaml"
+    text = yaml_text(replace(load_robot("xarm6"), name="mine", urdf=urdf_reference(XARM)))
+    yaml.write_text(text, encoding="utf-8")
+    code, out, _ = run_command("check", yaml)
+    assert (code, len(out.splitlines())) == (0, 3)
+    frame = "frame of xarm_gripper_base_link: approaches along +z, opens along y, holds at (0, 0, 166) mm"
+    assert f"arm left: {frame}" in out
+    yaml.write_text(text.replace("base_link: link_base", "base_link: link_bas"), encoding="utf-8")
+    code, out, _ = run_command("check", yaml)
+    assert (code, "robot.arms[0].base_link='link_bas' is not a link of robot 'mine'" in out) == (1, True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lift", [False, True])
+def test_the_first_drawer_is_opened_and_replayed(lift, tmp_path, write_arm, run_command):
+    file = write_arm(arm_urdf(lift=lift, spaced=True))
+    assert run_command("new", "robot", file, "name=mine", f"out={tmp_path}")[0] == 0
+    code, out, _ = run_command("collect", "robot=mine", *two_drawers(tmp_path))
+    assert (code, "2/2" in out) == (0, True)
+    code, out, _ = run_command("check", tmp_path / "data", "replay=true", "workers=1")
+    assert (code, out.count("every replay is exact")) == (0, 1)
+    if lift:
+        (arm,) = load("open_drawer", "robot=mine", config_dirs=[tmp_path]).robot.arms
+        assert arm.max_velocity[0] == pytest.approx(0.2)  # [m/s], the model's
+        assert arm.max_acceleration[0] == pytest.approx(1.0)  # [m/s^2]: a lift is slower than a turning joint
+        assert arm.max_effort[0] == pytest.approx(800.0)  # [N], above what a turning joint gets
+        assert arm.lower[0] + 0.05 < arm.home[0] < arm.upper[0] - 0.05  # it can go either way
+        q = DataSet.open(tmp_path / "data")[0].arrays["robots.mine.left.joint_positions"][:, 0]
+        assert np.ptp(q) > 0.02  # the plan moves the lift
+
+
+@pytest.mark.slow
+def test_a_column_on_the_floor_stands_below_the_table(write_arm):
+    text = arm_urdf(lift=True).replace('xyz="0 0 0.15" rpy', 'xyz="0 0 0.75" rpy')
+    assert text != arm_urdf(lift=True)
+    file = write_arm(text)
+    robot = robot_from_urdf(file, name="mine", stated=str(file), reach=REACH)
+    assert robot.base_height_m < -0.3
+    assert REACH.shares(robot)[0] > 0.9

@@ -1,7 +1,6 @@
 """What `unlatch plan` prints where there is no plan, and that a data set holds the same."""
 
 import re
-from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -57,7 +56,7 @@ def test_a_failure_after_the_goal_is_printed_with_the_residuals_of_the_goal(caps
     assert "  where the candidates ended:" in lines
 
 
-def test_a_data_set_holds_the_diagnosis(tmp_path: Path, monkeypatch, capsys):
+def test_a_data_set_holds_the_diagnosis(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     asked = ["task=open_microwave", FAR, "only=[0]", "executor=serial", "pictures=0", "out=set"]
     assert collect_main(asked) == 0
@@ -87,7 +86,7 @@ def test_two_arms_that_begin_together_are_both_printed(capsys):
     ]
 
 
-def test_randomized_values_are_printed_before_the_plan_and_visible_in_the_picture(tmp_path: Path, monkeypatch, capsys):
+def test_randomized_values_are_printed_before_the_plan_and_visible_in_the_picture(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("unlatch.workflows.commands.looking.PICTURE_SIZE", (240, 180))
     monkeypatch.chdir(tmp_path)
     assert main(["task=open_drawer", "randomization=full", "picture=true", "out=drawn/plan.png"]) == 0

@@ -1,7 +1,5 @@
 """Images of recorded episodes: of any camera, in any state, whole or not at all, made again where they are missing."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -33,7 +31,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(scope="module")
-def data_set(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
+def data_set(tmp_path_factory) -> DataSet:
     out = tmp_path_factory.mktemp("render") / "data"
     few_frames = "task.max_duration_s=1.0"  # every episode is a timeout
     cfg = load("close_drawer", "executor=serial", "pictures=0", f"out={out}", "episodes=2", "sensors=[imu]", few_frames)
@@ -42,26 +40,21 @@ def data_set(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
 
 
 @pytest.fixture
-def run(run_command: Run) -> Run:
+def run(run_command) -> Run:
     return partial(run_command, "render")
 
 
-def test_python_refuses_overrides_that_are_no_settings_of_cameras(data_set: DataSet):
+def test_python_refuses_overrides_that_are_no_settings_of_cameras(data_set):
     with pytest.raises(ConfigError, match=r"such as executor=\.\.\.") as caught:
         render(data_set, overrides=["cameras.0.width=48", "executor=serial"])
     assert caught.value.key == "executor"
     assert not (data_set.path / "renders").exists()
 
 
-def test_every_state_is_rendered_by_cameras_that_were_not_recorded(data_set: DataSet, run: Run):
+def test_every_state_is_rendered_by_cameras_that_were_not_recorded(data_set, run):
     path = str(data_set.path)
     code, out, _ = run(
-        path,
-        "cameras=[front]",
-        "modalities=[rgb,depth,segmentation]",
-        "rgb=lossless",
-        "only=[1]",
-        *FAST,
+        path, "cameras=[front]", "modalities=[rgb,depth,segmentation]", "rgb=lossless", "only=[1]", *FAST
     )
     assert code == 0
     assert "1 of 1 episodes done, 1 rendered" in out
@@ -94,7 +87,7 @@ def test_every_state_is_rendered_by_cameras_that_were_not_recorded(data_set: Dat
     assert episode.tracks["front"].T_world_camera(-1).is_close(pose)
 
 
-def test_h264_differs_little_from_lossless_images(data_set: DataSet, run: Run):
+def test_h264_differs_little_from_lossless_images(data_set, run):
     path = str(data_set.path)
     wide = ["cameras.0.width=160", "cameras.0.height=120", "renderer=tiny", "executor=serial", "only=[0]"]
     for name, rgb in (("raw", "lossless"), ("film", "h264")):
@@ -105,7 +98,7 @@ def test_h264_differs_little_from_lossless_images(data_set: DataSet, run: Run):
         assert 10 * np.log10(255.0**2 / max(mse, 1e-9)) > 35.0
 
 
-def test_the_same_command_renders_missing_and_damaged_episodes(data_set: DataSet, run: Run, run_command: Run):
+def test_the_same_command_renders_missing_and_damaged_episodes(data_set, run, run_command):
     path, command = str(data_set.path), ["cameras=[front]", "name=again", *FAST]
     assert run(path, *command, "only=[0]")[0] == 0
     first = RenderSet.open(path, "again").episode(0).path("front", "rgb")
@@ -129,7 +122,7 @@ def test_the_same_command_renders_missing_and_damaged_episodes(data_set: DataSet
     assert "Choose another name=" in err
 
 
-def test_another_randomization_changes_the_appearance(data_set: DataSet, run: Run):
+def test_another_randomization_changes_the_appearance(data_set, run):
     path = str(data_set.path)
     common = ["cameras=[front]", "only=[0]", "rgb=lossless", *FAST]
     for name, more in (("as_it_was", []), ("full", ["randomization=full"]), ("full_again", ["randomization=full"])):
@@ -141,7 +134,7 @@ def test_another_randomization_changes_the_appearance(data_set: DataSet, run: Ru
     assert RenderSet.open(path, "full").header["randomization"]["name"] == "full"
 
 
-def test_python_calls_return_the_render_set_and_print_nothing(data_set: DataSet, capsys):
+def test_python_calls_return_the_render_set_and_print_nothing(data_set, capsys):
     capsys.readouterr()  # what the data set was made with
     outcomes: list[RenderOutcome] = []
     options = {"overrides": SMALL[:2], "renderer": "tiny", "executor": "serial", "all": True, "only": [0]}
@@ -170,10 +163,7 @@ def test_python_calls_return_the_render_set_and_print_nothing(data_set: DataSet,
         (["name=a/b"], "cannot name a render set"),
         (["randomization=lihgt"], "lihgt"),
         (["rgb=png"], "rgb='png' is not a known encoding. Known: h264, lossless."),
-        (
-            ["modalities=[poses]", "leave_out=[tabel]", "all=true"],
-            "leave_out has 'tabel', which is not a known class",
-        ),
+        (["modalities=[poses]", "leave_out=[tabel]", "all=true"], "leave_out has 'tabel', which is not a known class"),
         (["leave_out=[table]"], "leave_out=['table'] has no effect on rgb."),
         (["executor=serail"], "Did you mean 'serial'?"),
     ],
@@ -211,7 +201,7 @@ def test_collect_renders_what_it_made(tmp_path, capsys):
     assert RenderSet.open(data.path, "first").episode(0).n_frames == data.read(0).n_actions + 1
 
 
-def test_a_run_that_is_killed_leaves_whole_episodes_only(data_set: DataSet, run: Run):
+def test_a_run_that_is_killed_leaves_whole_episodes_only(data_set, run):
     path = str(data_set.path)
     command = ["cameras=[front]", "name=killed", "executor=serial", "renderer=tiny", "all=true"]
     with subprocess.Popen([sys.executable, "-m", "unlatch", "render", path, *command], start_new_session=True) as child:

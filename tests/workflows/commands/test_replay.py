@@ -1,13 +1,10 @@
 """Replays of recorded episodes: they are exact, and deviations are reported."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,6 +23,8 @@ from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.replay import ReplayMode, largest_deviation, replay_deviation
 from unlatch.workflows.runs.runner import EpisodeRunner
 
+pytestmark = pytest.mark.integration
+
 Run = Callable[..., tuple[int, str, str]]
 ACTIONS = "actions.franka_panda.left.joint_targets"
 VELOCITIES = "robots.franka_panda.left.joint_velocities"
@@ -37,23 +36,22 @@ def collected(out: Path, *overrides: str) -> DataSet:
 
 
 @pytest.fixture(scope="module")
-def data_set(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
+def data_set(tmp_path_factory) -> DataSet:
     return collected(tmp_path_factory.mktemp("replay") / "data", "episodes=3")
 
 
 @pytest.fixture(scope="module")
-def failures(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
+def failures(tmp_path_factory) -> DataSet:
     out = tmp_path_factory.mktemp("replay") / "failures"
     return collected(out, "episodes=2", "skills.0.contact_force_threshold_n=0", "task.max_duration_s=2.0")
 
 
 @pytest.fixture
-def run(run_command: Run) -> Run:
+def run(run_command) -> Run:
     return partial(run_command, "replay")
 
 
-@pytest.mark.integration
-def test_an_episode_without_a_frame_has_nothing_to_replay(data_set: DataSet, tmp_path: Path, run: Run):
+def test_an_episode_without_a_frame_has_nothing_to_replay(data_set, tmp_path, run):
     shutil.copytree(data_set.path, tmp_path / "data")
     with DataSet.open(tmp_path / "data") as copy:
         copy.write(EpisodeRecord(number=9, seed=9, success=False, code="error"))
@@ -62,7 +60,10 @@ def test_an_episode_without_a_frame_has_nothing_to_replay(data_set: DataSet, tmp
     assert out == "episode 9 (error): it ended before its first frame, so there is nothing to replay\n"
 
 
-@pytest.mark.integration
+def test_an_episode_that_is_not_there_is_one_line(data_set, assert_refused):
+    assert_refused("replay", data_set.path, "episode=77", text="Episode 77 is not in", folder=data_set.path)
+
+
 @pytest.mark.parametrize("mode", ["action", "state"])
 @pytest.mark.parametrize("fixture", ["data_set", "data_set_of_version_2"])
 def test_a_recorded_episode_replays_to_the_bit(fixture, request, run, mode):
@@ -72,7 +73,6 @@ def test_a_recorded_episode_replays_to_the_bit(fixture, request, run, mode):
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 def test_every_array_that_the_world_fills_is_replayed(data_set):
     record = data_set.read(0)
     with EpisodeRunner(config_of(data_set)) as runner:
@@ -85,7 +85,7 @@ def test_every_array_that_the_world_fills_is_replayed(data_set):
 
 
 @pytest.fixture(scope="module")
-def data_set_of_version_2(data_set: DataSet, tmp_path_factory: pytest.TempPathFactory) -> DataSet:
+def data_set_of_version_2(data_set, tmp_path_factory) -> DataSet:
     """Episode 1 of the data set as version 2 wrote it: every array a member of its own, all floats in 64 bits."""
     path, record = tmp_path_factory.mktemp("replay") / "earlier", data_set.read(1)
     with EpisodeRunner(config_of(data_set)) as runner:
@@ -104,7 +104,6 @@ def data_set_of_version_2(data_set: DataSet, tmp_path_factory: pytest.TempPathFa
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 def test_an_episode_of_version_2_is_compared_in_64_bits(data_set, data_set_of_version_2):
     record = data_set_of_version_2.read(1)
     rounded = record.arrays[VELOCITIES].astype(np.float32)
@@ -117,7 +116,6 @@ def test_an_episode_of_version_2_is_compared_in_64_bits(data_set, data_set_of_ve
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 def test_an_episode_of_version_2_passes_the_check_beside_one_of_this_version(data_set, data_set_of_version_2, tmp_path):
     shutil.copytree(data_set_of_version_2.path, tmp_path / "mixed")
     with DataSet.create_or_resume(tmp_path / "mixed", header=data_set.header) as mixed:
@@ -130,7 +128,6 @@ def test_an_episode_of_version_2_passes_the_check_beside_one_of_this_version(dat
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 def test_failed_episodes_replay_too(failures, run):
     assert {failures.read(n).code for n in failures.numbers()} <= {"timeout", "collision"}
     code, out, _ = run(failures.path, "all=true", "check=true", "workers=1")
@@ -140,7 +137,6 @@ def test_failed_episodes_replay_too(failures, run):
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 def test_a_changed_action_is_detected(data_set):
     record = data_set.read(0)
     changed = record.arrays[ACTIONS].copy()
@@ -152,7 +148,6 @@ def test_a_changed_action_is_detected(data_set):
     assert deviation.frame >= 40
 
 
-@pytest.mark.integration
 def test_an_impossible_state_is_detected(data_set):
     record = data_set.read(0)
     key = "keypoints.drawer.drawer.link_contact_point"
@@ -165,7 +160,6 @@ def test_an_impossible_state_is_detected(data_set):
     assert (deviation.key, deviation.frame) == (key, 7)
 
 
-@pytest.mark.integration
 def test_a_replay_with_another_object_raises_an_error(data_set):
     record = replace(data_set.read(0), assets={"drawer": "0" * 64})
     with (
@@ -176,7 +170,6 @@ def test_a_replay_with_another_object_raises_an_error(data_set):
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 def test_a_damaged_episode_is_named_and_the_others_are_replayed(data_set, tmp_path, run):
     copy = tmp_path / "copy"
     shutil.copytree(data_set.path, copy)
@@ -191,25 +184,8 @@ def test_a_damaged_episode_is_named_and_the_others_are_replayed(data_set, tmp_pa
     assert "2 exact" in out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "replay got 0 folders (none), expected 1"),
-        (["{data}"], "expects either episode=N or all=true"),
-        (["{data}", "episode=1", "all=true"], "expects either episode=N or all=true"),
-        (["{data}", "episode=77"], "Episode 77 is not in"),
-        (["{data}", "episode=1", "mode=states"], "Expected one of action, state"),
-        (["{data}", "episode=1", "--fast"], "Unknown flag '--fast'"),
-        (["{data}/nowhere", "episode=1"], "is not a data set"),
-    ],
-)
-def test_wrong_input_is_one_line(data_set, assert_refused, arguments, message):
-    words = [argument.format(data=data_set.path) for argument in arguments]
-    assert_refused("replay", *words, text=message, folder=data_set.path)
-
-
 @pytest.mark.slow
-def test_differing_versions_are_named(data_set, run, monkeypatch: pytest.MonkeyPatch):
+def test_differing_versions_are_named(data_set, run, monkeypatch):
     monkeypatch.setattr(code_versions, "versions_of", lambda names: dict.fromkeys(names, "0.0.1"))
     code, _, err = run(data_set.path, "episode=0")
     assert code == 0
@@ -226,7 +202,7 @@ def test_differing_versions_are_named(data_set, run, monkeypatch: pytest.MonkeyP
         ([True, False], [True, True], 1.0, 1),
     ],
 )
-def test_the_largest_deviation_is_found(found: list[Any], wanted: list[Any], value: float, frame: int):
+def test_the_largest_deviation_is_found(found, wanted, value, frame):
     deviation = largest_deviation({"x": np.array(found)}, {"x": np.array(wanted), "y": np.zeros(3)})
     assert (deviation.value, deviation.frame) == (value, frame)
 

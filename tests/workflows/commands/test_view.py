@@ -1,13 +1,9 @@
 """One recorded episode as a file to look at: it shows what was recorded, and needs no other file."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import re
 import sys
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,45 +13,22 @@ from unlatch import command_table
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.objects.procedural.textured_files import write_textured_urdf
 from unlatch.robots.models import model_path
-from unlatch.simcore.errors import AssetError, PluginError
+from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.obj_file import linear_light
-from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.registry import import_extra, install_command
+from unlatch.simcore.registry import install_command
 from unlatch.simcore.urdf.model import Link, Shape, ShapeKind, UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
-from unlatch.workflows.runs.code_versions import header_of
-from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.viewing.recorded_scene import RecordedScene, ShownBody, box_mesh, link_meshes, read_scene
+
+pytestmark = pytest.mark.integration
 
 FINGERS = "contacts.franka_panda.left.{}.fingers_link.force_max_n"
 
 
-@pytest.fixture(scope="module")
-def data_set(tmp_path_factory: pytest.TempPathFactory, drawer_episode: tuple[CollectCfg, EpisodeRecord]) -> DataSet:
-    """Episode 0 as it was made; 1 without a layout; 2 diverged; 5 of another object; 6 an error without states."""
-    cfg, record = drawer_episode
-    cut = {key: array[: 30 + (len(array) == record.n_actions + 1)].copy() for key, array in record.arrays.items()}
-    cut["robots.franka_panda.left.joint_positions"][-3:] = np.nan
-    never = {"success": False, "code": "plan_infeasible", "evidence": {"message": "No grasp was found"}, "arrays": {}}
-    diverged = {"success": False, "code": "diverged", "evidence": {"message": "q is not finite"}, "arrays": cut}
-    with DataSet.create_or_resume(tmp_path_factory.mktemp("view") / "set", header=header_of(cfg)) as made:
-        made.write(record)
-        made.write(dataclasses.replace(record, number=1, **never, layout={}))
-        trace = 'Traceback (most recent call last):\n  File "/home/me/skill.py", line 7, in make_commands\n    framez\n'
-        bug = {**never, "code": "error", "evidence": {"message": "NameError: framez", "traceback": trace}}
-        made.write(dataclasses.replace(record, number=6, **bug))
-        made.write(dataclasses.replace(record, number=2, **diverged))
-        made.write(dataclasses.replace(record, number=5, assets={"drawer": "0" * 64}))
-    return made
-
-
-@pytest.mark.integration
-def test_an_error_before_the_first_state_shows_the_scene_and_the_place_in_the_code(
-    data_set: DataSet, scene: RecordedScene
-):
-    shown, notices = read_scene(data_set, 6)
+def test_an_error_before_the_first_state_shows_the_scene_and_the_place_in_the_code(data_set, scene):
+    shown, notices = read_scene(data_set, 8)
     assert notices == []
     assert shown.notes[1:] == ("NameError: framez", 'File "/home/me/skill.py", line 7, in make_commands', "framez")
     assert shown.times_s.tolist() == [0.0]
@@ -64,12 +37,12 @@ def test_an_error_before_the_first_state_shows_the_scene_and_the_place_in_the_co
 
 
 @pytest.fixture(scope="module")
-def record(data_set: DataSet) -> EpisodeRecord:
+def record(data_set) -> EpisodeRecord:
     return data_set.read(0)
 
 
 @pytest.fixture(scope="module")
-def scene(data_set: DataSet) -> RecordedScene:
+def scene(data_set) -> RecordedScene:
     shown, notices = read_scene(data_set, 0)
     assert notices == []
     return shown
@@ -79,16 +52,14 @@ def body(scene: RecordedScene, name: str):
     return next(item for item in scene.bodies if item.name == name)
 
 
-@pytest.mark.integration
-def test_the_hand_is_where_it_was_recorded(scene: RecordedScene, record: EpisodeRecord):
+def test_the_hand_is_where_it_was_recorded(scene, record):
     hand = body(scene, "robot/franka_panda/panda_hand")
     np.testing.assert_allclose(hand.positions, record.arrays["robots.franka_panda.left.ee_position"], atol=1e-6)
     recorded = record.arrays["robots.franka_panda.left.ee_quat_xyzw"]
     np.testing.assert_allclose(np.abs(np.sum(hand.quats_xyzw * recorded, axis=1)), 1.0, atol=1e-9)
 
 
-@pytest.mark.integration
-def test_the_drawer_moves_as_far_as_its_joint(scene: RecordedScene, record: EpisodeRecord):
+def test_the_drawer_moves_as_far_as_its_joint(scene, record):
     (skill,) = record.skills
     travel = record.arrays["objects.drawer.joint_positions"][:, skill["joint_index"]]
     moving = [item for item in scene.bodies if item.name.startswith("object/drawer/") and item.moves]
@@ -98,8 +69,7 @@ def test_the_drawer_moves_as_far_as_its_joint(scene: RecordedScene, record: Epis
     assert travel.max() > 0.1
 
 
-@pytest.mark.integration
-def test_furniture_stands_still_under_what_it_carries(scene: RecordedScene):
+def test_furniture_stands_still_under_what_it_carries(scene):
     table, plinth = body(scene, "table"), body(scene, "plinth/drawer")
     assert not table.moves
     assert not plinth.moves
@@ -107,8 +77,7 @@ def test_furniture_stands_still_under_what_it_carries(scene: RecordedScene):
     assert plinth.positions[0][2] + plinth.meshes[0].vertices[:, 2].min() == pytest.approx(0.0, abs=1e-6)
 
 
-@pytest.mark.integration
-def test_a_force_belongs_to_the_frame_at_the_end_of_its_interval(scene: RecordedScene, record: EpisodeRecord):
+def test_a_force_belongs_to_the_frame_at_the_end_of_its_interval(scene, record):
     force = next(item for item in scene.forces if item.name.endswith("fingers_link"))
     assert force.values_n[0] == 0.0
     np.testing.assert_array_equal(force.values_n[1:], record.arrays[FINGERS.format("drawer")])
@@ -121,8 +90,7 @@ def test_a_force_belongs_to_the_frame_at_the_end_of_its_interval(scene: Recorded
     assert all(len(item.values_n) == len(item.positions) == record.n_actions + 1 for item in scene.forces)
 
 
-@pytest.mark.integration
-def test_points_curves_and_words_are_those_of_the_record(scene: RecordedScene, record: EpisodeRecord):
+def test_points_curves_and_words_are_those_of_the_record(scene, record):
     assert scene.title == "open_drawer · episode 0 · success"
     assert scene.notes == (record.language[0],)
     assert [curve.unit for curve in scene.curves] == ["m"]
@@ -133,9 +101,8 @@ def test_points_curves_and_words_are_those_of_the_record(scene: RecordedScene, r
     assert {item.name.split("/")[1] for item in scene.points if item.acted_on} == {record.skills[0]["part"]}
 
 
-@pytest.mark.integration
-def test_a_diverged_episode_is_shown_with_its_last_finite_state(data_set: DataSet):
-    shown, _ = read_scene(data_set, 2)
+def test_a_diverged_episode_is_shown_with_its_last_finite_state(data_set):
+    shown, _ = read_scene(data_set, 7)
     hand = body(shown, "robot/franka_panda/panda_hand")
     assert np.isfinite(hand.positions).all()
     np.testing.assert_array_equal(hand.positions[-1], hand.positions[-4])
@@ -143,8 +110,7 @@ def test_a_diverged_episode_is_shown_with_its_last_finite_state(data_set: DataSe
     assert shown.notes[-1] == "q is not finite"
 
 
-@pytest.mark.integration
-def test_an_object_that_differs_from_the_recorded_one_is_reported(data_set: DataSet):
+def test_an_object_that_differs_from_the_recorded_one_is_reported(data_set):
     _, notices = read_scene(data_set, 5)
     assert len(notices) == 1
     assert "object 'drawer'" in notices[0]
@@ -152,8 +118,7 @@ def test_an_object_that_differs_from_the_recorded_one_is_reported(data_set: Data
 
 
 @pytest.mark.slow
-@pytest.mark.integration
-def test_a_page_refers_to_no_other_file_and_texts_cannot_end_its_script(data_set: DataSet, scene: RecordedScene):
+def test_a_page_refers_to_no_other_file_and_texts_cannot_end_its_script(data_set, scene):
     from unlatch.workflows.viewing.viewers import to_html
 
     page = to_html(dataclasses.replace(scene, notes=("</script><b>bold</b>",))).decode()
@@ -165,18 +130,15 @@ def test_a_page_refers_to_no_other_file_and_texts_cannot_end_its_script(data_set
 
 
 @pytest.mark.slow
-@pytest.mark.integration
-def test_the_command_writes_a_page_and_the_data_set_stays_whole(data_set: DataSet, capsys: pytest.CaptureFixture[str]):
-    assert command_table.main(["view", str(data_set.path), "episode=2"]) == 0
-    said = capsys.readouterr()
-    assert re.fullmatch(r"view: .*view-2\.html \(\d\.\d MB, \d+\.\d s\)\n", said.out)
-    assert said.err == ""
-    assert (data_set.path / "view-2.html").stat().st_size > 1e6
+def test_the_command_writes_a_page_and_the_data_set_stays_whole(data_set, run_command):
+    code, out, err = run_command("view", data_set.path, "episode=7")
+    assert (code, err) == (0, "")
+    assert re.fullmatch(r"view: .*view-7\.html \(\d\.\d MB, \d+\.\d s\)\n", out)
+    assert (data_set.path / "view-7.html").stat().st_size > 1e6
     assert sorted(path.name for path in data_set.path.iterdir() if path.name.startswith(".view")) == []
 
 
-@pytest.mark.integration
-def test_a_recording_is_read_back_as_it_was_recorded(scene: RecordedScene, tmp_path: Path):
+def test_a_recording_is_read_back_as_it_was_recorded(scene, tmp_path):
     pytest.importorskip("rerun", reason="the extra rerun is not installed")
     chunk = pytest.importorskip("rerun.chunk", reason="this rerun-sdk reads no files")
     from unlatch.workflows.viewing.viewers import to_rrd
@@ -201,54 +163,54 @@ def test_a_recording_is_read_back_as_it_was_recorded(scene: RecordedScene, tmp_p
     assert found["/world/table/0"] == 1
 
 
+NO_STATES = "it ended with code plan_infeasible before the first one (No grasp was found). Name another episode."
+EACH = {
+    "episode=3": "episode=3 is not in '{set}'. It has episodes 0 to 2, 4 to 8. Name one of them.",
+    "episode=-1": "episode=-1 is not in '{set}'. It has episodes 0 to 2, 4 to 8. Name one of them.",
+    "episod=3": "episod is unknown. Did you mean 'episode'? `--help` lists all. Remove or rename it.",
+    "episode=x": "episode='x' has the wrong type. Expected a whole number. Change it.",
+    "episode=1": f"Episode 1 has no states to show: {NO_STATES}",
+}
+OF_ONE = [
+    ("view", "--fast", "Unknown flag '--fast'. Expected key=value or --help."),
+    ("phases", "--fast", "Unknown flag '--fast'. Expected key=value or --help."),
+    ("view", "format=htm", "Unknown format 'htm'. Did you mean 'html'? Known: html, rrd."),
+    ("view", "out=a.rrd", "out=a.rrd does not end in .html, the format that is written. Add format=rrd."),
+    ("view", "out=a.png", "out=a.png does not end in .html, the format that is written. Rename it."),
+    ("phases", "columns=0", "columns=0 is out of range. Expected 1 to 12."),
+    ("phases", "out=a.jpg", "out=a.jpg does not end in .png, the format that is written. Rename it."),
+    ("clip", "out=a.avi", "out=a.avi does not end in .mp4, .webp or .gif, the formats that are written. Rename it."),
+    ("clip", "out=a.gif fps=60", "fps=60 is out of range. Expected 1 to 50 in a .gif."),
+    ("clip", "width=641", "A picture of 641 x 480 pixels does not fit a .mp4: H.264 needs even sides."),
+    ("clip", "speed=0", "speed=0 is out of range. Expected 0.05 to 100."),
+    ("clip", "camera=fron", "camera='fron' is not a known view or camera. Did you mean 'front'?"),
+    ("clip", "camera=xyz", "Known: overview, close, fisheye, following, front, wrist. Name one of them."),
+    ("clip", "camera=imu", "camera=imu is a sensor of type 'imu'. Expected a camera. Name another."),
+    ("clip", "renderer=atuo", "Unknown renderer 'atuo'. Did you mean 'auto'?"),
+    ("clip", "renderer=xyz", "Unknown renderer 'xyz'. Known: auto, egl, embree, mitsuba, pygfx, tiny."),
+    ("clip", "renderer=tinny", "Unknown renderer 'tinny'. Did you mean 'tiny'?"),
+    ("clip", "scenery=kichen", "scenery='kichen' is unknown. Did you mean 'kitchen'"),
+]
+
+
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["episode=3"], "episode=3 is not in '{set}'. It has episodes 0 to 2, 5 to 6. Name one of them."),
-        (["episode=-1"], "episode=-1 is not in '{set}'. It has episodes 0 to 2, 5 to 6. Name one of them."),
-        (["format=htm"], "Unknown format 'htm'. Did you mean 'html'? Known: html, rrd."),
-        (
-            ["episod=3"],
-            "episod is unknown. Did you mean 'episode'? `--help` lists all. Remove or rename it.",
-        ),
-        (["episode=x"], "episode='x' has the wrong type. Expected a whole number. Change it."),
-        (
-            ["episode=1"],
-            "Episode 1 has no states to show: it ended with code plan_infeasible before the first one "
-            "(No grasp was found). Name another episode.",
-        ),
-        (["out=a.rrd"], "out=a.rrd does not end in .html, the format that is written. Add format=rrd."),
-        (["out=a.png"], "out=a.png does not end in .html, the format that is written. Rename it."),
-        (["--fast"], "Unknown flag '--fast'. Expected key=value or --help."),
-    ],
+    ("command", "arguments", "message"),
+    [*((command, *row) for command in ("view", "phases", "clip") for row in EACH.items()), *OF_ONE],
 )
-def test_a_mistake_is_one_line(
-    data_set: DataSet, arguments: list[str], message: str, assert_refused: Callable[..., str]
-):
-    said = assert_refused("view", data_set.path, *arguments, text="", folder=data_set.path)
-    assert said.replace(str(data_set.path), "{set}") == f"unlatch: {message}\n"
+def test_a_mistake_is_one_line(data_set, command, arguments, message, assert_refused):
+    said = assert_refused(command, data_set.path, *arguments.split(), text="", folder=data_set.path)
+    said = said.replace(str(data_set.path), "{set}")
+    assert message in said if command == "clip" else said == f"unlatch: {message}\n"
 
 
-@pytest.mark.integration
-def test_a_place_that_cannot_be_written_is_one_line(
-    data_set: DataSet, tmp_path: Path, assert_refused: Callable[..., str]
-):
+def test_a_place_that_cannot_be_written_is_one_line(data_set, tmp_path, assert_refused):
     (tmp_path / "file").write_text("mine")
     text = f"'{tmp_path}/file/a.html' cannot be written: this user cannot write to '{tmp_path}/file'."
     assert_refused("view", data_set.path, f"out={tmp_path}/file/a.html", text=text, folder=tmp_path)
 
 
-def test_a_missing_extra_is_named():
-    with pytest.raises(
-        PluginError, match="comes with the extra 'rerun'. Install it: " + re.escape(install_command("rerun"))
-    ):
-        import_extra("no_such_package_of_ours", extra="rerun")
-
-
 @pytest.mark.parametrize("command", ["view", "studio", "watch"])
-def test_a_command_whose_page_needs_viser_names_its_extra(
-    data_set: DataSet, command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+def test_a_command_whose_page_needs_viser_names_its_extra(data_set, command, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "viser", None)
     words = {"view": [str(data_set.path)], "studio": ["task=open_drawer"], "watch": [str(data_set.path), "page=true"]}
     assert command_table.main([command, *words[command]]) == 2
@@ -265,7 +227,7 @@ def test_every_visible_link_of_the_robot_has_a_mesh():
     assert all(mesh.faces.max() < len(mesh.vertices) for pieces in meshes.values() for mesh in pieces)
 
 
-def test_a_damaged_mesh_is_named(tmp_path: Path):
+def test_a_damaged_mesh_is_named(tmp_path):
     path = tmp_path / "damaged.glb"
     path.write_bytes(b"nothing")
     shape = Shape(ShapeKind.mesh, (1.0, 1.0, 1.0), Pose.identity(), path=path)

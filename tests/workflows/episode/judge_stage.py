@@ -142,9 +142,31 @@ class Stage:
         self.targets = dict.fromkeys(arms, 0.0)
         self.judge = Judge(cfg, scene, [(skill.cfg.objects[0], skill.part) for skill in skills], policy=policy)
 
+    @classmethod
+    def started(cls, *skills: Any, **options: Any) -> tuple[Stage, SkillRun]:
+        """Returns a stage with its first skill under way, and the run of that skill."""
+        stage = cls(*skills or [make_skill()], **options)
+        return stage, stage.begin()
+
+    @property
+    def failure(self) -> Any:
+        """The failure by which the judge ended the episode; there must be one."""
+        assert self.judge.failure is not None
+        return self.judge.failure
+
     def begin(self, index: int = 0, *, earlier: SkillRun | None = None) -> SkillRun:
         skill = self.skills[index]
         return self.judge.begin_skill(skill, skill.part, chain_index=index, earlier=earlier)
+
+    def violate(self, name: str, **options: Any) -> None:
+        """Lets a view see a forbidden contact in the next frame."""
+        self.views[name].violation = hit(name, **options)
+
+    def swing(self, count: int) -> None:
+        """Simulates frames in which the left arm's target moves."""
+        for number in range(count):
+            self.targets["left"] = 0.1 * number
+            self.frame()
 
     def frame(
         self, *, s: float | None = None, touch: bool | None = None, speeds: FrameSpeeds = SLOW, arm: str = "left"
@@ -191,6 +213,11 @@ def make_skill(part: str = "door", *, arm: str = "left", arms: tuple[str, ...] =
     return skill
 
 
+def make_free(part: str = "door", **changes: Any) -> Any:
+    """Returns a skill that needs no contact of the fingers."""
+    return make_skill(part, finger_contact_required=False, **changes)
+
+
 def make_pick(height: float = 0.1, **changes: Any) -> Any:
     """Returns a skill that acts on the can, which must then be lifted by this height."""
     skill = make_skill(success_mode=None, **changes)
@@ -210,6 +237,7 @@ def two_arms(**changes: Any) -> tuple[Any, Any]:
 
 
 NOT_OPEN = Failure("not_reached", "The door is not open", 0.1)
+TOO_FAST = FrameSpeeds(99.0, {})
 
 
 def hit(view: str, *, step: int = 5, force_n: float = 7.0) -> Violation:

@@ -1,222 +1,180 @@
 """What fails an episode at once: forces, speeds, its time, and values that are not finite."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import pytest
 
-from tests.workflows.episode.judge_stage import HZ, Stage, hit, make_skill, two_arms
+from tests.workflows.episode.judge_stage import HZ, TOO_FAST, Stage, hit, make_free, make_skill, two_arms
 from unlatch.simcore.recording.success_rules import MAX_JOINT_SPEED
 from unlatch.simcore.sim.bodies import JointInfo
 from unlatch.skills.commands import Phase
 from unlatch.skills.context import FrameSpeeds
 from unlatch.workflows.episode.criteria import PolicyRules
 
+BOTH = ("left", "right")
+GOES_ON = PolicyRules(end_at_violation=False)
+TABLE = "panda.environment"
+
 
 class TestForces:
-    def violate(self, stage: Stage, name: str, **options: Any) -> None:
-        stage.views[name].violation = hit(name, **options)
-
     def test_a_forbidden_contact_is_a_collision(self):
-        stage = Stage(make_skill())
-        run = stage.begin()
-        self.violate(stage, "panda.environment")
+        stage, run = Stage.started()
+        stage.violate(TABLE)
         stage.frame()
-        failure = stage.judge.failure
-        assert failure is not None
-        assert (failure.code, failure.time_s) == ("collision", 0.25)
-        assert failure.message == "hand pressed frame with 7.0 N (allowed 1 N) while in phase follow"
-        assert failure.evidence == {
-            "view": "panda.environment",
+        assert (stage.failure.code, stage.failure.time_s) == ("collision", 0.25)
+        assert stage.failure.message == "hand pressed frame with 7.0 N (allowed 1 N) while in phase follow"
+        assert stage.failure.evidence == {
+            "view": TABLE,
             "pair": ["hand", "frame"],
             "force_n": 7.0,
             "physics_step": 5,
             "time_s": 0.25,
             "phase": "follow",
         }
-        assert (run.collision_valid, run.broke_rule, run.first_violation) == (False, True, hit("panda.environment"))
+        assert (run.collision_valid, run.broke_rule, run.first_violation) == (False, True, hit(TABLE))
 
     def test_the_message_names_no_phase_of_an_idle_arm(self):
-        stage = Stage(make_skill())
+        stage, _ = Stage.started()
         stage.skills[0].phase = Phase.idle
-        stage.begin()
-        self.violate(stage, "panda.environment")
+        stage.violate(TABLE)
         stage.frame()
-        assert stage.judge.failure is not None
-        assert stage.judge.failure.message == "hand pressed frame with 7.0 N (allowed 1 N)"
+        assert stage.failure.message == "hand pressed frame with 7.0 N (allowed 1 N)"
 
     def test_the_fingers_may_touch_the_part(self):
-        stage = Stage(make_skill())
-        stage.begin()
-        self.violate(stage, "panda.left.oven.fingers_link")
+        stage, _ = Stage.started()
+        stage.violate("panda.left.oven.fingers_link")
         stage.frame()
         assert stage.codes() == []
 
     def test_the_first_of_several_contacts_is_named(self):
-        stage = Stage(make_skill())
-        stage.begin()
-        self.violate(stage, "panda.environment", step=9, force_n=1.5)
-        self.violate(stage, "panda.left.oven.forbid_collision", step=4, force_n=20.0)
+        stage, _ = Stage.started()
+        stage.violate(TABLE, step=9, force_n=1.5)
+        stage.violate("panda.left.oven.forbid_collision", step=4, force_n=20.0)
         stage.frame()
-        assert stage.judge.failure is not None
-        assert stage.judge.failure.evidence["physics_step"] == 4
+        assert stage.failure.evidence["physics_step"] == 4
 
     def test_a_rule_that_is_off_notes_the_contact_and_goes_on(self):
-        stage = Stage(make_skill(collision_valid_enabled=False))
-        run = stage.begin()
-        self.violate(stage, "panda.environment")
+        stage, run = Stage.started(make_skill(collision_valid_enabled=False))
+        stage.violate(TABLE)
         stage.frame()
         assert (stage.codes(), run.collision_valid, run.broke_rule) == ([], True, False)
-        assert run.first_violation == hit("panda.environment")
+        assert run.first_violation == hit(TABLE)
 
     def test_contacts_without_force_are_counted(self):
-        stage = Stage(make_skill())
-        run = stage.begin()
-        for name, count in (("panda.environment", 2), ("panda.left.oven.forbid_collision", 3)):
+        stage, run = Stage.started()
+        counts = {TABLE: 2, "panda.left.oven.forbid_collision": 3, "panda.left.oven.fingers_link": 50}
+        for name, count in counts.items():
             stage.views[name].zero_force_points = count
-        stage.views["panda.left.oven.fingers_link"].zero_force_points = 50
         stage.frame()
         assert (run.zero_force_contacts, stage.codes()) == (5, [])
 
     def test_a_contact_after_the_end_of_a_skill_fails_it_but_is_not_its_first(self):
-        stage = Stage(make_skill(finger_contact_required=False), make_skill("knob"))
-        run = stage.begin()
+        stage, run = Stage.started(make_free(), make_skill("knob"))
         stage.judge.end_skill(run)
-        self.violate(stage, "panda.environment")
+        stage.violate(TABLE)
         stage.frame()
         assert (stage.codes(), run.first_violation) == (["collision"], None)
 
     def test_contacts_of_the_other_arm_are_judged_with_its_own_skill(self):
-        stage = Stage(*two_arms(), arms=("left", "right"))
-        left, right = stage.begin(0), stage.begin(1)
-        self.violate(stage, "panda.right.oven.forbid_collision")
+        stage, left = Stage.started(*two_arms(), arms=BOTH)
+        right = stage.begin(1)
+        stage.violate("panda.right.oven.forbid_collision")
         stage.frame()
         assert (left.collision_valid, right.collision_valid) == (True, False)
         (failure,) = stage.judge._failures
         assert (failure.evidence["skill"], failure.evidence["arm"]) == (1, "right")
 
     @pytest.mark.parametrize(("force_n", "codes"), [(140.0, []), (140.5, ["overload"])])
-    def test_a_finger_may_bear_up_to_its_limit(self, force_n: float, codes: list[str]):
-        stage = Stage(make_skill())
-        run = stage.begin()
+    def test_a_finger_may_bear_up_to_its_limit(self, force_n, codes):
+        stage, run = Stage.started()
         stage.loads["left"].force_sustained_n.n = force_n
         stage.frame()
         assert (stage.codes(), run.overloaded, run.broke_rule) == (codes, bool(codes), bool(codes))
         if codes:
-            failure = stage.judge.failure
-            assert failure is not None
-            assert failure.message == "f1 bore 140 N for longer than 20 ms (allowed 140 N)"
-            assert failure.evidence == {
-                "hand": "panda.left",
-                "finger": "f1",
-                "force_n": 140.5,
-                "limit_n": 140.0,
-                "phase": "follow",
-            }
+            assert stage.failure.message == "f1 bore 140 N for longer than 20 ms (allowed 140 N)"
+            expected = {"hand": "panda.left", "finger": "f1", "force_n": 140.5, "limit_n": 140.0, "phase": "follow"}
+            assert stage.failure.evidence == expected
 
     def test_an_overload_is_noted_once_and_labelled(self):
-        stage = Stage(*two_arms(), arms=("left", "right"), policy=PolicyRules(end_at_violation=False))
-        stage.begin(0)
+        stage, _ = Stage.started(*two_arms(), arms=BOTH, policy=GOES_ON)
         stage.begin(1)
         stage.loads["right"].force_sustained_n.n = 200.0
         stage.frames(2)
         assert stage.codes() == ["overload"]
         assert stage.judge._failures[0].evidence["arm"] == "right"
 
-    def test_a_collision_is_noted_once(self):
-        stage = Stage(make_skill(), policy=PolicyRules(end_at_violation=False))
-        stage.begin()
-        self.violate(stage, "panda.environment")
-        stage.frames(3)
-        assert stage.codes() == ["collision"]
+    def test_a_collision_and_an_overspeed_are_noted_once(self):
+        stage, _ = Stage.started(policy=GOES_ON)
+        stage.violate(TABLE)
+        stage.frames(3, speeds=TOO_FAST)
+        assert stage.codes() == ["collision", "overspeed"]
 
 
 class TestSpeeds:
     @pytest.mark.parametrize(
-        ("speeds", "body"),
+        ("robot", "oven", "body"),
         [
-            (FrameSpeeds(MAX_JOINT_SPEED, {"oven": MAX_JOINT_SPEED}), None),
-            (FrameSpeeds(MAX_JOINT_SPEED + 0.1, {"oven": 0.0}), "panda"),
-            (FrameSpeeds(0.0, {"oven": MAX_JOINT_SPEED + 0.1}), "oven"),
-            (FrameSpeeds(9.0, {"oven": 9.0}), "panda"),
+            (MAX_JOINT_SPEED, MAX_JOINT_SPEED, None),
+            (MAX_JOINT_SPEED + 0.1, 0.0, "panda"),
+            (0.0, MAX_JOINT_SPEED + 0.1, "oven"),
+            (9.0, 9.0, "panda"),
         ],
     )
-    def test_no_joint_may_be_faster_than_the_limit(self, speeds: FrameSpeeds, body: str | None):
-        stage = Stage(make_skill())
-        run = stage.begin()
-        stage.frame(speeds=speeds)
+    def test_no_joint_may_be_faster_than_the_limit(self, robot, oven, body):
+        stage, run = Stage.started()
+        stage.frame(speeds=FrameSpeeds(robot, {"oven": oven}))
         assert stage.codes() == ([] if body is None else ["overspeed"])
         assert (run.process_valid, run.broke_rule) == (body is None, body is not None)
         if body is not None:
-            speed = speeds.robot if body == "panda" else speeds.objects[body]
-            (failure,) = stage.judge._failures
-            assert failure.message == f"A joint of '{body}' moved at {speed:.1f} rad/s or m/s (allowed 5)"
-            assert failure.evidence == {"body": body, "speed": speed, "allowed": MAX_JOINT_SPEED}
-            assert failure.time_s == stage.world.time_s
+            speed = {"panda": robot, "oven": oven}[body]
+            assert stage.failure.message == f"A joint of '{body}' moved at {speed:.1f} rad/s or m/s (allowed 5)"
+            assert stage.failure.evidence == {"body": body, "speed": speed, "allowed": MAX_JOINT_SPEED}
+            assert stage.failure.time_s == stage.world.time_s
 
     @pytest.mark.parametrize(("prismatic", "unit"), [(False, "rad/s"), (True, "m/s")])
-    def test_the_joint_and_its_unit_are_named_where_they_are_known(self, prismatic: bool, unit: str):
+    def test_the_joint_and_its_unit_are_named_where_they_are_known(self, prismatic, unit):
         joint = JointInfo("lid_joint", 0, prismatic, True, 0.0, 1.0, 1.0, 1.0, (1.0, 0.0, 0.0))
-        stage = Stage(make_skill())
-        stage.begin()
+        stage, _ = Stage.started()
         stage.frame(speeds=FrameSpeeds(0.0, {"oven": 9.0}, {"oven": joint}))
-        (failure,) = stage.judge._failures
-        assert failure.message == f"Joint 'lid_joint' of 'oven' moved at 9.0 {unit} (allowed 5)"
+        assert stage.failure.message == f"Joint 'lid_joint' of 'oven' moved at 9.0 {unit} (allowed 5)"
 
     def test_a_rule_that_is_off_allows_any_speed(self):
-        stage = Stage(make_skill(process_valid_enabled=False))
-        run = stage.begin()
-        stage.frame(speeds=FrameSpeeds(99.0, {}))
+        stage, run = Stage.started(make_skill(process_valid_enabled=False))
+        stage.frame(speeds=TOO_FAST)
         assert (stage.codes(), run.process_valid) == ([], True)
-
-    def test_an_overspeed_is_noted_once(self):
-        stage = Stage(make_skill(), policy=PolicyRules(end_at_violation=False))
-        stage.begin()
-        stage.frames(3, speeds=FrameSpeeds(99.0, {}))
-        assert stage.codes() == ["overspeed"]
 
 
 class TestTimeAndNumbers:
     @pytest.mark.parametrize(("time_s", "codes"), [(2.0, []), (2.01, ["timeout"])])
-    def test_an_episode_may_take_up_to_its_limit(self, time_s: float, codes: list[str]):
-        stage = Stage(make_skill())
-        stage.begin()
+    def test_an_episode_may_take_up_to_its_limit(self, time_s, codes):
+        stage, _ = Stage.started()
         stage.world.time_s = time_s - 1.0 / HZ
         stage.frame()
         assert (stage.codes(), stage.judge.timed_out) == (codes, bool(codes))
         if codes:
-            failure = stage.judge.failure
-            assert failure is not None
-            assert (failure.message, failure.evidence) == ("The episode took longer than 2 s", {"allowed_s": 2.0})
+            said = "The episode took longer than 2 s"
+            assert (stage.failure.message, stage.failure.evidence) == (said, {"allowed_s": 2.0})
 
     @pytest.mark.parametrize("bad", [math.nan, math.inf])
     @pytest.mark.parametrize("where", ["arm", "object"])
-    def test_values_that_are_not_finite_end_the_episode(self, bad: float, where: str):
-        stage = Stage(make_skill(), policy=PolicyRules(end_at_violation=False))
-        stage.begin()
-        if where == "arm":
-            stage.robot.arms["left"].q[1] = bad
-        else:
-            stage.oven.s[1] = bad
+    def test_values_that_are_not_finite_end_the_episode(self, bad, where):
+        stage, _ = Stage.started(policy=GOES_ON)
+        (stage.robot.arms["left"].q if where == "arm" else stage.oven.s)[1] = bad
         stage.frame()
         assert stage.judge.over
-        assert stage.judge._failures[0].code == "diverged"
-        assert stage.judge._failures[0].message == "The simulation gave values that are not finite"
+        failure = stage.judge._failures[0]
+        assert (failure.code, failure.message) == ("diverged", "The simulation gave values that are not finite")
 
     def test_the_failure_is_the_one_that_came_first(self):
-        stage = Stage(make_skill())
-        stage.begin()
+        stage, _ = Stage.started()
         stage.world.time_s = 5.0
-        stage.views["panda.environment"].violation = hit("panda.environment")
-        stage.frame(speeds=FrameSpeeds(99.0, {}))
+        stage.violate(TABLE)
+        stage.frame(speeds=TOO_FAST)
         assert stage.codes() == ["collision", "overspeed", "timeout"]
-        assert stage.judge.failure is not None
-        assert stage.judge.failure.code == "collision"
+        assert stage.failure.code == "collision"
 
     def test_nothing_is_judged_before_a_skill_has_begun(self):
         stage = Stage(make_skill())
         stage.world.time_s = 5.0
-        stage.frame(speeds=FrameSpeeds(99.0, {}))
+        stage.frame(speeds=TOO_FAST)
         assert stage.codes() == []

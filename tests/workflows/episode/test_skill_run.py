@@ -1,7 +1,5 @@
 """The entry of a skill in the record says what the judge saw of it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -19,8 +17,8 @@ from unlatch.workflows.episode.skill_run import MovedJoint, SkillRun
 RULE = SuccessRule("abs", 0.7, True, True, True, 1.0, 140.0)
 
 
-@pytest.fixture
-def spoken(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+@pytest.fixture(autouse=True)
+def spoken(monkeypatch) -> list[Any]:
     """The arguments of each call for phrasings."""
     calls: list[Any] = []
 
@@ -56,7 +54,7 @@ def make_run(*, arms: tuple[str, ...] = ("left",), **changes: Any) -> SkillRun:
     return SkillRun(skill, **{**moved, **place, **changes})
 
 
-def test_an_entry_has_the_skill_its_rule_and_what_was_reached(spoken: list[Any]):
+def test_an_entry_has_the_skill_its_rule_and_what_was_reached(spoken):
     run = make_run(frame_end=40, success=True, zero_force_contacts=7, refused=[{"code": "collision"}])
     assert run.to_entry(last_frame=99, draw=0.5) == {
         "name": "open",
@@ -89,7 +87,7 @@ def test_an_entry_has_the_skill_its_rule_and_what_was_reached(spoken: list[Any])
     assert spoken == [(["text"], "open", run.skill.context.objects["oven"].asset, "door", 0.5)]
 
 
-def test_an_entry_of_fingertips_that_drag_the_part_states_how_hard_they_press(spoken: list[Any]):
+def test_an_entry_of_fingertips_that_drag_the_part_states_how_hard_they_press():
     assert "press_force_n" not in make_run().to_entry(last_frame=99, draw=0.0)
     asked: list[tuple[Any, ...]] = []
 
@@ -103,7 +101,7 @@ def test_an_entry_of_fingertips_that_drag_the_part_states_how_hard_they_press(sp
     assert asked == [(run.skill.cfg, asset, asset.articulation.part("door"), gripper)]
 
 
-def test_a_run_that_is_open_ends_with_the_episode_and_has_not_succeeded(spoken: list[Any]):
+def test_a_run_that_is_open_ends_with_the_episode_and_has_not_succeeded():
     run = make_run()
     assert (run.is_open, run.success, run.zero_force_contacts) == (True, False, 0)
     entry = run.to_entry(last_frame=99, draw=0.0)
@@ -113,7 +111,7 @@ def test_a_run_that_is_open_ends_with_the_episode_and_has_not_succeeded(spoken: 
     assert run.to_entry(last_frame=99, draw=0.0)["frame_end"] == 0
 
 
-def test_an_entry_has_the_link_the_plan_and_the_first_violation_where_there_are_some(spoken: list[Any]):
+def test_an_entry_has_the_link_the_plan_and_the_first_violation_where_there_are_some():
     violation = Violation("panda.environment", ("hand", "table"), 3.5, 120, 0.5)
     plan = SimpleNamespace(to_dict=lambda: {"grasp": 1})
     run = make_run(touched_link="panel", keyframe_plan=plan, executes=False, first_violation=violation)
@@ -128,7 +126,7 @@ def test_an_entry_has_the_link_the_plan_and_the_first_violation_where_there_are_
     }
 
 
-def test_the_entry_of_a_skill_on_a_free_object_has_conditions_instead_of_a_part_and_a_joint(spoken: list[Any]):
+def test_the_entry_of_a_skill_on_a_free_object_has_conditions_instead_of_a_part_and_a_joint():
     lifted = {"object": "oven", "kind": "lifted", "value": 0.1}
     entry = make_run(part=None, moved=None, conditions=[lifted]).to_entry(last_frame=1, draw=0.5)
     keys = ("part", "joint", "joint_index", "s0", "s_end", "s_closed", "s_open")
@@ -137,9 +135,7 @@ def test_the_entry_of_a_skill_on_a_free_object_has_conditions_instead_of_a_part_
     assert "conditions" not in make_run().to_entry(last_frame=1, draw=0.5)
 
 
-def test_instructions_say_what_the_step_of_the_chain_says_of_the_skill(
-    spoken: list[Any], monkeypatch: pytest.MonkeyPatch
-):
+def test_instructions_say_what_the_step_of_the_chain_says_of_the_skill(monkeypatch):
     drawer: Any = SimpleNamespace()
     step = LanguageStep("put", drawer, "handle", target="into the drawer")
     monkeypatch.setattr(skill_run, "step_language", lambda *words, **options: [words, options])
@@ -147,7 +143,7 @@ def test_instructions_say_what_the_step_of_the_chain_says_of_the_skill(
     assert entry["language"] == [(["text"], "put", drawer, "handle", 0.5), {"target": "into the drawer"}]
 
 
-def test_of_several_arms_an_entry_names_the_arm_and_its_place_in_the_chain(spoken: list[Any]):
+def test_of_several_arms_an_entry_names_the_arm_and_its_place_in_the_chain():
     run = make_run(arms=("left", "right"), frame_end=40)
     keys = ("arm", "stage", "entry", "broken_off")
     assert [run.to_entry(last_frame=9, draw=0.0).get(key) for key in keys] == ["left", 1, 2, False]
@@ -156,20 +152,17 @@ def test_of_several_arms_an_entry_names_the_arm_and_its_place_in_the_chain(spoke
 
 
 @pytest.mark.parametrize(
-    ("changes", "broken_off"),
-    [({"frame_end": 40}, False), ({}, True), ({"frame_end": 40, "broken_off": True}, True)],
+    ("changes", "broken_off"), [({"frame_end": 40}, False), ({}, True), ({"frame_end": 40, "broken_off": True}, True)]
 )
 @pytest.mark.parametrize(
     ("arms", "may_repeat"), [(("left",), True), (("left", "right"), True), (("left", "right"), False)]
 )
-def test_an_entry_says_whether_the_run_ended_before_its_time(
-    spoken: list[Any], changes: dict[str, Any], broken_off: bool, arms: tuple[str, ...], may_repeat: bool
-):
+def test_an_entry_says_whether_the_run_ended_before_its_time(changes, broken_off, arms, may_repeat):
     entry = make_run(arms=arms, **changes).to_entry(last_frame=9, draw=0.0, may_repeat=may_repeat)
     assert entry["broken_off"] is broken_off
 
 
-def test_an_attempt_has_its_number_and_why_it_was_broken_off(spoken: list[Any]):
+def test_an_attempt_has_its_number_and_why_it_was_broken_off():
     first = make_run(frame_end=9, broken_by=Failure("slipped", "It slipped", 0.3))
     again = make_run(attempt=1, frame_end=40)
     keys = ("entry", "attempt", "code", "message")

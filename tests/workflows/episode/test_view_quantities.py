@@ -1,7 +1,5 @@
 """Views of what is no body: every attribute gets what was drawn, and the draws follow their law."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import kstest

@@ -1,7 +1,5 @@
 """Tasks as Gymnasium environments: the same scenes, rules and verdicts as in collection."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -76,11 +74,10 @@ def played(env: UnlatchEnv, record: EpisodeRecord) -> tuple[EpisodeRecord, dict[
         ),
     ],
 )
-def test_recorded_actions_give_the_recorded_states_and_verdict(task: str):
+def test_recorded_actions_give_the_recorded_states_and_verdict(make, task):
     record = recorded(task, number=1)
-    env = UnlatchEnv(task, overrides=[STILL])
+    env = make(task, STILL)
     again, info, over = played(env, record)
-    env.close()
     assert record.success
     assert over
     assert info["success"]
@@ -102,11 +99,10 @@ def test_recorded_actions_give_the_recorded_states_and_verdict(task: str):
         (["task.goal.0.kind=moved", "task.goal.0.value=1.2"], "not_reached"),
     ],
 )
-def test_failures_are_judged_as_in_collection(overrides: list[str], code: str | None):
+def test_failures_are_judged_as_in_collection(make, overrides, code):
     record = recorded("close_drawer", *overrides)
-    env = UnlatchEnv("close_drawer", overrides=[*overrides, STILL])
+    env = make("close_drawer", *overrides, STILL)
     again, _, _ = played(env, record)
-    env.close()
     assert again.success == record.success
     if code is not None:
         assert record.code == code
@@ -115,12 +111,11 @@ def test_failures_are_judged_as_in_collection(overrides: list[str], code: str | 
 
 
 @pytest.mark.slow
-def test_a_layout_without_a_plan_is_not_reached_for_a_policy():
+def test_a_layout_without_a_plan_is_not_reached_for_a_policy(make):
     overrides = ["task.regions.0.center_m=[1.6,0.0]"]
     record = recorded("close_drawer", *overrides)
-    env = UnlatchEnv("close_drawer", overrides=overrides)
+    env = make("close_drawer", *overrides)
     again, _, _ = played(env, record)
-    env.close()
     assert record.code == "plan_infeasible"
     assert (again.success, again.code) == (False, "not_reached")
 
@@ -132,12 +127,11 @@ def test_every_task_is_registered():
 
 
 @pytest.mark.slow
-def test_resets_count_episodes_and_a_seed_restarts_the_count():
-    env = UnlatchEnv("close_drawer")
+def test_resets_count_episodes_and_a_seed_restarts_the_count(make):
+    env = make("close_drawer")
     first, info_0 = env.reset(seed=3)
     second, info_1 = env.reset()
     again, info_2 = env.reset(seed=3)
-    env.close()
     assert [info["episode"] for info in (info_0, info_1, info_2)] == [0, 1, 0]
     assert all(np.array_equal(first[key], again[key]) for key in first)
     assert not all(np.array_equal(first[key], second[key]) for key in first)
@@ -164,14 +158,13 @@ def test_concurrent_environments_do_not_affect_each_other():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["joint_delta", "ee_delta"])
-def test_delta_actions_move_the_arm_by_the_given_change(mode: str):
-    env = UnlatchEnv("close_drawer", overrides=[f"action.mode={mode}"])
+def test_delta_actions_move_the_arm_by_the_given_change(make, mode):
+    env = make("close_drawer", f"action.mode={mode}")
     before, _ = env.reset(seed=3)
     action = np.zeros(env.action_space.shape)
     action[0] = 0.5
     for _ in range(10):
         after, *_ = env.step(action)
-    env.close()
     arm = "robots.franka_panda.left"
     if mode == "joint_delta":
         moved = after[f"{arm}.joint_positions"] - before[f"{arm}.joint_positions"]
@@ -185,11 +178,10 @@ def test_delta_actions_move_the_arm_by_the_given_change(mode: str):
 
 
 @pytest.mark.slow
-def test_render_gives_a_picture():
-    env = UnlatchEnv("close_drawer", render_mode="rgb_array")
+def test_render_gives_a_picture(make):
+    env = make("close_drawer", render_mode="rgb_array")
     env.reset(seed=0)
     picture = env.render()
-    env.close()
     assert picture.shape == (360, 480, 3)
     assert picture.dtype == np.uint8
     assert picture.std() > 10
@@ -209,13 +201,13 @@ def test_render_gives_a_picture():
         (["actoin.mode=ee_delta"], "actoin"),
     ],
 )
-def test_a_wrong_key_is_named_in_the_error(overrides: list[str], message: str):
+def test_a_wrong_key_is_named_in_the_error(overrides, message):
     with pytest.raises(ConfigError, match=re.escape(message)):
         UnlatchEnv("close_drawer", overrides=overrides)
 
 
 @pytest.mark.slow
-def test_images_of_the_sensors_are_observed_and_change_nothing_else():
+def test_images_of_the_sensors_are_observed_and_change_nothing_else(make):
     record = recorded("close_drawer")
     overrides = [
         "sensors=[front]",
@@ -223,12 +215,11 @@ def test_images_of_the_sensors_are_observed_and_change_nothing_else():
         "sensors.0.height=48",
         "observation.images=[rgb,depth,segmentation]",
     ]
-    env = UnlatchEnv("close_drawer", overrides=[*overrides, "observation.columns=true"])
+    env = make("close_drawer", *overrides, "observation.columns=true")
     first, _ = env.reset(seed=5, options={"episode": 0})
     for action, _ in zip(actions_of(record), range(60), strict=False):
         last, *_ = env.step(action)
     assert env.observation_space.contains(last)
-    env.close()
     image = "sensors.front.rgb_image"
     assert first[image].shape == (48, 64, 3)
     assert first["sensors.front.depth_image_m"].dtype == np.float32
@@ -241,9 +232,9 @@ def test_images_of_the_sensors_are_observed_and_change_nothing_else():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("when", "success"), [("held", True), ("still", False)])
-def test_a_policy_whose_targets_never_stand_still_succeeds_once_the_goal_has_held(when: str, success: bool):
+def test_a_policy_whose_targets_never_stand_still_succeeds_once_the_goal_has_held(make, when, success):
     record = recorded("close_drawer")
-    env = UnlatchEnv("close_drawer", overrides=[f"success_when={when}"])
+    env = make("close_drawer", f"success_when={when}")
     env.reset(seed=5, options={"episode": 0})
     jitter, over = 1e-3, False
     for action in actions_of(record):
@@ -255,7 +246,6 @@ def test_a_policy_whose_targets_never_stand_still_succeeds_once_the_goal_has_hel
     if not over:
         env.finish()
     made = env.record()
-    env.close()
     assert (over, info["success"], made.success) == (success, success, success)
     assert made.code == (None if success else "unsettled")
     assert check_record(made) == []
@@ -284,7 +274,7 @@ def test_a_policy_whose_targets_never_stand_still_succeeds_once_the_goal_has_hel
         ),
     ],
 )
-def test_the_columns_of_an_export_are_observed(task: str, conventions: dict[str, Any]):
+def test_the_columns_of_an_export_are_observed(make, task, conventions):
     record = recorded(task)
     cfg = ExportCfg(
         state=[StateKind[name] for name in conventions.get("state", ("joint_position", "gripper"))],
@@ -295,7 +285,7 @@ def test_the_columns_of_an_export_are_observed(task: str, conventions: dict[str,
         point_cloud_part_share=conventions.get("point_cloud_part_share"),
     )
     own = [f"observation.{key}={value}".replace("'", "") for key, value in conventions.items()]
-    env = UnlatchEnv(task, overrides=[STILL, "observation.columns=true", *own])
+    env = make(task, STILL, "observation.columns=true", *own)
     maker = TrajectoryMaker(
         cfg, {"robot": plain(env.cfg.robot)}, scene_of=lambda recorded: recorded_scene(env.cfg, recorded)
     )
@@ -311,13 +301,11 @@ def test_the_columns_of_an_export_are_observed(task: str, conventions: dict[str,
             assert np.array_equal(observation[key], values[first + index]), (key, index)
         observation, *_ = env.step(action)
     assert index > 60
-    env.close()
 
 
-def test_a_policy_observes_the_readings_of_the_encoders():
+def test_a_policy_observes_the_readings_of_the_encoders(make):
     rule = "{view: franka_panda, attribute: encoder_offset, distribution: 0.01}"
-    env = UnlatchEnv("open_drawer", overrides=[f"randomization.rules=[{rule}]"])
+    env = make("open_drawer", f"randomization.rules=[{rule}]")
     observation, _ = env.reset(seed=5)
     key = "robots.franka_panda.left.joint_positions"
     assert np.allclose(observation[key] - env.episode.frames.state[key], 0.01, atol=1e-12)
-    env.close()

@@ -1,12 +1,9 @@
 """Environments under odd calls: wrong options, seeds, actions and arguments, copies, and calls out of order."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import re
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -53,7 +50,7 @@ NO_NUMBER = "options['episode']={} of reset is not a whole number. Expected one,
         (0, "options=0 of reset is of type int."),
     ],
 )
-def test_wrong_options_of_reset_are_named_and_change_nothing(env: UnlatchEnv, options: Any, message: str):
+def test_wrong_options_of_reset_are_named_and_change_nothing(env, options, message):
     env.reset(seed=5)
     with pytest.raises(ConfigError, match=re.escape(message)):
         env.reset(seed=6, options=options)
@@ -61,7 +58,7 @@ def test_wrong_options_of_reset_are_named_and_change_nothing(env: UnlatchEnv, op
 
 
 @pytest.mark.parametrize("number", [2, np.int64(2), np.array(2)])
-def test_any_whole_number_is_an_episode_and_a_seed(env: UnlatchEnv, number: Any):
+def test_any_whole_number_is_an_episode_and_a_seed(env, number):
     info = env.reset(seed=number, options={"episode": number})[1]
     assert info["episode"] == 2
     assert info["seed"] == env.reset(seed=2, options={"episode": 2})[1]["seed"]
@@ -78,7 +75,7 @@ def test_any_whole_number_is_an_episode_and_a_seed(env: UnlatchEnv, number: Any)
         (-1, "seed=-1 is out of range. Expected 0 or more."),
     ],
 )
-def test_wrong_seeds_are_named(env: UnlatchEnv, seed: Any, message: str):
+def test_wrong_seeds_are_named(env, seed, message):
     with pytest.raises(ConfigError, match=re.escape(message)):
         env.reset(seed=seed)
 
@@ -99,14 +96,14 @@ def test_wrong_seeds_are_named(env: UnlatchEnv, seed: Any, message: str):
         (3, "int of shape []: 3"),
     ],
 )
-def test_an_action_of_other_values_is_refused(env: UnlatchEnv, action: Any, got: str):
+def test_an_action_of_other_values_is_refused(env, action, got):
     env.reset(seed=0)
     expected = f"An action of 8 finite numbers is expected (joint_position, 1 arm), got {got}"
     with pytest.raises(ConfigError, match=re.escape(expected)):
         env.step(action)
 
 
-def test_the_message_about_a_large_action_is_short(env: UnlatchEnv):
+def test_the_message_about_a_large_action_is_short(env):
     env.reset(seed=0)
     with pytest.raises(ConfigError) as found:
         env.step([[0.123456789] * 300] * 300)
@@ -114,7 +111,7 @@ def test_the_message_about_a_large_action_is_short(env: UnlatchEnv):
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64, list, tuple])
-def test_actions_of_any_type_of_numbers_are_taken(env: UnlatchEnv, kind: Callable[[Any], Any]):
+def test_actions_of_any_type_of_numbers_are_taken(env, kind):
     observation, _ = env.reset(seed=0)
     action = np.append(observation[JOINTS], 0.04)
     given = kind(action) if kind in (list, tuple) else action.astype(kind)
@@ -124,7 +121,7 @@ def test_actions_of_any_type_of_numbers_are_taken(env: UnlatchEnv, kind: Callabl
 @pytest.mark.slow
 @pytest.mark.parametrize("make_copy", [lambda env: pickle.loads(pickle.dumps(env)), copy.deepcopy, copy.copy])
 @pytest.mark.parametrize("begun", [False, True])
-def test_a_copy_is_an_environment_of_its_own_that_goes_on_with_the_run(make_copy: Callable[..., Any], begun: bool):
+def test_a_copy_is_an_environment_of_its_own_that_goes_on_with_the_run(make_copy, begun):
     env = unlatch.make_env("close_drawer", "action.mode=joint_delta", "object.instance=1", render_mode="rgb_array")
     if begun:
         env.reset(seed=4)
@@ -143,6 +140,7 @@ def test_a_copy_is_an_environment_of_its_own_that_goes_on_with_the_run(make_copy
     made.close()
 
 
+@pytest.mark.slow
 def test_an_environment_in_gymnasiums_wrappers_can_be_pickled():
     env = gymnasium.make(ID)
     env.reset(seed=1)
@@ -153,6 +151,7 @@ def test_an_environment_in_gymnasiums_wrappers_can_be_pickled():
     made.close()
 
 
+@pytest.mark.slow
 def test_calls_before_reset_and_after_close_say_what_to_do():
     env = unlatch.make_env("close_drawer", render_mode="rgb_array")
     for call in (lambda: env.step(np.zeros(8)), env.render, env.record, env.finish):
@@ -169,8 +168,8 @@ def test_calls_before_reset_and_after_close_say_what_to_do():
 
 
 @pytest.mark.slow
-def test_a_step_after_the_end_changes_nothing_and_gives_no_reward():
-    env = unlatch.make_env("close_drawer", "task.goal.0.value=10", "success_when=held")
+def test_a_step_after_the_end_changes_nothing_and_gives_no_reward(make):
+    env = make("close_drawer", "task.goal.0.value=10", "success_when=held")
     env.reset(seed=0)
     rewards, over = [], False
     while not over:
@@ -182,7 +181,6 @@ def test_a_step_after_the_end_changes_nothing_and_gives_no_reward():
     assert rewards[:-1] == [0.0] * (len(rewards) - 1)
     assert rewards[-1] == float(info["success"])
     assert all(np.array_equal(last[key], again[key]) for key in last)
-    env.close()
 
 
 @pytest.mark.parametrize(
@@ -200,7 +198,7 @@ def test_a_step_after_the_end_changes_nothing_and_gives_no_reward():
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*render_mode='picture'")
-def test_wrong_arguments_of_gymnasium_make_are_named(arguments: dict[str, Any], message: str):
+def test_wrong_arguments_of_gymnasium_make_are_named(arguments, message):
     register_environments()
     with pytest.raises(ConfigError, match=re.escape(message)):
         gymnasium.make(ID, **arguments)
@@ -224,7 +222,7 @@ def test_wrong_arguments_of_gymnasium_make_are_named(arguments: dict[str, Any], 
         (("close_drawer",), {"config_dirs": "absent"}, "--config-dir absent is not a folder."),
     ],
 )
-def test_wrong_arguments_of_make_env_are_named(given: tuple[Any, ...], named: dict[str, Any], message: str):
+def test_wrong_arguments_of_make_env_are_named(given, named, message):
     with pytest.raises(ConfigError, match=re.escape(message)):
         unlatch.make_env(*given, **named)
 
@@ -242,7 +240,7 @@ def test_a_composed_configuration_of_collection_makes_an_environment():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("context", ["spawn", "forkserver"])
-def test_environments_run_in_processes_of_their_own(context: str):
+def test_environments_run_in_processes_of_their_own(context):
     register_environments()
     kwargs = {"context": context}
     envs = gymnasium.make_vec(ID, num_envs=2, vectorization_mode="async", vector_kwargs=kwargs)
@@ -264,7 +262,7 @@ def test_environments_run_in_processes_of_their_own(context: str):
         for name in register_environments()
     ],
 )
-def test_every_task_can_be_made_by_its_id(name: str):
+def test_every_task_can_be_made_by_its_id(name):
     env = gymnasium.make(name)
     observation, _ = env.reset(seed=1)
     assert env.observation_space.contains(observation)

@@ -1,9 +1,6 @@
 """Observed images: how often they are made, by which renderer, and which keys need them or the columns."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +16,8 @@ from unlatch.simcore.recording.renders import RenderSet
 from unlatch.simcore.sim.renderers.bullet_image import TinyRenderer
 from unlatch.workflows.gym.config import ObservationCfg
 from unlatch.workflows.gym.env import UnlatchEnv
+
+pytestmark = pytest.mark.integration
 
 Array = np.ndarray
 CAMERAS = [
@@ -46,7 +45,6 @@ def is_image(key: str) -> bool:
     return "image" in key or "point_cloud" in key
 
 
-@pytest.mark.integration
 @pytest.mark.slow
 def test_images_are_new_in_every_nth_frame_and_repeated_in_between_and_nothing_else_changes():
     kinds = ["observation.images=[rgb,depth,segmentation]", *POINTS]
@@ -68,11 +66,8 @@ def test_images_are_new_in_every_nth_frame_and_repeated_in_between_and_nothing_e
 
 
 @pytest.mark.slow
-@pytest.mark.integration
 @pytest.mark.parametrize("kinds", [["observation.images=[rgb]"], POINTS])
-def test_nothing_is_rendered_between_new_images_and_a_reset_makes_new_ones(
-    kinds: list[str], monkeypatch: pytest.MonkeyPatch
-):
+def test_nothing_is_rendered_between_new_images_and_a_reset_makes_new_ones(make, kinds, monkeypatch):
     rendered: list[int] = []
     render = TinyRenderer.render
 
@@ -81,7 +76,7 @@ def test_nothing_is_rendered_between_new_images_and_a_reset_makes_new_ones(
         return render(self, world, request)
 
     monkeypatch.setattr(TinyRenderer, "render", count)
-    env = UnlatchEnv("close_drawer", overrides=[*CAMERAS, *kinds, "observation.images_every=4"])
+    env = make("close_drawer", *CAMERAS, *kinds, "observation.images_every=4")
     made = []
     for _ in range(2):
         observation, _ = env.reset(seed=3)
@@ -90,13 +85,12 @@ def test_nothing_is_rendered_between_new_images_and_a_reset_makes_new_ones(
         for _ in range(6):
             env.step(action)
             made.append(len(rendered))
-    env.close()
     # two cameras: once for the shapes of the observation, then after each reset and in its fourth frame
     assert made == [4, 4, 4, 4, 6, 6, 6, 8, 8, 8, 8, 10, 10, 10]
 
 
 @pytest.fixture(scope="module")
-def demonstration(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def demonstration(tmp_path_factory) -> Path:
     from unlatch.workflows.commands.collect import main as collect
 
     out = tmp_path_factory.mktemp("set") / "d"
@@ -110,9 +104,8 @@ def demonstration(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-@pytest.mark.integration
 @pytest.mark.slow
-def test_a_renderer_observes_the_images_of_its_render_set(demonstration: Path):
+def test_a_renderer_observes_the_images_of_its_render_set(make, demonstration):
     pytest.importorskip("embreex", reason="extra 'raycast' is not installed")
     from unlatch.workflows.commands.images import render_command as render
 
@@ -124,13 +117,12 @@ def test_a_renderer_observes_the_images_of_its_render_set(demonstration: Path):
     arrays, arm = DataSet.open(demonstration).read(0).arrays, "actions.franka_panda.left"
     actions = np.hstack([arrays[f"{arm}.joint_targets"], arrays[f"{arm}.gripper_target"]])
     options = ["success_when=still", "observation.images=[rgb]", "observation.renderer=embree"]
-    env = UnlatchEnv("close_drawer", overrides=[*CAMERAS, *options])
+    env = make("close_drawer", *CAMERAS, *options)
     observation, _ = env.reset(seed=5, options={"episode": 0})
     for index in range(5, 15):
         for name, images in wanted.items():
             np.testing.assert_array_equal(observation[f"sensors.{name}.rgb_image"], images[index], err_msg=str(index))
         observation, *_ = env.step(actions[index])
-    env.close()
     by_tiny = observe("observation.images=[rgb]", steps=0)[0]["sensors.wrist.rgb_image"]
     by_embree = observe("observation.images=[rgb]", "observation.renderer=embree", steps=0)[0][
         "sensors.wrist.rgb_image"
@@ -151,15 +143,16 @@ def test_a_renderer_observes_the_images_of_its_render_set(demonstration: Path):
         ({"images": ["rgb"], "keypoints": False}, "observation.keypoints=false needs observation.columns=true"),
     ],
 )
-def test_a_key_that_would_be_ignored_or_is_unknown_is_refused(options: dict[str, Any], message: str):
+def test_a_key_that_would_be_ignored_or_is_unknown_is_refused(options, message):
     with pytest.raises(ConfigError, match=re.escape(message)):
         ObservationCfg(**options)
 
 
-@pytest.mark.parametrize("key", ["state=[tcp_pose]", "rotation=rot6d", "point_cloud_surface=collision"])
-def test_keys_of_the_columns_are_refused_without_columns_on_the_command_line(
-    key: str, assert_refused: Callable[..., str], tmp_path: Path
-):
+SLOW = [pytest.param(key, marks=pytest.mark.slow) for key in ("rotation=rot6d", "point_cloud_surface=collision")]
+
+
+@pytest.mark.parametrize("key", ["state=[tcp_pose]", *SLOW])
+def test_keys_of_the_columns_are_refused_without_columns_on_the_command_line(key, assert_refused, tmp_path):
     arguments = ["task=close_drawer", "policy=random", f"out={tmp_path / 'eval'}", f"observation.{key}"]
     assert_refused("evaluate", *arguments, text=f"observation.{key} needs observation.columns=true", folder=tmp_path)
 

@@ -1,9 +1,5 @@
 """Spaces of environments: the limits of joints and motors, and every observation inside them."""
 
-from __future__ import annotations
-
-import copy
-import pickle
 from collections.abc import Iterator
 
 import numpy as np
@@ -41,7 +37,7 @@ def assert_limits(space: gymnasium.spaces.Box, low: object, high: object):
     assert np.allclose(space.high, high, atol=1e-12)
 
 
-def test_a_robots_bounds_are_its_limits_with_the_margin_of_simulation(env: UnlatchEnv):
+def test_a_robots_bounds_are_its_limits_with_the_margin_of_simulation(env):
     space, arm = env.observation_space, env.cfg.robot.arms[0]
     stops = [(-2.9671, 2.9671), (-1.8326, 1.8326), (-2.9671, 2.9671), (-3.1416, 0.0), (-2.9671, 2.9671)]
     low, high = np.array([*stops, (-0.0873, 3.8223), (-2.9671, 2.9671)]).T  # of the model
@@ -57,7 +53,7 @@ def test_a_robots_bounds_are_its_limits_with_the_margin_of_simulation(env: Unlat
         assert_limits(space[key], -1.0, 1.0)
 
 
-def test_the_engine_cuts_off_speeds_at_the_bound_of_fingers_and_parts(env: UnlatchEnv):
+def test_the_engine_cuts_off_speeds_at_the_bound_of_fingers_and_parts(env):
     env.reset(seed=0)
     body = env.episode.scene.objects["drawer"].body
     (joint, *_) = body.movable_joints
@@ -72,13 +68,13 @@ def test_the_engine_cuts_off_speeds_at_the_bound_of_fingers_and_parts(env: Unlat
         assert_limits(env.observation_space[key], -FASTEST, FASTEST)
 
 
-def test_what_has_no_limit_is_unbounded(env: UnlatchEnv):
+def test_what_has_no_limit_is_unbounded(env):
     for key in (f"{ARM}.ee_position", "objects.drawer.root_position"):
         assert not env.observation_space[key].is_bounded("below")
         assert not env.observation_space[key].is_bounded("above")
 
 
-def test_the_joint_of_an_object_that_is_the_same_in_every_episode_has_its_limits(env: UnlatchEnv):
+def test_the_joint_of_an_object_that_is_the_same_in_every_episode_has_its_limits(env):
     env.reset(seed=1)
     (joint, *_) = env.episode.scene.objects["drawer"].body.movable_joints
     assert joint.upper > 0.1
@@ -87,7 +83,7 @@ def test_the_joint_of_an_object_that_is_the_same_in_every_episode_has_its_limits
 
 
 @pytest.mark.parametrize("category", sorted(GENERATORS.names()))
-def test_joints_of_generated_objects_keep_within_the_bounds_of_their_kind(category: str):
+def test_joints_of_generated_objects_keep_within_the_bounds_of_their_kind(category):
     generate, cfg = GENERATORS.load(category), ObjectCfg(name="item", category=category)
     for seed in range(20):
         made = generate(seed, name=category)
@@ -112,19 +108,16 @@ def test_objects_whose_instances_are_not_known_have_no_bounds():
         ),
     ],
 )
-def test_values_that_a_randomization_rule_moves_beyond_the_limits_are_unbounded(rule: str, freed: str, kept: str):
-    env = unlatch.make_env("close_drawer", f"randomization.rules=[{rule}]")
+def test_values_that_a_randomization_rule_moves_beyond_the_limits_are_unbounded(make, rule, freed, kept):
+    env = make("close_drawer", f"randomization.rules=[{rule}]")
     assert not env.observation_space[f"{ARM}.{freed}"].is_bounded("below")
     assert env.observation_space[f"{ARM}.{kept}"].is_bounded()
     observation, _ = env.reset(seed=1)
     assert env.observation_space.contains(observation)
-    env.close()
 
 
-def test_columns_of_an_export_have_the_bounds_of_the_joints():
-    env = unlatch.make_env(
-        "close_drawer", "observation.columns=true", "observation.state=[joint_position,gripper,tcp_pose]"
-    )
+def test_columns_of_an_export_have_the_bounds_of_the_joints(make):
+    env = make("close_drawer", "observation.columns=true", "observation.state=[joint_position,gripper,tcp_pose]")
     state, space = env.observation_space["observation.state"], env.observation_space
     assert_limits(
         gymnasium.spaces.Box(state.low[:8], state.high[:8], dtype=state.dtype),
@@ -132,19 +125,17 @@ def test_columns_of_an_export_have_the_bounds_of_the_joints():
         [*space[f"{ARM}.joint_positions"].high, *space[f"{ARM}.gripper_opening"].high],
     )
     assert np.isinf(state.low[8:]).all()
-    env.close()
 
 
-def test_flags_and_numbers_of_a_record_can_be_observed():
-    env = unlatch.make_env("close_drawer", "observation.keys=['*']")
+def test_flags_and_numbers_of_a_record_can_be_observed(make):
+    env = make("close_drawer", "observation.keys=['*']")
     observation, _ = env.reset(seed=0)
     assert env.observation_space.contains(observation)
     assert_limits(env.observation_space["validity.collision_valid"], 0, 1)
     assert_limits(env.observation_space["time"], 0.0, np.inf)
-    env.close()
 
 
-def test_a_value_beyond_the_space_is_observed_as_the_bound(env: UnlatchEnv, monkeypatch: pytest.MonkeyPatch):
+def test_a_value_beyond_the_space_is_observed_as_the_bound(env, monkeypatch):
     env.reset(seed=0)
     values = dict(env._observable_values())
     key = f"{ARM}.joint_velocities"
@@ -167,10 +158,10 @@ def test_a_value_beyond_the_space_is_observed_as_the_bound(env: UnlatchEnv, monk
         ("dual_panda", "open_pot_held"),
     ],
 )
-def test_observations_of_random_actions_lie_in_the_space_and_equal_the_simulated_state(robot: str, task: str):
+def test_observations_of_random_actions_lie_in_the_space_and_equal_the_simulated_state(make, robot, task):
     rng = np.random.default_rng(0)
     for mode in ("joint_position", "joint_delta", "ee_delta"):
-        env = unlatch.make_env(task, f"robot={robot}", f"action.mode={mode}", "end_at_violation=false")
+        env = make(task, f"robot={robot}", f"action.mode={mode}", "end_at_violation=false")
         observation, _ = env.reset(seed=0)
         assert env.observation_space.contains(observation)
         for step in range(60):
@@ -180,18 +171,11 @@ def test_observations_of_random_actions_lie_in_the_space_and_equal_the_simulated
             assert env.observation_space.contains(observation)
             simulated = env._observable_values()
             assert [key for key in observation if not np.array_equal(observation[key], simulated[key])] == []
-        env.close()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("task", ["CloseDrawer", "PlaceCan", "OpenMicrowave"])
-def test_gymnasiums_checks_pass(task: str):
+def test_gymnasiums_checks_pass(task):
     env = gymnasium.make(f"unlatch/{task}-v0", render_mode="rgb_array")
     check_env(env.unwrapped)
     env.close()
-
-
-def test_spaces_can_be_pickled_and_copied(env: UnlatchEnv):
-    for space in (env.observation_space, env.action_space):
-        assert pickle.loads(pickle.dumps(space)) == space
-        assert copy.deepcopy(space) == space

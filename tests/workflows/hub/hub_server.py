@@ -1,7 +1,5 @@
 """A stand-in for the Hugging Face Hub: it keeps data sets in memory and answers as the Hub does."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """`unlatch export push=...`, against a server that stands in for the Hugging Face Hub."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import traceback
@@ -16,19 +14,17 @@ from PIL import Image
 import unlatch
 from tests.workflows.hub.hub_server import TOKEN, Hub, Repo, serve_hub
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.export.lerobot import LeRobotSet
 from unlatch.simcore.registry import install_command
 from unlatch.workflows import hub as card
 from unlatch.workflows.runs.code_versions import header_of
-from unlatch.workflows.runs.schema import CollectCfg
 
 Run = Callable[..., tuple[int, str, str]]
 COMMAND = ["unlatch", "collect", "task=open_drawer", "seed=3", "workers=2", "out=/home/ann/data"]
 
 
 @pytest.fixture(scope="session")
-def two_attempts(tmp_path_factory: pytest.TempPathFactory, drawer_episode: tuple[CollectCfg, EpisodeRecord]) -> Path:
+def two_attempts(tmp_path_factory, drawer_episode) -> Path:
     """A success and a failure."""
     cfg, made = drawer_episode
     out = tmp_path_factory.mktemp("hub") / "set"
@@ -39,7 +35,7 @@ def two_attempts(tmp_path_factory: pytest.TempPathFactory, drawer_episode: tuple
 
 
 @pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
+def hub(monkeypatch, tmp_path) -> Iterator[Hub]:
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "no_token"))
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
@@ -51,12 +47,13 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
         yield found
 
 
-def read_card(text: bytes) -> tuple[dict, str]:
-    _, header, body = text.decode().split("---\n", 2)
+def read_card(hub: Hub, name: str = "ann/drawers") -> tuple[dict, str]:
+    """Returns the header and the text of the card of a pushed data set."""
+    _, header, body = hub.repos[name].files["README.md"].decode().split("---\n", 2)
     return yaml.safe_load(header), body
 
 
-def test_the_hub_receives_every_file_and_the_tag_that_lerobot_reads(two_attempts: Path, hub: Hub, run_command: Run):
+def test_the_hub_receives_every_file_and_the_tag_that_lerobot_reads(two_attempts, hub, run_command):
     code, out, err = run_command(
         "export", two_attempts, "out=drawers", "push=lab/drawers", "private=true", "clip=false"
     )
@@ -71,9 +68,9 @@ def test_the_hub_receives_every_file_and_the_tag_that_lerobot_reads(two_attempts
     assert not any(TOKEN.encode() in content for content in repo.files.values())
 
 
-def test_the_card_states_tasks_robot_counts_success_and_the_command(two_attempts: Path, hub: Hub, run_command: Run):
+def test_the_card_states_tasks_robot_counts_success_and_the_command(two_attempts, hub, run_command):
     assert run_command("export", two_attempts, "out=drawers", "push=ann/drawers", "clip=false")[0] == 0
-    header, body = read_card(hub.repos["ann/drawers"].files["README.md"])
+    header, body = read_card(hub)
     exported = LeRobotSet.open("drawers")
     assert header == {
         "license": "apache-2.0",
@@ -89,34 +86,30 @@ def test_the_card_states_tasks_robot_counts_success_and_the_command(two_attempts
     assert "## Conventions" in body
 
 
-def test_a_licence_of_the_user_stands_on_the_card_and_a_clip_only_if_there_is_one(two_attempts: Path, hub: Hub):
+def test_a_licence_of_the_user_stands_on_the_card_and_a_clip_only_if_there_is_one(two_attempts, hub):
     unlatch.export(two_attempts, out="drawers", push="ann/drawers", license="cc-by-4.0", clip=False)
-    header, body = read_card(hub.repos["ann/drawers"].files["README.md"])
-    assert header["license"] == "cc-by-4.0"
-    assert "clip.webp" not in body
+    header, body = read_card(hub)
+    assert (header["license"], "clip.webp" in body) == ("cc-by-4.0", False)
 
 
 @pytest.mark.slow
-def test_the_card_shows_a_clip(two_attempts: Path, hub: Hub):
+def test_the_card_shows_a_clip(two_attempts, hub):
     unlatch.export(two_attempts, out="drawers", push="ann/drawers")
-    files = hub.repos["ann/drawers"].files
-    assert "(clip.webp)" in read_card(files["README.md"])[1]
-    assert Image.open(io.BytesIO(files["clip.webp"])).n_frames > 1
+    assert "(clip.webp)" in read_card(hub)[1]
+    assert Image.open(io.BytesIO(hub.repos["ann/drawers"].files["clip.webp"])).n_frames > 1
 
 
-def test_objects_that_unlatch_did_not_generate_leave_the_licence_unknown(
-    hub: Hub, tmp_path: Path, drawer_episode: tuple[CollectCfg, EpisodeRecord]
-):
+def test_objects_that_unlatch_did_not_generate_leave_the_licence_unknown(hub, tmp_path, drawer_episode):
     cfg, made = drawer_episode
     header = header_of(cfg)
     header["config"]["object"]["source"] = "partnet_mobility"
     with DataSet.create_or_resume(tmp_path / "foreign", header=header) as found:
         found.write(made)
     unlatch.export(tmp_path / "foreign", out="drawers", push="ann/drawers", clip=False)
-    assert read_card(hub.repos["ann/drawers"].files["README.md"])[0]["license"] == "unknown"
+    assert read_card(hub)[0]["license"] == "unknown"
 
 
-def test_pushing_again_replaces_the_files_and_moves_the_tag(two_attempts: Path, hub: Hub):
+def test_pushing_again_replaces_the_files_and_moves_the_tag(two_attempts, hub):
     unlatch.export(two_attempts, out="drawers", push="ann/drawers", clip=False)
     repo = hub.repos["ann/drawers"]
     repo.files["data/chunk-000/file-007.parquet"] = b"of an earlier push"
@@ -126,19 +119,15 @@ def test_pushing_again_replaces_the_files_and_moves_the_tag(two_attempts: Path, 
     assert repo.tags == {"v3.0": f"{2:040x}"}
 
 
-def test_the_card_of_an_appended_set_has_the_figures_of_both_data_sets(
-    two_attempts: Path, hub: Hub, tmp_path: Path, drawer_episode: tuple[CollectCfg, EpisodeRecord]
-):
+def test_the_card_of_an_appended_set_has_the_figures_of_both_data_sets(two_attempts, hub, tmp_path, drawer_episode):
     cfg, made = drawer_episode
-    other = header_of(dataclasses.replace(cfg, seed=4))
-    with DataSet.create_or_resume(tmp_path / "other", header=other) as found:
+    with DataSet.create_or_resume(tmp_path / "other", header=header_of(dataclasses.replace(cfg, seed=4))) as found:
         found.write(made)
     unlatch.export(two_attempts, out="both", push="ann/both", clip=False)
     unlatch.export(tmp_path / "other", out="both", append=True, push="ann/both", clip=False)
-    _, body = read_card(hub.repos["ann/both"].files["README.md"])
-    assert "attempts that succeed: 1/2 = 50.0 %" in body
-    assert "attempts that succeed: 1/1 = 100.0 %" in body
-    assert "| 2 |" in body
+    _, body = read_card(hub, "ann/both")
+    for said in ("attempts that succeed: 1/2 = 50.0 %", "attempts that succeed: 1/1 = 100.0 %", "| 2 |"):
+        assert said in body
 
 
 @pytest.mark.parametrize(
@@ -159,7 +148,7 @@ def test_the_card_of_an_appended_set_has_the_figures_of_both_data_sets(
     ],
 )
 def test_what_the_hub_would_refuse_is_refused_before_the_export_begins(
-    change: dict, words: list[str], message: str, two_attempts: Path, hub: Hub, assert_refused: Callable[..., str]
+    change, words, message, two_attempts, hub, assert_refused
 ):
     vars(hub).update(change)
     push = [] if any(word.startswith("push=") for word in words) else ["push=ann/drawers"]
@@ -168,17 +157,21 @@ def test_what_the_hub_would_refuse_is_refused_before_the_export_begins(
     assert not any(request.startswith(("POST", "PUT", "DELETE")) for request in hub.asked)
 
 
-def test_without_a_token_the_error_says_how_to_get_one(
-    two_attempts: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch, assert_refused: Callable[..., str]
-):
+@pytest.mark.parametrize(
+    ("token", "text"),
+    [(None, "run `hf auth login`"), ("hf_two words", "has characters that no token has")],
+    ids=["none", "with a space"],
+)
+def test_a_token_that_cannot_be_sent_is_refused(token, text, two_attempts, hub, monkeypatch, assert_refused):
     monkeypatch.delenv("HF_TOKEN")
-    assert_refused("export", two_attempts, "out=x", "push=ann/x", text="run `hf auth login`", folder=Path.cwd())
+    if token is not None:
+        monkeypatch.setenv("HF_TOKEN", token)
+    said = assert_refused("export", two_attempts, "out=x", "push=ann/x", text=text, folder=Path.cwd())
+    assert "hf_two" not in said
     assert hub.asked == []
 
 
-def test_an_unreachable_hub_is_refused_before_the_export_begins(
-    two_attempts: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch, assert_refused: Callable[..., str]
-):
+def test_an_unreachable_hub_is_refused_before_the_export_begins(two_attempts, hub, monkeypatch, assert_refused):
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
     text = "cannot be checked on the Hugging Face Hub (http://127.0.0.1:9): "
     assert_refused("export", two_attempts, "out=x", "push=ann/x", text=text, folder=Path.cwd())
@@ -194,7 +187,7 @@ def test_an_unreachable_hub_is_refused_before_the_export_begins(
     ],
 )
 def test_a_failed_push_keeps_the_export_and_the_same_command_pushes_it(
-    request_: str, status: int, message: str, two_attempts: Path, hub: Hub, run_command: Run
+    request_, status, message, two_attempts, hub, run_command
 ):
     words = ["export", two_attempts, "out=drawers", "push=ann/drawers", "clip=false"]
     hub.refuse = {request_: (status, f"no, {TOKEN}")}
@@ -211,7 +204,7 @@ def test_a_failed_push_keeps_the_export_and_the_same_command_pushes_it(
     assert hub.repos["ann/drawers"].tags == {"v3.0": f"{hub.repos['ann/drawers'].commits:040x}"}
 
 
-def test_no_traceback_has_the_token(two_attempts: Path, hub: Hub, run_command: Run):
+def test_no_traceback_has_the_token(two_attempts, hub, run_command):
     hub.refuse = {"/api/datasets/": (403, f"no, {TOKEN}")}
     code, out, err = run_command("export", two_attempts, "out=drawers", "push=ann/drawers", "--debug")
     assert (code, "Traceback" in err, "(the token)" in err) == (2, True, True)
@@ -223,17 +216,7 @@ def test_no_traceback_has_the_token(two_attempts: Path, hub: Hub, run_command: R
     assert TOKEN not in "".join(traceback.format_exception(error))
 
 
-def test_a_token_with_a_line_break_is_not_sent(
-    two_attempts: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch, assert_refused: Callable[..., str]
-):
-    monkeypatch.setenv("HF_TOKEN", "hf_two words")
-    text = "has characters that no token has"
-    assert "hf_two" not in assert_refused("export", two_attempts, "out=x", "push=ann/x", text=text, folder=Path.cwd())
-
-
-def test_without_huggingface_hub_the_error_names_the_extra(
-    two_attempts: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch, assert_refused: Callable[..., str]
-):
+def test_without_huggingface_hub_the_error_names_the_extra(two_attempts, hub, monkeypatch, assert_refused):
     monkeypatch.setitem(__import__("sys").modules, "huggingface_hub", None)
     text = install_command("hub")
     assert_refused("export", two_attempts, "out=x", "push=ann/x", text=text, folder=Path.cwd())

@@ -1,12 +1,11 @@
 """One process that runs a policy for all workers: which requests are batched, and what happens if something breaks."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -88,7 +87,7 @@ def running() -> Iterator[InferenceProcess]:
         yield process
 
 
-def test_each_worker_gets_the_action_of_its_own_observation(running: InferenceProcess):
+def test_each_worker_gets_the_action_of_its_own_observation(running):
     first, second = connect(running), connect(running)
     begin(first, 7)
     begin(second, 9)
@@ -111,13 +110,13 @@ def test_the_process_counts_batches_and_actions_and_tells_them_at_its_end():
     assert 0.0 < running.statistics.share < 1.0
 
 
-def test_a_policy_may_end_an_episode(running: InferenceProcess):
+def test_a_policy_may_end_an_episode(running):
     policy = connect(running)
     begin(policy, 0)
     assert policy.act({"x": np.array(-1.0)}) is None
 
 
-def test_a_bug_in_the_policy_reaches_the_episode_and_the_process_goes_on(running: InferenceProcess):
+def test_a_bug_in_the_policy_reaches_the_episode_and_the_process_goes_on(running):
     policy = connect(running)
     begin(policy, 4)
     with pytest.raises(PolicyBugError, match="KeyError: 'wrist'"):
@@ -125,7 +124,7 @@ def test_a_bug_in_the_policy_reaches_the_episode_and_the_process_goes_on(running
     assert policy.act({"x": np.array(3.0)}).tolist() == [6.0, 4.0]
 
 
-def test_a_worker_that_dies_frees_its_slot(running: InferenceProcess):
+def test_a_worker_that_dies_frees_its_slot(running):
     stays, dies = connect(running), connect(running)
     begin(stays, 1)
     begin(dies, 2)
@@ -139,7 +138,7 @@ def test_a_worker_that_dies_frees_its_slot(running: InferenceProcess):
 
 
 @pytest.mark.parametrize("token", ["", "wrong@"])
-def test_a_stranger_of_this_computer_is_answered_nothing_and_gets_no_slot(running: InferenceProcess, token: str):
+def test_a_stranger_of_this_computer_is_answered_nothing_and_gets_no_slot(running, token):
     place = running.address.rpartition("@")[2]
     with pytest.raises(PolicyServerError, match=rf"^Policy server {place} is gone"):
         TcpPolicy(f"{token}{place}", ENV, timeout_s=30.0)
@@ -172,16 +171,45 @@ class Broken:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("policy", "message"),
-    [
-        (Refuser(), "has no method act_batch"),
-        (Broken, "The policy cannot be made: ValueError: no weights"),
-    ],
+    [(Refuser(), "has no method act_batch"), (Broken, "The policy cannot be made: ValueError: no weights")],
 )
-def test_a_policy_that_cannot_be_made_is_refused(policy: Any, message: str):
+def test_a_policy_that_cannot_be_made_is_refused(policy, message):
     with pytest.raises(ConfigError, match=message), open_inference_process(policy, SPACES):
         pass
 
 
 @pytest.mark.parametrize(("policy", "batched"), [(Doubler, True), (Refuser, False), (Refuser(), False), (len, False)])
-def test_only_a_policy_with_act_batch_is_batched(policy: Callable[..., Any], batched: bool):
+def test_only_a_policy_with_act_batch_is_batched(policy, batched):
     assert is_batched(policy) == batched
+
+
+def test_messages_arrive_as_they_were_sent():
+    ours, theirs = socket.socketpair()
+    arrays = {"a": np.arange(6.0).reshape(2, 3), "b": np.array(True), "c": np.zeros((0, 4), dtype=np.uint8)}
+    with ours, theirs:
+        threading.Thread(target=send_message, args=(ours, {"type": "act"}, arrays)).start()
+        header, received = receive_message(theirs)
+    assert header["type"] == "act"
+    assert received.keys() == arrays.keys()
+    for name, array in arrays.items():
+        assert received[name].dtype == array.dtype
+        assert np.array_equal(received[name], array)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xff\xff\xff\xff",
+        b"\x00\x00\x00\x02[]",
+        b"\x00\x00\x00\x04nope",
+        b'\x00\x00\x00\x3e{"arrays": [{"name": "a", "dtype": "object", "shape": [1]}]}   ',
+        b'\x00\x00\x00\x45{"arrays": [{"name": "a", "dtype": "uint8", "shape": [99999999999]}]}',
+    ],
+)
+def test_malformed_messages_raise_an_error(data):
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.sendall(data)
+        ours.close()
+        with pytest.raises((PolicyServerError, ConnectionError)):
+            receive_message(theirs)

@@ -13,9 +13,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("gymnasium")
-pytest.importorskip("torch")
 
-import torch
 from gymnasium.spaces import Box, Dict
 
 from unlatch.simcore.errors import ConfigError, PluginError
@@ -46,6 +44,8 @@ class Network:
     def predict_action_chunk(self, batch: dict[str, Any], noise: Any = None) -> Any:
         state = batch["observation.state"]
         self.batches.append(len(state))
+        import torch
+
         newest = state if noise is None else state[:, -1] + noise[:, 0, :1]
         return newest[:, None] + torch.arange(CHUNK)[None, :, None]
 
@@ -53,13 +53,16 @@ class Network:
         self.batches.clear()
 
     def select_action(self, batch: dict[str, Any]) -> Any:
+        import torch
+
         assert batch["task"] == ["Close it."]
         return batch["observation.state"] + 1e-4 * torch.rand(1)
 
 
 @pytest.fixture
-def trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def trained(tmp_path, monkeypatch) -> Any:
     """Writes a checkpoint that a stand-in for LeRobot reads; returns the output folder of its training."""
+    pytest.importorskip("torch")
     config = SimpleNamespace(
         input_features={"observation.state": SimpleNamespace(shape=(JOINTS,))},
         output_features={"action": SimpleNamespace(shape=(JOINTS,))},
@@ -107,14 +110,12 @@ def seen(*states: float) -> dict[str, Array]:
 
 
 @pytest.mark.parametrize("inner", ["", "checkpoints", "checkpoints/last", "checkpoints/last/pretrained_model"])
-def test_a_checkpoint_is_found_in_every_folder_above_it(trained: Any, inner: str):
+def test_a_checkpoint_is_found_in_every_folder_above_it(trained, inner):
     folder = Path(trained("act"))
     assert find_checkpoint(str(folder / inner)).resolve() == folder / "checkpoints/last/pretrained_model"
 
 
-def test_a_folder_without_a_checkpoint_is_refused_before_anything_is_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_a_folder_without_a_checkpoint_is_refused_before_anything_is_written(tmp_path, capsys):
     out = tmp_path / "out"
     assert evaluate(["task=close_drawer", f"policy=lerobot:{tmp_path}", f"out={out}"]) == 2
     said = " ".join(capsys.readouterr().err.split())
@@ -122,7 +123,7 @@ def test_a_folder_without_a_checkpoint_is_refused_before_anything_is_written(
     assert not out.exists()
 
 
-def test_workers_whose_actions_are_used_up_share_one_prediction(trained: Any):
+def test_workers_whose_actions_are_used_up_share_one_prediction(trained):
     policy = make_batched(trained("act"), spaces())
     for slot in (0, 2):
         policy.reset(slot, {}, {"seed": 7, "episode": slot})
@@ -132,14 +133,14 @@ def test_workers_whose_actions_are_used_up_share_one_prediction(trained: Any):
     assert Network.made[0].batches == [2, 1, 1]
 
 
-def test_a_reset_forgets_the_rest_of_a_prediction(trained: Any):
+def test_a_reset_forgets_the_rest_of_a_prediction(trained):
     policy = make_batched(trained("act"), spaces())
     for state in (1.0, 5.0):
         policy.reset(0, {}, {"seed": 7, "episode": 0})
         assert policy.act_batch(seen(state), np.array([0]))[0].tolist() == [state] * JOINTS
 
 
-def test_the_noise_of_an_episode_does_not_depend_on_other_workers(trained: Any):
+def test_the_noise_of_an_episode_does_not_depend_on_other_workers(trained):
     policy = make_batched(trained("diffusion", n_obs_steps=2), spaces())
     for slot, episode in ((0, 4), (1, 9)):
         policy.reset(slot, {}, {"seed": 7, "episode": episode})
@@ -159,21 +160,21 @@ def test_the_noise_of_an_episode_does_not_depend_on_other_workers(trained: Any):
         ({"mode": ActionMode.ee_delta}, "action.mode=ee_delta, expected joint_position"),
     ],
 )
-def test_what_does_not_fit_the_training_is_named(trained: Any, wrong: dict[str, Any], said: str):
+def test_what_does_not_fit_the_training_is_named(trained, wrong, said):
     folder = trained("act")
     with pytest.raises(ConfigError) as caught:
         open_checkpoint(folder, spaces(**wrong))
     assert said in str(caught.value)
 
 
-def test_a_type_that_keeps_its_own_state_runs_in_each_worker_only(trained: Any):
+def test_a_type_that_keeps_its_own_state_runs_in_each_worker_only(trained):
     folder = trained("smolvla")
     assert not can_batch(folder)
     with pytest.raises(ConfigError, match=r"keeps observations of one worker only. Set batch=false."):
         make_batched(folder, spaces())
 
 
-def test_a_missing_package_names_the_extra(trained: Any, monkeypatch: pytest.MonkeyPatch):
+def test_a_missing_package_names_the_extra(trained, monkeypatch):
     folder = trained("act")
     monkeypatch.setitem(sys.modules, "lerobot.configs.policies", None)
     with pytest.raises(PluginError, match="Install it: " + re.escape(install_command("lerobot"))):
@@ -182,7 +183,7 @@ def test_a_missing_package_names_the_extra(trained: Any, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("kind", ["act", "smolvla"])
 @pytest.mark.slow
-def test_an_episode_with_a_checkpoint_is_recorded(trained: Any, kind: str, tmp_path: Path):
+def test_an_episode_with_a_checkpoint_is_recorded(trained, kind, tmp_path):
     folder = trained(
         kind,
         input_features={"observation.state": SimpleNamespace(shape=(8,))},

@@ -1,10 +1,8 @@
 """A user's policy where each worker has its own, batched or not."""
 
-from __future__ import annotations
-
+import re
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,15 +11,19 @@ import pytest
 
 pytest.importorskip("gymnasium")
 
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.sim.renderers.bullet_image import TinyRenderer
 from unlatch.workflows.commands.check import evaluate_command as evaluate
 from unlatch.workflows.commands.collect import main as collect
-from unlatch.workflows.policies.catalog import wrap_policy
+from unlatch.workflows.gym.config import ActionMode
+from unlatch.workflows.policies.catalog import load_policy, wrap_policy
+
+pytestmark = pytest.mark.integration
 
 Array = np.ndarray
-ENV: Any = SimpleNamespace(observation_space="observations", action_space="actions")
+CFG = SimpleNamespace(action=SimpleNamespace(mode=ActionMode.joint_position))
+ENV: Any = SimpleNamespace(observation_space="observations", action_space=SimpleNamespace(shape=(2,)), cfg=CFG)
 COMMON = ["task=close_drawer", "executor=serial", "pictures=0", "episodes=1"]
 COUNTING = """
 import numpy as np
@@ -44,7 +46,7 @@ class Still:
 
 
 @pytest.fixture
-def counting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def counting(tmp_path, monkeypatch) -> Any:
     """The module `counting` in the current folder, with the calls of its policy."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
@@ -80,7 +82,7 @@ class CallableBatched(Batched):
 
 
 @pytest.mark.parametrize("kind", [Batched, CallableBatched])
-def test_a_batched_policy_is_asked_for_one_worker_in_slot_0(kind: type[Batched]):
+def test_a_batched_policy_is_asked_for_one_worker_in_slot_0(kind):
     target = kind()
     policy = wrap_policy(target, ENV, name="batched")
     policy.reset({"x": np.array(1.0)}, {"episode": 4})
@@ -110,14 +112,26 @@ def test_a_batched_policy_that_returns_no_action_for_an_observation_is_named():
         policy.act({"x": np.array(1.0)})
 
 
-def test_what_is_no_policy_is_refused():
-    with pytest.raises(ConfigError, match=r"policy='number' is of type int.*act_batch\(observations, slots\)"):
-        wrap_policy(3, ENV, name="number")
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        ("nowhere:act", "module 'nowhere' cannot be imported"),
+        ("json:dumpz", "has no 'dumpz'. Did you mean 'dump"),
+        ("math:pi", "policy='math:pi' is of type float"),
+        ("tcp://127.0.0.1:1", "does not answer"),
+        ("tcp://127.0.0.1", "Expected tcp://host:port"),
+        ("recorded:nowhere", "is not a data set"),
+        ("best", "Expected module:name, lerobot:PATH, tcp://host:port, recorded:DATA or random"),
+        (3, "is of type int. Expected a function of the observation, or a class or object with act(observation) or "),
+    ],
+)
+def test_what_is_no_policy_is_refused(policy, message):
+    with pytest.raises(UnlatchError, match=re.escape(message)):
+        load_policy(policy, ENV, timeout_s=5.0)
 
 
 @pytest.mark.slow
-@pytest.mark.integration
-def test_batch_false_gives_each_worker_a_batched_policy_of_its_own(counting: Any):
+def test_batch_false_gives_each_worker_a_batched_policy_of_its_own(counting):
     options = ["policy=counting:Still", "batch=false", "task.max_duration_s=1", "out=eval"]
     assert evaluate([*COMMON, *options]) == 0
     record = DataSet.open("eval").read(0)
@@ -127,11 +141,8 @@ def test_batch_false_gives_each_worker_a_batched_policy_of_its_own(counting: Any
     assert counting.calls == ["made", "closed", "made", ("reset", 0, 0), *["act"] * n_acts, "closed"]
 
 
-@pytest.mark.integration
 @pytest.mark.slow
-def test_a_batched_policy_acts_before_the_planner_takes_over_and_images_end_with_it(
-    counting: Any, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_batched_policy_acts_before_the_planner_takes_over_and_images_end_with_it(counting, monkeypatch):
     renderings: list[int] = []
     render = TinyRenderer.render
 

@@ -1,5 +1,7 @@
 """Counts, intervals and medians."""
 
+import json
+import shutil
 from dataclasses import replace
 from itertools import pairwise
 
@@ -7,9 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.workflows.builders import data_set_of
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.recording.episode import EPISODE_FILE
 from unlatch.simcore.recording.index import EpisodeSummary
 from unlatch.simcore.recording.policy_outcome import PolicyOutcome
-from unlatch.workflows.runs.statistics import SAMPLE, DecimatingSampler, MeanShare, RunStatistics, wilson_interval
+from unlatch.workflows.cli.terminal import FAILED, OK, result_console
+from unlatch.workflows.runs.statistics import (
+    MOST_NAMED,
+    SAMPLE,
+    CorruptEpisodes,
+    DecimatingSampler,
+    MeanShare,
+    RunStatistics,
+    wilson_interval,
+)
+from unlatch.workflows.runs.success_bench import TaskMeasurement, cost_table, success_table
 
 
 @pytest.mark.parametrize(
@@ -22,13 +38,13 @@ from unlatch.workflows.runs.statistics import SAMPLE, DecimatingSampler, MeanSha
         (1, 29, 0.0061, 0.1718),
     ],
 )
-def test_wilson_interval_is_the_published_one(successes: int, n: int, low: float, high: float):
+def test_wilson_interval_is_the_published_one(successes, n, low, high):
     assert wilson_interval(successes, n) == pytest.approx((low, high), abs=6e-5)
 
 
 @pytest.mark.property
 @given(st.integers(0, 500), st.integers(0, 500))
-def test_wilson_interval_contains_the_share_and_is_symmetric(successes: int, failures: int):
+def test_wilson_interval_contains_the_share_and_is_symmetric(successes, failures):
     n = successes + failures
     low, high = wilson_interval(successes, n)
     assert 0.0 <= low <= high <= 1.0
@@ -71,13 +87,9 @@ def test_the_first_episode_of_each_code_does_not_depend_on_the_order():
 
 def test_strict_counts_successes_in_the_last_tenth_of_the_range():
     items = [replace(summary(n, None), range_share=share) for n, share in enumerate((0.95, 0.9, 0.5))]
-    found = RunStatistics.of([*items, summary(3, "slipped")])
-    assert found.strict is not None
-    assert (found.strict.n, found.strict.successes) == (4, 2)
-
-
-def test_strict_is_unknown_if_a_success_does_not_say_where_its_part_ends():
-    assert RunStatistics.of([replace(summary(0, None), range_share=1.0), summary(1, None)]).strict is None
+    strict = RunStatistics.of([*items, summary(3, "slipped")]).strict
+    assert (strict.n, strict.successes) == (4, 2)
+    assert RunStatistics.of([*items, summary(3, None)]).strict is None, "one does not say where its part ends"
 
 
 def test_medians_of_many_come_from_an_even_sample():
@@ -88,7 +100,7 @@ def test_medians_of_many_come_from_an_even_sample():
 
 
 @pytest.mark.parametrize("n", [0, 1, 5, 6, 1000])
-def test_a_sample_is_evenly_spaced_and_within_its_limit(n: int):
+def test_a_sample_is_evenly_spaced_and_within_its_limit(n):
     sample: DecimatingSampler[int] = DecimatingSampler(5)
     for item in range(n):
         sample.add(item)
@@ -125,24 +137,110 @@ def test_the_mean_share_has_the_interval_of_a_proportion():
 
 @pytest.mark.parametrize("share", [0.0, 1e-5, 0.1, 1.0])
 @pytest.mark.parametrize("n", [1, 3, 1000])
-def test_equal_shares_have_the_interval_of_a_proportion_and_not_a_point(share: float, n: int):
+def test_equal_shares_have_the_interval_of_a_proportion_and_not_a_point(share, n):
     found = RunStatistics.of(of_policy(number, share) for number in range(n)).share
     assert found is not None
     assert found.interval == pytest.approx(wilson_interval(share * n, n))
 
 
-def test_an_attempt_that_was_lost_counts_as_0_in_the_mean_share():
-    found = RunStatistics.of([of_policy(0, 1.0), summary(1, "error")]).share
-    assert found is not None
-    assert (found.n, found.mean) == (2, 0.5)
-
-
-def test_the_mean_share_is_not_known_if_that_of_one_episode_is_not():
-    assert RunStatistics.of([of_policy(0, 1.0), of_policy(1, None)]).share is None
-    assert RunStatistics.of([summary(0, None)]).share is None
+@pytest.mark.parametrize(
+    ("items", "n_and_mean"),
+    [
+        ([of_policy(0, 1.0), summary(1, "error")], (2, 0.5)),  # an attempt that was lost counts as 0
+        ([of_policy(0, 1.0), of_policy(1, None)], None),
+        ([summary(0, None)], None),
+    ],
+)
+def test_the_mean_share_is_known_if_that_of_each_episode_is(items, n_and_mean):
+    found = RunStatistics.of(items).share
+    assert (found and (found.n, found.mean)) == n_and_mean
 
 
 def test_an_interval_of_a_mean_stays_within_0_and_1():
     low, high = MeanShare(2, 1.0).interval
     assert 0.0 < low < 0.5
     assert high == 1.0
+
+
+@pytest.fixture
+def data_set(tmp_path) -> DataSet:
+    """Four episodes; of number 2 there is neither a line in the index nor a file that can be read."""
+    made = data_set_of(tmp_path / "set", ["slipped", None, None, None])
+    shutil.rmtree(made.path / "index")
+    (made.folder_of(2) / EPISODE_FILE).write_text("{")
+    return made
+
+
+def test_a_corrupt_episode_raises_an_error_by_default(data_set):
+    with pytest.raises(RecordingError, match=EPISODE_FILE):
+        data_set.summaries()
+
+
+def test_watch_and_list_count_corrupt_episodes(data_set, run_command):
+    code, out, _ = run_command("watch", data_set.path)
+    assert (code, [said in out for said in ("2/3 (21 to 94 %)", "damaged 1", "episode 2)")]) == (OK, [True] * 3)
+    code, out, _ = run_command("list", "data", data_set.path)
+    assert (code, [said in out for said in ("2/3", "damaged 1 (episode 2)")]) == (OK, [True] * 2)
+
+
+def test_a_report_names_corrupt_episodes(data_set, run_command):
+    assert run_command("report", data_set.path, "pictures=0")[0] == OK
+    content = json.loads((data_set.path / "report.json").read_text())
+    assert content["total"]["set"]["n"] == 3
+    assert [line for line in content["left_out"] if "episode 2 is damaged" in line]
+
+
+def test_merge_takes_the_readable_episodes_and_replaces_a_corrupt_one(data_set, tmp_path, run_command):
+    code, _, err = run_command("merge", tmp_path / "out", data_set.path)
+    assert (code, "episode 2 is damaged" in err) == (FAILED, True)
+    assert DataSet.open(tmp_path / "out").numbers() == [0, 1, 3]
+    data_set_of(tmp_path / "whole", {2: None})
+    assert run_command("merge", data_set.path, tmp_path / "whole")[0] == OK
+    assert [summary.number for summary in data_set.summaries()] == [0, 1, 2, 3]
+
+
+def test_only_the_first_few_corrupt_episodes_are_named():
+    damaged = CorruptEpisodes()
+    for number in range(20):
+        damaged.add(number, RecordingError("it is cut off"))
+    assert len(damaged.lines()) == MOST_NAMED + 1
+    assert damaged.lines()[-1].startswith("15 more")
+    assert damaged.count_text() == ["damaged 20 (episodes 0, 1, 2, 3, 4, ...)"]
+    assert len(damaged.lines(most=1000)) == 20
+
+
+RESULT = TaskMeasurement(
+    name="open partnet_refrigerator",
+    statistics=RunStatistics(
+        n=400,
+        successes=396,
+        codes={"motion_blocked": 2, "path_infeasible": 2},
+        medians_ms={"plan": 61.2, "reset": 30.8, "execute": 294.0},
+    ),
+    agreeing=399,
+    sensor_ratio=2.126,
+)
+
+
+def printed(table: object) -> str:
+    console = result_console()
+    with console.capture() as capture:
+        console.print(table)
+    return capture.get()
+
+
+def test_the_success_table_shows_counts_interval_agreement_and_failures_whole():
+    text = printed(success_table([RESULT]))
+    for cell in (
+        "open partnet_refrigerator",
+        "396/400 = 99.0 %",
+        "97.5 to 99.6 %",
+        "399/400",
+        "motion_blocked 2, path_infeasible 2",
+    ):
+        assert f" {cell} " in text.replace("|", " ")
+
+
+def test_the_cost_table_shows_every_stage_and_marks_what_was_not_timed():
+    rows = [[cell.strip() for cell in line.split("|")] for line in printed(cost_table([RESULT])).splitlines()]
+    assert ["", "open partnet_refrigerator", "61", "31", "294", "-", "2.13", ""] in rows

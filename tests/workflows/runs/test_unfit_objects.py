@@ -1,9 +1,7 @@
 """A drawn object that the skill does not fit costs only its own episode; if it is the first one, there is no run."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -41,7 +39,7 @@ MISFIT = "'object' (urdf hand_wheel hand_wheel): skill=close does not fit part '
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def root(tmp_path_factory) -> Path:
     """A folder of a drawer, which closes, and a hand wheel that no hand can hold; the drawer is the first."""
     folder = tmp_path_factory.mktemp("mixed")
     for kind in ("drawer", "hand_wheel"):
@@ -60,7 +58,7 @@ def config(root: Path, *overrides: str) -> CollectCfg:
 
 
 @pytest.fixture
-def env(root: Path) -> Iterator[UnlatchEnv]:
+def env(root) -> Iterator[UnlatchEnv]:
     cfg = config_as(EnvCfg, config(root, "task.max_duration_s=1"), success_when=SuccessWhen.still)
     cfg.observation.keys = ["robots.*"]
     with closing(UnlatchEnv(cfg=cfg)) as made:
@@ -78,7 +76,7 @@ def stay(observation: dict[str, np.ndarray]) -> np.ndarray:
 
 
 @pytest.mark.slow
-def test_a_demonstration_with_an_object_that_does_not_fit_fails_and_names_it(root: Path):
+def test_a_demonstration_with_an_object_that_does_not_fit_fails_and_names_it(root):
     with EpisodeRunner(config(root)) as runner:
         record = runner.run(1)
     assert_error(record, MISFIT)
@@ -86,20 +84,19 @@ def test_a_demonstration_with_an_object_that_does_not_fit_fails_and_names_it(roo
     assert record.layout["instances"]["object"]["instance"] == "hand_wheel"
 
 
-def test_an_evaluated_episode_with_an_object_that_does_not_fit_fails_and_names_it(env: UnlatchEnv):
+def test_an_evaluated_episode_with_an_object_that_does_not_fit_fails_and_names_it(env):
     policy = wrap_policy(stay, env, name="stay")
     assert_error(run_episode(env, policy, 1), MISFIT)
 
 
-def test_a_correction_with_an_object_that_does_not_fit_fails_and_names_it(env: UnlatchEnv):
+def test_a_correction_with_an_object_that_does_not_fit_fails_and_names_it(env):
     policy = wrap_policy(stay, env, name="stay")
     assert_error(run_correction(env, policy, TakeoverRule.parse("3"), "stay", 1), MISFIT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("corrected", [False, True])
-def test_a_later_skill_that_does_not_fit_ends_the_episode_of_a_policy(
-    env: UnlatchEnv, corrected: bool, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_later_skill_that_does_not_fit_ends_the_episode_of_a_policy(env, corrected, monkeypatch):
     def refuse(episode: Episode) -> None:
         raise AssetError("The second skill does not fit.")
 
@@ -116,7 +113,7 @@ def test_a_later_skill_that_does_not_fit_ends_the_episode_of_a_policy(
 
 
 @pytest.mark.slow
-def test_an_opening_that_a_later_object_does_not_have_costs_only_its_episode(root: Path):
+def test_an_opening_that_a_later_object_does_not_have_costs_only_its_episode(root):
     cfg = config(root, "skill=open", "task.openness=[{object: object, part: drawer, range: [0.0, 9.0]}]")
     assets = load_assets(cfg, 0, None, np.random.default_rng(0))
     with pytest.raises(AssetError, match=r"range=\[0.0, 9.0\] exceeds the opening of 'drawer' of 'object' \(urdf "):
@@ -124,7 +121,7 @@ def test_an_opening_that_a_later_object_does_not_have_costs_only_its_episode(roo
 
 
 @pytest.mark.slow
-def test_a_first_object_that_does_not_fit_is_refused_and_named(root: Path):
+def test_a_first_object_that_does_not_fit_is_refused_and_named(root):
     with pytest.raises(ConfigError) as caught:
         check_assets(config(root), number=1)
     assert MISFIT in caught.value.message
@@ -132,7 +129,7 @@ def test_a_first_object_that_does_not_fit_is_refused_and_named(root: Path):
         check_assets(config(root, "skill=rotate"))
 
 
-def test_an_object_of_every_episode_that_does_not_fit_is_a_wrong_configuration(root: Path):
+def test_an_object_of_every_episode_that_does_not_fit_is_a_wrong_configuration(root):
     cfg = config(root, "skill=rotate")
     cfg.object = replace(cfg.object, instance="drawer", instances="random")
     with pytest.raises(ConfigError, match=r"^skill=rotate does not fit part 'drawer'"):
@@ -141,9 +138,7 @@ def test_an_object_of_every_episode_that_does_not_fit_is_a_wrong_configuration(r
 
 @pytest.mark.slow
 @pytest.mark.parametrize("main", [collect_main, evaluate_main], ids=["collect", "evaluate"])
-def test_a_run_goes_on_after_an_object_that_does_not_fit(
-    main: Callable[[list[str]], int], root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_a_run_goes_on_after_an_object_that_does_not_fit(main, root, tmp_path, capsys):
     words = [f"object={root}", *CHOICE, "executor=serial", "pictures=1", f"out={tmp_path}/data", "episodes=3"]
     if main is evaluate_main:
         words += ["policy=random", "observation.keys=[robots.*]", "task.max_duration_s=1"]

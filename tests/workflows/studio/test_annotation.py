@@ -16,12 +16,12 @@ HEAD, TAIL = "articulated_object_head", "articulated_object_tail"
 
 
 @pytest.fixture
-def cfg(tmp_path: Path) -> ObjectCfg:
+def cfg(tmp_path) -> ObjectCfg:
     make_objects("drawer", MakeObjectCfg(out=str(tmp_path / "mine")))
     return ObjectCfg(name="object", category="drawer", source=ObjectSource.urdf, root=str(tmp_path / "mine"))
 
 
-def test_a_moved_keypoint_is_checked_and_saved(cfg: ObjectCfg):
+def test_a_moved_keypoint_is_checked_and_saved(cfg):
     annotation = open_annotation({"object": cfg}, "object")
     assert annotation.check()
     assert annotation.problems == []
@@ -39,7 +39,7 @@ def test_a_moved_keypoint_is_checked_and_saved(cfg: ObjectCfg):
     np.testing.assert_allclose(shown.keypoint(HEAD).xyz, head, atol=1e-6)
 
 
-def test_a_keypoint_off_the_part_is_a_problem_and_is_not_saved(cfg: ObjectCfg):
+def test_a_keypoint_off_the_part_is_a_problem_and_is_not_saved(cfg):
     annotation = open_annotation({"object": cfg}, "object")
     file = Path(str(cfg.root)) / "articulation.yaml"
     before = file.read_bytes()
@@ -51,7 +51,7 @@ def test_a_keypoint_off_the_part_is_a_problem_and_is_not_saved(cfg: ObjectCfg):
     assert file.read_bytes() == before
 
 
-def test_only_keypoints_at_the_same_place_in_file_and_scene_can_be_moved(cfg: ObjectCfg):
+def test_only_keypoints_at_the_same_place_in_file_and_scene_can_be_moved(cfg):
     annotation = open_annotation({"object": cfg}, "object")
     shown = load_object(cfg, rng=np.random.default_rng(0)).articulation
     assert set(annotation.movable(shown)) == {("drawer", name) for name in shown.part("drawer").keypoints}
@@ -59,7 +59,7 @@ def test_only_keypoints_at_the_same_place_in_file_and_scene_can_be_moved(cfg: Ob
     assert ("drawer", TAIL) not in annotation.movable(shown)
 
 
-def test_a_missing_annotation_is_made_first(cfg: ObjectCfg):
+def test_a_missing_annotation_is_made_first(cfg):
     (Path(str(cfg.root)) / "articulation.yaml").unlink()
     assert open_annotation({"object": cfg}, "object").edit.articulation.parts.keys() == {"drawer"}
 

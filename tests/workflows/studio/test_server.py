@@ -98,43 +98,52 @@ def test_an_action_is_done_and_a_wrong_one_is_explained(server):
     assert ask(server, "/")[0] == 200
 
 
-def test_a_page_of_another_site_can_do_nothing(server):
-    foreign = "http://elsewhere.example"
-    assert ask(server, "/action", body=action("run"), Origin=foreign)[0] == 403
-    assert ask(server, "/scene/", Origin=foreign)[0] == 403
-    form = "application/x-www-form-urlencoded"
-    assert ask(server, "/action", body=action("run"), Content_Type=form)[0] == 415
+RUN = json.dumps({"action": "run"})
+FOREIGN = {"Origin": "http://elsewhere.example"}
+FORM = "application/x-www-form-urlencoded"
 
 
 @pytest.mark.parametrize(
-    ("host", "status"),
+    ("path", "request_", "status"),
     [
-        ("elsewhere.example", 403),
-        ("127.0.0.1.elsewhere.example:8070", 403),
-        ("[", 403),
-        ("localhost:8070", 200),  # a port that ssh forwards
-        ("127.0.0.1", 200),
-        ("[::1]:1", 200),
+        ("/action", {"body": RUN, **FOREIGN}, 403),  # a page of another site
+        ("/scene/", FOREIGN, 403),
+        ("/action", {"body": RUN, "Content_Type": FORM}, 415),
+        ("/state.json", {"Host": "elsewhere.example"}, 403),  # a foreign name that leads to this computer
+        ("/state.json", {"Host": "127.0.0.1.elsewhere.example:8070"}, 403),
+        ("/state.json", {"Host": "["}, 403),
+        ("/state.json", {"Host": "localhost:8070"}, 200),  # a port that ssh forwards
+        ("/state.json", {"Host": "127.0.0.1"}, 200),
+        ("/state.json", {"Host": "[::1]:1"}, 200),
+        ("/", {"Sec_Fetch_Site": "same-origin", "Sec_Fetch_Dest": "empty"}, 200),
+        ("/", {"Sec_Fetch_Site": "none", "Sec_Fetch_Dest": "document"}, 200),
+        ("/", {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Dest": "document"}, 200),  # a link was followed
+        ("/", {"Sec_Fetch_Site": "same-site", "Sec_Fetch_Dest": "iframe"}, 403),  # another port of this computer
+        ("/", {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Dest": "image"}, 403),
+        ("/", {"Origin": "null"}, 403),
+        ("/", {"Origin": "http://127.0.0.1:1"}, 403),
+        ("/scene/", {"X_Unlatch_Secret": "wrong"}, 200),  # the secret of the page takes its place
     ],
 )
-def test_a_foreign_name_that_leads_to_this_computer_is_refused(server, host, status):
-    assert ask(server, "/state.json", Host=host)[0] == status
+def test_only_the_page_itself_and_links_are_answered(server, path, request_, status):
+    assert ask(server, path, **request_)[0] == status
 
 
-@pytest.mark.parametrize(
-    ("headers", "status"),
-    [
-        ({"Sec_Fetch_Site": "same-origin", "Sec_Fetch_Dest": "empty"}, 200),
-        ({"Sec_Fetch_Site": "none", "Sec_Fetch_Dest": "document"}, 200),
-        ({"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Dest": "document"}, 200),  # a link was followed
-        ({"Sec_Fetch_Site": "same-site", "Sec_Fetch_Dest": "iframe"}, 403),  # another port of this computer
-        ({"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Dest": "image"}, 403),
-        ({"Origin": "null"}, 403),
-        ({"Origin": "http://127.0.0.1:1"}, 403),
-    ],
-)
-def test_only_the_page_itself_and_links_are_answered(server, headers, status):
-    assert ask(server, "/", **headers)[0] == status
+@pytest.mark.parametrize("cookie", ["{name}=wrong", "{name}=", "unlatch_1=a-secret", "\xe4=1; {name}=\xe4", "{name}"])
+@pytest.mark.parametrize(("path", "body"), [("/state.json", None), ("/action", RUN)])
+def test_a_wrong_cookie_is_no_token(server, cookie, path, body):
+    assert ask(server, path, body=body, Cookie=cookie.format(name=server.cookie))[0] == 403
+
+
+def test_the_scene_and_viser_itself_answer_nobody_but_the_page(server):
+    cookie, port = f"{server.cookie}=a-secret", server.scene.get_port()
+    assert web_socket_status(server) == 403
+    assert web_socket_status(server, Cookie=cookie, **FOREIGN) == 403
+    assert web_socket_status(server, Cookie=cookie, Origin="http://127.0.0.1") == 101
+    for secret in ({}, {"X_Unlatch_Secret": "wrong"}, {"X_Unlatch_Secret": "\xe4"}):
+        assert ask(server, "/", port=port, **secret)[0] == 403
+    assert web_socket_status(server, port=port) == 403
+    assert web_socket_status(server, port=port, X_Unlatch_Secret=server.viser_secret) == 101
 
 
 @pytest.mark.parametrize(
@@ -147,13 +156,6 @@ def test_without_the_token_a_page_says_what_to_open(server, path):
     assert "Open the whole address that the command has printed" in content
 
 
-@pytest.mark.parametrize("cookie", ["{name}=wrong", "{name}=", "unlatch_1=a-secret", "\xe4=1; {name}=\xe4", "{name}"])
-def test_a_wrong_cookie_is_no_token(server, cookie):
-    text = cookie.format(name=server.cookie)
-    assert ask(server, "/state.json", Cookie=text)[0] == 403
-    assert ask(server, "/action", body=action("run"), Cookie=text)[0] == 403
-
-
 def test_an_action_without_the_token_changes_nothing(server, tmp_path):
     target = tmp_path / "task" / "stolen.yaml"
     status, _, content = ask(server, "/action", body=action("save", path=str(target)), knows=False)
@@ -161,26 +163,6 @@ def test_an_action_without_the_token_changes_nothing(server, tmp_path):
     assert "Open the whole address" in content
     assert ask(server, "/action?token=a-secret", body=action("save", path=str(target)), knows=False)[0] == 403
     assert not target.exists()
-
-
-def test_the_scene_and_its_web_socket_need_the_token(server):
-    cookie = f"{server.cookie}=a-secret"
-    assert web_socket_status(server) == 403
-    assert web_socket_status(server, Cookie=cookie, Origin="http://elsewhere.example") == 403
-    assert web_socket_status(server, Cookie=cookie, Origin="http://127.0.0.1") == 101
-
-
-def test_viser_itself_answers_nobody_but_the_page(server):
-    port = server.scene.get_port()
-    assert ask(server, "/", port=port)[0] == 403
-    assert ask(server, "/", port=port, X_Unlatch_Secret="wrong")[0] == 403
-    assert ask(server, "/", port=port, X_Unlatch_Secret="\xe4")[0] == 403
-    assert web_socket_status(server, port=port) == 403
-    assert web_socket_status(server, port=port, X_Unlatch_Secret=server.viser_secret) == 101
-
-
-def test_a_request_cannot_bring_a_secret_of_viser_of_its_own(server):
-    assert ask(server, "/scene/", X_Unlatch_Secret="wrong")[0] == 200  # the one of the page took its place
 
 
 def test_the_printed_address_gives_the_browser_the_token(server):

@@ -13,29 +13,9 @@ from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.tasks.task import RegionCfg, TaskCfg
+from unlatch.workflows.studio import jobs
 from unlatch.workflows.studio.document import new_document, read_tree, value_at
-from unlatch.workflows.studio.jobs import (
-    CheckJob,
-    CheckResult,
-    PlanJob,
-    PlanResult,
-    Problem,
-    ReachJob,
-    ReachResult,
-    RunJob,
-    RunResult,
-    SceneJob,
-    SceneResult,
-    ShownCamera,
-    ShownConstraint,
-    ShownPart,
-    ShownPlan,
-    ShownScene,
-    ShownSegment,
-    ShownSkill,
-    ViewJob,
-    ViewResult,
-)
+from unlatch.workflows.studio.jobs import PlanResult, Problem, RunResult, ShownPlan, ShownScene, ShownSegment
 from unlatch.workflows.studio.page_state import describe_plan, problem_line
 from unlatch.workflows.studio.session import PLAN, REACH, RUN, SCENE, StudioSession
 
@@ -46,7 +26,7 @@ SKILL = {
     "planner_setting": {"constraint_list": [{"type": "point2point_constraint", "tolerance": 0.002}]},
 }
 BASE = {"task": {"name": "open_microwave", "regions": [REGION]}, "skills": [SKILL]}
-CAMERA = ShownCamera("front", np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]), 1.0, 1.5)
+CAMERA = jobs.ShownCamera("front", np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]), 1.0, 1.5)
 WAIT_S = 10.0
 
 
@@ -96,25 +76,25 @@ class Worker:
         self.jobs.append(job)
         if "wrong: true" in job.task.text:
             return Problem("task.wrong is unknown.", "task.wrong")
-        if isinstance(job, SceneJob):
-            constraint = ShownConstraint(KEY, "point2point_constraint", "point2point_constraint", "", 0.002, "m")
-            skill = ShownSkill("skills[0]", "open", "microwave", "door", ("given",), constraints=(constraint,))
-            part = ShownPart("microwave", "door", "hinge", 0, "rad", 0.0, 1.5, 0.0)
+        if isinstance(job, jobs.SceneJob):
+            constraint = jobs.ShownConstraint(KEY, "point2point_constraint", "point2point_constraint", "", 0.002, "m")
+            skill = jobs.ShownSkill("skills[0]", "open", "microwave", "door", ("given",), constraints=(constraint,))
+            part = jobs.ShownPart("microwave", "door", "hinge", 0, "rad", 0.0, 1.5, 0.0)
             cameras = (CAMERA,) if "camera" in job.task.text else ()
-            return SceneResult(scene_of(job), BASE, (skill,), (part,), cameras, (), 0.1)
-        if isinstance(job, CheckJob):
+            return jobs.SceneResult(scene_of(job), BASE, (skill,), (part,), cameras, (), 0.1)
+        if isinstance(job, jobs.CheckJob):
             key = "skills[0].planner_setting.constraint_list" if "in_list" in job.task.text else "task.name"
             refused = Problem("'a' and 'b' contradict each other.", key)
-            return CheckResult(refused if "no_plan" in job.task.text else None)
-        if isinstance(job, PlanJob):
+            return jobs.CheckResult(refused if "no_plan" in job.task.text else None)
+        if isinstance(job, jobs.PlanJob):
             plan = plan_of(job, found="no_plan" not in job.task.text)
             return PlanResult(scene_of(job), (plan,), plan.found, 0.1)
-        if isinstance(job, RunJob):
+        if isinstance(job, jobs.RunJob):
             return RunResult(scene_of(job).cfg, EpisodeRecord(job.task.episode, 1, False, code="timeout"), 0.1)
-        if isinstance(job, ViewJob):
-            return ViewResult({"front": b"seen"})
-        assert isinstance(job, ReachJob)
-        return ReachResult(job.region.center_m[0] < 0.65, "path_infeasible", "too far")
+        if isinstance(job, jobs.ViewJob):
+            return jobs.ViewResult({"front": b"seen"})
+        assert isinstance(job, jobs.ReachJob)
+        return jobs.ReachResult(job.region.center_m[0] < 0.65, "path_infeasible", "too far")
 
     def stop(self):
         """Nothing takes long here."""
@@ -140,9 +120,22 @@ def wait(session, condition):
     raise AssertionError(session.to_dict())
 
 
+def set_region(session, key, value):
+    """Sets a value of the region, and waits until the scene shows it."""
+    session.act("set", {"path": ["task", "regions", 0, key], "value": value})
+    return wait(session, lambda state: state["scene"]["regions"][0][key] == value)
+
+
+def turn(session, yaw_deg):
+    return set_region(session, "yaw_deg", yaw_deg)
+
+
+def set_tolerance(session, value):
+    session.act("set", {"path": ["skills", 0, "planner_setting", "constraint_list", 0, "tolerance"], "value": value})
+
+
 def test_a_value_is_set_drawn_and_planned_again(session):
-    session.act("set", {"path": ["task", "regions", 0, "center_m"], "value": [0.6, 0.1]})
-    state = wait(session, lambda state: state["scene"]["regions"][0]["center_m"] == [0.6, 0.1])
+    state = set_region(session, "center_m", [0.6, 0.1])
     assert "center_m: [0.6, 0.1]" in state["document"]["text"]
     assert state["plan"]["found"]
     assert [plan["object"] for plan in state["plan"]["plans"]] == ["microwave"]
@@ -151,14 +144,13 @@ def test_a_value_is_set_drawn_and_planned_again(session):
 
 def test_without_planning_after_changes_the_plan_is_marked_as_old(session):
     session.act("auto_plan", {"on": False})
-    session.act("set", {"path": ["task", "regions", 0, "yaw_deg"], "value": 5.0})
-    assert wait(session, lambda state: state["scene"]["regions"][0]["yaw_deg"] == 5.0)["plan_is_old"]
+    assert turn(session, 5.0)["plan_is_old"]
     session.act("plan", {})
     wait(session, lambda state: not state["plan_is_old"])
 
 
 def test_undo_shows_the_scene_before_the_change(session):
-    session.act("set", {"path": ["task", "regions", 0, "yaw_deg"], "value": 5.0})
+    turn(session, 5.0)
     session.act("undo", {})
     state = wait(session, lambda state: state["scene"]["regions"][0]["yaw_deg"] == 25.0)
     assert "regions" not in state["document"]["text"]
@@ -168,7 +160,7 @@ def test_undo_shows_the_scene_before_the_change(session):
 
 
 def test_a_tolerance_in_the_base_task_is_written_with_its_whole_list(session):
-    session.act("set", {"path": ["skills", 0, "planner_setting", "constraint_list", 0, "tolerance"], "value": 0.01})
+    set_tolerance(session, 0.01)
     text = wait(session, lambda state: "tolerance" in state["document"]["text"])["document"]["text"]
     assert read_tree(text)["skills"][0]["planner_setting"]["constraint_list"][0]["tolerance"] == 0.01
 
@@ -267,8 +259,7 @@ def test_cameras_look_after_each_edit_and_only_where_they_are_shown(session):
     wait(session, lambda state: True)
     assert len(worker.jobs) == count, "nothing has changed"
     session.act("show", {"cameras": False})
-    session.act("set", {"path": ["task", "regions", 0, "yaw_deg"], "value": 5.0})
-    wait(session, lambda state: state["scene"]["regions"][0]["yaw_deg"] == 5.0)
+    turn(session, 5.0)
     assert len(worker.jobs) == count
     session.act("show", {"cameras": True})
     wait(session, lambda state: len(worker.jobs) > count)
@@ -298,8 +289,7 @@ def test_an_episode_is_run_and_its_verdict_is_shown(session):
     assert state["run"]["outcome"] == "timeout"
     assert not state["run"]["success"]
     assert not state["run_is_old"]
-    session.act("set", {"path": ["task", "regions", 0, "yaw_deg"], "value": 5.0})
-    assert wait(session, lambda state: state["scene"]["regions"][0]["yaw_deg"] == 5.0)["run_is_old"]
+    assert turn(session, 5.0)["run_is_old"]
 
 
 def test_the_reach_is_mapped_only_where_it_is_shown_and_kept_for_a_moved_region(session):
@@ -310,10 +300,10 @@ def test_the_reach_is_mapped_only_where_it_is_shown_and_kept_for_a_moved_region(
     assert 0 < found["plan"] < found["known"] == found["places"]
     assert found["codes"].keys() == {"path_infeasible"}
     tried = len(worker.jobs)
-    session.act("set", {"path": ["task", "regions", 0, "center_m"], "value": [0.7, 0.0]})
-    wait(session, lambda state: state["scene"]["regions"][0]["center_m"] == [0.7, 0.0] and state["reach"][0]["is_done"])
+    set_region(session, "center_m", [0.7, 0.0])
+    wait(session, lambda state: state["reach"][0]["is_done"])
     assert len(worker.jobs) - tried < tried
-    session.act("set", {"path": ["skills", 0, "planner_setting", "constraint_list", 0, "tolerance"], "value": 0.01})
+    set_tolerance(session, 0.01)
     before = len(worker.jobs)
     wait(session, lambda state: state["reach"] and state["reach"][0]["is_done"] and len(worker.jobs) > before)
 
@@ -360,7 +350,7 @@ def test_an_answer_about_a_task_that_was_closed_is_dropped(session, tmp_path):
     session.act("open", {"path": str(tmp_path / "task" / "mine.yaml")})
     wait(session, lambda state: state["scene"] and state["plan"])
     before = session.plan
-    session._receive(document, PLAN, PlanJob(session._task_text()), plan)
+    session._receive(document, PLAN, jobs.PlanJob(session._task_text()), plan)
     assert session.plan is before
 
 

@@ -1,7 +1,5 @@
 """The contracts that authors of plugins run: each holds for a built-in one and names the fault of a wrong one."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,8 +23,7 @@ Wrong = Callable[..., None]
 
 MODULE = """
 import itertools
-from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from dataclasses import replace
 
 import numpy as np
 
@@ -40,7 +37,6 @@ from unlatch.simcore.state import Buffer
 from unlatch.skills.open import Open
 from unlatch.solver.term_kinds import Point2Plane
 from unlatch.solver.term import PointRow
-from unlatch.solver.term import Term, tool_point
 
 COUNT = itertools.count()
 
@@ -69,39 +65,30 @@ class Pushes(Readings):
         body.set_root_pose(Pose.from_translation((0.0, 0.0, 0.01)) @ body.root_pose())
 
 
-@dataclass
 class OtherType(Point2Plane):
-    TYPE: ClassVar[str] = "another"
+    TYPE = "another"
 
 
-@dataclass
-class Misnamed(Point2Plane):
-    TYPE: ClassVar[str] = "wrong"
+class Wrong(Point2Plane):
+    TYPE = "wrong"
 
+
+class Misnamed(Wrong):
     def object_names(self):
         return {"target_keypoint_name": "articulated_object_tail"}
 
 
-@dataclass
-class Nan(Point2Plane):
-    TYPE: ClassVar[str] = "wrong"
-
+class Nan(Wrong):
     def row(self, tool, scene):
         return PointRow(np.full(3, np.nan), np.zeros(3), 0.1)
 
 
-@dataclass
-class Drifts(Point2Plane):
-    TYPE: ClassVar[str] = "wrong"
-
+class Drifts(Wrong):
     def row(self, tool, scene):
         return PointRow(np.zeros(3), np.full(3, float(next(COUNT))), 0.1)
 
 
-@dataclass
-class OutOfReach(Point2Plane):
-    TYPE: ClassVar[str] = "wrong"
-
+class OutOfReach(Wrong):
     def row(self, tool, scene):
         return PointRow(np.zeros(3), np.full(3, 9.0), 0.1)
 
@@ -130,14 +117,9 @@ class Leaks(File):
         super().write(draft, trajectories, parts=parts, base=base)
 
 
-class Grips(Exporter):
-    suffix = ".txt"
-
+class Grips(File):
     def taken(self, target):
         return set()
-
-    def write(self, draft, trajectories, *, parts, base):
-        draft.write_text("".join(f"{item.number}\\n" for item in trajectories))
 
 
 def urdf_path():
@@ -170,7 +152,7 @@ class NoPlan(Open):
 
 
 @pytest.fixture
-def wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wrong]:
+def wrong(tmp_path, monkeypatch) -> Iterator[Wrong]:
     """Puts one of the module's into a catalog under the name `wrong`."""
     (tmp_path / "deliberately_wrong.py").write_text(MODULE)
     monkeypatch.syspath_prepend(tmp_path)
@@ -183,12 +165,8 @@ def wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wrong]:
     sys.modules.pop("deliberately_wrong", None)
 
 
-PLANE = {
-    "keypoint_name": "tool_head",
-    "target_keypoint_name": "articulated_object_head",
-    "plane_normal": [0, 0, 1],
-    "tolerance": 0.01,
-}
+PLANE = {"keypoint_name": "tool_head", "target_keypoint_name": "articulated_object_head"}
+PLANE |= {"plane_normal": [0, 0, 1], "tolerance": 0.01}
 
 
 BROKEN = [
@@ -221,50 +199,50 @@ CHECKS: dict[str, Callable[[], None]] = {
 
 
 @pytest.mark.parametrize(("catalog", "target", "message"), BROKEN, ids=[target for _, target, _ in BROKEN])
-def test_a_plugin_that_breaks_its_contract_is_named(wrong: Wrong, catalog: Any, target: str, message: str):
+def test_a_plugin_that_breaks_its_contract_is_named(wrong, catalog, target, message):
     wrong(catalog, target)
     with pytest.raises(AssertionError, match=message):
         CHECKS[catalog.kind]()
 
 
+BUILT_IN = {
+    "constraint": lambda: check_term({"type": "point2plane_constraint", **PLANE}),
+    "cost": lambda: check_term({"type": "point2plane_cost", **{k: v for k, v in PLANE.items() if k != "tolerance"}}),
+    "imu": lambda: check_sensor("imu", frames=3),
+    "lidar": lambda: check_sensor({"name": "above", "type": "lidar", "rows": 2, "columns": 8}, frames=3),
+    "robot": lambda: check_robot("franka_panda"),
+    "object": lambda: check_object("drawer"),
+    "task": lambda: check_task("close_drawer", episodes=1),
+}
+
+
+@pytest.mark.parametrize("what", BUILT_IN)
+def test_what_is_built_in_fulfils_its_contract(what):
+    BUILT_IN[what]()
+
+
 @pytest.mark.parametrize(
-    "entry",
+    ("check", "message"),
     [
-        {"type": "point2plane_constraint", **PLANE},
-        {
-            "type": "point2plane_cost",
-            **{key: value for key, value in PLANE.items() if key != "tolerance"},
-        },
+        (lambda: check_term({"type": "wrong", **PLANE}), "Term 'wrong' is not listed"),
+        (lambda: check_skill("wrong", "open_drawer"), "Skill 'wrong' is not listed"),
     ],
 )
-def test_built_in_terms_fulfil_their_contract(entry: dict[str, Any]):
-    check_term(entry)
-
-
-def test_a_term_that_is_not_listed_is_named():
-    assert "wrong" not in {*TERMS.names(), *COSTS.names()}
-    with pytest.raises(AssertionError, match=r"Term 'wrong' is not listed"):
-        check_term({"type": "wrong", **PLANE})
-
-
-@pytest.mark.parametrize("entry", ["imu", {"name": "above", "type": "lidar", "rows": 2, "columns": 8}])
-def test_built_in_sensors_fulfil_their_contract(entry: Any):
-    check_sensor(entry, frames=3)
-
-
-def test_built_in_robots_fulfil_their_contract():
-    check_robot("franka_panda")
+def test_what_is_not_listed_is_named(check, message):
+    assert "wrong" not in {*TERMS.names(), *COSTS.names(), *SKILLS.names()}
+    with pytest.raises(AssertionError, match=message):
+        check()
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data(tmp_path_factory) -> Path:
     from unlatch.workflows.testing.skills_and_tasks import make_successes
 
     return make_successes(tmp_path_factory.mktemp("data") / "set").path
 
 
 @pytest.mark.parametrize("name", ["lerobot", "robomimic"])
-def test_built_in_formats_fulfil_their_contract(name: str, data: Path):
+def test_built_in_formats_fulfil_their_contract(name, data):
     check_exporter(name, data=data)
 
 
@@ -277,56 +255,37 @@ def test_built_in_formats_fulfil_their_contract(name: str, data: Path):
         ("Grips", r"Format 'wrong' took 2 episodes that its target had already"),
     ],
 )
-def test_a_format_that_breaks_its_contract_is_named(wrong: Wrong, target: str, message: str, data: Path):
+def test_a_format_that_breaks_its_contract_is_named(wrong, target, message, data):
     wrong(EXPORTERS, target)
     keys = {"append": True} if target == "Grips" else {}
     with pytest.raises(AssertionError, match=message):
         check_exporter("wrong", data=data, keys=keys)
 
 
-def test_built_in_generators_fulfil_their_contract():
-    check_object("drawer")
-
-
-def test_built_in_tasks_fulfil_their_contract():
-    check_task("close_drawer", episodes=1)
-
-
-TASKS = {
-    "named": ("{name: other}", r"Task 'mine' has task\.name='other'"),
-    "words": (
-        "{name: mine, language: [close it]}",
-        r"Task 'mine' has 1 phrasings in task\.language\. Expected at least 3",
-    ),
-    "goal": (
-        "{name: mine, goal: [{object: drawer, part: drawer, kind: within_closed, value: 0.5}]}",
+TASKS = [
+    ("name: other", r"Task 'mine' has task\.name='other'"),
+    ("name: mine, language: [close it]", r"Task 'mine' has 1 phrasings in task\.language\. Expected at least 3"),
+    (
+        "name: mine, goal: [{object: drawer, part: drawer, kind: within_closed, value: 0.5}]",
         r"The goal of 'mine' holds at the start of episode 0",
     ),
-    "layout": (
-        "{name: mine, regions: [{object: drawer, center_m: [0.1, 0.0], half_extent_m: [0.0, 0.0]}]}",
+    (
+        "name: mine, regions: [{object: drawer, center_m: [0.1, 0.0], half_extent_m: [0.0, 0.0]}]",
         r"Episode 0 of 'mine' has no valid layout",
     ),
-}
+]
 
 
-@pytest.mark.parametrize("what", TASKS)
-def test_a_task_that_breaks_its_contract_is_named(what: str, tmp_path: Path):
-    content, message = TASKS[what]
+@pytest.mark.parametrize(("content", "message"), TASKS, ids=["name", "words", "goal", "layout"])
+def test_a_task_that_breaks_its_contract_is_named(content, message, tmp_path):
     (tmp_path / "task").mkdir()
-    (tmp_path / "task" / "mine.yaml").write_text(
-        f"# @package _global_\ndefaults: [close_drawer, _self_]\ntask: {content}\n"
-    )
+    text = f"# @package _global_\ndefaults: [close_drawer, _self_]\ntask: {{{content}}}\n"
+    (tmp_path / "task" / "mine.yaml").write_text(text)
     with pytest.raises(AssertionError, match=message):
         check_task("mine", config_dirs=[str(tmp_path)])
 
 
-def test_a_skill_that_is_not_listed_is_named():
-    assert "wrong" not in SKILLS.names()
-    with pytest.raises(AssertionError, match=r"Skill 'wrong' is not listed"):
-        check_skill("wrong", "open_drawer")
-
-
-def test_a_skill_that_starts_without_a_plan_is_named(wrong: Wrong, monkeypatch: pytest.MonkeyPatch):
+def test_a_skill_that_starts_without_a_plan_is_named(wrong, monkeypatch):
     wrong(SKILLS, "NoPlan")
     monkeypatch.setattr(SKILLS, "_all", {**SKILLS.entries(), "open": SKILLS.entries()["wrong"]})
     with pytest.raises(AssertionError, match=r"Skill 'open' starts without a plan"):

@@ -1,7 +1,5 @@
 """Data sets with pictures."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -10,7 +8,7 @@ from unlatch import command_table
 
 
 @pytest.fixture(scope="session")
-def noisy_drawers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def noisy_drawers(tmp_path_factory) -> Path:
     """A data set of three drawers whose places are misjudged: the hand grasps one, and misses the others."""
     folder = tmp_path_factory.mktemp("noisy") / "drawers"
     words = ["task=open_drawer", "seed=9100", "only=[0,4,14]", "randomization.perception.position_std_m=0.012"]

@@ -1,9 +1,6 @@
 """A missed grasp is shown by pictures that differ, and names the phase that failed."""
 
-from __future__ import annotations
-
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,7 +21,7 @@ _CHANGED = 24
 @pytest.mark.slow
 @pytest.mark.integration
 @pytest.mark.parametrize("number", [4, 14])
-def test_pictures_of_a_missed_grasp_differ_and_name_the_phase(noisy_drawers: Path, number: int):
+def test_pictures_of_a_missed_grasp_differ_and_name_the_phase(noisy_drawers, number):
     data_set = DataSet.open(noisy_drawers)
     record = data_set.read(number)
     assert record.code == "grasp_missed"

@@ -1,0 +1,293 @@
+"""An `error` notes the code that made it, and a change of that code is seen."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import traceback
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.workflows.builders import episode
+from unlatch.workflows.policies.catalog import policy_module
+from unlatch.workflows.runs.code_versions import MADE_WITH, CodeVersions, describe_mixed_code, library_folders
+from unlatch.workflows.runs.progress import RUNS, RunTime, read_run_times
+from unlatch.workflows.runs.traceback_frames import frames_to_show, user_frames
+
+CONFIG = {"skills": [{"name": "press"}], "object": {"category": "toaster"}}
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch) -> Path:
+    """A folder of installed packages, with the plugin `press_kit` 1.0, whose skill is `press`."""
+    folder = tmp_path / "site"
+    write_plugin(folder, "press_kit", version="1.0", entry="unlatch.skills", name="press")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(folder)])
+    return folder
+
+
+def write_plugin(folder: Path, package: str, *, version: str, entry: str, name: str) -> None:
+    (folder / package).mkdir(parents=True, exist_ok=True)
+    (folder / package / "__init__.py").write_text("")
+    (folder / package / "skill.py").write_text("class Press: ...\n")
+    about = folder / f"{package}-0.dist-info"
+    about.mkdir(exist_ok=True)
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
+    (about / "entry_points.txt").write_text(f"[{entry}]\n{name} = {package}.skill:Press\n")
+
+
+def failed_record(code: CodeVersions, *, trace: str = "") -> dict[str, Any]:
+    record = episode("error", evidence={"traceback": trace})
+    code.note_in(record)
+    return record.evidence
+
+
+def add_file(site: Path) -> None:
+    (site / "press_kit" / "deep").mkdir()
+    (site / "press_kit" / "deep" / "more.py").write_text("x = 1\n")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda site: None, []),
+        (lambda site: (site / "press_kit" / "skill.py").write_text("x = 1\n"), ["the code of press_kit has changed"]),
+        (add_file, ["the code of press_kit has changed"]),
+        (
+            lambda site: write_plugin(site, "press_kit", version="1.1", entry="unlatch.skills", name="press"),
+            ["press_kit 1.0 is 1.1 now"],
+        ),
+    ],
+    ids=["none", "changed file", "new file", "new version"],
+)
+def test_a_change_of_a_plugin_is_seen(site, change, said):
+    code = CodeVersions.of(CONFIG)
+    assert set(code.packages) == {"unlatch", "press_kit"}
+    change(site)
+    assert CodeVersions.of(CONFIG).changes_since(failed_record(code)) == said
+    slipped = episode("slipped")
+    code.note_in(slipped)
+    assert slipped.evidence == {}, "only an error notes its code"
+
+
+def test_a_plugin_that_the_configuration_does_not_name_does_not_count(site):
+    write_plugin(site, "wiggle_kit", version="1.0", entry="unlatch.skills", name="wiggle")
+    write_plugin(site, "other_kit", version="1.0", entry="other.skills", name="press")
+    assert set(CodeVersions.of(CONFIG).packages) == {"unlatch", "press_kit"}
+
+
+def test_a_changed_file_of_unlatch_is_a_change(tmp_path, monkeypatch):
+    evidence = failed_record(CodeVersions.of({}))
+    (tmp_path / "changed.py").write_text("x = 1\n")
+    monkeypatch.setattr("unlatch.workflows.runs.code_versions.find_places", lambda module: [tmp_path])
+    assert CodeVersions.of({}).changes_since(evidence) == ["the code of unlatch has changed"]
+
+
+def test_the_code_of_unlatch_is_that_of_all_its_folders(monkeypatch):
+    from unlatch.workflows.runs import code_versions
+
+    (place,) = code_versions.find_places("unlatch")
+    names = {path.relative_to(place).as_posix() for path in code_versions._files_in(place)}
+    assert {"simcore/errors.py", "workflows/runs/run.py", "skills/open.py", "command_table.py"} <= names
+
+
+@pytest.mark.parametrize("spec", ["my_policy:act", "nets.pull:Net"])
+def test_a_changed_policy_is_a_change(spec, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    module = spec.partition(":")[0]
+    path = tmp_path / f"{module.replace('.', '/')}.py"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("x = 1\n")
+
+    def versions() -> CodeVersions:
+        return CodeVersions.of({}, policy=policy_module(spec))
+
+    evidence, before, name = failed_record(versions()), failed_record(CodeVersions.of({})), module.partition(".")[0]
+    assert versions().changes_since(evidence) == []
+    path.write_text("x = 2\n")
+    assert versions().changes_since(evidence) == [f"the code of {name} has changed"]
+    assert CodeVersions.of({}).changes_since(evidence) == [f"{name} is not used now"]
+    assert versions().changes_since(before) == [f"{name} was not used then"]
+
+
+@pytest.mark.parametrize("policy", [None, "random", "tcp://localhost:1", "recorded:data/demo", "recorded:data"])
+def test_other_policies_add_no_code(policy):
+    assert set(CodeVersions.of({}, policy=policy_module(policy)).packages) == {"unlatch"}
+
+
+def test_the_code_of_a_policy_object_is_that_of_its_module(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "own_net.py").write_text("class Net: ...\n\ndef act(observation): ...\n")
+    import own_net  # type: ignore[import-not-found]
+
+    by_class, by_object, by_function = (
+        CodeVersions.of({}, policy=policy_module(policy)) for policy in (own_net.Net, own_net.Net(), own_net.act)
+    )
+    assert set(by_class.packages) == {"unlatch", "own_net"}
+    assert by_class == by_object == by_function
+    (tmp_path / "own_net.py").write_text("class Net: ...\n")
+    changes = CodeVersions.of({}, policy=policy_module(own_net.Net)).changes_since(failed_record(by_class))
+    assert changes == ["the code of own_net has changed"]
+
+
+def make_trace(path: Path) -> str:
+    """Returns the traceback of an error in a file, called through a file of Unlatch and one of Python."""
+    import unlatch.simcore.errors
+
+    first = f'Traceback (most recent call last):\n  File "{unlatch.simcore.errors.__file__}", line 1, in run\n'
+    second = f'  File "{traceback.__file__}", line 3, in format\n  File "<stdin>", line 1, in <module>\n'
+    return f'{first}{second}  File "{path}", line 2, in help\n    1 / 0\nZeroDivisionError: division by zero\n'
+
+
+def test_a_changed_file_of_the_traceback_is_a_change(tmp_path):
+    path = tmp_path / "helper.py"
+    path.write_text("1 / 0\n")
+    os.utime(path, (1e9, 1e9))
+    code = CodeVersions.of({})
+    evidence = failed_record(code, trace=make_trace(path))
+    assert list(evidence[MADE_WITH]["files"]) == [str(path)]
+    assert code.changes_since(evidence) == []
+    path.write_text("1 / 1\n")
+    assert code.changes_since(evidence) == ["helper.py has changed"]
+    path.unlink()
+    assert code.changes_since(evidence) == []  # the episode may come from another computer
+
+
+def test_a_file_that_was_changed_while_the_run_went_on_counts_as_changed(tmp_path):
+    path = tmp_path / "helper.py"
+    path.write_text("1 / 0\n")  # after this process began, as an edit during a run
+    code = CodeVersions.of({})
+    assert code.changes_since(failed_record(code, trace=make_trace(path))) == ["helper.py has changed"]
+
+
+@pytest.mark.slow
+def test_a_process_knows_when_it_began():
+    script = "from unlatch.workflows.runs.code_versions import process_start; print(process_start())"
+    before = time.time()
+    began = float(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout)
+    assert before - 0.05 < began < time.time()  # a file written before it was started has not changed during it
+
+
+def test_a_file_of_a_noted_package_is_not_noted_again(site):
+    path = site / "press_kit" / "skill.py"
+    assert failed_record(CodeVersions.of(CONFIG), trace=make_trace(path))[MADE_WITH]["files"] == {}
+
+
+@pytest.mark.parametrize(
+    "evidence", [{}, {MADE_WITH: 3}, {MADE_WITH: {"packages": {}}}, {MADE_WITH: {"packages": [], "files": {}}}]
+)
+def test_an_error_without_a_note_may_come_from_other_code(evidence):
+    assert CodeVersions.of({}).changes_since(evidence) == ["it is not known which code made them"]
+
+
+def test_a_foreign_note_is_read_without_harm():
+    code = CodeVersions.of({})
+    files = {"/dev/zero": "0", "x" * 9999: "0", "a\0b": "0"}
+    assert code.changes_since({MADE_WITH: {"packages": {**code.packages}, "files": files}}) == []
+    changes = code.changes_since({MADE_WITH: {"packages": {"unlatch": 3}, "files": {}}})
+    assert changes == ["unlatch was not used then"]
+
+
+def run_of(episodes: int = 1, **packages: tuple[str, str]) -> RunTime:
+    noted = {name: {"version": version, "sha256": digest} for name, (version, digest) in packages.items()}
+    return RunTime(0.0, 0.0, 1.0, episodes, noted)
+
+
+def write_runs(folder: Path, *runs: RunTime) -> Path:
+    (folder / RUNS).mkdir()
+    for number, run in enumerate(runs):
+        (folder / RUNS / f"host-{number}.json").write_text(json.dumps(asdict(run)))
+    return folder
+
+
+def test_only_packages_that_differ_are_named(tmp_path):
+    one, other = run_of(unlatch=("1", "a"), kit=("1.0", "b")), run_of(unlatch=("1", "c"), kit=("1.1", "d"))
+    data = write_runs(tmp_path, one, one)
+    assert describe_mixed_code(data) == describe_mixed_code(data, one.packages) == ""
+    assert describe_mixed_code(data, other.packages) == "kit 1.0 and 1.1, unlatch"
+
+
+@pytest.mark.parametrize("silent", [run_of(), run_of(0, unlatch=("1", "other"))], ids=["no code noted", "no episode"])
+def test_runs_that_tell_nothing_do_not_count(tmp_path, silent):
+    assert describe_mixed_code(write_runs(tmp_path, run_of(unlatch=("1", "a")), silent)) == ""
+
+
+@pytest.mark.parametrize("packages", [["unlatch"], {"unlatch": "1"}, None])
+def test_a_note_of_another_form_is_left_out_like_any_run_that_cannot_be_read(tmp_path, packages):
+    (tmp_path / RUNS).mkdir()
+    noted = {"startup_s": 0.0, "began": 0.0, "ended": 1.0, "episodes": 1, "packages": packages}
+    (tmp_path / RUNS / "host-1.json").write_text(json.dumps(noted))
+    assert read_run_times(tmp_path) == []
+
+
+def traceback_of(code: str, file: Path, **names: object) -> str:
+    """Runs the code of a file, which raises an exception; returns its traceback as Python prints it."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(code)
+    try:
+        exec(compile(code, file, "exec"), names)
+    except Exception:  # noqa: BLE001 - any exception has a traceback
+        return traceback.format_exc()
+    raise AssertionError(code)
+
+
+def test_the_last_three_frames_of_the_user_are_shown_and_not_those_of_python(tmp_path):
+    code = "import json\n" + "".join(f"def f{n}():\n    f{n + 1}()\n" for n in range(4)) + "def f4():\n"
+    code += "    json.loads(\n        'no json'\n    )\nf0()\n"
+    file = tmp_path / "skill.py"
+    assert user_frames(traceback_of(code, file), ()) == [
+        f'  File "{file}", line 7, in f2',
+        "    f3()",
+        f'  File "{file}", line 9, in f3',
+        "    f4()",
+        f'  File "{file}", line 11, in f4',
+        "    json.loads(",
+    ]
+    assert json.__file__ in traceback_of(code, file)
+
+
+def test_an_installed_package_counts_only_if_it_is_a_plugin(tmp_path, monkeypatch):
+    monkeypatch.setattr("unlatch.workflows.runs.traceback_frames.library_folders", lambda: [tmp_path, Path(__file__)])
+    package = tmp_path / "some_plugin_of_mine"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    trace = traceback_of("1 / 0\n", package / "skill.py")
+    assert user_frames(trace, ()) == []
+    assert user_frames(trace, ["some_plugin_of_mine"])[0].startswith(f'  File "{package / "skill.py"}", line 1, in ')
+
+
+def test_a_package_that_a_virtual_environment_shares_with_its_system_is_no_code_of_a_user(tmp_path, monkeypatch):
+    shared, own = tmp_path / "lib" / "site-packages", tmp_path / "project"
+    monkeypatch.setattr(f"{user_frames.__module__}.library_folders", library_folders.__wrapped__)  # without its cache
+    monkeypatch.setattr("sys.path", [str(own), str(shared), *sys.path])
+    hidden = [frame for frame in user_frames(traceback_of("1 / 0\n", shared / "hydra.py"), ()) if "hydra.py" in frame]
+    shown = [frame for frame in user_frames(traceback_of("1 / 0\n", own / "skill.py"), ()) if "skill.py" in frame]
+    assert hidden == []
+    assert len(shown) == 1
+
+
+def test_a_syntax_error_is_shown_with_its_line(tmp_path):
+    file = tmp_path / "policy.py"
+    file.write_text("def act(:\n")
+    try:
+        compile(file.read_text(), file, "exec")
+    except SyntaxError:
+        trace = traceback.format_exc()
+    assert user_frames(trace, ())[-2:] == [f'  File "{file}", line 1', "    def act(:"]
+
+
+def test_without_a_frame_of_the_user_the_innermost_one_is_shown():
+    trace = f'Traceback (most recent call last):\n  File "{json.__file__}", line 3, in a\n    b()\nTypeError: no\n'
+    record = episode("error", evidence={"traceback": trace})
+    assert frames_to_show(record) == [f'  File "{json.__file__}", line 3, in a', "    b()"]
+
+
+@pytest.mark.parametrize("evidence", [{}, {"traceback": "", MADE_WITH: None}, {"traceback": 3, MADE_WITH: []}])
+def test_an_error_without_a_traceback_shows_none(evidence):
+    record = episode("error", evidence=evidence)
+    assert frames_to_show(record) == []
