@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from unlatch import randomization as dr
 
-pytestmark = [pytest.mark.property, pytest.mark.integration]
+pytestmark = [pytest.mark.property, pytest.mark.integration, pytest.mark.slow]
 
 OPERATIONS = {"direct": lambda start, draw: draw, "additive": np.add, "scaling": np.multiply}
 ITEMS = [1.5, 2.5, 0.5, 3.0, 2.0]
@@ -121,22 +121,3 @@ def test_any_rules_and_any_sequence_of_steps_do_what_the_model_does(
         assert shared_stage.ball.get("mass")[:, 0].tolist() == model.values["mass"]
         assert shared_stage.ball.get("force")[:, 2].tolist() == model.values["force"]
         assert shared_stage.world.gravity_m_s2[2] == model.values["gravity"][0]
-
-
-def test_when_two_intervals_coincide_the_last_rule_wins(shared_stage: Any) -> None:
-    for order in (("twos", "threes"), ("threes", "twos")):
-        shared_stage.ball.attribute("force").write(0, np.zeros(3))
-        shared_stage.register()
-        with dr.trigger.on_rl_frame(num_envs=3):
-            for name in order:
-                with dr.gate.on_interval({"twos": 2, "threes": 3}[name]):
-                    dr.physics_view.randomize_rigid_prim_view(
-                        "ball", "additive", force=(0.0, 0.0, {"twos": 2.0, "threes": 3.0}[name])
-                    )
-        dr.orchestrator.run(np.random.default_rng(0))
-        seen = []
-        for _ in range(7):
-            dr.physics_view.step_randomization()
-            seen.append(float(shared_stage.ball.get("force")[0][2]))
-        last = {"twos": 2.0, "threes": 3.0}[order[-1]]
-        assert seen == [0.0, 2.0, 3.0, 2.0, 0.0, last, 0.0]
