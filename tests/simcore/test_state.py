@@ -1,4 +1,4 @@
-"""The tree: paths, tags, order of calls, and the round trip that replay relies on."""
+"""The tree of buffers: paths, tags, order of calls, and the round trip that replay relies on."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,46 @@ from hypothesis import strategies as st
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.state import Buffer, Module, Rendering
+
+
+def test_a_buffer_is_empty_until_it_has_a_value_and_after_none():
+    buffer = Buffer(tags=["rgb"])
+    assert buffer.get_value() is None
+    assert repr(buffer) == "Buffer(empty, tags=['rgb'])"
+    buffer.set_value(0.5)
+    assert buffer.get_value().shape == ()
+    buffer.set_value(None)
+    assert buffer.get_value() is None
+    assert repr(Buffer(np.zeros((2, 3, 3), dtype=np.uint8))) == "Buffer(uint8[2, 3, 3], tags=[])"
+
+
+def test_a_value_is_a_copy_that_does_not_change():
+    source = np.array([1.0, 2.0])
+    buffer = Buffer(source)
+    source[0] = 9.0
+    before = buffer.get_value()
+    buffer.set_value([3.0, 4.0])
+    np.testing.assert_array_equal(before, [1.0, 2.0])
+    with pytest.raises(ValueError, match="read-only"):
+        before[0] = 9.0
+
+
+def test_tags_are_a_set():
+    assert Buffer(tags=["rgb", "image", "rgb"]).tags == {"rgb", "image"}
+    with pytest.raises(RecordingError, match=r"Tags of a buffer are a list of names, got the text 'rgb'"):
+        Buffer(tags="rgb")
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        *((value, "holds an array of booleans, numbers or text") for value in (object(), {"a": 1}, [None, 1])),
+        ([[1, 2], [3]], "holds one array"),
+    ],
+)
+def test_values_that_are_no_array_are_refused(value, message):
+    with pytest.raises(RecordingError, match=f"A buffer {message}"):
+        Buffer(value)
 
 
 class Camera(Module):
@@ -61,8 +101,9 @@ def world():
     return World()
 
 
-def test_paths_are_relative_to_the_module_that_is_asked(world):
+def test_paths_are_relative_to_the_module_that_is_asked_and_empty_buffers_are_only_named(world):
     world.scene.update_state()
+    assert "robots.panda.camera.rgb_image" in dict(world.scene.named_buffers())
     assert set(world.scene.state_dict()) == {
         "robots.panda.joint_positions",
         "robots.panda.camera.depth_image",
@@ -71,11 +112,6 @@ def test_paths_are_relative_to_the_module_that_is_asked(world):
     }
     panda = world.scene.children["robots"].children["panda"]
     assert set(panda.state_dict()) == {"joint_positions", "camera.depth_image", "camera.pose"}
-
-
-def test_empty_buffers_are_left_out_and_named_anyway(world):
-    assert "robots.panda.camera.rgb_image" not in world.scene.state_dict()
-    assert "robots.panda.camera.rgb_image" in dict(world.scene.named_buffers())
 
 
 @pytest.mark.parametrize(
@@ -189,16 +225,13 @@ def test_an_unknown_path_is_refused_and_nothing_is_loaded(world):
 def test_a_child_needs_a_free_name_that_can_be_a_key(world, name):
     with pytest.raises(RecordingError, match=r"is taken or has other characters .* Taken: door, robots\."):
         world.scene.add_child(name, Module())
-
-
-def test_a_child_cannot_take_the_name_of_a_buffer():
-    camera = Camera()
-    with pytest.raises(RecordingError, match="'pose' is taken"):
-        camera.add_child("pose", Module())
+    with pytest.raises(RecordingError, match="'pose' is taken"):  # by a buffer
+        Camera().add_child("pose", Module())
 
 
 def test_an_attribute_that_is_set_anew_leaves_nothing_of_the_old_one():
     camera = Camera()
+    camera._cache = Buffer([1.0])  # no part of the tree
     camera.pose = Buffer([1.0], tags=["new"])
     assert camera.state_dict(include_tags=["new"]).keys() == {"pose"}
     camera.pose = Camera()
@@ -208,12 +241,6 @@ def test_an_attribute_that_is_set_anew_leaves_nothing_of_the_old_one():
     assert set(camera.state_dict()) == {"depth_image"}
     del camera.depth_image
     assert camera.state_dict() == {}
-
-
-def test_private_attributes_are_no_part_of_the_tree():
-    module = Module()
-    module._cache = Buffer([1.0])
-    assert module.state_dict() == {}
 
 
 def test_a_subclass_without_super_init_is_refused():
