@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pytest
@@ -97,9 +96,7 @@ def make(rule: ModelledRule) -> None:
     rules=st.lists(RULE, min_size=1, max_size=5),
     resets=st.lists(st.one_of(st.none(), st.lists(st.integers(0, 2), max_size=4)), min_size=1, max_size=15),
 )
-def test_any_rules_and_any_sequence_of_steps_do_what_the_model_does(
-    shared_stage: Any, rules: list[ModelledRule], resets: list[list[int] | None]
-) -> None:
+def test_any_rules_and_any_sequence_of_steps_do_what_the_model_does(shared_stage, rules, resets):
     at_resets = [rule.attribute for rule in rules if rule.interval is None]
     assume(len(at_resets) == len(set(at_resets)))  # a second one is refused
     for rule in rules:
