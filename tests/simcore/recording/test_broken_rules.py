@@ -368,6 +368,15 @@ class TestThreshold:
         skill = JudgedSkill.read(make(entry(**changes)), 0)
         assert measure_displacement(skill, 4) == (measured, 1.0)
 
+    def test_a_share_of_the_range_counts_from_the_start_and_needs_a_range(self):
+        door, limits = [0.25, 0.25, 0.25, 0.25, 0.75, 0.75, 0.75], {"s_closed": 0.5, "s_open": -1.5}
+        skill = JudgedSkill.read(make(entry(success_mode="fraction", **limits), door=door), 0)
+        assert measure_displacement(skill, 4) == (0.25, 1.0)
+        skill = JudgedSkill.read(make(entry(success_mode="fraction", s_closed=1.5, s_open=1.5)), 0)
+        message = f"s_open equals s_closed (1.5) in {LABEL}: the range is empty. The record is damaged."
+        with refused(RecordingError, message, s_open=1.5):
+            measure_displacement(skill, 4)
+
     @pytest.mark.parametrize(
         ("mode", "threshold", "is_met"),
         [("abs", 0.75, True), ("abs", 0.76, False), ("zero", 0.75, True), ("zero", 0.74, False)],
@@ -401,11 +410,6 @@ class TestThreshold:
     @pytest.mark.parametrize(("s_closed", "s_open"), [(0.5, 2.5), (2.5, 0.5), (-0.5, 1.5)])
     def test_a_share_is_of_the_range_whatever_its_direction(self, s_closed, s_open):
         assert broken_rules.share_of_range(0.5, s_closed, s_open, {}) == 0.25
-
-    def test_an_empty_range_is_refused(self):
-        message = f"s_open equals s_closed (1.5) in {LABEL}: the range is empty. The record is damaged."
-        with refused(RecordingError, message, s_open=1.5):
-            broken_rules.share_of_range(0.5, 1.5, 1.5, LABEL)
 
 
 @pytest.mark.parametrize(
@@ -565,6 +569,8 @@ class TestGoalValue:
             ("open_fraction", 1.0, (0.5, -1.5), -0.25),  # past closed is not open
             ("open_fraction", 1.0, (0.5, 2.5), 0.25),  # counted from closed, wherever zero is
             ("open_fraction", 0.0, (-0.5, 1.5), 0.25),
+            ("open_fraction", 1.0, (1.5, -0.5), 0.25),
+            ("open_fraction", 0.75, (1.0, 0.0), 0.25),
         ],
     )
     def test_shares_are_of_the_range_whatever_its_direction(self, kind, last, limits, measured):
@@ -577,7 +583,7 @@ class TestGoalValue:
             "record is damaged or of a newer version."
         )
         with refused(RecordingError, message, kind="turned"):
-            goal_value(with_goal(RESTS), {**OPEN, "kind": "turned"}, 6)
+            broken_by_goal(with_goal(RESTS, goal={"conditions": [{**OPEN, "kind": "turned"}]}))
 
     @pytest.mark.parametrize("kind", ["moved_fraction", "open_fraction"])
     def test_a_range_that_is_empty_is_refused(self, kind):

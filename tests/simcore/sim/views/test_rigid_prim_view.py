@@ -164,10 +164,11 @@ class TestOffsets:
         assert height(crate) - 0.1 == pytest.approx(rest, abs=2e-4)
         assert crate.get("orientation")[0] == pytest.approx([0, 0, 0], abs=1e-2)
 
-    def test_a_body_at_its_rest_offset_has_friction(self, crate, put, run):
+    def test_a_body_stays_at_its_rest_offset_and_has_friction_there(self, crate, put, run):
         put(crate, "material_properties", 0.5, 0.5, 0.0)
         put(crate, "rest_offset", 0.005)
         run(0.5)
+        assert height(crate) - 0.1 == pytest.approx(0.005, abs=2e-4)
         put(crate, "velocity", 1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         run(0.1)
         assert crate.get("linear_velocity")[0][0] == pytest.approx(1.0 - 0.5 * 9.81 * 0.1, rel=0.1)
