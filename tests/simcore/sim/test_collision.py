@@ -191,6 +191,8 @@ class TestCarriedObject:
         assert all(hit is None or hit.link_b != "wall" for hit in alone)
         with checker.carried_from(HOME):
             carried = [checker.deepest_collision(turned(ARM, angle), gripper=0.08) for angle in angles]
+            before = turned(ARM, angles[[hit is None for hit in carried].index(False) - 1])
+            assert checker.deepest_collision(before, gripper=0.08, clearance_m=0.015).link_a == "can in the hand"
         assert carried[0] is None
         assert {(hit.link_a, hit.link_b) for hit in carried if hit is not None} == {("can in the hand", "wall")}
 
