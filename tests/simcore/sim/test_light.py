@@ -45,6 +45,7 @@ def test_brighter_light_never_looks_darker_and_black_is_black():
     assert (np.diff(levels) >= 0).all()
     assert (levels[0], levels[-1]) == (0, 255)
     assert tone_map(np.array([HEADROOM, 10.0])).tolist() == [255, 255]
+    assert np.diff(tone_map(np.array([1.0, 1.2, 1.4, HEADROOM])).astype(int)).min() > 0  # highlights keep their shape
 
 
 @pytest.mark.parametrize("value", [0.0, 0.01, 0.2, 1.0])

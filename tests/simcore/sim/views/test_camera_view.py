@@ -115,3 +115,12 @@ def test_noise_and_holes_are_in_the_depth(camera, view):
     camera.update_state()
     seen = camera.image(Rendering.depth)
     assert 0.1 < np.mean(~(np.isfinite(seen) & (seen > 0.0))) < 0.3
+
+
+def test_only_depths_in_the_range_are_measured(camera, monkeypatch):
+    middle = (HEIGHT // 2, WIDTH // 2)  # the square, 5 cm above the floor
+    for span, square_is_seen in (([0.5, 1.02], True), ([1.02, 2.0], False)):
+        monkeypatch.setattr(camera.cfg, "depth_range_m", span)
+        camera.update_state()
+        seen = np.isfinite(camera.image(Rendering.depth))
+        assert (seen[middle], seen[0, 0]) == (square_is_seen, not square_is_seen)
