@@ -105,6 +105,16 @@ def test_a_written_urdf_reads_back_the_same(tmp_path, generator):
             assert theirs.rgba == pytest.approx(mine.rgba)
 
 
+def test_an_inertia_is_turned_into_the_frame_of_its_link(tmp_path):
+    inertial = (
+        '<inertial><origin xyz="0 0 1" rpy="0 0 1.5707963267948966"/><mass value="2"/>'
+        '<inertia ixx="1" iyy="2" izz="3" ixy="0" ixz="0" iyz="0"/></inertial>'
+    )
+    found = read_urdf(_write(tmp_path, _robot(f'<link name="a">{inertial}</link>'))).links["a"].inertial
+    np.testing.assert_allclose(found.inertia, np.diag([2.0, 1.0, 3.0]), atol=1e-12)
+    np.testing.assert_allclose(found.com_link, [0.0, 0.0, 1.0])
+
+
 @pytest.mark.parametrize(
     "declaration",
     [

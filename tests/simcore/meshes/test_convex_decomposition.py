@@ -180,7 +180,7 @@ def test_a_piece_of_many_faces_is_simplified():
     ball = convex_hull(points / np.linalg.norm(points, axis=1, keepdims=True))
     fewer = simplify_mesh(ball, max_faces=500, first_distance_m=0.005)
     assert len(ball.faces) > 5000
-    assert 100 < len(fewer.faces) <= 500
+    assert 400 < len(fewer.faces) <= 500  # no fewer than necessary
     np.testing.assert_allclose(fewer.extents, ball.extents, atol=0.2)
     assert simplify_mesh(ball, max_faces=6000, first_distance_m=0.005) is ball
 

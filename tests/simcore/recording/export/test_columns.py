@@ -89,10 +89,12 @@ class TestConventions:
     @pytest.mark.parametrize("delta_from", DeltaFrom)
     def test_changes_of_the_hand_lead_back_to_its_targets(self, delta_from, form):
         record = record_of(1)
+        record.arrays[f"{ARM_ACTION}.ee_target_quat_xyzw"][::2] *= -1.0  # the same rotations
         delta = action_of(record, action=ActionKind.ee_delta, delta_from=delta_from, rotation=form)
         p, quat = (record.arrays[f"{ROBOT}.ee_{what}"] for what in ("position", "quat_xyzw"))
         targets, target_quats = (record.arrays[f"{ARM_ACTION}.ee_target_{what}"] for what in ("position", "quat_xyzw"))
         changes = rotations(delta[:, 3:-1], form)
+        assert form is not RotationForm.quat_xyzw or (delta[:, 6] >= 0.0).all()
         for t in range(len(targets)):
             from_target = delta_from is DeltaFrom.target and t > 0
             old_p, old_quat = (targets[t - 1], target_quats[t - 1]) if from_target else (p[t], quat[t])
