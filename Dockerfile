@@ -1,4 +1,4 @@
-# Unlatch without a graphics card, as a user without rights: docs/docker.md.
+# Unlatch without a graphics card, as a user without rights: docs/sweeps.md.
 FROM python:3.11-slim-bookworm AS build
 WORKDIR /src
 RUN pip install --no-cache-dir build

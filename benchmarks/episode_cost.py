@@ -1,21 +1,13 @@
-"""Measures the CPU time of an episode by part, and compares it with a bare loop of physics steps.
+"""Measures the CPU time of an episode by part, and compares it with the physics steps alone.
 
     python benchmarks/episode_cost.py                      # the four base tasks
     python benchmarks/episode_cost.py tasks=open_drawer episodes=12
     python benchmarks/episode_cost.py library=true         # opening every category that `unlatch list objects` has
 
-The bare loop sets the same motor torques and targets in a scene that is built in the same way, and makes the same
-physics steps with the same settings. It reads nothing. The ratio is the CPU time of the whole episode, from its reset
-to its file, divided by that of the bare loop. Every episode is made five times in one process:
-
-1. untimed, to note all calls of Bullet, from the end of the reset on;
-2. with the time of the whole;
-3. with the time of each part; the parts are scaled to add up to the whole, because reading the clock takes time;
-4. as the bare loop, which must end in the same positions and speeds to the bit;
-5. as a loop of all calls of Bullet, those that only read included.
-
-The last column, `least`, is the ratio of an episode whose physics loop is nothing but its calls of Bullet: the time of
-the fifth loop with that of planning, reset and writing, divided by the time of the bare loop.
+The ratio is the CPU time of the whole episode, from its reset to its file, divided by that of Bullet's own steps within
+it. Every episode is made twice in one process: with the time of the whole, and with the time of each part. The parts
+are scaled to add up to the whole, because reading the clock takes time. Times within the physics loop come from the
+loop itself.
 
 All times are CPU times of this process, so that other programs affect them little.
 """
@@ -31,19 +23,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 from unittest.mock import patch
-
-import pybullet as p
 
 from unlatch.configs.config_files import option_names
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.sim.contacts import ContactMonitor
-from unlatch.simcore.sim.drives import DriveGroup
+from unlatch.simcore.sim.core import Core
 from unlatch.simcore.sim.scene import Scene
-from unlatch.simcore.sim.world import World
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.multirun import load_configs
 from unlatch.workflows.cli.terminal import CommandLine, run_guarded
@@ -61,12 +50,11 @@ PARTS = ("physics", "motor targets", "contacts", "state", "judge", "record", "pl
 _WHOLE = frozenset({"planning", "reset", "writing"})
 """Parts that include the physics, states and so on within them."""
 _PLACES: tuple[tuple[str, Any, Sequence[str]], ...] = (
-    ("physics", p, ("stepSimulation",)),
-    ("motor targets", Robot, ("apply", "set_step_targets")),
+    ("core", Core, ("run",)),  # divided by `Core.times`
+    ("motor targets", Robot, ("apply", "simulate_frame")),
     ("motor targets", EpisodeScene, ("apply",)),
-    ("motor targets", DriveGroup, ("_apply_efforts",)),
     ("contacts", ContactMonitor, ("sample", "end_frame")),
-    ("state", EpisodeScene, ("advance_frame",)),  # less the parts within it: joint speeds, efforts, the scene's state
+    ("state", EpisodeScene, ("advance_frame",)),  # less the parts within it
     ("state", Scene, ("update_state",)),
     ("judge", Judge, ("observe",)),
     ("record", FrameLoop, ("record_state",)),
@@ -78,40 +66,10 @@ _PLACES: tuple[tuple[str, Any, Sequence[str]], ...] = (
     ("writing", DataSet, ("write",)),
 )
 """Functions of each part; the time of a function of another part within one counts for the other part."""
-_CHANGES = (
-    "stepSimulation",
-    "setJointMotorControl2",
-    "setJointMotorControlArray",
-    "applyExternalForce",
-    "applyExternalTorque",
-    "changeDynamics",
-    "changeConstraint",
-    "createConstraint",
-    "removeConstraint",
-    "resetBasePositionAndOrientation",
-    "resetBaseVelocity",
-    "resetJointState",
-    "resetJointStatesMultiDof",
-    "setCollisionFilterPair",
-    "setGravity",
-)
-"""Functions of Bullet that change a world."""
-_CALLS = (*_CHANGES, *(name for name in dir(p) if name.startswith(("get", "calculate"))))
-"""Functions of Bullet that an episode calls after its reset."""
 P = ParamSpec("P")
 R = TypeVar("R")
-Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
-
-
-class Times(NamedTuple):
-    """CPU times of one episode [s]."""
-
-    parts: Mapping[str, float]
-    """By part."""
-    bare: float
-    """Of the bare loop."""
-    engine: float
-    """Of all its calls of Bullet."""
+Times = Mapping[str, float]
+"""CPU times of one episode by part [s]."""
 
 
 @dataclass
@@ -169,33 +127,11 @@ class PartTimer:
 
 @contextmanager
 def _replaced(places: Sequence[tuple[Any, str, Callable[[Any], Any]]]) -> Iterator[None]:
-    """Replaces functions of classes or modules by what a function makes of each, until the block ends."""
+    """Replaces functions of classes by what a function makes of each, until the block ends."""
     with ExitStack() as stack:
         for owner, name, wrap in places:
             stack.enter_context(patch.object(owner, name, wrap(getattr(owner, name))))
         yield
-
-
-def _note_calls(client: int, calls: list[Call], episode: Episode) -> list[tuple[Any, str, Callable[[Any], Any]]]:
-    """Returns replacements that note every call of Bullet for a client once the episode is reset."""
-
-    def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
-        def noted(*args: Any, **kwargs: Any) -> Any:
-            if kwargs.get("physicsClientId") == client:
-                calls.append((function, args, kwargs))
-            return function(*args, **kwargs)
-
-        return noted
-
-    def forget_reset(reset: Callable[..., None]) -> Callable[..., None]:
-        def reset_and_forget(self: Episode, *args: Any, **kwargs: Any) -> None:
-            reset(self, *args, **kwargs)
-            if self is episode:
-                calls.clear()
-
-        return reset_and_forget
-
-    return [*((p, name, wrap) for name in _CALLS), (Episode, "reset", forget_reset)]
 
 
 def _load_cfg(words: Sequence[str], cfg: EpisodeCostCfg) -> CollectCfg:
@@ -216,30 +152,19 @@ def _measure(words: Sequence[str], cfg: EpisodeCostCfg) -> tuple[list[Times], in
     ):
         runner.warm_up()
         for number in run.numbers():
-            attempt, calls = Attempt(runner.episode(number)), list[Call]()
-            world: World = attempt.episode._world
-            with _replaced(_note_calls(world.client, calls, attempt.episode)):
-                attempt.run()
-            end = world.signature()
             start = time.process_time()
             data_set.write(runner.run(number))
             whole, timer = time.process_time() - start, PartTimer()
+            core = runner.episode(number)._world.core
+            core.measure_time()
             with timer.measure():
                 record = runner.run(number)
                 again.write(record)
-            scale = whole / sum(timer.seconds.values())
-            changes = [call for call in calls if call[0].__name__ in _CHANGES]
-            loops_s = []
-            for some in (changes, calls):
-                runner.episode(number).reset(record)
-                start = time.process_time()
-                for function, args, kwargs in some:
-                    function(*args, **kwargs)
-                loops_s.append(time.process_time() - start)
-                if world.signature() != end:
-                    raise UnlatchError(f"The bare loop of episode {number} of {' '.join(words)} ends elsewhere.")
+            seconds = Counter(core.times)
+            timer.seconds["rest"] += timer.seconds.pop("core") - seconds.total()
+            seconds.update(timer.seconds)
             if number > 0:
-                times.append(Times({part: scale * seconds for part, seconds in timer.seconds.items()}, *loops_s))
+                times.append({part: whole / seconds.total() * spent for part, spent in seconds.items()})
                 successes += record.success
     return times, successes
 
@@ -247,15 +172,11 @@ def _measure(words: Sequence[str], cfg: EpisodeCostCfg) -> tuple[list[Times], in
 def _print_row(label: str, times: Sequence[Times], successes: int) -> float:
     """Prints the mean times of a task; returns the ratio."""
     n = len(times)
-    means = {part: 1e3 * sum(entry.parts.get(part, 0.0) for entry in times) / n for part in PARTS}
-    bare = 1e3 * sum(entry.bare for entry in times) / n
-    engine = 1e3 * sum(entry.engine for entry in times) / n
+    means = {part: 1e3 * sum(entry.get(part, 0.0) for entry in times) / n for part in PARTS}
     whole = sum(means.values())
-    ratio = whole / bare
-    least = (engine + sum(means[part] for part in _WHOLE)) / bare
+    ratio = whole / means["physics"]
     columns = " ".join(f"{means[part]:>{max(7, len(part))}.1f}" for part in PARTS)
-    ratios = f"{ratio:>6.2f} {least:>6.2f}"
-    print(f"{label:<22} {columns} {whole:>7.0f} {bare:>7.0f} {ratios} {successes:>4}/{n}", flush=True)
+    print(f"{label:<22} {columns} {whole:>7.0f} {ratio:>6.2f} {successes:>4}/{n}", flush=True)
     return ratio
 
 
@@ -267,7 +188,7 @@ def main() -> int:
     else:
         rows = {name: [f"task={name}"] for name in cfg.tasks.split(",")}
     titles = " ".join(f"{part:>7}" for part in PARTS)
-    print(f"{'CPU ms an episode':<22} {titles} {'whole':>7} {'bare':>7} {'ratio':>6} {'least':>6} success")
+    print(f"{'CPU ms an episode':<22} {titles} {'whole':>7} {'ratio':>6} success")
     ratios = []
     for name, words in rows.items():
         try:

@@ -30,6 +30,7 @@ from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.terminal import OK, print_line, run_guarded
 from unlatch.workflows.commands.information import list_tasks
 from unlatch.workflows.runs.recorded_config import config_of_record
+from unlatch.workflows.runs.statistics import wilson_interval
 from unlatch.workflows.viewing.clip import clip
 from unlatch.workflows.viewing.phase_moments import last_finite_frame
 
@@ -46,23 +47,23 @@ _FAILED = 1
 _HEAD = """\
 # Gallery
 
-The {count} tasks that come with Unlatch, each with a clip, one of its instructions, its success rate and the command
-that makes episodes of it. [Tasks](tasks.md) says how to write one, and [skills](skills.md) what moves the parts.
+The {count} tasks that come with Unlatch, each with a clip, an instruction, its success rate and its command.
+[Tasks](tasks.md) says how to write one, and [skills](skills.md) what moves the parts.
 
-Nobody picked the clips. Each shows the first success among the episodes 0 to {last} of seed {seed}, at {slowest:g} to
-{fastest:g} times its speed. {exceptions}
+Each clip shows the first success among the episodes 0 to {last} of seed {seed}, at {slowest:g} to
+{fastest:g} times its speed.
+{exceptions}
 
-The success rate is that of the robot in the clip, over all layouts, with its 95 % interval. `not measured` means that
-there is no count in `benchmarks/results.json` for it. The rates of [all robots](#success-of-all-robots) are below;
-[success rates](results.md) has the commands.
+The success rate is that of the robot in the clip, over all layouts, with its 95 % interval; `not measured`: there is
+no count in `benchmarks/results.json`. [All robots](#success-of-all-robots) are below.
 
 `python benchmarks/gallery.py` writes this page.
 """
 _TABLE_HEAD = """\
 ## Success of all robots
 
-Successes of all episodes of the fresh seed, which nobody had used before, with the 95 % interval. Three episodes say
-little: the interval is wide.
+Successes of all episodes of the fresh seed, which nobody had used before; `-`: not measured. Three episodes say
+little: the 95 % interval of 3/3 is {three}. [Success rates](results.md) has the commands.
 """
 
 
@@ -158,7 +159,7 @@ def card_of(name: str, summary: str, shown: dict[str, Any], rates: Rates) -> str
     measured = rates.get((name, robot))
     rate = describe(Row(name, (measured,))) if measured else "not measured"
     lines = [
-        f"-   ![{name}: {summary}](images/gallery/{name}.webp)",
+        f"-   ![{name}](images/gallery/{name}.webp)",
         f"**{name}**: {summary}",
         f"“{shown['instruction']}”",
         f"{ROBOTS[robot]}: {rate}",
@@ -179,17 +180,23 @@ def describe_exceptions(shown: dict[str, dict[str, Any]], tasks: list[tuple[str,
 def table_of_rates(tasks: list[tuple[str, str]], rates: Rates) -> list[str]:
     """Returns the table of the success rates of every task and robot."""
     robots = [robot for robot in ROBOTS if any(of == robot for _, of in rates)]
+    low, high = wilson_interval(3, 3)
     lines = [
-        _TABLE_HEAD,
+        _TABLE_HEAD.format(three=f"{100 * low:.0f} to {100 * high:.0f} %"),
         f"| task | {' | '.join(ROBOTS[robot] for robot in robots)} |",
         "|---" * (len(robots) + 1) + "|",
     ]
     ages = [age_of(result.made_with for (_, of), result in rates.items() if of == robot) for robot in robots]
     lines.append(f"| [physics](results.md#physics) | {' | '.join(ages)} |")
     for name, _ in tasks:
-        found = [rates.get((name, robot)) for robot in robots]
-        lines.append(f"| `{name}` | {' | '.join(describe(Row(name, (r,))) if r else 'not measured' for r in found)} |")
+        cells = [count_of(rates.get((name, robot))) for robot in robots]
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
     return lines
+
+
+def count_of(result: Result | None) -> str:
+    """Returns `39/40`; `-` for a task that is not measured."""
+    return f"{len(result.succeeded)}/{result.n}" if result and result.n else "-"
 
 
 def main(arguments: list[str]) -> int:

@@ -24,8 +24,8 @@ If no study is named, all but `lerobot` run.
   only      only trainings whose name, such as `tasks/open_drawer`, has this text; several with commas between
   renderer  of images: `tiny`, or `pygfx` with a graphics card
   scale     factor of the numbers of demonstrations, training steps and evaluated episodes, to try it out
-  results   file that gets these results, too, in place of earlier ones of the same trainings; docs/learning.md has its
-            tables from `benchmarks/learning_results.jsonl`
+  results   file that gets these results, too, in place of earlier ones of the same trainings; docs/learning.md and its
+            notes have their tables from `benchmarks/learning_results.jsonl`
 """
 
 from __future__ import annotations

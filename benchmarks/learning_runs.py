@@ -119,7 +119,7 @@ class Training:
     networks: int = 1
     """Networks, trained with seeds from 0, that act together."""
     rounds: int = 0
-    """Rounds of corrections (docs/recovery.md): the policy of the round before acts, and the planner corrects it."""
+    """Rounds of corrections (docs/failures.md): the policy of the round before acts, and the planner corrects it."""
     corrections: int = 150
     """Episodes of a round."""
     episodes: int = 200

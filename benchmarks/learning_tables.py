@@ -1,4 +1,4 @@
-"""Tables of docs/learning.md from `learning_results.jsonl`, which `learning.py` writes with `results=`.
+"""Tables of docs/learning.md and of its notes, from `learning_results.jsonl` that `learning.py` writes.
 
 A line of the file is one evaluation, see `learning_runs`. `results_page.py` writes the tables into the page.
 """
@@ -209,7 +209,7 @@ _STUDIES: dict[str, tuple[Callable[[], list[str]], str]] = {
     "learning_corrections": (corrections_table, "corrections"),
     "learning_lerobot": (lerobot_table, "lerobot"),
 }
-"""Tables of docs/learning.md by name, with the study whose rows they show."""
+"""Tables of docs/learning.md and of benchmarks/notes/learning.md by name, with the study whose rows they show."""
 
 
 def _with_age(make: Callable[[], list[str]], study: str) -> list[str]:
@@ -231,4 +231,4 @@ def describe_origin(rows: Iterable[Evaluation]) -> str:
 TABLES: dict[str, Callable[[], list[str]]] = {
     name: partial(_with_age, make, study) for name, (make, study) in _STUDIES.items()
 }
-"""Tables of docs/learning.md by name."""
+"""Tables of docs/learning.md and of benchmarks/notes/learning.md by name."""

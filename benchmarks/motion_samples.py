@@ -147,13 +147,20 @@ class StepProbe:
         self._object_of_body = {item.body.body_id: item for item in scene.objects.values()}
         sample = scene.monitor.sample
 
-        def sample_and_read() -> None:  # it is called once after every physics step
+        def sample_and_note() -> None:  # it is called once a record frame, after its physics steps
             sample()
-            start = time.process_time()
-            self._read()
-            self.cpu_s += time.process_time() - start
+            for name, loads in scene.loads.items():
+                steps, forces_n = self.steps[name], [max(forces) for forces in loads.frame_forces_n]
+                for place, force_n in enumerate(forces_n, start=len(steps) - len(forces_n)):
+                    steps[place] = steps[place]._replace(force_n=force_n)
 
-        scene.monitor.sample = sample_and_read
+        scene.monitor.sample = sample_and_note
+        scene.world.call_after_step(self._read_timed)
+
+    def _read_timed(self) -> None:
+        start = time.process_time()
+        self._read()
+        self.cpu_s += time.process_time() - start
 
     def _read(self) -> None:
         contacts = self._finger_contacts()
@@ -168,7 +175,7 @@ class StepProbe:
         return ArmStep(
             *self._joint_states(arm),
             self._targets_after_step(arm),
-            max(self._scene.loads[arm.name].last_forces_n),
+            0.0,  # it is known at the end of the record frame
             contacts.touches,
             contacts.depth_m,
             contacts.touches_part,

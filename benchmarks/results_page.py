@@ -1,5 +1,6 @@
-"""Writes docs/results.md and the tables of results in other pages from the counts in benchmarks/results.json,
-benchmarks/learning_results.jsonl and benchmarks/other_results.json.
+"""Writes docs/results.md, benchmarks/notes/failed_entries.md and the tables of results in other pages.
+
+The counts are those of benchmarks/results.json, benchmarks/learning_results.jsonl and benchmarks/other_results.json.
 
 Usage: python benchmarks/results_page.py [check=true]
 
@@ -33,7 +34,9 @@ from unlatch.workflows.runs.statistics import wilson_interval
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "results.md"
-PAGES_WITH_TABLES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+NOTES = ROOT / "benchmarks" / "notes"
+FAILED_ENTRIES = NOTES / "failed_entries.md"
+PAGES_WITH_TABLES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted(NOTES.glob("*.md")))
 ROBOTS = {
     "franka_panda": "Panda",
     "dual_panda": "two Pandas",
@@ -60,44 +63,43 @@ _MARKED = re.compile(r"(<!-- results: (\w+) -->\n).*?(<!-- end of results -->)",
 _HEAD = """\
 # Success rates
 
-This page lists how often attempts succeed: with generated objects, with real objects, in the tasks that come with
-Unlatch, and with settings of other systems. It also lists every entry with failures.
+How often do attempts succeed, with which objects, tasks and robots? [Entries with
+failures](../benchmarks/notes/failed_entries.md) lists every one that failed, with its codes; [the
+gallery](gallery.md#success-of-all-robots) has each task.
 
-Nobody had used the *fresh* seed before its run. Failures of the *development* seed were studied while the code was
-written. Intervals are 95 % Wilson intervals. Every episode counts, for every robot: an episode in which no layout has a
-plan is a failure. The columns:
+Nobody had used the *fresh* seed before its run; failures of a *development* seed were studied before. Intervals are
+95 % Wilson intervals. Every episode counts: one in which no layout has a plan is a failure. The columns:
 
 - fresh seed: successful episodes of all episodes with this seed;
-- first layout: episodes in which `artpreplan` took the first drawn layout. If it finds no plan there, it tries up to 15
-  more;
+- first layout: episodes in which `artpreplan` took the first drawn layout; else it tries up to 15 more;
 - without search: successes if only the first layout is tried, with all the effort of the planner;
 - refused: episodes in which no layout has a plan;
-- strict: for `close`, which leads a part to the end of its range, successes whose part is in the last tenth of it;
+- strict: for `close`, successes whose part is in the last tenth of its range;
 - range: where the part of a success ends on the way from closed to open (`close`: from open to closed), mean;
 - physics: `present`, or `older` if a change of behaviour came after the run.
 
-`make results` runs everything again and writes this page from the counts in `benchmarks/results.json`. README and other
-pages take their tables from the same counts, and a test compares them.
+`make results` runs everything again and writes this page from `benchmarks/results.json`. A test compares them.
 
 ## Physics
 
-Every row names the behaviour that made it by a fingerprint: a SHA-256 over the states of 24 episodes, which physics,
-planning, objects and judging decide. They cover tasks, robots, carried objects, knobs, randomization and disturbances.
-`python benchmarks/fingerprint.py` computes it in a minute and names the episodes that a change of code has changed. A
-row is `older` if its fingerprint is not the present one. `benchmarks/fingerprint.json` has the present one of each
-machine that made rows: compilers and processors round differently, and contacts amplify that. All of these machines ran
-the same code, and on each the 24 episodes have the same verdicts.
-
-The seed of the present rows is derived from the fingerprint, so that nobody chooses it and nobody has studied its
-failures.
+Every row names the behaviour that made it by a fingerprint: a SHA-256 over the states of 24 episodes of tasks, robots,
+carried objects, knobs, randomization and disturbances. `python benchmarks/fingerprint.py` computes it in a minute and
+names the episodes that a change of code has changed. `benchmarks/fingerprint.json` has the present one of each machine
+that made rows: compilers and processors round differently, and contacts amplify that; the 24 verdicts are the same on
+each. The seed of the present rows is derived from the fingerprint, so that nobody chooses it.
 
 ## Objects that nobody had seen
 
-The rules that derive a grasp were written on the 56 PartNet-Mobility objects below, so their rate does not say how well
-unknown objects work. An outside audit ran version 0.2.0 on 137 objects of the same data set that nobody here has, five
-episodes of each skill with one fixed seed: 1,078 of 1,217 episodes succeeded (88.6 %, 86.7 to 90.2 %). In categories
-that are also among the 56, 858 of 917 succeeded, in others 220 of 300. Most objects either always succeed or always
-fail.
+The grasp rules were written on the 56 PartNet-Mobility objects below, so their rate does not say how well unknown
+objects work. An outside audit ran version 0.2.0 on 137 other objects of that data set, five episodes of each skill with
+one fixed seed: 1,078 of 1,217 episodes succeeded (88.6 %, 86.7 to 90.2 %). In categories that are also among the 56,
+858 of 917 succeeded, in others 220 of 300. Most objects either always succeed or always fail.
+"""
+_FAILED_HEAD = """\
+# Entries with failures
+
+The entries of [success rates](../../docs/results.md) with failures on the fresh seed, the lowest first.
+`python benchmarks/results_page.py` writes this file from `benchmarks/results.json`.
 """
 
 
@@ -230,22 +232,23 @@ def lowest_entries(kind: str) -> list[str]:
 
 def commands_of(kind: str) -> list[str]:
     """Returns what was run: command, seed, episodes of an entry and commits."""
-    entries = [entry for entry in read_entries() if entry["kind"] == kind and entry["n"]]
+    runs: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for entry in read_entries():
+        if entry["kind"] == kind and entry["n"]:
+            searched = entry["failed_without_search"] is not None
+            age = fingerprint.age_of([entry])
+            key = (entry["seed_is"] != Seed.fresh.value, entry["seed"], entry["n"], age, searched, entry["seed_is"])
+            runs.setdefault(key, []).append(entry)
+    whole = " categories=all" if kind.startswith("real") else ""
+    whole += f" skills=open openness={WIDE}" if kind.endswith("_wide") else ""
     lines = []
-    for key, group in groupby(
-        sorted(entries, key=lambda e: (e["seed_is"] != "fresh", e["seed"], [*ROBOTS].index(e["robot"]), e["n"])),
-        lambda e: (e["seed"], e["seed_is"], e["robot"], e["n"]),
-    ):
-        seed, seed_is, robot, n = key
-        some = list(group)
-        commits = sorted({entry["commit"] for entry in some})
-        robots = "" if kind.startswith("real") or kind == PEERS else f" robots={robot}"
-        search = " search_off=true" if any(entry["failed_without_search"] is not None for entry in some) else ""
-        whole = " categories=all" if kind.startswith("real") else ""
-        whole += f" skills=open openness={WIDE}" if kind.endswith("_wide") else ""
-        command = f"python benchmarks/{KINDS[kind][1]}{whole} n={n} seed={seed} seed_is={seed_is}{robots}{search}"
-        age = fingerprint.age_of(some)
-        lines.append(f"- `{command} results=benchmarks/results.json` ({age} physics, commit {', '.join(commits)})")
+    for (_, seed, n, age, searched, seed_is), some in sorted(runs.items(), key=lambda item: item[0]):
+        robots = ",".join(sorted({entry["robot"] for entry in some}, key=[*ROBOTS].index))
+        command = f"python benchmarks/{KINDS[kind][1]}{whole} n={n} seed={seed} seed_is={seed_is}"
+        command += "" if kind.startswith("real") or kind == PEERS else f" robots={robots}"
+        command += " search_off=true" * searched
+        commits = ", ".join(sorted({entry["commit"] for entry in some}))
+        lines.append(f"- `{command} results=benchmarks/results.json` ({age} physics, commit {commits})")
     return lines
 
 
@@ -256,9 +259,15 @@ def make_page() -> str:
     for kind, (title, _, entry) in KINDS.items():
         if kind not in present:
             continue
-        lines += [f"## {title}", "", f"An entry is {entry}. The runs:", "", *commands_of(kind), ""]
-        lines += [*table_of(kind), "", "Entries with failures on the fresh seed:", "", *lowest_entries(kind), ""]
+        lines += [f"## {title}", "", f"An entry is {entry}. The runs:", "", *commands_of(kind), "", *table_of(kind), ""]
     return "\n".join(lines)
+
+
+def make_failed_entries() -> str:
+    """Returns the page of the entries with failures."""
+    present = {entry["kind"] for entry in read_entries()}
+    sections = [(KINDS[kind][0], lowest_entries(kind)) for kind in KINDS if kind in present]
+    return "\n".join([_FAILED_HEAD, *(line for title, table in sections for line in (f"## {title}", "", *table, ""))])
 
 
 def read_pooled(kind: str) -> summary_tables.Pooled:
@@ -278,10 +287,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
         real=read_pooled("real"),
     ),
     "second_engine": summary_tables.second_engine_table,
-    "library_all": lambda: table_of("library", brief=True),
     "real": lambda: table_of("real", brief=True),
-    "library_wide": lambda: table_of("library_wide", brief=True),
-    "real_wide": lambda: table_of("real_wide", brief=True),
     "tasks": lambda: table_of("tasks", brief=True),
     PEERS: table_of_peers,
     **learning_tables.TABLES,
@@ -304,8 +310,8 @@ class Cfg:
 def main(arguments: list[str]) -> int:
     """Writes the pages, or says which differ from the counts."""
     cfg = read_pairs(Cfg, arguments)
-    wanted = {page: with_tables(page.read_text(encoding="utf-8")) for page in PAGES_WITH_TABLES if page != PAGE}
-    wanted[PAGE] = make_page()
+    wanted = {page: with_tables(page.read_text(encoding="utf-8")) for page in PAGES_WITH_TABLES}
+    wanted |= {PAGE: make_page(), FAILED_ENTRIES: make_failed_entries()}
     changed = [page for page, text in wanted.items() if not page.exists() or page.read_text(encoding="utf-8") != text]
     for page in changed:
         if not cfg.check:

@@ -16,7 +16,7 @@ rule of success asks, and stay there for the settling time. Prints, for each tas
 
 Below the table stands each episode that misses the goal, with the rule that it breaks. Data sets stay in the folder.
 The same command again continues an interrupted benchmark. `results=true` keeps the counts for the README. Needs the
-extra `bench`. docs/second_engine.md explains the method.
+extra `bench`. benchmarks/notes/second_engine.md explains the method.
 
 Exit code 3 if fewer reach the goal than aimed at (97 % of the tasks, 90 % of the library), or if nothing was replayed.
 """

@@ -1,4 +1,4 @@
-"""Tables of the README and of docs/second_engine.md, from the counts of several benchmarks.
+"""Tables of the README and of docs/limits.md, from the counts of several benchmarks.
 
 `other_results.json` has what `second_engine.py`, `throughput.py` and `image_cost.py` measured, with version, commit and
 fingerprint. `results_page.py` writes the tables into the pages.
@@ -85,7 +85,11 @@ def summary_table(*, tasks: Pooled, n_tasks: int, library: Pooled, real: Pooled)
             from_cameras,
             f"[from cameras]({learning}#from-cameras-and-points)",
         ),
-        _row("same actions in MuJoCo: the joint reaches the goal", replayed, "[second engine](docs/second_engine.md)"),
+        _row(
+            "same actions in MuJoCo: the joint reaches the goal",
+            replayed,
+            "[second engine](docs/limits.md#a-second-engine)",
+        ),
         (
             f"speed without images: `open_microwave`, {pace['workers']} workers on 2 cores",
             f"{pace['episodes_per_hour']:,} episodes an hour",
@@ -99,7 +103,7 @@ def summary_table(*, tasks: Pooled, n_tasks: int, library: Pooled, real: Pooled)
             f"{images['hours']:.1f} hours more, {images['gigabytes']:.1f} GB",
             "",
             fingerprint.age_of([images]),
-            "[renderers](docs/rendering.md)",
+            "[renderers](docs/images.md#renderers)",
         ),
     ]
     lines = [

@@ -172,14 +172,14 @@ class SceneObject(Module):
     def _read_state(self) -> None:
         T_world_root = self._body.root_pose()
         positions, velocities, _ = self._body.joint_states()
-        self.root_position.set_value(T_world_root.p)
-        self.root_quat_xyzw.set_value(T_world_root.quat_xyzw)
-        self.joint_positions.set_value(positions)
-        self.joint_velocities.set_value(velocities)
+        self.root_position.hold(T_world_root.p)
+        self.root_quat_xyzw.hold(T_world_root.quat_xyzw)
+        self.joint_positions.hold(positions)
+        self.joint_velocities.hold(velocities)
         if self.free:
             linear, angular = self._body.root_velocity()
-            self.root_linear_velocity.set_value(linear)
-            self.root_angular_velocity.set_value(angular)
+            self.root_linear_velocity.hold(linear)
+            self.root_angular_velocity.hold(angular)
 
     def _write_state(self) -> None:
         position, quat_xyzw = self.root_position.get_value(), self.root_quat_xyzw.get_value()
@@ -215,8 +215,8 @@ class ObjectRegion(Module):
 
     def _read_state(self) -> None:
         T = self.T_world_region
-        self.position.set_value(T.p)
-        self.quat_xyzw.set_value(T.quat_xyzw)
+        self.position.hold(T.p)
+        self.quat_xyzw.hold(T.quat_xyzw)
 
 
 class ObjectKeypoints(Module):
@@ -227,13 +227,26 @@ class ObjectKeypoints(Module):
         self._owner = owner
         self._part = part
         self._points: dict[str, Buffer] = {}
+        self._frames: dict[str, Pose] = {}
+        """Frames when the points were read last."""
+        self._read: dict[str, np.ndarray] = {}
+        """What was read last, by name."""
         for name in owner.asset.articulation.part(part).keypoints:
             self._points[name] = Buffer()
             setattr(self, name, self._points[name])
 
     def _read_state(self) -> None:
-        for name, point in self._owner.keypoints_world(self._part).items():
-            self._points[name].set_value(point)
+        frames, points = self._owner.frames(self._part), self._points
+        # a link that has not moved keeps its pose object, and a buffer its array unless something else was written
+        if all(frames[name] is T for name, T in self._frames.items()) and self._read and self._holds_what_was_read():
+            return
+        self._frames = frames
+        for name, point in self._owner.asset.articulation.part(self._part).keypoints.items():
+            self._read[name] = frames[point.frame] @ point.xyz
+            points[name].hold(self._read[name])
+
+    def _holds_what_was_read(self) -> bool:
+        return all(self._points[name].get_value() is value for name, value in self._read.items())
 
 
 def closed_stop(part: Part, model: UrdfModel) -> ClosedStop | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unlatch.robots.arm_control import Action, ArmAction, ArmSignals, EffortMean, MotorTargets, TargetSpline
+from unlatch.robots.arm_control import Action, ArmAction, ArmSignals
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.simcore.errors import WorldError, close_matches
 from unlatch.simcore.geometry import Pose
@@ -80,9 +81,9 @@ class Arm(Module):
         self.joint_positions = Buffer()
         self.joint_velocities = Buffer()
         self.joint_efforts = Buffer()
-        self.effort_mean = EffortMean(body, cfg.joints)
-        """Samples the motors' efforts over a record frame."""
-        self.joint_efforts_mean = self.effort_mean.buffer
+        self.joint_efforts_mean = Buffer(np.zeros(len(cfg.joints)), tags=["interval"])
+        """(n,) mean of the motors' efforts over the physics steps of the last record frame [N m]; `joint_efforts` are
+        those of its last step."""
         self.ee_position = Buffer()
         self.ee_quat_xyzw = Buffer()
         self.tcp_position = Buffer()
@@ -91,13 +92,16 @@ class Arm(Module):
         self.gripper_joint_velocities = Buffer()
         self.gripper_opening = Buffer()
         self.gripper_target = Buffer()
-        self._spline = TargetSpline(np.array(cfg.home))
+        self._servo = self.drives.servo
         self._gripper_target_m = gripper.max_width_m
         self._finger_targets = (math.nan, np.zeros(0))
         """The opening that the motors were sent last [m], and the positions of the fingers' joints for it."""
+        self._tool_head = np.array(cfg.keypoints["tool_head"])
         self._fingers_at_rest = np.zeros(len(gripper.joints))
-        self.signals = ArmSignals(len(cfg.joints))
+        self.signals = ArmSignals(self._servo.state)
         """Errors of its encoders and of its commands."""
+        if world is not None:
+            world.core.finger_motors.append(self.move_fingers)
 
     @property
     def name(self) -> str:
@@ -122,12 +126,12 @@ class Arm(Module):
     @property
     def q_target(self) -> Array:
         """(n,) the joint targets of the last action [rad]; the motors reach them in the frame after it."""
-        return self._spline.last_action
+        return self._servo.state.points[2].copy()
 
     @property
     def step_targets(self) -> JointTargets:
         """Targets that the motors follow in this physics step."""
-        return self.drives.targets
+        return self._servo.targets
 
     @property
     def gripper_target_m(self) -> float:
@@ -157,34 +161,45 @@ class Arm(Module):
         self._rest_at(self.q_read, float(np.clip(self.gripper_opening_m, 0.0, self.cfg.gripper.max_width_m)))
 
     def _rest_at(self, positions: Array, gripper_m: float) -> None:
-        self.signals.clear()
-        self._spline.reset(positions)
+        self._servo.rest_at(positions, gripper_m)
         self._gripper_target_m = gripper_m
         self.drives.refresh_inertia()
-        self.set_step_targets(0, 1, frame_s=1.0)
+        self.move_fingers()
 
-    def begin_frame(self, action: ArmAction, *, frame_s: float) -> None:
-        """Takes the action of the next record frame of `frame_s` [s]; targets faster than a motor are cut off."""
+    def begin_frame(self, action: ArmAction, *, frame_s: float, steps: int) -> None:
+        """Takes the action of the next record frame; targets faster than a motor are cut off.
+
+        Args:
+            action: The action.
+            frame_s: Length of the frame [s].
+            steps: Its number of physics steps.
+        """
         if action.joint_targets.shape != self.q_target.shape:
             raise WorldError(
                 f"Arm '{self.name}' got {action.joint_targets.shape[0]} joint targets, expected {len(self.q_target)}."
             )
         max_velocity = np.array([self.drives.drives[joint].max_velocity for joint in self.cfg.joints])
-        self._spline.add_action(action.joint_targets, max_velocity * frame_s)
         self._gripper_target_m = float(action.gripper_target_m)
+        self._servo.add_action(
+            action.joint_targets, max_velocity * frame_s, self._gripper_target_m, frame_s=frame_s, steps=steps
+        )
         self.drives.refresh_inertia(least_motion_rad=_LEAST_MOTION_RAD)
 
-    def set_step_targets(self, index: int, n_steps: int, *, frame_s: float) -> None:
-        """Sets the motors for physics step `index` (from 0) of `n_steps` in a frame of `frame_s` [s]."""
-        gripper = self.cfg.gripper
-        sent = MotorTargets(self._spline.at_step(index, n_steps, frame_s=frame_s), self._gripper_target_m)
-        arrived = self.signals.transmit(sent)
-        self.drives.follow(arrived.joints)
-        is_new = self._finger_targets[0] != arrived.gripper_m
+    def move_fingers(self) -> None:
+        """Sets the targets of the fingers' motors to the opening of the command that arrived last."""
+        gripper, state = self.cfg.gripper, self._servo.state
+        opening_m = float(state.arrived[-1])
+        is_new = self._finger_targets[0] != opening_m
         if is_new:
-            self._finger_targets = arrived.gripper_m, np.array(gripper.positions(arrived.gripper_m))
+            self._finger_targets = opening_m, np.array(gripper.positions(opening_m))
         if is_new or self.drives.must_repeat_targets:
             self.drives.set_targets(gripper.joints, self._finger_targets[1], self._fingers_at_rest)
+        state.struct.told_opening, state.struct.repeats_fingers = opening_m, self.drives.must_repeat_targets
+        state.struct.is_told = 1
+
+    def end_frame(self, n_steps: int) -> None:
+        """Closes a record frame of some physics steps: the means of the motors' efforts are those of these steps."""
+        self.joint_efforts_mean.hold(self._servo.torque_sum / n_steps)
 
     def _read_state(self) -> None:
         cfg = self.cfg
@@ -192,17 +207,17 @@ class Arm(Module):
         fingers, finger_velocities, _ = self._body.joint_states(cfg.gripper.joints)
         T_world_ee = self._body.link_pose(cfg.ee_link)
         quat_xyzw = T_world_ee.quat_xyzw
-        self.joint_positions.set_value(positions)
-        self.joint_velocities.set_value(velocities)
-        self.joint_efforts.set_value(efforts)
-        self.ee_position.set_value(T_world_ee.p)
-        self.ee_quat_xyzw.set_value(quat_xyzw)
-        self.tcp_position.set_value(T_world_ee @ np.array(cfg.keypoints["tool_head"]))
-        self.tcp_quat_xyzw.set_value(quat_xyzw)
-        self.gripper_joint_positions.set_value(fingers)
-        self.gripper_joint_velocities.set_value(finger_velocities)
-        self.gripper_opening.set_value([cfg.gripper.width(fingers)])
-        self.gripper_target.set_value([self._gripper_target_m])
+        self.joint_positions.hold(positions)
+        self.joint_velocities.hold(velocities)
+        self.joint_efforts.hold(efforts)
+        self.ee_position.hold(T_world_ee.p)
+        self.ee_quat_xyzw.hold(quat_xyzw)
+        self.tcp_position.hold(T_world_ee @ self._tool_head)
+        self.tcp_quat_xyzw.hold(quat_xyzw)
+        self.gripper_joint_positions.hold(fingers)
+        self.gripper_joint_velocities.hold(finger_velocities)
+        self.gripper_opening.hold(np.array([cfg.gripper.width(fingers)]))
+        self.gripper_target.hold(np.array([self._gripper_target_m]))
 
     def _write_state(self) -> None:
         cfg = self.cfg
@@ -273,28 +288,29 @@ class Robot(Module):
         return self.arms[name]
 
     def apply(self, action: Action) -> None:
-        """Takes the action of one record frame; `set_step_targets` then turns it into motor targets."""
+        """Takes the action of one record frame, which `simulate_frame` carries out."""
         for name, arm_action in action.arms.items():
-            self.arm(name).begin_frame(arm_action, frame_s=self._frame_s)
+            self.arm(name).begin_frame(arm_action, frame_s=self._frame_s, steps=self._world.cfg.steps_per_frame)
 
-    def set_step_targets(self, index: int) -> None:
-        """Sets the motors of all arms for physics step `index` (from 0) of the record frame."""
+    def simulate_frame(self, before_control_step: Callable[[], None] | None = None) -> None:
+        """Runs the physics steps of one record frame with the motors following the last action.
+
+        Where `before_control_step` is given, it runs before each control step; it may move bodies and change motors.
+        """
+        world, rates = self._world, self._world.cfg
+        world.core.begin_frame()
+        count = rates.steps_per_frame if before_control_step is None else rates.physics_steps
+        for first in range(0, rates.steps_per_frame, count):
+            if before_control_step is not None:
+                before_control_step()
+            # what was read after the last step holds, unless something else has moved bodies since
+            world.step(count, first=first, keeps_states=first > 0 and before_control_step is None)
         for arm in self.arms.values():
-            arm.set_step_targets(index, self._world.cfg.steps_per_frame, frame_s=self._frame_s)
+            arm.end_frame(rates.steps_per_frame)
 
     @property
     def _frame_s(self) -> float:
         return 1.0 / self._world.cfg.record_hz
-
-    def sample_efforts(self) -> None:
-        """Reads the motors' efforts of the last physics step."""
-        for arm in self.arms.values():
-            arm.effort_mean.sample()
-
-    def end_frame(self) -> None:
-        """Closes the record frame: the means of the motors' efforts are those of its physics steps."""
-        for arm in self.arms.values():
-            arm.effort_mean.end_frame()
 
     @property
     def time_s(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from enum import Enum, auto
 from typing import ClassVar
 
@@ -59,6 +59,11 @@ class Buffer:
         array.setflags(write=False)
         self._value = array
 
+    def hold(self, array: Array) -> None:
+        """Takes over an array of booleans or numbers without copying it; nobody may change it from then on."""
+        array.setflags(write=False)
+        self._value = array
+
     def __repr__(self) -> str:
         shape = "empty" if self._value is None else f"{self._value.dtype}{list(self._value.shape)}"
         return f"Buffer({shape}, tags={sorted(self.tags)})"
@@ -109,6 +114,8 @@ class Module:
         self._children: dict[str, Module] = {}
         self._by_tags: dict[tuple[frozenset[str] | None, frozenset[str]], tuple[int, list[tuple[str, Buffer]]]] = {}
         """Cached buffers with their paths, after the value of `_changes` for which they are valid."""
+        self._readers: tuple[int, list[Callable[[], None]]] = (-1, [])
+        """Cached functions that read the simulation, after the value of `_changes` for which they are valid."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if not name.startswith("_"):
@@ -157,9 +164,21 @@ class Module:
 
     def update_state(self) -> None:
         """Reads the simulation into the buffers of this module and of all modules below it."""
-        self._read_state()
+        changes, readers = self._readers
+        if changes != Module._changes:
+            readers = list(self._find_readers())
+            self._readers = (Module._changes, readers)
+        for read in readers:
+            read()
+
+    def _find_readers(self) -> Iterator[Callable[[], None]]:
+        """Yields `_read_state` of this module and of all modules below it that read something."""
+        if type(self)._read_state is not Module._read_state:
+            yield self._read_state
         for child in self._children.values():
-            child.update_state()
+            yield from (
+                child._find_readers() if type(child).update_state is Module.update_state else (child.update_state,)
+            )
 
     def write_replay_data(self) -> None:
         """Writes the buffers of this module and of all modules below it into the simulation."""

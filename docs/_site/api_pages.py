@@ -9,8 +9,8 @@ from pathlib import Path
 _SEARCH = "---\nsearch:\n  boost: 0.2\n---\n\n"
 """Head of the page of a module: the search lists it below pages that explain."""
 _INTRODUCTION = """You import from these modules only. A plugin needs no other one, and their names change as
-[What may change](../../deprecation.md) says. All other modules are private: they may move in any version.
-Begin with [`unlatch`](unlatch.md), or with [from Python](../../python.md).
+[What may change](../../repository.md#what-may-change-between-versions) says. All other modules are private: they may
+move in any version. Begin with [`unlatch`](unlatch.md), or with [from Python](../../python.md).
 """
 
 

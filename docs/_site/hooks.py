@@ -1,4 +1,4 @@
-"""MkDocs hooks: add pages outside of `docs/` and generated pages (commands, keys, public modules), and fix links."""
+"""MkDocs hooks: add pages outside of `docs/` and generated pages (commands, keys, names, modules), and fix links."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 from api_pages import api_pages
-from key_page import command_page, key_page
+from data_tables import TABLES
+from key_page import command_page, key_page, skill_tables
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from name_pages import name_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 FROM_ROOT = {
@@ -24,8 +26,11 @@ FROM_ROOT = {
     "examples/README.md": "examples/index.md",
     "examples/notebooks/README.md": "examples/notebooks/index.md",
     "examples/unlatch_plugin/README.md": "examples/unlatch_plugin/index.md",
+    **{f"benchmarks/notes/{note.name}": f"notes/{note.name}" for note in sorted(ROOT.glob("benchmarks/notes/*.md"))},
 }
 """Pages outside of `docs/`, with their paths on the site."""
+PAGE_TABLES = {**TABLES, "<!-- keys of skills -->": skill_tables}
+"""Tables that are made from the code, by the mark of a page that they replace."""
 CELL = re.compile(r"<td[ >].*?</td>", re.DOTALL)
 LONG_CODE = re.compile(r"(?<=<code>)[^<]{20,}(?=</code>)")
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
@@ -44,6 +49,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for uri, text in {
         "reference/keys.md": key_page(),
         "reference/commands.md": command_page(),
+        **name_pages(),
         **api_pages(ROOT),
     }.items():
         files.append(File.generated(config, uri, content=text))
@@ -55,14 +61,19 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Replaces links of the repository by links of the site."""
+    """Replaces links of the repository by links of the site, and marks by the tables that are made from the code."""
     here = {uri: path for path, uri in FROM_ROOT.items()}.get(page.file.src_uri, f"docs/{page.file.src_uri}")
     folder = posixpath.dirname(page.file.src_uri)
 
     def on_site(match: re.Match[str]) -> str:
         return posixpath.relpath(_site_path(_resolve_link(here, match[1])), folder or ".")
 
-    return markdown if page.file.src_uri.startswith("reference/") else LINK.sub(on_site, markdown)
+    if page.file.src_uri.startswith("reference/"):
+        return markdown
+    markdown = LINK.sub(on_site, markdown)
+    for mark, make_tables in PAGE_TABLES.items():
+        markdown = markdown.replace(mark, make_tables()) if mark in markdown else markdown
+    return markdown
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
@@ -88,5 +99,7 @@ def _resolve_link(source: str, link: str) -> str:
 
 
 def _site_path(path: str) -> str:
-    """Returns the path on the site of a path in the repository."""
+    """Returns the path on the site of a path in the repository; for a table of names, that of its page."""
+    if path.startswith("docs/coming_from/names/"):
+        return f"reference/names/{Path(path).stem}.md"
     return FROM_ROOT.get(path, path.removeprefix("docs/"))

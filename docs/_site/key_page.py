@@ -1,4 +1,4 @@
-"""Generates the page of all configuration keys and the page of all commands."""
+"""Generates the page of all configuration keys, the tables of keys of the skills, and the page of all commands."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from unlatch import command_table
 from unlatch.configs.json_schema import field_docs
 from unlatch.importers import MeshConverterCfg, UrdfConverterCfg
 from unlatch.sensors import SENSORS
-from unlatch.skills import SKILLS
+from unlatch.skills import SKILLS, SkillCfg
 from unlatch.workflows.cli.shell_text import fit_to_width
 from unlatch.workflows.runs import schema
 
@@ -36,6 +36,16 @@ def key_page() -> str:
     for root in (*commands, *choices, MeshConverterCfg, UrdfConverterCfg):
         _collect_dataclasses(root, seen)
     return "\n".join([HEAD, *(_dataclass_section(cls) for cls in sorted(seen, key=lambda cls: cls.__name__))])
+
+
+def skill_tables() -> str:
+    """Returns the keys of an entry of `skills` as Markdown, and a table for each skill that has keys of its own."""
+    parts = [f"Keys of every entry:\n\n{_key_table(SkillCfg)}"]
+    for name in SKILLS.own_names():
+        cls = SKILLS.load(name).cfg_type
+        if _own_fields(cls) and cls is not SkillCfg:
+            parts.append(f"Further keys of `{name}`:\n\n{_key_table(cls)}")
+    return "\n\n".join(parts).replace("](#", "](reference/keys.md#")
 
 
 def command_page() -> str:
@@ -66,20 +76,31 @@ def _dataclasses_in(hint: Any) -> list[type]:
 
 
 def _dataclass_section(cls: type) -> str:
-    hints, words = get_type_hints(cls), field_docs(cls)
     bases = [base for base in cls.__mro__[1:] if dataclasses.is_dataclass(base)]
-    inherited = {item.name for base in bases for item in dataclasses.fields(base)}
     lines = [f"## {cls.__name__}", "", " ".join((cls.__doc__ or "").split("\n\n")[0].split()), ""]
     if bases:
         lines += [f"Also all keys of {_link_to_section(bases[0])}.", ""]
-    rows = [item for item in dataclasses.fields(cls) if item.init and item.name not in inherited]
-    if rows:
-        lines += ["| key | type | default | meaning |", "|---|---|---|---|"]
-    for item in rows:
+    if _own_fields(cls):
+        lines.append(_key_table(cls))
+    return "\n".join(lines) + "\n"
+
+
+def _own_fields(cls: type) -> list[dataclasses.Field[Any]]:
+    """Returns the fields that a dataclass adds to those of its bases."""
+    bases = [base for base in cls.__mro__[1:] if dataclasses.is_dataclass(base)]
+    inherited = {item.name for base in bases for item in dataclasses.fields(base)}
+    return [item for item in dataclasses.fields(cls) if item.init and item.name not in inherited]
+
+
+def _key_table(cls: type) -> str:
+    """Returns the table of the keys that a dataclass adds to those of its bases."""
+    hints, words = get_type_hints(cls), field_docs(cls)
+    lines = ["| key | type | default | meaning |", "|---|---|---|---|"]
+    for item in _own_fields(cls):
         key = item.metadata.get("key", item.name)
         cells = (f"`{key}`", _type_text(hints[item.name]), _default_text(item), words.get(item.name, ""))
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 def _link_to_section(cls: type) -> str:

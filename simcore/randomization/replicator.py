@@ -137,17 +137,17 @@ class physics_view:  # noqa: N801 - a module of Replicator
             view_name: Name of a registered RigidPrimView.
             operation: `direct`, `additive` or `scaling`.
             num_buckets: Number of evenly spaced values for `material_properties`.
-            position: (3,) of the root in the frame of its environment [m].
-            orientation: (3,) roll, pitch, yaw of the root [rad].
-            linear_velocity: (3,) [m/s].
-            angular_velocity: (3,) [rad/s].
+            position: (3,) of the root in the frame of its environment [m]; the velocity stays.
+            orientation: (3,) roll, pitch, yaw of the root as in URDF [rad]; `additive` and `scaling` act on each.
+            linear_velocity: (3,) of the root link's frame [m/s]; not for a fixed body.
+            angular_velocity: (3,) [rad/s]; not for a fixed body.
             velocity: (6,) linear, then angular [m/s, rad/s].
-            force: (3,) at the centre of mass [N].
-            mass: (1,) [kg]; the inertia changes in proportion, unless it is set itself.
+            force: (3,) at the centre of mass, in every physics step [N].
+            mass: (1,) [kg]; the inertia changes in proportion, unless a rule sets it, whichever fires first.
             inertia: (3,) principal moments [kg m^2].
             material_properties: (3,) static friction, dynamic friction, restitution.
-            contact_offset: (1,) distance at which contact begins [m].
-            rest_offset: (1,) distance at which it comes to rest [m].
+            contact_offset: (1,) distance from a surface at which impulses begin to brake a free body [m].
+            rest_offset: (1,) distance from a surface at which it comes to rest [m].
 
         Raises:
             ConfigError: No gate is open, or a view, attribute, operation, bucket or distribution does not fit.
@@ -195,29 +195,39 @@ class physics_view:  # noqa: N801 - a module of Replicator
             view_name: Name of a registered ArticulationView.
             operation: `direct`, `additive` or `scaling`.
             num_buckets: Number of evenly spaced values for `material_properties`.
-            stiffness: (D,) [N m/rad or N/m].
-            damping: (D,) [N m s/rad or N s/m].
-            joint_friction: (D,) break-away effort [N m or N].
+            stiffness: (D,) of a `spring` drive [N m/rad or N/m], computed anew in every physics step. Of a `servo`: the
+                share of the position error that a physics step removes (0.15 by default). Of the `impedance` drive of
+                an arm: [N m/rad]. Of a `passive` joint: a spring to its present position.
+            damping: (D,) of a `spring` drive or a `passive` joint [N m s/rad or N s/m]. Of a `servo`: the share of the
+                velocity error that a physics step removes (1 by default). Of an `impedance` drive: the damping ratio
+                (1 = critical), at most 1.5: with more, an arm follows slowly, and a stiff one shakes.
+            joint_friction: (D,) dry friction [N m or N]: a motor brakes with at most that effort. For a servo that
+                moves or starts to move, it is subtracted from its own largest effort; for one at rest, it is added.
             catch_efforts: (D,) efforts that must be exceeded to leave a catch [N m or N]; those to get in change in
-                proportion.
-            gasket_efforts: (D,) efforts of gaskets at the closed stop [N m or N].
+                proportion. Joints without a catch keep 0.
+            gasket_efforts: (D,) efforts of gaskets at the closed part [N m or N]; positive ones pull it closed.
             position: (3,) of the root in the frame of its environment [m].
-            orientation: (3,) roll, pitch, yaw of the root [rad].
-            linear_velocity: (3,) [m/s].
-            angular_velocity: (3,) [rad/s].
+            orientation: (3,) roll, pitch, yaw of the root [rad]. The controller of an arm assumes an upright base: a
+                tilted arm sags.
+            linear_velocity: (3,) [m/s]; not for a fixed root.
+            angular_velocity: (3,) [rad/s]; not for a fixed root.
             velocity: (6,) linear, then angular [m/s, rad/s].
-            joint_positions: (D,) [rad or m].
-            joint_velocities: (D,) [rad/s or m/s].
-            lower_dof_limits: (D,) [rad or m].
+            joint_positions: (D,) [rad or m], written directly, not through the motor.
+            joint_velocities: (D,) [rad/s or m/s], written directly.
+            lower_dof_limits: (D,) limits that stop the joints [rad or m].
             upper_dof_limits: (D,) [rad or m].
-            max_efforts: (D,) [N m or N].
-            joint_armatures: (D,) [kg m^2 or kg].
-            joint_max_velocities: (D,) [rad/s or m/s].
-            joint_efforts: (D,) [N m or N].
-            body_masses: (K,) [kg]; inertias change in proportion, unless they are set themselves.
+            max_efforts: (D,) largest efforts of servos, arms, spring drives and springs of passive joints [N m or N];
+                0: no limit.
+            joint_armatures: (D,) inertias of motors [kg m^2 or kg], added to the child link about the joint's axis; of
+                a sliding joint to the link's mass, with a force that cancels its weight.
+            joint_max_velocities: (D,) largest speeds that servos and arms request [rad/s or m/s]. Another joint that is
+                faster is slowed to it in the next physics step, so single steps may exceed it; 1e9: no limit.
+            joint_efforts: (D,) added to the drives in every physics step [N m or N].
+            body_masses: (K,) [kg]; inertias change in proportion, unless a rule sets them. That of a fixed root has no
+                effect.
             body_inertias: (K * 3,) principal moments [kg m^2].
             material_properties: (3,) for all links, or (K * 3,): static friction, dynamic friction, restitution.
-            tendon_stiffnesses: (T,) [N/m].
+            tendon_stiffnesses: (T,) of fixed tendons [N/m].
             tendon_dampings: (T,) [N s/m].
             tendon_limit_stiffnesses: (T,) [N/m].
             tendon_lower_limits: (T,) [m].

@@ -219,7 +219,7 @@ KEYS: tuple[KeySpec, ...] = (
         "Only for regions that the goal or a skill names: orientation of a region, z up, world frame.",
         only=REGIONS,
     ),
-    KeySpec("sensors.<sensor>.<value>", None, "-", "A value of a sensor (see sensors.md).", only=SENSORS),
+    KeySpec("sensors.<sensor>.<value>", None, "-", "A value of a sensor (see images.md).", only=SENSORS),
     KeySpec("skills.index", (), "-", _SKILL_INDEX, _COUNT),
     KeySpec("skills.command_index", (), "-", "Index of the command in the command list of that skill.", _COUNT),
     KeySpec("skills.phase", (), "-", f"Phase of the arm: {_PHASES}", _COUNT),

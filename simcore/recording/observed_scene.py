@@ -300,7 +300,7 @@ GEOMETRY: tuple[GeometryEntry, ...] = (
     ),
     GeometryEntry("grip.type", ("types",), "-", "1 for what the fingers hold, 0 for the other types."),
 )
-"""The numbers of the column in their order. `docs/export.md` has the same table."""
+"""The numbers of the column in their order. The site has the same table on the page of exports."""
 
 
 def geometry_names(scene: ObservedScene) -> tuple[str, ...]:

@@ -34,14 +34,20 @@ class _Table:
                 "Record the same keys in every frame.",
                 keys=odd,
             )
-        self.rows.append({key: self._copy_value(key, np.asarray(value)) for key, value in row.items()})
+        if not self.rows:
+            self.rows.append({key: self._copy_value(key, np.asarray(value)) for key, value in row.items()})
+            return
+        kept: dict[str, Array] = {}
+        for (key, value), first in zip(row.items(), map(self.rows[0].__getitem__, row), strict=True):
+            given = np.asarray(value)
+            if given.dtype is not first.dtype or given.shape != first.shape:
+                given = self._copy_value(key, given)
+            kept[key] = given.copy() if given.flags.writeable else given
+        self.rows.append(kept)
 
     def _copy_value(self, key: str, given: Array) -> Array:
         if self.rows:
-            first = self.rows[0][key]
-            if given.dtype == first.dtype and given.shape == first.shape:
-                return given.copy()
-            shape, dtype = first.shape, first.dtype
+            shape, dtype = self.rows[0][key].shape, self.rows[0][key].dtype
         else:
             shape, dtype = given.shape, self._first_type(key, given.dtype)
         if given.shape != shape or given.dtype.kind not in _ACCEPTED[dtype.kind]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pybullet as p
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from unlatch.simcore.errors import FrameNotFoundError, WorldError, close_matches
 from unlatch.simcore.geometry import Array, Pose
+from unlatch.simcore.sim.core import BodyState, Core
 from unlatch.simcore.sim.visuals.visual_shapes import Finish
 
 if TYPE_CHECKING:
@@ -100,6 +101,8 @@ class LinkMasses:
 Item = TypeVar("Item")
 ROOT = -1
 """Bullet's number of a body's root link."""
+WITH_LINKS = 2
+"""What the core writes into `is_known` where it has read the frames of links, too."""
 
 
 @dataclass(frozen=True)
@@ -126,12 +129,14 @@ class JointInfo:
 class Body:
     """One body of a world. Bullet reports centre-of-mass frames; they are converted here and nowhere else."""
 
-    def __init__(self, client: int, body_id: int, *, name: str, friction: float, has_model: bool = False) -> None:
-        """Wraps a loaded body: motors off, no hidden damping, no restitution, no sleeping.
+    def __init__(self, core: Core, body_id: int, *, name: str, friction: float, has_model: bool = False) -> None:
+        """Wraps a loaded body of a world: motors off, no hidden damping, no restitution, no sleeping.
 
         `has_model` says whether a URDF names its links.
         """
-        self.client = client
+        self.client = client = core.client
+        self.core = core
+        """The physics loop of its world."""
         self.body_id = body_id
         self.name = name
         self.fixed = True
@@ -159,7 +164,9 @@ class Body:
         self.links: dict[str, int] = {self.root_link: ROOT}
         self.joints: dict[str, JointInfo] = {}
         group_of = {ROOT: ROOT}  # the first link of each link's rigid group
-        for index in range(p.getNumJoints(body_id, physicsClientId=client)):
+        numbers: list[tuple[int, int, int]] = []
+        n_links = p.getNumJoints(body_id, physicsClientId=client)
+        for index in range(n_links):
             info = p.getJointInfo(body_id, index, physicsClientId=client)
             kind, link = info[2], info[12].decode()
             self.links[link] = index
@@ -175,6 +182,8 @@ class Body:
                 max_velocity=info[11],
                 axis=self._joint_axis(index, info[13]),
             )
+            if kind in (p.JOINT_REVOLUTE, p.JOINT_PRISMATIC):
+                numbers.append((index, info[3], info[4]))
         self.link_names = {index: link for link, index in self.links.items()}
         self.rigid_groups = tuple(
             frozenset(self.link_names[index] for index, first in group_of.items() if first == group)
@@ -182,14 +191,15 @@ class Body:
         )
         """Groups of links that no joint moves relative to each other; the root's group first."""
         self.movable_joints = [j for j in self.joints.values() if j.movable]
-        self._movable_indices = [j.index for j in self.movable_joints]
+        self.rows = {joint.name: row for row, joint in enumerate(self.movable_joints)}
+        """Place of each movable joint in the arrays of `state`."""
+        self.state = BodyState(body_id, numbers, n_links)
+        """State and mechanisms of its joints, in the core; the state is that of now after `read_state`."""
         self._T_root_com = self._inertial_frame(ROOT)
         self._T_com_root = self._T_root_com.inverse()
         self._com_is_root = not self._T_root_com.p.any()
-        self._poses: dict[int, tuple[object, Pose]] = {}
-        self._last_states: tuple[tuple[Any, ...], ...] | None = None
-        self.controller_torques: dict[int, float] = {}
-        """Torques that a controller applied in the last physics step, by joint [N m]; Bullet does not report these."""
+        self._poses: dict[int, tuple[bytes, Pose]] = {}
+        self._known_rows: dict[tuple[str, ...], Array] = {}
         for index in self.links.values():
             p.changeDynamics(
                 body_id,
@@ -281,15 +291,16 @@ class Body:
 
     def root_pose(self) -> Pose:
         """`T_world_root` of the root link's frame."""
-        there = p.getBasePositionAndOrientation(self.body_id, physicsClientId=self.client)
-        return self._reuse_pose(ROOT, there, lambda: Pose.from_quat_xyzw(*there) @ self._T_com_root)
+        there = self.read_state().root[:7]
+        return self._reuse_pose(ROOT, there, lambda: Pose.from_quat_xyzw(there[:3], there[3:]) @ self._T_com_root)
 
-    def _reuse_pose(self, index: int, there: object, make: Callable[[], Pose]) -> Pose:
+    def _reuse_pose(self, index: int, there: Array, make: Callable[[], Pose]) -> Pose:
         """Returns the pose of a link; a link that has not moved, like most, keeps its last `Pose` object."""
-        before, T_world_link = self._poses.get(index, (None, None))
-        if T_world_link is None or before != there:
+        before, T_world_link = self._poses.get(index, (b"", None))
+        key = there.tobytes()
+        if T_world_link is None or before != key:
             T_world_link = make()
-            self._poses[index] = (there, T_world_link)
+            self._poses[index] = (key, T_world_link)
         return T_world_link
 
     def set_root_pose(self, T_world_root: Pose) -> None:
@@ -298,9 +309,9 @@ class Body:
         p.resetBasePositionAndOrientation(
             self.body_id, T_world_com.p.tolist(), T_world_com.quat_xyzw.tolist(), physicsClientId=self.client
         )
+        self.forget_state()
         # a pose that is read back is the written one: the way over the centre of mass would round it
-        there = p.getBasePositionAndOrientation(self.body_id, physicsClientId=self.client)
-        self._poses[ROOT] = (there, T_world_root)
+        self._poses[ROOT] = (self.read_state().root[:7].tobytes(), T_world_root)
 
     def link_pose(self, name: str) -> Pose:
         """`T_world_link` of a link's URDF frame.
@@ -311,8 +322,8 @@ class Body:
         index = self.link_index(name)
         if index == ROOT:
             return self.root_pose()
-        state = p.getLinkState(self.body_id, index, computeForwardKinematics=1, physicsClientId=self.client)
-        return self._reuse_pose(index, state[4:6], lambda: Pose.from_quat_xyzw(state[4], state[5]))
+        there = self.read_state().links[index]
+        return self._reuse_pose(index, there, lambda: Pose.from_quat_xyzw(there[:3], there[3:]))
 
     def link_velocity(self, name: str) -> tuple[Array, Array]:
         """Linear (3,) [m/s] and angular velocity (3,) [rad/s] of a link's URDF frame, in the world frame.
@@ -347,8 +358,8 @@ class Body:
         """Linear (3,) [m/s] and angular velocity (3,) [rad/s] of the root link's frame, in the world frame."""
         if not self._com_is_root:
             return self.link_velocity(self.root_link)
-        linear, angular = p.getBaseVelocity(self.body_id, physicsClientId=self.client)
-        return np.array(linear), np.array(angular)
+        root = self.read_state().root
+        return root[7:10].copy(), root[10:13].copy()
 
     def set_root_velocity(self, linear_m_s: ArrayLike, angular_rad_s: ArrayLike) -> None:
         """Sets linear (3,) and angular velocity (3,) of the root link's frame, in the world frame; a free body only."""
@@ -357,6 +368,7 @@ class Body:
             p_world_com = np.array(p.getBasePositionAndOrientation(self.body_id, physicsClientId=self.client)[0])
             linear = linear + np.cross(angular, p_world_com - self.root_pose().p)
         p.resetBaseVelocity(self.body_id, linear.tolist(), angular.tolist(), physicsClientId=self.client)
+        self.forget_state()
 
     def point_velocity(self, index: int, p_world: Iterable[float]) -> Array:
         """(3,) velocity of a point (3,) that moves with a link, world frame [m/s]; the link by Bullet's number."""
@@ -366,57 +378,55 @@ class Body:
         return np.array([linear[0] + (wy * z - wz * y), linear[1] + (wz * x - wx * z), linear[2] + (wx * y - wy * x)])
 
     def joint_states(self, names: Sequence[str] | None = None) -> tuple[Array, Array, Array]:
-        """Positions, velocities and motor efforts (n,) of joints, all movable ones by default [rad or m, N m or N]."""
-        indices = self._movable_indices if names is None else [self.joint(n).index for n in names]
-        if not indices:
-            return np.zeros(0), np.zeros(0), np.zeros(0)
-        states: Sequence[tuple[Any, ...]]
-        if self._last_states is None:
-            states = p.getJointStates(self.body_id, indices, physicsClientId=self.client)
-        elif names is None:
-            states = self._last_states
-        else:
-            states = [self._last_states[self._movable_indices.index(index)] for index in indices]
-        positions, velocities, _, efforts = zip(*states, strict=True)
-        if self.controller_torques:
-            efforts = tuple(map(self.controller_torques.get, indices, efforts))
-        return np.array(positions), np.array(velocities), np.array(efforts)
+        """Positions, velocities and motor efforts (n,) of joints, all movable ones by default [rad or m, N m or N].
+
+        Efforts are those of the last physics step.
+        """
+        state = self.read_state()
+        if names is None:
+            return state.q.copy(), state.dq.copy(), state.effort.copy()
+        rows = self._rows_of(tuple(names))
+        return state.q[rows], state.dq[rows], state.effort[rows]
+
+    def _rows_of(self, names: tuple[str, ...]) -> Array:
+        """Returns the rows of joints in the arrays of `state`."""
+        rows = self._known_rows.get(names)
+        if rows is None:
+            for name in names:
+                self.joint(name)
+            fixed = [name for name in names if name not in self.rows]
+            if fixed:
+                raise WorldError(f"Joints {fixed} of body '{self.name}' cannot move and have no state. Leave them out.")
+            rows = self._known_rows[names] = np.array([self.rows[name] for name in names], dtype=int)
+        return rows
 
     def joint_positions(self, names: Sequence[str]) -> Array:
         """Positions (n,) of joints [rad or m]."""
-        return self.joint_states(names)[0]
+        return self.read_state().q[self._rows_of(tuple(names))]
 
     def max_joint_speed(self) -> float:
         """Largest speed of a movable joint now [rad/s or m/s]; 0 without movable joints."""
-        return max((0.0, *[abs(state[1]) for state in self.read_states()]))
+        return float(np.abs(self.read_state().dq).max(initial=0.0))
 
+    @property
+    def frame_speed(self) -> float:
+        """Largest speed of a movable joint in the physics steps of this record frame [rad/s or m/s]."""
+        return float(self.state.struct.max_speed)
+
+    @property
     def fastest_joint(self) -> JointInfo:
-        """Returns the movable joint whose speed is largest, by the states that were read last."""
-        speeds = [abs(state[1]) for state in self.last_states()]
-        return self.movable_joints[speeds.index(max(speeds))]
+        """The joint that had `frame_speed`."""
+        return self.movable_joints[self.state.struct.fastest]
 
-    def read_states(self) -> tuple[tuple[Any, ...], ...]:
-        """Reads position, velocity, reaction forces and motor effort of each movable joint, and keeps them."""
-        found: tuple[tuple[Any, ...], ...] = ()
-        if self._movable_indices:
-            found = p.getJointStates(self.body_id, self._movable_indices, physicsClientId=self.client)
-        self._last_states = found
-        return found
+    def read_state(self) -> BodyState:
+        """Returns the state of now; it is read only if a physics step or a method of this class has changed it."""
+        if self.state.struct.is_known != WITH_LINKS:
+            self.core.read(self.state)
+        return self.state
 
-    def last_states(self) -> tuple[tuple[Any, ...], ...]:
-        """Returns the kept states of `read_states`, or reads them: each read lets Bullet report the whole body.
-
-        Kept states hold until the next physics step, or until a method of this class moves the joints.
-        """
-        return self.read_states() if self._last_states is None else self._last_states
-
-    def forget_states(self) -> None:
-        """Drops the states that `read_states` kept, since the body may have moved."""
-        self._last_states = None
-
-    def moving(self) -> tuple[tuple[float, float], ...]:
-        """Position and velocity of each movable joint [rad or m, and per s], by `last_states`."""
-        return tuple((state[0], state[1]) for state in self.last_states())
+    def forget_state(self) -> None:
+        """Lets the state be read anew, since the body may have moved."""
+        self.state.struct.is_known = 0
 
     def set_joint_positions(
         self, names: Sequence[str], positions: ArrayLike, velocities: ArrayLike | None = None
@@ -432,7 +442,7 @@ class Body:
             )
         if not len(names):
             return
-        self.forget_states()
+        self.forget_state()
         # in one call: Bullet updates all links in each
         p.resetJointStatesMultiDof(
             self.body_id,

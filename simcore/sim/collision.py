@@ -393,6 +393,7 @@ class BulletCollisionChecker:
             # a part that is pushed past its limit stays at the limit
             stopped = min(max(float(s), joint.lower), joint.upper) if joint.lower < joint.upper else float(s)
             p.resetJointState(body.body_id, joint.index, stopped, 0.0, physicsClientId=client)
+            body.forget_state()
         p.performCollisionDetection(physicsClientId=client)
         limit = self.clearance_m if clearance_m is None else clearance_m
         worst: LinkCollision | None = None
@@ -437,6 +438,7 @@ class BulletCollisionChecker:
             [[0.0]] * len(indices),
             physicsClientId=self._world.client,
         )
+        robot.forget_state()
 
     def _near_points(self, distance_m: float) -> Iterator[tuple[Any, ...]]:
         """Returns the closest points of the robot and of each body around it.

@@ -6,18 +6,23 @@ import math
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import pybullet as p
 
 from unlatch.simcore.rng import sum_in_order
 from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.core import ContactTable
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.state import Buffer, Module
 
 Array = np.ndarray
 Pair = tuple[str, str]
+Link = tuple[int, int]
+"""Bullet's numbers of a body and of one of its links."""
+PairsIn = Callable[[str, int], tuple[dict[Pair, float], int, float]]
+"""Takes the name of a view and the place of a physics step among those that are sampled together; returns the forces of
+the view's pairs in it [N], its number in the world, and its time [s]."""
 
 SUSTAINED_S = 0.02
 """A force is sustained if it lasts for longer than this without a break [s]; our own. Shorter forces are impacts: how
@@ -38,6 +43,10 @@ class Violation:
     force_n: float
     physics_step: int
     time_s: float
+
+
+_ZERO = np.zeros(())
+"""The value of a buffer without force."""
 
 
 class ContactView(Module):
@@ -80,28 +89,35 @@ class ContactView(Module):
         self.violation = None
         self.zero_force_points = 0
 
-    def sample(self, forces: dict[Pair, float], *, step: int, time_s: float) -> None:
-        """Adds the forces [N] by pair of one physics step."""
-        if not forces:
-            self._frame.append(0.0)
+    def sample(self, forces_n: Sequence[float], pairs_in: PairsIn) -> None:
+        """Adds the largest force of a pair in each of some physics steps [N]; `pairs_in` tells the forces of a step."""
+        self._frame.extend(forces_n)
+        if self.threshold_n is None or self.violation is not None or max(forces_n) <= self.threshold_n:
             return
-        self._frame.append(max(forces.values()))
-        for pair, force_n in forces.items():
-            if force_n <= 0.0:
-                self.zero_force_points += 1
-                continue
-            self._links.add(pair[0])
-            if self.threshold_n is not None and self.violation is None and force_n > self.threshold_n:
-                self.violation, self.exceeded_n = Violation(self.name, pair, force_n, step, time_s), self.threshold_n
+        index = next(index for index, force_n in enumerate(forces_n) if force_n > self.threshold_n)
+        forces, step, time_s = pairs_in(self.name, index)
+        pair = next(pair for pair, force_n in forces.items() if force_n > self.threshold_n)
+        self.violation, self.exceeded_n = Violation(self.name, pair, forces[pair], step, time_s), self.threshold_n
+
+    def note_pair(self, link: str, *, bears_force: bool, without_force: int) -> None:
+        """Notes whether a pair with this link of the robot bore a force in this frame, and in how many steps none."""
+        self.zero_force_points += without_force
+        if bears_force:
+            self._links.add(link)
 
     def end_frame(self) -> None:
         """Writes the frame's largest and mean force to the buffers."""
         largest = max(self._frame, default=0.0)
-        self.force_max_n.set_value(largest)
-        self.force_mean_n.set_value(np.add.reduce(self._frame) / len(self._frame) if largest else 0.0)
+        if largest:
+            self.force_max_n.hold(np.array(largest))
+            self.force_mean_n.hold(np.array(np.add.reduce(self._frame) / len(self._frame)))
+        else:
+            self.force_max_n.hold(_ZERO)
+            self.force_mean_n.hold(_ZERO)
         self._frame.clear()
-        self.touching_links = frozenset(self._links)
-        self._links.clear()
+        if self._links or self.touching_links:
+            self.touching_links = frozenset(self._links)
+            self._links.clear()
 
 
 class ObjectView(ContactView):
@@ -143,28 +159,28 @@ class ObjectView(ContactView):
         self._touch_n = touch_n if threshold_n is not None and self._rest_n == 0.0 else math.inf
         super().watch(None if threshold_n is None else threshold_n + self._rest_n)
 
-    def sample(self, forces: dict[Pair, float], *, step: int, time_s: float) -> None:
-        """Adds the forces [N] by pair of one physics step."""
-        if not forces:
-            self._frame.append(0.0)
+    def sample(self, forces_n: Sequence[float], pairs_in: PairsIn) -> None:
+        """Adds the largest force of a pair in each of some physics steps [N]; `pairs_in` tells the forces of a step."""
+        self._frame.extend(forces_n)
+        if not any(forces_n):
             self._last_n.clear()
             return
-        force_n = max(forces.values())
-        self._frame.append(force_n)
-        self._last_n.append(force_n)
-        sustained_n = min(self._last_n) if len(self._last_n) == self._sustained_steps else 0.0
-        self._sustained_n = max(self._sustained_n, sustained_n)
-        if self.threshold_n is None or self.violation is not None:
-            return
-        for found_n, limit_n in ((force_n, self._touch_n), (sustained_n, self.threshold_n)):
-            if found_n > limit_n and self.violation is None:
-                pair = max(forces, key=forces.__getitem__)
-                self.violation, self.exceeded_n = Violation(self.name, pair, found_n, step, time_s), limit_n
+        for index, force_n in enumerate(forces_n):
+            self._last_n.append(force_n)
+            sustained_n = min(self._last_n) if len(self._last_n) == self._sustained_steps else 0.0
+            self._sustained_n = max(self._sustained_n, sustained_n)
+            if self.threshold_n is None or self.violation is not None:
+                continue
+            for found_n, limit_n in ((force_n, self._touch_n), (sustained_n, self.threshold_n)):
+                if found_n > limit_n and self.violation is None:
+                    forces, step, time_s = pairs_in(self.name, index)
+                    pair = max(forces, key=forces.__getitem__)
+                    self.violation, self.exceeded_n = Violation(self.name, pair, found_n, step, time_s), limit_n
 
     def end_frame(self) -> None:
         """Writes the frame's forces to the buffers."""
         super().end_frame()
-        self.force_sustained_n.set_value(self._sustained_n)
+        self.force_sustained_n.hold(np.array(self._sustained_n) if self._sustained_n else _ZERO)
         self._sustained_n = 0.0
 
 
@@ -207,21 +223,28 @@ class FingerLoads(Module):
         """Force on each finger in the last steps of earlier frames and in the steps of this frame [N]."""
         self._earlier_steps = 0
 
-    def sample(self, forces_n: Sequence[float]) -> None:
-        """Adds the force on each of `fingers` in one physics step [N]."""
-        self._steps.append(forces_n)
+    def sample(self, forces_n: Sequence[Sequence[float]]) -> None:
+        """Adds the force on each of `fingers` in each of some physics steps [N]."""
+        self._steps.extend(forces_n)
 
     @property
-    def last_forces_n(self) -> Sequence[float]:
-        """Force on each of `fingers` in the last sampled physics step [N]; that must exist."""
-        return self._steps[-1]
+    def frame_forces_n(self) -> list[Sequence[float]]:
+        """Force on each of `fingers` in each sampled physics step of this record frame [N]."""
+        return self._steps[self._earlier_steps :]
 
     def end_frame(self) -> None:
         """Writes the frame's forces to the buffers."""
+        n = self.sustained_steps
+        if not any(map(any, self._steps)):
+            for buffer in (self.force_max_n, self.force_mean_n, self.force_sustained_n):
+                buffer.hold(_ZERO)
+            self.sustained_on = 0
+            self._steps = self._steps[max(0, len(self._steps) - n + 1) :]
+            self._earlier_steps = len(self._steps)
+            return
         in_frame = [max(forces_n) for forces_n in self._steps[self._earlier_steps :]]
         self.force_max_n.set_value(max(in_frame))
         self.force_mean_n.set_value(sum_in_order(in_frame) / len(in_frame))
-        n = self.sustained_steps
         starts = range(len(self._steps) - n + 1)
         by_finger = [
             max((min(forces_n[start : start + n]) for start in starts), default=0.0)
@@ -232,33 +255,6 @@ class FingerLoads(Module):
         self.sustained_on = by_finger.index(largest)
         self._steps = self._steps[max(0, len(self._steps) - n + 1) :]
         self._earlier_steps = len(self._steps)
-
-
-class _Contact(NamedTuple):
-    """What a contact of two links belongs to."""
-
-    views: list[tuple[str, Pair]]
-    """Names of its views, each with the names of the link that the view is of and of what it touches."""
-    forces: list[tuple[list[float], float]]
-    """Where its force is added: the sum (x, y, z) of a finger and what it touches [N], and -1 if the finger is the
-    second body, else 1."""
-
-
-_NO_FORCES: dict[Pair, float] = {}
-_LinkSums = dict[tuple[int, int], list[float]]
-"""Sums (x, y, z) of the contact forces on one finger in one physics step [N], by Bullet's numbers of body and link that
-the finger touches."""
-
-
-def _compute_force(sums: _LinkSums) -> float:
-    """Returns the force on a finger [N], see `FingerLoads`, and sets the sums to zero for the next step."""
-    x = y = z = largest = 0.0
-    for total in sums.values():
-        fx, fy, fz = total
-        x, y, z = x + fx, y + fy, z + fz
-        largest = max(largest, fx * fx + fy * fy + fz * fz)
-        total[:] = (0.0, 0.0, 0.0)
-    return math.sqrt(max(largest, x * x + y * y + z * z))
 
 
 def touching_pairs(world: World, body: Body) -> set[frozenset[str]]:
@@ -280,106 +276,145 @@ class ContactMonitor:
         self._robot_views: list[ContactView] = []
         self._object_views: dict[int, list[ObjectView]] = {}
         """By Bullet's number of the object's body."""
-        self._loads: list[tuple[FingerLoads, list[_LinkSums]]] = []
-        """Each with the sums of the contact forces on each of its fingers in this step."""
-        self._known_contacts: dict[tuple[int, int, int, int], _Contact] = {}
-        """By Bullet's numbers of both bodies and both links. Valid for one record frame, since the acted-on object
-        changes only between frames."""
+        self._loads: list[FingerLoads] = []
+        self._table: ContactTable | None = None
+        """What the core knows of contacts; None: it must be made anew."""
+        self._pairs: list[tuple[Pair, list[ContactView]]] = []
+        """By the core's number: the pair of links and its views."""
+        self._numbers: dict[tuple[Pair, tuple[str, ...]], int] = {}
+        self._sums: dict[tuple[int, Link], int] = {}
+        """The core's number of the sum of forces on a finger from a link, by Bullet's numbers of body and link."""
 
     def add(self, view: ContactView) -> ContactView:
         """Adds a view of the robot; it is sampled from the next physics step on."""
         self.views[view.name] = view
         self._robot_views.append(view)
-        self._known_contacts.clear()
+        self._table = None
         return view
 
     def add_object_view(self, view: ObjectView, body: Body) -> ObjectView:
         """Adds a view of an object's body; it is sampled from the next physics step on."""
         self.views[view.name] = view
         self._object_views.setdefault(body.body_id, []).append(view)
-        self._known_contacts.clear()
+        self._table = None
         return view
 
     def add_loads(self, loads: FingerLoads) -> FingerLoads:
         """Adds the loads of an arm's fingers; they are sampled from the next physics step on."""
-        self._loads.append((loads, [{} for _ in loads.fingers]))
-        self._known_contacts.clear()
+        self._loads.append(loads)
+        self._table = None
         return loads
 
-    def sample(self) -> None:
-        """Reads the contacts of the last physics step into all views and loads."""
-        found: dict[str, dict[Pair, float]] = {}
-        # of all bodies: if it is asked for those of one, Bullet swaps the bodies so that this one is the first, and
-        # turns the normals with them, but not the directions of friction
-        for point in p.getContactPoints(physicsClientId=self._world.client):
-            contact = self._known_contacts.get(point[1:5])
-            if contact is None:
-                contact = self._known_contacts[point[1:5]] = self._describe_contact(*point[1:5])
-            for name, pair in contact.views:
-                forces = found.setdefault(name, {})
-                forces[pair] = forces.get(pair, 0.0) + point[9]
-            for total, sign in contact.forces:
-                for force_n, (x, y, z) in ((point[9], point[7]), (point[10], point[11]), (point[12], point[13])):
-                    signed_n = sign * force_n
-                    total[0] += signed_n * x
-                    total[1] += signed_n * y
-                    total[2] += signed_n * z
-        step, time_s = self._world.steps, self._world.time_s
-        for name, view in self.views.items():
-            view.sample(found.get(name, _NO_FORCES), step=step, time_s=time_s)
-        for loads, fingers in self._loads:
-            loads.sample([_compute_force(sums) if sums else 0.0 for sums in fingers])
+    def forget_contacts(self) -> None:
+        """Lets contacts be sorted into views anew, since another object or part is acted on."""
+        self._table = None
 
-    def _describe_contact(self, body_a: int, body_b: int, link_a: int, link_b: int) -> _Contact:
-        """Returns what a contact belongs to: views of the robot, or those of two other bodies."""
-        robot = self._robot
+    def sample(self) -> None:
+        """Reads the contacts of the physics steps since the last call of `World.step` with `first=0`."""
+        core = self._world.core
+        views = list(self.views.values())
+        if not core.has_contacts:
+            still = [0.0] * core.steps
+            for view in views:
+                view.sample(still, self._pairs_in)
+            for loads in self._loads:
+                loads.sample([[0.0] * len(loads.fingers)] * core.steps)
+            return
+        table = self._table or self._new_table(views)
+        while not core.measure(table):
+            for row in core.rows().tolist():
+                if row[5] < 0 and not table.knows(row[1:5]):
+                    self._add_contact(table, row[1:5])
+        force = table.pair_force  # (steps, pairs)
+        bears, without = (force > 0.0).any(axis=0).tolist(), (force == 0.0).sum(axis=0).tolist()
+        for (pair, seen_by), bears_force, without_force in zip(self._pairs, bears, without, strict=True):
+            if bears_force or without_force:
+                for view in seen_by:
+                    view.note_pair(pair[0], bears_force=bears_force, without_force=without_force)
+        for view, forces_n in zip(views, table.view_force.T.tolist(), strict=True):
+            view.sample(forces_n, self._pairs_in)
+        forces_of_fingers, at = table.finger_force.tolist(), 0
+        for loads in self._loads:
+            end = at + len(loads.fingers)
+            loads.sample([forces_n[at:end] for forces_n in forces_of_fingers])
+            at = end
+
+    def _pairs_in(self, view: str, index: int) -> tuple[dict[Pair, float], int, float]:
+        """Returns the forces of the pairs of a view in one of the sampled steps, and its number and time [s]."""
+        world, table = self._world, self._table
+        step = world.steps - world.core.steps + index + 1
+        row = [] if table is None else table.pair_force[index].tolist()
+        forces = {
+            pair: force_n
+            for (pair, seen_by), force_n in zip(self._pairs, row, strict=True)
+            if force_n >= 0.0 and any(each.name == view for each in seen_by)
+        }
+        return forces, step, step * world.dt
+
+    def _new_table(self, views: Sequence[ContactView]) -> ContactTable:
+        self._pairs, self._numbers, self._sums = [], {}, {}
+        self._table = ContactTable(len(views), sum(len(loads.fingers) for loads in self._loads))
+        return self._table
+
+    def _add_contact(self, table: ContactTable, contact: tuple[int, int, int, int]) -> None:
+        """Describes a contact to the core: the views of the robot or of two other bodies, and the fingers."""
+        robot, (body_a, body_b, link_a, link_b) = self._robot, contact
         a, b = (body_a, link_a), (body_b, link_b)
         sides = [
             (robot.link_names[own[1]], other, sign)
             for own, other, sign in ((a, b, 1.0), (b, a, -1.0))
             if own[0] == robot.body_id
         ]
-        if not sides:
-            return _Contact(self._views_of_objects(a, b), [])
-        forces = [
-            (sums.setdefault(other, [0.0, 0.0, 0.0]), sign)
-            for loads, fingers in self._loads
-            for finger, sums in zip(loads.fingers, fingers, strict=True)
-            for name, other, sign in sides
-            if name in finger
-        ]
-        name_a, other_body = sides[0][0], robot.name
+        seen = self._views_of_robot(sides) if sides else self._views_of_objects(a, b)
+        fingers = [finger for loads in self._loads for finger in loads.fingers]
+        sums = []
+        for place, finger in enumerate(fingers):
+            for name, other, sign in sides:
+                if name in finger:
+                    if (place, other) not in self._sums:
+                        self._sums[place, other] = table.add_sum(place)
+                    sums.append((self._sums[place, other], sign))
+        table.add(contact, [self._number_of(table, pair, views) for pair, views in seen if views], sums)
+
+    def _number_of(self, table: ContactTable, pair: Pair, views: list[ContactView]) -> int:
+        """Returns the core's number of a pair that some views see."""
+        key = pair, tuple(view.name for view in views)
+        if key not in self._numbers:
+            places = {name: place for place, name in enumerate(self.views)}
+            self._numbers[key] = table.add_pair([places[view.name] for view in views])
+            self._pairs.append((pair, views))
+        return self._numbers[key]
+
+    def _views_of_robot(self, sides: Sequence[tuple[str, Link, float]]) -> list[tuple[Pair, list[ContactView]]]:
+        """Returns the pair of names of a contact of the robot, and its views; none for links that may touch."""
+        name_a, other_body = sides[0][0], self._robot.name
         if len(sides) == 2:
             name_b = label = sides[1][0]
             if frozenset((name_a, name_b)) in self._ignored:
-                return _Contact([], forces)
+                return []
         else:
             other_id, other_link = sides[0][1]
             other_body = self._world.name_of(other_id)
             other = self._world.bodies[other_body]
             name_b, label = other.link_names[other_link], other.label(other_link)
-        views = [view.name for view in self._robot_views if view.selects(name_a, other_body, name_b)]
-        return _Contact([(name, (name_a, label)) for name in views], forces)
+        return [((name_a, label), [view for view in self._robot_views if view.selects(name_a, other_body, name_b)])]
 
-    def _views_of_objects(self, a: tuple[int, int], b: tuple[int, int]) -> list[tuple[str, Pair]]:
-        """Returns the views of a contact of two links, by Bullet's numbers of body and link; none is the robot's."""
-        found: list[tuple[str, Pair]] = []
+    def _views_of_objects(self, a: Link, b: Link) -> list[tuple[Pair, list[ContactView]]]:
+        """Returns the pairs of names of a contact of two links, neither of the robot: for the views of each body."""
+        found: list[tuple[Pair, list[ContactView]]] = []
         for (own_id, own_link), (other_id, other_link) in ((a, b), (b, a)) if a[0] != b[0] else ():
             own, other = (self._world.bodies[self._world.name_of(body_id)] for body_id in (own_id, other_id))
-            pair = (own.label(own_link), other.label(other_link))
             links = own.link_names[own_link], other.name, other.link_names[other_link]
-            found += [(view.name, pair) for view in self._object_views.get(own_id, ()) if view.selects(*links)]
+            views: list[ContactView] = [v for v in self._object_views.get(own_id, ()) if v.selects(*links)]
+            found.append(((own.label(own_link), other.label(other_link)), views))
         return found
 
     def end_frame(self) -> None:
         """Closes the record frame in all views and loads."""
-        self._known_contacts.clear()
         for view in self.views.values():
             view.end_frame()
-        for loads, fingers in self._loads:
+        for loads in self._loads:
             loads.end_frame()
-            for sums in fingers:
-                sums.clear()
 
 
 TURNED_RAD = 0.05

@@ -92,6 +92,7 @@ def _damp_velocity(world: World, body: Body, damping: tuple[float, float]) -> No
     velocities = p.getBaseVelocity(body.body_id, physicsClientId=body.client)
     linear, angular = (np.array(v) * np.exp(-d * world.dt) for v, d in zip(velocities, damping, strict=True))
     p.resetBaseVelocity(body.body_id, linear.tolist(), angular.tolist(), physicsClientId=body.client)
+    body.forget_state()
 
 
 def _limit_velocity(body: Body, fastest: Mapping[str, float]) -> None:
@@ -104,6 +105,7 @@ def _limit_velocity(body: Body, fastest: Mapping[str, float]) -> None:
     ]
     if slowed[0] is not linear or slowed[1] is not angular:
         p.resetBaseVelocity(body.body_id, slowed[0].tolist(), slowed[1].tolist(), physicsClientId=body.client)
+        body.forget_state()
 
 
 SMALL_TORQUE_NM = 0.5

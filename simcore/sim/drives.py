@@ -13,7 +13,8 @@ import pybullet as p
 
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.impedance import MAX_DAMPING_RATIO, ImpedanceServo, JointTargets
+from unlatch.simcore.sim.core import Acts
+from unlatch.simcore.sim.impedance import MAX_DAMPING_RATIO, ImpedanceServo
 from unlatch.simcore.sim.joint_mechanisms import ClosedStop
 from unlatch.simcore.sim.world import World
 
@@ -110,25 +111,16 @@ class DriveGroup:
         self.body = body
         self.drives = dict(drives)
         self._world = world
-        self._called = False
         self._indices = {name: body.joint(name).index for name in drives}
-        rows = {joint.name: row for row, joint in enumerate(body.movable_joints)}
-        self._rows = {name: rows.get(name, -1) for name in drives}
+        self._acting = body.state.mechanisms
         self._servo_targets: dict[str, tuple[float, float]] = {}
-        self._spring_targets: dict[str, float] = {}
+        self._springs: set[str] = set()
+        """Joints with a spring that pulls to where it was attached, or to a target."""
         self._stuck: set[str] = set()
         self._changed: set[str] = set()
-        self._held: dict[str, float] = {}
-        self._efforts: dict[str, float] = {}
         self._closed_stops: dict[str, ClosedStop] = {}
-        self._slowed: set[str] = set()
-        self._speed_limits: dict[str, float] = {}
         impedance = [name for name, drive in self.drives.items() if drive.mode is DriveMode.impedance]
         self._impedance: ImpedanceServo | None = None
-        self._gains_changed = True
-        self._max_torques: list[float] = []
-        self._impedance_indices = [self._indices[name] for name in impedance]
-        self._sliding_armatures: dict[str, int] = {}
         self._servo_commands: dict[str, tuple[float, float, JointDrive]] = {}
         self.must_repeat_targets = any(
             drive.mode is DriveMode.servo and drive.friction > 0.0 for drive in drives.values()
@@ -138,14 +130,17 @@ class DriveGroup:
             # Before armatures are added: Bullet refuses inertias with armatures in its model for inverse dynamics. It
             # makes this model of a body at the first call and keeps it. So armatures that the group of another arm of
             # the same body has added are not in it, and the servo adds those of its own group itself.
-            dt = self._need_steps(impedance[0], "impedance control")
+            self._need_steps(impedance[0], "impedance control")
             turning = {name: drive.armature for name, drive in drives.items() if not body.joint(name).prismatic}
-            self._impedance = ImpedanceServo(body, impedance, dt=dt, armatures=turning)
-        self._balanced = [name for name, drive in drives.items() if drive.counterbalance != 0.0]
-        for name in self._balanced:
-            self._need_steps(name, "a counterbalance")
+            self._impedance = ImpedanceServo(body, impedance, armatures=turning)
+            self._send_gains()
         for name, drive in self.drives.items():
             self._set_damping(name, drive)
+            if name in body.rows:
+                self._set_mechanism(name, friction=drive.friction)
+            if drive.counterbalance != 0.0:
+                self._need_steps(name, "a counterbalance")
+                self._switch(name, Acts.counterbalance, counterbalance=drive.counterbalance)
             if drive.mode is DriveMode.passive or (drive.mode in _BY_TORQUE and drive.friction > 0.0):
                 self._brake_joint(name, drive.friction)
             if drive.armature > 0.0:
@@ -166,32 +161,40 @@ class DriveGroup:
         Raises:
             WorldError: A value is out of range, or needs a world and the group has none.
         """
-        drives, servos = self.drives, False
+        drives, servos, gains_changed = self.drives, False, False
         for name, value in zip(names, values, strict=True):
             old = drives[name]
             if getattr(old, field) == value:
                 continue
             drives[name] = drive = old.having(field, value)
-            self._gains_changed = True
+            gains_changed |= drive.mode is DriveMode.impedance
+            if name in self.body.rows:
+                self._set_mechanism(name, friction=drive.friction)
+            if name in self._springs:
+                self._set_spring(name)
             if drive.mode is DriveMode.servo:
                 self._changed.add(name)
                 servos = True
                 self.must_repeat_targets |= drive.friction > 0.0
-            elif field == "stiffness" and drive.mode is DriveMode.passive and name not in self._spring_targets:
+            elif field == "stiffness" and drive.mode is DriveMode.passive and name not in self._springs:
                 self._begin_spring(name)
             elif field == "friction":
-                self._hold_at(name, self._held[name]) if name in self._held else self._brake_joint(name, drive.friction)
+                self._apply_friction(name)
             if field == "damping":
                 self._set_damping(name, drive)
             elif field == "armature":
                 self._set_armature(name, drive.armature)
+        if gains_changed:
+            self._send_gains()
+        if self._impedance is not None:
+            self._impedance.state.struct.repeats_fingers = self.must_repeat_targets
         if servos:
             self._update_servos(field)
 
     def _update_servos(self, field: str) -> None:
         """Updates changed servos before the next physics step, once for all changes; immediately without a world."""
         if self._world is not None:
-            self._need_steps(next(iter(self._changed)), "changed")
+            self._world.call_once_before_step(self._drive_changed)
             return
         if field == "friction":
             raise WorldError(
@@ -199,6 +202,9 @@ class DriveGroup:
                 "DriveGroup the world whose steps they are.",
                 body=self.body.name,
             )
+        self._drive_changed()
+
+    def _drive_changed(self) -> None:
         for name in sorted(self._changed):
             self._drive_servo(name)
 
@@ -208,11 +214,9 @@ class DriveGroup:
         Raises:
             WorldError: The group has no world.
         """
-        if effort == 0.0:
-            self._efforts.pop(name, None)
-            return
-        self._need_steps(name, "an effort of its own")
-        self._efforts[name] = float(effort)
+        if effort != 0.0:
+            self._need_steps(name, "an effort of its own")
+        self._switch(name, Acts.effort, on=effort != 0.0, effort=effort)
 
     @property
     def closed_stops(self) -> Mapping[str, ClosedStop]:
@@ -227,6 +231,19 @@ class DriveGroup:
         """
         self._need_steps(name, "a catch or a gasket")
         self._closed_stops[name] = stop
+        self._switch(
+            name,
+            Acts.stop,
+            stop_closed=stop.closed,
+            stop_sign=stop.sign,
+            stop_reach=stop.reach,
+            catch_effort=stop.catch_effort,
+            enter_effort=stop.enter_share * stop.catch_effort,
+            catch_reach=stop.catch_reach,
+            gasket_effort=stop.gasket_effort,
+            gasket_reach=stop.gasket_reach,
+            drawing_speed=stop.drawing_speed,
+        )
 
     def limit_speed(self, name: str, max_velocity: float) -> None:
         """Limits the speed of a joint without servo by its motor [rad/s or m/s]; infinite: no limit.
@@ -237,28 +254,55 @@ class DriveGroup:
         Raises:
             WorldError: The group has no world.
         """
-        if not math.isfinite(max_velocity):
-            self._speed_limits.pop(name, None)
-            return
-        self._need_steps(name, "a speed limit")
-        self._speed_limits[name] = float(max_velocity)
+        limited = math.isfinite(max_velocity)
+        if limited:
+            self._need_steps(name, "a speed limit")
+        self._switch(name, Acts.speed_limit, on=limited, speed_limit=max_velocity)
 
     def _need_steps(self, name: str, what: str) -> float:
-        """Registers this group to run before every physics step; returns the length of a step [s]."""
+        """Returns the length of a physics step [s]; raises if the group has no world whose steps apply an effort."""
         if self._world is None:
             raise WorldError(
                 f"Joint '{name}' of '{self.body.name}' has {what}, whose effort is computed at every physics step. "
                 "Give DriveGroup the world whose steps they are.",
                 joint=name,
             )
-        if not self._called:
-            self._world.call_before_step(self._apply_efforts)
-            self._called = True
         return self._world.dt
+
+    def _set_mechanism(self, name: str, **values: float) -> None:
+        """Writes values of what acts on a joint; they act from the next physics step on."""
+        row = self.body.rows[name]
+        for field, value in values.items():
+            self._acting[field][row] = value
+
+    def _switch(self, name: str, what: Acts, *, on: bool = True, **values: float) -> None:
+        """Switches on or off what acts on a joint, and writes its values."""
+        self._set_mechanism(name, **values)
+        self.body.state.set_acting(self.body.rows[name], what, on=on)
 
     def _begin_spring(self, name: str) -> None:
         self._need_steps(name, "a spring")
-        self._spring_targets[name] = self._joint_state(name)[0]
+        self._springs.add(name)
+        self._set_mechanism(name, spring_target=self._joint_state(name)[0])
+        self._set_spring(name)
+
+    def _set_spring(self, name: str) -> None:
+        drive = self.drives[name]
+        is_passive = drive.mode is DriveMode.passive
+        self._switch(
+            name,
+            Acts.spring,
+            spring_stiffness=drive.stiffness,
+            spring_damping=0.0 if is_passive else drive.damping,  # that of a passive joint is its own
+            spring_limit=(drive.max_effort or math.inf) if is_passive else drive.max_effort,
+        )
+
+    def _send_gains(self) -> None:
+        """Gives impedance control the gains and limits of its joints."""
+        if self._impedance is not None:
+            drives = [self.drives[name] for name in self._impedance.joints]
+            self._impedance.set_gains([drive.stiffness for drive in drives], [drive.damping for drive in drives])
+            self._impedance.set_limits([drive.max_effort for drive in drives])
 
     def _set_damping(self, name: str, drive: JointDrive) -> None:
         # the damping of a spring is part of its effort
@@ -268,22 +312,20 @@ class DriveGroup:
     def _set_armature(self, name: str, armature: float) -> None:
         joint = self.body.joint(name)
         self.body.masses.set_armature(joint.index, armature, axis_link=joint.axis, prismatic=joint.prismatic)
-        self._sliding_armatures.pop(name, None)
-        if joint.prismatic and armature > 0.0:
+        slides = joint.prismatic and armature > 0.0
+        if slides:
             self._need_steps(name, "the armature of a sliding joint")
-            self._sliding_armatures[name] = joint.index
-
-    def follow(self, targets: JointTargets) -> None:
-        """Sets the targets (n,) of the joints with impedance control for the beginning of the next physics step."""
-        self._followers.targets = targets
+        if name in self.body.rows:
+            mass_kg = self.body.masses.link(joint.index).added_mass_kg
+            self._switch(name, Acts.sliding_armature, on=slides, armature_mass=mass_kg)
 
     @property
-    def targets(self) -> JointTargets:
-        """Targets (n,) of the joints with impedance control in this physics step."""
-        return self._followers.targets
+    def servo(self) -> ImpedanceServo:
+        """The impedance control of its joints.
 
-    @property
-    def _followers(self) -> ImpedanceServo:
+        Raises:
+            WorldError: No joint has one.
+        """
         if self._impedance is None:
             raise WorldError(
                 f"No drive of this group of '{self.body.name}' has impedance control, so it has no targets to follow. "
@@ -320,7 +362,10 @@ class DriveGroup:
                     joint=name,
                 )
             if drive.mode is DriveMode.spring:
-                self._spring_targets[name] = float(position)
+                self._set_mechanism(name, spring_target=position)
+                if name not in self._springs:
+                    self._springs.add(name)
+                    self._set_spring(name)
                 continue
             self._servo_targets[name] = (float(position), float(velocity))
             self._drive_servo(name)
@@ -362,100 +407,20 @@ class DriveGroup:
         self._stuck.add(name)
         return True
 
-    def _apply_efforts(self) -> None:
-        if self._changed:
-            for name in sorted(self._changed):
-                self._drive_servo(name)
-        for name, target in self._spring_targets.items():
-            drive = self.drives[name]
-            q, dq, *_ = self._step_state(name)
-            if drive.mode is DriveMode.spring:
-                pull, most = drive.stiffness * (target - q) - drive.damping * dq, drive.max_effort
-            else:  # its damping is the joint's own
-                pull, most = drive.stiffness * (target - q), drive.max_effort or math.inf
-            self._command_motor(name, p.TORQUE_CONTROL, force=float(np.clip(pull, -most, most)))
-        for name, effort in self._efforts.items():
-            self._command_motor(name, p.TORQUE_CONTROL, force=effort)
-        for name, stop in self._closed_stops.items():
-            self._apply_closed_stop(name, stop)
-        # torque of the spring beside each motor now [N m]
-        balances = {
-            name: self.drives[name].counterbalance * math.cos(self._step_state(name)[0]) for name in self._balanced
-        }
-        for name, balance in balances.items():
-            self._command_motor(name, p.TORQUE_CONTROL, force=balance)
-        if self._impedance is not None:
-            self._apply_impedance(self._impedance, balances)
-        for name, most in self._speed_limits.items():
-            dq = self._step_state(name)[1]
-            if abs(dq) > most:
-                # effort of the motor that limits a speed [N m or N], practically unlimited
-                self._brake_joint(name, 1e5, velocity=math.copysign(most, dq))
-            else:
-                self._apply_friction(name)
-        if self._sliding_armatures and self._world is not None:
-            self._balance_armatures(self._world)
-
-    def _apply_closed_stop(self, name: str, stop: ClosedStop) -> None:
-        """Applies catch and gasket. The motor does the braking, which is stable at every length of a step."""
-        q, dq, *_ = self._step_state(name)
-        effort = stop.effort(q)
-        if stop.brakes(effort, dq):
-            self._slowed.add(name)
-            drawn = -stop.sign * stop.drawing_speed
-            self._brake_joint(name, abs(effort) + self.drives[name].friction, velocity=drawn)
-            return
-        if name in self._slowed:
-            self._slowed.discard(name)
-            self._apply_friction(name)
-        if effort != 0.0:
-            self._command_motor(name, p.TORQUE_CONTROL, force=effort)
-
     def _apply_friction(self, name: str) -> None:
-        """Gives the motor of a joint without servo to its friction again, or to what holds it."""
-        if name in self._held:
-            self._hold_at(name, self._held[name])
+        """Gives the motor of a joint without servo to its friction, or to what holds it."""
+        row = self.body.rows[name]
+        if self._acting["is_held"][row]:
+            self._hold_at(name, float(self._acting["held_at"][row]))
         else:
             self._brake_joint(name, self.drives[name].friction)
 
-    def _apply_impedance(self, servo: ImpedanceServo, balances: Mapping[str, float]) -> None:
-        if self._gains_changed:
-            drives = [self.drives[name] for name in servo.joints]
-            servo.set_gains([drive.stiffness for drive in drives], [drive.damping for drive in drives])
-            self._max_torques = [drive.max_effort for drive in drives]
-            self._gains_changed = False
-        wanted = servo.torques()
-        if balances:
-            wanted -= [balances.get(name, 0.0) for name in servo.joints]
-        # single numbers are faster than short arrays
-        torques = [
-            most if tau > most else -most if tau < -most else tau
-            for tau, most in zip(wanted.tolist(), self._max_torques, strict=True)
-        ]
-        indices = self._impedance_indices
-        self.body.controller_torques.update(zip(indices, torques, strict=True))
-        p.setJointMotorControlArray(
-            self.body.body_id, indices, p.TORQUE_CONTROL, forces=torques, physicsClientId=self.body.client
-        )
-
-    def _balance_armatures(self, world: World) -> None:
-        """Balances the weight of sliding armatures: they have inertia along the joint, but no weight."""
-        for index in self._sliding_armatures.values():
-            weight = -self.body.masses.link(index).added_mass_kg * world.gravity_m_s2
-            where = p.getLinkState(self.body.body_id, index, physicsClientId=self.body.client)[0]
-            p.applyExternalForce(
-                self.body.body_id, index, weight.tolist(), where, p.WORLD_FRAME, physicsClientId=self.body.client
-            )
-
     def hold(self, name: str, *, enabled: bool) -> None:
         """Holds a passive joint in place with at most its own dry friction, or releases it."""
-        drive = self.drives[name]
-        if not enabled:
-            self._held.pop(name, None)
-            self._brake_joint(name, drive.friction)
-            return
-        self._held[name] = self._joint_state(name)[0]
-        self._hold_at(name, self._held[name])
+        self._set_mechanism(name, is_held=enabled)
+        if enabled:
+            self._set_mechanism(name, held_at=self._joint_state(name)[0])
+        self._apply_friction(name)
 
     def _hold_at(self, name: str, position: float) -> None:
         self._command_motor(
@@ -477,10 +442,6 @@ class DriveGroup:
         p.setJointMotorControl2(
             self.body.body_id, self._indices[name], mode, **values, physicsClientId=self.body.client
         )
-
-    def _step_state(self, name: str) -> tuple[Any, ...]:
-        """Returns the state of a joint at the beginning of a physics step; only `_apply_efforts` may use it."""
-        return self.body.last_states()[self._rows[name]]
 
     def _joint_state(self, name: str) -> tuple[Any, ...]:
         return p.getJointState(self.body.body_id, self._indices[name], physicsClientId=self.body.client)

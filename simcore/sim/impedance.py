@@ -16,8 +16,9 @@ import pybullet as p
 from numpy.typing import ArrayLike
 
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.geometry import Array, matrices_from_quats_xyzw
+from unlatch.simcore.geometry import Array
 from unlatch.simcore.sim.bodies import Body, moved_links
+from unlatch.simcore.sim.core import NoMassMatrixError, NotPositiveDefiniteError, ServoState
 
 
 class JointTargets(NamedTuple):
@@ -47,46 +48,84 @@ class ImpedanceServo:
     changes of masses and payloads are errors of its model, as on a real arm.
     """
 
-    def __init__(
-        self, body: Body, joints: Sequence[str], *, dt: float, armatures: Mapping[str, float] | None = None
-    ) -> None:
+    def __init__(self, body: Body, joints: Sequence[str], *, armatures: Mapping[str, float] | None = None) -> None:
         """Makes a controller of joints; it sets no motor and no armature by itself.
 
         Args:
             body: The body.
             joints: The joints that it controls.
-            dt: Length of a physics step [s].
             armatures: Armatures of turning joints of the body, these or others, by name [kg m^2].
 
         Raises:
             WorldError: Bullet refuses the inertia of a link, or a joint moves no inertia.
         """
         self._body = body
-        self._dt = dt
-        self._no_acceleration = [0.0] * len(body.movable_joints)
-        movable = [joint.name for joint in body.movable_joints]
-        mine = [movable.index(body.joint(name).name) for name in joints]
-        is_range = mine == list(range(mine[0], mine[-1] + 1))
-        self._mine = slice(mine[0], mine[-1] + 1) if is_range else np.array(mine)  # a slice is twice as fast
-        self._block: tuple[Array, ...] = np.ix_(mine, mine)
+        self._core = body.core
         self.joints = tuple(joints)
         """Their names."""
-        self._armatures = _ArmatureInertia(body, joints, armatures or {})
-        still = np.zeros(len(joints))
-        self.targets = JointTargets(body.joint_positions(joints), still, still)
-        """Targets now."""
-        self._stiffness, self._root_of_ratio = np.diag(still), still
-        self._K = self._D = self._M = np.zeros((len(joints), len(joints)))
-        self._q_of_inertia = np.full(len(joints), np.inf)
-        """(n,) positions for which the inertia was computed [rad]."""
-        self._fed_forward = still, still
-        """Accelerations [rad/s^2], and the torques for them [N m]."""
+        self._state = ServoState([body.rows[body.joint(name).name] for name in joints])
+        self._set_armatures(armatures or {})
+        body.state.add_servo(self._state)
+        self.rest_at(body.joint_positions(joints), 0.0)
         self.refresh_inertia()
+
+    @property
+    def state(self) -> ServoState:
+        """Its targets and gains in the core."""
+        return self._state
+
+    @property
+    def targets(self) -> JointTargets:
+        """Targets (n,) that arrived for the last physics step, as the encoders read them."""
+        positions, velocities, accelerations = self._state.arrived[:-1].reshape(3, -1).copy()
+        return JointTargets(positions, velocities, accelerations)
+
+    @property
+    def torques(self) -> Array:
+        """(n,) torques of the last physics step [N m]."""
+        return self._state.torque
+
+    @property
+    def torque_sum(self) -> Array:
+        """(n,) sum of the torques over the physics steps of this record frame [N m]."""
+        return self._state.torque_sum
+
+    def rest_at(self, positions: ArrayLike, opening_m: float) -> None:
+        """Makes positions (n,) [rad] and an opening of the gripper [m] the targets, at rest; earlier ones are lost."""
+        state, struct = self._state, self._state.struct
+        state.points[:] = positions
+        state.arrived[:] = [*state.points[0], *np.zeros(2 * struct.n), opening_m]
+        state.sent[0] = state.arrived
+        struct.opening = opening_m
+        struct.n_sent = struct.has_arrived = 1
+        struct.step = struct.is_ready = 0
+
+    def add_action(self, positions: Array, max_step: Array, opening_m: float, *, frame_s: float, steps: int) -> None:
+        """Begins the next record frame of the targets.
+
+        Args:
+            positions: (n,) the frame's action [rad].
+            max_step: (n,) largest change from the action before [rad]; a larger one is cut off, so that no target moves
+                faster than a motor can.
+            opening_m: Opening of the gripper [m].
+            frame_s: Length of the frame [s].
+            steps: Its number of physics steps.
+        """
+        points, struct = self._state.points, self._state.struct
+        last = points[2].copy()
+        points[0], points[1] = points[1], last
+        points[2] = np.minimum(np.maximum(positions, last - max_step), last + max_step)
+        struct.opening, struct.frame_s, struct.frame_steps, struct.step = opening_m, frame_s, steps, 0
 
     def set_gains(self, stiffness: ArrayLike, damping_ratio: ArrayLike) -> None:
         """Sets the stiffness (n,) [N m/rad] and the damping ratio (n,), 1 = critical, of the joints."""
-        self._stiffness, self._root_of_ratio = np.diag(stiffness), np.sqrt(damping_ratio)
-        self._compute_gains()
+        self._state.stiffness[:], self._state.root_of_ratio[:] = stiffness, np.sqrt(damping_ratio)
+        if not self._core.update_gains(self._state, _MAX_MODE_RAD):
+            raise self._not_positive_definite()
+
+    def set_limits(self, max_torques: ArrayLike) -> None:
+        """Sets the largest torque (n,) of each joint [N m]."""
+        self._state.limits[:] = max_torques
 
     def refresh_inertia(self, *, least_motion_rad: float = 0.0) -> None:
         """Computes the inertia at the present joint positions; it is used until the next call.
@@ -97,14 +136,10 @@ class ImpedanceServo:
         Raises:
             WorldError: A joint moves no inertia.
         """
-        body, q = self._body, [state[0] for state in self._body.last_states()]
-        mine = np.array(q)[self._mine]
-        if least_motion_rad > 0.0 and abs(mine - self._q_of_inertia).max() < least_motion_rad:
-            return
-        self._q_of_inertia = mine
+        body = self._body
         try:
-            matrix = p.calculateMassMatrix(body.body_id, q, physicsClientId=body.client)
-        except (p.error, SystemError) as exc:  # Bullet raises the first one, which Python turns into the second
+            self._core.refresh_inertia(body.state, self._state, least_motion_rad, _MAX_MODE_RAD)
+        except NoMassMatrixError as exc:
             links = ", ".join(f"'{link}'" for link in _find_impossible_inertias(body)) or "its links"
             raise WorldError(
                 f"Bullet computes no mass matrix of '{body.name}', because it refuses the inertia of a link. Expected "
@@ -112,71 +147,33 @@ class ImpedanceServo:
                 f"of {links}.",
                 body=body.name,
             ) from exc
-        self._M = np.array(matrix)[self._block] + self._armatures.matrix()
-        self._fed_forward = np.empty(0), np.empty(0)
-        self._compute_gains()
+        except NotPositiveDefiniteError as exc:
+            raise self._not_positive_definite() from exc
 
-    def _compute_gains(self) -> None:
-        try:
-            lower = np.linalg.cholesky(self._M)
-        except np.linalg.LinAlgError as exc:
-            joint = self.joints[int(np.argmin(np.diag(self._M)))]
-            raise WorldError(
-                f"The mass matrix of joints {list(self.joints)} of '{self._body.name}' is not positive definite. The "
-                f"least inertia is {np.diag(self._M).min():g} kg m^2, at '{joint}'. Expected more than 0 at each "
-                "joint. Correct the inertia of the links that it moves.",
-                body=self._body.name,
-                joint=joint,
-            ) from exc
-        inverse = np.linalg.inv(lower)
-        squares, modes = np.linalg.eigh(inverse @ self._stiffness @ inverse.T)
-        frequencies = np.minimum(np.sqrt(np.maximum(squares, 0.0)), _MAX_MODE_RAD / self._dt)
-        shapes = lower @ modes
-        root = self._root_of_ratio
-        self._K = (shapes * frequencies**2) @ shapes.T
-        self._D = root[:, None] * ((shapes * (2.0 * frequencies - self._dt * frequencies**2)) @ shapes.T) * root
-
-    def torques(self) -> Array:
-        """Returns (n,) the torques for the next physics step, without any limit [N m]."""
-        states = self._body.last_states()
-        q_all, dq_all = [state[0] for state in states], [state[1] for state in states]
-        wanted = self.targets
-        bias = p.calculateInverseDynamics(
-            self._body.body_id, q_all, dq_all, self._no_acceleration, physicsClientId=self._body.client
+    def _not_positive_definite(self) -> WorldError:
+        inertias = np.diag(self._state.M)
+        joint = self.joints[int(np.argmin(inertias))]
+        return WorldError(
+            f"The mass matrix of joints {list(self.joints)} of '{self._body.name}' is not positive definite. The "
+            f"least inertia is {inertias.min():g} kg m^2, at '{joint}'. Expected more than 0 at each joint. Correct "
+            "the inertia of the links that it moves.",
+            body=self._body.name,
+            joint=joint,
         )
-        q, dq, bias = np.array((q_all, dq_all, bias))[:, self._mine]
-        spring = self._K @ (wanted.positions - q) + self._D @ (wanted.velocities - dq)
-        if self._fed_forward[0] is not wanted.accelerations:  # they stay the same for a record frame
-            self._fed_forward = wanted.accelerations, self._M @ wanted.accelerations
-        return spring + self._fed_forward[1] + bias
 
-
-class _ArmatureInertia:
-    """What armatures, each added to the inertia of its joint's link along the joint's axis, add to the mass matrix."""
-
-    def __init__(self, body: Body, joints: Sequence[str], armatures: Mapping[str, float]) -> None:
-        self._body = body
+    def _set_armatures(self, armatures: Mapping[str, float]) -> None:
+        """Gives the core the armatures, and the axes of the joints along which each adds inertia."""
+        body, joints = self._body, self.joints
         own = {name: armature for name, armature in armatures.items() if armature > 0.0}
-        both = list(dict.fromkeys((*joints, *own)))
-        self._indices = [body.joint(name).index for name in both]
-        self._axes = np.array([body.joint(name).axis for name in both])
-        self._n = len(joints)
-        self._rows = [both.index(name) for name in own]
-        moved = [moved_links(body, name) for name in joints]
-        self._moves = np.array([[body.joint(name).index in links for links in moved] for name in own])
-        self._armatures = np.array(list(own.values()))
-
-    def matrix(self) -> Array:
-        """Returns the (n, n) part of the mass matrix at the present positions [kg m^2]."""
-        if not self._rows:
-            return np.zeros((self._n, self._n))
-        states = p.getLinkStates(
-            self._body.body_id, self._indices, computeForwardKinematics=1, physicsClientId=self._body.client
+        both = list(dict.fromkeys((*joints, *own))) if own else []
+        moved = [moved_links(body, name) for name in joints] if own else []
+        self._state.set_armatures(
+            links=np.array([body.joint(name).index for name in both]),
+            axes=np.array([body.joint(name).axis for name in both]),
+            armature_axes=np.array([both.index(name) for name in own]),
+            armatures=np.array(list(own.values())),
+            moves=np.array([[body.joint(name).index in links for links in moved] for name in own]),
         )
-        rotations = matrices_from_quats_xyzw([state[5] for state in states])
-        axes = (rotations @ self._axes[:, :, None])[:, :, 0]
-        J = np.where(self._moves, axes[self._rows] @ axes[: self._n].T, 0.0)  # (n_armatures, n)
-        return J.T @ (self._armatures[:, None] * J)
 
 
 def _find_impossible_inertias(body: Body) -> list[str]:

@@ -12,7 +12,6 @@ from functools import cached_property
 import numpy as np
 import pybullet as p
 
-from unlatch.simcore.closing_profile import catch_force, gasket_force
 from unlatch.simcore.errors import ConfigError, WorldError
 from unlatch.simcore.ranges import NotNegative, check_ranges
 from unlatch.simcore.sim.bodies import Body
@@ -21,7 +20,10 @@ from unlatch.simcore.sim.world import World
 
 @dataclass(frozen=True)
 class ClosedStop:
-    """Catch and gasket as efforts on the joint that closes at a stop."""
+    """Catch and gasket as efforts on the joint that closes at a stop.
+
+    The effort by opening is that of `unlatch.simcore.closing_profile`; the core applies it in every physics step.
+    """
 
     closed: float
     """Joint position at the stop [rad or m]."""
@@ -45,25 +47,6 @@ class ClosedStop:
         """Opening beyond which neither acts [rad or m]."""
         of_catch = self.catch_reach * (2.0 if self.enter_share else 1.0) if self.catch_effort else 0.0
         return max(of_catch, self.gasket_reach if self.gasket_effort else 0.0)
-
-    def effort(self, q: float) -> float:
-        """Returns the effort on the joint at a position, in the direction of its axis [N m or N]."""
-        opening = self.sign * (q - self.closed)
-        if opening >= self.reach:
-            return 0.0
-        enter = self.enter_share * self.catch_effort
-        total = catch_force(opening, leave=self.catch_effort, enter=enter, reach=self.catch_reach)
-        total += gasket_force(opening, pull=self.gasket_effort, reach=self.gasket_reach)
-        return -self.sign * total
-
-    def brakes(self, effort: float, speed: float) -> bool:
-        """Returns whether the part closes faster than an effort of the catch or the gasket draws it closed.
-
-        Args:
-            effort: What `effort` returns at the present position [N m or N].
-            speed: Speed of the joint [rad/s or m/s].
-        """
-        return effort * self.sign < 0.0 and -self.sign * speed > self.drawing_speed
 
     def with_catch_effort(self, value: float) -> ClosedStop:
         """Returns a copy with another effort to leave the stop; the effort to get in changes in proportion.

@@ -16,6 +16,7 @@ from unlatch.simcore.errors import ConfigError, WorldError
 from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.ranges import Fraction, Range, check_ranges
 from unlatch.simcore.sim.bodies import ROOT, Body
+from unlatch.simcore.sim.core import Core
 from unlatch.simcore.sim.visuals.visual_shapes import Light, Paint
 
 if TYPE_CHECKING:
@@ -116,7 +117,12 @@ class World:
         self._urdfs_loaded = 0
         """Since Bullet's file cache was emptied."""
         self._client: int | None = None
+        self._core: Core | None = None
+        self._n_constraints = 0
+        """After the last physics step."""
         self._before_step: list[Callable[[], None]] = []
+        self._once_before_step: list[Callable[[], None]] = []
+        self._after_step: list[Callable[[], None]] = []
         self._gravity_m_s2 = np.array([0.0, 0.0, cfg.gravity_m_s2])
 
     def __enter__(self) -> World:
@@ -124,6 +130,7 @@ class World:
         if self._client < 0:
             raise WorldError("Bullet refused a DIRECT connection. Close other clients of this process and try again.")
         try:
+            self._core = Core(self._client, dt=self.dt)
             if self._renderer is not None:
                 self._renderer.open(self)
             self.reset()
@@ -137,7 +144,9 @@ class World:
             if self._renderer is not None:
                 self._renderer.close()
             p.disconnect(physicsClientId=self._client)
-            self._client = None
+            if self._core is not None:
+                self._core.close()
+            self._client = self._core = None
 
     @property
     def renderer(self) -> Renderer:
@@ -158,6 +167,17 @@ class World:
         if self._client is None:
             raise WorldError("This World is closed. Use it inside `with World(cfg) as world:`.")
         return self._client
+
+    @property
+    def core(self) -> Core:
+        """The physics loop of this world.
+
+        Raises:
+            WorldError: The world is not open.
+        """
+        if self._core is None:
+            raise WorldError("This World is closed. Use it inside `with World(cfg) as world:`.")
+        return self._core
 
     @property
     def dt(self) -> float:
@@ -193,7 +213,9 @@ class World:
         self.paint = {}
         self.shown_step = None
         self.steps = 0
-        self._before_step = []
+        self._before_step, self._once_before_step, self._after_step = [], [], []
+        self.core.finger_motors = []
+        self._note_bodies()
 
     @property
     def gravity_m_s2(self) -> Array:
@@ -204,46 +226,79 @@ class World:
         """Sets gravity (3,), world frame [m/s^2], until the next `reset`."""
         self._gravity_m_s2 = np.array(gravity_m_s2, dtype=float)
         p.setGravity(*self._gravity_m_s2.tolist(), physicsClientId=self.client)
+        self.core.set_gravity(self._gravity_m_s2)
 
     def call_before_step(self, function: Callable[[], None]) -> None:
-        """Registers a function that runs before every physics step until the next `reset`."""
+        """Registers a function that runs before every physics step until the next `reset`.
+
+        Where one is registered, here or by `call_after_step`, steps are run one by one, which takes longer.
+        """
         self._before_step.append(function)
 
-    def step(self, *, keeps_states: bool = False) -> None:
-        """Runs one physics step of `dt`.
+    def call_after_step(self, function: Callable[[], None]) -> None:
+        """Registers a function that runs after every physics step until the next `reset`; see `call_before_step`."""
+        self._after_step.append(function)
+
+    def call_once_before_step(self, function: Callable[[], None]) -> None:
+        """Lets a function run before the next physics step alone."""
+        self._once_before_step.append(function)
+
+    def step(self, steps: int = 1, *, first: int = 0, keeps_states: bool = False) -> None:
+        """Runs physics steps of `dt`.
 
         Args:
-            keeps_states: Whether nothing has moved a body since `Body.read_states` was called after the last step.
+            steps: Their number.
+            first: Number of the first one among the steps whose contacts a `ContactMonitor` samples together; 0 begins
+                anew.
+            keeps_states: Whether nothing has moved a body since the last step, other than the methods of `Body`.
         """
         if not keeps_states:
             self._forget_states()
-        for function in self._before_step:
-            function()
-        p.stepSimulation(physicsClientId=self.client)
-        self.steps += 1
+        if self._once_before_step:
+            functions, self._once_before_step = self._once_before_step, []
+            for function in functions:
+                function()
+        if self._before_step or self._after_step:
+            for step in range(first, first + steps):
+                for function in self._before_step:
+                    function()
+                self.core.run(1, first=step)
+                self.steps += 1
+                for function in self._after_step:
+                    function()
+        else:
+            self.core.run(steps, first=first)
+            self.steps += steps
         self.shown_step = None
-        self._forget_states()
+        self._n_constraints = p.getNumConstraints(physicsClientId=self.client)
 
     def _forget_states(self) -> None:
         for body in self.bodies.values():
-            body.forget_states()
+            body.forget_state()
 
-    def signature(self, *, reads_anew: bool = True) -> dict[str, tuple[object, ...]]:
+    def _note_bodies(self) -> None:
+        """Tells the core which bodies there are."""
+        self.core.set_bodies([body.state for body in self.bodies.values()])
+
+    def signature(self) -> dict[str, object]:
         """Returns values that only physics steps change: poses and joint states by body, and the number of constraints.
 
         If it changes without a step in between, some code has moved a body past the physics.
-
-        Args:
-            reads_anew: Whether all joint states are read again. If not, those that were read after the last step are
-                used, and a motion past the methods of `Body` is not seen.
         """
-        if reads_anew:
-            self._forget_states()
-        found: dict[str, tuple[object, ...]] = {
-            name: (p.getBasePositionAndOrientation(body.body_id, physicsClientId=self.client), *body.moving())
-            for name, body in self.bodies.items()
+        self._forget_states()
+        states = {name: body.read_state() for name, body in self.bodies.items()}
+        found: dict[str, object] = {
+            name: state.root[:7].tobytes() + state.q.tobytes() + state.dq.tobytes() for name, state in states.items()
         }
-        found["constraints"] = (p.getNumConstraints(physicsClientId=self.client),)
+        found["constraints"] = p.getNumConstraints(physicsClientId=self.client)
+        return found
+
+    def find_moved(self) -> list[str]:
+        """Returns what has changed since the last physics step: a body that moved, or the number of constraints."""
+        place = self.core.find_moved()
+        found = [] if place is None else [list(self.bodies)[place]]
+        if p.getNumConstraints(physicsClientId=self.client) != self._n_constraints:
+            found.append("constraints")
         return found
 
     def load_urdf(
@@ -289,12 +344,13 @@ class World:
                 f"Bullet cannot load '{path}' ({exc}). Expected a readable URDF whose meshes exist. Fix the file.",
                 path=str(path),
             ) from exc
-        body = Body(self.client, body_id, name=name, friction=friction, has_model=True)
+        body = Body(self.core, body_id, name=name, friction=friction, has_model=True)
         body.fixed = fixed or p.getDynamicsInfo(body_id, ROOT, physicsClientId=self.client)[0] == 0.0
         body.set_root_pose(T_world_root)
         if self_collision and fixed:
             body.ignore_rigid_pairs()
         self.bodies[name] = body
+        self._note_bodies()
         return body
 
     def add_box(
@@ -354,12 +410,13 @@ class World:
             baseOrientation=T_world_solid.quat_xyzw.tolist(),
             physicsClientId=self.client,
         )
-        body = Body(self.client, body_id, name=name, friction=friction)
+        body = Body(self.core, body_id, name=name, friction=friction)
         body.fixed = mass_kg == 0.0
         if body.fixed:
             # Bullet multiplies the restitutions of a contact: a fixed body must not remove the bounce of a falling one
             p.changeDynamics(body_id, -1, restitution=1.0, physicsClientId=self.client)
         self.bodies[name] = body
+        self._note_bodies()
         return body
 
     def remove(self, name: str) -> None:
@@ -371,6 +428,7 @@ class World:
         if name not in self.bodies:
             raise WorldError(f"Body '{name}' is not in this world. Bodies: {sorted(self.bodies)}.", body=name)
         p.removeBody(self.bodies.pop(name).body_id, physicsClientId=self.client)
+        self._note_bodies()
 
     @property
     def picture_step(self) -> int:

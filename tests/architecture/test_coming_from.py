@@ -1,12 +1,12 @@
-"""In the tables for users of other systems, every name on our side exists."""
+"""In the tables of names for users of other systems, every name on our side exists."""
 
 from __future__ import annotations
 
 import ast
+import csv
 import dataclasses
 import importlib
 import inspect
-import re
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
@@ -26,18 +26,18 @@ from unlatch.tasks.task import RelationKind
 from unlatch.workflows.runs.schema import CollectCfg, EvaluateCfg
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted((ROOT / "docs" / "coming_from").glob("*.md"))
-ROW = re.compile(r"^\| (`.+?`) \| (`.+?`|none) \| (.*?) ?\|$", re.MULTILINE)
+TABLES = sorted((ROOT / "docs" / "coming_from" / "names").glob("*.csv"))
 HELP_ONLY = {"unlatch.skills": "skill"}
 """Entry-point groups that tables name, and the catalog's word for an entry."""
 
 
-def rows(page: Path) -> list[tuple[str, str, str]]:
-    return ROW.findall(page.read_text(encoding="utf-8"))
+def rows(table: Path) -> list[list[str]]:
+    with table.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))[1:]
 
 
-def names(page: Path) -> list[str]:
-    return sorted({name for _, ours, _ in rows(page) for name in re.findall(r"`([^`]+)`", ours)})
+def names(table: Path) -> list[str]:
+    return sorted({name for _, _, ours, _ in rows(table) for name in ours.split("; ") if name})
 
 
 def is_key(path: str) -> bool:
@@ -159,16 +159,22 @@ def exists(name: str) -> bool:
     return is_parameter(name) if name.endswith(")") else is_key(name) or is_python(name)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_every_name_on_our_side_exists(page: Path):
-    assert [name for name in names(page) if not exists(name)] == []
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.stem)
+def test_every_name_on_our_side_exists(table: Path):
+    assert [name for name in names(table) if not exists(name)] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_every_row_is_read_and_says_why_there_is_nothing(page: Path):
-    lines = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
-    assert len(rows(page)) == len(lines) > 10
-    assert [theirs for theirs, ours, why in rows(page) if ours == "none" and not why] == []
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.stem)
+def test_every_row_is_whole_and_says_why_there_is_nothing(table: Path):
+    assert len(rows(table)) > 10
+    assert [row for row in rows(table) if len(row) != 4 or not row[0] or not row[1]] == []
+    assert [theirs for _, theirs, ours, why in rows(table) if not ours and not why] == []
+
+
+def test_every_other_system_has_a_table_that_a_page_links_to():
+    pages = [page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "coming_from").glob("*.md")]
+    assert len(TABLES) == 5
+    assert [table.name for table in TABLES if not any(f"(names/{table.name})" in page for page in pages)] == []
 
 
 def test_what_does_not_exist_is_found():

@@ -40,6 +40,6 @@ def test_a_command_that_does_not_exist_is_found():
 
 def test_the_page_of_commands_has_every_command():
     listed = re.findall(
-        r"^\| `unlatch ([\w-]+)", (ROOT / "docs" / "commands.md").read_text(encoding="utf-8"), re.MULTILINE
+        r"^\| `unlatch ([\w-]+)", (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8"), re.MULTILINE
     )
     assert sorted(listed) == sorted(command_table.COMMANDS)

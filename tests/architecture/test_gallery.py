@@ -28,7 +28,7 @@ def gallery(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def cards() -> dict[str, str]:
     """The entries of the page by task."""
     entries = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8").split("\n-   ![")[1:]
-    return {entry.split(":")[0]: entry for entry in entries}
+    return {entry.split("]")[0]: entry for entry in entries}
 
 
 def test_every_shipped_task_has_a_card_with_its_clip_and_its_command(cards: dict[str, str]):

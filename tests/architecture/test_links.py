@@ -15,7 +15,8 @@ OUTSIDE = (
     "examples/README.md",
     "examples/notebooks/README.md",
 )
-PAGES = [*(ROOT / name for name in OUTSIDE), *sorted((ROOT / "docs").rglob("*.md"))]
+NOTES = sorted((ROOT / "benchmarks" / "notes").glob("*.md"))
+PAGES = [*(ROOT / name for name in OUTSIDE), *sorted((ROOT / "docs").rglob("*.md")), *NOTES]
 LINK = re.compile(r"\]\((?!https?://)([^)#\s]*)(?:#([^)\s]*))?\)")
 
 

@@ -31,7 +31,6 @@ FUNCTIONS = (
 MOST_LINES = 700
 INNER = {
     "docs/checks.md": "names modules to whoever changes Unlatch",
-    "docs/deprecation.md": "shows a path of version 0.2",
     "examples/learn/arm.py": "compares a network with the planner's own model of an arm",
     "examples/moving_picture.py": "makes pictures of the pages",
 }
@@ -45,7 +44,7 @@ PATH = re.compile(r"(?<![\w/.@-])unlatch(?:\.[A-Za-z]\w*)+(?![\w/])")
 def texts() -> dict[str, str]:
     """What a user or the author of a plugin reads and copies, by its path."""
     files = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
-    files += (ROOT / "workflows" / "templates").glob("*.txt")
+    files += [*(ROOT / "docs").rglob("*.csv"), *(ROOT / "workflows" / "templates").glob("*.txt")]
     files += (path for suffix in ("md", "py", "toml", "ipynb") for path in (ROOT / "examples").rglob(f"*.{suffix}"))
     found = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in sorted(files)}
     for name, text in found.items():

@@ -1,4 +1,4 @@
-"""The site is built without a warning: no dead link, no page that the navigation lacks."""
+"""The site is built without a warning: no dead link, no page that the navigation lacks; old addresses lead on."""
 
 import os
 import subprocess
@@ -28,6 +28,7 @@ def test_the_site_is_built_in_strict_mode(tmp_path: Path):
     site = tmp_path / "site"
     for page in ("", "overview", "gallery", "start", "record_format", "reference/api/unlatch.solver"):
         assert (site / page / "index.html").is_file(), page
+    assert 'href="../configuration/#commands"' in (site / "commands" / "index.html").read_text(encoding="utf-8")
     for page in ("start", "reference/api", "reference/api/unlatch.solver"):
         assert f"Unlatch {version('unlatch')}" in (site / page / "index.html").read_text(encoding="utf-8"), page
     assert (site / "gallery" / "index.html").read_text(encoding="utf-8").count('<img loading="lazy"') == len(TASKS)

@@ -1,4 +1,4 @@
-"""The calls of an episode happen in the order that docs/episode.md states, whoever moves the arms."""
+"""The calls of an episode happen in the order that docs/concepts.md states, whoever moves the arms."""
 
 from __future__ import annotations
 
@@ -29,13 +29,11 @@ TRACKED: list[tuple[Any, str]] = [
     (EpisodeRecorder, "add_action"),
     (EpisodeRecorder, "add_frame"),
     (Robot, "apply"),
-    (Robot, "set_step_targets"),
+    (Robot, "simulate_frame"),
     (SceneObject, "hold"),
     (World, "step"),
     (ContactMonitor, "sample"),
-    (Robot, "sample_efforts"),
     (ContactMonitor, "end_frame"),
-    (Robot, "end_frame"),
     (Scene, "update_state"),
     (Judge, "begin_skill"),
     (Judge, "observe"),
@@ -46,8 +44,8 @@ TRACKED: list[tuple[Any, str]] = [
     (Skill, "update"),
     (Skill, "is_done"),
 ]
-PHYSICS = ["set_step_targets", "step", "sample", "sample_efforts"] * 8
-FRAME = ["add_action", "apply", "hold", *PHYSICS, "end_frame", "end_frame", "update_state", "observe"]
+PHYSICS = ["simulate_frame", "step", "sample", "end_frame"]
+FRAME = ["add_action", "apply", "hold", *PHYSICS, "update_state", "observe"]
 SKILL_FRAME = ["next_action", *FRAME, "update", "add_frame", "is_done"]
 
 
@@ -115,5 +113,4 @@ def test_the_randomization_hook_comes_before_the_physics_of_every_control_step(c
         episode.reset()
         calls.clear()
         episode.scene.advance_frame(before_control_step=lambda: calls.append("hook"))
-    physics = [call for call in calls if call in ("hook", "set_step_targets", "step")]
-    assert physics == ["hook", *["set_step_targets", "step"] * 4] * 2
+    assert [call for call in calls if call in ("hook", "step")] == ["hook", "step"] * 2

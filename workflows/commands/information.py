@@ -99,7 +99,7 @@ def _list_skills(config_dirs: Sequence[str]) -> list[_Row]:
     """Returns the skills; those of this package with their page."""
     rows = []
     for name, entry in SKILLS.entries().items():
-        page = f" (docs/skills/{name}.md)" if entry.target.startswith("unlatch.skills.") else ""
+        page = f" (docs/skills.md#{name})" if entry.target.startswith("unlatch.skills.") else ""
         rows.append((name, entry.summary + page))
     return rows
 

@@ -155,9 +155,9 @@ class GoalJudge:
 
     def _read_positions(self) -> dict[Joint, float]:
         return {
-            (name, index): float(s)
+            (name, index): s
             for name, item in self._objects.items()
-            for index, s in enumerate(item.body.joint_states()[0])
+            for index, s in enumerate(item.body.read_state().q.tolist())
         }
 
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.objects.procedural.textures import texture_file
-from unlatch.robots.arm_control import MAX_LATE_STEPS
 from unlatch.robots.robot import Arm
 from unlatch.simcore.errors import ConfigError, RecordingError, WorldError, unknown_name
 from unlatch.simcore.randomization.config import RandomizationCfg, RuleCfg, ViewCfg, VisualDraw
@@ -20,6 +19,7 @@ from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.attribute_views import AttributeView, BodyView
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.body_views import ArticulationView, PoseEstimateView, RigidPrimView
+from unlatch.simcore.sim.core import MAX_LATE_STEPS
 from unlatch.simcore.sim.drives import DriveGroup
 from unlatch.simcore.sim.visuals.appearance import TextureStore
 from unlatch.workflows.episode.scene import EpisodeScene

@@ -24,7 +24,7 @@ from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import SkillError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.success_rules import MAX_JOINT_SPEED, OBJECT_VIEWS
-from unlatch.simcore.sim.bodies import Body, JointInfo
+from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.collision import ObstacleModel, RobotModel
 from unlatch.simcore.sim.contacts import ContactMonitor, ContactView, FingerLoads, ObjectView, TurnedContacts
 from unlatch.simcore.sim.scene import Scene
@@ -155,8 +155,8 @@ class EpisodeScene:
     fixtures: tuple[ObstacleModel, ...]
     regions: Mapping[tuple[str, str], ObjectRegion] = field(default_factory=dict)
     """Recorded regions, by (object, region)."""
-    _last_signature: dict[str, tuple[object, ...]] = field(default_factory=dict, init=False, repr=False)
-    """Signature of the world after the last frame."""
+    _has_moved: bool = field(default=False, init=False, repr=False)
+    """Whether a record frame has been simulated: from then on, nothing else may move the scene."""
     _turned_contacts: TurnedContacts = field(init=False, repr=False)
     """Finds the robot's contacts anew as a hand turns what it carries."""
 
@@ -220,9 +220,7 @@ class EpisodeScene:
             return None
         quiet = 0
         for _ in range(_MOST_REST_FRAMES):
-            for step in range(self.world.cfg.steps_per_frame):
-                self.robot.set_step_targets(step)
-                self.world.step()
+            self.robot.simulate_frame()
             quiet = quiet + 1 if all(item.speed() < _REST_M_S for item, _ in free.values()) else 0
             if quiet == _REST_FRAMES:
                 break
@@ -232,7 +230,7 @@ class EpisodeScene:
             item.set_joints(layout.objects[name].joint_positions)
         self.world.steps = 0
         self.state_tree.update_state()
-        self._last_signature = {}
+        self._has_moved = False
         for name, (item, before) in free.items():
             after = item.body.root_pose()
             moved_m = float(np.linalg.norm(after.p - before.p))
@@ -255,6 +253,7 @@ class EpisodeScene:
             for each in self.robot.arms if alone else (arm,):
                 other.stop_acting(each)
         self.objects[name].act_on(part, arm=arm, link=link)
+        self.monitor.forget_contacts()
 
     def apply(self, action: Action) -> None:
         """Gives an action to the robot, and its hold events to the objects."""
@@ -323,42 +322,19 @@ class EpisodeScene:
         self._check_untouched()
         if any(item.free and item.acted_on for item in self.objects.values()):
             self._turned_contacts.update([np.asarray(arm.ee_quat_xyzw.get_value()) for arm in self.robot.arms.values()])
-        world, robot, rates = self.world, self.robot, self.world.cfg
-        robot_speed = 0.0
-        object_speeds = dict.fromkeys(self.objects, 0.0)
-        too_fast: dict[str, JointInfo] = {}
-        for step in range(rates.steps_per_frame):
-            hook = before_control_step if step % rates.physics_steps == 0 else None
-            if hook is not None:
-                hook()
-            robot.set_step_targets(step)
-            # joint states were read at the beginning of the frame and after each step; randomization may move bodies
-            world.step(keeps_states=hook is None)
-            self.monitor.sample()
-            robot.sample_efforts()
-            if (speed := robot.max_joint_speed()) > robot_speed:
-                robot_speed = speed
-                if speed > MAX_JOINT_SPEED:
-                    too_fast[robot.cfg.name] = robot.body.fastest_joint()
-            for name, item in self.objects.items():
-                if (speed := item.max_joint_speed()) > object_speeds[name]:
-                    object_speeds[name] = speed
-                    if speed > MAX_JOINT_SPEED:
-                        too_fast[name] = item.body.fastest_joint()
+        self.robot.simulate_frame(before_control_step)
+        self.monitor.sample()
         self.monitor.end_frame()
-        robot.end_frame()
         self.state_tree.update_state()
-        self._last_signature = world.signature(reads_anew=False)
-        return FrameSpeeds(robot_speed, object_speeds, too_fast)
+        self._has_moved = True
+        bodies = {self.robot.cfg.name: self.robot.body, **{name: item.body for name, item in self.objects.items()}}
+        too_fast = {name: body.fastest_joint for name, body in bodies.items() if body.frame_speed > MAX_JOINT_SPEED}
+        object_speeds = {name: item.body.frame_speed for name, item in self.objects.items()}
+        return FrameSpeeds(self.robot.body.frame_speed, object_speeds, too_fast)
 
     def _check_untouched(self) -> None:
         """Raises if a skill changed the scene itself: only actions and physics may move it."""
-        now = self.world.signature()
-        if not self._last_signature:
-            return
-        changed = sorted(
-            name for name in {*now, *self._last_signature} if now.get(name) != self._last_signature.get(name)
-        )
+        changed = self.world.find_moved() if self._has_moved else []
         if changed:
             raise SkillError(
                 f"{', '.join(changed)} of the scene changed between two record frames. Only actions and physics may "

@@ -211,16 +211,12 @@ class EpisodeRunner:
         """
         episode = self._repeat(record)
         episode.reset(record)
-        scene, rates = episode.scene, self.cfg.world
+        scene = episode.scene
         actions = [scene.action_at(record.arrays, index) for index in range(record.n_actions)]
         start = time.perf_counter()
         for action in actions:
             scene.apply(action)
-            for step in range(rates.steps_per_frame):
-                if episode.randomization is not None and step % rates.physics_steps == 0:
-                    episode.randomization.step()
-                scene.robot.set_step_targets(step)
-                self._world.step()
+            scene.robot.simulate_frame(None if episode.randomization is None else episode.randomization.step)
         seconds = time.perf_counter() - start
         scene.state_tree.update_state()
         return seconds, scene.state_tree.state_dict(exclude_tags=NOT_RECORDED)

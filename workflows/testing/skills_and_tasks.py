@@ -256,6 +256,8 @@ def _check_solved(term: Term, arm: ArmModel, scene: PlanningScene) -> None:
 def check_object(category: str, *, seeds: int = 3) -> None:
     """Checks the contract of a generator: each seed gives another object, and the same seed the same object.
 
+    The object has a size, and the openness of each part lies within the limits of its joint.
+
     Args:
         category: Name of the generator.
         seeds: How many objects are made, from seed 0.

@@ -268,5 +268,5 @@ def _add_scenery(world: World, name: str, kind: int, shape: dict[str, Any], T_wo
         baseOrientation=T_world_shape.quat_xyzw.tolist(),
         physicsClientId=world.client,
     )
-    world.scenery[name] = Body(world.client, body_id, name=name, friction=0.0)
+    world.scenery[name] = Body(world.core, body_id, name=name, friction=0.0)
     return world.scenery[name]

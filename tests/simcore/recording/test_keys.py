@@ -1,14 +1,26 @@
 """The table of keys is consistent with itself, and its page is current."""
 
+import re
+import sys
 from pathlib import Path
 
 import pytest
 
-from benchmarks.record_format_page import fill_record_format_page
 from unlatch.simcore.recording.episode import FORMAT_VERSION
+from unlatch.simcore.recording.episode_fields import (
+    EPISODE_FIELDS,
+    EVENT_FIELDS,
+    GOAL_FIELDS,
+    LAYOUT_FIELDS,
+    PLAN_FIELDS,
+    SKILL_FIELDS,
+)
 from unlatch.simcore.recording.keys import ACTION, INTERVAL, KEYS, kind_of, match_key
 from unlatch.simcore.recording.success_rules import FAILURE_CODES
 from unlatch.simcore.recording.verdict import ABORT_CODES
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "docs" / "_site"))
+from data_tables import array_tables, episode_tables, fill_record_format_page
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "record_format.md"
 
@@ -43,9 +55,23 @@ def test_the_page_of_the_record_format_is_current_and_names_every_key_and_code()
     page = PAGE.read_text(encoding="utf-8")
     assert f"# Record format, version {FORMAT_VERSION}" in page
     assert page == fill_record_format_page(page), (
-        "docs/record_format.md is out of date. Run:\npython -m benchmarks.record_format_page docs/record_format.md"
+        "docs/record_format.md is out of date. Run:\npython docs/_site/data_tables.py docs/record_format.md"
     )
-    assert [name for name in [*(spec.pattern for spec in KEYS), *FAILURE_CODES] if f"`{name}`" not in page] == []
+
+
+def test_the_tables_of_the_site_name_every_array_and_key():
+    found = array_tables() + episode_tables()
+    tables = (EPISODE_FIELDS, LAYOUT_FIELDS, PLAN_FIELDS, SKILL_FIELDS, GOAL_FIELDS, EVENT_FIELDS)
+    names = [*(spec.pattern for spec in KEYS), *(key for table in tables for key in table)]
+    assert [name for name in names if f"\n| `{name}` |" not in found] == []
+    assert found.count("| Key | ") == found.count("\n### ") + 1 == 18  # the first of `episode.json` has no heading
+
+
+def test_the_page_names_every_code_and_the_first_words_of_arrays():
+    page = PAGE.read_text(encoding="utf-8")
+    words = {spec.pattern.partition(".")[0] for spec in KEYS}
+    assert [code for code in FAILURE_CODES if f"`{code}`" not in page] == []
+    assert [word for word in words if not re.search(rf"^\| .*`{word}[.`]", page, re.MULTILINE)] == []
 
 
 def test_codes_that_break_an_attempt_off_are_failure_codes():

