@@ -18,22 +18,16 @@ import numpy as np
 import torch
 from lerobot.datasets import LeRobotDataset, aggregate_datasets
 from lerobot.utils.constants import DEFAULT_FEATURES
-from record_arrays import read_arrays
+from record_arrays import episode_folder, read_columns
 
 DELTAS = {"action": [0.0, 1 / 30, 2 / 30], "observation.state": [-1 / 30, 0.0]}
 
 
 def recorded(data: Path, number: int) -> dict[str, np.ndarray]:
     """State and action of an episode by the default conventions, out of its record."""
-    folder = data / "episodes" / f"{number // 1000:07d}" / f"{number:010d}"
-    arrays = read_arrays(folder / "state.npz")
-    (prefix,) = {key.removesuffix(".joint_targets") for key in arrays if key.endswith(".joint_targets")}
-    arm = prefix.replace("actions.", "robots.")
-    return {
-        "observation.state": np.hstack([arrays[f"{arm}.joint_positions"], arrays[f"{arm}.gripper_opening"]])[:-1],
-        "action": np.hstack([arrays[f"{prefix}.joint_targets"], arrays[f"{prefix}.gripper_target"]]),
-        "language": json.loads((folder / "episode.json").read_text())["language"][0],
-    }
+    action, state = read_columns(data, number)
+    language = json.loads((episode_folder(data, number) / "episode.json").read_text())["language"][0]
+    return {"observation.state": state[:-1], "action": action, "language": language}
 
 
 def opened(name: str, root: Path, **keys: Any) -> LeRobotDataset:

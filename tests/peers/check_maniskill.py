@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 from mani_skill.trajectory.dataset import ManiSkillTrajectoryDataset
-from record_arrays import read_arrays
+from record_arrays import read_columns
 
 
 def main() -> None:
@@ -22,11 +22,7 @@ def main() -> None:
     dataset = ManiSkillTrajectoryDataset(dataset_file=str(folder / "trajectory.h5"), load_count=-1, success_only=True)
     count = 0
     for number, episode in zip(numbers, about["episodes"], strict=True):
-        arrays = read_arrays(data / "episodes" / f"{number // 1000:07d}" / f"{number:010d}" / "state.npz")
-        (prefix,) = {key.removesuffix(".joint_targets") for key in arrays if key.endswith(".joint_targets")}
-        arm = prefix.replace("actions.", "robots.")
-        action = np.hstack([arrays[f"{prefix}.joint_targets"], arrays[f"{prefix}.gripper_target"]])
-        state = np.hstack([arrays[f"{arm}.joint_positions"], arrays[f"{arm}.gripper_opening"]])
+        action, state = read_columns(data, number)
         assert episode["elapsed_steps"] == len(action), episode
         for t in range(len(action)):
             item = dataset[count + t]

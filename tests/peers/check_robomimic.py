@@ -10,7 +10,7 @@ from pathlib import Path
 
 import h5py
 import numpy as np
-from record_arrays import read_arrays
+from record_arrays import read_columns
 from robomimic.utils import file_utils, obs_utils
 from robomimic.utils.dataset import SequenceDataset
 
@@ -40,11 +40,7 @@ def main() -> None:
     )
     count = 0
     for index, number in enumerate(numbers):
-        arrays = read_arrays(data / "episodes" / f"{number // 1000:07d}" / f"{number:010d}" / "state.npz")
-        (prefix,) = {key.removesuffix(".joint_targets") for key in arrays if key.endswith(".joint_targets")}
-        arm = prefix.replace("actions.", "robots.")
-        action = np.hstack([arrays[f"{prefix}.joint_targets"], arrays[f"{prefix}.gripper_target"]])
-        state = np.hstack([arrays[f"{arm}.joint_positions"], arrays[f"{arm}.gripper_opening"]])
+        action, state = read_columns(data, number)
         for t in range(len(action)):
             item = dataset[dataset._demo_id_to_start_indices[f"demo_{index}"] + t]
             # padded at the end with the last one

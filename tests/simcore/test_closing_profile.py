@@ -12,19 +12,19 @@ def catch(opening: float) -> float:
     return catch_force(opening, leave=30.0, enter=12.0, reach=0.005)
 
 
-def test_a_catch_holds_at_the_stop_and_resists_on_the_way_in() -> None:
+def test_a_catch_holds_at_the_stop_and_resists_on_the_way_in():
     assert catch(-0.001) == catch(0.0) == 30.0
     assert catch(0.005) == pytest.approx(0.0, abs=1e-9)
     assert catch(0.0075) == pytest.approx(-12.0)
     assert catch(0.01) == catch(0.3) == 0.0
 
 
-def test_a_catch_without_a_force_to_get_in_never_pushes_open() -> None:
+def test_a_catch_without_a_force_to_get_in_never_pushes_open():
     forces = [catch_force(x, leave=30.0, enter=0.0, reach=0.005) for x in np.linspace(0.0, 0.02, 200)]
     assert min(forces) == pytest.approx(0.0, abs=1e-12)
 
 
-def test_the_force_has_no_jump_and_no_kink() -> None:
+def test_the_force_has_no_jump_and_no_kink():
     openings = np.linspace(-0.002, 0.012, 14001)  # a micrometre apart
     forces = np.array([catch(x) for x in openings])
     slopes = np.diff(forces) / np.diff(openings)
@@ -32,7 +32,7 @@ def test_the_force_has_no_jump_and_no_kink() -> None:
     assert np.max(np.abs(np.diff(slopes))) < 50.0  # of at most 15000 N/m
 
 
-def test_a_gasket_acts_over_its_reach_and_may_push() -> None:
+def test_a_gasket_acts_over_its_reach_and_may_push():
     assert gasket_force(0.0, pull=-4.0, reach=0.01) == -4.0
     assert gasket_force(0.005, pull=-4.0, reach=0.01) == pytest.approx(-2.0)
     assert gasket_force(0.01, pull=-4.0, reach=0.01) == 0.0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 
 import pytest
 
@@ -13,7 +12,7 @@ from unlatch.simcore import process as interrupts
 
 
 @pytest.fixture(autouse=True)
-def pythons_handler(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def pythons_handler(monkeypatch):
     """Ctrl-C as in a command that was started in a terminal; in the background of a script it is ignored."""
     monkeypatch.setattr(interrupts, "_was_pressed", False)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,13 +1,17 @@
-"""Catalogs: nothing is imported to list names, and every wrong name or plugin is an error that says what to do."""
+"""Catalogs import nothing to list names, and every wrong name, plugin or missing extra says what to do."""
 
+import shlex
 import sys
-from importlib.metadata import EntryPoint
+from collections import Counter, OrderedDict, deque
+from importlib.metadata import EntryPoint, requires
+from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from unlatch.simcore import registry
 from unlatch.simcore.errors import DuplicateEntryError, PluginError, UnknownEntryError
-from unlatch.simcore.registry import Catalog, CatalogEntry
+from unlatch.simcore.registry import Catalog, CatalogEntry, clone_folder, extra_packages, import_extra, install_command
 
 
 class FakeDistribution:
@@ -41,31 +45,18 @@ def catalog(points):
 
 
 def test_names_are_sorted_over_built_in_entries_and_plugins(catalog, points):
-    points.append(entry_point("flip", "collections:deque"))
+    points.append(entry_point("flip", "collections:deque", dist=FakeDistribution("Flips pancakes")))
+    assert catalog.entry("flip").summary == "Flips pancakes (from other-skills)"
     assert catalog.names() == ["close", "flip", "open"]
+    assert catalog.own_names() == ["close", "open"]
     assert catalog.entry("flip").origin == "other-skills"
 
 
-def test_own_names_leave_out_those_of_plugins(catalog, points):
-    names = catalog.own_names()
-    points.append(entry_point("another", "json:loads"))
-    assert "another" in catalog.names()
-    assert catalog.own_names() == names
-    assert "another" not in names
-
-
-def test_load_returns_what_the_target_names(catalog, points):
-    from collections import Counter, OrderedDict
-
+def test_load_returns_what_the_target_names_without_extras(catalog, points):
     points.append(entry_point("nested", "collections:OrderedDict.fromkeys"))
+    points.append(entry_point("flip", "collections:deque [fast]"))
     assert catalog.load("open") is Counter
     assert catalog.load("nested") == OrderedDict.fromkeys
-
-
-def test_extras_of_an_entry_point_are_no_part_of_its_target(catalog, points):
-    from collections import deque
-
-    points.append(entry_point("flip", "collections:deque [fast]"))
     assert catalog.load("flip") is deque
 
 
@@ -126,11 +117,6 @@ def test_a_catalog_without_a_group_has_its_built_in_entries_only(points):
     assert Catalog("term", {"plane": CatalogEntry("collections:deque", "")}).names() == ["plane"]
 
 
-def test_a_plugin_has_the_summary_of_its_distribution(catalog, points):
-    points.append(entry_point("flip", "collections:deque", dist=FakeDistribution("Flips pancakes")))
-    assert catalog.entry("flip").summary == "Flips pancakes (from other-skills)"
-
-
 @pytest.mark.parametrize("asked", ["unlatch>=99", "unlatch<0.1"])
 def test_a_plugin_for_another_version_of_ours_is_named(catalog, points, asked):
     points.append(entry_point("flip", "collections:deque", dist=FakeDistribution(requires=["numpy", asked])))
@@ -141,8 +127,6 @@ def test_a_plugin_for_another_version_of_ours_is_named(catalog, points, asked):
 
 @pytest.mark.parametrize("asked", ["unlatch", "unlatch>=0.1", "other>=99", "no requirement at all"])
 def test_a_plugin_for_this_version_is_loaded(catalog, points, asked):
-    from collections import deque
-
     points.append(entry_point("flip", "collections:deque", dist=FakeDistribution(requires=[asked])))
     assert catalog.load("flip") is deque
 
@@ -182,3 +166,52 @@ def test_a_package_that_is_installed_later_is_found(tmp_path, monkeypatch):
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: later\nVersion: 1.0\n")
     (folder / "entry_points.txt").write_text("[unlatch.skills]\nnudge = later:Nudge\n")
     assert "nudge" in registry.installed_entry_points("unlatch.skills").names
+
+
+ROOT = Path(__file__).resolve().parents[2]
+EXTRAS = sorted({part.split('"')[1] for text in requires("unlatch") or [] for part in text.split("extra ==")[1:]})
+
+
+def test_in_a_clone_the_command_names_its_folder():
+    assert clone_folder() == ROOT
+    assert shlex.split(install_command("gym")) == ["pip", "install", "-e", f"{ROOT}[gym]"]
+
+
+def test_a_folder_with_spaces_is_quoted(monkeypatch):
+    monkeypatch.setattr(registry, "clone_folder", lambda: Path("/my robots/Ann's clone"))
+    assert shlex.split(install_command("gym")) == ["pip", "install", "-e", "/my robots/Ann's clone[gym]"]
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_elsewhere_the_command_names_the_packages_of_the_extra(monkeypatch, extra):
+    monkeypatch.setattr(registry, "clone_folder", lambda: None)
+    pip, install, *packages = shlex.split(install_command(extra))
+    assert [pip, install] == ["pip", "install"]
+    names = {Requirement(text).name for text in packages}
+    assert names
+    assert "unlatch" not in names
+
+
+def test_extras_of_a_package_and_its_versions_are_kept_and_markers_are_not(monkeypatch):
+    monkeypatch.setattr(registry, "requires", lambda _: [
+        "numpy>=1",
+        'lerobot[diffusion,training]<0.7,>=0.6; extra == "far"',
+        'old; python_version < "3" and extra == "far"',
+        'other; extra == "near"',
+    ])  # fmt: skip
+    assert extra_packages("any", "far") == ["lerobot[diffusion,training]<0.7,>=0.6"]
+
+
+def test_code_outside_of_a_clone_knows_no_clone(tmp_path, monkeypatch):
+    copied = tmp_path / "site-packages" / "unlatch" / "simcore" / "extras.py"
+    copied.parent.mkdir(parents=True)
+    copied.write_text("")
+    monkeypatch.setattr(registry, "__file__", str(copied))
+    assert clone_folder() is None
+
+
+def test_a_missing_package_is_an_error_with_the_command(monkeypatch):
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    with pytest.raises(PluginError) as caught:
+        import_extra("h5py", extra="hdf5")
+    assert caught.value.message.endswith(f"It comes with the extra 'hdf5'. Install it: {install_command('hdf5')}")

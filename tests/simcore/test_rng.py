@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,21 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.rng import STREAMS, EpisodeStreams, episode_seed, stream
+from unlatch.simcore.rng import STREAMS, EpisodeStreams, episode_seed, stream, sum_in_order
 
+ROOT = Path(__file__).resolve().parents[2]
 SEEDS = st.integers(min_value=0, max_value=2**63 - 1)
 
 
 def test_seeds_and_draws_are_those_of_earlier_records():
     # pinned: a change here makes every recorded episode unrepeatable
-    assert episode_seed(7, 3) == 4548238426091069580
+    assert episode_seed(7, 3) == episode_seed(np.int64(7), np.int32(3)) == 4548238426091069580
     assert stream(123, "layout").integers(0, 2**32) == 2200560085
     assert stream(2**63 - 1, "planner").integers(0, 2**32) == 1926186055
 
 
 def test_seed_of_an_episode_is_the_same_in_another_process():
     code = "from unlatch.simcore.rng import episode_seed; print(episode_seed(7, 3))"
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=_root())
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert int(out.stdout) == episode_seed(7, 3)
 
 
@@ -31,10 +33,6 @@ def test_seeds_of_many_episodes_and_runs_are_all_different_and_63_bit():
     seeds = {episode_seed(run, number) for run in range(50) for number in range(200)}
     assert len(seeds) == 50 * 200
     assert all(0 <= seed < 2**63 for seed in seeds)
-
-
-def test_seed_does_not_depend_on_the_type_of_the_number():
-    assert episode_seed(np.int64(7), np.int32(3)) == episode_seed(7, 3)
 
 
 @pytest.mark.property
@@ -53,13 +51,6 @@ def test_draws_in_one_stream_do_not_change_others(seed, extra, drawn):
     for name in STREAMS:
         if name != drawn:
             assert busy[name].random() == plain[name].random()
-
-
-def test_streams_made_in_another_order_give_the_same_draws():
-    forward, backward = EpisodeStreams(5), EpisodeStreams(5)
-    first = {name: forward[name].random() for name in STREAMS}
-    second = {name: backward[name].random() for name in reversed(STREAMS)}
-    assert first == second
 
 
 def test_a_stream_continues_after_earlier_draws():
@@ -83,7 +74,9 @@ def test_a_negative_seed_is_refused():
         stream(-1, "layout")
 
 
-def _root():
-    from pathlib import Path
-
-    return Path(__file__).resolve().parents[2]
+def test_rounding_errors_are_kept_as_in_a_loop():
+    total = 0.0
+    for _ in range(10):
+        total += 0.1
+    assert sum_in_order([0.1] * 10) == total == 0.9999999999999999
+    assert sum_in_order([]) == 0.0

@@ -6,7 +6,6 @@ import builtins
 import json
 import re
 import struct
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -49,14 +48,14 @@ def extent(path: Path, *, turn: bool = True) -> np.ndarray:
 
 
 @pytest.mark.parametrize("suffix", [".obj", ".stl", ".ply"])
-def test_a_format_without_axes_is_z_up_and_metres(suffix: str, tmp_path: Path):
+def test_a_format_without_axes_is_z_up_and_metres(suffix, tmp_path):
     path = box(tmp_path / f"box{suffix}")
     np.testing.assert_allclose(extent(path), [[0, 0, 0], [0.1, 0.2, 0.3]], atol=1e-7)
     assert closed_volume(read_mesh(path, turn_to_z_up=True).mesh) == pytest.approx(0.006, rel=1e-5)
 
 
 @pytest.mark.parametrize("suffix", [".glb", ".gltf"])
-def test_gltf_is_y_up(suffix: str, tmp_path: Path):
+def test_gltf_is_y_up(suffix, tmp_path):
     folder = tmp_path / "in"
     folder.mkdir()
     if suffix == ".glb":
@@ -84,7 +83,7 @@ def test_fbx_states_axes_and_unit():
 @pytest.mark.parametrize(
     ("up", "high"), [("Z_UP", (0.1, 0.2, 0.3)), ("Y_UP", (0.1, 0.0, 0.2)), ("X_UP", (0.0, 0.0, 0.1))]
 )
-def test_collada_states_axes_and_unit(up: str, high: tuple[float, ...], tmp_path: Path):
+def test_collada_states_axes_and_unit(up, high, tmp_path):
     needs(".dae")
     path = tmp_path / "box.dae"
     path.write_text(DAE.format(up=up))
@@ -93,7 +92,7 @@ def test_collada_states_axes_and_unit(up: str, high: tuple[float, ...], tmp_path
     assert closed_volume(read_mesh(path, turn_to_z_up=True).mesh) == pytest.approx(0.001, rel=1e-5)
 
 
-def test_a_mirrored_node_keeps_its_outside_outside(tmp_path: Path):
+def test_a_mirrored_node_keeps_its_outside_outside(tmp_path):
     scene = trimesh.Scene()
     scene.add_geometry(trimesh.creation.box(), transform=np.diag([-1.0, 1.0, 1.0, 1.0]))
     path = tmp_path / "mirror.glb"
@@ -102,7 +101,7 @@ def test_a_mirrored_node_keeps_its_outside_outside(tmp_path: Path):
 
 
 @pytest.mark.parametrize("suffix", [".dae", ".fbx"])
-def test_a_missing_reader_names_its_extra(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_missing_reader_names_its_extra(suffix, tmp_path, monkeypatch):
     package, real = READERS.get(suffix), builtins.__import__
 
     def refuse(name: str, *args: object) -> object:
@@ -151,7 +150,7 @@ def glb(tree: dict[str, object]) -> bytes:
         ("a.xyz", b"0 0 0", "not a supported mesh format"),
     ],
 )
-def test_a_damaged_mesh_is_one_clear_error(name: str, content: bytes, message: str, tmp_path: Path):
+def test_a_damaged_mesh_is_one_clear_error(name, content, message, tmp_path):
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(AssetError, match=message) as caught:
@@ -160,7 +159,7 @@ def test_a_damaged_mesh_is_one_clear_error(name: str, content: bytes, message: s
 
 
 @pytest.mark.parametrize("suffix", [".dae", ".fbx"])
-def test_junk_of_a_format_with_a_package_is_one_clear_error(suffix: str, tmp_path: Path):
+def test_junk_of_a_format_with_a_package_is_one_clear_error(suffix, tmp_path):
     needs(suffix)
     path = tmp_path / f"junk{suffix}"
     path.write_bytes(b"\x00junk" * 40)
@@ -168,7 +167,7 @@ def test_junk_of_a_format_with_a_package_is_one_clear_error(suffix: str, tmp_pat
         read_mesh(path, turn_to_z_up=True)
 
 
-def test_a_cut_fbx_is_one_clear_error(tmp_path: Path):
+def test_a_cut_fbx_is_one_clear_error(tmp_path):
     needs(".fbx")
     text = FBX.read_bytes()
     for end in range(40, len(text), 97):
@@ -181,7 +180,7 @@ def test_a_cut_fbx_is_one_clear_error(tmp_path: Path):
         assert np.all(np.isfinite(mesh.vertices))
 
 
-def test_an_entity_bomb_in_collada_is_refused(tmp_path: Path):
+def test_an_entity_bomb_in_collada_is_refused(tmp_path):
     needs(".dae")
     path = tmp_path / "bomb.dae"
     bomb = '<!DOCTYPE l [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;&a;">]>'
@@ -192,7 +191,7 @@ def test_an_entity_bomb_in_collada_is_refused(tmp_path: Path):
 
 @pytest.mark.parametrize("uri", ["../../secret.bin", "/etc/passwd", "file:///etc/passwd"])
 @pytest.mark.parametrize("read", [lambda p: read_mesh(p, turn_to_z_up=True), lambda p: mesh_dependencies(p, p.parent)])
-def test_a_gltf_reads_no_file_from_elsewhere(read: Callable[[Path], object], uri: str, tmp_path: Path):
+def test_a_gltf_reads_no_file_from_elsewhere(read, uri, tmp_path):
     folder = tmp_path / "a" / "b"
     folder.mkdir(parents=True)
     (tmp_path / "secret.bin").write_bytes(b"\x00" * 36)
@@ -210,13 +209,13 @@ def test_a_gltf_reads_no_file_from_elsewhere(read: Callable[[Path], object], uri
         read(path)
 
 
-def test_a_mesh_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_mesh_that_is_too_large_is_not_read(tmp_path, monkeypatch):
     monkeypatch.setattr(mesh_reader, "MAX_MESH_BYTES", 100)
     with pytest.raises(AssetError, match="at most 100 are read"):
         read_mesh(box(tmp_path / "box.obj"), turn_to_z_up=True)
 
 
-def test_too_many_triangles_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_too_many_triangles_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(mesh_reader, "MAX_FACES", 11)
     with pytest.raises(AssetError, match="12 triangles, at most 11"):
         read_mesh(box(tmp_path / "box.stl"), turn_to_z_up=True)

@@ -1,16 +1,16 @@
-"""Triangles of mesh files."""
+"""OBJ files: faces, corners, materials, and the cache of large files."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
+import numpy as np
 import pytest
 
 from unlatch.simcore.errors import AssetError
+from unlatch.simcore.meshes.mesh_reader import read_mesh
 from unlatch.simcore.meshes.obj_file import read_obj
 
 
-def test_obj_polygons_and_negative_indices(tmp_path: Path) -> None:
+def test_obj_polygons_and_negative_indices(tmp_path):
     path = tmp_path / "a.obj"
     path.write_text("# a\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\nf 1/1 2/1 3/1 4/1\nf -4 -3 -2\n")
     mesh = read_obj(path).mesh
@@ -28,14 +28,14 @@ def test_obj_polygons_and_negative_indices(tmp_path: Path) -> None:
         ("v 0 0 nan", "not finite"),
     ],
 )
-def test_damaged_meshes_are_refused(tmp_path: Path, text: str, message: str) -> None:
+def test_damaged_meshes_are_refused(tmp_path, text, message):
     path = tmp_path / "a.obj"
     path.write_text(text)
     with pytest.raises(AssetError, match=message):
         read_obj(path)
 
 
-def test_corners_name_what_they_have_in_every_notation(tmp_path: Path) -> None:
+def test_corners_name_what_they_have_in_every_notation(tmp_path):
     path = tmp_path / "a.obj"
     first = "v 0 0 0 0.5 0.5 0.5\n\tv 1 0 0\nv 1 1 0\nvt 0.25\nvt 0.5 1 0\nvn 0 0 1\nf 1/1/1 2//1 3/2\nf 1 2 3\n"
     second = "l 1 2\nv 0 1 0\nvt 1 1\nvn 0 1 0\nf -4/-3/-2 -1/-1/-1 -2//-1\nf 1 2\n"
@@ -48,7 +48,7 @@ def test_corners_name_what_they_have_in_every_notation(tmp_path: Path) -> None:
     assert found.library == tmp_path / "a b.mtl"
 
 
-def test_a_large_file_is_read_from_the_cache_the_second_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_file_is_read_from_the_cache_the_second_time(tmp_path, monkeypatch):
     monkeypatch.setenv("UNLATCH_CACHE_DIR", str(tmp_path / "cache"))
     corners = "".join(f"v {k} {k % 7}.25 0.5\nvt 0.{k % 10} 1\nvn 0 0 1\n" for k in range(2000))
     text = f"mtllib red.mtl\n{corners}" + "".join(f"f {k}/{k}/{k} {k + 1}//{k} {k + 2}\n" for k in range(1, 1998))
@@ -68,3 +68,49 @@ def test_a_large_file_is_read_from_the_cache_the_second_time(tmp_path: Path, mon
     assert len(list((tmp_path / "cache" / "meshes").glob("*.npz"))) == 1
     path.write_text(text.replace("v 5 ", "v 6 "))
     assert read_obj(path, with_corners=True).mesh.vertices[5, 0] == 6.0
+
+
+TRIANGLE = "mtllib shape.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nf 1/1 2/1 3/1\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("newmtl a\nPr 0.25\nPm 1\n", (0.25, 1.0)),
+        ("newmtl a\nPr 0.5\n", (0.5, 0.0)),
+        ("newmtl a\nKd 1 1 1\n", None),
+        ("newmtl a\nPr shiny\n", None),
+        (None, None),
+    ],
+)
+def test_the_finish_of_a_mesh_is_read_from_its_material_file(tmp_path, lines, expected):
+    (tmp_path / "shape.obj").write_text(TRIANGLE)
+    if lines is not None:
+        (tmp_path / "shape.mtl").write_text(lines)
+    assert read_mesh(tmp_path / "shape.obj", with_shading=True).finish == expected
+    assert read_mesh(tmp_path / "shape.obj").finish is None
+
+
+CORNERS = "v 0 0 0\nv 1 0 0\nv 0 1 0\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "corner_uvs"),
+    [
+        (
+            f"{CORNERS}v 1 1 0\nvt 0.5 0.5\nf 1/1 2/1 3/1\nf 2 4 3\n",
+            [[[0.5, 0.5]] * 3, [[0.0, 0.0]] * 3],  # a corner without coordinates
+        ),
+        (f"{CORNERS}vt 0.5\nvt 1 1\nf 1/1 2/2 3/7\n", [[[0.5, 0.0], [1.0, 1.0], [0.0, 0.0]]]),
+        *((f"{CORNERS}{face}\n", None) for face in ("f 1/1 2/2 3/3", "f 1//1 2//2 3//3", "f 1/-9/-9 2/-9/-9 3/-9/-9")),
+        ("v\t0 0 0\nv 1 0 0\nv 0 1 0\nf 1/1 2/2 3/3\n", None),
+    ],
+)
+def test_what_a_file_lacks_for_shading_is_none_or_zero(tmp_path, text, corner_uvs):
+    (tmp_path / "m.obj").write_text(text)
+    surface = read_mesh(tmp_path / "m.obj", with_shading=True)
+    assert surface.corner_normals is None
+    assert surface.texture is None
+    assert (surface.corner_uvs is None) == (corner_uvs is None)
+    if corner_uvs is not None:
+        np.testing.assert_array_equal(surface.corner_uvs, corner_uvs)

@@ -35,7 +35,7 @@ def traced(triangles: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_random_triangles_on_all_sides_of_the_camera(seed: int):
+def test_random_triangles_on_all_sides_of_the_camera(seed):
     rng = np.random.default_rng(seed)
     triangles = rng.normal(size=(30, 3, 3)) * [0.6, 0.6, 0.5] + [0.0, 0.0, 0.4]
     expected = traced(triangles)

@@ -25,10 +25,8 @@ class Stage:
         balls, rigs = [], []
 
         def build(env: int, T_world_env: Pose) -> None:
-            T_env_ball = Pose.from_translation((0.5, 0.0, 1.0))
-            balls.append(
-                world.add_sphere(f"env_{env}/ball", radius_m=0.1, T_world_sphere=T_world_env @ T_env_ball, mass_kg=1.0)
-            )
+            T = T_world_env @ Pose.from_translation((0.5, 0.0, 1.0))
+            balls.append(world.add_sphere(f"env_{env}/ball", radius_m=0.1, T_world_sphere=T, mass_kg=1.0))
             rigs.append(world.load_urdf(urdf, name=f"env_{env}/rig", T_world_root=T_world_env))
 
         origins = GridCloner(spacing=3.0).clone(world, num_envs, build)

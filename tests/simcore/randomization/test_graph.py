@@ -1,11 +1,7 @@
 """The node view has the ports that it should, and stepping it does what stepping the set-up does."""
 
-from __future__ import annotations
-
 import json
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,135 +9,96 @@ import pytest
 from unlatch import randomization as dr
 
 pytestmark = pytest.mark.integration
-Stage = Any
-
-FRAME = ({"run", "numEnvs"}, {"execOut", "resetInds", "frameNum"})
-FILTER = ({"interval", "frameCounts", "indices", "ignoreInterval", "execIn"}, {"execOut", "indices", "on_reset"})
-WRITE = (
-    {
-        "prims", "attribute", "operation", "distribution", "dist_param_1", "dist_param_2", "num_buckets", "values",
-        "indices", "on_reset", "execIn",
-    },
-    {"execOut"},
-)  # fmt: skip
+FILTER = {"interval", "frameCounts", "indices", "ignoreInterval", "execIn", "execOut", "on_reset"}
+WRITE = {
+    "prims", "attribute", "operation", "distribution", "dist_param_1", "dist_param_2", "num_buckets", "values",
+    "indices", "on_reset", "execIn", "execOut",
+}  # fmt: skip
 PORTS = {
-    "OgnOnRLFrame": FRAME,
+    "OgnOnRLFrame": {"run", "numEnvs", "execOut", "resetInds", "frameNum"},
     "OgnIntervalFiltering": FILTER,
-    "OgnCountIndices": ({"indices"}, {"count"}),
-    "Random3f": ({"minimum", "maximum"}, {"output"}),
+    "OgnCountIndices": {"indices", "count"},
+    "Random3f": {"minimum", "maximum", "output"},
     "OgnWritePhysicsSimulationContext": WRITE,
     "OgnWritePhysicsRigidPrimView": WRITE,
     "OgnWritePhysicsArticulationView": WRITE,
 }
 
 
-def set_up(stage: Stage) -> dr.Graph:
+def set_up(stage):
     stage.world.set_gravity((0, 0, -9.81))
     for env in range(2):
-        for name in ("mass", "force", "material_properties"):
-            stage.ball.attribute(name).write(env, np.array({"mass": [1.0], "force": [0] * 3}.get(name, [0.5, 0.5, 0])))
+        for name, value in (("mass", [1.0]), ("force", [0.0] * 3), ("material_properties", [0.5, 0.5, 0.0])):
+            stage.ball.attribute(name).write(env, np.array(value))
         stage.rig.attribute("joint_positions").write(env, np.zeros(2))
     stage.register()
+    view, uniform = dr.physics_view, dr.distribution.uniform
     with dr.trigger.on_rl_frame(num_envs=2):
         with dr.gate.on_interval(interval=2):
-            dr.physics_view.randomize_simulation_context(
-                operation="scaling", gravity=dr.distribution.uniform((1, 1, 0), (1, 1, 2))
-            )
-            dr.physics_view.randomize_rigid_prim_view("ball", force=dr.distribution.uniform((0, 0, 1), (0, 0, 2)))
+            view.randomize_simulation_context(operation="scaling", gravity=uniform((1, 1, 0), (1, 1, 2)))
+            view.randomize_rigid_prim_view("ball", force=uniform((0, 0, 1), (0, 0, 2)))
         with dr.gate.on_env_reset():
-            dr.physics_view.randomize_rigid_prim_view(
+            view.randomize_rigid_prim_view(
                 "ball",
                 num_buckets=4,
                 mass=dr.distribution.normal(3.0, 0.1),
-                material_properties=dr.distribution.uniform((0.1, 0.1, 0), (0.9, 0.9, 1)),
+                material_properties=uniform((0.1, 0.1, 0), (0.9, 0.9, 1)),
             )
-            dr.physics_view.randomize_articulation_view(
-                "rig",
-                operation="additive",
-                joint_positions=dr.distribution.combine([0.1, dr.distribution.normal(0, 1)]),
-            )
+            turned = dr.distribution.combine([0.1, dr.distribution.normal(0, 1)])
+            view.randomize_articulation_view("rig", operation="additive", joint_positions=turned)
     dr.orchestrator.run(np.random.default_rng(0))
     return dr.graph()
 
 
-def state(stage: Stage) -> list[float]:
+@pytest.fixture
+def made(stage):
+    return stage(2)
+
+
+@pytest.fixture
+def graph(made):
+    return set_up(made)
+
+
+def state(stage):
     views = ((stage.ball, ("mass", "force", "material_properties")), (stage.rig, ("joint_positions",)))
     values = [view.get(name).ravel() for view, names in views for name in names]
     return np.concatenate([stage.world.gravity_m_s2, *values]).tolist()
 
 
-RESETS = [[0, 1], None, [], [1], None, None, [0], None, None, None]
-
-
-def test_every_node_has_its_ports(stage: Callable[[int], Stage]) -> None:
-    graph = set_up(stage(2))
-    graph.step([0, 1])
-    graph.step()
-    assert {node.type for node in graph.nodes} == set(PORTS)
-    for node in graph.nodes:
-        assert (set(node.inputs), set(node.outputs)) == PORTS[node.type], node.name
-    assert [node.type for node in graph.nodes].count("OgnIntervalFiltering") == 2  # one a gate
-    assert [node.type for node in graph.nodes].count("Random3f") == 3  # gravity, force, material
-
-
-def test_stepping_the_graph_is_stepping_the_set_up(stage: Callable[[int], Stage]) -> None:
-    made = stage(2)
-    set_up(made)
-    expected = []
-    for inds in RESETS:
-        dr.physics_view.step_randomization(inds)
-        expected.append(state(made))
-    graph = set_up(made)
-    for inds, values in zip(RESETS, expected, strict=True):
-        graph.step(inds)
-        assert state(made) == values
-
-
-def test_ports_hold_the_values_of_the_last_step(stage: Callable[[int], Stage]) -> None:
-    made = stage(2)
-    graph = set_up(made)
-    graph.step([0, 1])
-    by_attribute = {node.inputs["attribute"]: node for node in graph.nodes if "attribute" in node.inputs}
-    reset, interval = graph.node("filter_1"), graph.node("filter_0")
-    assert (reset.inputs["ignoreInterval"], reset.outputs["on_reset"]) == (True, True)
-    assert (interval.inputs["interval"], interval.inputs["ignoreInterval"]) == (2, False)
-    assert reset.outputs["indices"].tolist() == [0, 1]
-    assert [graph.node(f"count_{i}").outputs["count"] for i in (0, 1)] == [0, 2]
-    mass = by_attribute["mass"].inputs
-    assert (mass["distribution"], mass["dist_param_1"], mass["dist_param_2"]) == ("normal", 3.0, 0.1)
-    assert mass["values"].tolist() == made.ball.get("mass").tolist()
-    assert by_attribute["material_properties"].inputs["num_buckets"] == 4
-    graph.step([1])
-    graph.step([])
-    assert graph.frame.outputs["frameNum"].tolist() == [2, 1]
-    force = by_attribute["force"]
-    assert force.inputs["indices"].tolist() == [0]
-    assert force.inputs["on_reset"] is False
-    source = graph.node(force.name.replace("write", "random"))
-    assert source.inputs["minimum"].tolist() == [0, 0, 1]
-    assert np.array_equal(source.outputs["output"], force.inputs["values"])
-
-
-def ports(node: Any) -> dict[str, Any]:
+def ports(node):
     """All ports of a node as plain values, inputs first."""
     plain = {**{f"in {k}": v for k, v in node.inputs.items()}, **{f"out {k}": v for k, v in node.outputs.items()}}
     return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in plain.items()}
 
 
-def test_the_frame_trigger_outputs_resets_and_counters(stage: Callable[[int], Stage]) -> None:
-    graph = set_up(stage(2))
+def test_stepping_the_graph_is_stepping_the_set_up(made):
+    set_up(made)
+    resets, expected = [[0, 1], None, [], [1], None, None, [0], None, None, None], []
+    for inds in resets:
+        dr.physics_view.step_randomization(inds)
+        expected.append(state(made))
+    graph = set_up(made)
+    for inds, values in zip(resets, expected, strict=True):
+        graph.step(inds)
+        assert state(made) == values
+
+
+def test_the_frame_trigger_outputs_resets_and_counters_and_changes_nothing_where_it_does_not_run(made, graph):
     still = {"in run": True, "in numEnvs": 2, "out execOut": False, "out resetInds": [], "out frameNum": [0, 0]}
     assert ports(graph.frame) == still
     for inds, reset, counts in (([0, 1], [0, 1], [0, 0]), (None, [], [1, 1]), ([1], [1], [2, 0])):
         graph.step(inds)
         assert ports(graph.frame) == still | {"out execOut": True, "out resetInds": reset, "out frameNum": counts}
+    before = state(made)
     graph.frame.inputs["run"] = False
-    graph.step([0])
+    graph.step([0, 1])
     assert graph.frame.outputs["execOut"] is False
+    assert state(made) == before
+    assert dr.current().steps == 3
 
 
-def test_filters_pass_environments_at_the_interval_or_at_a_reset(stage: Callable[[int], Stage]) -> None:
-    graph = set_up(stage(2))
+def test_filters_pass_environments_at_the_interval_or_at_a_reset(graph):
     interval, reset = graph.node("filter_0"), graph.node("filter_1")
     always = {"in interval": 2, "in ignoreInterval": False, "out on_reset": False}
     ignoring = {"in interval": 0, "in ignoreInterval": True, "out on_reset": True}
@@ -161,9 +118,7 @@ def test_filters_pass_environments_at_the_interval_or_at_a_reset(stage: Callable
             assert ports(count) == {"in indices": through, "out count": len(through)}
 
 
-def test_a_filter_that_ignores_its_interval_passes_all_inputs(stage: Callable[[int], Stage]) -> None:
-    made = stage(2)
-    graph = set_up(made)
+def test_a_filter_that_ignores_its_interval_passes_all_inputs(made, graph):
     graph.node("filter_0").inputs.update(ignoreInterval=True)
     graph.step([1])
     assert graph.node("filter_0").outputs["indices"].tolist() == [1]
@@ -172,9 +127,7 @@ def test_a_filter_that_ignores_its_interval_passes_all_inputs(stage: Callable[[i
     assert 1.0 <= force[1][2] <= 2.0
 
 
-def test_write_nodes_name_their_attribute_and_distribution(stage: Callable[[int], Stage]) -> None:
-    made = stage(2)
-    graph = set_up(made)
+def test_write_nodes_name_their_attribute_and_distribution_and_hold_the_values_of_the_last_step(made, graph):
     shared = {"in num_buckets": None, "in on_reset": True, "in execIn": True, "in indices": [1], "out execOut": True}
     none = shared | {"in on_reset": False, "in execIn": False, "in indices": [], "in values": [], "out execOut": False}
     names = ("in prims", "in attribute", "in operation", "in distribution", "in dist_param_1", "in dist_param_2")
@@ -202,53 +155,39 @@ def test_write_nodes_name_their_attribute_and_distribution(stage: Callable[[int]
     assert gravity["in values"] == [made.world.gravity_m_s2.tolist()]
     assert gravity == said[0] | at_interval | {"in indices": [1], "in values": gravity["in values"]}
     assert force == said[1] | at_interval | {"in indices": [1], "in values": made.ball.get("force")[[1]].tolist()}
-
-
-def test_random_values_lie_in_the_range_of_their_node(stage: Callable[[int], Stage]) -> None:
-    graph = set_up(stage(2))
-    live = dr.current().rules[1].distribution
-    outputs = []
-    for step in range(60):
-        if step == 30:
-            dr.utils.set_distribution_params(live, {"lower": (0, 0, 5), "upper": (1, 0, 6)})
-        graph.step([])
-        if step % 2:  # where the interval is
-            node = graph.node("random_1")
-            lower, upper = ((0, 0, 1), (0, 0, 2)) if step < 30 else ((0, 0, 5), (1, 0, 6))
-            assert (node.inputs["minimum"].tolist(), node.inputs["maximum"].tolist()) == (list(lower), list(upper))
-            assert node.outputs["output"].shape == (2, 3)
-            assert np.all((node.outputs["output"] >= lower) & (node.outputs["output"] <= upper))
-            outputs.append(node.outputs["output"])
-        else:
-            assert not len(graph.node("random_1").outputs["output"])
-    assert len(np.unique([row[:, 2] for row in outputs])) == 60
-
-
-def test_draws_are_scaled_before_the_write_node(stage: Callable[[int], Stage]) -> None:
-    made = stage(2)
-    graph = set_up(made)
-    for _ in range(2):
-        graph.step([])
-    factors, written = graph.node("random_0").outputs["output"], graph.node("write_0").inputs["values"]
-    assert written == pytest.approx(factors * [0.0, 0.0, -9.81])
+    # draws are scaled before they are written
+    factors = graph.node("random_0").outputs["output"]
+    assert gravity["in values"] == pytest.approx(factors * [0.0, 0.0, -9.81])
     assert 0.0 <= factors[0][2] <= 2.0
     assert factors[0][:2].tolist() == [1.0, 1.0]
 
 
-def test_a_frame_that_does_not_run_changes_nothing(stage: Callable[[int], Stage]) -> None:
-    made = stage(2)
-    graph = set_up(made)
-    graph.step([0, 1])
-    before = state(made)
-    graph.frame.inputs["run"] = False
-    graph.step([0, 1])
-    assert state(made) == before
-    assert dr.current().steps == 1
+def test_random_values_lie_in_the_range_of_their_node(graph):
+    live, outputs = dr.current().rules[1].distribution, []
+    for step in range(60):
+        if step == 30:
+            dr.utils.set_distribution_params(live, {"lower": (0, 0, 5), "upper": (1, 0, 6)})
+        graph.step([])
+        node = graph.node("random_1")
+        if step % 2 == 0:  # where the interval is not
+            assert not len(node.outputs["output"])
+            continue
+        lower, upper = ((0, 0, 1), (0, 0, 2)) if step < 30 else ((0, 0, 5), (1, 0, 6))
+        assert (node.inputs["minimum"].tolist(), node.inputs["maximum"].tolist()) == (list(lower), list(upper))
+        assert node.outputs["output"].shape == (2, 3)
+        assert np.all((node.outputs["output"] >= lower) & (node.outputs["output"] <= upper))
+        outputs.append(node.outputs["output"])
+    assert len(np.unique([row[:, 2] for row in outputs])) == 60
 
 
-def test_the_graph_is_data_and_a_drawing(stage: Callable[[int], Stage]) -> None:
-    graph = set_up(stage(2))
+def test_the_graph_is_data_and_a_drawing_of_nodes_with_all_their_ports(graph):
     graph.step([0, 1])
+    assert {node.type for node in graph.nodes} == set(PORTS)
+    for node in graph.nodes:
+        assert {*node.inputs, *node.outputs} == PORTS[node.type], node.name
+    types = [node.type for node in graph.nodes]
+    assert types.count("OgnIntervalFiltering") == 2  # one a gate
+    assert types.count("Random3f") == 3  # gravity, force, material
     content = json.loads(json.dumps(graph.to_dict()))
     assert len(content["nodes"]) == len(graph.nodes)
     names = {node["name"] for node in content["nodes"]}

@@ -25,26 +25,17 @@ from data_tables import array_tables, episode_tables, fill_record_format_page
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "record_format.md"
 
 
-def example(pattern):
-    return pattern.replace("<", "").replace(">", "-1")
-
-
-@pytest.mark.parametrize("spec", KEYS, ids=lambda spec: spec.pattern)
-def test_a_key_made_from_a_pattern_finds_that_pattern_alone(spec):
-    found, _ = match_key(example(spec.pattern))
-    assert found is spec
-    assert sum(bool(other.regex.match(example(spec.pattern))) for other in KEYS) == 1
-
-
-@pytest.mark.parametrize("spec", KEYS, ids=lambda spec: spec.pattern)
-def test_the_first_word_of_a_key_says_its_kind(spec):
-    assert kind_of(example(spec.pattern)) == spec.kind
+def test_a_key_made_from_a_pattern_finds_that_pattern_alone_and_its_first_word_says_its_kind():
+    for spec in KEYS:
+        example = spec.pattern.replace("<", "").replace(">", "-1")
+        assert match_key(example)[0] is spec
+        assert [other for other in KEYS if other.regex.match(example)] == [spec]
+        assert kind_of(example) == spec.kind
 
 
 def test_names_in_a_key_are_found():
     spec, names = match_key("contacts.panda.left.microwave.fingers_link.force_max_n")
-    assert names == {"robot": "panda", "arm": "left", "object": "microwave"}
-    assert spec.kind == INTERVAL
+    assert (spec.kind, names) == (INTERVAL, {"robot": "panda", "arm": "left", "object": "microwave"})
     assert match_key("actions.panda.left.joint_targets")[0].kind == ACTION
 
 
@@ -60,7 +51,7 @@ def test_a_word_that_is_none_of_ours_has_no_kind(key):
     assert kind_of(key) is None
 
 
-def test_the_page_of_the_record_format_is_current():
+def test_the_page_of_the_record_format_is_current_and_names_every_key_and_code():
     page = PAGE.read_text(encoding="utf-8")
     assert f"# Record format, version {FORMAT_VERSION}" in page
     assert page == fill_record_format_page(page), (
@@ -85,10 +76,5 @@ def test_the_page_names_every_code_and_the_first_words_of_arrays():
 
 def test_codes_that_break_an_attempt_off_are_failure_codes():
     assert FAILURE_CODES.keys() >= ABORT_CODES
-    assert list(FAILURE_CODES)[:5] == [
-        "invalid_layout",
-        "plan_infeasible",
-        "path_infeasible",
-        "motion_blocked",
-        "collision",
-    ]
+    first = ["invalid_layout", "plan_infeasible", "path_infeasible", "motion_blocked", "collision"]
+    assert list(FAILURE_CODES)[:5] == first

@@ -1,86 +1,84 @@
-"""What a verdict reads from a record, on records of three actions, and the errors that name what a record lacks."""
-
-from __future__ import annotations
+"""What a verdict reads from a record: joints, contacts, speeds, and where a free object is."""
 
 import math
-from typing import Any, ClassVar
+from itertools import product
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
+from tests.simcore.refusals import refused
 from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording import measurements
+from unlatch.simcore.recording.broken_rules import goal_value
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.measurements import (
-    concurrent_arms,
-    first_attempt,
     forbidden_rows,
     hold_rows,
     interval_arrays,
     joint_positions,
+    object_value,
     overload_rows,
-    overspeed_rows,
-    read_frame,
-    read_number,
-    start_position,
     touching_rows,
 )
 from unlatch.simcore.recording.success_rules import SuccessRule
 
-ALL = slice(0, 3)
+ALL, LATER = slice(0, 3), slice(1, None)
 DOOR = "objects.oven.joint_positions"
+ENVIRONMENT = "contacts__panda__environment__force_max_n"
 
 
-def make(number: int = 4, skills: list[dict[str, Any]] | None = None, **arrays: list[Any]) -> EpisodeRecord:
+def make(number=4, skills=(), **arrays):
     """Returns a record of three actions; `__` in the name of an array stands for a dot."""
     given = {key.replace("__", "."): np.array(values) for key, values in arrays.items()}
-    return EpisodeRecord(
-        number=number, seed=0, success=True, skills=skills or [], arrays={"time": np.zeros(4), **given}
-    )
+    arrays = {"time": np.zeros(4), **given}
+    return EpisodeRecord(number=number, seed=0, success=True, skills=list(skills), arrays=arrays)
 
 
-class TestConcurrentArms:
-    CHAIN = (
-        {"name": "hold", "arm": "left", "stage": 0},
-        {"name": "open", "arm": "right", "stage": 0},
-        {"name": "turn", "arm": "third", "stage": 1},
-    )
-
-    @pytest.mark.parametrize(("index", "arms"), [(0, {"right"}), (1, {"left"}), (2, set())])
-    def test_they_are_the_other_arms_of_the_same_stage(self, index: int, arms: set[str]):
-        record = make(skills=[dict(entry) for entry in self.CHAIN])
-        assert concurrent_arms(record, self.CHAIN[index]) == arms
-
-    def test_a_skill_without_a_stage_has_none(self):
-        record = make(skills=[{"arm": "left"}, {"arm": "right"}])
-        assert concurrent_arms(record, record.skills[0]) == set()
+def lacks(key):
+    """The message of a verdict that finds no array with this key."""
+    return f"Episode 4 has no array '{key}', which its verdict needs. The record is incomplete."
 
 
-def rule(contact_n: float, scene_n: float | None = None) -> SuccessRule:
+CHAIN = [{"arm": "left", "stage": 0}, {"arm": "right", "stage": 0}, {"arm": "third", "stage": 1}]
+NO_STAGES = [{"arm": "left"}, {"arm": "right"}]
+
+
+@pytest.mark.parametrize(
+    ("skills", "index", "arms"),
+    [(CHAIN, 0, {"right"}), (CHAIN, 1, {"left"}), (CHAIN, 2, set()), (NO_STAGES, 0, set())],
+)
+def test_concurrent_arms_are_the_other_ones_of_the_same_stage(skills, index, arms):
+    assert measurements.concurrent_arms(make(skills=skills), skills[index]) == arms
+
+
+def rule(contact_n, scene_n=None):
     return SuccessRule(None, None, False, True, True, contact_n, 140.0, scene_force_threshold_n=scene_n)
 
 
-class TestForbiddenContacts:
-    def test_the_first_contact_of_each_view_is_found_the_earliest_first(self):
-        record = make(
-            contacts__panda__left__oven__fingers_base__force_max_n=[0.0, 0.0, 3.0],
-            contacts__panda__left__oven__forbid_collision__force_max_n=[0.0, 4.0, 9.0],
-            contacts__panda__environment__force_max_n=[5.0, 0.0, 0.0],
-            contacts__panda__left__oven__fingers_link__force_max_n=[8.0, 8.0, 8.0],
-        )
-        assert forbidden_rows(record, ALL, rule(1.0)) == [
-            (0, "panda.environment", 5.0, 1.0),
-            (1, "panda.left.oven.forbid_collision", 4.0, 1.0),
-            (2, "panda.left.oven.fingers_base", 3.0, 1.0),
-        ]
-        assert forbidden_rows(record, ALL, rule(4.0)) == [
-            (0, "panda.environment", 5.0, 4.0),
-            (2, "panda.left.oven.forbid_collision", 9.0, 4.0),
-        ]
+BASE = "left.oven.fingers_base"
 
-    def test_rows_outside_the_range_are_not_searched(self):
-        record = make(contacts__panda__environment__force_max_n=[5.0, 2.0, 7.0])
-        assert forbidden_rows(record, slice(1, 3), rule(3.0)) == [(2, "panda.environment", 7.0, 3.0)]
-        assert forbidden_rows(record, slice(1, 2), rule(3.0)) == []
+
+class TestForbiddenContacts:
+    RECORD = make(
+        contacts__panda__left__oven__fingers_base__force_max_n=[0.0, 0.0, 3.0],
+        contacts__panda__left__oven__forbid_collision__force_max_n=[0.0, 4.0, 9.0],
+        contacts__panda__left__oven__fingers_link__force_max_n=[8.0, 8.0, 8.0],
+        contacts__panda__environment__force_max_n=[5.0, 0.0, 7.0],
+    )
+
+    @pytest.mark.parametrize(
+        ("rows", "threshold_n", "found"),
+        [
+            (ALL, 1.0, [(0, "environment", 5.0), (1, "left.oven.forbid_collision", 4.0), (2, BASE, 3.0)]),
+            (ALL, 4.0, [(0, "environment", 5.0), (2, "left.oven.forbid_collision", 9.0)]),
+            (slice(1, 3), 4.0, [(2, "environment", 7.0), (2, "left.oven.forbid_collision", 9.0)]),
+            (slice(1, 2), 4.0, []),
+        ],
+    )
+    def test_the_first_contact_of_each_view_in_the_rows_is_found_the_earliest_first(self, rows, threshold_n, found):
+        expected = [(row, f"panda.{view}", force_n, threshold_n) for row, view, force_n in found]
+        assert forbidden_rows(self.RECORD, rows, rule(threshold_n)) == expected
 
     def test_views_of_skipped_arms_are_not_searched_and_those_of_the_robot_are(self):
         record = make(
@@ -92,164 +90,159 @@ class TestForbiddenContacts:
         assert found == [(1, "panda.right.oven.forbid_collision", 9.0, 1.0), (2, "left.left.environment", 9.0, 1.0)]
 
 
+DRAWER = {"object": "drawer", "frame_start": 1}
+SKILLS = [DRAWER, {"object": "can", "frame_start": 3}]
+TOUCHED, LATE = [0.0, 0.0, 4.0, 4.0], [0.0, 0.0, 0.0, 4.0]
+
+
 class TestForcesOnObjects:
     """A can and a drawer; the first skill begins at state 1, so row 0 says what they bear at rest."""
 
-    SKILLS: ClassVar = [{"object": "drawer", "frame_start": 1}, {"object": "can", "frame_start": 3}]
-
     @staticmethod
-    def make(skills: list[dict[str, Any]] = SKILLS, **views: list[float]) -> EpisodeRecord:
+    def make(skills=SKILLS, furniture=(0.0,) * 4, others=(0.0,) * 4):
         """Returns a record of four actions in which an impact of 900 N is part of every row of a view."""
-        given = {"can__furniture": [0.0] * 4, "can__other_objects": [0.0] * 4, **views}
-        arrays = {f"contacts__{name}__force_sustained_n": values for name, values in given.items()}
-        impacts = {name: [900.0 * (force_n > 0.0) for force_n in values] for name, values in given.items()}
-        arrays |= {f"contacts__{name}__force_max_n": values for name, values in impacts.items()}
-        return make(skills=skills, time=[0.0] * 5, contacts__panda__environment__force_max_n=[0.0] * 4, **arrays)
+        arrays = {}
+        for view, values in (("furniture", furniture), ("other_objects", others)):
+            arrays[f"contacts__can__{view}__force_sustained_n"] = values
+            arrays[f"contacts__can__{view}__force_max_n"] = [900.0 * (force_n > 0.0) for force_n in values]
+        return make(skills=skills, time=[0.0] * 5, **{ENVIRONMENT: [0.0] * 4}, **arrays)
 
-    def test_an_object_may_bear_the_threshold_more_than_at_rest(self):
-        record = self.make(can__furniture=[3.0, 33.0, 33.5, 40.0])
-        assert forbidden_rows(record, slice(1, None), rule(1.0, 30.0)) == [(2, "can.furniture", 33.5, 33.0)]
-        assert forbidden_rows(record, slice(1, 2), rule(1.0, 30.0)) == []
+    @pytest.mark.parametrize(
+        ("forces", "rows", "found"),
+        [
+            # it may bear the threshold more than at rest
+            ({"furniture": [3.0, 33.0, 33.5, 40.0]}, LATER, [(2, "can.furniture", 33.5, 33.0)]),
+            ({"furniture": [3.0, 33.0, 33.5, 40.0]}, slice(1, 2), []),
+            # a bystander may not be touched until a skill names it
+            ({"others": TOUCHED}, LATER, [(2, "can.other_objects", 900.0, 1.0)]),
+            ({"others": LATE}, LATER, []),
+            ({"others": TOUCHED, "skills": [{**DRAWER, "conditions": [{"object": "can"}]}]}, LATER, []),
+            ({"others": TOUCHED, "skills": [{**DRAWER, "conditions": [{"object": "apple", "of": "can"}]}]}, LATER, []),
+            # one that no skill names may not be touched at all
+            ({"others": LATE, "skills": [DRAWER]}, LATER, [(3, "can.other_objects", 900.0, 1.0)]),
+            ({"others": LATE, "skills": [DRAWER]}, slice(1, 4), [(3, "can.other_objects", 900.0, 1.0)]),
+            ({"others": LATE, "skills": [DRAWER]}, slice(1, 3), []),
+            # without a frame before the first skill nothing bears anything at rest
+            (
+                {"others": [0.0, 4.0, 0.0, 2.0], "skills": [{**DRAWER, "frame_start": 0}]},
+                ALL,
+                [(1, "can.other_objects", 900.0, 1.0)],
+            ),
+            # what lies in a drawer at rest may be touched by it
+            ({"others": [2.0, 2.0, 5.0, 2.0]}, LATER, []),
+        ],
+    )
+    def test_what_an_object_may_bear_is_counted_from_what_it_bears_at_rest(self, forces, rows, found):
+        assert forbidden_rows(self.make(**forces), rows, rule(1.0, 30.0)) == found
 
     def test_without_the_rule_it_may_bear_any_force(self):
-        assert forbidden_rows(self.make(can__other_objects=[0.0, 99.0, 99.0, 99.0]), ALL, rule(1.0)) == []
-
-    def test_a_bystander_may_not_be_touched_until_a_skill_names_it(self):
-        touched = [0.0, 0.0, 4.0, 4.0]
-        found = forbidden_rows(self.make(can__other_objects=touched), slice(1, None), rule(1.0, 30.0))
-        assert found == [(2, "can.other_objects", 900.0, 1.0)]
-        assert forbidden_rows(self.make(can__other_objects=[0.0] * 3 + [4.0]), slice(1, None), rule(1.0, 30.0)) == []
-        for key in ("object", "of"):
-            skills = [{"object": "apple", "frame_start": 1, "conditions": [{"object": "apple", key: "can"}]}]
-            assert forbidden_rows(self.make(skills, can__other_objects=touched), slice(1, None), rule(1.0, 30.0)) == []
-
-    @pytest.mark.parametrize("last", [None, 4])
-    def test_a_bystander_that_no_skill_names_may_not_be_touched_at_all(self, last: int | None):
-        record = self.make([{"object": "drawer", "frame_start": 1}], can__other_objects=[0.0] * 3 + [4.0])
-        assert forbidden_rows(record, slice(1, last), rule(1.0, 30.0)) == [(3, "can.other_objects", 900.0, 1.0)]
-        assert forbidden_rows(record, slice(1, 3), rule(1.0, 30.0)) == []
-
-    def test_without_a_frame_before_the_first_skill_no_object_bears_anything_at_rest(self):
-        record = self.make([{"object": "drawer", "frame_start": 0}], can__other_objects=[0.0, 4.0, 0.0, 2.0])
-        assert forbidden_rows(record, ALL, rule(1.0, 30.0)) == [(1, "can.other_objects", 900.0, 1.0)]
-
-    def test_what_lies_in_a_drawer_at_rest_may_be_touched_by_it(self):
-        record = self.make(can__other_objects=[2.0, 2.0, 5.0, 2.0])
-        assert forbidden_rows(record, slice(1, None), rule(1.0, 30.0)) == []
+        assert forbidden_rows(self.make(others=[0.0, 99.0, 99.0, 99.0]), ALL, rule(1.0)) == []
 
     def test_a_record_without_the_arrays_cannot_be_judged(self):
-        record = make(skills=self.SKILLS, contacts__panda__environment__force_max_n=[0.0] * 3)
+        record = make(skills=SKILLS, **{ENVIRONMENT: [0.0] * 3})
         with pytest.raises(RecordingError, match=r"no array 'contacts\.\*\.furniture\.force_sustained_n'"):
             forbidden_rows(record, ALL, rule(1.0, 30.0))
 
 
-class TestOverload:
-    RECORD = make(
+@pytest.mark.parametrize(
+    ("skill", "rows", "found"),
+    [
+        ({}, ALL, [(0, "panda.right", 170.0), (1, "panda.left", 150.0)]),
+        ({"arm": "left"}, ALL, [(1, "panda.left", 150.0)]),
+        ({"arm": "right"}, slice(1, 3), []),
+    ],
+)
+def test_the_first_overload_of_each_hand_of_a_skill_is_found_the_earliest_first(skill, rows, found):
+    record = make(
         contacts__panda__left__fingers__force_sustained_n=[0.0, 150.0, 160.0],
         contacts__panda__right__fingers__force_sustained_n=[170.0, 0.0, 0.0],
         contacts__panda__left__fingers__force_max_n=[900.0, 900.0, 900.0],
     )
-
-    def test_the_first_row_of_each_hand_is_found_the_earliest_first(self):
-        assert overload_rows(self.RECORD, {}, ALL, 140.0) == [(0, "panda.right", 170.0), (1, "panda.left", 150.0)]
-
-    def test_a_skill_of_an_arm_is_judged_by_the_hand_of_this_arm(self):
-        assert overload_rows(self.RECORD, {"arm": "left"}, ALL, 140.0) == [(1, "panda.left", 150.0)]
-        assert overload_rows(self.RECORD, {"arm": "right"}, slice(1, 3), 140.0) == []
+    assert overload_rows(record, skill, rows, 140.0) == found
 
 
 def test_the_first_overspeed_of_each_body_is_found_the_earliest_first():
     record = make(speeds__panda__max=[5.0, 5.1, 6.0], speeds__oven__max=[7.0, 0.0, 0.0], speeds__tap__max=[5.0] * 3)
-    assert overspeed_rows(record, ALL) == [(0, "oven", 7.0), (1, "panda", 5.1)]
+    assert measurements.overspeed_rows(record, ALL) == [(0, "oven", 7.0), (1, "panda", 5.1)]
 
 
-class TestHold:
-    def test_rows_of_the_phase_hold_are_those_whose_later_state_has_it(self):
-        record = make(skills__phase=[8, 8, 3, 8])
-        assert hold_rows(record, {}, 0, 3).tolist() == [True, False, True]
-        assert hold_rows(record, {}, 1, 2).tolist() == [False]
-
-    def test_each_arm_has_phases_of_its_own(self):
-        record = make(skills__phase=[0, 0, 0, 0], skills__left__phase=[0, 8, 8, 0])
-        assert hold_rows(record, {"arm": "left"}, 0, 3).tolist() == [True, True, False]
-
-    @pytest.mark.parametrize(("skill", "key"), [({}, "skills.phase"), ({"arm": "left"}, "skills.left.phase")])
-    def test_a_record_without_phases_is_refused(self, skill: dict[str, Any], key: str):
-        with pytest.raises(RecordingError) as caught:
-            hold_rows(make(), skill, 0, 3)
-        assert caught.value.message == (
-            f"Episode 4 has no array '{key}', which the verdict of a hold needs. The record is incomplete."
-        )
-        assert caught.value.values == {"key": key}
+PHASES = make(skills__phase=[8, 8, 3, 8], skills__left__phase=[0, 8, 8, 0])
 
 
-class TestTouch:
-    RECORD = make(
+@pytest.mark.parametrize(
+    ("skill", "frames", "mask"),
+    [({}, (0, 3), [True, False, True]), ({}, (1, 2), [False]), ({"arm": "left"}, (0, 3), [True, True, False])],
+)
+def test_a_row_is_held_if_its_later_state_is_in_the_phase_hold_of_the_arm(skill, frames, mask):
+    assert hold_rows(PHASES, skill, *frames).tolist() == mask
+
+
+@pytest.mark.parametrize(("skill", "key"), [({}, "skills.phase"), ({"arm": "left"}, "skills.left.phase")])
+def test_a_record_without_phases_is_refused(skill, key):
+    message = f"Episode 4 has no array '{key}', which the verdict of a hold needs. The record is incomplete."
+    with refused(RecordingError, message, key=key):
+        hold_rows(make(), skill, 0, 3)
+
+
+@pytest.mark.parametrize(
+    ("skill", "frames", "mask"),
+    [({}, (0, 3), [False, True, True]), ({}, (1, 2), [True]), ({"arm": "left"}, (0, 3), [False, True, False])],
+)
+def test_any_force_of_fingers_of_the_arm_of_a_skill_is_a_touch(skill, frames, mask):
+    record = make(
         contacts__panda__left__oven__fingers_link__force_max_n=[0.0, 1e-9, 0.0],
         contacts__panda__right__oven__fingers_link__force_max_n=[0.0, 0.0, 2.0],
         contacts__panda__left__tap__fingers_link__force_max_n=[5.0, 5.0, 5.0],
     )
+    assert touching_rows(record, {"object": "oven", **skill}, *frames).tolist() == mask
 
-    def test_a_touch_of_any_arm_counts_for_a_skill_without_an_arm(self):
-        assert touching_rows(self.RECORD, {"object": "oven"}, 0, 3).tolist() == [False, True, True]
-        assert touching_rows(self.RECORD, {"object": "oven"}, 1, 2).tolist() == [True]
 
-    def test_a_touch_of_its_own_arm_counts_for_a_skill_with_an_arm(self):
-        assert touching_rows(self.RECORD, {"object": "oven", "arm": "left"}, 0, 3).tolist() == [False, True, False]
+ATTEMPTS = [{"entry": 0, "attempt": 0}, *({"entry": 1, "attempt": attempt} for attempt in range(3))]
 
 
 class TestFirstAttempt:
-    ENTRIES = (
-        {"name": "a", "entry": 0, "attempt": 0},
-        {"name": "b", "entry": 1, "attempt": 0},
-        {"name": "c", "entry": 1, "attempt": 1},
-        {"name": "d", "entry": 1, "attempt": 2},
-    )
-
-    @pytest.mark.parametrize(("index", "name"), [(0, "a"), (1, "b"), (2, "b"), (3, "b")])
-    def test_it_has_the_same_place_in_the_chain(self, index: int, name: str):
-        record = make(skills=[dict(entry) for entry in self.ENTRIES])
-        assert first_attempt(record, record.skills[index])["name"] == name
+    @pytest.mark.parametrize(("index", "first"), [(0, 0), (1, 1), (2, 1), (3, 1)])
+    def test_it_has_the_same_place_in_the_chain(self, index, first):
+        record = make(skills=ATTEMPTS)
+        assert measurements.first_attempt(record, record.skills[index]) is record.skills[first]
 
     def test_a_skill_that_is_attempted_once_is_its_own_first_attempt(self):
         entry = {"name": "a"}
-        assert first_attempt(make(skills=[{"name": "b", "attempt": 0}]), entry) is entry
+        assert measurements.first_attempt(make(skills=[{"name": "b", "attempt": 0}]), entry) is entry
 
     def test_an_attempt_without_a_first_one_is_refused(self):
         record = make(skills=[{"entry": 0, "attempt": 0}, {"entry": 1, "attempt": 2}])
-        with pytest.raises(RecordingError) as caught:
-            first_attempt(record, record.skills[1])
-        assert caught.value.message == (
-            "Episode 4 has attempt 2 at skill 1 of the chain and no attempt 0. The record is incomplete."
-        )
-        assert caught.value.values == {"entry": 1}
+        message = "Episode 4 has attempt 2 at skill 1 of the chain and no attempt 0. The record is incomplete."
+        with refused(RecordingError, message, entry=1):
+            measurements.first_attempt(record, record.skills[1])
 
 
 @pytest.mark.parametrize(("s0", "position"), [(0.3, 0.3), (0.1, 0.1), (0.2, 0.1), (None, 0.1)])
-def test_a_skill_counts_from_its_first_frame_only_if_it_states_this_position(s0: float | None, position: float):
-    assert start_position({"frame_start": 2, "s0": s0}, np.array([0.1, 0.2, 0.3, 0.4])) == position
+def test_a_skill_counts_from_its_first_frame_only_if_it_states_this_position(s0, position):
+    s = np.array([0.1, 0.2, 0.3, 0.4])
+    assert measurements.start_position({"frame_start": 2, "s0": s0}, s) == position
+
+
+DOORS = make(objects__oven__joint_positions=[[0.0, 1.0], [0.1, 1.1], [0.2, 1.2], [0.3, 1.3]])
 
 
 class TestJointPositions:
-    RECORD = make(objects__oven__joint_positions=[[0.0, 1.0], [0.1, 1.1], [0.2, 1.2], [0.3, 1.3]])
-
     @pytest.mark.parametrize(("column", "s"), [(0, [0.0, 0.1, 0.2, 0.3]), (1, [1.0, 1.1, 1.2, 1.3])])
-    def test_they_are_a_column_of_the_joints_of_an_object(self, column: int, s: list[float]):
-        assert joint_positions(self.RECORD, {"object": "oven", "joint_index": column}).tolist() == s
+    def test_they_are_a_column_of_the_joints_of_an_object(self, column, s):
+        assert joint_positions(DOORS, {"object": "oven", "joint_index": column}).tolist() == s
 
-    @pytest.mark.parametrize("column", [-1, 2, "0", 0.0, None])
-    def test_a_column_that_is_not_recorded_is_refused(self, column: Any):
-        with pytest.raises(RecordingError) as caught:
-            joint_positions(self.RECORD, {"object": "oven", "joint_index": column})
-        assert caught.value.message == (
-            f"Episode 4 has no column {column!r} of '{DOOR}', which its verdict needs. The record is incomplete."
-        )
-        assert caught.value.values == {"key": DOOR, "column": column}
-
-    @pytest.mark.parametrize("record", [make(), make(objects__oven__joint_positions=[0.0, 0.1, 0.2, 0.3])])
-    def test_an_array_that_is_missing_or_has_no_columns_is_refused(self, record: EpisodeRecord):
-        with pytest.raises(RecordingError, match=f"has no column 0 of '{DOOR}'"):
-            joint_positions(record, {"object": "oven", "joint_index": 0})
+    @pytest.mark.parametrize(
+        ("record", "column"),
+        [
+            *((DOORS, column) for column in (-1, 2, "0", 0.0, None)),
+            (make(), 0),
+            (make(objects__oven__joint_positions=[0.0, 0.1, 0.2, 0.3]), 0),
+        ],
+    )
+    def test_a_column_that_is_not_recorded_is_refused(self, record, column):
+        message = f"Episode 4 has no column {column!r} of '{DOOR}', which its verdict needs. The record is incomplete."
+        with refused(RecordingError, message, key=DOOR, column=column):
+            joint_positions(record, {"object": "oven", "joint_index": column})
 
 
 class TestIntervalArrays:
@@ -263,42 +256,170 @@ class TestIntervalArrays:
         found = interval_arrays(record, "speeds.", ".max")
         assert [(key, array[0]) for key, array in found] == [("speeds.oven.max", 2.0), ("speeds.panda.max", 1.0)]
 
-    def test_a_record_with_actions_and_without_such_an_array_is_refused(self):
-        with pytest.raises(RecordingError) as caught:
+    def test_a_record_with_actions_needs_one_and_a_record_without_does_not(self):
+        with refused(RecordingError, lacks("speeds.*.max"), key="speeds.*.max"):
             interval_arrays(make(), "speeds.", ".max")
-        assert caught.value.message == (
-            "Episode 4 has no array 'speeds.*.max', which its verdict needs. The record is incomplete."
-        )
-        assert caught.value.values == {"key": "speeds.*.max"}
-
-    def test_a_record_without_actions_needs_none(self):
         assert interval_arrays(EpisodeRecord(number=0, seed=0, success=True), "speeds.", ".max") == []
 
 
-class TestReadFrame:
-    @pytest.mark.parametrize("frame", [0, 2, 3])
-    def test_a_state_frame_of_the_episode_is_returned(self, frame: int):
-        assert read_frame({"frame_end": frame}, "frame_end", 3) == frame
+@pytest.mark.parametrize("frame", [0, 2, 3])
+def test_a_state_frame_of_the_episode_is_read(frame):
+    assert measurements.read_frame({"frame_end": frame}, "frame_end", 3) == frame
 
-    @pytest.mark.parametrize("frame", [-1, 4, True, False, 1.0, "1", None])
-    def test_anything_else_is_refused(self, frame: Any):
-        with pytest.raises(RecordingError) as caught:
-            read_frame({"frame_end": frame}, "frame_end", 3)
-        assert caught.value.message == (
-            f"'frame_end' is {frame!r}, expected a state frame from 0 to 3. The record is incomplete."
+
+@pytest.mark.parametrize("frame", [-1, 4, True, False, 1.0, "1", None])
+def test_a_value_that_is_no_state_frame_is_refused(frame):
+    message = f"'frame_end' is {frame!r}, expected a state frame from 0 to 3. The record is incomplete."
+    with refused(RecordingError, message, key="frame_end"):
+        measurements.read_frame({"frame_end": frame}, "frame_end", 3)
+
+
+@pytest.mark.parametrize("value", [0, -2, 1.5])
+def test_a_finite_number_is_read_as_a_float(value):
+    found = measurements.read_number({"s_open": value}, "s_open")
+    assert (found, type(found)) == (value, float)
+
+
+@pytest.mark.parametrize("value", [True, False, "1", None, math.nan, math.inf, -math.inf])
+def test_a_value_that_is_no_finite_number_is_refused(value):
+    message = f"'s_open' is {value!r}, expected a finite number. The record is incomplete."
+    with refused(RecordingError, message, key="s_open"):
+        measurements.read_number({"s_open": value}, "s_open")
+
+
+CAN = "objects.shelf.can"
+RISES = [0.0, 0.0, 0.05, 0.1, 0.15, 0.2, 0.2]
+QUARTER_ABOUT_X, QUARTER_ABOUT_Z = (Rotation.from_rotvec(np.pi / 2 * axis).as_quat() for axis in np.eye(3)[[0, 2]])
+LIFTED = {"object": "shelf.can", "kind": "lifted", "value": 0.1}
+UPRIGHT = {"object": "shelf.can", "kind": "upright", "value": 0.2, "up_axis": [0.0, 0.0, 1.0]}
+INSIDE = {
+    "object": "shelf.can",
+    "kind": "inside",
+    "value": 0.001,
+    "of": "chest",
+    "region": "drawer",
+    "bounds": [[-0.03, -0.02, 0.0], [0.03, 0.02, 0.1]],
+    "size": [0.2, 0.1, 0.15],
+}
+"""A can 6 x 4 x 10 cm in a region 20 x 10 x 15 cm, which is turned by a quarter: its long side lies along y."""
+ON = {**INSIDE, "kind": "on"}
+ON_TABLE = {**ON, "of": None, "size": None}
+BALLS = [[0.0, 0.0, 0.03, 0.01], [0.0, 0.0, 0.07, 0.01], [0.0, 0.0, 0.05, 0.0]]
+"""An outline of two balls of radius 10 mm, whose middles are 30 and 70 mm above the root, and of a point."""
+
+
+def can(positions, *, quat=(0.0, 0.0, 0.0, 1.0), region=(0.0, 0.0, 0.0)):
+    """Returns a record whose can has these seven heights, or this position; the region is turned by a quarter."""
+    positions = np.array(positions, dtype=float)
+    heights = positions if len(positions) == 7 else None
+    arrays = {
+        "time": np.arange(7) / 30.0,
+        f"{CAN}.root_position": np.tile(positions, (7, 1)) if heights is None else np.outer(heights, [0, 0, 1]),
+        f"{CAN}.root_quat_xyzw": np.tile(quat, (7, 1)),
+        "regions.chest.drawer.position": np.tile(region, (7, 1)),
+        "regions.chest.drawer.quat_xyzw": np.tile(QUARTER_ABOUT_Z, (7, 1)),
+    }
+    return EpisodeRecord(number=4, seed=0, success=True, arrays=arrays)
+
+
+class TestObjectConditions:
+    @pytest.mark.parametrize(("start", "reached", "holds"), [(0, 0.1, True), (2, 0.05, False)])
+    def test_lifted_counts_from_a_frame(self, start, reached, holds):
+        assert object_value(can(RISES), LIFTED, 3, start) == (pytest.approx(reached), holds)
+
+    def test_lifted_of_a_goal_counts_from_the_first_frame_of_the_episode(self):
+        assert goal_value(can([0.0, 0.05, 0.05, 0.1, 0.1, 0.1, 0.1]), LIFTED, 3) == (0.1, True)
+
+    def test_upright_is_an_angle(self):
+        assert object_value(can(RISES), UPRIGHT, 3, 0) == (0.0, True)
+        lying = can(RISES, quat=QUARTER_ABOUT_X)
+        assert object_value(lying, UPRIGHT, 3, 0) == (pytest.approx(np.pi / 2), False)
+        assert object_value(lying, {**UPRIGHT, "up_axis": [0, 1, 0]}, 3, 0)[1]
+
+    @pytest.mark.parametrize(
+        ("condition", "place", "out"),
+        [
+            (INSIDE, (0.0, 0.0, 0.02), -0.02),  # the bottom is nearest
+            (INSIDE, (0.0, 0.0, 0.045), -0.005),  # the top is nearest
+            (INSIDE, (0.0, 0.09, 0.02), 0.01),  # 0.09 + 0.02 - 0.1 beside the long side
+            (INSIDE, (0.03, 0.0, 0.02), 0.01),  # 0.03 + 0.03 - 0.05 beside the short one
+            (INSIDE, (0.0, 0.0, -0.004), 0.004),
+            (INSIDE, (0.0, 0.0, 0.06), 0.01),
+            (INSIDE, (0.0, 0.0, 0.12), 0.07),
+            ({**INSIDE, "open_above": True}, (0.0, 0.0, 0.12), 0.02),  # the middle must be inside
+            ({**INSIDE, "open_above": True}, (0.0, 0.0, 0.09), -0.01),
+            (ON, (0.0, 0.0, 0.002), 0.002),  # the middle and the bottom
+            (ON, (0.0, 0.11, 0.0), 0.01),
+            (ON, (0.06, 0.0, -0.004), 0.01),
+            (ON_TABLE, (5.0, 5.0, 0.0), 0.0),  # the table has no sides
+        ],
+    )
+    def test_a_place_is_measured_by_how_far_corners_stick_out_of_the_region(self, condition, place, out):
+        found, holds = object_value(can(place), condition, 2, 0)
+        assert found == pytest.approx(out, abs=1e-9)
+        assert holds == (out <= 0.001)
+        assert goal_value(can(place), condition, 2) == (found, holds)
+
+    @pytest.mark.parametrize("condition", [UPRIGHT, ON_TABLE, LIFTED])
+    def test_a_condition_holds_at_exactly_its_value(self, condition):
+        assert object_value(can(RISES), {**condition, "value": 0.0}, 0, 0) == (0.0, True)
+
+    @pytest.mark.parametrize("condition", [INSIDE, ON])
+    def test_a_region_that_moves_takes_its_object_with_it(self, condition):
+        place, region = np.array([0.01, 0.04, 0.02]), np.array([0.7, -0.3, 0.4])
+        here = object_value(can(place), condition, 0, 0)
+        there = object_value(can(place + region, region=region), condition, 0, 0)
+        assert there == (pytest.approx(here[0]), here[1])
+
+    @pytest.mark.parametrize("corner", list(product((-0.03, 0.03), (-0.02, 0.02), (-0.05, 0.05))))
+    def test_a_tilted_can_stands_on_its_lowest_corner_whichever_it_is(self, corner):
+        turn, _ = Rotation.align_vectors([[0.0, 0.0, -1.0]], [corner])  # this corner points down
+        place = [0.0, 0.0, np.linalg.norm(corner)] - turn.apply([0.0, 0.0, 0.05])
+        assert object_value(can(place, quat=turn.as_quat()), ON, 0, 0)[0] == pytest.approx(0.0, abs=1e-9)
+
+    @pytest.mark.parametrize(
+        ("place", "inside", "on"),
+        [
+            ((0.0, 0.0, 0.01), -0.03, 0.03),
+            ((0.0, 0.0, -0.04), 0.02, 0.02),  # the lower ball reaches 20 mm below the floor
+            ((0.0, 0.0, 0.105), 0.035, 0.125),  # the upper one reaches 185 mm above the floor
+            ((0.0, 0.095, 0.01), 0.005, 0.03),  # 0.095 + 0.01 - 0.1 beside the long side
+            ((0.0, -0.096, 0.01), 0.006, 0.03),
+            ((0.041, 0.0, 0.01), 0.001, 0.03),  # 0.041 + 0.01 - 0.05 beside the short one
+            ((-0.047, 0.0, 0.01), 0.007, 0.03),
+        ],
+    )
+    def test_an_outline_of_balls_is_measured_in_place_of_the_corners(self, place, inside, on):
+        for condition, out in ((INSIDE, inside), (ON, on)):
+            found = object_value(can(place), {**condition, "outline": BALLS}, 2, 0)[0]
+            assert found == pytest.approx(out, abs=1e-9)
+
+    @pytest.mark.parametrize(
+        ("condition", "outline", "out"),
+        [(ON, [[0.5, 0.0, 0.0, 0.0]], 0.12), (INSIDE, [[0.0, 0.0, 0.3, 0.0]], 0.02)],  # 0.12 + 0.05 - 0.15
+    )
+    def test_the_middle_is_that_of_the_bounds_whatever_the_outline(self, condition, outline, out):
+        aside = {**condition, "outline": outline, "open_above": True}
+        assert object_value(can((0.0, 0.0, 0.12)), aside, 0, 0)[0] == pytest.approx(out)
+
+    @pytest.mark.parametrize(
+        ("condition", "key", "value", "shape"),
+        [
+            *((INSIDE, "outline", value, "N, 4") for value in ([[0] * 3], [0] * 4, [], [[np.inf] * 4], "none", None)),
+            *((UPRIGHT, "up_axis", value, "3") for value in ([0, 1], "z", ["x", "y", "z"], [0, 0, np.nan], None)),
+        ],
+    )
+    def test_numbers_of_another_shape_are_refused(self, condition, key, value, shape):
+        message = (
+            f"'{key}' of a condition on 'shelf.can' is {value!r}, expected numbers of shape [{shape}]. The record is "
+            "incomplete."
         )
-        assert caught.value.values == {"key": "frame_end"}
+        with refused(RecordingError, message, key=key):
+            object_value(can(RISES), {**condition, key: value}, 0, 0)
 
-
-class TestReadNumber:
-    @pytest.mark.parametrize("value", [0, -2, 1.5])
-    def test_a_finite_number_is_returned_as_a_float(self, value: float):
-        found = read_number({"s_open": value}, "s_open")
-        assert (found, type(found)) == (value, float)
-
-    @pytest.mark.parametrize("value", [True, False, "1", None, math.nan, math.inf, -math.inf])
-    def test_anything_else_is_refused(self, value: Any):
-        with pytest.raises(RecordingError) as caught:
-            read_number({"s_open": value}, "s_open")
-        assert caught.value.message == f"'s_open' is {value!r}, expected a finite number. The record is incomplete."
-        assert caught.value.values == {"key": "s_open"}
+    @pytest.mark.parametrize("key", [f"{CAN}.root_position", f"{CAN}.root_quat_xyzw", "regions.chest.drawer.position"])
+    def test_an_array_that_is_missing_is_named(self, key):
+        record = can(RISES)
+        del record.arrays[key]
+        with refused(RecordingError, lacks(key), key=key):
+            object_value(record, INSIDE, 0, 0)

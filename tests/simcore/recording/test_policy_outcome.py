@@ -1,120 +1,205 @@
-"""Both measures of success and the stages of a policy, recomputed from a record alone."""
+"""How far an episode came, from its record alone: goal, stage, share of the asked motion and share of the range."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
+import math
 
 import numpy as np
 import pytest
 
+from tests.simcore.recording.builders import DOOR, ENVIRONMENT, TOUCH, make_record, never_began, of_policy
+from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.broken_rules import recompute_goal_frame
-from unlatch.simcore.recording.check import check_record
+from unlatch.simcore.recording.check import check_dataset, check_record
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.index import EpisodeSummary, parse_line
-from unlatch.simcore.recording.policy_outcome import PolicyOutcome
-
-HOLD = 3
-DOOR = "objects.microwave.joint_positions"
-FINGERS = "contacts.panda.left.microwave.fingers_link.force_max_n"
-FORBIDDEN = "contacts.panda.environment.force_max_n"
+from unlatch.simcore.recording.motion_share import compute_motion_share
+from unlatch.simcore.recording.policy_outcome import PolicyOutcome, end_share
 
 
 @pytest.fixture
-def record(make_record: Callable[..., EpisodeRecord]) -> EpisodeRecord:
-    """The door passes the threshold of its skill, 0.7 rad, in frame 14 and stops in frame 15."""
-    made = make_record()
-    made.goal |= {"hold_frames": HOLD, "chain_length": 1, "max_changes": {"microwave.1": 0.02}}
-    made.goal["chain_motions"] = 1
-    made.goal |= {"reached": True, "reached_frame": 15 + HOLD}
-    made.skills[0]["frame_end"] = 20
-    made.settle = {**(made.settle or {}), "frame_end": 20}
-    return made
+def record():
+    return of_policy()
 
 
-def fail(record: EpisodeRecord, code: str, frame: int) -> None:
+def fail(record, code, frame):
     record.success, record.code, record.evidence, record.settle = False, code, {"frame": frame}, None
 
 
-def test_the_goal_is_reached_once_the_part_has_stayed_for_long_enough(record: EpisodeRecord):
-    assert recompute_goal_frame(record) == 15 + HOLD
-    assert check_record(record) == []
+def lead(record, *positions):
+    """Leads the door of a record from one position to the next, evenly over the frames [rad]."""
+    record.arrays[DOOR][:, 1] = np.interp(np.arange(21), np.linspace(0, 20, len(positions)), positions)
+    record.skills[0]["s0"] = float(record.arrays[DOOR][record.skills[0]["frame_start"], 1])
 
 
-def test_a_forbidden_contact_and_missing_fingers_do_not_matter_for_the_goal(record: EpisodeRecord):
-    record.arrays[FORBIDDEN][8] = 50.0
-    record.arrays[FINGERS][:] = 0.0
-    assert recompute_goal_frame(record) == 15 + HOLD
+class TestGoal:
+    def test_it_is_reached_once_the_part_has_stayed_whatever_rules_were_broken(self, record):
+        assert check_record(record) == []
+        record.arrays[ENVIRONMENT][8] = 50.0
+        record.arrays[TOUCH][:] = 0.0
+        assert recompute_goal_frame(record) == 18
+
+    @pytest.mark.parametrize("claim", [{"reached": False, "reached_frame": None}, {"reached_frame": 20}])
+    def test_check_refuses_a_goal_that_the_states_contradict(self, record, claim):
+        record.goal |= claim
+        assert any("goal.reached" in problem for problem in check_record(record))
+
+    @pytest.mark.parametrize("key", ["hold_frames", "chain_length", "max_changes"])
+    def test_check_names_what_the_goal_lacks(self, record, key):
+        del record.goal[key]
+        assert any(f"{key}=None" in problem for problem in check_record(record))
 
 
-@pytest.mark.parametrize("change", ["falls back", "never stays", "short", "chain"])
-def test_the_goal_is_not_reached_if_the_part_does_not_stay_or_a_skill_is_missing(record: EpisodeRecord, change: str):
-    door = record.arrays[DOOR][:, 1]
-    if change == "falls back":
-        door[17:] = 0.5
-    elif change == "never stays":
-        door[14:] = 0.8 + 0.05 * (np.arange(7) % 2)
-    elif change == "short":
-        np.minimum(door, 0.69, out=door)
-    else:
-        record.goal["chain_length"] = 2
-    assert recompute_goal_frame(record) is None
+class TestStage:
+    def test_a_success_has_the_times_of_both_measures(self, record):
+        assert PolicyOutcome.of(record) == PolicyOutcome(True, 18 / 30, 20 / 30, "goal", None, 1.0)
+
+    @pytest.mark.parametrize(
+        ("frame", "stage"), [(4, "never_touched"), (5, "touched"), (9, "moved"), (16, "reached"), (19, "goal")]
+    )
+    def test_a_violation_belongs_to_the_stage_in_which_it_came(self, record, frame, stage):
+        fail(record, "collision", frame)
+        outcome = PolicyOutcome.of(record)
+        assert (outcome.goal_reached, outcome.stage, outcome.violation_stage) == (True, "goal", stage)
+        assert outcome.clean_s is None
+
+    @pytest.mark.parametrize(
+        ("most", "fingers", "stage"),
+        [
+            (0.0, False, "never_touched"),
+            (0.01, True, "touched"),
+            (0.5, True, "moved"),
+            (0.5, False, "moved"),
+            (0.75, True, "reached"),
+        ],
+    )
+    def test_the_stage_is_the_furthest_that_was_reached(self, record, most, fingers, stage):
+        fail(record, "timeout", 20)
+        record.goal |= {"reached": False, "reached_frame": None}
+        record.arrays[DOOR][:, 1] = np.minimum(record.arrays[DOOR][:, 1], most)
+        record.arrays[TOUCH] *= fingers
+        outcome = PolicyOutcome.of(record)
+        assert (outcome.stage, outcome.violation_stage, outcome.goal_s) == (stage, None, None)
+
+    def test_a_demonstration_has_no_outcome_and_an_episode_that_never_began_has_share_0(self):
+        assert PolicyOutcome.of(make_record()) is None
+        record = never_began("invalid_layout")
+        record.goal |= {"reached": False, "reached_frame": None}
+        assert PolicyOutcome.of(record).share == 0.0
 
 
-@pytest.mark.parametrize("claim", [{"reached": False, "reached_frame": None}, {"reached_frame": 20}])
-def test_check_refuses_a_goal_that_the_states_contradict(record: EpisodeRecord, claim: dict[str, Any]):
-    record.goal |= claim
-    assert any("goal.reached" in problem for problem in check_record(record))
+class TestMotionShare:
+    @pytest.mark.parametrize(
+        ("mode", "threshold", "goal", "path", "share"),
+        [
+            ("abs", 0.7, None, (0.0, 0.0, 0.8), 1.0),
+            ("abs", 0.7, None, (0.0, 0.0, 0.0), 0.0),
+            ("normal", 0.7, None, (0.0, 0.0, 0.35), 0.5),
+            ("normal", 0.7, None, (0.0, 0.0, 0.8, 0.21), 0.3),  # where it is at the end, not how far it had come
+            ("normal", 0.7, None, (0.4, 0.4, 0.0), 0.0),  # the wrong way
+            ("abs", 0.8, None, (0.4, 0.4, 0.0), 0.5),  # a knob may turn either way
+            ("fraction", 0.5, None, (0.0, 0.0, 0.4), 0.5),  # of 0.5 of a range of 1.6 rad
+            ("zero", 0.1, None, (0.9, 0.9, 0.5), 0.5),
+            ("zero", 0.1, None, (0.9, 0.9, 0.1), 1.0),
+            ("zero", 0.1, None, (0.9, 0.9, 0.9), 0.0),
+            ("zero", 0.1, None, (0.9, 0.9, 1.2), 0.0),
+            ("dis_to_init", 0.4, None, (0.9, 0.9, 0.7), 0.5),
+            # a goal that asks more than the skill counts
+            ("abs", 0.2, ("moved", 0.8), (0.0, 0.0, 0.4), 0.5),
+            ("abs", 0.2, ("moved_fraction", 0.5), (0.0, 0.0, 0.4), 0.5),
+            ("abs", 0.2, ("open_fraction", 0.5), (0.4, 0.4, 0.6), 0.5),  # from a quarter of a range of 1.6 rad
+            ("dis_to_init", 0.1, ("within_closed", 0.1), (0.9, 0.9, 0.5), 0.5),
+            ("zero", 0.2, ("within_closed", 0.2), (0.1, 0.1, 0.3), 0.0),  # closed at the start, and opened
+        ],
+    )
+    def test_it_is_how_far_the_part_is_at_the_end_on_its_way(self, record, mode, threshold, goal, path, share):
+        record.skills[0] |= {"success_mode": mode, "success_threshold": threshold}
+        conditions = record.goal["conditions"]
+        record.goal["conditions"] = [{**conditions[0], "kind": goal[0], "value": goal[1]}] if goal else []
+        lead(record, *path)
+        assert compute_motion_share(record) == pytest.approx(share)
+
+    @pytest.mark.parametrize(("last", "share"), [(0.8, 0.5), (0.45, 0.75), (0.1, 1.0)])
+    def test_in_a_chain_a_skill_is_judged_where_the_next_one_on_its_part_begins(self, record, last, share):
+        second = {**record.skills[0], "name": "close", "success_mode": "zero", "success_threshold": 0.1}
+        record.skills.append({**second, "s0": 0.8, "s_end": last, "frame_start": 16, "frame_end": 20})
+        record.skills[0]["frame_end"] = 16
+        record.goal |= {"chain_length": 2, "chain_motions": 2}
+        record.goal["conditions"][0] |= {"kind": "within_closed", "value": 0.1}
+        record.arrays[DOOR][16:, 1] = np.linspace(0.8, last, 5)
+        assert compute_motion_share(record) == pytest.approx(share)
+
+    @pytest.mark.parametrize(("length", "motions", "share"), [(2, 2, 0.5), (3, 2, 0.5), (2, 1, 1.0), (4, 4, 0.25)])
+    def test_skills_that_have_not_begun_count_as_0(self, record, length, motions, share):
+        record.goal |= {"chain_length": length, "chain_motions": motions}
+        assert compute_motion_share(record) == share
+
+    def test_a_value_that_is_not_finite_counts_as_0(self, record):
+        record.arrays[DOOR][-1, 1] = np.nan
+        assert compute_motion_share(record) == 0.0
+
+    @pytest.mark.parametrize("value", ["1", True, None])
+    def test_a_number_of_motions_of_another_type_is_refused(self, record, value):
+        record.goal["chain_motions"] = value
+        with pytest.raises(RecordingError, match=f"chain_motions={value!r} in the goal of episode 0"):
+            compute_motion_share(record)
+
+    def test_check_finds_an_index_line_that_claims_another_share(self, tmp_path, record):
+        with DataSet.create_or_resume(tmp_path / "set", header={}) as data_set:
+            data_set.write(record)
+        assert check_dataset(tmp_path / "set") == []
+        (line,) = (tmp_path / "set" / "index").glob("*.jsonl")
+        line.write_bytes(line.read_bytes().replace(b'"share": 1.0', b'"share": 0.5'))
+        (problem,) = check_dataset(tmp_path / "set")
+        assert "its line in the index contradicts" in problem.message
 
 
-@pytest.mark.parametrize("key", ["hold_frames", "chain_length", "max_changes"])
-def test_check_names_what_the_goal_lacks(record: EpisodeRecord, key: str):
-    del record.goal[key]
-    assert any(f"{key}=None" in problem for problem in check_record(record))
-
-
-def test_a_success_has_the_times_of_both_measures(record: EpisodeRecord):
-    outcome = PolicyOutcome.of(record)
-    assert outcome == PolicyOutcome(True, 18 / 30, 20 / 30, "goal", None, 1.0)
+OPEN = {"name": "open", "success_mode": "range", "s_closed": 0.0, "s_open": -2.0, "s0": 0.0}
+CLOSE = {**OPEN, "name": "close", "success_mode": "zero"}
 
 
 @pytest.mark.parametrize(
-    ("frame", "stage"), [(4, "never_touched"), (5, "touched"), (9, "moved"), (16, "reached"), (19, "goal")]
-)
-def test_a_violation_belongs_to_the_stage_in_which_it_came(record: EpisodeRecord, frame: int, stage: str):
-    fail(record, "collision", frame)
-    outcome = PolicyOutcome.of(record)
-    assert outcome is not None
-    assert (outcome.goal_reached, outcome.stage, outcome.violation_stage) == (True, "goal", stage)
-    assert outcome.clean_s is None
-
-
-@pytest.mark.parametrize(
-    ("most", "fingers", "stage"),
+    ("skill", "share"),
     [
-        (0.0, False, "never_touched"),
-        (0.01, True, "touched"),
-        (0.5, True, "moved"),
-        (0.5, False, "moved"),
-        (0.75, True, "reached"),
+        ({**OPEN, "s_end": -1.9}, 0.95),
+        ({**CLOSE, "s0": -0.2, "s_end": -0.1}, 0.95),
+        ({**CLOSE, "s0": -1.0, "s_end": -0.1}, 0.95),
+        ({**CLOSE, "s0": -0.1, "s_end": -0.1}, 0.95),
+        ({**CLOSE, "success_mode": "dis_to_init", "s0": -2.0, "s_end": -0.2}, 0.9),
+        ({**OPEN, "name": "rotate", "success_mode": "abs", "s_end": 1.0}, -0.5),
+        ({"name": "hold", "success_mode": None}, 1.0),
     ],
 )
-def test_the_stage_is_the_furthest_that_was_reached(record: EpisodeRecord, most: float, fingers: bool, stage: str):
-    fail(record, "timeout", 20)
-    record.goal |= {"reached": False, "reached_frame": None}
-    record.arrays[DOOR][:, 1] = np.minimum(record.arrays[DOOR][:, 1], most)
-    record.arrays[FINGERS] *= fingers
-    outcome = PolicyOutcome.of(record)
-    assert outcome is not None
-    assert (outcome.stage, outcome.violation_stage, outcome.goal_s) == (stage, None, None)
+def test_the_share_of_the_range_counts_on_the_way_that_the_skill_moves_its_part(skill, share):
+    assert end_share(skill) == pytest.approx(share)
 
 
-def test_a_demonstration_has_no_outcome_of_a_policy(make_record: Callable[..., EpisodeRecord]):
-    assert PolicyOutcome.of(make_record()) is None
+class TestIndexLine:
+    def test_it_keeps_the_outcome_and_a_damaged_one_is_not_read(self, record):
+        summary = EpisodeSummary.of(record, b"")
+        assert summary.policy is not None
+        assert parse_line(summary.line()) == summary
+        for key, value, damaged in (("stage", '"goal"', '"moon"'), ("share", "1.0", "1.5")):
+            line = summary.line().replace(f'"{key}": {value}'.encode(), f'"{key}": {damaged}'.encode())
+            assert line != summary.line()
+            assert parse_line(line) is None
 
+    def test_a_record_without_the_number_of_motions_has_no_share(self, record):
+        del record.goal["chain_motions"]
+        assert compute_motion_share(record) is None
+        summary = EpisodeSummary.of(record, b"")
+        assert parse_line(summary.line()) == summary
 
-def test_the_index_keeps_the_outcome(record: EpisodeRecord):
-    summary = EpisodeSummary.of(record, b"")
-    assert summary.policy is not None
-    assert parse_line(summary.line()) == summary
-    assert parse_line(summary.line().replace(b'"stage": "goal"', b'"stage": "moon"')) is None
+    @pytest.mark.parametrize(
+        ("skill", "share"),
+        [
+            ({**OPEN, "s_end": -1.9}, 0.95),
+            ({**OPEN, "s_end": 0.0}, 0.0),
+            ({"name": "open", "success_mode": "range"}, None),
+            ({**OPEN, "s_end": math.nan}, None),
+        ],
+    )
+    def test_it_keeps_the_share_of_the_range_of_a_success_that_says_where_its_part_ends(self, skill, share):
+        summary = EpisodeSummary.of(EpisodeRecord(number=0, seed=0, success=True, code=None, skills=[skill]), b"")
+        assert summary.range_share == (None if share is None else pytest.approx(share))
+        assert (b"range_share" in summary.line()) == (share is not None)
+        assert parse_line(summary.line()) == summary

@@ -1,467 +1,558 @@
-"""The verdict from the record alone: one synthetic attempt for each way to fail, and the edges of each threshold."""
+"""The verdict from the record alone: its code, the numbers behind it, and what the configuration demands."""
 
 import numpy as np
 import pytest
 
+from tests.simcore.recording.builders import (
+    BASE,
+    ENVIRONMENT,
+    FORBIDDEN,
+    GRIPPER,
+    NOT_RUN,
+    SETTLES,
+    SPEED,
+    SUSTAINED,
+    TARGETS,
+    TOUCH,
+    Q,
+    T,
+    attempt,
+    make_record,
+    never_began,
+    stopped,
+)
 from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording.check import check_record
+from unlatch.simcore.recording.episode_fields import SKILL_FIELDS
+from unlatch.simcore.recording.episode_structure import CLOCK, RECORD, Field
+from unlatch.simcore.recording.index import EpisodeSummary, parse_line
 from unlatch.simcore.recording.success_rules import FAILURE_CODES
-from unlatch.simcore.recording.verdict import ABORT_CODES, Criteria, recompute_success
+from unlatch.simcore.recording.verdict import (
+    ABORT_CODES,
+    ABSENT,
+    POSSIBLE,
+    RECORDED,
+    Criteria,
+    Verdict,
+    contradicts_success,
+    recompute_success,
+    undetermined,
+)
 
-DOOR = "objects.microwave.joint_positions"
-TOUCH = "contacts.panda.left.microwave.fingers_link.force_max_n"
-BASE = "contacts.panda.left.microwave.fingers_base.force_max_n"
-FORBIDDEN = "contacts.panda.left.microwave.forbid_collision.force_max_n"
-SUSTAINED = "contacts.panda.left.fingers.force_sustained_n"
-ENVIRONMENT = "contacts.panda.environment.force_max_n"
+LABEL = {"skill": 0, "name": "open"}
+ALL = ...
+ABOVE_1_N, ABOVE_140_N = np.nextafter(1.0, 2.0), np.nextafter(140.0, 141.0)
+STAYS = {ALL: 0.0}
+"""A door that is never opened, and fingers that never touch it."""
 
 
-@pytest.fixture
-def record(make_record):
-    return make_record()
+def fail(code, evidence, *skills):
+    return Verdict(success=False, code=code, evidence=evidence, skills=skills)
 
 
-def code_of(record):
-    verdict = recompute_success(record)
+def judge(record, **criteria):
+    verdict = recompute_success(record, Criteria(**criteria) if criteria else None)
     assert verdict.success == (verdict.code is None)
-    return verdict.code
+    return verdict
 
 
-def test_a_clean_attempt_is_a_success(record):
-    verdict = recompute_success(record)
-    assert (verdict.success, verdict.code, verdict.evidence, verdict.skills) == (True, None, {}, (True,))
+def test_a_clean_attempt_is_a_success():
+    assert judge(make_record()) == Verdict(success=True, code=None, evidence={}, skills=(True,))
 
 
-def test_the_verdict_does_not_read_what_the_record_claims(make_record):
-    claims_failure = make_record(success=False, code="collision")
-    assert recompute_success(claims_failure).success
-    claims_success = make_record()
-    claims_success.arrays[DOOR][:, 1] = 0.0
-    assert recompute_success(claims_success).code == "not_reached"
+def test_the_verdict_does_not_read_what_the_record_claims():
+    assert judge(make_record(success=False, code="collision")).success
+    assert judge(attempt(door=STAYS)).code == "not_reached"
+
+
+@pytest.mark.parametrize(
+    ("record", "code", "evidence", "skills"),
+    [
+        (attempt(rows={BASE: {7: 1.5}}), "collision", {"frame": 8, "force_n": 1.5}, (False,)),
+        (attempt(rows={FORBIDDEN: {7: 1.5}}), "collision", {"frame": 8, "force_n": 1.5}, (False,)),
+        (attempt(rows={ENVIRONMENT: {7: ABOVE_1_N}}), "collision", {"view": "panda.environment"}, (False,)),
+        (attempt(rows={ENVIRONMENT: {7: 1.0}}), None, {}, (True,)),
+        (attempt({"contact_force_threshold_n": 2.0}, rows={FORBIDDEN: {7: 1.5}}), None, {}, (True,)),
+        (attempt({"collision_valid_enabled": False}, rows={FORBIDDEN: {7: 99.0}}), None, {}, (True,)),
+        (attempt(rows={ENVIRONMENT: {1: 9.0}, SUSTAINED: {1: 150.0}}), None, {}, (True,)),  # before the first skill
+        (attempt(rows={ENVIRONMENT: {18: 9.0}}), "collision", {"frame": 19}, (True,)),  # while the scene settles
+        (attempt(rows={TOUCH: {ALL: 50.0}}), None, {}, (True,)),  # fingers may press the moving part
+        (attempt(rows={TOUCH: {0: 0.0, 4: 1e-9, 15: 1e-9}}), None, {}, (True,)),
+        (attempt(rows={SUSTAINED: {9: 140.0}}), None, {}, (True,)),
+        (attempt(rows={SUSTAINED: {9: ABOVE_140_N}}), "overload", {"hand": "panda.left"}, (False,)),
+        (attempt({"finger_force_limit_n": 5.0}), "overload", {"limit_n": 5.0}, (False,)),
+        (attempt(rows={SUSTAINED.replace("sustained", "max"): {ALL: 500.0}}), None, {}, (True,)),  # for a short time
+        (attempt(rows={SUSTAINED: {18: 150.0}}), "overload", {"frame": 19}, (True,)),
+        (attempt(rows={SUSTAINED: {16: 150.0}, TOUCH: STAYS}), "overload", {}, (False,)),
+        (attempt(rows={SUSTAINED: {16: 150.0}, BASE: {16: 1.5}}), "collision", {}, (False,)),  # in the same frame
+        (attempt(rows={"speeds.microwave.max": {9: 5.1}}), "overspeed", {"body": "microwave", "frame": 10}, (False,)),
+        (attempt(rows={SPEED: {9: 5.0}}), None, {}, (True,)),
+        (attempt({"process_valid_enabled": False}, rows={SPEED: {9: 50.0}}), None, {}, (True,)),
+        (attempt(rows={TOUCH: {ALL: 0.0, 0: 5.0, 1: 5.0, 17: 5.0, 18: 5.0}}), "grasp_missed", {}, (False,)),
+        (attempt(rows={TOUCH: {5: 0.0, 6: 0.0}}), None, {}, (True,)),  # eight of ten moving frames are enough
+        (attempt(rows={TOUCH: {5: 0.0, 6: 0.0, 7: 0.0}}), "slipped", {"contact_share": 0.7}, (False,)),
+        (attempt({"name": "my_plugin", "finger_contact_required": False}, rows={TOUCH: STAYS}), None, {}, (True,)),
+        (attempt({"name": "my_plugin"}, rows={TOUCH: STAYS}), "grasp_missed", {}, (False,)),
+        (attempt({"success_threshold": 0.9}), "not_reached", {"reached": 0.8, "wanted": 0.9, "frame": 17}, (False,)),
+        (attempt(door={17: 0.69}), "not_reached", {"frame": 17}, (False,)),  # at its own end
+        (attempt({"success_mode": None, "object": None}), None, {}, (True,)),
+        (attempt(goal={"value": 0.81}), "not_reached", {"condition": 0, "frame": 17}, (True,)),
+        (attempt(goal={"value": 0.79}, door={18: 0.795, 19: 0.79, 20: 0.785}), "unsettled", {"frame": 20}, (True,)),
+        (attempt(door={18: 0.83}), "unsettled", {"frame": 18, "change": pytest.approx(0.03)}, (True,)),
+        (make_record(settle=None), "unsettled", {}, (True,)),
+        (make_record(skills=[]), None, {}, ()),
+        (make_record(skills=[], goal={}), "not_reached", {}, ()),
+    ],
+)
+def test_each_rule_gives_its_code_and_evidence_from_its_edge_on(record, code, evidence, skills):
+    verdict = judge(record)
+    assert (verdict.code, verdict.skills) == (code, skills)
+    assert {key: verdict.evidence[key] for key in evidence} == evidence
+
+
+@pytest.mark.parametrize(("s0", "code"), [(0.0, None), (0.05, "not_reached"), (-5.0, "not_reached")])
+def test_displacement_is_from_the_start_that_the_record_names_if_the_states_have_it(s0, code):
+    record = attempt({"success_threshold": 0.8, "s0": s0}, door={0: 0.05})  # it came to rest before frame 2
+    assert judge(record).code == code
 
 
 class TestConditionOfAPlugin:
     """No record shows whether a plugin's own condition was met."""
 
-    OWN = Criteria(own_conditions=(0,))
+    @staticmethod
+    def failed(**rows):
+        return stopped("not_reached", skill={"success": False}, rows=rows)
+
+    def test_a_recorded_failure_is_believed(self):
+        evidence = {"frame": 17, **LABEL, "reason": "a condition of the skill's own class"}
+        assert judge(self.failed(), own_conditions=(0,)) == fail("not_reached", evidence, False)
+
+    @pytest.mark.parametrize("own", [(), (1,)])
+    def test_that_of_a_skill_without_one_is_not(self, own):
+        assert judge(self.failed(), own_conditions=own).code == "unsettled"
+
+    @pytest.mark.parametrize(("code", "success"), [("unsettled", False), ("not_reached", True), (None, True)])
+    def test_only_a_failure_with_this_code_is_believed(self, code, success):
+        assert judge(attempt({"success": success}, success=code is None, code=code), own_conditions=(0,)).success
+
+    def test_an_earlier_broken_rule_comes_first(self):
+        assert judge(attempt(door=STAYS), own_conditions=(0,)).code == "not_reached"
+        assert judge(self.failed(**{FORBIDDEN: {7: 9.0}}), own_conditions=(0,)).code == "collision"
+
+
+class TestValuesThatAreNotFinite:
+    @pytest.mark.parametrize(
+        ("key", "place", "frame"), [(Q, (6, 2), 6), (Q, (0, 0), 0), (TARGETS, (6, 2), 7), (ENVIRONMENT, 6, 7)]
+    )
+    def test_a_state_has_its_own_frame_and_a_row_that_of_the_state_after_it(self, key, place, frame):
+        assert judge(attempt(rows={key: {place: np.nan}})) == fail("diverged", {"frame": frame, "key": key}, True)
+
+    def test_the_earliest_of_several_arrays_is_named(self):
+        ee, tcp = ("robots.panda.left.ee_position", "robots.panda.left.tcp_position")
+        record = attempt(rows={ee: {(9, 1): np.nan}, tcp: {(5, 1): np.nan, (9, 1): np.nan}})
+        assert judge(record).evidence == {"frame": 5, "key": tcp}
+
+
+class TestMovingTargets:
+    """The targets of arm and gripper must rest while the scene settles, from frame 17 to 20, where criteria say so."""
 
     @pytest.fixture
-    def failed(self, make_record):
-        record = make_record(success=False, code="not_reached", settle=None)
-        record.skills[0]["success"] = False
-        return record
+    def record(self):
+        made = make_record()
+        made.arrays[TARGETS][10:] = made.arrays[TARGETS][10]
+        return made
 
-    def test_a_recorded_failure_is_believed(self, failed):
-        verdict = recompute_success(failed, self.OWN)
-        assert (verdict.success, verdict.code, verdict.skills) == (False, "not_reached", (False,))
-        reason = "a condition of the skill's own class"
-        assert verdict.evidence == {"frame": 17, "skill": 0, "name": "open", "reason": reason}
+    @pytest.mark.parametrize("key", [TARGETS, GRIPPER])
+    @pytest.mark.parametrize("frame", [18, 19])
+    def test_a_change_is_unsettled_in_the_state_before_it(self, record, key, frame):
+        record.arrays[key][frame:] += 1e-3
+        evidence = {"frame": frame, "key": key, "reason": "targets change"}
+        assert judge(record, targets_rest=True) == fail("unsettled", evidence, True)
+        assert judge(record).success
 
-    def test_that_of_a_skill_without_one_is_not(self, failed):
-        assert recompute_success(failed).code == "unsettled"
-        assert recompute_success(failed, Criteria(own_conditions=(1,))).code == "unsettled"
+    @pytest.mark.parametrize("sign", [1, -1])
+    def test_one_joint_is_enough_in_either_direction(self, record, sign):
+        record.arrays[TARGETS][18:, 6] += sign * 1e-9
+        assert judge(record, targets_rest=True).code == "unsettled"
 
-    @pytest.mark.parametrize(("code", "success"), [("unsettled", False), ("not_reached", True)])
-    def test_only_a_failure_with_this_code_is_believed(self, make_record, code, success):
-        record = make_record(success=False, code=code)
-        record.skills[0]["success"] = success
-        assert recompute_success(record, self.OWN).success
+    def test_changes_count_within_settling_alone(self, record):
+        record.arrays[TARGETS][17:] += 1.0
+        assert judge(record, targets_rest=True).success
+        record.settle = {**SETTLES, "frame_start": 16, "frame_end": 18}
+        assert judge(record, targets_rest=True).evidence["frame"] == 17
+        record.arrays[TARGETS][17] = record.arrays[TARGETS][16]
+        assert judge(record, targets_rest=True).success
 
-    def test_a_recorded_success_is_judged(self, record):
-        assert recompute_success(record, self.OWN).success
-        record.arrays[DOOR][:, 1] = 0.0
-        assert recompute_success(record, self.OWN).code == "not_reached"
+    def test_other_arrays_of_actions_and_targets_of_states_may_change(self, record):
+        record.arrays["actions.panda.left.ee_target_position"][18:] += 1.0
+        record.arrays["robots.panda.left.gripper_target"][18:] += 1.0
+        record.arrays["labels.panda.left.joint_targets"] = np.arange(20.0)[:, None]
+        assert judge(record, targets_rest=True).success
 
-    def test_an_earlier_broken_rule_comes_first(self, failed):
-        failed.arrays[FORBIDDEN][7] = 9.0
-        assert recompute_success(failed, self.OWN).code == "collision"
-
-
-class TestCollision:
-    @pytest.mark.parametrize("view", [BASE, FORBIDDEN, ENVIRONMENT])
-    def test_a_force_above_the_threshold_is_a_collision(self, record, view):
-        record.arrays[view][7] = 1.5
-        verdict = recompute_success(record)
-        assert verdict.code == "collision"
-        assert verdict.evidence["force_n"] == 1.5
-        assert verdict.evidence["frame"] == 8
-        assert view == f"contacts.{verdict.evidence['view']}.force_max_n"
-        assert verdict.skills == (False,)
-
-    def test_a_force_at_the_threshold_is_no_collision(self, record):
-        record.arrays[FORBIDDEN][7] = 1.0
-        assert code_of(record) is None
-        record.arrays[FORBIDDEN][7] = np.nextafter(1.0, 2.0)
-        assert code_of(record) == "collision"
-
-    def test_the_threshold_is_that_of_the_skill(self, record):
-        record.arrays[FORBIDDEN][7] = 1.5
-        record.skills[0]["contact_force_threshold_n"] = 2.0
-        assert code_of(record) is None
-
-    def test_fingers_on_the_moving_part_are_no_collision(self, record):
-        record.arrays[TOUCH][:] = 50.0
-        assert code_of(record) is None
-
-    def test_it_is_not_judged_where_it_is_switched_off(self, record):
-        record.arrays[FORBIDDEN][7] = 100.0
-        record.skills[0]["collision_valid_enabled"] = False
-        assert code_of(record) is None
-
-    def test_it_counts_while_the_scene_settles_and_not_before_the_first_skill(self, record):
-        record.arrays[ENVIRONMENT][1] = 9.0
-        assert code_of(record) is None
-        record.arrays[ENVIRONMENT][18] = 9.0
-        verdict = recompute_success(record)
-        assert (verdict.code, verdict.skills) == ("collision", (True,))
+    def test_settling_must_be_recorded_and_within_the_episode(self, record):
+        record.settle = None
+        evidence = {"frame": T, "reason": "the record has no settling"}
+        assert judge(record, targets_rest=True) == fail("unsettled", evidence, True)
+        for key in ("frame_start", "frame_end"):
+            record.settle = {**SETTLES, key: 21}
+            with pytest.raises(RecordingError, match=rf"^'{key}' is 21, expected a state frame from 0 to 20"):
+                judge(record, targets_rest=True)
 
 
-class TestOverload:
-    def test_a_sustained_force_above_the_limit_is_an_overload(self, record):
-        record.arrays[SUSTAINED][9] = 150.0
-        verdict = recompute_success(record)
-        evidence = {"frame": 10, "skill": 0, "name": "open", "hand": "panda.left", "force_n": 150.0, "limit_n": 140.0}
-        assert (verdict.code, verdict.evidence, verdict.skills) == ("overload", evidence, (False,))
-
-    def test_a_sustained_force_at_the_limit_is_no_overload(self, record):
-        record.arrays[SUSTAINED][9] = 140.0
-        assert code_of(record) is None
-        record.arrays[SUSTAINED][9] = np.nextafter(140.0, 141.0)
-        assert code_of(record) == "overload"
-
-    def test_the_limit_is_that_of_the_skill(self, record):
-        record.skills[0]["finger_force_limit_n"] = 5.0
-        assert code_of(record) == "overload"
-
-    def test_short_forces_are_not_judged(self, record):
-        record.arrays["contacts.panda.left.fingers.force_max_n"][:] = 500.0
-        record.arrays["contacts.panda.left.fingers.force_mean_n"][:] = 500.0
-        assert code_of(record) is None
-
-    def test_a_collision_in_the_same_frame_comes_first_and_a_lost_part_does_not(self, record):
-        record.arrays[SUSTAINED][16] = 150.0
-        record.arrays[TOUCH][:] = 0.0
-        assert recompute_success(record).code == "overload"
-        record.arrays[BASE][16] = 1.5
-        assert recompute_success(record).code == "collision"
-
-    def test_it_counts_while_the_scene_settles_and_not_before_the_first_skill(self, record):
-        record.arrays[SUSTAINED][1] = 150.0
-        assert code_of(record) is None
-        record.arrays[SUSTAINED][18] = 150.0
-        verdict = recompute_success(record)
-        assert (verdict.code, verdict.skills) == ("overload", (True,))
-
-    def test_each_skill_is_judged_by_the_fingers_of_its_own_arm(self, record):
-        record.skills[0]["arm"] = "left"
-        record.arrays["contacts.panda.right.fingers.force_sustained_n"] = np.full(20, 500.0)
-        assert code_of(record) is None
-        record.arrays[SUSTAINED][9] = 150.0
-        assert recompute_success(record).evidence["hand"] == "panda.left"
-
-
-class TestOverspeed:
-    @pytest.mark.parametrize("body", ["panda", "microwave"])
-    def test_a_joint_above_the_limit_is_an_overspeed(self, record, body):
-        record.arrays[f"speeds.{body}.max"][9] = 5.1
-        verdict = recompute_success(record)
-        assert (verdict.code, verdict.evidence["body"], verdict.evidence["frame"]) == ("overspeed", body, 10)
-
-    def test_a_joint_at_the_limit_is_no_overspeed(self, record):
-        record.arrays["speeds.panda.max"][9] = 5.0
-        assert code_of(record) is None
-
-    def test_it_is_not_judged_where_it_is_switched_off(self, record):
-        record.arrays["speeds.panda.max"][9] = 50.0
-        record.skills[0]["process_valid_enabled"] = False
-        assert code_of(record) is None
-
-
-class TestFingerContact:
-    def test_fingers_that_never_touch_missed_the_grasp(self, record):
-        record.arrays[TOUCH][:] = 0.0
-        assert code_of(record) == "grasp_missed"
-
-    def test_contact_outside_the_skill_is_no_grasp(self, record):
-        record.arrays[TOUCH][:] = 0.0
-        record.arrays[TOUCH][[0, 1, 17, 18]] = 5.0
-        assert code_of(record) == "grasp_missed"
-
-    def test_eight_of_ten_moving_frames_are_enough_and_seven_are_not(self, record):
-        record.arrays[TOUCH][[5, 6]] = 0.0
-        assert code_of(record) is None
-        record.arrays[TOUCH][7] = 0.0
-        verdict = recompute_success(record)
-        assert verdict.code == "slipped"
-        assert verdict.evidence["contact_share"] == 0.7
-        assert verdict.evidence["moving_frames"] == 10
-
-    def test_frames_in_which_the_joint_creeps_do_not_count(self, record):
-        record.arrays[DOOR][5:16, 1] = np.linspace(0.0, 0.8, 11)
-        record.arrays[DOOR][2:6, 1] = [0.0, 0.9e-4, 1.8e-4, 2.7e-4]
-        record.arrays[TOUCH][2:5] = 0.0
-        record.skills[0]["s0"] = 0.0
-        assert code_of(record) is None
-
-    def test_the_smallest_force_is_contact(self, record):
-        touched = record.arrays[TOUCH] > 0
-        record.arrays[TOUCH][touched] = 1e-9
-        assert code_of(record) is None
-
-    @pytest.mark.parametrize("name", ["open", "close", "my_plugin"])
-    def test_contact_is_not_needed_where_the_rule_of_the_skill_says_so(self, record, name):
-        record.skills[0].update(name=name, finger_contact_required=False)
-        record.arrays[TOUCH][:] = 0.0
-        assert code_of(record) is None
-
-    def test_contact_is_needed_where_the_rule_of_a_plugin_says_so(self, record):
-        record.skills[0].update(name="my_plugin", finger_contact_required=True)
-        record.arrays[TOUCH][:] = 0.0
-        assert code_of(record) == "grasp_missed"
-
-
-class TestThreshold:
+class TestTime:
     @pytest.mark.parametrize(
-        ("mode", "threshold", "s0", "s_end", "s_open", "holds"),
-        [
-            ("abs", 0.8, 0.0, 0.8, 1.6, True),
-            ("abs", 0.8, 0.0, -0.8, 1.6, True),
-            ("abs", 0.8, 0.1, 0.8, 1.6, False),
-            ("normal", 0.7, 0.0, 0.8, 1.6, True),
-            ("normal", 0.7, 0.0, -0.8, 1.6, False),
-            ("normal", 0.7, 0.0, -0.8, -1.6, True),  # a hinge that opens towards negative positions
-            ("normal", 0.7, 0.0, 0.8, -1.6, False),
-            ("zero", 0.08, 0.8, 0.08, 1.6, True),
-            ("zero", 0.08, 0.8, -0.08, 1.6, True),
-            ("zero", 0.08, 0.8, 0.0801, 1.6, False),
-            ("dis_to_init", 0.5, 0.8, 0.3, 1.6, True),
-            ("dis_to_init", 0.5, 0.8, 0.31, 1.6, False),
-            ("fraction", 0.5, 0.0, 0.8, 1.6, True),
-            ("fraction", 0.5, 0.0, -0.8, -1.6, True),
-            ("fraction", 0.5, 0.0, 0.79, 1.6, False),
-        ],
+        ("frames", "frame", "result"),
+        [(18.5, 19, True), (18, 19, True), (16.5, 17, None), (20, None, True), (30, None, True)],
     )
-    def test_each_mode_at_its_edge(self, record, mode, threshold, s0, s_end, s_open, holds):
-        path = np.concatenate([np.full(5, s0), np.linspace(s0, s_end, 11), np.full(5, s_end)])
-        record.arrays[DOOR][:, 1] = path
-        record.goal = {"conditions": []}
-        record.skills[0].update(success_mode=mode, success_threshold=threshold, s0=s0, s_end=s_end, s_open=s_open)
-        assert code_of(record) == (None if holds else "not_reached")
+    def test_a_timeout_has_the_first_frame_after_the_limit_and_a_skill_that_ends_later_no_result(
+        self, frames, frame, result
+    ):
+        verdict = judge(make_record(), max_duration_s=frames / 30)
+        if frame is None:
+            assert verdict.success
+        else:
+            assert verdict == fail("timeout", {"frame": frame, "allowed_s": frames / 30}, result)
 
-    def test_evidence_has_reached_and_wanted(self, record):
-        record.skills[0]["success_threshold"] = 0.9
-        evidence = recompute_success(record).evidence
-        assert (evidence["reached"], evidence["wanted"], evidence["frame"], evidence["skill"]) == (0.8, 0.9, 17, 0)
+    def test_the_time_does_not_count_before_a_skill_has_begun_and_one_is_enough(self):
+        verdict = judge(attempt(NOT_RUN), max_duration_s=0.1)
+        assert verdict == fail("not_reached", {"frame": T, **LABEL, "reason": "the skill never ran"}, None)
+        record = make_record()
+        record.skills.append({**record.skills[0], **NOT_RUN})
+        assert judge(record, max_duration_s=0.1).code == "timeout"
 
-    def test_it_is_judged_at_the_skills_own_end(self, record):
-        record.arrays[DOOR][17:, 1] = 0.69
-        record.arrays[DOOR][18:, 1] = 0.8
-        assert code_of(record) == "not_reached"
+    def test_a_record_without_times_has_no_timeout(self):
+        record = make_record()
+        del record.arrays["time"]
+        assert judge(record, max_duration_s=0.1).success
 
-    def test_displacement_is_from_the_start_that_the_record_names_if_the_states_have_it(self, record):
-        record.arrays[DOOR][0, 1] = 0.05  # the door came to rest before the skill began at frame 2
-        record.arrays[DOOR][1:5, 1] = 0.0
-        record.skills[0].update(success_threshold=0.8, s0=0.0)
-        assert code_of(record) is None
-        record.skills[0]["s0"] = 0.05
-        assert code_of(record) == "not_reached"
-        record.skills[0]["s0"] = -5.0  # no recorded position: measured from episode start
-        assert code_of(record) == "not_reached"
-
-    def test_a_fraction_of_no_range_is_refused(self, record):
-        record.skills[0].update(success_mode="fraction", s_open=0.0)
-        with pytest.raises(RecordingError, match="s_open equals s_closed"):
-            recompute_success(record)
-
-    def test_an_unknown_mode_is_refused(self, record):
-        record.skills[0]["success_mode"] = "sideways"
-        with pytest.raises(RecordingError, match="success_mode 'sideways', expected abs, normal, zero"):
-            recompute_success(record)
-
-    def test_a_skill_that_moves_nothing_is_not_judged_by_a_joint(self, record):
-        record.skills[0].update(success_mode=None, object=None)
-        assert code_of(record) is None
+    def test_a_timeout_is_believed_only_without_a_time_limit(self):
+        record = stopped("timeout", {"frame": 10}, skill={"frame_end": 10, "s_end": 0.4, "success": False})
+        assert judge(record).code == "timeout"
+        assert judge(record, max_duration_s=0.3).code == "timeout"
+        assert judge(record, max_duration_s=5.0).code == "not_reached"
 
 
-class TestGoalAndSettling:
-    def test_a_goal_that_does_not_hold_when_settling_begins_is_not_reached(self, record):
-        record.goal["conditions"][0]["value"] = 0.81
-        verdict = recompute_success(record)
-        assert (verdict.code, verdict.evidence["condition"], verdict.skills) == ("not_reached", 0, (True,))
-
-    def test_a_goal_that_held_and_does_not_last_is_unsettled(self, record):
-        record.arrays[DOOR][18:, 1] = [0.795, 0.79, 0.785]
-        record.goal["conditions"][0]["value"] = 0.79
-        verdict = recompute_success(record)
-        assert (verdict.code, verdict.evidence["frame"]) == ("unsettled", 20)
-
-    def test_a_joint_that_swings_and_comes_back_is_unsettled(self, record):
-        record.arrays[DOOR][18, 1] = 0.83
-        verdict = recompute_success(record)
-        assert (verdict.code, verdict.evidence["frame"]) == ("unsettled", 18)
-        assert verdict.evidence["change"] == pytest.approx(0.03)
-
-    def test_a_joint_may_move_by_the_allowed_change(self, record):
-        record.arrays[DOOR][17:, 1] = [0.8, 0.82, 0.78, 0.8]
-        record.settle["max_change"] = 0.8 - 0.78
-        assert code_of(record) is None
-
-    def test_joints_that_no_skill_acts_on_may_move(self, record):
-        record.arrays[DOOR][18:, 0] = 5.0
-        assert code_of(record) is None
-
-    def test_an_episode_without_settling_is_no_success(self, make_record):
-        assert code_of(make_record(settle=None)) == "unsettled"
-
-    @pytest.mark.parametrize(
-        ("kind", "value", "holds"),
-        [
-            ("moved", 0.8, True),
-            ("moved", 0.81, False),
-            ("moved_fraction", 0.5, True),
-            ("moved_fraction", 0.51, False),
-            ("within_closed", 0.8, True),
-            ("within_closed", 0.79, False),
-        ],
-    )
-    def test_each_kind_of_goal_at_its_edge(self, record, kind, value, holds):
-        record.goal["conditions"][0].update(kind=kind, value=value)
-        assert code_of(record) == (None if holds else "not_reached")
-
-    def test_limits_of_the_goal_itself_come_before_those_of_the_skill(self, record):
-        record.goal["conditions"][0].update(kind="moved_fraction", value=0.5, s_closed=0.0, s_open=3.2)
-        assert code_of(record) == "not_reached"
-
-    def test_a_goal_on_a_joint_without_known_limits_is_refused(self, record):
-        record.goal["conditions"][0].update(kind="moved_fraction", joint_index=0)
-        with pytest.raises(RecordingError, match="needs s_closed and s_open"):
-            recompute_success(record)
-
-    def test_a_record_without_skills_and_goal_is_no_success(self, make_record):
-        assert code_of(make_record(skills=[], goal={})) == "not_reached"
-
-    def test_the_goal_alone_judges_an_episode_without_skills(self, make_record):
-        assert code_of(make_record(skills=[])) is None
-
-
-class TestBrokenOff:
+class TestAborts:
     @pytest.mark.parametrize("code", sorted(ABORT_CODES))
-    def test_codes_that_arrays_cannot_show_are_taken_from_the_record(self, make_record, code):
-        record = make_record(success=False, code=code, settle=None, evidence={"wanted": 3.0})
-        record.skills[0].update(frame_end=20, success=False)
-        record.arrays[DOOR][:, 1] = 0.1
-        verdict = recompute_success(record)
-        assert (verdict.code, verdict.evidence["wanted"], verdict.skills) == (code, 3.0, (None,))
+    def test_codes_that_arrays_cannot_show_are_taken_from_the_record(self, code):
+        record = stopped(code, {"wanted": 3.0}, skill={"frame_end": T, "success": False}, door=STAYS)
+        assert judge(record) == fail(code, {"frame": T, "wanted": 3.0}, None)
 
     @pytest.mark.parametrize("code", ["invalid_layout", "plan_infeasible", "error"])
-    def test_an_attempt_that_never_began_has_no_arrays(self, make_record, code):
-        record = make_record(success=False, code=code, skills=[], settle=None, arrays={})
-        assert code_of(record) == code
+    def test_an_attempt_that_never_began_has_no_arrays(self, code):
+        assert judge(never_began(code)).code == code
 
     @pytest.mark.parametrize("code", sorted(FAILURE_CODES.keys() - ABORT_CODES))
-    def test_codes_that_arrays_show_are_not_believed(self, make_record, code):
-        assert recompute_success(make_record(success=False, code=code)).success
+    def test_codes_that_arrays_show_are_not_believed(self, code):
+        assert judge(make_record(success=False, code=code)).success
 
-    def test_a_collision_before_the_abort_wins(self, make_record):
-        record = make_record(success=False, code="timeout", settle=None, evidence={"frame": 15})
-        record.arrays[FORBIDDEN][12] = 4.0
-        assert code_of(record) == "collision"
-        record.arrays[FORBIDDEN][:] = 0.0
-        record.arrays[FORBIDDEN][16] = 4.0
-        assert code_of(record) == "timeout"
+    @pytest.mark.parametrize(
+        ("stated", "frame"), [(0, 0), (12, 12), (20, 20), (21, 20), (-1, 20), (True, 20), ("12", 20), (None, 20)]
+    )
+    def test_an_abort_has_the_frame_of_its_evidence_or_else_the_last(self, stated, frame):
+        found = judge(stopped("motion_blocked", {"frame": stated, "joint": 3}))
+        assert (found.code, found.evidence["joint"]) == ("motion_blocked", 3)
+        assert found.skills == ((True,) if frame == 20 else (None,))
 
-    def test_values_that_are_not_finite_diverged(self, record):
-        record.arrays["robots.panda.left.joint_positions"][6, 2] = np.nan
-        verdict = recompute_success(record)
-        assert (verdict.code, verdict.evidence["frame"]) == ("diverged", 6)
+    def test_the_first_frame_decides_between_two_aborts_and_between_an_abort_and_a_broken_rule(self):
+        for frames, code in ((17.5, "timeout"), (19.5, "error")):
+            assert judge(stopped("error", {"frame": 19}), max_duration_s=frames / 30).code == code
+        for row, code in ((12, "collision"), (16, "timeout")):
+            assert judge(stopped("timeout", {"frame": 15}, rows={FORBIDDEN: {row: 4.0}})).code == code
+
+    def test_the_goal_is_judged_unless_the_attempt_was_stopped_or_broke_a_rule_before_it_settled(self):
+        hits = {FORBIDDEN: {18: 9.0}}
+        assert judge(attempt(goal={"value": 5.0}, success=False, code="error", evidence={"frame": T})).code == "error"
+        assert judge(attempt(goal={"value": 5.0}, rows=hits)).code == "not_reached"  # at frame 17
+        assert judge(attempt(goal={"value": 5.0}, rows=hits, settle=None)).code == "collision"
 
 
-class TestOrder:
-    def test_the_earliest_violation_wins(self, record):
-        record.arrays["speeds.panda.max"][8] = 9.0
-        record.arrays[FORBIDDEN][9] = 9.0
-        assert code_of(record) == "overspeed"
+class TestSkills:
+    @pytest.mark.parametrize(("frame", "result"), [(17, None), (18, True)])
+    def test_a_skill_that_ended_at_or_after_the_abort_has_no_result(self, frame, result):
+        assert judge(stopped("error", {"frame": frame})).skills == (result,)
 
-    def test_at_one_frame_the_first_in_the_list_wins(self, record):
-        record.arrays["speeds.panda.max"][8] = 9.0
-        record.arrays[FORBIDDEN][8] = 9.0
-        assert code_of(record) == "collision"
+    @pytest.mark.parametrize(("row", "result"), [(16, False), (17, True)])
+    def test_a_rule_that_broke_in_its_last_frame_fails_a_skill_and_one_that_broke_later_does_not(self, row, result):
+        assert judge(attempt(rows={FORBIDDEN: {row: 9.0}})).skills == (result,)
 
-    def test_a_skill_that_was_stopped_for_overspeed_is_not_called_not_reached(self, make_record):
-        record = make_record(success=False, code="overspeed", settle=None)
-        record.skills[0].update(frame_end=20, success=False)
-        record.arrays["speeds.panda.max"][19] = 9.0
-        record.arrays[DOOR][:, 1] = 0.0
-        verdict = recompute_success(record)
+    def test_a_skill_that_was_stopped_for_overspeed_is_not_called_not_reached(self):
+        skill = {"frame_end": T, "success": False}
+        verdict = judge(stopped("overspeed", skill=skill, rows={SPEED: {19: 9.0}}, door=STAYS))
         assert (verdict.code, verdict.skills) == ("overspeed", (False,))
 
-    def test_missing_the_grasp_explains_a_joint_that_did_not_move(self, record):
-        record.arrays[TOUCH][:] = 0.0
-        record.arrays[DOOR][:, 1] = 0.0
-        assert code_of(record) == "grasp_missed"
+    def test_missing_the_grasp_explains_a_joint_that_did_not_move(self):
+        assert judge(attempt(rows={TOUCH: STAYS}, door=STAYS)).code == "grasp_missed"
 
-    def test_the_first_skill_of_a_chain_that_fails_gives_the_code(self, record):
-        second = {**record.skills[0], "frame_start": 17, "frame_end": 19, "success_mode": "zero", "name": "close"}
-        record.skills[0].update(frame_end=10, success_threshold=0.3)
-        record.skills.append({**second, "success_threshold": 0.05, "finger_contact_required": False})
-        verdict = recompute_success(record)
+    @pytest.mark.parametrize(("row", "code"), [(9, "overspeed"), (8, "collision")])
+    def test_the_earliest_violation_wins_and_at_one_frame_the_first_in_the_list(self, row, code):
+        assert judge(attempt(rows={SPEED: {8: 9.0}, FORBIDDEN: {row: 9.0}})).code == code
+
+    def test_the_first_skill_of_a_chain_that_fails_gives_the_code(self):
+        record = attempt({"frame_end": 10, "success_threshold": 0.3})
+        closes = {"name": "close", "success_mode": "zero", "success_threshold": 0.05, "finger_contact_required": False}
+        record.skills.append({**record.skills[0], **closes, "frame_start": 17, "frame_end": 19})
+        verdict = judge(record)
         assert (verdict.code, verdict.evidence["skill"], verdict.skills) == ("not_reached", 1, (True, False))
 
-    def test_each_row_belongs_to_the_skill_that_began_last(self, record):
-        second = {**record.skills[0], "frame_start": 12, "collision_valid_enabled": False}
-        record.skills[0].update(frame_end=10, success_threshold=0.3)
-        record.skills.append(second)
-        record.arrays[FORBIDDEN][12] = 9.0
-        assert code_of(record) is None
-        record.arrays[FORBIDDEN][11] = 9.0
-        assert code_of(record) == "collision"
+    def test_a_skill_that_never_ran_is_no_success(self):
+        record = make_record()
+        record.skills.append({**record.skills[0], **NOT_RUN})
+        evidence = {"frame": T, "skill": 1, "name": "open", "reason": "the skill never ran"}
+        assert judge(record) == fail("not_reached", evidence, True, None)
 
-    def test_a_skill_that_never_ran_is_no_success(self, record):
-        record.skills.append({**record.skills[0], "frame_start": None, "frame_end": None})
-        verdict = recompute_success(record)
-        assert (verdict.code, verdict.evidence["reason"], verdict.skills) == (
-            "not_reached",
-            "the skill never ran",
-            (True, None),
-        )
+    def test_every_skill_of_the_chain_must_have_begun(self):
+        evidence = {"frame": T, "reason": "skills of the chain that began: 1, expected 2"}
+        assert judge(make_record(), chain_length=1).success
+        assert judge(make_record(), chain_length=2) == fail("not_reached", evidence, True)
+
+    def test_entries_without_a_place_are_skills_of_their_own(self):
+        record = attempt({"success_threshold": 0.1, "frame_end": 10})
+        record.skills.append({**record.skills[0], "frame_start": 10, "frame_end": 17})
+        assert judge(record, chain_length=2).success
 
 
-class TestIncomplete:
+class TestAttempts:
+    """The door is lost at frame 10 (0.4 of 0.8 rad) and led on from there by a second attempt at the skill."""
+
+    @pytest.fixture
+    def record(self):
+        made = attempt({"entry": 0}, door={10: 0.4})
+        failed = {"broken_off": True, "frame_end": 10, "s_end": 0.4, "success": False, "code": "slipped"}
+        again = {**made.skills[0], "attempt": 1, "broken_off": False, "frame_start": 10}
+        made.skills = [{**made.skills[0], "attempt": 0, **failed, "message": "lost"}, again]
+        made.arrays["skills.index"][10:] = 1
+        return made
+
+    def test_a_skill_that_succeeds_at_its_second_attempt_is_a_success_and_one_of_the_chain(self, record):
+        assert (judge(record).success, judge(record).skills) == (True, (None, True))
+        assert check_record(record) == []
+        assert judge(record, chain_length=1).success
+        reason = judge(record, chain_length=2).evidence["reason"]
+        assert reason == "skills of the chain that began: 1, expected 2"
+
+    @pytest.mark.parametrize(("threshold", "code"), [(0.79, None), (0.81, "not_reached")])
+    def test_the_displacement_counts_from_the_start_of_the_first_attempt(self, record, threshold, code):
+        record.skills[1]["success_threshold"] = threshold  # 0.8 rad in all, 0.4 rad in the second attempt
+        assert judge(record).code == code
+
+    def test_a_broken_off_attempt_is_not_judged_by_its_end_but_by_its_forces_also_on_the_way_back(self, record):
+        record.arrays[TOUCH][2:10] = 0.0  # the first attempt never touched the door
+        assert judge(record).success
+        record.skills[0]["frame_end"] = 7
+        record.arrays[FORBIDDEN][8] = 9.0
+        assert (judge(record).code, judge(record).evidence["skill"]) == ("collision", 0)
+
+    def test_an_attempt_that_was_broken_off_and_not_repeated_is_named(self, record):
+        del record.skills[1]
+        evidence = {"frame": 10, **LABEL, "reason": "broken off and not attempted again"}
+        assert judge(record) == fail("not_reached", evidence, None)
+        assert judge(attempt({"broken_off": True})).success  # without attempts the goal judges
+
+    def test_an_attempt_without_a_first_one_is_refused(self, record):
+        del record.skills[0]
+        with pytest.raises(RecordingError, match="no attempt 0"):
+            judge(record)
+
+    def test_the_summary_counts_replans_and_leaves_them_out_where_there_are_none(self, record):
+        summary, plain = EpisodeSummary.of(record, b""), EpisodeSummary.of(make_record(), b"")
+        assert (summary.replans, plain.replans) == (1, 0)
+        assert b"replans" not in plain.line()
+        assert parse_line(summary.line()) == summary
+
+
+@pytest.mark.parametrize(
+    ("skill", "message"),
+    [
+        ({"success_threshold": float("nan")}, "success_threshold=nan in entry 0 of the skills of episode 0, expected"),
+        ({"frame_end": 21}, "'frame_end' is 21, expected a state frame from 0 to 20"),
+        ({"frame_start": -1}, "'frame_start' is -1, expected a state frame from 0 to 20"),
+        ({"joint_index": 2}, r"has no column 2 of 'objects\.microwave\.joint_positions'"),
+    ],
+)
+def test_a_skill_that_cannot_be_judged_is_refused(skill, message):
+    with pytest.raises(RecordingError, match=message):
+        judge(attempt(skill))
+
+
+@pytest.mark.parametrize("suffix", [".force_max_n", ".force_sustained_n", ".max"])
+def test_a_record_without_contacts_or_speeds_is_refused(suffix):
+    record = make_record()
+    record.arrays = {key: array for key, array in record.arrays.items() if not key.endswith(suffix)}
+    with pytest.raises(RecordingError, match="which its verdict needs"):
+        judge(record)
+
+
+class TestContradiction:
+    """An attempt that was stopped although it had succeeded contradicts itself."""
+
     @pytest.mark.parametrize(
-        "key",
+        ("record", "settles", "contradicts"),
         [
-            "success_threshold",
-            "joint_index",
-            "name",
-            "collision_valid_enabled",
-            "process_valid_enabled",
-            "finger_contact_required",
-            "contact_force_threshold_n",
-            "finger_force_limit_n",
+            (stopped("error", {"frame": T}), SETTLES, True),
+            (stopped("slipped"), SETTLES, True),
+            (stopped("plan_infeasible"), SETTLES, True),
+            (stopped("error", door={T: 0.3}), SETTLES, False),
+            (stopped("error"), {}, False),  # the criteria do not know when it settles
+            (stopped("collision"), SETTLES, False),  # arrays show it
+            (stopped("motion_blocked"), SETTLES, False),  # in the very frame of the success
+            (make_record(), SETTLES, False),
+            (never_began("plan_infeasible"), SETTLES, False),
         ],
     )
-    def test_a_skill_without_a_key_of_its_rule_is_refused(self, record, key):
-        del record.skills[0][key]
-        with pytest.raises(RecordingError, match=rf"{key}=None in entry 0 of the skills of episode 0, expected"):
-            recompute_success(record)
+    def test_a_check_names_it(self, record, settles, contradicts):
+        criteria = Criteria(success_settle=settles)
+        assert contradicts_success(record, criteria) is contradicts
+        said = f"it was stopped with code '{record.code}', but every rule of success holds at its end."
+        assert (said in check_record(record, lambda _: criteria)) == contradicts
+        assert said not in check_record(record)
 
-    @pytest.mark.parametrize(("key", "value"), [("frame_end", 21), ("frame_end", True), ("frame_start", -1)])
-    def test_a_frame_outside_the_episode_is_refused(self, record, key, value):
-        record.skills[0][key] = value
-        with pytest.raises(RecordingError, match=rf"'{key}' is {value}, expected a state frame from 0 to 20"):
-            recompute_success(record)
+    def test_the_criteria_decide_whether_it_had_succeeded(self):
+        criteria = Criteria({"skills": [states(success_threshold=1.5)]}, success_settle=SETTLES)
+        assert contradicts_success(stopped("error"), criteria) is False
 
-    @pytest.mark.parametrize("suffix", [".force_max_n", ".force_sustained_n", ".max"])
-    def test_a_record_without_contacts_or_speeds_is_refused(self, record, suffix):
-        record.arrays = {k: a for k, a in record.arrays.items() if not k.endswith(suffix)}
-        with pytest.raises(RecordingError, match="which its verdict needs"):
-            recompute_success(record)
 
-    def test_a_joint_that_is_not_recorded_is_refused(self, record):
-        record.skills[0]["joint_index"] = 2
-        with pytest.raises(RecordingError, match=r"has no column 2 of 'objects\.microwave\.joint_positions'"):
-            recompute_success(record)
+def states(**stated):
+    """Returns what an entry of `skills` must state; its other keys are free."""
+    return {**dict.fromkeys(SKILL_FIELDS, POSSIBLE), **stated}
 
-    def test_a_threshold_that_is_not_finite_is_refused(self, record):
-        record.skills[0]["success_threshold"] = float("nan")
-        with pytest.raises(RecordingError, match="success_threshold=nan in entry 0 of the skills of episode 0"):
-            recompute_success(record)
+
+def differences(statements, record=None, **criteria):
+    return list(Criteria(statements, **criteria).differences(record or make_record()))
+
+
+CONDITIONS = "[{'object': 'microwave', 'part': 'door', 'joint_index': 1, 'kind': 'moved', 'value': 0.7}]"
+
+
+@pytest.mark.parametrize(
+    ("statements", "said"),
+    [
+        ({"seed": 1000}, []),
+        ({"seed": 7}, ["seed is 1000 in the record, expected 7"]),
+        ({"skills": [states(s_open=1.6)]}, []),
+        ({"skills": [states(s_open=1.7)]}, ["skills[0].s_open is 1.6 in the record, expected 1.7"]),
+        (
+            {"skills": [states(collision_valid_enabled=1)]},
+            ["skills[0].collision_valid_enabled is True in the record, expected 1"],
+        ),
+        ({"skills": [states(holds=ABSENT, success=RECORDED)]}, []),
+        ({"skills": [states(part=ABSENT)]}, ["skills[0].part is 'door' in the record, expected nothing"]),
+        ({"skills": [states(arm="left")]}, ["skills[0].arm is nothing in the record, expected 'left'"]),
+        ({"skills": [states(arm=RECORDED)]}, ["skills[0].arm is nothing in the record, expected a value"]),
+        ({"assets": {}}, ["assets.microwave is 'ab12' in the record, expected nothing"]),
+        ({"language": ["a", "b"]}, ["language is ['open the microwave'] in the record, expected ['a', 'b']"]),
+        (
+            {"settle": dict(SETTLES), "goal": {"conditions": []}},
+            [f"goal.conditions is {CONDITIONS} in the record, expected []"],
+        ),
+    ],
+)
+def test_a_statement_that_differs_is_named(statements, said):
+    assert differences(statements) == [f"{text} by the configuration." for text in said]
+
+
+def test_every_key_beside_those_of_a_map_is_named_in_order():
+    record = make_record(assets={"microwave": "ab12", "oven": "cd", "kettle": "ef"})
+    assert differences({"assets": {"microwave": "ab12"}}, record) == [
+        "assets.kettle is 'ef' in the record, expected nothing by the configuration.",
+        "assets.oven is 'cd' in the record, expected nothing by the configuration.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("stated", "said"),
+    [
+        ({"value": ABSENT}, "layout.value is None in the record, expected nothing"),
+        ({"other": None, "value": POSSIBLE}, "layout.other is nothing in the record, expected None"),
+    ],
+)
+def test_a_key_that_must_be_absent_differs_from_one_whose_value_is_null(stated, said):
+    assert differences({"layout": stated}, make_record(layout={"value": None})) == [f"{said} by the configuration."]
+
+
+@pytest.mark.parametrize(("n", "shown"), [(158, "x" * 158 + "'"), (159, "x" * 156 + "...")])
+def test_a_value_of_more_than_160_characters_is_cut_to_160(n, shown):
+    (said,) = differences({"layout": {"value": 0}}, make_record(layout={"value": "x" * n}))
+    assert said == f"layout.value is '{shown} in the record, expected 0 by the configuration."
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "recorded", "expected", "is_same"),
+    [
+        # by type and exactly
+        (0.0, "left", "left", True),
+        (0.0, "left", "right", False),
+        (0.0, None, None, True),
+        (0.0, None, 0, False),
+        (0.0, 1, "1", False),
+        (0.0, "1", 1, False),
+        (0.0, True, True, True),
+        (0.0, 0.5, 0.5000000000000001, False),
+        (0.0, 1 << 62, (1 << 62) + 1, False),
+        (0.0, 2, 2.0, True),
+        (0.0, np.float64(0.5), 0.5, True),
+        (0.0, {"a": 1}, 1, False),
+        (0.0, 1, {"a": 1}, False),
+        (0.0, [1], 1, False),
+        (0.0, 1, [1], False),
+        (0.0, [1, 2], [1], False),
+        (0.0, [1], (1,), True),
+        # floats of another machine within a tolerance, absolute and relative; integers are exact
+        (1e-9, 0.0, 0.9e-9, True),
+        (1e-9, 0.0, 1.1e-9, False),
+        (1e-9, 1e6, 1e6 + 0.9e-3, True),
+        (1e-9, 1e6, 1e6 + 1.1e-3, False),
+        (1e-9, [1e6], [1e6 + 0.9e-3], True),
+        (1e-9, 1 << 62, (1 << 62) + 1, False),
+        (1e-9, 1.0 + 0.9e-9, 1, False),
+        (1e-9, 1, 1.0 + 0.9e-9, False),
+        (1e-9, 1.0, "1.0", False),
+        (1e-6, 1e6, 1e6 + 0.9, True),
+        (1e-6, 1e6, 1e6 + 1.1, False),
+    ],
+)
+def test_a_value_is_compared_by_its_type_and_within_the_tolerance_of_the_criteria(
+    tolerance, recorded, expected, is_same
+):
+    record = make_record(layout={"value": recorded})
+    assert bool(differences({"layout": {"value": expected}}, record, tolerance=tolerance)) != is_same
+
+
+def test_keys_that_the_configuration_does_not_determine_may_have_any_value():
+    table = {
+        "seed": Field(int, "by the configuration"),
+        "share": Field(float, "by the arrays", RECORD),
+        "time_ms": Field(float, "by the clock", CLOCK, optional=True),
+    }
+    assert undetermined(table) == {"share": RECORDED, "time_ms": POSSIBLE}
+
+
+@pytest.mark.parametrize(
+    ("recorded", "derived", "merged"),
+    [
+        ({"a": {"b": 1, "c": 2}}, {"a": {"b": 3, "c": RECORDED}}, {"a": {"b": 3, "c": 2}}),
+        ({"a": {"b": 1, "c": 2}}, {"a": {"b": 3}}, {"a": {"b": 3}}),
+        ({"a": {"b": 1, "c": 2}}, {"a": {"b": ABSENT, "c": POSSIBLE, "d": POSSIBLE}}, {"a": {"c": 2}}),
+        ({"a": [{"b": 1, "c": 2}, 5]}, {"a": [{"b": 3, "c": POSSIBLE}, 6]}, {"a": [{"b": 3, "c": 2}, 6]}),
+        ({"a": [1, 2]}, {"a": [{"b": 3}]}, {"a": [{"b": 3}]}),  # of another length
+        ({"a": 7}, {"a": {"b": 3}}, {"a": {"b": 3}}),
+        ({"a": {"b": 1}}, {"a": 7}, {"a": 7}),
+        ({"a": 7}, {"a": [3]}, {"a": [3]}),
+        ({"a": [7]}, {"a": 3}, {"a": 3}),
+        ({"a": 7}, {"b": 3}, {"b": 3}),
+    ],
+)
+def test_derived_values_replace_recorded_ones_and_free_keys_stay(recorded, derived, merged):
+    record = make_record(layout=recorded)
+    assert Criteria({"layout": derived}).apply_to(record).layout == merged
+    assert record.layout == recorded
+
+
+def test_a_verdict_is_computed_with_the_derived_threshold():
+    criteria = Criteria({"skills": [states(success_threshold=1.5)]})
+    assert recompute_success(make_record(), criteria).code == "not_reached"
+    assert [text[:40] for text in check_record(make_record(), lambda _: criteria)] == [
+        "skills[0].success_threshold is 0.7 in th",
+        "success is True (code None) in the recor",
+        "skill 0 (open) has success=True in the r",
+    ]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,10 +11,8 @@ from PIL import Image
 
 from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.catalogs import RENDERERS
-from unlatch.simcore.errors import AssetError, WorldError
+from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.mesh_reader import read_mesh
-from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, creased_normals
 from unlatch.simcore.registry import install_command
 from unlatch.simcore.sim.bodies import ROOT
 from unlatch.simcore.sim.renderers import embree
@@ -36,7 +32,7 @@ QUARTERS = {"upper left": RED, "upper right": GREEN, "lower left": BLUE, "lower 
 
 
 @pytest.fixture
-def world() -> Iterator[World]:
+def world():
     with World(WorldCfg(), visuals=True, renderer=embree.EmbreeRenderer()) as world:
         world.light = ABOVE
         yield world
@@ -48,7 +44,7 @@ def look_down(world: World, *, shadow: bool = True) -> Array:
 
 
 @pytest.fixture
-def quartered(tmp_path: Path) -> Path:
+def quartered(tmp_path):
     picture: Array = np.zeros((32, 32, 3), dtype=np.uint8)
     for name, colour in QUARTERS.items():
         rows = slice(0, 16) if "upper" in name else slice(16, 32)
@@ -59,7 +55,7 @@ def quartered(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("tile_m", [0.6, 0.3])
-def test_a_picture_lies_on_a_panel_as_bullet_lays_it(quartered: Path, tile_m: float) -> None:
+def test_a_picture_lies_on_a_panel_as_bullet_lays_it(quartered, tile_m):
     seen = {}
     for name in ("tiny", "embree"):
         with World(WorldCfg(), visuals=True, renderer=RENDERERS.load(name)()) as world:
@@ -80,7 +76,7 @@ def test_a_picture_lies_on_a_panel_as_bullet_lays_it(quartered: Path, tile_m: fl
     assert same.mean() > 0.8  # Bullet takes the nearest texel and draws edges in steps
 
 
-def test_a_picture_of_a_mesh_file_is_where_bullet_draws_it(quartered: Path) -> None:
+def test_a_picture_of_a_mesh_file_is_where_bullet_draws_it(quartered):
     folder = quartered.parent
     (folder / "sheet.mtl").write_text("newmtl one\nKd 1 1 1\nmap_Kd quartered.png\n")
     (folder / "sheet.obj").write_text(
@@ -103,7 +99,7 @@ def test_a_picture_of_a_mesh_file_is_where_bullet_draws_it(quartered: Path) -> N
     assert middle[0] > 2 * middle[2]  # the upper left of the picture is red
 
 
-def test_a_shadow_lies_where_light_is_kept_off_and_nowhere_else(world: World) -> None:
+def test_a_shadow_lies_where_light_is_kept_off_and_nowhere_else(world):
     world.add_box("floor", size_m=(2.0, 2.0, 0.1), T_world_box=Pose.from_translation((0.0, 0.0, -0.05)))
     bare = look_down(world)
     world.light = Light(direction=(1.0, 0.0, 1.0), specular=0.0)
@@ -118,7 +114,7 @@ def test_a_shadow_lies_where_light_is_kept_off_and_nowhere_else(world: World) ->
     np.testing.assert_array_equal(shadowed[5], slanting[5])
 
 
-def test_pixels_on_an_edge_have_the_mean_of_both_sides(world: World) -> None:
+def test_pixels_on_an_edge_have_the_mean_of_both_sides(world):
     T = Pose.from_rpy((0.0, 0.0, 0.0), (0.0, 0.0, 0.4))
     world.add_box("plate", size_m=(0.3, 0.3, 0.01), T_world_box=T, rgba=(0.0, 0.0, 0.0, 1.0))
     red = look_down(world)[:, :, 0]
@@ -129,13 +125,13 @@ def test_pixels_on_an_edge_have_the_mean_of_both_sides(world: World) -> None:
     assert 20 < counts[1:-1].sum() < 200
 
 
-def test_transparent_shapes_are_invisible_and_an_empty_world_is_white(world: World) -> None:
+def test_transparent_shapes_are_invisible_and_an_empty_world_is_white(world):
     assert (look_down(world) == 255).all()
     world.add_box("ghost", size_m=(0.3,) * 3, T_world_box=Pose.identity(), rgba=(1.0, 0.0, 0.0, 0.0))
     assert (look_down(world) == 255).all()
 
 
-def test_a_panel_is_invisible_from_behind(world: World) -> None:
+def test_a_panel_is_invisible_from_behind(world):
     for name, roll in (("front", 0.0), ("back", np.pi)):
         world.reset()
         T = Pose.from_rpy((0.0, 0.0, 0.0), (roll, 0.0, 0.0))
@@ -143,57 +139,16 @@ def test_a_panel_is_invisible_from_behind(world: World) -> None:
         assert (look_down(world)[32, 32, 1] == 255) == (name == "back")
 
 
-def test_the_same_request_gives_identical_images(world: World) -> None:
+def test_the_same_request_gives_identical_images(world):
     world.add_box("floor", size_m=(2.0, 2.0, 0.1), T_world_box=Pose.from_translation((0.0, 0.0, -0.05)))
     world.add_sphere("ball", radius_m=0.1, T_world_sphere=Pose.from_translation((0.0, 0.0, 0.2)), mass_kg=1.0)
     np.testing.assert_array_equal(look_down(world), look_down(world))
 
 
-def test_a_missing_package_is_an_error_that_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_an_error_that_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "embreex", None)
     with (
         pytest.raises(WorldError, match=re.escape(install_command("raycast"))),
         World(WorldCfg(), visuals=True, renderer=embree.EmbreeRenderer()),
     ):
         pass
-
-
-def test_corners_without_coordinates_or_normals_get_none(tmp_path: Path) -> None:
-    (tmp_path / "m.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nvt 0.5 0.5\nf 1/1 2/1 3/1\nf 2 4 3\n")
-    surface = read_mesh(tmp_path / "m.obj", with_shading=True)
-    assert surface.corner_normals is None
-    assert surface.corner_uvs is not None
-    np.testing.assert_array_equal(surface.corner_uvs[:, 0], [[0.5, 0.5], [0.0, 0.0]])
-    assert surface.texture is None
-
-
-@pytest.mark.parametrize("face", ["f 1/1 2/2 3/3", "f 1//1 2//2 3//3", "f 1/-9/-9 2/-9/-9 3/-9/-9"])
-@pytest.mark.parametrize("first", ["v 0 0 0", "v\t0 0 0"])
-def test_missing_texture_coordinates_and_normals_are_none(tmp_path: Path, face: str, first: str) -> None:
-    (tmp_path / "m.obj").write_text(f"{first}\nv 1 0 0\nv 0 1 0\n{face}\n")
-    surface = read_mesh(tmp_path / "m.obj", with_shading=True)
-    assert (surface.corner_normals, surface.corner_uvs, surface.mesh.vertices.shape) == (None, None, (3, 3))
-
-
-def test_a_texture_coordinate_of_one_number_lies_on_the_lower_edge(tmp_path: Path) -> None:
-    (tmp_path / "m.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0.5\nvt 1 1\nf 1/1 2/2 3/7\n")
-    np.testing.assert_array_equal(
-        read_mesh(tmp_path / "m.obj", with_shading=True).corner_uvs, [[[0.5, 0.0], [1.0, 1.0], [0.0, 0.0]]]
-    )
-
-
-def test_a_vertex_that_is_not_finite_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "m.obj").write_text("v 0 0 nan\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
-    with pytest.raises(AssetError, match="a vertex is not finite"):
-        read_mesh(tmp_path / "m.obj", with_shading=True)
-
-
-def test_a_crease_parts_normals_and_a_bend_does_not() -> None:
-    bend = np.radians(20.0)
-    vertices = np.array([[0, 0, 0], [0, 1, 0], [-1, 0, 0], [np.cos(bend), 0, -np.sin(bend)]])
-    faces = np.array([[0, 1, 2], [0, 3, 1]])
-    smooth = creased_normals(TriangleMesh(vertices, faces), crease_rad=np.radians(30.0))
-    sharp = creased_normals(TriangleMesh(vertices, faces), crease_rad=np.radians(10.0))
-    np.testing.assert_allclose(smooth[0, 0], smooth[1, 0])
-    np.testing.assert_allclose(smooth[0, 0], [np.sin(bend / 2), 0.0, np.cos(bend / 2)], atol=1e-9)
-    np.testing.assert_allclose(sharp[0], np.broadcast_to([0.0, 0.0, 1.0], (3, 3)), atol=1e-12)

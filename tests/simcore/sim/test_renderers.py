@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -14,8 +13,9 @@ from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.catalogs import RENDERERS
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose, matrix_from_rpy
+from unlatch.simcore.sim.renderers import auto, pygfx
 from unlatch.simcore.sim.renderers.renderer import RenderRequest
-from unlatch.simcore.sim.sensors.camera import Camera, CameraCfg
+from unlatch.simcore.sim.sensors.camera import Camera, CameraCfg, Lens
 from unlatch.simcore.sim.sensors.config import MountCfg
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.state import Rendering
@@ -34,7 +34,7 @@ LENSES: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module", params=RENDERERS.own_names())
-def world(request: pytest.FixtureRequest) -> Iterator[World]:
+def world(request):
     try:
         with World(WorldCfg(), visuals=True, renderer=RENDERERS.load(request.param)()) as world:
             yield world
@@ -45,8 +45,6 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
 
 
 def look(world: World, lens: dict[str, Any]) -> tuple[Camera, dict[str, np.ndarray]]:
-    from unlatch.simcore.sim.sensors.camera import Lens
-
     fields = {**lens, "lens": Lens[lens.get("lens", "pinhole")]}
     mount = MountCfg(position_m=T_WORLD_CAMERA.p.tolist(), rpy_deg=RPY_DEG)
     camera = Camera(CameraCfg(name="eye", type="camera", mount=mount, **fields), world)
@@ -68,7 +66,7 @@ def cube(world: World) -> None:
 
 
 @pytest.mark.parametrize("name", LENSES)
-def test_images_of_a_cube_before_a_wall_agree_with_its_geometry(world: World, name: str):
+def test_images_of_a_cube_before_a_wall_agree_with_its_geometry(world, name):
     cube(world)
     camera, images = look(world, LENSES[name])
     rays = camera.optics.rays()
@@ -115,7 +113,7 @@ def test_images_of_a_cube_before_a_wall_agree_with_its_geometry(world: World, na
     assert (images["rgb"][wall][:, 2] > images["rgb"][wall][:, 0]).all()
 
 
-def test_after_a_reset_the_world_is_empty_for_the_renderer_too(world: World):
+def test_after_a_reset_the_world_is_empty_for_the_renderer_too(world):
     cube(world)
     world.reset()
     world.add_box("other", size_m=(0.1,) * 3, T_world_box=T_WORLD_CAMERA @ Pose.from_translation((0.0, 0.0, 1.0)))
@@ -127,7 +125,7 @@ def test_after_a_reset_the_world_is_empty_for_the_renderer_too(world: World):
     assert np.isinf(images["depth"][images["instance_id_segmentation"] == 0]).all()
 
 
-def test_a_moved_body_appears_at_its_new_pose(world: World):
+def test_a_moved_body_appears_at_its_new_pose(world):
     cube(world)
     world.bodies["cube"].set_root_pose(T_WORLD_CAMERA @ Pose.from_translation((-0.2, 0.1, 1.5)))
     camera, images = look(world, LENSES["pinhole"])
@@ -144,7 +142,7 @@ def _beside_an_edge(seen: np.ndarray) -> np.ndarray:
     return grown
 
 
-def test_without_labels_and_depth_a_picture_is_the_same(world: World):
+def test_without_labels_and_depth_a_picture_is_the_same(world):
     if not world.renderer.draws_colours:
         pytest.skip(f"renderer={world.renderer.name} draws no colours")
     cube(world)
@@ -158,7 +156,7 @@ def test_without_labels_and_depth_a_picture_is_the_same(world: World):
         np.testing.assert_array_equal(first, second)
 
 
-def test_a_fine_picture_shows_the_same_scene(world: World):
+def test_a_fine_picture_shows_the_same_scene(world):
     if not world.renderer.draws_colours:
         pytest.skip(f"renderer={world.renderer.name} draws no colours")
     cube(world)
@@ -171,7 +169,7 @@ def test_a_fine_picture_shows_the_same_scene(world: World):
 
 
 @pytest.mark.slow
-def test_a_larger_picture_without_smoothing_that_is_shrunk_shows_what_a_fine_one_does(world: World):
+def test_a_larger_picture_without_smoothing_that_is_shrunk_shows_what_a_fine_one_does(world):
     if not world.renderer.draws_colours:
         pytest.skip(f"renderer={world.renderer.name} draws no colours")
     cube(world)
@@ -180,3 +178,45 @@ def test_a_larger_picture_without_smoothing_that_is_shrunk_shows_what_a_fine_one
     expected, found = (world.renderer.render(world, each).rgb.astype(float) for each in (fine, larger))
     shrunk = found.reshape(48, 2, 64, 2, 3).mean(axis=(1, 3))
     assert np.abs(shrunk - expected).mean() < 3.0
+
+
+SMALL, LARGE = 128 * 96, 640 * 480
+
+
+@pytest.mark.parametrize(
+    ("card", "works", "pixels", "depth", "scenery", "expected"),
+    [
+        (True, True, SMALL, True, False, "egl"),
+        (True, False, LARGE, True, False, "tiny"),
+        (True, True, LARGE, True, True, "tiny"),
+        (False, True, SMALL, False, False, "tiny"),
+        (False, True, 320 * 240, False, False, "egl"),
+        (False, True, 320 * 240, True, False, "tiny"),
+        (False, True, LARGE, True, False, "egl"),
+    ],
+)
+def test_without_vulkan_auto_chooses_the_faster_suitable_renderer_of_bullet(
+    monkeypatch, card, works, pixels, depth, scenery, expected
+):
+    monkeypatch.setattr(auto, "pygfx_works", lambda: False)
+    monkeypatch.setattr(auto, "_has_graphics_card", lambda: card)
+    monkeypatch.setattr(auto, "_egl_works", lambda: works)
+    assert auto.best_renderer(pixels, depth=depth, scenery=scenery) == expected
+    assert auto.picture_renderer() == "tiny"
+
+
+def test_where_pygfx_works_auto_is_pygfx_and_a_name_stays_a_name(monkeypatch):
+    monkeypatch.setattr(auto, "pygfx_works", lambda: True)
+    assert auto.best_renderer(SMALL, depth=True, scenery=True) == auto.picture_renderer() == "pygfx"
+    assert auto.picture_renderer("embree") == "embree"
+
+
+def test_pygfx_does_not_work_where_it_is_not_installed_or_finds_no_driver(monkeypatch):
+    def find_no_driver():
+        raise WorldError("no driver")
+
+    monkeypatch.setattr(auto, "find_spec", lambda name: None)
+    assert not auto.pygfx_works.__wrapped__()
+    monkeypatch.setattr(auto, "find_spec", lambda name: name)
+    monkeypatch.setattr(pygfx, "open_device", find_no_driver)
+    assert not auto.pygfx_works.__wrapped__()

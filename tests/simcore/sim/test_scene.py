@@ -10,7 +10,6 @@ from unlatch.simcore.recording.keys import INTERVAL, STATE, kind_of
 from unlatch.simcore.sim.contacts import ContactView
 from unlatch.simcore.sim.scene import NOT_RECORDED, Scene
 from unlatch.simcore.sim.sensors.imu import Imu, ImuCfg
-from unlatch.simcore.sim.world import World
 from unlatch.simcore.state import Buffer, Module
 
 pytestmark = pytest.mark.integration
@@ -23,7 +22,7 @@ class Thing(Module):
 
 
 @pytest.fixture
-def scene(world: World) -> Scene:
+def scene(world):
     made = Scene(world)
     made.add_object("box", Thing())
     made.add_keypoints("box", "lid", Thing())
@@ -35,7 +34,7 @@ def scene(world: World) -> Scene:
     return made
 
 
-def test_paths_are_record_keys_and_tags_separate_states_from_intervals(scene: Scene):
+def test_paths_are_record_keys_and_tags_separate_states_from_intervals(scene):
     state = scene.state_dict(exclude_tags=NOT_RECORDED)
     forces = scene.state_dict(include_tags=["interval"])
     assert {kind_of(key) for key in state} == {STATE}
@@ -47,7 +46,7 @@ def test_paths_are_record_keys_and_tags_separate_states_from_intervals(scene: Sc
     assert "contacts.panda.environment.force_mean_n" in forces
 
 
-def test_a_recorded_frame_loads_and_skips_values_outside_the_scene(scene: Scene):
+def test_a_recorded_frame_loads_and_skips_values_outside_the_scene(scene):
     frame = {
         "objects.box.root_position": np.ones(3),
         "time": np.float64(0.1),
@@ -64,6 +63,6 @@ def test_a_recorded_frame_loads_and_skips_values_outside_the_scene(scene: Scene)
 @pytest.mark.parametrize(
     "path", ["objects.bix.root_position", "sensors.gyro.angular_velocit", "robots.panda.q", "actions.hold"]
 )
-def test_a_state_of_another_scene_is_refused(scene: Scene, path: str):
+def test_a_state_of_another_scene_is_refused(scene, path):
     with pytest.raises(RecordingError, match=r"has no buffer in Scene\."):
         scene.load_state_dict({path: np.zeros(3)})

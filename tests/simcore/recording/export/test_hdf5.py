@@ -2,34 +2,37 @@
 
 import json
 import re
-from collections.abc import Callable
-from pathlib import Path
+import sys
 
 import numpy as np
 import pytest
 
+from tests.simcore.recording.export.builders import ARM_ACTION, ROBOT, record_of, scene_of, task_record_of
 from unlatch.simcore.errors import ConfigError, PluginError, RecordingError
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.export.config import ActionKind, DeltaFrom, ExportCfg, StateKind
 from unlatch.simcore.recording.export.exporter import run_export
 from unlatch.simcore.recording.export.hdf5 import ManiSkillExporter, RobomimicCfg, RobomimicExporter
 from unlatch.simcore.recording.export.trajectory import ExportSource
-from unlatch.simcore.recording.observed_scene import ObservedScene
 from unlatch.simcore.registry import install_command
 
-h5py = pytest.importorskip("h5py")
 
-MakeSet = Callable[..., DataSet]
-MakeRecord = Callable[..., EpisodeRecord]
-LEFT = "robots.panda.left"
+def export(exporter, data_set, cfg, out):
+    """Exports a set, and returns its source."""
+    source = ExportSource(data_set, cfg, scene_of=lambda _: scene_of(Pose.identity()))
+    run_export(exporter(source, cfg), out)
+    return source
 
 
-def test_robomimic_has_the_record_to_the_bit(tmp_path: Path, make_set: MakeSet, make_record: MakeRecord):
-    data_set = make_set([make_record(0), make_record(1, success=False), make_record(2)])
+@pytest.fixture
+def h5py():
+    return pytest.importorskip("h5py")
+
+
+def test_robomimic_has_the_record_to_the_bit(tmp_path, make_set, h5py):
+    data_set = make_set([record_of(0), record_of(1, success=False), record_of(2)])
     cfg = RobomimicCfg(all=True, valid_every=2, state=[StateKind.joint_position])
-    run_export(RobomimicExporter(ExportSource(data_set, cfg), cfg), tmp_path / "out.hdf5")
+    export(RobomimicExporter, data_set, cfg, tmp_path / "out.hdf5")
     with h5py.File(tmp_path / "out.hdf5") as file:
         assert sorted(file["data"]) == ["demo_0", "demo_1", "demo_2"]
         assert file["data"].attrs["total"] == 12 + 13 + 14
@@ -40,43 +43,35 @@ def test_robomimic_has_the_record_to_the_bit(tmp_path: Path, make_set: MakeSet, 
         for index in range(3):
             demo, arrays = file[f"data/demo_{index}"], data_set.read(index).arrays
             assert demo.attrs["num_samples"] == len(demo["actions"]) == 12 + index
-            np.testing.assert_array_equal(demo["actions"][:, :7], arrays["actions.panda.left.joint_targets"])
-            np.testing.assert_array_equal(demo["obs/state"], arrays[f"{LEFT}.joint_positions"][:-1])
-            np.testing.assert_array_equal(demo["next_obs/state"], arrays[f"{LEFT}.joint_positions"][1:])
+            np.testing.assert_array_equal(demo["actions"][:, :7], arrays[f"{ARM_ACTION}.joint_targets"])
+            np.testing.assert_array_equal(demo["obs/state"], arrays[f"{ROBOT}.joint_positions"][:-1])
+            np.testing.assert_array_equal(demo["next_obs/state"], arrays[f"{ROBOT}.joint_positions"][1:])
             assert demo["rewards"][:].sum() == float(index != 1)
             assert demo["dones"][-1] == 1
 
 
-def test_maniskill_has_what_its_loader_looks_for(tmp_path: Path, make_set: MakeSet):
+def test_maniskill_has_what_its_loader_looks_for(tmp_path, make_set, h5py):
     data_set = make_set([0, 3])
     cfg = ExportCfg(action=ActionKind.joint_delta, delta_from=DeltaFrom.state)
-    run_export(ManiSkillExporter(ExportSource(data_set, cfg), cfg), tmp_path / "out")
+    export(ManiSkillExporter, data_set, cfg, tmp_path / "out")
     told = json.loads((tmp_path / "out" / "trajectory.json").read_text())
     assert [episode["control_mode"] for episode in told["episodes"]] == ["unlatch_joint_delta_from_state"] * 2
     assert told["env_info"]["max_episode_steps"] == 15
     with h5py.File(tmp_path / "out" / "trajectory.h5") as file:
         for episode, number in zip(told["episodes"], [0, 3], strict=True):
             group, arrays = file[f"traj_{episode['episode_id']}"], data_set.read(number).arrays
-            delta = arrays["actions.panda.left.joint_targets"] - arrays[f"{LEFT}.joint_positions"][:-1]
+            delta = arrays[f"{ARM_ACTION}.joint_targets"] - arrays[f"{ROBOT}.joint_positions"][:-1]
             np.testing.assert_array_equal(group["actions"][:, :7], delta.astype(np.float32))
             assert len(group["obs/state"]) == episode["elapsed_steps"] + 1
             assert group["success"][-1]
             assert not group["fail"][:].any()
 
 
-def test_point_clouds_are_arrays_of_points(
-    tmp_path: Path,
-    make_set: MakeSet,
-    make_task_record: MakeRecord,
-    make_scene: Callable[[Pose], ObservedScene],
-):
-    data_set, scene = make_set([make_task_record(0)]), make_scene(Pose.identity())
-    robomimic, maniskill = RobomimicCfg(point_cloud=20), ExportCfg(point_cloud=20)
-    source = ExportSource(data_set, robomimic, scene_of=lambda _: scene)
+def test_point_clouds_are_arrays_of_points(tmp_path, make_set, h5py):
+    data_set = make_set([task_record_of(0)])
+    source = export(RobomimicExporter, data_set, RobomimicCfg(point_cloud=20), tmp_path / "out.hdf5")
+    export(ManiSkillExporter, data_set, ExportCfg(point_cloud=20), tmp_path / "out")
     wanted = next(source.trajectories()).columns["observation.point_cloud"].values
-    run_export(RobomimicExporter(source, robomimic), tmp_path / "out.hdf5")
-    source = ExportSource(data_set, maniskill, scene_of=lambda _: scene)
-    run_export(ManiSkillExporter(source, maniskill), tmp_path / "out")
     with h5py.File(tmp_path / "out.hdf5") as file:
         demo = file["data/demo_0"]
         np.testing.assert_array_equal(demo["obs/point_cloud"], wanted[:-1])
@@ -87,18 +82,19 @@ def test_point_clouds_are_arrays_of_points(
         np.testing.assert_array_equal(file["traj_0/obs/point_cloud"], wanted)
 
 
-def test_wrong_targets_and_options_are_reported(tmp_path: Path, make_set: MakeSet, monkeypatch: pytest.MonkeyPatch):
-    cfg = RobomimicCfg()
-    source = ExportSource(make_set([0]), cfg)
-    with pytest.raises(RecordingError, match=r"does not end in .hdf5, the format that is written. Rename it"):
-        run_export(RobomimicExporter(source, cfg), tmp_path / "out.h5")
+def test_wrong_targets_and_options_are_reported(tmp_path, make_set, h5py, monkeypatch):
+    cfg, data_set = RobomimicCfg(), make_set([0])
     (tmp_path / "there.hdf5").write_text("mine")
-    with pytest.raises(RecordingError, match=r"exists already. Expected a new target"):
-        run_export(RobomimicExporter(source, cfg), tmp_path / "there.hdf5")
+    for name, message in (
+        ("out.h5", r"does not end in .hdf5, the format that is written. Rename it"),
+        ("there.hdf5", r"exists already. Expected a new target"),
+    ):
+        with pytest.raises(RecordingError, match=message):
+            export(RobomimicExporter, data_set, cfg, tmp_path / name)
     assert (tmp_path / "there.hdf5").read_text() == "mine"
     with pytest.raises(ConfigError, match="valid_every=1 is out of range"):
         RobomimicCfg(valid_every=1)
-    monkeypatch.setitem(__import__("sys").modules, "h5py", None)
+    monkeypatch.setitem(sys.modules, "h5py", None)
     with pytest.raises(PluginError, match=re.escape(install_command("hdf5"))):
-        RobomimicExporter(source, cfg)
+        RobomimicExporter(ExportSource(data_set, cfg), cfg)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "there.hdf5"]

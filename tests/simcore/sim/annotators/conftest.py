@@ -38,12 +38,11 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
 
 @pytest.fixture
 def take(world: World) -> Callable[..., AnnotatedFrame]:
-    """A shot from `T_WORLD_CAMERA` by `PINHOLE`; fields of the configuration by name."""
+    """A shot from `T_WORLD_CAMERA` by `PINHOLE` or another lens; fields of the configuration by name."""
 
-    def of(*, keypoints=None, T_world_camera: Pose = T_WORLD_CAMERA, **cfg) -> AnnotatedFrame:
-        return take_annotated_frame(
-            world, PINHOLE, T_world_camera, near_m=0.02, far_m=10.0, cfg=AnnotationCfg(**cfg), keypoints=keypoints
-        )
+    def of(*, keypoints=None, optics=PINHOLE, **cfg) -> AnnotatedFrame:
+        options = {"near_m": 0.02, "far_m": 10.0, "cfg": AnnotationCfg(**cfg), "keypoints": keypoints}
+        return take_annotated_frame(world, optics, T_WORLD_CAMERA, **options)
 
     return of
 

@@ -1,21 +1,15 @@
 """Outputs for other tools: DOPE's and COCO's files, and those of Replicator's nodes."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.annotators.annotation import AnnotatedFrame, annotate
+from unlatch.simcore.sim.annotators.annotation import annotate
 from unlatch.simcore.sim.annotators.label_files import CocoFile, dope_frame, dope_output, pose_output
-from unlatch.simcore.sim.bodies import Body
 
 pytestmark = pytest.mark.integration
-Take = Callable[..., AnnotatedFrame]
 
 
 def decoded(segmentation: dict) -> np.ndarray:
@@ -24,7 +18,7 @@ def decoded(segmentation: dict) -> np.ndarray:
     return values.reshape(segmentation["size"], order="F").astype(bool)
 
 
-def test_a_dope_file_has_the_box_where_it_is_seen(take: Take, cupboard: Body):
+def test_a_dope_file_has_the_box_where_it_is_seen(take, cupboard):
     shot = take(semantic_types=["part"])
     frame = json.loads(json.dumps(dope_frame(shot), allow_nan=False))
     found = annotate(shot, ["poses", "boxes_3d", "occlusion"])
@@ -40,7 +34,7 @@ def test_a_dope_file_has_the_box_where_it_is_seen(take: Take, cupboard: Body):
     assert item["visibility"] == pytest.approx(1.0 - found["occlusion"][0])
 
 
-def test_a_coco_file_has_masks_boxes_and_keypoints(take: Take, cupboard: Body):
+def test_a_coco_file_has_masks_boxes_and_keypoints(take, cupboard):
     T = cupboard.link_pose("leaf")
     keypoints = {
         "cupboard.door.edge": T @ np.array([0.4, -0.01, 0.0]),
@@ -71,7 +65,7 @@ def test_a_coco_file_has_masks_boxes_and_keypoints(take: Take, cupboard: Body):
         assert item["bbox"] == [columns[0], rows[0], np.ptp(columns) + 1, np.ptp(rows) + 1]
 
 
-def test_pycocotools_reads_the_file(take: Take, cupboard: Body, tmp_path: Path):
+def test_pycocotools_reads_the_file(take, cupboard, tmp_path):
     from pycocotools.coco import COCO
 
     coco, shot = CocoFile(), take(keypoints={"cupboard.door.edge": cupboard.link_pose("leaf").p})
@@ -86,7 +80,7 @@ def test_pycocotools_reads_the_file(take: Take, cupboard: Body, tmp_path: Path):
     np.testing.assert_array_equal(mask.toBbox(read.annToRLE(item)), item["bbox"])
 
 
-def test_the_node_pose_puts_out_row_vectors_labels_and_paths(take: Take, cupboard: Body):
+def test_the_node_pose_puts_out_row_vectors_labels_and_paths(take, cupboard):
     shot = take(semantic_types=["class", "part"])
     put_out = pose_output(shot, get_centers=True)
     assert put_out.data.dtype.names == ("semanticId", "pose", "center")
@@ -100,7 +94,7 @@ def test_the_node_pose_puts_out_row_vectors_labels_and_paths(take: Take, cupboar
     assert pose_output(shot).data.dtype.names == ("semanticId", "pose")
 
 
-def test_the_node_dope_puts_out_nine_points(take: Take, cupboard: Body):
+def test_the_node_dope_puts_out_nine_points(take, cupboard):
     shot = take()
     put_out = dope_output(shot)
     found = annotate(shot, ["poses", "boxes_3d"])

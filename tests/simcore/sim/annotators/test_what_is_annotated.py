@@ -1,33 +1,26 @@
 """Occlusion, the choice of annotated things, and the frames of poses."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
 from unlatch.simcore.catalogs import RENDERERS
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.annotators.annotation import AnnotatedFrame, AnnotationCfg, annotate
-from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.annotators.annotation import AnnotationCfg, annotate
 
 pytestmark = pytest.mark.integration
-Take = Callable[..., AnnotatedFrame]
 
 FX, FY, CX, CY = 150.0, 140.0, 77.0, 61.0
 
 
 @pytest.fixture
-def cube(world: World, T_world_camera: Pose) -> Body:
+def cube(world, T_world_camera):
     """A cube seen from the front: only its front is visible, 0.3 m wide, at z = 1."""
     T_camera_cube = Pose.from_translation((0.0, 0.0, 1.15))
     return world.add_box("cube", size_m=(0.3, 0.3, 0.3), T_world_box=T_world_camera @ T_camera_cube)
 
 
-def plate(world: World, T_world_camera: Pose, *, x: float, width: float) -> Body:
+def plate(world, T_world_camera, *, x, width):
     """A thin plate at z = 0.5 from the plane x - width/2 to x + width/2, higher than the cube."""
     T = T_world_camera @ Pose.from_translation((x, 0.0, 0.505))
     return world.add_box("plate", size_m=(width, 0.4, 0.01), T_world_box=T)
@@ -35,9 +28,7 @@ def plate(world: World, T_world_camera: Pose, *, x: float, width: float) -> Body
 
 @pytest.mark.parametrize("world", RENDERERS.own_names(), indirect=True)
 @pytest.mark.parametrize(("edge_share", "hidden"), [(0.25, 0.25), (0.5, 0.5), (0.8, 0.8)])
-def test_a_plate_hides_the_share_of_the_cube_that_lies_behind_it(
-    world: World, take: Take, T_world_camera: Pose, cube: Body, edge_share: float, hidden: float
-):
+def test_a_plate_hides_the_share_of_the_cube_that_lies_behind_it(world, take, T_world_camera, cube, edge_share, hidden):
     # at half the depth the front reaches from -0.075 to 0.075; the plate ends at that share of it
     edge = -0.075 + 0.15 * edge_share
     plate(world, T_world_camera, x=edge - 0.2, width=0.4)
@@ -50,7 +41,7 @@ def test_a_plate_hides_the_share_of_the_cube_that_lies_behind_it(
 
 
 @pytest.mark.parametrize("world", RENDERERS.own_names(), indirect=True)
-def test_hidden_things_are_annotated_on_request(world: World, take: Take, T_world_camera: Pose, cube: Body):
+def test_hidden_things_are_annotated_on_request(world, take, T_world_camera, cube):
     plate(world, T_world_camera, x=0.0, width=0.4)
     assert annotate(take(), ["poses"]).paths == ("/plate",)
     found = annotate(take(include_occluded=True), ["occlusion", "boxes_2d_tight", "boxes_2d_loose", "poses"])
@@ -62,9 +53,7 @@ def test_hidden_things_are_annotated_on_request(world: World, take: Take, T_worl
 
 
 @pytest.mark.parametrize("p", [(5.0, 0.0, 1.0), (0.0, 0.0, -1.0)])
-def test_a_thing_outside_of_the_image_has_a_pose_and_no_occlusion(
-    world: World, take: Take, T_world_camera: Pose, cube: Body, p: tuple[float, float, float]
-):
+def test_a_thing_outside_of_the_image_has_a_pose_and_no_occlusion(world, take, T_world_camera, cube, p):
     cube.set_root_pose(T_world_camera @ Pose.from_translation(p))
     found = annotate(take(include_occluded=True), ["occlusion", "boxes_2d_loose", "poses"])
     assert np.isnan(found["occlusion"][0])
@@ -73,7 +62,7 @@ def test_a_thing_outside_of_the_image_has_a_pose_and_no_occlusion(
     assert np.isnan(found["centers_px"][0]).all() == (p[2] < 0)
 
 
-def test_boxes_end_at_the_edge_of_the_image(take: Take, T_world_camera: Pose, cube: Body):
+def test_boxes_end_at_the_edge_of_the_image(take, T_world_camera, cube):
     cube.set_root_pose(T_world_camera @ Pose.from_translation((-0.5, 0.0, 1.15)))
     found = annotate(take(), ["boxes_2d_tight", "boxes_2d_loose", "occlusion"])
     assert found["boxes_2d_tight"][0][0] == 0
@@ -82,14 +71,14 @@ def test_boxes_end_at_the_edge_of_the_image(take: Take, T_world_camera: Pose, cu
     assert found["occlusion"][0] == 0.0
 
 
-def test_a_thing_that_the_camera_is_in_has_the_whole_image(take: Take, T_world_camera: Pose, cube: Body):
+def test_a_thing_that_the_camera_is_in_has_the_whole_image(take, T_world_camera, cube):
     cube.set_root_pose(T_world_camera)
     found = annotate(take(include_occluded=True), ["boxes_2d_loose", "occlusion"])
     np.testing.assert_allclose(found["boxes_2d_loose"][0], [-0.5, -0.5, 159.5, 119.5])
 
 
 @pytest.mark.parametrize("world", RENDERERS.own_names(), indirect=True)
-def test_parts_follow_their_joint_and_have_the_labels_of_their_body(take: Take, cupboard: Body, T_world_camera: Pose):
+def test_parts_follow_their_joint_and_have_the_labels_of_their_body(take, cupboard, T_world_camera):
     cupboard.set_joint_positions(["hinge"], [-0.9])
     shot = take(semantic_types=["class", "part"])
     found = annotate(shot, ["boxes_3d", "poses", "semantic_segmentation", "boxes_2d_tight"])
@@ -117,9 +106,7 @@ def test_parts_follow_their_joint_and_have_the_labels_of_their_body(take: Take, 
         (["link"], ["/cupboard/case", "/cupboard/leaf", "/cube/cube"]),
     ],
 )
-def test_only_things_with_a_label_of_a_wanted_type_are_annotated(
-    world: World, take: Take, cupboard: Body, T_world_camera: Pose, types: list[str], paths: list[str]
-):
+def test_only_things_with_a_label_of_a_wanted_type_are_annotated(world, take, cupboard, T_world_camera, types, paths):
     T = T_world_camera @ Pose.from_translation((0.35, 0.0, 1.0))
     world.add_box("cube", size_m=(0.1, 0.1, 0.1), T_world_box=T)
     found = annotate(take(semantic_types=types), ["semantic_segmentation"])
@@ -128,7 +115,7 @@ def test_only_things_with_a_label_of_a_wanted_type_are_annotated(
     assert set(np.unique(found["semantic_segmentation"])) == others | set(found.semantic_ids)
 
 
-def test_a_turned_camera_frame_turns_poses_and_leaves_pixels(take: Take, cupboard: Body, T_world_camera: Pose):
+def test_a_turned_camera_frame_turns_poses_and_leaves_pixels(take, cupboard, T_world_camera):
     kept = annotate(take(), ["poses"])
     gl = annotate(take(camera_rotation_deg=[180.0, 0.0, 0.0]), ["poses"])
     np.testing.assert_allclose(gl["poses"][0], np.diag([1, -1, -1, 1]) @ kept["poses"][0], atol=1e-9)
@@ -139,7 +126,7 @@ def test_a_turned_camera_frame_turns_poses_and_leaves_pixels(take: Take, cupboar
     np.testing.assert_allclose(turned["poses"][0][:3, 3], [-z, x, -y], atol=1e-9)
 
 
-def test_keypoints_are_seen_hidden_or_outside(take: Take, cube: Body, T_world_camera: Pose):
+def test_keypoints_are_seen_hidden_or_outside(take, cube, T_world_camera):
     points = {
         "front": (0.1, 0.1, 1.0),
         "just_inside": (0.0, 0.0, 1.009),
@@ -167,6 +154,6 @@ def test_keypoints_are_seen_hidden_or_outside(take: Take, cube: Body, T_world_ca
         ({"keypoint_tolerance_m": -1.0}, "keypoint_tolerance_m=-1 is out of range"),
     ],
 )
-def test_impossible_settings_are_refused(fields, message: str):
+def test_impossible_settings_are_refused(fields, message):
     with pytest.raises(ConfigError, match=message):
         AnnotationCfg(**fields)

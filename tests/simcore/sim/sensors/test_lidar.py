@@ -8,7 +8,6 @@ import pytest
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.json_values import plain
-from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.scene import NOT_RECORDED
 from unlatch.simcore.sim.sensors.config import MountCfg
 from unlatch.simcore.sim.sensors.lidar import Lidar, LidarCfg, LidarNoise, LidarPattern
@@ -26,7 +25,7 @@ def make(world: World, mount: MountCfg = MOUNT, **fields) -> Lidar:
 
 
 @pytest.mark.parametrize("pattern", LidarPattern)
-def test_distances_and_intensities_of_a_wall_are_those_of_its_plane(world: World, pattern: LidarPattern):
+def test_distances_and_intensities_of_a_wall_are_those_of_its_plane(world, pattern):
     T_sensor_wall = Pose.from_rpy((1.5, 0.2, 0.0), (0.0, 0.1, 0.4))  # its front goes through this point
     T_world_wall = MOUNT.T_mount_sensor @ T_sensor_wall @ Pose.from_translation((0.5, 0.0, 0.0))
     world.add_box("wall", size_m=(1.0, 30.0, 30.0), T_world_box=T_world_wall)
@@ -48,7 +47,7 @@ def test_distances_and_intensities_of_a_wall_are_those_of_its_plane(world: World
     assert np.isnan(points[~seen]).all()
 
 
-def test_distances_of_a_ball_are_as_good_as_bullets_rays(world: World):
+def test_distances_of_a_ball_are_as_good_as_bullets_rays(world):
     T_sensor_ball = Pose.from_translation((1.0, 0.1, 0.05))
     world.add_sphere("ball", radius_m=0.3, T_world_sphere=MOUNT.T_mount_sensor @ T_sensor_ball, mass_kg=0.0)
     lidar = make(world, pattern=LidarPattern.solid_state, rows=40, columns=40)
@@ -79,7 +78,7 @@ def test_its_configuration_is_written_by_names():
     assert plain(LidarCfg(name="a", type="lidar", pattern=LidarPattern.solid_state))["pattern"] == "solid_state"
 
 
-def test_it_moves_with_its_link_and_its_points_are_not_recorded(turntable: tuple[World, Body]):
+def test_it_moves_with_its_link_and_its_points_are_not_recorded(turntable):
     world, body = turntable
     world.add_box("post", size_m=(0.2, 0.2, 3.0), T_world_box=Pose.from_translation((1.0, 0.0, 0.5)))
     mount = MountCfg(body="turntable", link="plate", position_m=[0.3, 0.0, 0.0])
@@ -92,7 +91,7 @@ def test_it_moves_with_its_link_and_its_points_are_not_recorded(turntable: tuple
     assert set(lidar.state_dict(exclude_tags=NOT_RECORDED)) == {"position", "quat_xyzw", "range_m", "intensity"}
 
 
-def test_noise_has_its_standard_deviation_and_share_and_is_the_same_for_the_same_moment(world: World):
+def test_noise_has_its_standard_deviation_and_share_and_is_the_same_for_the_same_moment(world):
     # a ball about the sensor: every ray meets it from within at no distance, so a wall far out on all sides instead
     for number, direction in enumerate(np.eye(3)[:2]):
         for side in (-1.0, 1.0):
@@ -130,7 +129,7 @@ def test_noise_has_its_standard_deviation_and_share_and_is_the_same_for_the_same
         ({"reflectivity": {"robot": 2.0}}, "reflectivity.robot=2 is out of range"),
     ],
 )
-def test_an_impossible_lidar_is_refused(fields, message: str):
+def test_an_impossible_lidar_is_refused(fields, message):
     with pytest.raises(ConfigError, match=message):
         LidarCfg(name="eye", type="lidar", **fields)
 

@@ -9,10 +9,8 @@ import pytest
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose, matrix_from_rpy
-from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.sensors.config import MountCfg, SensorCfg
 from unlatch.simcore.sim.sensors.sensor import Mount
-from unlatch.simcore.sim.world import World
 
 
 def test_a_pose_by_roll_pitch_and_yaw():
@@ -41,19 +39,19 @@ def test_looking_at_a_point_puts_it_on_the_z_axis_with_the_image_upright():
         ({"look_at_m": [0.0, 0.0, 0.0]}, "no side is up"),
     ],
 )
-def test_an_impossible_mount_is_refused(fields, message: str):
+def test_an_impossible_mount_is_refused(fields, message):
     with pytest.raises(ConfigError, match=message):
         MountCfg(**fields)
 
 
 @pytest.mark.parametrize("name", ["", "my camera", "a.b"])
-def test_a_sensor_needs_a_name_that_can_be_a_key(name: str):
+def test_a_sensor_needs_a_name_that_can_be_a_key(name):
     with pytest.raises(ConfigError, match="cannot be a key of a record"):
         SensorCfg(name=name, type="imu")
 
 
 @pytest.mark.integration
-def test_a_missing_body_or_link_is_named_with_the_known_ones(world: World):
+def test_a_missing_body_or_link_is_named_with_the_known_ones(world):
     world.add_box("table", size_m=(1, 1, 1), T_world_box=Pose.identity())
     with pytest.raises(
         ConfigError, match=r"mount\.body='tabel' is not a body .* of sensor 'eye'\. Did you mean 'table'\?"
@@ -63,7 +61,7 @@ def test_a_missing_body_or_link_is_named_with_the_known_ones(world: World):
         Mount(MountCfg(body="table", link="leg"), world, owner="eye")
 
 
-def test_a_sensor_keeps_looking_at_a_link_that_moves(turntable: tuple[World, Body]):
+def test_a_sensor_keeps_looking_at_a_link_that_moves(turntable):
     world, body = turntable
     cfg = MountCfg(
         position_m=[1.0, -1.0, 1.2], look_at_body="turntable", look_at_link="plate", look_at_m=[0.2, 0.0, 0.01]
@@ -91,7 +89,7 @@ def test_a_link_to_look_at_needs_its_body():
         MountCfg(look_at_link="plate")
 
 
-def test_straight_above_its_target_a_sensor_looks_down(turntable: tuple[World, Body]):
+def test_straight_above_its_target_a_sensor_looks_down(turntable):
     world, body = turntable
     cfg = MountCfg(position_m=[0.0, 0.0, 2.0], look_at_body="turntable", look_at_link="plate")
     fresh = Mount(cfg, world, owner="eye").T_world_sensor

@@ -50,12 +50,10 @@ def rig(world: World, sled_and_wheel: Path) -> Callable[..., ArticulationView]:
 
     def make(mode: DriveMode = DriveMode.passive, *, tendons: tuple = (), **fields: float) -> ArticulationView:
         body = world.load_urdf(sled_and_wheel, name="rig", T_world_root=Pose.identity())
-        drives = {name: JointDrive(mode, **fields) for name in ("rail", "shaft")}
-        group = DriveGroup(body, drives, world=world)
-        view = ArticulationView(world, [body], name="rig", drives=[[group]], tendons=tendons)
+        group = DriveGroup(body, {name: JointDrive(mode, **fields) for name in ("rail", "shaft")}, world=world)
         if mode is not DriveMode.passive:
             group.set_targets(["rail", "shaft"], [0.0, 0.0], [0.0, 0.0])
-        return view
+        return ArticulationView(world, [body], name="rig", drives=[[group]], tendons=tendons)
 
     return make
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
@@ -21,7 +19,7 @@ WIDTH, HEIGHT, FAR_M, SIDE_M = 96, 72, 1.0, 0.2
 
 
 @pytest.fixture(scope="module")
-def camera() -> Iterator[Camera]:
+def camera():
     """A camera 1 m above a white square of 0.2 m on a dark floor, its x along the world's."""
     with World(WorldCfg(), visuals=True) as world:
         world.light = Light(direction=(0.0, 0.0, 1.0), specular=0.0, shadow=False)
@@ -40,7 +38,7 @@ def camera() -> Iterator[Camera]:
 
 
 @pytest.fixture
-def view(camera: Camera) -> Iterator[CameraView]:
+def view(camera):
     made = CameraView(camera)
     before = {name: made.get(name)[0] for name in made.attributes}
     yield made
@@ -63,7 +61,7 @@ def colours(camera: Camera) -> Array:
 
 
 @pytest.mark.parametrize("fov", [0.4, 0.8])
-def test_a_wider_field_of_view_makes_things_smaller(camera: Camera, view: CameraView, fov: float) -> None:
+def test_a_wider_field_of_view_makes_things_smaller(camera, view, fov):
     view.attribute("field_of_view").write(0, np.array([fov]))
     middle, extent = square(camera)
     pixels_a_metre = 0.5 * HEIGHT / np.tan(0.5 * fov) / FAR_M
@@ -71,14 +69,14 @@ def test_a_wider_field_of_view_makes_things_smaller(camera: Camera, view: Camera
     assert middle == pytest.approx([0.5 * (WIDTH - 1), 0.5 * (HEIGHT - 1)], abs=1.0)
 
 
-def test_intrinsics_stretch_and_shift_the_image(camera: Camera, view: CameraView) -> None:
+def test_intrinsics_stretch_and_shift_the_image(camera, view):
     view.attribute("intrinsics").write(0, np.array([150.0, 75.0, 60.0, 20.0]))
     middle, extent = square(camera)
     assert extent == pytest.approx([SIDE_M * 150.0, SIDE_M * 75.0], abs=1.5)
     assert middle == pytest.approx([60.0, 20.0], abs=1.0)
 
 
-def test_a_camera_that_moves_and_turns_sees_things_elsewhere(camera: Camera, view: CameraView) -> None:
+def test_a_camera_that_moves_and_turns_sees_things_elsewhere(camera, view):
     fx = view.get("intrinsics")[0][0]
     before, _ = square(camera)
     view.attribute("position").write(0, np.array([0.05, 0.0, FAR_M]))
@@ -91,7 +89,7 @@ def test_a_camera_that_moves_and_turns_sees_things_elsewhere(camera: Camera, vie
     assert turned[0] == pytest.approx(before[0], abs=1.0)
 
 
-def test_exposure_noise_and_blur_are_in_the_colours(camera: Camera, view: CameraView) -> None:
+def test_exposure_noise_and_blur_are_in_the_colours(camera, view):
     plain = colours(camera)
     inside, edges = np.s_[30:42, 42:54], np.s_[:, :-1]
     view.attribute("exposure").write(0, np.array([0.5]))
@@ -105,7 +103,7 @@ def test_exposure_noise_and_blur_are_in_the_colours(camera: Camera, view: Camera
     assert steps[1] < 0.5 * steps[0]
 
 
-def test_noise_and_holes_are_in_the_depth(camera: Camera, view: CameraView) -> None:
+def test_noise_and_holes_are_in_the_depth(camera, view):
     camera.update_state()
     plain = camera.image(Rendering.depth).astype(float)
     view.attribute("depth_noise").write(0, np.array([0.01]))
@@ -117,3 +115,12 @@ def test_noise_and_holes_are_in_the_depth(camera: Camera, view: CameraView) -> N
     camera.update_state()
     seen = camera.image(Rendering.depth)
     assert 0.1 < np.mean(~(np.isfinite(seen) & (seen > 0.0))) < 0.3
+
+
+def test_only_depths_in_the_range_are_measured(camera, monkeypatch):
+    middle = (HEIGHT // 2, WIDTH // 2)  # the square, 5 cm above the floor
+    for span, square_is_seen in (([0.5, 1.02], True), ([1.02, 2.0], False)):
+        monkeypatch.setattr(camera.cfg, "depth_range_m", span)
+        camera.update_state()
+        seen = np.isfinite(camera.image(Rendering.depth))
+        assert (seen[middle], seen[0, 0]) == (square_is_seen, not square_is_seen)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -38,7 +36,7 @@ ABOVE = Light(direction=(0.0, 0.0, 1.0), specular=0.0, shadow=False)
 
 
 @pytest.fixture(params=["tiny", "embree"])
-def shown(request: pytest.FixtureRequest) -> Iterator[World]:
+def shown(request):
     with World(WorldCfg(), visuals=True, renderer=RENDERERS.load(request.param)()) as world:
         world.light = ABOVE
         T = Pose.from_translation((0.5, 0.0, -0.5))
@@ -55,7 +53,7 @@ def look_of(world: World) -> AppearanceView:
     return AppearanceView(appearance, name="block", links=["block"])
 
 
-def test_a_tint_multiplies_and_a_colour_replaces(shown: World) -> None:
+def test_a_tint_multiplies_and_a_colour_replaces(shown):
     own = picture(shown).mean(axis=(0, 1))
     view = look_of(shown)
     view.attribute("tint").write(0, np.array([0.5, 1.0, 1.5]))
@@ -67,7 +65,7 @@ def test_a_tint_multiplies_and_a_colour_replaces(shown: World) -> None:
     assert np.allclose(picture(shown).mean(axis=(0, 1)), own)
 
 
-def test_a_texture_has_a_pattern_and_zero_takes_it_away(shown: World) -> None:
+def test_a_texture_has_a_pattern_and_zero_takes_it_away(shown):
     plain = picture(shown)
     view = look_of(shown)
     patterns = []
@@ -81,7 +79,7 @@ def test_a_texture_has_a_pattern_and_zero_takes_it_away(shown: World) -> None:
     assert np.array_equal(picture(shown), plain)
 
 
-def test_without_visual_shapes_appearance_is_stored_only(world: World) -> None:
+def test_without_visual_shapes_appearance_is_stored_only(world):
     world.add_box("block", size_m=(1.0, 1.0, 1.0), T_world_box=Pose.identity())
     view = look_of(world)
     view.attribute("tint").write(0, np.array([0.5, 0.6, 0.7]))
@@ -90,7 +88,7 @@ def test_without_visual_shapes_appearance_is_stored_only(world: World) -> None:
     assert view.get("texture").tolist() == [[3.0]]
 
 
-def test_the_default_light_is_the_renderers_own(shown: World) -> None:
+def test_the_default_light_is_the_renderers_own(shown):
     shown.light = Light()
     assert np.array_equal(picture(shown), picture(shown))
     brighter, head_on, slanting = Light(ambient=0.9), ABOVE, replace(ABOVE, direction=(2.0, 0.0, 1.0))
@@ -105,7 +103,7 @@ def test_the_default_light_is_the_renderers_own(shown: World) -> None:
     assert seen[4][0] == pytest.approx(seen[2][0], abs=1.0)
 
 
-def test_the_diffuse_share_is_what_light_head_on_adds(shown: World) -> None:
+def test_the_diffuse_share_is_what_light_head_on_adds(shown):
     view, seen = LightView(shown), []
     for diffuse in (0.0, 0.2, 0.4):
         view.attribute("diffuse").write(0, np.array([diffuse]))
@@ -116,7 +114,7 @@ def test_the_diffuse_share_is_what_light_head_on_adds(shown: World) -> None:
     assert picture(shown).mean(axis=(0, 1)) / seen[2] == pytest.approx([0.7] * 3, rel=0.03)
 
 
-def test_the_specular_strength_makes_a_highlight_where_the_light_is_mirrored(shown: World) -> None:
+def test_the_specular_strength_makes_a_highlight_where_the_light_is_mirrored(shown):
     """The eye is above the block: light from above is mirrored into it, light from the side is not."""
     view, added = LightView(shown), {}
     for direction in ((0.0, 0.0, 1.0), (3.0, 0.0, 1.0)):
@@ -130,7 +128,7 @@ def test_the_specular_strength_makes_a_highlight_where_the_light_is_mirrored(sho
     assert np.all(added[3.0] < 0.2 * added[0.0])
 
 
-def test_the_colour_of_one_link_is_seen_on_that_link_alone(shown: World, tmp_path: Path) -> None:
+def test_the_colour_of_one_link_is_seen_on_that_link_alone(shown, tmp_path):
     path = tmp_path / "pair.urdf"
     path.write_text(PAIR)
     body = shown.load_urdf(path, name="pair", T_world_root=Pose.from_translation((0.5, 0.0, 0.05)))
@@ -156,7 +154,7 @@ def test_the_colour_of_one_link_is_seen_on_that_link_alone(shown: World, tmp_pat
     assert np.allclose(tinted["right"], plain["right"], atol=1.0)
 
 
-def test_a_shadow_falls_where_the_light_is_hidden(shown: World) -> None:
+def test_a_shadow_falls_where_the_light_is_hidden(shown):
     T = Pose.from_translation((0.5, 0.0, 0.3))
     add_solid(shown, "crate", shape="box", size_m=0.2, T_world_solid=T, rgba=(0, 0, 0, 1))
     shown.light = replace(ABOVE, direction=(1.0, 0.0, 1.0))
@@ -172,7 +170,7 @@ def test_a_shadow_falls_where_the_light_is_hidden(shown: World) -> None:
     assert columns.max() < 80  # the light is on the right, the shadow falls to the left
 
 
-def test_a_reset_takes_light_and_scenery_back(shown: World) -> None:
+def test_a_reset_takes_light_and_scenery_back(shown):
     LightView(shown).attribute("ambient").write(0, np.array([0.1]))
     add_solid(shown, "ball", shape="box", size_m=0.1, T_world_solid=Pose.identity(), rgba=(1, 0, 0, 1))
     shown.reset()
@@ -180,7 +178,7 @@ def test_a_reset_takes_light_and_scenery_back(shown: World) -> None:
     assert not shown.scenery
 
 
-def test_scenery_is_visible_and_has_no_contacts(shown: World) -> None:
+def test_scenery_is_visible_and_has_no_contacts(shown):
     ball = shown.add_sphere("ball", radius_m=0.05, T_world_sphere=Pose.from_translation((0.5, 0.0, 0.4)), mass_kg=0.1)
     for number, shape in enumerate(SOLIDS):
         T = Pose.from_translation((0.35 + 0.1 * number, 0.1, 0.05))

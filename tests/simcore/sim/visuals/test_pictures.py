@@ -32,7 +32,7 @@ def take(world: World, pinhole: Pinhole, T_world_camera: Pose = T_WORLD_CAMERA):
 
 @pytest.mark.parametrize("pinhole", [CENTRED, OFF_CENTRE])
 @pytest.mark.parametrize("rpy", [(0.0, 0.0, 0.0), (0.5, 0.0, 0.0), (0.0, 0.4, 0.7)])
-def test_depth_and_normals_of_a_plane_are_those_of_its_equation(pinhole: Pinhole, rpy: tuple[float, float, float]):
+def test_depth_and_normals_of_a_plane_are_those_of_its_equation(pinhole, rpy):
     T_camera_wall = Pose.from_rpy((0.1, 0.05, 1.2), rpy)  # the near face of a thick wall goes through this point
     normal = T_camera_wall.rotate(np.array([0.0, 0.0, -1.0]))
     T_camera_box = T_camera_wall @ Pose.from_translation((0.0, 0.0, 0.5))
@@ -43,30 +43,6 @@ def test_depth_and_normals_of_a_plane_are_those_of_its_equation(pinhole: Pinhole
     np.testing.assert_allclose(images.depth_m, expected, rtol=2e-5)
     assert (images.link_ids == 1).all()
     np.testing.assert_allclose(pinhole.normals(images.depth_m), np.broadcast_to(normal, (72, 96, 3)), atol=4e-3)
-
-
-@pytest.mark.parametrize("pinhole", [CENTRED, OFF_CENTRE])
-def test_a_cube_covers_the_pixels_whose_rays_meet_it(pinhole: Pinhole):
-    T_camera_cube = Pose.from_rpy((0.1, -0.05, 1.0), (0.4, 0.7, 0.2))
-    with World(WorldCfg(), visuals=True) as world:
-        world.add_box("cube", size_m=(0.4, 0.4, 0.4), T_world_box=T_WORLD_CAMERA @ T_camera_cube)
-        images = take(world, pinhole)
-    # slab test in the cube's frame
-    start, along = T_camera_cube.inverse().p, T_camera_cube.inverse().rotate(pinhole.rays())
-    bounds = np.sort(np.stack([(-0.2 - start) / along, (0.2 - start) / along]), axis=0)
-    enters, leaves = bounds[0].max(axis=-1), bounds[1].min(axis=-1)
-    hit = enters < leaves
-    assert 200 < hit.sum() < hit.size
-    differ = (images.link_ids == 1) != hit
-    assert differ.sum() <= 0.01 * hit.sum()  # the renderer rounds on edges
-    both = hit & (images.link_ids == 1)
-    np.testing.assert_allclose(images.depth_m[both], enters[both], atol=2e-4)
-    assert np.isinf(images.depth_m[images.link_ids == 0]).all()
-    # every normal is that of a face of the cube, up to the pixels on its edges
-    inside = T_camera_cube.inverse().rotate(pinhole.normals(images.depth_m)[both])
-    straight = np.abs(inside).max(axis=-1)
-    assert (straight > 0.9999).mean() > 0.97
-    assert (np.einsum("ij,ij->i", pinhole.normals(images.depth_m)[both], pinhole.rays()[both]) < 1e-9).all()
 
 
 def test_a_point_is_projected_where_it_is_seen():
@@ -97,7 +73,7 @@ def test_a_world_without_visual_shapes_says_how_to_open_one():
 
 
 @pytest.mark.parametrize("aspect", [0.7, 1.0, 1.6])
-def test_a_framed_view_has_every_point_in_the_picture_and_fills_it(aspect: float):
+def test_a_framed_view_has_every_point_in_the_picture_and_fills_it(aspect):
     rng = np.random.default_rng(3)
     for _ in range(20):
         points = rng.normal(size=(12, 3)) * rng.uniform(0.05, 0.5, size=3) + rng.normal(size=3)

@@ -1,0 +1,803 @@
+"""The rules that an attempt broke, from records of six actions: those of its skills, then those of its goal."""
+
+import numpy as np
+import pytest
+
+from tests.simcore.refusals import refused
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording import broken_rules
+from unlatch.simcore.recording.broken_rules import (
+    BrokenRule,
+    JudgedSkill,
+    check_conditions,
+    goal_value,
+    is_threshold_met,
+    measure_displacement,
+    missed_threshold,
+    recompute_goal_frame,
+)
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.success_rules import MOVING_STEP
+
+DOOR = "objects.oven.joint_positions"
+TOUCH, BASE = (f"contacts.panda.left.oven.fingers_{word}.force_max_n" for word in ("link", "base"))
+RIGHT_TOUCH = TOUCH.replace("left", "right")
+ENVIRONMENT = "contacts.panda.environment.force_max_n"
+SUSTAINED = "contacts.panda.left.fingers.force_sustained_n"
+SPEED = "speeds.panda.max"
+PHASE = "skills.left.phase"
+Q, DQ = "robots.panda.left.joint_positions", "robots.panda.left.joint_velocities"
+OPENS = [0.0, 0.0, 0.25, 0.5, 0.75, 1.0, 1.0]
+STILL = [0.0] * 7
+NEVER = 7
+"""A limit behind the last frame: the attempt was not stopped."""
+NOT_RUN = {"frame_start": None, "frame_end": None}
+NO_JOINT = {"success_mode": None, "finger_contact_required": False}
+LABEL = {"skill": 0, "name": "open"}
+
+
+def entry(**changes):
+    """Returns a skill that runs from frame 1 to frame 5 and turns the door by at least 1 rad."""
+    own = {"name": "open", "object": "oven", "part": "door", "joint_index": 0, "frame_start": 1, "frame_end": 5}
+    joint = {"success_mode": "abs", "success_threshold": 1.0, "s0": 0.0, "s_closed": 0.0, "s_open": 2.0}
+    rule = {
+        "finger_contact_required": True,
+        "collision_valid_enabled": True,
+        "process_valid_enabled": True,
+        "contact_force_threshold_n": 1.5,
+        "finger_force_limit_n": 140.0,
+    }
+    return {**own, **joint, **rule, **changes}
+
+
+def make(*skills, door=OPENS, **arrays):
+    """Returns a record of skills; the fingers are on the door in each of the rows 1 to 4, in which it moves."""
+    given = {
+        "time": np.arange(7) / 30.0,
+        DOOR: np.stack([np.array(door), np.zeros(7)], axis=1),
+        TOUCH: np.array([0.0, 5.0, 5.0, 5.0, 5.0, 0.0]),
+        **{key: np.zeros(6) for key in (BASE, SUSTAINED, SPEED)},
+        **{key: np.array(values) for key, values in arrays.items()},
+    }
+    return EpisodeRecord(number=4, seed=0, success=True, skills=list(skills) or [entry()], arrays=given)
+
+
+def read_skills(record):
+    return [JudgedSkill.read(record, n) for n in range(len(record.skills))]
+
+
+def broken(record, index=0, *, limit=NEVER):
+    skills = read_skills(record)
+    return list(broken_rules.broken_skill_rules(skills[index], skills, limit=limit))
+
+
+def broken_by_goal(record):
+    return list(broken_rules.broken_goal_rules(record, read_skills(record)))
+
+
+def codes(rules):
+    return [(rule.code, rule.frame) for rule in rules]
+
+
+@pytest.mark.parametrize(
+    ("arrays", "frame", "code", "numbers"),
+    [
+        (
+            {BASE: [0.0, 0.0, 7.0, 9.0, 0.0, 0.0]},
+            3,
+            "collision",
+            {"view": "panda.left.oven.fingers_base", "force_n": 7.0, "threshold_n": 1.5},
+        ),
+        (
+            {SUSTAINED: [0.0, 0.0, 0.0, 150.0, 160.0, 0.0]},
+            4,
+            "overload",
+            {"hand": "panda.left", "force_n": 150.0, "limit_n": 140.0},
+        ),
+        ({SPEED: [0.0, 6.0, 7.0, 0.0, 0.0, 0.0]}, 2, "overspeed", {"body": "panda", "speed": 6.0, "limit": 5.0}),
+        ({TOUCH: [5.0, 0.0, 0.0, 0.0, 0.0, 5.0]}, 5, "grasp_missed", {"contact_frames": 0, "moving_frames": 4}),
+        (
+            {TOUCH: [0.0, 5.0, 0.0, 5.0, 5.0, 0.0]},
+            5,
+            "slipped",
+            {"contact_share": 0.75, "wanted": 0.8, "moving_frames": 4},
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_broken_rule_has_its_frame_and_the_numbers_behind_it(arrays, frame, code, numbers):
+    assert broken(make(**arrays)) == [BrokenRule(frame, code, {**LABEL, **numbers})]
+
+
+LOST = {TOUCH: [0.0] * 6}
+LOUD = [0.0, 0.0, 99.0, 0.0, 0.0, 0.0]
+LAST = [0.0, 0.0, 0.0, 0.0, 0.0, 9.0]
+EARLIER = [0.0, 0.0, 0.0, 0.0, 9.0, 0.0]
+CAN = {"objects.can.root_position": [[0.0, 0.0, 0.1]] * 7}
+
+
+@pytest.mark.parametrize(
+    ("changes", "door", "arrays", "expected"),
+    [
+        pytest.param({}, OPENS, {}, [], id="it keeps every rule"),
+        pytest.param(
+            {},
+            OPENS,
+            {
+                SPEED: [0.0, 0.0, 9.0, 0.0, 0.0, 0.0],
+                "speeds.oven.max": [0.0, 0.0, 0.0, 9.0, 0.0, 0.0],
+                BASE: EARLIER,
+                ENVIRONMENT: [0.0, 0.0, 0.0, 9.0, 0.0, 0.0],
+                SUSTAINED: [0.0, 0.0, 0.0, 0.0, 900.0, 0.0],
+                "contacts.panda.right.fingers.force_sustained_n": [0.0, 900.0, 0.0, 0.0, 0.0, 0.0],
+            },
+            [("collision", 4), ("overload", 2), ("overspeed", 3)],
+            id="the first of several bodies, hands and views is named",
+        ),
+        pytest.param({"collision_valid_enabled": False}, OPENS, {BASE: LOUD}, [], id="collisions are not judged"),
+        pytest.param({"process_valid_enabled": False}, OPENS, {SPEED: LOUD}, [], id="speeds are not judged"),
+        pytest.param({}, OPENS, {BASE: [9.0, 0.0, 0.0, 0.0, 0.0, 0.0]}, [], id="rows before the skill do not count"),
+        pytest.param({}, OPENS, {BASE: [9.0, *LAST[1:]]}, [("collision", 6)], id="rows after it count"),
+        pytest.param(NOT_RUN, OPENS, {BASE: [9.0] * 6}, [], id="it never ran"),
+        pytest.param({}, OPENS, {**LOST, SPEED: EARLIER}, [("overspeed", 5)], id="stopped: its end is not judged"),
+        pytest.param(
+            {}, OPENS, {**LOST, SPEED: LAST}, [("overspeed", 6), ("grasp_missed", 5)], id="a rule that broke after it"
+        ),
+        pytest.param({"broken_off": True}, OPENS, LOST, [], id="broken off: its end is not judged"),
+        pytest.param({"broken_off": False}, OPENS, LOST, [("grasp_missed", 5)], id="not broken off"),
+        pytest.param({"success_mode": None}, STILL, LOST, [], id="it moves no part"),
+        pytest.param({"finger_contact_required": False}, OPENS, LOST, [], id="the rule asks for no contact"),
+        pytest.param(
+            {"frame_start": 0}, [0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.0], {}, [], id="contact in four of five moving rows"
+        ),
+        pytest.param(
+            {},
+            [0.0, 0.0, 1e-4, 1e-4, 1e-4, 1.0, 1.0],
+            {TOUCH: EARLIER},
+            [],
+            id="rows in which the part moves by the least step do not count",
+        ),
+        pytest.param(
+            {}, [0.0, 0.0, 1.1e-4, 1.1e-4, 1.1e-4, 1.0, 1.0], {TOUCH: EARLIER}, [("slipped", 5)], id="by more they do"
+        ),
+        pytest.param(
+            {"success_threshold": 0.0}, STILL, {TOUCH: EARLIER}, [], id="a part that does not move needs one touch"
+        ),
+        pytest.param(
+            {"conditions": [{"object": "can", "kind": "lifted", "value": 0.0}]},
+            OPENS,
+            CAN,
+            [],
+            id="the motion of the joint counts, whatever else must hold",
+        ),
+    ],
+)
+def test_rules_of_one_skill(changes, door, arrays, expected):
+    assert codes(broken(make(entry(**changes), door=door, **arrays))) == expected
+
+
+def test_only_contact_in_moving_rows_counts_for_the_share():
+    record = make(door=[0.0, 0.0, 0.0, 0.0, 0.5, 1.0, 1.0], **{TOUCH: [0.0, 5.0, 5.0, 0.0, 0.0, 0.0]})
+    assert broken(record)[0].evidence["contact_share"] == 0.0
+
+
+SHORT = {"frame_end": 2, "success_threshold": 0.25}
+ROW_2, ROW_3 = ([9.0 * (row == at) for row in range(6)] for at in (2, 3))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "base", "expected"),
+    [
+        pytest.param(SHORT, {"frame_start": 3}, ROW_3, [[], [("collision", 4)]], id="of the next skill"),
+        pytest.param(SHORT, {"frame_start": 3}, ROW_2, [[("collision", 3)], []], id="between two skills"),
+        pytest.param({}, NOT_RUN, LAST, [[("collision", 6)], []], id="after the last skill that ran"),
+        pytest.param(
+            {"arm": "left", "stage": 0},
+            {"arm": "right", "stage": 0, "frame_start": 2},
+            ROW_3,
+            [[("collision", 4)], []],
+            id="while the other arm acts",
+        ),
+        pytest.param(
+            {"arm": "left", "stage": 0, **SHORT},
+            {"arm": "right", "stage": 1, "frame_start": 3},
+            ROW_3,
+            [[], [("collision", 4)]],
+            id="of a later stage, of both arms",
+        ),
+    ],
+)
+def test_a_row_belongs_to_one_skill(first, second, base, expected):
+    record = make(entry(**first), entry(**second, name="turn"), **{BASE: base, RIGHT_TOUCH: [5.0] * 6})
+    assert [codes(broken(record, index)) for index in (0, 1)] == expected
+    assert [rule.evidence["skill"] for index in (0, 1) for rule in broken(record, index)] == [expected.index([]) ^ 1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "limit", "is_judged"),
+    [
+        ({}, 6, True),
+        ({}, 5, False),
+        ({}, 4, False),
+        ({"broken_off": True}, 6, False),
+        (NOT_RUN, 6, False),
+        ({**NOT_RUN, "broken_off": True}, 6, False),
+    ],
+)
+def test_an_end_is_judged_where_a_skill_came_to_it_by_itself(changes, limit, is_judged):
+    record = make(entry(**changes), **LOST)
+    assert JudgedSkill.read(record, 0).end_is_judged(limit) is is_judged
+    assert codes(broken(record, limit=limit)) == [("grasp_missed", 5)] * is_judged
+
+
+class TestHold:
+    """The left arm holds the oven while the right arm turns its second joint."""
+
+    TURNS = (0.0, 0.0, 0.0, 0.5, 1.0, 1.0, 1.0)
+    HELD = (0, 0, 8, 8, 8, 0, 0)
+    """Rows 1 to 3, whose later states these are."""
+
+    @staticmethod
+    def make(phases, touch, knob=TURNS, **changes):
+        hold = entry(name="hold", arm="left", stage=0, **NO_JOINT, holds=True)
+        turn = entry(name="turn", arm="right", stage=0, part="knob", joint_index=1, **changes)
+        record = make(hold, turn, **{PHASE: phases, TOUCH: touch, RIGHT_TOUCH: [5.0] * 6})
+        record.arrays[DOOR][:, 1] = knob
+        return record
+
+    @pytest.mark.parametrize(
+        ("phases", "touch", "knob", "expected"),
+        [
+            pytest.param(HELD, [0.0, 5.0, 5.0, 5.0, 0.0, 0.0], TURNS, [], id="held while the other part moves"),
+            pytest.param(
+                [8, 8, 8, 8, 8, 8, 8], [5.0] * 6, [0.0, *[0.5] * 5, 1.0], [], id="what moves after the hold is free"
+            ),
+            pytest.param(
+                [8, 8, 0, 0, 0, 0, 8], [5.0] * 6, STILL, [(5, "grasp_missed", {"hold_frames": 0})], id="never held"
+            ),
+            pytest.param(
+                HELD,
+                [0.0, 5.0, 0.0, 0.0, 0.0, 0.0],
+                TURNS,
+                [(3, "slipped", {"frames_lost": 2})],
+                id="the fingers leave the link",
+            ),
+            pytest.param(
+                [0, 0, 8, 0, 0, 0, 0],
+                [5.0] * 6,
+                [0.0, 0.0, 0.0, 0.0, 0.5, 1.0, 1.0],
+                [(4, "slipped", {"part": "knob", "frames_moved_alone": 2})],
+                id="the other part moves while nothing is held",
+            ),
+        ],
+    )
+    def test_the_part_is_held_while_the_other_one_moves(self, phases, touch, knob, expected):
+        label = {"skill": 0, "name": "hold"}
+        rules = [BrokenRule(frame, code, {**label, **numbers}) for frame, code, numbers in expected]
+        assert broken(self.make(phases, touch, knob)) == rules
+
+    @pytest.mark.parametrize(("changes", "n_broken"), [({}, 1), ({"stage": 1}, 0), (NOT_RUN, 0)])
+    def test_only_a_concurrent_skill_that_ran_needs_the_hold(self, changes, n_broken):
+        record = self.make([0, 0, 8, 0, 0, 0, 0], [5.0] * 6)
+        record.skills[1] |= changes
+        assert len(broken(record)) == n_broken
+
+    def test_the_hold_is_judged_where_the_attempt_was_stopped_too(self):
+        assert codes(broken(self.make(self.HELD, [0.0] * 6), limit=1)) == [("slipped", 2)]
+
+
+AT_HOME = float(np.float32(0.05))
+"""The largest speed at home [rad/s]: that of a record, which has 32 bits."""
+GOES_HOME = {"name": "home", **NO_JOINT, "goes_home": True}
+
+
+class TestHome:
+    """An arm with two joints that is away in the frames 1 to 4, and back at its home in frame 5."""
+
+    @staticmethod
+    def make(away, speed, skill=None, **arrays):
+        q, dq = np.zeros((7, 2)), np.zeros((7, 2))
+        q[1:5], dq[1:5], q[:, 0] = 1.0, 0.9, 0.4
+        q[5, 1], dq[5, 0] = away, speed
+        q[6], dq[6] = 1.0, 1.0  # what comes after the skill does not matter
+        return make(skill or entry(**GOES_HOME), **{Q: q, DQ: dq, **arrays})
+
+    @pytest.mark.parametrize(
+        ("away", "speed", "is_home"),
+        [
+            (0.0, 0.0, True),
+            *((sign * 0.03, sign * AT_HOME, True) for sign in (1, -1)),
+            *((sign * away, sign * speed, False) for sign in (1, -1) for away, speed in ((0.031, 0.0), (0.0, 0.051))),
+        ],
+    )
+    def test_the_arm_must_be_back_and_stand_still(self, away, speed, is_home):
+        evidence = {"skill": 0, "name": "home", "away": abs(away), "speed": abs(speed)}
+        assert broken(self.make(away, speed)) == ([] if is_home else [BrokenRule(5, "not_reached", evidence)])
+
+    def test_an_attempt_that_was_stopped_before_and_a_skill_without_the_key_may_end_anywhere(self):
+        assert broken(self.make(1.0, 1.0), limit=5) == []
+        assert broken(self.make(1.0, 1.0, entry(**NO_JOINT))) == []
+
+    def test_the_object_beside_it_must_rest_while_the_scene_settles(self):
+        assert JudgedSkill.read(self.make(0.0, 0.0), 0).is_judged
+
+    def test_of_several_arms_its_own_is_judged_and_must_be_named(self):
+        right = {Q.replace("left", "right"): np.zeros((7, 2)), DQ.replace("left", "right"): np.ones((7, 2))}
+        (rule,) = broken(self.make(1.0, 0.0, entry(**GOES_HOME, arm="right"), **right))
+        assert (rule.evidence["away"], rule.evidence["speed"]) == (0.0, 1.0)
+        with pytest.raises(RecordingError, match=r"Episode 4 has 2 arrays 'robots\.\*\.\*\.joint_positions'"):
+            broken(self.make(0.0, 0.0, **right))
+
+    def test_joints_of_the_gripper_and_of_objects_are_no_joints_of_the_arm(self):
+        others = ("robots.panda.left.gripper_joint_positions", "objects.can.joint_positions")
+        assert broken(self.make(0.0, 0.0, **{key: np.ones((7, 2)) for key in others})) == []
+
+    def test_joints_without_columns_are_refused(self):
+        with pytest.raises(RecordingError, match=r"Episode 4 has 1 arrays"):
+            broken(self.make(0.0, 0.0, **{Q: np.zeros(7)}))
+
+    @pytest.mark.parametrize("quantity", ["joint_positions", "joint_velocities"])
+    @pytest.mark.parametrize(("named", "arm"), [({}, "*"), ({"arm": "left"}, "left")])
+    def test_a_record_without_the_joints_of_the_arm_is_incomplete(self, quantity, named, arm):
+        record, key = self.make(0.0, 0.0, entry(**GOES_HOME, **named)), f"robots.*.{arm}.{quantity}"
+        del record.arrays[f"robots.panda.left.{quantity}"]
+        message = (
+            f"Episode 4 has 0 arrays '{key}', and the verdict of a skill that goes home needs one. "
+            "The record is incomplete."
+        )
+        with refused(RecordingError, message, key=key):
+            broken(record)
+
+
+class TestThreshold:
+    @pytest.mark.parametrize(
+        ("changes", "measured"),
+        [
+            ({"success_mode": "abs"}, 0.75),
+            ({"success_mode": "dis_to_init"}, 0.75),
+            ({"success_mode": "zero", "s_closed": 0.5, "s_open": -1.5}, 0.25),
+            ({"success_mode": "fraction", "s_closed": 0.5, "s_open": -1.5}, 0.375),
+            # towards open, wherever zero is
+            ({"success_mode": "normal", "s_closed": 0.5, "s_open": -1.5}, -0.75),
+            ({"success_mode": "normal", "s_closed": 0.5, "s_open": 2.0}, 0.75),
+            ({"success_mode": "normal", "s_closed": 2.0, "s_open": 0.5}, -0.75),
+            ({"success_mode": "normal", "s_closed": -2.0, "s_open": -0.5}, 0.75),
+        ],
+    )
+    def test_each_mode_measures_the_displacement_in_its_own_way(self, changes, measured):
+        skill = JudgedSkill.read(make(entry(**changes)), 0)
+        assert measure_displacement(skill, 4) == (measured, 1.0)
+
+    def test_a_share_of_the_range_counts_from_the_start_and_needs_a_range(self):
+        door, limits = [0.25, 0.25, 0.25, 0.25, 0.75, 0.75, 0.75], {"s_closed": 0.5, "s_open": -1.5}
+        skill = JudgedSkill.read(make(entry(success_mode="fraction", **limits), door=door), 0)
+        assert measure_displacement(skill, 4) == (0.25, 1.0)
+        skill = JudgedSkill.read(make(entry(success_mode="fraction", s_closed=1.5, s_open=1.5)), 0)
+        message = f"s_open equals s_closed (1.5) in {LABEL}: the range is empty. The record is damaged."
+        with refused(RecordingError, message, s_open=1.5):
+            measure_displacement(skill, 4)
+
+    @pytest.mark.parametrize(
+        ("mode", "threshold", "is_met"),
+        [("abs", 0.75, True), ("abs", 0.76, False), ("zero", 0.75, True), ("zero", 0.74, False)],
+    )
+    def test_a_threshold_is_met_at_its_edge(self, mode, threshold, is_met):
+        skill = JudgedSkill.read(make(entry(success_mode=mode, success_threshold=threshold)), 0)
+        assert is_threshold_met(skill, 4) is is_met
+
+    def test_a_missed_threshold_has_the_numbers_behind_it_and_a_met_one_breaks_no_rule(self):
+        record = make(entry(success_threshold=2), door=[0.5, 0.0, 0.25, 0.5, 0.5, 0.75, 0.0])
+        numbers = {"mode": "abs", "reached": 0.75, "wanted": 2.0, "s0": 0.0, "s_end": 0.75}
+        rule = BrokenRule(5, "not_reached", {**LABEL, **numbers})
+        assert list(missed_threshold(JudgedSkill.read(record, 0))) == [rule]
+        assert list(missed_threshold(JudgedSkill.read(make(), 0))) == []
+
+    def test_an_unknown_mode_is_refused(self):
+        skill = JudgedSkill.read(make(entry(), entry(success_mode="sideways")), 1)
+        message = (
+            "Skill 1 has success_mode 'sideways', expected abs, normal, zero, dis_to_init or fraction. "
+            "The record is damaged or of a newer version."
+        )
+        with refused(RecordingError, message, success_mode="sideways"):
+            measure_displacement(skill, 4)
+
+    @pytest.mark.parametrize("key", ["s_closed", "s_open"])
+    def test_a_limit_of_the_joint_that_is_missing_is_refused(self, key):
+        skill = JudgedSkill.read(make(entry(**{key: None})), 0)
+        with pytest.raises(RecordingError, match=rf"^'{key}' is None, expected a finite number"):
+            measure_displacement(skill, 4)
+
+    @pytest.mark.parametrize(("s_closed", "s_open"), [(0.5, 2.5), (2.5, 0.5), (-0.5, 1.5)])
+    def test_a_share_is_of_the_range_whatever_its_direction(self, s_closed, s_open):
+        assert broken_rules.share_of_range(0.5, s_closed, s_open, {}) == 0.25
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"name": None}, "name=None in entry 1 of the skills of episode 4, expected str"),
+        ({"entry": "0"}, "entry='0' in entry 1 of the skills of episode 4, expected int"),
+        ({"object": 3}, "object=3 in entry 1 of the skills of episode 4, expected str"),
+        ({"joint_index": 0.0}, "joint_index=0.0 in entry 1 of the skills of episode 4, expected int"),
+        (
+            {"finger_force_limit_n": None},
+            "finger_force_limit_n=None in entry 1 of the skills of episode 4, expected a finite number",
+        ),
+        (
+            {**NO_JOINT, "object": 3, "conditions": []},
+            "object=3 in entry 1 of the skills of episode 4, expected str",
+        ),
+        ({"conditions": 3}, "conditions=3 in entry 1 of the skills of episode 4, expected list"),
+    ],
+)
+def test_a_skill_with_a_key_of_another_type_is_refused(changes, said):
+    with refused(RecordingError, f"{said}. The record is incomplete."):
+        JudgedSkill.read(make(entry(), entry(**changes)), 1)
+
+
+def test_a_skill_that_moves_no_part_needs_no_joint():
+    skill = JudgedSkill.read(make(entry(success_mode=None, object=None, joint_index=None)), 0)
+    assert (skill.index, skill.rule.success_mode) == (0, None)
+
+
+@pytest.mark.parametrize(
+    ("own", "later", "is_repeated"),
+    [
+        ((0, 0), [], False),
+        ((0, 0), [(0, 1)], True),
+        ((0, 0), [(0, 2)], False),
+        ((0, 0), [(1, 1)], False),
+        ((0, 0), [(1, 0), (0, 1)], True),
+    ],
+)
+def test_an_attempt_is_repeated_by_a_later_entry_of_the_same_skill(own, later, is_repeated):
+    attempts = [{"entry": place, "attempt": attempt} for place, attempt in ((0, 1), own, *later)]
+    record = make(*(entry(**changes) for changes in attempts))
+    assert JudgedSkill.read(record, 1).is_repeated is is_repeated
+    assert JudgedSkill.read(make(entry(), entry(attempt=1)), 0).is_repeated is False
+
+
+OPEN = {"object": "oven", "part": "door", "joint_index": 1, "kind": "moved", "value": 0.5}
+SETTLES = {"frame_start": 4, "frame_end": 6, "max_change": 0.02}
+JUDGED = entry(
+    joint_index=1,
+    success_threshold=0.5,
+    frame_start=0,
+    frame_end=6,
+    finger_contact_required=False,
+    collision_valid_enabled=False,
+    process_valid_enabled=False,
+)
+RESTS = [0.0, 0.2, 0.4, 0.6, 0.6, 0.6, 0.6]
+SWINGS = [0.0, 0.2, 0.4, 0.6, 0.6, 0.64, 0.67]
+
+
+def with_goal(door, **changes):
+    """Returns a record whose door has these seven positions; the episode settles from frame 4 to frame 6."""
+    arrays = {"time": np.arange(7) / 30.0, DOOR: np.stack([np.zeros(7), np.array(door)], axis=1)}
+    fields = {"skills": [dict(JUDGED)], "goal": {"conditions": [dict(OPEN)]}, "settle": SETTLES, "arrays": arrays}
+    return EpisodeRecord(number=4, seed=0, success=True, **{**fields, **changes})
+
+
+class TestGoal:
+    @pytest.mark.parametrize("changes", [{}, {"skills": []}, {"goal": {}}])
+    def test_a_goal_that_holds_and_lasts_breaks_no_rule_and_a_goal_or_a_skill_alone_is_judged(self, changes):
+        assert broken_by_goal(with_goal(RESTS, **changes)) == []
+
+    def test_a_condition_that_does_not_hold_when_settling_begins_is_not_reached(self):
+        held = {**OPEN, "joint_index": 0, "kind": "within_closed", "value": 0.1, "s_closed": 0.0, "s_open": 2.0}
+        goal = {"conditions": [held, {**OPEN, "value": 1}]}
+        (rule,) = broken_by_goal(with_goal([0.0, 0.1, 0.2, 0.3, 0.4, 0.4, 0.4], goal=goal))
+        label = {"condition": 1, "object": "oven", "part": "door"}
+        assert rule == BrokenRule(4, "not_reached", {**label, "kind": "moved", "wanted": 1.0, "reached": 0.4})
+        assert type(rule.evidence["wanted"]) is float
+
+    def test_a_condition_that_does_not_last_is_unsettled(self):
+        label = {"condition": 0, "object": "oven", "part": "door"}
+        evidence = {**label, "kind": "moved", "wanted": 0.5, "reached": 0.495, "at_start": 0.505}
+        record = with_goal([0.0, 0.2, 0.4, 0.6, 0.505, 0.5, 0.495])
+        assert broken_by_goal(record) == [BrokenRule(6, "unsettled", evidence)]
+
+    def test_a_condition_on_no_part_says_so(self):
+        record = with_goal(STILL, goal={"conditions": [{k: v for k, v in OPEN.items() if k != "part"}]})
+        assert broken_by_goal(record)[0].evidence["part"] is None
+
+    @pytest.mark.parametrize(
+        ("changes", "code", "reason"),
+        [
+            ({"skills": [], "goal": {}}, "not_reached", "the record names no skill and no goal"),
+            ({"settle": None}, "unsettled", "the record has no settling"),
+        ],
+    )
+    def test_a_record_without_a_goal_or_settling_is_no_success(self, changes, code, reason):
+        assert broken_by_goal(with_goal(RESTS, **changes)) == [BrokenRule(6, code, {"reason": reason})]
+
+    def test_a_joint_that_moves_is_unsettled_at_the_first_frame_above_the_allowed_change(self):
+        evidence = {"object": "oven", "joint_index": 1, "change": pytest.approx(0.07), "allowed": 0.02}
+        assert broken_by_goal(with_goal(SWINGS)) == [BrokenRule(5, "unsettled", evidence)]
+
+    @pytest.mark.parametrize(
+        ("door", "changes", "frames"),
+        [
+            pytest.param([*RESTS[:6], 0.63], {}, [6], id="the last frame of settling counts"),
+            pytest.param(
+                [0.0, 0.3, 0.5, 0.6, 0.6, 0.6, 0.9],
+                {"settle": {"frame_start": 3, "frame_end": 5, "max_change": 0.0}},
+                [],
+                id="motion before and after it does not",
+            ),
+            pytest.param(SWINGS, {"settle": {**SETTLES, "max_changes": {"oven.1": 0.08}}}, [], id="a limit of its own"),
+            pytest.param(SWINGS, {"settle": {**SETTLES, "max_changes": {"oven.0": 0.08}}}, [5], id="of another joint"),
+            pytest.param(SWINGS, {"goal": {}}, [5], id="the joint of a skill must rest without a condition too"),
+            pytest.param(
+                SWINGS,
+                {"goal": {}, "skills": [{**JUDGED, "success_mode": None}]},
+                [],
+                id="that of a skill which is not judged by it may move",
+            ),
+            pytest.param(SWINGS, {"skills": [JUDGED, JUDGED]}, [5], id="a joint of two skills is named once"),
+        ],
+    )
+    def test_joints_rest_while_the_scene_settles(self, door, changes, frames):
+        assert [rule.frame for rule in broken_by_goal(with_goal(door, **changes))] == frames
+
+
+class TestGoalValue:
+    @pytest.mark.parametrize(
+        ("kind", "value", "frame", "measured", "holds"),
+        [
+            ("moved", 0.5, 3, 0.5, True),
+            ("moved", 0.5, 2, 0.25, False),
+            ("moved_fraction", 0.25, 3, 0.25, True),
+            ("moved_fraction", 0.26, 3, 0.25, False),
+            ("open_fraction", 0.125, 2, 0.125, True),
+            ("open_fraction", 0.126, 2, 0.125, False),
+            ("within_closed", 0.25, 2, 0.25, True),
+            ("within_closed", 0.24, 2, 0.25, False),
+        ],
+    )
+    def test_each_kind_at_its_edge(self, kind, value, frame, measured, holds):
+        record = with_goal([1.0, 1.0, 0.75, 0.5, 0.5, 0.5, 0.5])
+        condition = {**OPEN, "kind": kind, "value": value, "s_closed": 0.5, "s_open": 2.5}
+        assert goal_value(record, condition, frame) == (measured, holds)
+
+    @pytest.mark.parametrize(
+        ("kind", "last", "limits", "measured"),
+        [
+            ("moved_fraction", 0.0, (0.5, -1.5), 0.25),  # a joint that opens towards negative positions
+            ("open_fraction", 0.0, (0.5, -1.5), 0.25),
+            ("open_fraction", 1.0, (0.5, -1.5), -0.25),  # past closed is not open
+            ("open_fraction", 1.0, (0.5, 2.5), 0.25),  # counted from closed, wherever zero is
+            ("open_fraction", 0.0, (-0.5, 1.5), 0.25),
+            ("open_fraction", 1.0, (1.5, -0.5), 0.25),
+            ("open_fraction", 0.75, (1.0, 0.0), 0.25),
+        ],
+    )
+    def test_shares_are_of_the_range_whatever_its_direction(self, kind, last, limits, measured):
+        condition = {**OPEN, "kind": kind, "value": 0.25, "s_closed": limits[0], "s_open": limits[1]}
+        assert goal_value(with_goal([0.5] * 6 + [last]), condition, 6) == (measured, measured >= 0.25)
+
+    def test_another_kind_is_refused(self):
+        message = (
+            "A goal condition has kind 'turned', expected moved, moved_fraction, open_fraction or within_closed. The "
+            "record is damaged or of a newer version."
+        )
+        with refused(RecordingError, message, kind="turned"):
+            broken_by_goal(with_goal(RESTS, goal={"conditions": [{**OPEN, "kind": "turned"}]}))
+
+    @pytest.mark.parametrize("kind", ["moved_fraction", "open_fraction"])
+    def test_a_range_that_is_empty_is_refused(self, kind):
+        condition = {**OPEN, "kind": kind, "s_closed": 0.5, "s_open": 0.5}
+        with pytest.raises(RecordingError, match=r"^s_open equals s_closed \(0\.5\) in \{'object': 'oven'"):
+            goal_value(with_goal(RESTS), condition, 6)
+
+    @pytest.mark.parametrize("own", [{}, {"s_closed": 0.5}, {"s_open": 1.5}])
+    def test_limits_are_those_of_a_skill_on_the_joint_if_the_condition_lacks_one(self, own):
+        others = [{"joint_index": 0, "s_closed": 7.0, "s_open": 8.0}, {"object": "tap", "s_closed": 7.0, "s_open": 8.0}]
+        record = with_goal(RESTS, skills=[{"name": "look"}, *({**JUDGED, **other} for other in others), JUDGED])
+        assert goal_value(record, {**OPEN, "kind": "moved_fraction", "value": 0.1, **own}, 6) == (0.3, True)
+
+    def test_a_condition_on_a_joint_of_no_skill_needs_limits_of_its_own(self):
+        condition = {**OPEN, "kind": "within_closed", "joint_index": 0}
+        message = (
+            "Goal on 'oven' joint 0 needs s_closed and s_open; neither it nor a skill on that joint has them. "
+            "Record them with the goal."
+        )
+        with refused(RecordingError, message, condition=condition):
+            goal_value(with_goal(RESTS), condition, 6)
+
+    @pytest.mark.parametrize(
+        ("key", "value", "expected"),
+        [
+            ("object", 1, "str"),
+            ("joint_index", 1.0, "int"),
+            ("joint_index", True, "int"),
+            ("kind", None, "str"),
+            ("value", "0.5", "a finite number"),
+        ],
+    )
+    def test_a_value_of_another_type_is_refused(self, key, value, expected):
+        record = with_goal(RESTS, goal={"conditions": [OPEN, {**OPEN, key: value}]})
+        message = f"{key}={value!r} in entry 1 of the goal of episode 4, expected {expected}. The record is incomplete."
+        with refused(RecordingError, message):
+            check_conditions(record)
+
+    @pytest.mark.parametrize("goal", [{}, {"conditions": [{**OPEN, "value": 1}]}, {"conditions": [OPEN]}])
+    def test_a_goal_may_be_empty_and_its_value_a_whole_number(self, goal):
+        check_conditions(with_goal(RESTS, goal=goal))
+
+
+class TestGoalOfPolicy:
+    """The goal of a policy's episode is reached once the door has been where it must be for two frames."""
+
+    STAYS = (0.0, *[0.5] * 6)
+    FIRST, AGAIN = ({**JUDGED, "entry": 0, "attempt": attempt} for attempt in (0, 1))
+
+    @staticmethod
+    def frame(door, goal=None, **changes):
+        made = {"conditions": [OPEN], "hold_frames": 2, "chain_length": 1, "max_changes": {"oven.1": 0.25}}
+        return recompute_goal_frame(with_goal(door, **{"settle": None, "goal": {**made, **(goal or {})}, **changes}))
+
+    @pytest.mark.parametrize(
+        ("door", "frame"),
+        [
+            ([0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5], None),  # it was there, and has not moved
+            ([0.0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5], 3),
+            ([0.0, 0.0, 0.0, 0.5, 0.5, 0.5, 0.5], 5),
+            ([0.0, 0.0, 0.0, 0.0, 0.5, 0.5, 0.5], 6),
+            ([0.0, 0.0, 0.0, 0.0, 0.0, 0.5, 0.5], None),
+            ([0.0, 0.5, 0.5, 0.25, 0.5, 0.5, 0.5], 4),  # it holds at both ends of the rest
+            ([0.0, 0.5, 1.0, 0.5, 1.0, 1.0, 1.0], 6),  # it moves on, further than it may
+            ([0.0, 0.5, 0.75, 0.5, 1.0, 1.5, 2.0], 3),  # it moves as far as it may
+            ([0.0, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75], None),  # it goes on in small steps
+            ([0.0, 0.5, 0.5, 0.5, 2.0, 2.0, 2.0], 3),  # what comes later does not count
+            ([0.0, 0.5, 1.0, 0.5, 0.0, 0.0, 0.0], None),
+        ],
+    )
+    def test_it_is_the_first_frame_at_the_end_of_a_rest(self, door, frame):
+        assert self.frame(door) == frame
+
+    @pytest.mark.parametrize(
+        ("door", "skills", "goal", "frame"),
+        [
+            pytest.param(
+                STAYS,
+                [{**JUDGED, "frame_start": 3}, {**JUDGED, "name": "hold", "success_mode": None}],
+                {},
+                5,
+                id="the rest begins with the skill that began last",
+            ),
+            *(
+                pytest.param(
+                    [0.0, 0.5, 0.75, 0.5, 0.5, 0.5, 0.5],
+                    [{**JUDGED, "success_threshold": 0.75, "frame_end": end}],
+                    {},
+                    frame,
+                    id=f"a skill must have reached its threshold by its own end, {end}",
+                )
+                for end, frame in ((3, None), (2, 3))
+            ),
+            pytest.param(
+                [0.0, 0.5, 0.5, 0.5, 0.75, 0.75, 0.75],
+                [JUDGED],
+                {"conditions": [{**OPEN, "value": 0.75}]},
+                6,
+                id="the goal may ask more than the skill",
+            ),
+            pytest.param(
+                [0.0, 0.2, 0.5, 0.5, 0.5, 0.5, 0.5],
+                [{**FIRST, "frame_end": 1, "broken_off": True}, {**AGAIN, "frame_start": 2}],
+                {},
+                4,
+                id="of several attempts at a skill the last one counts",
+            ),
+            pytest.param(STAYS, [FIRST, AGAIN], {}, 3, id="attempts at one skill"),
+            pytest.param(STAYS, [FIRST, AGAIN], {"chain_length": 2}, None, id="are one of the chain"),
+            pytest.param(STAYS, [JUDGED, JUDGED], {"chain_length": 2}, 3, id="entries without a place are two"),
+            pytest.param(
+                STAYS, [JUDGED, {**JUDGED, **NOT_RUN}], {"chain_length": 2}, None, id="a skill that never began"
+            ),
+        ],
+    )
+    def test_every_skill_of_the_chain_must_have_led_its_part_there(self, door, skills, goal, frame):
+        assert self.frame(door, goal, skills=skills) == frame
+
+    def test_a_record_without_arrays_reached_nothing(self):
+        assert self.frame(RESTS, arrays={}) is None
+
+    @pytest.mark.parametrize(
+        ("key", "value", "expected"),
+        [("hold_frames", 2.0, "int"), ("chain_length", None, "int"), ("max_changes", [], "dict")],
+    )
+    def test_a_value_of_another_type_is_refused(self, key, value, expected):
+        message = f"{key}={value!r} in the goal of episode 4, expected {expected}. The record is incomplete."
+        with refused(RecordingError, message):
+            self.frame(RESTS, {key: value})
+
+
+LIFTED = {"object": "shelf.can", "kind": "lifted", "value": 0.1}
+PICK = {**JUDGED, "name": "pick", "object": "shelf.can", "joint_index": None, "conditions": [LIFTED], **NO_JOINT}
+PICK |= {"frame_start": 1, "frame_end": 5}
+CAN_RISES = [0.0, 0.0, 0.05, 0.1, 0.15, 0.2, 0.2]
+CAN_TOUCH = "contacts.panda.left.shelf.can.fingers_link.force_max_n"
+
+
+def with_can(heights, *skills, arrays=None, **fields):
+    """Returns a record in which a free can has these seven heights."""
+    own = {
+        "time": np.arange(7) / 30.0,
+        "objects.shelf.can.root_position": np.outer(heights, [0.0, 0.0, 1.0]),
+        SUSTAINED: np.zeros(6),
+        **(arrays or {}),
+    }
+    return EpisodeRecord(number=4, seed=0, success=True, skills=list(skills), arrays=own, **fields)
+
+
+CAN_SETTLES = {**SETTLES, "max_change": 0.005, "max_changes": {"shelf.can.root": 0.005}}
+
+
+class TestFreeObject:
+    @pytest.mark.parametrize(
+        ("heights", "skills", "expected"),
+        [
+            (CAN_RISES, [PICK], []),
+            ([0, 0, 0.05, 0.08, 0.09, 0.09, 0.3], [PICK], [(5, 0.09)]),
+            # lifted counts from the first attempt
+            (
+                [0, 0, 0.05, 0.07, 0.1, 0.12, 0.12],
+                [
+                    {**PICK, "entry": 0, "attempt": 1, "frame_start": 3},
+                    {**PICK, "entry": 0, "attempt": 0, "frame_end": 3, "broken_off": True},
+                ],
+                [],
+            ),
+        ],
+    )
+    def test_it_must_be_where_the_skill_asks_at_its_end(self, heights, skills, expected):
+        label = {"skill": 0, "name": "pick", "kind": "lifted", "object": "shelf.can", "wanted": 0.1}
+        rules = [BrokenRule(frame, "not_reached", {**label, "reached": pytest.approx(z)}) for frame, z in expected]
+        assert broken(with_can(heights, *skills)) == rules
+
+    def test_contact_is_asked_for_while_it_moves(self):
+        skill = {**PICK, "finger_contact_required": True, "robot": "panda", "arm": "left"}
+        touched = {CAN_TOUCH: np.array([0.0, 5.0, 0.0, 0.0, 0.0, 0.0]), CAN_TOUCH.replace("link", "base"): np.zeros(6)}
+        (rule,) = broken(with_can(CAN_RISES, skill, arrays=touched))
+        assert (rule.code, rule.evidence["moving_frames"], rule.evidence["contact_share"]) == ("slipped", 4, 0.25)
+        # a step of exactly the least one is no motion
+        heights, touched = [0.0, 0.0, *[MOVING_STEP] * 3, 0.2, 0.2], {CAN_TOUCH: np.array(EARLIER)}
+        assert broken(with_can(heights, skill, arrays=touched)) == []
+
+    @pytest.mark.parametrize(
+        ("last", "skills", "conditions", "expected"),
+        [
+            ([0.2, 0.204, 0.204], [], [LIFTED], []),
+            ([0.2, 0.208, 0.21], [], [LIFTED], [(5, {"change": 0.01, "allowed": 0.005})]),
+            ([0.2, 0.2, 0.21], [PICK], [], [(6, {"change": 0.01, "allowed": 0.005})]),
+            ([0.099, 0.099, 0.1], [], [LIFTED], [(4, {"reached": 0.099, "wanted": 0.1})]),
+            ([0.101, 0.1, 0.099], [], [LIFTED], [(6, {"reached": 0.099, "at_start": 0.101, "wanted": 0.1})]),
+        ],
+        ids=["it stays", "it moves", "one that a skill carries moves", "the goal does not hold", "it does not last"],
+    )
+    def test_it_must_rest_where_the_goal_asks_while_the_scene_settles(self, last, skills, conditions, expected):
+        goal = {"conditions": conditions}
+        rules = broken_by_goal(with_can([0.0, 0.0, 0.1, 0.2, *last], *skills, goal=goal, settle=CAN_SETTLES))
+        assert len(rules) == len(expected)
+        for rule, (frame, numbers) in zip(rules, expected, strict=True):
+            where = {"joint_index": "root"} if "change" in numbers else {"condition": 0, "part": None, "kind": "lifted"}
+            evidence = {"object": "shelf.can", **where, **{key: pytest.approx(n) for key, n in numbers.items()}}
+            assert rule == BrokenRule(frame, "not_reached" if frame == 4 else "unsettled", evidence)
+
+    def test_it_and_its_lid_must_both_rest(self):
+        lid = {"object": "shelf.can", "part": "lid", "joint_index": 0, "kind": "moved", "value": 0.0}
+        turns = {"objects.shelf.can.joint_positions": np.array([[0.0]] * 5 + [[0.1]] * 2)}
+        heights, goal = [0, 0, 0.1, 0.2, 0.2, 0.2, 0.21], {"conditions": [lid, LIFTED]}
+        rules = broken_by_goal(with_can(heights, goal=goal, settle=CAN_SETTLES, arrays=turns))
+        assert {(rule.frame, rule.evidence["joint_index"]) for rule in rules} == {(5, 0), (6, "root")}
+
+    @pytest.mark.parametrize(
+        ("last", "frame"), [([0.203, 0.206, 0.206], 6), ([0.203, 0.204, 0.206], 5), ([0.21, 0.22, 0.23], None)]
+    )
+    def test_a_policy_reaches_the_goal_where_it_has_held_for_long_enough(self, last, frame):
+        goal = {"conditions": [LIFTED], "hold_frames": 2, "chain_length": 1, "max_changes": {"shelf.can.root": 0.005}}
+        record = with_can([0, 0, 0.1, 0.2, *last], {**PICK, "frame_end": 6}, goal=goal)
+        assert recompute_goal_frame(record) == frame
