@@ -19,8 +19,8 @@ import pybullet as p
 from unlatch.simcore.errors import WorldError
 
 Array = np.ndarray
-MAX_SERVO_JOINTS = 16
-"""Largest number of joints of an arm."""
+MAX_SERVO_JOINTS = 32
+"""Largest number of joints with impedance control together."""
 MAX_JOINTS = 96
 """Largest number of movable joints of a body."""
 MAX_VIEWS = 64
@@ -113,8 +113,8 @@ def _library() -> Any:
     if not found:
         raise WorldError(
             "The physics loop of Unlatch is not compiled: there is no '_core*.so' in "
-            f"'{Path(__file__).parent / 'native'}'. Install Unlatch anew: pip install --force-reinstall unlatch, or in "
-            "a clone: pip install -e ."
+            f"'{Path(__file__).parent / 'native'}'. Install Unlatch anew, in a clone with: "
+            "pip install -e ."
         )
     library: Any = ctypes.CDLL(str(found[0]))
     for name, *arguments in (
@@ -141,8 +141,8 @@ def _library() -> Any:
     if missing or sizes.tolist() != expected:
         raise WorldError(
             f"The physics loop of Unlatch does not fit: {missing} functions of PyBullet are missing, and the sizes of "
-            f"its structures are {sizes.tolist()} (expected {expected}). Install Unlatch and PyBullet anew: "
-            "pip install --force-reinstall unlatch pybullet",
+            f"its structures are {sizes.tolist()} (expected {expected}). Install Unlatch and PyBullet anew, in "
+            "a clone with: pip install --force-reinstall pybullet && pip install -e .",
         )
     return library
 

@@ -65,9 +65,9 @@ class ImpedanceServo:
         """Their names."""
         self._state = ServoState([body.rows[body.joint(name).name] for name in joints])
         self._set_armatures(armatures or {})
-        body.state.add_servo(self._state)
         self.rest_at(body.joint_positions(joints), 0.0)
         self.refresh_inertia()
+        body.state.add_servo(self._state)
 
     @property
     def state(self) -> ServoState:

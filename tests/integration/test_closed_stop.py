@@ -19,7 +19,6 @@ from unlatch.simcore.closing_profile import DRAWING_SPEED_M_S
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.body_views import ArticulationView
-from unlatch.simcore.sim.joint_mechanisms import ClosedStop
 from unlatch.simcore.sim.world import World, WorldCfg
 
 pytestmark = pytest.mark.integration
@@ -169,11 +168,6 @@ def test_a_catch_draws_a_light_part_in_no_faster_than_its_drawing_speed(floating
 
 
 def test_after_the_catch_has_braked_a_part_its_friction_is_back(floating: World) -> None:
-    stop = ClosedStop(closed=0.0, sign=1.0, catch_effort=10.0, catch_reach=0.02, drawing_speed=0.5)
-    assert stop.brakes(stop.effort(0.01), -0.6)
-    assert not stop.brakes(stop.effort(0.01), -0.4)  # drawn in
-    assert not stop.brakes(stop.effort(0.01), 0.6)  # opens
-    assert not stop.brakes(stop.effort(0.03), -0.6)  # beyond its reach
     item, name = put(floating, "drawer", ClosingForces(catch=Catch(leave_n=40.0, reach_m=0.02)))
     joint = item.asset.articulation.part(name).joint
     item.drives.change("friction", [joint], [5.0])

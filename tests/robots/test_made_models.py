@@ -158,9 +158,7 @@ def test_the_coupled_joints_of_the_robotiq_follow_its_motor_under_load():
         world.add_box("block", size_m=(0.03, 0.03, 0.03), T_world_box=Pose.from_translation(head))
         for _ in range(60):
             robot.apply(Action({"left": ArmAction(arm.q, 0.0, Pose.identity())}))
-            for step in range(world.cfg.steps_per_frame):
-                robot.set_step_targets(step)
-                world.step()
+            robot.simulate_frame()
         positions = robot.body.joint_states(arm.cfg.gripper.joints)[0]
         assert arm.gripper_opening_m == pytest.approx(0.03, abs=2e-3)
     assert np.ptp(np.sign(arm.cfg.gripper.closed) * positions) < np.deg2rad(1.0), positions

@@ -128,9 +128,7 @@ def _head_and_across(arm):
 def frames(world, robot, action, count):
     for _ in range(count):
         robot.apply(action)
-        for step in range(world.cfg.steps_per_frame):
-            robot.set_step_targets(step)
-            world.step()
+        robot.simulate_frame()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -343,9 +341,8 @@ def test_grip_force_and_width_are_those_of_the_description(world, name):
         for link in gripper.finger_links
     ]
     frames(world, robot, Action({arm.name: ArmAction(arm.q, 0.0, Pose.identity())}), 60)
-    for _ in range(20):
-        world.step()
-        monitor.sample()
+    world.step(20)
+    monitor.sample()
     monitor.end_frame()
     sides = {1.0: 0.0, -1.0: 0.0}
     for view in views:

@@ -109,7 +109,7 @@ def test_an_ended_motion_brakes_within_the_accelerations_of_the_arm(arm):
     targets = []
     while executor.phase is Phase.follow:
         action = executor.next_action()
-        arm.begin_frame(action, frame_s=FRAME_S)
+        arm.begin_frame(action, frame_s=FRAME_S, steps=8)
         targets.append(action.joint_targets)
         if len(targets) >= 6:
             executor.end_motion()  # a skill calls it in every frame

@@ -157,7 +157,7 @@ class GoalJudge:
         return {
             (name, index): s
             for name, item in self._objects.items()
-            for index, s in enumerate(item.body.read_state().q.tolist())
+            for index, s in enumerate(item.body.joint_states()[0].tolist())
         }
 
 

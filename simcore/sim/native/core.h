@@ -9,7 +9,7 @@
 
 #define MAX_JOINTS 96  /* movable joints of a body; Bullet's own limit is 128 degrees of freedom */
 #define MAX_VIEWS 64   /* contact views of a world: one bit each */
-#define MAX_SERVO 16   /* joints of an arm */
+#define MAX_SERVO 32   /* joints with impedance control together */
 
 /* What acts on a joint: bits of Mechanism.kinds. */
 enum { SPRING = 1, EFFORT = 2, STOP = 4, COUNTERBALANCE = 8, SPEED_LIMIT = 16, SLIDING_ARMATURE = 32 };

@@ -155,7 +155,7 @@ def test_an_arm_that_stays_behind_its_target_for_half_a_second_is_blocked(fresh:
     arm = fresh.context.arm
     q_target = arm.q_target
     try:
-        arm.begin_frame(ArmAction(arm.q + 0.2, arm.gripper_target_m, arm.T_base_ee), frame_s=1.0)
+        arm.begin_frame(ArmAction(arm.q + 0.2, arm.gripper_target_m, arm.T_base_ee), frame_s=1.0, steps=8)
         for _ in range(14):
             fresh.update()
         assert fresh.failure is None
@@ -163,4 +163,4 @@ def test_an_arm_that_stays_behind_its_target_for_half_a_second_is_blocked(fresh:
         assert fresh.failure.code == "motion_blocked"
         assert fresh.failure.message == "The arm stayed 0.20 rad from its target for 15 frames in phase grasp"
     finally:
-        arm.begin_frame(ArmAction(q_target, arm.gripper_target_m, arm.T_base_ee), frame_s=1.0)
+        arm.begin_frame(ArmAction(q_target, arm.gripper_target_m, arm.T_base_ee), frame_s=1.0, steps=8)

@@ -82,17 +82,18 @@ class TestBody:
         assert np.allclose(box.aabb(), [[0.8, 1.9, 2.7], [1.2, 2.1, 3.3]], atol=2e-2)
 
     def test_kept_joint_states_hold_until_the_body_is_moved_or_a_step_is_made(self, body, world):
-        before = body.read_states()
-        assert body.last_states() is before
+        before = body.read_state().q.copy()
+        p.resetJointState(body.body_id, body.joint("hinge").index, 0.3, physicsClientId=world.client)
+        assert np.array_equal(body.read_state().q, before), "a motion past the body is not seen"
         body.set_joint_positions(["hinge"], [0.6], [0.5])
-        assert body.last_states()[0][0] == 0.6
+        assert body.read_state().q[0] == 0.6
         world.step()
-        assert body.last_states()[0][0] == body.joint_positions(["hinge"])[0] != 0.6
+        assert body.read_state().q[0] == body.joint_positions(["hinge"])[0] != 0.6
 
     def test_a_function_before_a_step_sees_a_joint_that_was_moved_past_the_body(self, body, world):
         seen = []
-        world.call_before_step(lambda: seen.append(body.last_states()[0][0]))
-        body.read_states()
+        world.call_before_step(lambda: seen.append(body.read_state().q[0]))
+        body.read_state()
         p.resetJointState(body.body_id, body.joint("hinge").index, 0.25, physicsClientId=world.client)
         world.step()
         assert seen == [0.25]

@@ -29,30 +29,40 @@ def run(world, monitor, steps):
     monitor.end_frame()
 
 
+def sample(view, *steps):
+    """Adds physics steps, each with the forces of pairs by name such as `ab` [N]."""
+    first = getattr(view, "steps_so_far", 1)
+    view.steps_so_far = first + len(steps)
+
+    def pairs_in(_view, place):
+        return {tuple(pair.split()): force_n for pair, force_n in steps[place].items()}, first + place, 0.0
+
+    view.sample([max(forces.values(), default=0.0) for forces in steps], pairs_in)
+
+
 def feed(view, *steps_n):
-    for step, force_n in enumerate(steps_n):
-        view.sample({("can", "table"): force_n} if force_n else {}, step=step, time_s=0.0)
+    sample(view, *({"can table": force_n} if force_n else {} for force_n in steps_n))
 
 
 class TestContactView:
     def test_the_first_violation_stays(self):
         view = ContactView("v", lambda *_: True)
         view.watch(1.0)
-        for step, (pair, force_n) in enumerate([("ab", 0.9), ("ab", 1.1), ("cd", 50.0)], start=1):
-            view.sample({tuple(pair): force_n}, step=step, time_s=0.1 * step)
+        sample(view, {"a b": 0.9}, {"a b": 1.1}, {"c d": 50.0})
+        sample(view, {"c d": 60.0})
         found = view.violation
         assert (found.pair, found.force_n, found.physics_step) == (("a", "b"), 1.1, 2)
 
     def test_points_without_force_are_counted_and_not_judged(self):
         view = ContactView("v", lambda *_: True)
         view.watch(0.0)
-        view.sample({("a", "b"): 0.0}, step=1, time_s=0.1)
+        sample(view, {"a b": 0.0})
+        view.note_pair("a", bears_force=False, without_force=1)
         assert (view.violation, view.zero_force_points) == (None, 1)
 
     def test_a_frame_is_the_largest_and_the_mean_over_its_steps(self):
         view = ContactView("v", lambda *_: True)
-        for step, force in enumerate((0.0, 2.0, 4.0, 2.0)):
-            view.sample({("a", "b"): force, ("a", "c"): 0.5 * force}, step=step, time_s=0.0)
+        sample(view, *({"a b": force, "a c": 0.5 * force} for force in (0.0, 2.0, 4.0, 2.0)))
         view.end_frame()
         assert (value(view.force_max_n), value(view.force_mean_n)) == (4.0, 2.0)
         view.end_frame()
@@ -119,8 +129,7 @@ def frames_of(steps_n, *, frame_steps=8, physics_hz=240.0):
     loads = FingerLoads("r.a.fingers", [frozenset("l"), frozenset("r")], physics_hz=physics_hz)
     found = []
     for start in range(0, len(steps_n), frame_steps):
-        for forces_n in steps_n[start : start + frame_steps]:
-            loads.sample(forces_n)
+        loads.sample(steps_n[start : start + frame_steps])
         loads.end_frame()
         found.append([value(b) for b in (loads.force_max_n, loads.force_mean_n, loads.force_sustained_n)])
     return np.array(found)
@@ -253,8 +262,11 @@ class TestForcesOfBodies:
             add_box(world, f"weight{number}", **weight)
         monitor = ContactMonitor(world, robot)
         loads = monitor.add_loads(FingerLoads("r.a.fingers", [frozenset(["robot"])], physics_hz=240.0))
-        run(world, monitor, 480)
-        assert loads.last_forces_n == pytest.approx([(kg + 0.5) * 9.81], rel=0.01)
+        run(world, monitor, 479)
+        world.step()
+        monitor.sample()
+        assert loads.frame_forces_n[-1] == pytest.approx([(kg + 0.5) * 9.81], rel=0.01)
+        monitor.end_frame()
         assert value(loads.force_sustained_n) == pytest.approx((kg + 0.5) * 9.81, rel=0.05)
 
 

@@ -219,13 +219,13 @@ class TestSkills:
         stage = Stage(make_skill(scene_force_threshold_n=30.0), make_pick(scene_force_threshold_n=30.0))
         view = stage.views["can.other_objects"] = ObjectView("can.other_objects", lambda *_: True, physics_hz=240.0)
         stage.begin(0)
-        view.sample({("can", "oven/door"): 1.5}, step=7, time_s=0.1)
+        view.sample([1.5], lambda _view, _place: ({("can", "oven/door"): 1.5}, 7, 0.1))
         stage.frame()
         (failure,) = stage.judge._failures
         assert failure.code == "collision"
         assert failure.message == "can pressed oven/door with 1.5 N (allowed 1 N) while in phase follow"
         stage.begin(1)
-        view.sample({("can", "oven/door"): 1.5}, step=8, time_s=0.1)
+        view.sample([1.5], lambda _view, _place: ({("can", "oven/door"): 1.5}, 8, 0.1))
         assert view.violation is None, "the pick names the can"
 
     def test_a_second_arm_watches_its_own_views_and_those_that_already_have_a_violation(self):
