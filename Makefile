@@ -70,6 +70,7 @@ test-needs:
 	.ci/test_needs
 
 test-all: test-needs
+	$(BIN)/python -m pip install $(PIP_FLAGS) ziglang  # a second compiler of the physics loop
 	$(PYTEST) -m "not gui" $(ARGS)
 
 SMOKE := tests/e2e/test_processes.py tests/integration/test_episode.py tests/architecture/test_catalogs.py

@@ -131,7 +131,7 @@ def describe_machine() -> str:
 
 @cache
 def code_checksum() -> str:
-    """Returns a checksum of the product's Python, YAML and URDF files."""
+    """Returns a checksum of the product's Python, C, YAML and URDF files."""
     digest = hashlib.sha256()
     for path in _product_files():
         digest.update(path.relative_to(Path(unlatch.__file__).parent).as_posix().encode())
@@ -142,7 +142,9 @@ def code_checksum() -> str:
 def _product_files() -> Iterator[Path]:
     for folder, folders, names in os.walk(Path(unlatch.__file__).parent, followlinks=True):
         folders[:] = sorted(name for name in folders if name != "__pycache__")
-        yield from (Path(folder, name) for name in sorted(names) if name.endswith((".py", ".yaml", ".urdf")))
+        yield from (
+            Path(folder, name) for name in sorted(names) if name.endswith((".py", ".yaml", ".urdf", ".c", ".h"))
+        )
 
 
 @cache
