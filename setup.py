@@ -7,8 +7,8 @@ from setuptools import Extension, setup
 
 CORE = Extension(
     "unlatch.simcore.sim.native._core",
-    sources=["simcore/sim/native/core.c"],
-    depends=["simcore/sim/native/core.h", "simcore/sim/native/bullet.h"],
+    sources=["src/unlatch/simcore/sim/native/core.c"],
+    depends=["src/unlatch/simcore/sim/native/core.h", "src/unlatch/simcore/sim/native/bullet.h"],
     extra_compile_args=[
         "-std=c99",
         "-D_GNU_SOURCE",
