@@ -81,7 +81,7 @@ class _Body(ctypes.Structure):
     _fields_ = [
         *_fields(ints="id n_joints n_links n_servos is_known fastest"),
         ("max_speed", ctypes.c_double),
-        *_fields(pointers="joints q_index u_index q dq effort root links mechanisms servos"),
+        *_fields(pointers="joints q_index u_index q dq effort root after links mechanisms servos"),
     ]
 
 
@@ -221,6 +221,8 @@ class BodyState:
         """(n,) positions, velocities and efforts of the movable joints [rad or m, N m or N]."""
         self.root = np.zeros(13)
         """Centre of mass of the root: position, quaternion xyzw, linear and angular velocity, world frame."""
+        self.after = np.zeros(2 * n + 7)
+        """Positions, velocities, and pose of the root's centre of mass after the last physics step."""
         self.links = np.zeros((n_links, 7))
         """Frames of the links by Bullet's number: position and quaternion xyzw, world frame."""
         self.mechanisms: Array = np.zeros(n, dtype=MECHANISM)
@@ -229,7 +231,7 @@ class BodyState:
         self.struct = _Body(id=body_id, n_joints=n, n_links=n_links)
         struct = self.struct
         struct.joints, struct.q_index, struct.u_index = (row.ctypes.data for row in self._indices)
-        for name in ("q", "dq", "effort", "root", "links", "mechanisms"):
+        for name in ("q", "dq", "effort", "root", "after", "links", "mechanisms"):
             setattr(struct, name, getattr(self, name).ctypes.data)
         self.address = ctypes.addressof(struct)
 

@@ -90,16 +90,23 @@ EXPORT int core_read(const CoreWorld* world, BodyState* body) {
 
 static int same(const double* a, const double* b, int n) { return memcmp(a, b, n * sizeof *a) == 0; }
 
-/* Reads all bodies anew. Returns the place of the first one that moved since it was read last; -1: none did. */
+/* Keeps what a body was like after a step: see core_find_moved. */
+static void note_state(BodyState* body) {
+    int n = body->n_joints;
+    memcpy(body->after, body->q, n * sizeof(double));
+    memcpy(body->after + n, body->dq, n * sizeof(double));
+    memcpy(body->after + 2 * n, body->root, 7 * sizeof(double));
+}
+
+/* Reads all bodies anew. Returns the place of the first one that has moved since the last step; -1: none has. */
 EXPORT int core_find_moved(const CoreWorld* world) {
     for (int b = 0; b < world->n_bodies; b++) {
         BodyState* body = world->bodies[b];
-        double q[MAX_JOINTS], dq[MAX_JOINTS], root[7];
         int n = body->n_joints;
-        if (body->is_known != 2) return b;
-        memcpy(q, body->q, n * sizeof *q), memcpy(dq, body->dq, n * sizeof *dq), memcpy(root, body->root, sizeof root);
         if (read_body(world, body, 1) < 0) return b;
-        if (!same(q, body->q, n) || !same(dq, body->dq, n) || !same(root, body->root, 7)) return b;
+        if (!same(body->after, body->q, n) || !same(body->after + n, body->dq, n) ||
+            !same(body->after + 2 * n, body->root, 7))
+            return b;
     }
     return -1;
 }
@@ -581,6 +588,7 @@ EXPORT int core_run(CoreWorld* world, int n, int first) {
             BodyState* body = world->bodies[b];
             if (!body->n_joints && step < n - 1) continue;
             if ((error = read_body(world, body, step == n - 1)) < 0) return error;
+            if (step == n - 1) note_state(body);
             for (int row = 0; row < body->n_joints; row++)
                 if (fabs(body->dq[row]) > body->max_speed) body->max_speed = fabs(body->dq[row]), body->fastest = row;
         }

@@ -71,6 +71,7 @@ typedef struct {
     const int32_t *joints, *q_index, *u_index; /* (n_joints,) Bullet's numbers */
     double *q, *dq, *effort;                   /* (n_joints,) effort: of the motor, or of impedance control */
     double* root;  /* (13,) centre of mass: position, quaternion xyzw, linear and angular velocity, world frame */
+    double* after; /* (2 n_joints + 7,) positions, velocities, position and quaternion of `root` after the last step */
     double* links; /* (n_links, 7) link frames: position, quaternion xyzw, world frame */
     Mechanism* mechanisms; /* (n_joints,) */
     Servo** servos;        /* (n_servos,) */

@@ -66,10 +66,10 @@ def normal_forces(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     steps: list[float] = []
     sample, end_frame = ContactView.sample, ContactView.end_frame
 
-    def note_step(view: ContactView, forces: dict[tuple[str, str], float], **when: Any) -> None:
+    def note_steps(view: ContactView, forces_n: list[float], pairs_in: Any) -> None:
         if view.name.endswith("fingers_link"):
-            steps.append(sum(forces.values()))
-        sample(view, forces, **when)
+            steps.extend(sum(pairs_in(view.name, place)[0].values()) for place in range(len(forces_n)))
+        sample(view, forces_n, pairs_in)
 
     def note_frame(view: ContactView) -> None:
         if view.name.endswith("fingers_link"):
@@ -77,7 +77,7 @@ def normal_forces(monkeypatch: pytest.MonkeyPatch) -> list[float]:
             steps.clear()
         end_frame(view)
 
-    monkeypatch.setattr(ContactView, "sample", note_step)
+    monkeypatch.setattr(ContactView, "sample", note_steps)
     monkeypatch.setattr(ContactView, "end_frame", note_frame)
     return found
 
