@@ -107,7 +107,7 @@ def content_of(data_set: Path) -> dict[str, Any]:
 
 
 def test_a_run_is_seen_while_it_runs_and_its_data_are_those_of_a_run_without_a_page(tmp_path: Path, commands: Commands):
-    common = ["collect", "task=open_drawer", "episodes=6", "executor=serial", "pictures=0"]
+    common = ["collect", "task=open_drawer", "episodes=15", "executor=serial", "pictures=0"]
     with started([*common, "out=seen", "live=true", "live_port=0"], tmp_path) as process:
         url = found_by(lambda: url_in(tmp_path), process)
         assert url.startswith("http://127.0.0.1:")
@@ -130,7 +130,7 @@ def test_a_run_is_seen_while_it_runs_and_its_data_are_those_of_a_run_without_a_p
         state = found_by(running, process)
         assert state["current"]["problem"] == ""
         assert state["current"]["instruction"]
-        assert 0 <= state["current"]["number"] < 6
+        assert 0 <= state["current"]["number"] < 15
         (shown,) = state["sets"]
         assert shown["per_hour"] > 0.0
         assert [item["name"] for item in shown["measures"]] == ["success"]  # open does not try to be strict
@@ -140,7 +140,7 @@ def test_a_run_is_seen_while_it_runs_and_its_data_are_those_of_a_run_without_a_p
             read(url, timeout=10)
     assert commands.run(["unlatch", *common, "out=unseen"], tmp_path).returncode == 0
     assert content_of(tmp_path / "seen") == content_of(tmp_path / "unseen")
-    assert len(DataSet.open(tmp_path / "seen")) == 6
+    assert len(DataSet.open(tmp_path / "seen")) == 15
 
 
 def test_a_page_that_dies_and_a_taken_port_do_not_end_a_run(tmp_path: Path):
