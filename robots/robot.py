@@ -292,10 +292,14 @@ class Robot(Module):
         for name, arm_action in action.arms.items():
             self.arm(name).begin_frame(arm_action, frame_s=self._frame_s, steps=self._world.cfg.steps_per_frame)
 
-    def simulate_frame(self, before_control_step: Callable[[], None] | None = None) -> None:
+    def simulate_frame(
+        self, before_control_step: Callable[[], None] | None = None, *, keeps_states: bool = False
+    ) -> None:
         """Runs the physics steps of one record frame with the motors following the last action.
 
-        Where `before_control_step` is given, it runs before each control step; it may move bodies and change motors.
+        Args:
+            before_control_step: Runs before each control step; it may move bodies and change motors.
+            keeps_states: Whether nothing has moved a body since the last step, see `World.step`.
         """
         world, rates = self._world, self._world.cfg
         world.core.begin_frame()
@@ -303,8 +307,8 @@ class Robot(Module):
         for first in range(0, rates.steps_per_frame, count):
             if before_control_step is not None:
                 before_control_step()
-            # what was read after the last step holds, unless something else has moved bodies since
-            world.step(count, first=first, keeps_states=first > 0 and before_control_step is None)
+            is_known = before_control_step is None and (keeps_states or first > 0)
+            world.step(count, first=first, keeps_states=is_known)
         for arm in self.arms.values():
             arm.end_frame(rates.steps_per_frame)
 
@@ -316,7 +320,3 @@ class Robot(Module):
     def time_s(self) -> float:
         """Simulated time of its world [s]."""
         return self._world.time_s
-
-    def max_joint_speed(self) -> float:
-        """Returns the largest joint speed now [rad/s or m/s]."""
-        return self.body.max_joint_speed()

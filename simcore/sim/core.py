@@ -133,15 +133,15 @@ def _library() -> Any:
     ):
         getattr(library, name).argtypes = arguments
     library.core_last_client.restype = _POINTER
-    sizes: Array = np.zeros(6, dtype=np.int32)
+    sizes: Array = np.zeros(9, dtype=np.int32)
     library.core_sizes(sizes.ctypes.data)
     expected = [MECHANISM.itemsize, *map(ctypes.sizeof, (_Servo, _Body)), FORCE_ROW.itemsize]
-    expected += [ctypes.sizeof(_Contacts), ctypes.sizeof(_World)]
+    expected += [ctypes.sizeof(_Contacts), ctypes.sizeof(_World), MAX_JOINTS, MAX_SERVO_JOINTS, MAX_VIEWS]
     missing = library.core_bind(p.__file__.encode())
     if missing or sizes.tolist() != expected:
         raise WorldError(
-            f"The physics loop of Unlatch does not fit: {missing} functions of PyBullet are missing, and the sizes of "
-            f"its structures are {sizes.tolist()} (expected {expected}). Install Unlatch and PyBullet anew, in "
+            f"The physics loop of Unlatch does not fit: {missing} functions of PyBullet are missing, and its "
+            f"structures and limits are {sizes.tolist()} (expected {expected}). Install Unlatch and PyBullet anew, in "
             "a clone with: pip install --force-reinstall pybullet && pip install -e .",
         )
     return library
@@ -383,10 +383,6 @@ class ContactTable:
         if n_views > MAX_VIEWS:
             raise WorldError(f"A world has {n_views} contact views, expected at most {MAX_VIEWS}.")
         self._n_views, self._n_fingers = n_views, n_fingers
-        self.clear()
-
-    def clear(self) -> None:
-        """Forgets all contacts."""
         self._contacts: list[tuple[int, ...]] = []
         self._pairs_of: list[tuple[int, ...]] = []
         self._sums_of: list[tuple[int, int]] = []

@@ -81,11 +81,6 @@ class ImpedanceServo:
         return JointTargets(positions, velocities, accelerations)
 
     @property
-    def torques(self) -> Array:
-        """(n,) torques of the last physics step [N m]."""
-        return self._state.torque
-
-    @property
     def torque_sum(self) -> Array:
         """(n,) sum of the torques over the physics steps of this record frame [N m]."""
         return self._state.torque_sum

@@ -322,7 +322,7 @@ class EpisodeScene:
         self._check_untouched()
         if any(item.free and item.acted_on for item in self.objects.values()):
             self._turned_contacts.update([np.asarray(arm.ee_quat_xyzw.get_value()) for arm in self.robot.arms.values()])
-        self.robot.simulate_frame(before_control_step)
+        self.robot.simulate_frame(before_control_step, keeps_states=self._has_moved)  # `_check_untouched` has read them
         self.monitor.sample()
         self.monitor.end_frame()
         self.state_tree.update_state()

@@ -43,8 +43,10 @@ EXPORT int executePluginCommand_unlatch(struct b3PluginContext* context, const v
 
 EXPORT Client core_last_client(void) { return last_client; }
 
+/* Sizes of structures, and limits, that Python compares with its own. */
 EXPORT void core_sizes(int32_t* sizes) {
-    const int32_t found[] = {sizeof(Mechanism), sizeof(Servo), sizeof(BodyState), sizeof(ForceRow), sizeof(Contacts), sizeof(CoreWorld)};
+    const int32_t found[] = {sizeof(Mechanism), sizeof(Servo), sizeof(BodyState), sizeof(ForceRow), sizeof(Contacts),
+                             sizeof(CoreWorld), MAX_JOINTS, MAX_SERVO,         MAX_VIEWS};
     memcpy(sizes, found, sizeof found);
 }
 
@@ -79,13 +81,13 @@ static int read_body(const CoreWorld* world, BodyState* body, int with_links) {
         memcpy(body->links + 7 * link, state.m_worldLinkFramePosition, sizeof state.m_worldLinkFramePosition);
         memcpy(body->links + 7 * link + 3, state.m_worldLinkFrameOrientation, sizeof state.m_worldLinkFrameOrientation);
     }
-    body->is_known = with_links ? 2 : 1;
+    body->is_known = with_links ? WITH_LINKS : WITHOUT_LINKS;
     return 0;
 }
 
 /* Reads a body with the frames of its links, unless they are known. */
 EXPORT int core_read(const CoreWorld* world, BodyState* body) {
-    return body->is_known == 2 ? 0 : read_body(world, body, 1);
+    return body->is_known == WITH_LINKS ? 0 : read_body(world, body, 1);
 }
 
 static int same(const double* a, const double* b, int n) { return memcmp(a, b, n * sizeof *a) == 0; }
@@ -142,7 +144,7 @@ static void restore_friction(const CoreWorld* world, const BodyState* body, int 
     Command command = b3JointControlCommandInit2(world->client, body->id, CONTROL_POSITION);
     int u = body->u_index[row];
     b3JointControlSetDesiredPosition(command, body->q_index[row], mechanism->held_at);
-    b3JointControlSetKp(command, u, 0.15); /* share of the error that a hold removes in one step: HOLD_GAIN */
+    b3JointControlSetKp(command, u, 0.15); /* as DriveGroup.hold: share of the error that is removed in one step */
     b3JointControlSetDesiredVelocity(command, u, 0.0);
     b3JointControlSetKd(command, u, 1.0);
     b3JointControlSetMaximumForce(command, u, mechanism->friction);
@@ -538,7 +540,7 @@ EXPORT int core_refresh_inertia(const CoreWorld* world, BodyState* body, Servo* 
     if (!body->is_known && read_body(world, body, 1) < 0) return BULLET_FAILED;
     for (int i = 0; i < n; i++) moved |= !(fabs(body->q[servo->rows[i]] - servo->inertia_at[i]) < least_motion);
     if (!moved) return 0;
-    if (body->is_known != 2 && read_body(world, body, 1) < 0) return BULLET_FAILED;
+    if (body->is_known != WITH_LINKS && read_body(world, body, 1) < 0) return BULLET_FAILED;
     for (int i = 0; i < n; i++) servo->inertia_at[i] = body->q[servo->rows[i]];
     Status status = submit(world, b3CalculateMassMatrixCommandInit(world->client, body->id, body->q, all));
     if (!status || !b3GetStatusMassMatrix(world->client, status, &count, NULL) || count != all) return NO_MASS_MATRIX;

@@ -63,9 +63,11 @@ typedef struct {
     const double *armatures, *moves; /* (n_armatures,); (n_armatures, n) 1 where a joint moves it, else 0 */
 } Servo;
 
+enum { WITHOUT_LINKS = 1, WITH_LINKS = 2 };
+
 typedef struct {
     int32_t id, n_joints, n_links, n_servos;
-    int32_t is_known; /* whether the state below is that of now */
+    int32_t is_known; /* whether the state below is that of now: 0, WITHOUT_LINKS or WITH_LINKS */
     int32_t fastest;  /* row of the joint that was fastest since `begin_frame` */
     double max_speed; /* its speed [rad/s or m/s] */
     const int32_t *joints, *q_index, *u_index; /* (n_joints,) Bullet's numbers */
