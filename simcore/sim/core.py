@@ -147,6 +147,15 @@ def _library() -> Any:
     return library
 
 
+def check_library() -> None:
+    """Checks that the core is built and fits PyBullet.
+
+    Raises:
+        WorldError: It does not.
+    """
+    _library()
+
+
 _SERVO_ARRAYS = (
     *("rows", "points", "offsets", "arrived", "stiffness", "root_of_ratio", "limits"),
     *("M", "K", "D", "inertia_at", "torque", "torque_sum"),

@@ -182,12 +182,17 @@ def describe_packages(name: str = PROGRAM) -> Iterator[Finding]:
 
 
 def describe_engine() -> Finding:
-    """Returns the version of PyBullet, and whether it was built with NumPy."""
+    """Returns the version of PyBullet, whether it was built with NumPy, and whether the physics loop in C fits it."""
     installed = _installed("pybullet")
     if installed is None:
         return Finding("engine", "none", "Unlatch simulates with PyBullet: pip install pybullet", broken=True)
-    from unlatch.simcore.sim.world import gives_arrays  # only here: without PyBullet, it fails
+    from unlatch.simcore.sim.core import check_library  # only here: without PyBullet, these fail
+    from unlatch.simcore.sim.world import gives_arrays
 
+    try:
+        check_library()
+    except UnlatchError as exc:
+        return Finding("engine", f"PyBullet {installed}", exc.message, broken=True)
     if gives_arrays():
         return Finding("engine", f"PyBullet {installed}, with NumPy")
     advice = "images are slow, results are the same: docs/start.md, Python 3.12 and 3.13"

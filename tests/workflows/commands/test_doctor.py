@@ -9,6 +9,7 @@ import pytest
 
 from unlatch.simcore.cache import CACHE_VARIABLE
 from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.sim import core
 from unlatch.workflows.cli import installation
 from unlatch.workflows.cli.installation import (
     CATALOGS,
@@ -208,3 +209,13 @@ def test_one_broken_plugin_hides_no_other_and_makes_the_exit_code_1(plugins, mon
 def test_without_plugins_one_line_says_so(monkeypatch):
     monkeypatch.setattr(installation, "entry_points", lambda **_: SimpleNamespace(groups=[]))
     assert [*describe_plugins()] == [Finding("plugins", "none")]
+
+
+def test_a_physics_loop_that_is_not_compiled_is_named(monkeypatch, tmp_path):
+    monkeypatch.setattr(core, "__file__", str(tmp_path / "core.py"))
+    core._library.cache_clear()
+    found = describe_engine()
+    monkeypatch.undo()
+    core._library.cache_clear()
+    assert found.broken
+    assert "is not compiled" in found.advice
