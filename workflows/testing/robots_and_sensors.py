@@ -16,7 +16,7 @@ from unlatch.robots.checks import check_robot as check_limits
 from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
 from unlatch.robots.models import model_path
 from unlatch.robots.robot import Robot
-from unlatch.simcore.errors import ConfigError, RecordingError
+from unlatch.simcore.errors import ConfigError, RecordingError, SkillError
 from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.contacts import ContactMonitor, ContactView
@@ -186,6 +186,9 @@ def check_sensor(
         _check_episodes(cfg, frames)
     except RecordingError as exc:  # a state that cannot be recorded breaks the contract
         raise AssertionError(exc.message) from exc
+    except SkillError as exc:  # no skill runs: it is the sensor that moved something
+        names = ", ".join(exc.values["changed"])
+        raise AssertionError(f"Sensor '{cfg.sensors[0].name}' moves {names}. A sensor must only read.") from exc
 
 
 def _check_episodes(cfg: PlanCfg, frames: int) -> None:
