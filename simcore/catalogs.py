@@ -24,6 +24,10 @@ RENDERERS = Catalog(
             "unlatch.simcore.sim.renderers.pygfx:PygfxRenderer",
             "physically based pictures by wgpu: Vulkan, extra 'render'",
         ),
+        "software": CatalogEntry(
+            "unlatch.simcore.sim.renderers.software:SoftwareRenderer",
+            "physically based pictures by the processor: everywhere, on one core",
+        ),
         "tiny": CatalogEntry(
             "unlatch.simcore.sim.renderers.bullet_image:TinyRenderer",
             "Bullet's software renderer: everywhere, on one core",

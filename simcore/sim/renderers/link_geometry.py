@@ -134,6 +134,24 @@ def corner_keys(vertex: Array, normals: Array, uvs: Array) -> Array:
     return (vertex.astype(np.int64) << 32) | (mixed & 0xFFFFFFFF)
 
 
+def merge_near_vertices(vertices: Array, faces: Array, cell_m: float) -> tuple[Array, Array]:
+    """Returns vertices and faces (int32) with one vertex in each cube of a grid; faces without area are left out.
+
+    Surfaces move by less than the diagonal of a cube, flat ones within their plane.
+    """
+    if len(faces) < 500:  # fewer triangles are drawn faster than they are merged
+        return vertices, faces
+    cells = np.floor(vertices.astype(float) / cell_m).astype(np.int64)
+    cells -= cells.min(axis=0)
+    sizes = cells.max(axis=0) + 1
+    _, first, which = np.unique(
+        (cells[:, 0] * sizes[1] + cells[:, 1]) * sizes[2] + cells[:, 2], return_index=True, return_inverse=True
+    )
+    merged = which.reshape(-1)[faces].astype(np.int32)
+    a, b, c = merged.T
+    return vertices[first], np.unique(merged[(a != b) & (b != c) & (a != c)], axis=0)
+
+
 FINEST_PIXEL_M = 0.001
 """Size of a pixel at level 0; where pixels are smaller, all triangles are drawn [m]."""
 COARSEST_LEVEL = 6
