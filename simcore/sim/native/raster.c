@@ -4,6 +4,7 @@
  * of a thing that a pixel shows becomes a facet, which is lit. Facets are put together with the shadows of this moment.
  * What stands still is drawn and lit once a camera. Every value follows from the scene alone, to the bit, whether it is
  * kept or not: the nearest triangle counts in any order of drawing, and sums have a fixed order. */
+#pragma GCC optimize("O3") /* unrolled loops over three axes; it changes no value */
 #include "raster.h"
 
 #include <math.h>
@@ -34,8 +35,8 @@ static inline int ceiling_of(double x) {
     return whole + (x > whole);
 }
 
-static void normalize(float* v) {
-    float scale = 1.0f / sqrtf(most(dot(v, v), 1e-30f));
+static inline void normalize(float* v) {
+    const float scale = 1.0f / sqrtf(most(dot(v, v), 1e-30f));
     for (int i = 0; i < 3; i++) v[i] *= scale;
 }
 
@@ -47,7 +48,10 @@ static void compose(const double* A, const double* B, double* T) {
 }
 
 static inline void transform(const float* T, const float* p, float* moved) {
-    for (int i = 0; i < 3; i++) moved[i] = T[4 * i] * p[0] + T[4 * i + 1] * p[1] + T[4 * i + 2] * p[2] + T[4 * i + 3];
+    const float x = p[0], y = p[1], z = p[2];
+    moved[0] = T[0] * x + T[1] * y + T[2] * z + T[3];
+    moved[1] = T[4] * x + T[5] * y + T[6] * z + T[7];
+    moved[2] = T[8] * x + T[9] * y + T[10] * z + T[11];
 }
 
 static void rotate(const double* T, const float* v, float* turned) {
@@ -77,68 +81,83 @@ static void include(Rect* rect, int left, int top, int right, int bottom) {
     if (bottom > rect->bottom) rect->bottom = bottom;
 }
 
-/* Draws a triangle of projected corners (x, y, nearness), which is linear in the picture. The products of the edge
- * functions are exact, so that neighbours leave no gap. */
-static void draw_triangle(Grid* grid, const float* a, const float* b, const float* c, int32_t face) {
+static inline void set_nearest(Grid* grid, int i, int j, float value, int32_t face) {
+    const size_t sample = (size_t)j * grid->width + i;
+    if (value < grid->near[sample]) return;
+    if (grid->face && (value > grid->near[sample] || face < grid->face[sample])) grid->face[sample] = face;
+    grid->near[sample] = value; /* of two at one distance, the first counts */
+}
+
+/* Draws a triangle over a block of samples, from i0, j0 to i1, j1. `e` is the edge from each corner to
+ * the next one, turned so that the area is positive. */
+static void draw_large(Grid* grid, const float* const* corners, double area, const double (*e)[2], const int* block,
+                       int32_t face) {
     const double scale = grid->per_pixel, first = grid->first, step = 1.0 / scale;
-    const float low_x = least(least(a[0], b[0]), c[0]), high_x = most(most(a[0], b[0]), c[0]);
-    const float low_y = least(least(a[1], b[1]), c[1]), high_y = most(most(a[1], b[1]), c[1]);
-    const double last_x = grid->width - 1, last_y = grid->height - 1;
-    double left = (low_x - first) * scale, right = (high_x - first) * scale;
-    double top = (low_y - first) * scale, bottom = (high_y - first) * scale;
-    if (!(right >= 0 && left <= last_x && bottom >= 0 && top <= last_y)) return;
-    const int i0 = left > 0 ? ceiling_of(left) : 0, i1 = right < last_x ? (int)right : (int)last_x;
-    const int j0 = top > 0 ? ceiling_of(top) : 0, j1 = bottom < last_y ? (int)bottom : (int)last_y;
-    if (i0 > i1 || j0 > j1) return;
-    double abx = (double)b[0] - a[0], aby = (double)b[1] - a[1], acx = (double)c[0] - a[0], acy = (double)c[1] - a[1];
-    double area = abx * acy - aby * acx;
-    if (area == 0.0) return;
-    if (area < 0.0) {
-        const float* other = b;
-        b = c, c = other, area = -area;
-        abx = (double)b[0] - a[0], aby = (double)b[1] - a[1], acx = (double)c[0] - a[0], acy = (double)c[1] - a[1];
-    }
-    const float* corners[4] = {a, b, c, a};
-    double ex[3], ey[3]; /* edge e: ex (y - y_e) - ey (x - x_e) is not negative inside */
-    for (int e = 0; e < 3; e++) {
-        ex[e] = (double)corners[e + 1][0] - corners[e][0];
-        ey[e] = (double)corners[e + 1][1] - corners[e][1];
-    }
-    const double ab = ((double)b[2] - a[2]) / area, ac = ((double)c[2] - a[2]) / area;
-    const double along_x = ab * acy - ac * aby, along_y = ac * abx - ab * acx;
-    include(&grid->drawn, i0, j0, i1 + 1, j1 + 1);
-    for (int j = j0; j <= j1; j++) {
+    const float *a = corners[0], *b = corners[1], *c = corners[2];
+    const double ab = ((double)b[2] - a[2]) / area, ac = ((double)a[2] - c[2]) / area;
+    const double along_x = ac * e[0][1] - ab * e[2][1], along_y = ab * e[2][0] - ac * e[0][0];
+    for (int j = block[1]; j <= block[3]; j++) {
         const double y = j * step + first;
-        double row[3];
-        int from = i0, to = i1;
-        for (int e = 0; e < 3; e++) row[e] = ex[e] * (y - corners[e][1]);
-#define INSIDE(x)                                                                                        \
-    (row[0] - ey[0] * ((x)-corners[0][0]) >= 0.0 && row[1] - ey[1] * ((x)-corners[1][0]) >= 0.0 && \
-     row[2] - ey[2] * ((x)-corners[2][0]) >= 0.0)
-        if (i1 - i0 > 8) { /* of a long row, only the part between the edges is looked at */
-            double low = i0, high = i1;
-            for (int e = 0; e < 3; e++) {
-                double at = ey[e] != 0.0 ? (corners[e][0] + row[e] / ey[e] - first) * scale : 0.0;
-                if (ey[e] > 0.0 && at < high) high = at;
-                if (ey[e] < 0.0 && at > low) low = at;
-            }
-            if (low > high + 2.0) continue;
-            from = clamp(floor_of(low) - 1, i0, i1), to = clamp(floor_of(high) + 2, i0, i1);
+        double row[3], slope[3], low = block[0], high = block[2];
+        for (int k = 0; k < 3; k++) { /* inside where row - slope (x - corner) is not negative */
+            row[k] = e[k][0] * (y - corners[k][1]), slope[k] = e[k][1];
+            const double at = slope[k] != 0.0 ? (corners[k][0] + row[k] / slope[k] - first) * scale : 0.0;
+            if (slope[k] > 0.0 && at < high) high = at;
+            if (slope[k] < 0.0 && at > low) low = at;
         }
+        if (low > high + 2.0) continue;
+#define INSIDE(x)                                                                                    \
+    (row[0] - slope[0] * ((x)-a[0]) >= 0.0 && row[1] - slope[1] * ((x)-b[0]) >= 0.0 && \
+     row[2] - slope[2] * ((x)-c[0]) >= 0.0)
+        int from = clamp(floor_of(low) - 1, block[0], block[2]), to = clamp(floor_of(high) + 2, block[0], block[2]);
         while (from <= to && !INSIDE(from * step + first)) from++;
         while (to >= from && !INSIDE(to * step + first)) to--;
+#undef INSIDE
+        const double start = a[2] + along_y * (y - a[1]) + along_x * (first - a[0]), along = along_x * step;
         float* near = grid->near + (size_t)j * grid->width;
         int32_t* faces = grid->face ? grid->face + (size_t)j * grid->width : NULL;
-        const double start = a[2] + along_y * (y - a[1]) + along_x * (first - a[0]), along = along_x * step;
         for (int i = from; i <= to; i++) {
             const float value = (float)(start + along * i);
             if (value < near[i]) continue;
-            if (!faces)
-                near[i] = value;
-            else if (value > near[i] || face < faces[i]) /* of two at one distance, the first counts */
-                near[i] = value, faces[i] = face;
+            if (faces) faces[i] = value > near[i] || face < faces[i] ? face : faces[i];
+            near[i] = value;
         }
-#undef INSIDE
+    }
+}
+
+/* Draws a triangle of projected corners (x, y, nearness), which is linear in the picture. The products of the edge
+ * functions are exact, so that neighbours leave no gap. */
+static inline void draw_triangle(Grid* grid, const float* a, const float* b, const float* c, int32_t face) {
+    const float scale = (float)grid->per_pixel, first = (float)grid->first;
+    const float last_x = grid->width - 1, last_y = grid->height - 1;
+    float left = (least(least(a[0], b[0]), c[0]) - first) * scale, right = (most(most(a[0], b[0]), c[0]) - first) * scale;
+    float top = (least(least(a[1], b[1]), c[1]) - first) * scale, bottom = (most(most(a[1], b[1]), c[1]) - first) * scale;
+    if (!(right >= 0.0f && left <= last_x && bottom >= 0.0f && top <= last_y)) return;
+    const int block[4] = {ceiling_of(most(left, 0.0f)), ceiling_of(most(top, 0.0f)), (int)least(right, last_x),
+                          (int)least(bottom, last_y)};
+    if (block[0] > block[2] || block[1] > block[3]) return;
+    const double ax = a[0], ay = a[1], bx = b[0], by = b[1], cx = c[0], cy = c[1];
+    double e[3][2] = {{bx - ax, by - ay}, {cx - bx, cy - by}, {ax - cx, ay - cy}};
+    double area = e[0][1] * e[2][0] - e[0][0] * e[2][1];
+    if (area == 0.0) return;
+    const double turn = area < 0.0 ? -1.0 : 1.0, step = 1.0 / scale;
+    area *= turn;
+    for (int k = 0; k < 3; k++) e[k][0] *= turn, e[k][1] *= turn;
+    include(&grid->drawn, block[0], block[1], block[2] + 1, block[3] + 1);
+    if (block[2] - block[0] > 7) {
+        draw_large(grid, (const float* const[3]){a, b, c}, area, (const double(*)[2])e, block, face);
+        return;
+    }
+    const double x = block[0] * step + first;
+    for (int j = block[1]; j <= block[3]; j++) {
+        const double y = j * step + first;
+        double ab = e[0][0] * (y - ay) - e[0][1] * (x - ax), bc = e[1][0] * (y - by) - e[1][1] * (x - bx);
+        double ca = e[2][0] * (y - cy) - e[2][1] * (x - cx);
+        for (int i = block[0]; i <= block[2]; i++) {
+            if (!((ab < 0.0) | (bc < 0.0) | (ca < 0.0)))
+                set_nearest(grid, i, j, (float)((bc * a[2] + ca * b[2] + ab * c[2]) / area), face);
+            ab -= e[0][1] * step, bc -= e[1][1] * step, ca -= e[2][1] * step;
+        }
     }
 }
 
@@ -154,10 +173,6 @@ static float* make_corners(const Scene* scene) {
 
 static void to_single(const double* T, float* single) {
     for (int i = 0; i < 12; i++) single[i] = (float)T[i];
-}
-
-static void camera_pose(const View* view, const Scene* scene, const Shape* shape, double* T) {
-    compose(view->T_camera_world, scene->poses + 12 * shape->link, T);
 }
 
 static inline void project(const View* view, const float* p, float* at) {
@@ -185,28 +200,24 @@ static void draw_cut(Grid* grid, const View* view, const float corners[3][3], in
     for (int i = 2; i < n; i++) draw_triangle(grid, kept[0], kept[i - 1], kept[i], face);
 }
 
-/* Whether a sphere around a shape is outside of what the camera sees. */
+/* Whether the box around a shape is outside of what the camera sees. */
 static int is_outside(const View* view, const float* T, const Shape* shape) {
-    float at[3];
-    transform(T, shape->centre, at);
-    const double r = shape->radius;
-    if (at[2] + r < view->near || at[2] - r > view->far) return 1;
-    const double sides[4][2] = {{view->fx, view->cx + 0.5},
-                                {-view->fx, view->width - 0.5 - view->cx},
-                                {view->fy, view->cy + 0.5},
-                                {-view->fy, view->height - 0.5 - view->cy}};
-    for (int side = 0; side < 4; side++) { /* f x + c z >= 0 inside */
-        const double f = sides[side][0], c = sides[side][1];
-        if (f * at[side / 2] + c * at[2] < -r * sqrt(f * f + c * c)) return 1;
+    const float left = (float)(view->cx + 0.5), right = (float)(view->width - 0.5 - view->cx);
+    const float top = (float)(view->cy + 0.5), bottom = (float)(view->height - 0.5 - view->cy);
+    int outside = 63; /* of the six sides, those that all corners are beyond */
+    for (int corner = 0; corner < 8 && outside; corner++) {
+        float p[3], at[3];
+        for (int i = 0; i < 3; i++) p[i] = corner >> i & 1 ? shape->high[i] : shape->low[i];
+        transform(T, p, at);
+        const float x = (float)view->fx * at[0], y = (float)view->fy * at[1], z = at[2];
+        outside &= (z < view->near) | (z > view->far) << 1 | (x + left * z < 0.0f) << 2 | (right * z - x < 0.0f) << 3 |
+                   (y + top * z < 0.0f) << 4 | (bottom * z - y < 0.0f) << 5;
     }
-    return 0;
+    return outside;
 }
 
-static void draw_shape(Grid* grid, const View* view, const Scene* scene, const Shape* shape) {
-    double T_camera_link[12];
-    float T[12], *projected = grid->corners;
-    camera_pose(view, scene, shape, T_camera_link);
-    to_single(T_camera_link, T);
+static void draw_shape(Grid* grid, const View* view, const float* T, const Shape* shape) {
+    float* projected = grid->corners;
     if (is_outside(view, T, shape)) return;
     for (int v = 0; v < shape->n_vertices; v++) {
         float p[3];
@@ -220,10 +231,10 @@ static void draw_shape(Grid* grid, const View* view, const Scene* scene, const S
         const int32_t* corners = shape->faces + 3 * f;
         const float *a = projected + 3 * corners[0], *b = projected + 3 * corners[1], *c = projected + 3 * corners[2];
         if (shape->is_sheet) {
-            float p[3];
+            const float* normal = shape->face_normals + 3 * f;
+            float p[3], n[3];
             transform(T, shape->vertices + 3 * corners[0], p);
-            float n[3];
-            rotate(T_camera_link, shape->face_normals + 3 * f, n);
+            for (int i = 0; i < 3; i++) n[i] = dot(T + 4 * i, normal);
             if (dot(n, p) >= 0.0f) continue;
         }
         if (a[2] > 0.0f && b[2] > 0.0f && c[2] > 0.0f) {
@@ -301,26 +312,24 @@ static const float BIAS_M = 0.0015f;       /* shapes have fewer triangles in the
 static const float SLOPE_BIAS = 0.6f;      /* share of the change of distance within a texel */
 static const float STEEPEST = 5.0f;        /* largest change of distance that is followed, in texels a texel */
 
-/* Returns the share of sun that reaches a facet: the mean over a square of 4 x 4 texels around it. */
+/* Returns the share of sun that reaches a facet: the mean over a square of 3 x 3 texels around it. */
 static float sun_share(const ShadowMap* map, const Facet* facet) {
-    const float x = facet->place[0] - 1.5f, y = facet->place[1] - 1.5f;
-    if (!(x >= 0.0f && y >= 0.0f && x < map->side - 6 && y < map->side - 6)) return 1.0f;
+    const float x = facet->place[0] - 1.0f, y = facet->place[1] - 1.0f;
+    if (!(x >= 0.0f && y >= 0.0f && x < map->side - 4 && y < map->side - 4)) return 1.0f;
     const int i0 = (int)x, j0 = (int)y;
-    const float right = x - i0, down = y - j0;
-    const float bias = BIAS_M + SLOPE_BIAS * (fabsf(facet->slope[0]) + fabsf(facet->slope[1]));
+    const float right = x - i0, down = y - j0, *slope = facet->slope;
+    float start = facet->place[2] + BIAS_M + SLOPE_BIAS * (fabsf(slope[0]) + fabsf(slope[1]));
     float lit = 0.0f;
-    for (int j = 0; j < 5; j++) {
+    start -= slope[0] * (1.0f + right) + slope[1] * (1.0f + down);
+    for (int j = 0; j < 4; j++, start += slope[1]) {
         const float* row = map->now + (size_t)(j0 + j) * map->side + i0;
-        const float start = facet->place[2] + bias + facet->slope[1] * (j0 + j - facet->place[1]) +
-                            facet->slope[0] * (i0 - facet->place[0]);
-        float sum = 0.0f;
-        for (int i = 0; i < 5; i++) {
-            const float weight = i == 0 ? 1.0f - right : i == 4 ? right : 1.0f;
-            if (row[i] <= start + facet->slope[0] * i) sum += weight;
-        }
-        lit += (j == 0 ? 1.0f - down : j == 4 ? down : 1.0f) * sum;
+        float sum = row[0] <= start ? 1.0f - right : 0.0f;
+        sum += row[1] <= start + slope[0] ? 1.0f : 0.0f;
+        sum += row[2] <= start + 2.0f * slope[0] ? 1.0f : 0.0f;
+        sum += row[3] <= start + 3.0f * slope[0] ? right : 0.0f;
+        lit += (j == 0 ? 1.0f - down : j == 3 ? down : 1.0f) * sum;
     }
-    return lit * (1.0f / 16.0f);
+    return lit * (1.0f / 9.0f);
 }
 
 static int in_changed_shadow(const ShadowMap* map, const Facet* facet) {
@@ -331,7 +340,7 @@ static int in_changed_shadow(const ShadowMap* map, const Facet* facet) {
 
 /* ---- light ---- */
 
-/* Returns the light of a map of the surroundings from a unit direction, world frame. */
+/* Returns the light of a map of the surroundings from a direction of any length, world frame. */
 static void look_up_sky(const float* map, const float* direction, float* light) {
     const float sum = fabsf(direction[0]) + fabsf(direction[1]) + fabsf(direction[2]);
     float u = direction[0] / sum, v = direction[1] / sum;
@@ -461,7 +470,6 @@ static void light_point(const Scene* scene, const View* view, const Shape* shape
         away[k] = 2.0f * n_v * n[k] - point->view[k];
         away[k] += alpha * (n[k] - away[k]);
     }
-    normalize(away);
     look_up_sky(scene->irradiance, n, matt);
     look_up_sky(shape->radiance, away, mirrored);
     const float x = 1.0f - roughness, y = 0.0425f - 0.0275f * roughness;
@@ -518,14 +526,14 @@ static void place_in_shadow(const ShadowMap* map, const View* view, const Point*
 /* ---- pixels ---- */
 
 #define TILE 4      /* rows and columns of pixels that look in different directions */
-#define N_AROUND 10 /* places that a pixel looks at */
+#define N_AROUND 6  /* places that a pixel looks at */
 
 typedef struct {
     const Scene* scene;
     const ShadowMap* map;
     View* view;
     int samples_wide;
-    double (*T_camera_link)[12]; /* of each shape */
+    float (*T_camera_link)[12]; /* of each shape */
     const Shape* last;           /* the shape that was looked up last */
     float turns[TILE * TILE][N_AROUND][2]; /* these places: shares of the reach along columns and rows */
 } Drawing;
@@ -547,11 +555,10 @@ static const Shape* shape_of(Drawing* drawing, int32_t face) {
 static void find_point(Drawing* drawing, const Shape* shape, int32_t face, double u, double v, Point* point) {
     const View* view = drawing->view;
     const double* T_world_camera = view->T_camera_world; /* transposed below */
-    float T[12], corners[3][3], smooth[3] = {0.0f, 0.0f, 0.0f};
+    float corners[3][3], smooth[3] = {0.0f, 0.0f, 0.0f};
     double shares[3], flat[3], area;
     face -= shape->first_face;
-    to_single(drawing->T_camera_link[shape - drawing->scene->shapes], T);
-    corners_of(T, shape, face, corners);
+    corners_of(drawing->T_camera_link[shape - drawing->scene->shapes], shape, face, corners);
     const double z = meet(view, (const float(*)[3])corners, u, v, shares, flat, &area);
     point->area = (float)area;
     for (int i = 0; i < 3; i++) {
@@ -643,17 +650,18 @@ static int make_facets(Drawing* drawing, int column, int row, Facet* at) {
                                      : (size_t)(2 * row + 1) * drawing->samples_wide + 2 * column + 1;
     const size_t pixel = (size_t)row * view->width + column;
     Seen sides[MAX_FACETS], seen[9];
-    int count = 0, empty = 1;
+    int count = 0, empty = 1, alike = 1;
     Point point;
     for (int s = 0; s < n_samples; s++) {
         seen[s] = seen_at(view, middle + AROUND[s][1] * (ptrdiff_t)drawing->samples_wide + AROUND[s][0]);
-        empty = empty && seen[s].face < 0 && seen[s].clear < 0;
+        empty &= seen[s].face < 0 && seen[s].clear < 0;
+        alike &= seen[s].face == seen[0].face && seen[s].clear == seen[0].clear;
     }
     view->depth[pixel] = 0.0f;
     if (empty) return 0;
     for (int s = 0; s < n_samples; s++) {
         int side = 0;
-        const float weight = n_samples == 1 ? 1.0f : WEIGHTS[s];
+        const float weight = alike ? 1.0f : WEIGHTS[s];
         while (side < count && !is_same_side(drawing, sides[side], seen[s])) side++;
         if (side == MAX_FACETS) side--;
         if (side == count) {
@@ -669,6 +677,7 @@ static int make_facets(Drawing* drawing, int column, int row, Facet* at) {
             }
         }
         at[side].share += weight;
+        if (alike) break;
     }
     return count;
 }
@@ -719,6 +728,12 @@ static float smooth_taken(const View* view, int column, int row) {
     float total = 0.0f;
     int count = 0;
     if (depth == 0.0f) return 0.0f;
+    if (row >= TILE / 2 && row + TILE / 2 <= view->height && column >= TILE / 2 && column + TILE / 2 <= view->width) {
+        const float* taken = view->taken + (size_t)(row - TILE / 2) * view->width + column - TILE / 2;
+        for (int j = 0; j < TILE; j++, taken += view->width) total += taken[0] + taken[1] + taken[2] + taken[3];
+        if (total == 0.0f) return 0.0f;
+        total = 0.0f;
+    }
     for (int j = row - TILE / 2; j < row + TILE / 2; j++)
         for (int i = column - TILE / 2; i < column + TILE / 2; i++) {
             const size_t at = (size_t)clamp(j, 0, view->height - 1) * view->width + clamp(i, 0, view->width - 1);
@@ -773,10 +788,13 @@ static int draw_samples(Drawing* drawing, int which, Rect* drawn) {
         Layer* layer = view->layers + l;
         Grid grid = {wide, high, view->samples_along, view->samples_along == 2 ? -0.5 : 0.0, layer->near, layer->face, {0, 0, 0, 0}, corners};
         const float farthest = (float)(1.0 / view->far);
-        for (size_t i = 0; (which & STANDS) && i < n; i++) layer->near[i] = farthest, layer->face[i] = -1;
+        if (which & STANDS) {
+            for (size_t i = 0; i < n; i++) layer->near[i] = farthest;
+            memset(layer->face, 0xFF, n * sizeof *layer->face); /* -1 */
+        }
         for (int s = 0; s < drawing->scene->n_shapes; s++) {
             const Shape* shape = drawing->scene->shapes + s;
-            if (chosen(shape, which) && shape->is_clear == l) draw_shape(&grid, view, drawing->scene, shape);
+            if (chosen(shape, which) && shape->is_clear == l) draw_shape(&grid, view, drawing->T_camera_link[s], shape);
         }
         if (grid.drawn.right > grid.drawn.left)
             include(drawn, grid.drawn.left, grid.drawn.top, grid.drawn.right, grid.drawn.bottom);
@@ -838,53 +856,57 @@ static int draw_still(Drawing* drawing, int which) {
     return 1;
 }
 
-static Rect sample_rect(const View* view, Rect rect) {
-    const int along = view->samples_along;
-    return along == 1 || rect.right <= rect.left ? rect
-                                                 : (Rect){2 * rect.left, 2 * rect.top, 2 * rect.right + 1, 2 * rect.bottom + 1};
-}
-
 static Rect pixel_rect(const View* view, Rect rect) {
     if (view->samples_along == 1 || rect.right <= rect.left) return rect;
     return (Rect){clamp((rect.left - 1) / 2 - 1, 0, view->width), clamp((rect.top - 1) / 2 - 1, 0, view->height),
                   clamp(rect.right / 2 + 1, 0, view->width), clamp(rect.bottom / 2 + 1, 0, view->height)};
 }
 
-static void keep(Drawing* drawing) {
+static void keep_samples(Drawing* drawing) {
     View* view = drawing->view;
     const size_t n = (size_t)drawing->samples_wide * (view->samples_along * view->height + (view->samples_along == 2));
     for (int l = 0; l <= view->has_clear; l++) {
         memcpy(view->layers[l].kept_near, view->layers[l].near, n * sizeof(float));
         memcpy(view->layers[l].kept_face, view->layers[l].face, n * sizeof(int32_t));
     }
-    KEEP(first, 1), KEEP(count, 1), KEEP(depth, 1), KEEP(normals, 3), KEEP(taken, 1), KEEP(rgb, 3);
     view->is_kept = 1;
     view->drawn = view->lit = (Rect){0, 0, 0, 0};
+}
+
+/* Brings back samples of what stands still, where things were drawn over it. */
+static void restore_samples(Drawing* drawing) {
+    View* view = drawing->view;
+    for (int l = 0; l <= view->has_clear; l++) {
+        Layer* layer = view->layers + l;
+        copy_rows(layer->near, layer->kept_near, view->drawn, drawing->samples_wide, sizeof(float));
+        copy_rows(layer->face, layer->kept_face, view->drawn, drawing->samples_wide, sizeof(int32_t));
+    }
+}
+
+static void keep(Drawing* drawing) {
+    View* view = drawing->view;
+    keep_samples(drawing);
+    KEEP(first, 1), KEEP(count, 1), KEEP(depth, 1), KEEP(normals, 3), KEEP(taken, 1), KEEP(rgb, 3);
 }
 
 /* Draws what moves over what is kept. */
 static int draw_moving(Drawing* drawing) {
     View* view = drawing->view;
-    const Rect samples = sample_rect(view, view->drawn);
-    Rect drawn;
-    for (int l = 0; l <= view->has_clear; l++) {
-        Layer* layer = view->layers + l;
-        copy_rows(layer->near, layer->kept_near, samples, drawing->samples_wide, sizeof(float));
-        copy_rows(layer->face, layer->kept_face, samples, drawing->samples_wide, sizeof(int32_t));
-    }
-    COPY(first, view->drawn, 1), COPY(count, view->drawn, 1), COPY(depth, view->drawn, 1), COPY(normals, view->drawn, 3);
+    Rect pixels = pixel_rect(view, view->drawn);
+    restore_samples(drawing);
+    COPY(first, pixels, 1), COPY(count, pixels, 1), COPY(depth, pixels, 1), COPY(normals, pixels, 3);
     COPY(taken, view->lit, 1), COPY(rgb, whole(view), 3);
-    if (!draw_samples(drawing, MOVES, &drawn)) return 0;
-    view->drawn = pixel_rect(view, drawn);
-    view->lit = grown(view, view->drawn, (int)MOST_PX + 2 + TILE);
-    make_all_facets(drawing, view->drawn, view->n_kept, 0);
-    darken(drawing, view->lit, view->drawn);
+    if (!draw_samples(drawing, MOVES, &view->drawn)) return 0;
+    pixels = pixel_rect(view, view->drawn);
+    view->lit = grown(view, pixels, (int)MOST_PX + 2 + TILE);
+    make_all_facets(drawing, pixels, view->n_kept, 0);
+    darken(drawing, view->lit, pixels);
     for (int row = 0; row < view->height; row++)
         for (int column = 0; column < view->width; column++) {
             const size_t pixel = (size_t)row * view->width + column;
             int differs = view->depth[pixel] != 0.0f &&
-                          within(view->drawn, column, row, reach_px(view, view->depth[pixel]) * 1.1f + 8.0f);
-            differs |= within(view->drawn, column, row, 0.0f);
+                          within(pixels, column, row, reach_px(view, view->depth[pixel]) * 1.1f + 8.0f);
+            differs |= within(pixels, column, row, 0.0f);
             for (int f = 0; !differs && f < view->count[pixel]; f++)
                 differs = in_changed_shadow(drawing->map, view->facets + view->first[pixel] + f);
             if (differs) put_together(drawing, column, row, view->rgb);
@@ -892,14 +914,24 @@ static int draw_moving(Drawing* drawing) {
     return 1;
 }
 
+static int begin(Drawing* drawing, const Scene* scene, const ShadowMap* map, View* view) {
+    *drawing = (Drawing){scene, map, view, view->samples_along * view->width + (view->samples_along == 2), NULL, NULL, {{{0.0f}}}};
+    drawing->T_camera_link = malloc((scene->n_shapes + 1) * sizeof *drawing->T_camera_link);
+    if (!drawing->T_camera_link) return 0;
+    for (int s = 0; s < scene->n_shapes; s++) {
+        double T[12];
+        compose(view->T_camera_world, scene->poses + 12 * scene->shapes[s].link, T);
+        to_single(T, drawing->T_camera_link[s]);
+    }
+    return 1;
+}
+
 /* Draws a picture. */
 EXPORT int raster_draw_picture(const Scene* scene, ShadowMap* map, View* view) {
-    Drawing drawing = {scene, map, view, view->samples_along * view->width + (view->samples_along == 2), NULL, NULL, {{{0.0f}}}};
-    int done = 1;
+    Drawing drawing;
+    int done = begin(&drawing, scene, map, view);
     make_turns(drawing.turns);
-    drawing.T_camera_link = malloc((scene->n_shapes + 1) * sizeof *drawing.T_camera_link);
-    if (!drawing.T_camera_link) return 0;
-    for (int s = 0; s < scene->n_shapes; s++) camera_pose(view, scene, scene->shapes + s, drawing.T_camera_link[s]);
+    if (!done) return 0;
     if (!view->keeps) {
         view->is_kept = 0;
         done = draw_still(&drawing, STANDS | MOVES);
@@ -918,41 +950,46 @@ EXPORT int raster_draw_picture(const Scene* scene, ShadowMap* map, View* view) {
     return done;
 }
 
-/* Writes exact depth [m] (infinite: nothing), link numbers, and normals of triangles (camera frame, towards it) of the
- * centres of pixels; NULL: not wanted. The samples are drawn before, by raster_draw_picture or raster_draw_geometry. */
-EXPORT int raster_read_geometry(const Scene* scene, View* view, float* depth, int32_t* links, float* normals) {
-    const int along = view->samples_along;
-    Drawing drawing = {scene, NULL, view, along * view->width + (along == 2), NULL, NULL, {{{0.0f}}}};
+/* Writes exact depth [m] (infinite: nothing), link numbers, and normals of triangles (camera frame, towards it; NULL:
+ * not wanted) of the centres of pixels. */
+static void read_geometry(Drawing* drawing, float* depth, int32_t* links, float* normals) {
+    const View* view = drawing->view;
     for (int row = 0; row < view->height; row++)
         for (int column = 0; column < view->width; column++) {
             const size_t pixel = (size_t)row * view->width + column;
-            const Seen seen = seen_at(view, along == 1 ? pixel : (size_t)(2 * row + 1) * drawing.samples_wide + 2 * column + 1);
+            const Seen seen = seen_at(view, pixel);
             const int32_t face = seen.clear >= 0 ? seen.clear : seen.face;
             double z = INFINITY, n[3] = {0.0, 0.0, 0.0};
+            links[pixel] = 0;
             if (face >= 0) {
-                const Shape* shape = shape_of(&drawing, face);
-                if (links) links[pixel] = shape->link_id;
-                if (depth || normals) {
-                    double T_camera_link[12], shares[3], area;
-                    float T[12], corners[3][3];
-                    camera_pose(view, scene, shape, T_camera_link);
-                    to_single(T_camera_link, T);
-                    corners_of(T, shape, face - shape->first_face, corners);
-                    z = meet(view, (const float(*)[3])corners, column, row, shares, n, &area);
-                }
-            } else if (links) {
-                links[pixel] = 0;
+                const Shape* shape = shape_of(drawing, face);
+                double shares[3], area;
+                float corners[3][3];
+                corners_of(drawing->T_camera_link[shape - drawing->scene->shapes], shape, face - shape->first_face, corners);
+                z = meet(view, (const float(*)[3])corners, column, row, shares, n, &area);
+                links[pixel] = shape->link_id;
             }
-            if (depth) depth[pixel] = (float)z;
+            depth[pixel] = (float)z;
             for (int i = 0; normals && i < 3; i++) normals[3 * pixel + i] = (float)n[i];
         }
-    return 1;
 }
 
-/* Draws the samples alone. */
-EXPORT int raster_draw_geometry(const Scene* scene, View* view) {
-    Drawing drawing = {scene, NULL, view, view->samples_along * view->width + (view->samples_along == 2), NULL, NULL, {{{0.0f}}}};
-    Rect drawn;
-    view->is_kept = 0;
-    return draw_samples(&drawing, STANDS | MOVES, &drawn);
+/* Draws geometry alone, and writes it as read_geometry says. */
+EXPORT int raster_draw_geometry(const Scene* scene, View* view, float* depth, int32_t* links, float* normals) {
+    Drawing drawing;
+    int done = begin(&drawing, scene, NULL, view);
+    if (done && !view->keeps) {
+        done = draw_samples(&drawing, STANDS | MOVES, &view->drawn);
+        view->is_kept = 0;
+    } else if (done) {
+        if (!view->is_kept) {
+            done = draw_samples(&drawing, STANDS, &view->drawn);
+            keep_samples(&drawing);
+        }
+        restore_samples(&drawing);
+        done = done && draw_samples(&drawing, MOVES, &view->drawn);
+    }
+    if (done) read_geometry(&drawing, depth, links, normals);
+    free(drawing.T_camera_link);
+    return done;
 }

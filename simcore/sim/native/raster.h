@@ -15,17 +15,19 @@ typedef struct {
 /* The triangles of one shape in the frame of its link, and how they look. */
 typedef struct {
     int32_t link;       /* place of its link in Scene.poses */
-    int32_t first_face; /* number of its first triangle among those of all shapes */
+    int32_t first_face; /* number of its first triangle among all triangles of all shapes */
     int32_t n_vertices, n_faces, n_shadow_vertices, n_shadow_faces; /* no triangles for shadows: it casts none */
     int32_t is_sheet;   /* whether it is visible from its front alone */
     int32_t is_clear;   /* whether things behind it are visible through it */
     int32_t moves;      /* whether it is drawn anew in every picture */
     int32_t link_id;
-    float centre[3], radius; /* a sphere around it, in the frame of its link [m] */
+    float low[3], high[3];   /* a box around it, in the frame of its link [m] */
     float colour[3], alpha;  /* linear */
     float roughness, metalness, emission, unused;
-    const float *vertices, *normals, *uvs, *face_normals, *shadow_vertices; /* (n, 3), uvs (n, 2) */
-    const int32_t *faces, *shadow_faces;                                    /* (n, 3) */
+    const float *vertices, *normals, *uvs, *face_normals; /* (n, 3), uvs (n, 2) */
+    const int32_t* faces;                                 /* (n, 3) */
+    const float* shadow_vertices;
+    const int32_t* shadow_faces;
     const Texture* texture;                                                 /* NULL: none */
     const float* radiance; /* (SKY_SIDE, SKY_SIDE, 3) light that it reflects, by direction; see octahedral_directions */
 } Shape;
@@ -96,7 +98,8 @@ typedef struct {
     const float* background;                      /* (height, 3) linear */
     int32_t n_kept;                               /* facets of what stands still */
     int32_t unused;
-    Rect drawn, lit;                              /* pixels in which something moves; in which corners are darkened anew */
+    Rect drawn; /* samples in which something moves */
+    Rect lit;   /* pixels in which corners are darkened anew */
 } View;
 
 #endif

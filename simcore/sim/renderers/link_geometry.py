@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -134,24 +135,6 @@ def corner_keys(vertex: Array, normals: Array, uvs: Array) -> Array:
     return (vertex.astype(np.int64) << 32) | (mixed & 0xFFFFFFFF)
 
 
-def merge_near_vertices(vertices: Array, faces: Array, cell_m: float) -> tuple[Array, Array]:
-    """Returns vertices and faces (int32) with one vertex in each cube of a grid; faces without area are left out.
-
-    Surfaces move by less than the diagonal of a cube, flat ones within their plane.
-    """
-    if len(faces) < 500:  # fewer triangles are drawn faster than they are merged
-        return vertices, faces
-    cells = np.floor(vertices.astype(float) / cell_m).astype(np.int64)
-    cells -= cells.min(axis=0)
-    sizes = cells.max(axis=0) + 1
-    _, first, which = np.unique(
-        (cells[:, 0] * sizes[1] + cells[:, 1]) * sizes[2] + cells[:, 2], return_index=True, return_inverse=True
-    )
-    merged = which.reshape(-1)[faces].astype(np.int32)
-    a, b, c = merged.T
-    return vertices[first], np.unique(merged[(a != b) & (b != c) & (a != c)], axis=0)
-
-
 FINEST_PIXEL_M = 0.001
 """Size of a pixel at level 0; where pixels are smaller, all triangles are drawn [m]."""
 COARSEST_LEVEL = 6
@@ -198,8 +181,12 @@ def nearest_distance(centre: Array, radius_m: float, T_world_link: Pose, T_world
 
 
 def can_simplify(shape: ShapeGeometry) -> bool:
-    """Returns whether a shape has levels of detail: many triangles, and no texture that would move on them."""
-    return not shape.textured and len(shape.faces) >= 500  # shapes with fewer triangles stay as they are
+    """Returns whether a shape has levels of detail: many triangles, and no texture that would move on them.
+
+    Levels need fast_simplification, which comes with the extra that brings meshes of many triangles.
+    """
+    many = len(shape.faces) >= 500  # shapes with fewer triangles stay as they are
+    return many and not shape.textured and find_spec("fast_simplification") is not None
 
 
 def simplify_shape(shape: ShapeGeometry, level: int) -> ShapeGeometry:

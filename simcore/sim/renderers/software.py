@@ -18,7 +18,8 @@ from PIL import Image
 from unlatch.simcore.cache import LRUCache, arrays_key, kept_arrays
 from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.geometry import Array
+from unlatch.simcore.geometry import Array, Pose
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.sim.core import load_library
 from unlatch.simcore.sim.renderers.light import (
     HEADROOM,
@@ -32,10 +33,13 @@ from unlatch.simcore.sim.renderers.light import (
 from unlatch.simcore.sim.renderers.link_geometry import (
     DrawnLink,
     ShapeGeometry,
+    can_simplify,
     drawn_links,
     geometry_key,
-    merge_near_vertices,
+    level_of_detail,
+    pixel_size,
     shape_geometry,
+    simplify_shape,
 )
 from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld, Renderer, RenderRequest
 from unlatch.simcore.sim.visuals.visual_shapes import Light, Paint
@@ -48,24 +52,29 @@ _MAX_GEOMETRIES = 512
 """Links whose triangles are kept between episodes."""
 _MAX_VIEWS = 6
 """Cameras whose picture of what stands still is kept."""
-_SHADOW_SIDE, _SHADOW_SPAN_M = 1024, 3.4
-"""Texels along a side of the shadow map, and length of that side [m]: the renderer for graphics cards has the same."""
+_SHADOW_SPAN_M = 3.4
+"""Length of a side of the shadow map [m]: the renderer for graphics cards has the same."""
+_SHADOW_SIDES = {256: 512, 10**9: 1024}
+"""Texels along a side of the shadow map, for pictures of up to that many rows or columns."""
 _SHADOW_MIDDLE_M = (0.4, 0.0, 0.3)
 """Where the shadow map is centred, world frame [m]."""
+_SHADOW_LEVEL = 2
+"""Level of detail of what casts shadows: its surfaces move by 2 mm at most, less than half a texel."""
 _HORIZON, _ZENITH = (0xDF, 0xE3, 0xE6), (0xF4, 0xF5, 0xF6)
 """Levels of the background at the lower and the upper edge of a picture."""
 
-_POINTERS = ("vertices", "normals", "uvs", "face_normals", "shadow_vertices", "faces", "shadow_faces", "texture")
+_ARRAYS = ("vertices", "normals", "uvs", "face_normals", "faces")
+_POINTERS = (*_ARRAYS, "shadow_vertices", "shadow_faces", "texture", "radiance")
 _COUNTS = ("link", "first_face", "n_vertices", "n_faces", "n_shadow_vertices", "n_shadow_faces")
 _FLAGS = ("is_sheet", "is_clear", "moves", "link_id")
 _SHAPE = np.dtype(
     [
         *((name, np.int32) for name in (*_COUNTS, *_FLAGS)),
-        ("centre", np.float32, 3),
-        ("radius", np.float32),
+        ("low", np.float32, 3),
+        ("high", np.float32, 3),
         ("colour", np.float32, 3),
         *((name, np.float32) for name in ("alpha", "roughness", "metalness", "emission", "unused")),
-        *((name, np.uintp) for name in (*_POINTERS, "radiance")),
+        *((name, np.uintp) for name in _POINTERS),
     ],
     align=True,
 )
@@ -153,8 +162,7 @@ def _library() -> Any:
         ("raster_keep_shadows", 2),
         ("raster_draw_shadows", 2),
         ("raster_draw_picture", 3),
-        ("raster_draw_geometry", 2),
-        ("raster_read_geometry", 5),
+        ("raster_draw_geometry", 5),
         ("raster_sizes", 1),
     ):
         getattr(library, name).argtypes = (_POINTER,) * n_arguments
@@ -191,7 +199,7 @@ class SoftwareRenderer(Renderer):
     name: ClassVar[str] = "software"
 
     def __init__(self) -> None:
-        self._geometries: LRUCache[list[_ShapeArrays]] = LRUCache(_MAX_GEOMETRIES)
+        self._geometries: LRUCache[list[_LinkShape]] = LRUCache(_MAX_GEOMETRIES)
         self._views: LRUCache[_CameraView] = LRUCache(_MAX_VIEWS)
         self._cameras: OrderedDict[object, None] = OrderedDict()
         self._scene: _DrawnScene | None = None
@@ -211,17 +219,17 @@ class SoftwareRenderer(Renderer):
         if not isinstance(pinhole, Pinhole):
             raise WorldError("renderer=software draws through a pinhole. Assemble other lenses from pinhole images.")
         scene = self._update_scene(world)
-        view = self._get_view(request, scene)
-        shape = (pinhole.height, pinhole.width)
+        rgb = np.zeros((pinhole.height, pinhole.width, 3), dtype=np.uint8)
         if request.colours:
+            view = self._get_view(request, 2 if request.smooth else 1, scene)
             scene.set_light(world.light, shadow=request.shadow and world.light.shadow)
-            scene.draw_shadows()
-            view.draw_picture(scene)
-            rgb = view.arrays["rgb"].copy()
-        else:
-            view.draw_geometry(scene)
-            rgb = np.zeros((*shape, 3), dtype=np.uint8)
-        return view.read(scene, request, rgb)
+            scene.set_visible_triangles(pinhole, request.T_world_camera, view.samples_along)
+            rgb = view.draw_picture(scene, scene.draw_shadows(pinhole))
+        if request.depth or request.labels or request.normals:
+            scene.set_all_triangles()
+            return self._get_view(request, 0, scene).draw_geometry(scene, request, rgb)
+        shape = rgb.shape[:2]
+        return RawImages(rgb, np.full(shape, np.inf, dtype=np.float32), np.zeros(shape, dtype=np.int32))
 
     def close(self) -> None:
         """See `Renderer`."""
@@ -241,12 +249,11 @@ class SoftwareRenderer(Renderer):
         self._scene.update_poses()
         return self._scene
 
-    def _get_view(self, request: RenderRequest, scene: _DrawnScene) -> _CameraView:
+    def _get_view(self, request: RenderRequest, samples_along: int, scene: _DrawnScene) -> _CameraView:
         """Returns the arrays of a camera; one that stands still has its own, which are kept."""
-        samples_along = 2 if request.colours and request.smooth else 1
         lens = (request.optics, samples_along, scene.has_clear)
         camera = (*lens, request.near_m, request.far_m, request.T_world_camera.matrix.tobytes())
-        stands_still = request.colours and camera in self._cameras
+        stands_still = camera in self._cameras
         self._cameras[camera] = None
         self._cameras.move_to_end(camera)
         if len(self._cameras) > 2 * _MAX_VIEWS:
@@ -256,37 +263,39 @@ class SoftwareRenderer(Renderer):
         return view
 
 
-class _ShapeArrays(NamedTuple):
+class _LinkShape:
     """One shape of a link, as the renderer reads it."""
 
-    geometry: ShapeGeometry
-    arrays: dict[str, Array]
-    centre: Array
-    radius_m: float
+    def __init__(self, geometry: ShapeGeometry) -> None:
+        self.geometry = geometry
+        self.has_levels = can_simplify(geometry)
+        self.low, self.high = geometry.vertices.min(axis=0), geometry.vertices.max(axis=0)
+        self._by_level: dict[int | None, dict[str, Array]] = {}
+
+    def at_level(self, level: int | None) -> dict[str, Array]:
+        """Returns its arrays at a level of detail; None: all triangles."""
+        level = level if self.has_levels else None
+        if level not in self._by_level:
+            geometry = self.geometry if level is None else simplify_shape(self.geometry, level)
+            self._by_level[level] = _shape_arrays(geometry)
+        return self._by_level[level]
 
 
-def _read_shapes(link: DrawnLink) -> list[_ShapeArrays]:
-    return [_shape_arrays(shape_geometry(link.body, shape)) for shape in link.shapes]
+def _read_shapes(link: DrawnLink) -> list[_LinkShape]:
+    return [_LinkShape(shape_geometry(link.body, shape)) for shape in link.shapes]
 
 
-def _shape_arrays(geometry: ShapeGeometry) -> _ShapeArrays:
-    vertices, faces = geometry.vertices, geometry.faces.astype(np.int32)
-    corners = vertices[faces].astype(float)
-    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    lengths = np.linalg.norm(across, axis=1, keepdims=True)
-    shadow_vertices, shadow_faces = merge_near_vertices(vertices, faces, _SHADOW_SPAN_M / _SHADOW_SIDE)
-    arrays = {
-        "vertices": vertices,
-        "normals": geometry.normals,
-        "uvs": geometry.uvs,
-        "faces": faces,
-        "face_normals": (across / np.maximum(lengths, 1e-30)).astype(np.float32),
-        "shadow_vertices": shadow_vertices,
-        "shadow_faces": shadow_faces,
+def _shape_arrays(geometry: ShapeGeometry) -> dict[str, Array]:
+    mesh = TriangleMesh(geometry.vertices.astype(float), geometry.faces)
+    across = mesh.area_normals
+    normals = across / np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-30)
+    return {
+        "vertices": np.ascontiguousarray(geometry.vertices),
+        "normals": np.ascontiguousarray(geometry.normals),
+        "uvs": np.ascontiguousarray(geometry.uvs),
+        "face_normals": np.ascontiguousarray(normals, dtype=np.float32),
+        "faces": np.ascontiguousarray(geometry.faces, dtype=np.int32),
     }
-    middle = (vertices.min(axis=0) + vertices.max(axis=0)) / 2.0
-    radius_m = float(np.linalg.norm(vertices - middle, axis=1).max()) * (1.0 + 1e-5)  # for rounding
-    return _ShapeArrays(geometry, {key: np.ascontiguousarray(each) for key, each in arrays.items()}, middle, radius_m)
 
 
 class _DrawnScene:
@@ -297,7 +306,7 @@ class _DrawnScene:
         key: list[Any],
         paint: dict[tuple[int, int, int], Paint],
         links: list[DrawnLink],
-        geometries: Sequence[list[_ShapeArrays]],
+        geometries: Sequence[list[_LinkShape]],
     ) -> None:
         self.key, self.paint = key, paint
         self.generation = 0
@@ -308,16 +317,18 @@ class _DrawnScene:
         self._moves = np.zeros(len(links), dtype=bool)
         self._geometries = geometries  # the renderer reads their arrays
         self._textures: dict[Path, _LoadedTexture] = {}
-        shapes = [
-            self._describe_shape(place, link, paint, shape)
+        self._members = [
+            (place, shape, paint)
             for place, (link, found) in enumerate(zip(links, geometries, strict=True))
             for shape, paint in zip(found, link.paints, strict=True)
         ]
-        self._shapes: Array = np.array(shapes, dtype=_SHAPE)
+        self._shapes: Array = np.array([self._describe_shape(*member) for member in self._members], dtype=_SHAPE)
         self._shapes["first_face"] = np.cumsum([0, *self._shapes["n_faces"]])[:-1]
+        self._levels: tuple[int | None, ...] = (None,) * len(self._members)
+        self._with_levels = np.flatnonzero([shape.has_levels for _, shape, _ in self._members])
         self.has_clear = bool(self._shapes["is_clear"].any())
         self.struct = _Scene(
-            n_shapes=len(shapes),
+            n_shapes=len(self._members),
             n_links=len(links),
             shapes=self._shapes.ctypes.data,
             poses=self._matrices.ctypes.data,
@@ -327,48 +338,71 @@ class _DrawnScene:
             linear=_linear_values().ctypes.data,
         )
         self._light: tuple[Light, bool] | None = None
-        self._distances = np.zeros((2, _SHADOW_SIDE, _SHADOW_SIDE), dtype=np.float32)
-        self.shadows = _ShadowMap(
-            side=_SHADOW_SIDE,
-            middle=_SHADOW_MIDDLE_M,
-            texel_m=_SHADOW_SPAN_M / _SHADOW_SIDE,
-            kept=self._distances[0].ctypes.data,
-            now=self._distances[1].ctypes.data,
-        )
-        self._drawn_shadows: int | None = None
-        self._has_moved = True
+        self._shadows: dict[int, _Shadows] = {}
+        self._n_moves = 0
 
-    def _describe_shape(self, place: int, link: DrawnLink, paint: Paint, shape: _ShapeArrays) -> tuple[Any, ...]:
-        """Returns the values of a `Shape`."""
-        geometry, arrays = shape.geometry, shape.arrays
-        finish = geometry.finish
+    def _describe_shape(self, place: int, shape: _LinkShape, paint: Paint) -> tuple[Any, ...]:
+        """Returns the values of a `Shape` with all triangles."""
+        link, geometry, finish = self._links[place], shape.geometry, shape.geometry.finish
         picture = (paint.picture or geometry.picture) if geometry.textured else None
         is_clear = paint.rgba[3] < 1.0
         casts = not (link.body.sheet or is_clear or finish.emission > 0.0)
-        pointers = {name: array.ctypes.data for name, array in arrays.items()}
-        pointers["texture"] = 0 if picture is None else self._find_texture(picture)
+        arrays, shadow = shape.at_level(None), shape.at_level(_SHADOW_LEVEL)
         return (
             place,
             0,
             len(arrays["vertices"]),
             len(arrays["faces"]),
-            len(arrays["shadow_vertices"]),
-            len(arrays["shadow_faces"]) if casts else 0,
+            len(shadow["vertices"]),
+            len(shadow["faces"]) if casts else 0,
             link.body.sheet,
             is_clear,
             0,
             link.link_id,
-            tuple(shape.centre),
-            shape.radius_m,
+            tuple(shape.low),
+            tuple(shape.high),
             tuple(decode_srgb(np.array(paint.rgba[:3], dtype=float))),
             paint.rgba[3],
             finish.roughness,
             finish.metalness,
             finish.emission,
             0.0,
-            *(pointers[name] for name in _POINTERS),
+            *(arrays[name].ctypes.data for name in _ARRAYS),
+            shadow["vertices"].ctypes.data,
+            shadow["faces"].ctypes.data,
+            0 if picture is None else self._find_texture(picture),
             _sky_map(round(finish.roughness, 2)).ctypes.data,
         )
+
+    def set_levels(self, levels: Sequence[int | None]) -> None:
+        """Chooses the levels of detail of all shapes; None: all triangles."""
+        for number, (level, before) in enumerate(zip(levels, self._levels, strict=True)):
+            if level != before:
+                self._set_arrays(number, self._members[number][1].at_level(level))
+        self._levels = tuple(levels)
+
+    def set_all_triangles(self) -> None:
+        """Chooses all triangles of all shapes."""
+        self.set_levels([None] * len(self._members))
+
+    def set_visible_triangles(self, pinhole: Pinhole, T_world_camera: Pose, samples_along: int) -> None:
+        """Chooses levels of detail at which surfaces move by less than half the distance of samples."""
+        levels: list[int | None] = [None] * len(self._members)
+        if len(self._with_levels):
+            shapes = self._shapes[self._with_levels]
+            T_world_link = self._matrices[shapes["link"]]
+            eye = np.einsum("sji,sj->si", T_world_link[:, :, :3], T_world_camera.p - T_world_link[:, :, 3])
+            beyond = np.maximum(np.maximum(shapes["low"] - eye, eye - shapes["high"]), 0.0)
+            nearest_m = np.linalg.norm(beyond, axis=1)
+            for number, distance_m in zip(self._with_levels.tolist(), nearest_m.tolist(), strict=True):
+                levels[number] = level_of_detail(pixel_size(pinhole, distance_m) / samples_along)
+        self.set_levels(levels)
+
+    def _set_arrays(self, number: int, arrays: dict[str, Array]) -> None:
+        row = self._shapes[number]
+        row["n_vertices"], row["n_faces"] = len(arrays["vertices"]), len(arrays["faces"])
+        for name in _ARRAYS:
+            row[name] = arrays[name].ctypes.data
 
     def _find_texture(self, path: Path) -> int:
         """Returns the address of a texture, which lives as long as this scene."""
@@ -387,7 +421,7 @@ class _DrawnScene:
             if np.array_equal(self._matrices[place], matrix):
                 continue
             self._matrices[place] = matrix
-            self._has_moved = True
+            self._n_moves += 1
             if not first and not self._moves[place]:
                 self._moves[place] = True
                 self._shapes["moves"][self._shapes["link"] == place] = 1
@@ -407,77 +441,98 @@ class _DrawnScene:
         self.struct.sun_colour[:] = [SUN * light.diffuse / default.diffuse * value for value in light.colour]
         self.struct.sky_strength = SKY * light.ambient / default.ambient
         self.struct.has_shadow = int(shadow)
-        self.shadows.R[:] = [*aside, *np.cross(towards, aside), *towards]
+        self._axes = np.array([aside, np.cross(towards, aside), towards])
 
-    def draw_shadows(self) -> None:
-        """Draws the shadow map, if anything has changed in it."""
-        if self._drawn_shadows != self.generation:
-            _draw("raster_keep_shadows", self.struct, self.shadows)
-        if self._drawn_shadows != self.generation or self._has_moved:
-            _draw("raster_draw_shadows", self.struct, self.shadows)
-        self._drawn_shadows, self._has_moved = self.generation, False
+    def draw_shadows(self, pinhole: Pinhole) -> _ShadowMap:
+        """Returns the shadow map for pictures of a size; it is drawn again if anything has changed in it."""
+        largest = max(pinhole.width, pinhole.height)
+        side = next(side for most, side in _SHADOW_SIDES.items() if largest <= most)
+        shadows = self._shadows.setdefault(side, _Shadows(side))
+        shadows.draw(self.struct, self._axes, self.generation, self._n_moves)
+        return shadows.struct
+
+
+class _Shadows:
+    """A shadow map: distances along the light of what stands still, and of everything."""
+
+    def __init__(self, side: int) -> None:
+        self._distances: Array = np.empty((2, side, side), dtype=np.float32)
+        kept, now = (each.ctypes.data for each in self._distances)
+        texel_m = _SHADOW_SPAN_M / side
+        self.struct = _ShadowMap(side=side, middle=_SHADOW_MIDDLE_M, texel_m=texel_m, kept=kept, now=now)
+        self._drawn: tuple[int, int] | None = None
+
+    def draw(self, scene: _Scene, axes: Array, generation: int, n_moves: int) -> None:
+        """Draws what has changed.
+
+        Args:
+            scene: The scene.
+            axes: (3, 3) rows: right, down, and towards the light; world frame.
+            generation: Number of changes of what stands still.
+            n_moves: Number of motions.
+        """
+        if self._drawn == (generation, n_moves):
+            return
+        if self._drawn is None or self._drawn[0] != generation:
+            self.struct.R[:] = axes.ravel().tolist()
+            _draw("raster_keep_shadows", scene, self.struct)
+        _draw("raster_draw_shadows", scene, self.struct)
+        self._drawn = (generation, n_moves)
 
 
 class _CameraView:
     """The arrays of one camera; see `View` of raster.h."""
 
     def __init__(self, pinhole: Pinhole, samples_along: int, has_clear: bool) -> None:
+        """Makes arrays for colours, or for geometry alone if `samples_along` is 0."""
         width, height = pinhole.width, pinhole.height
-        self._generation: tuple[object, int] | None = None
-        self.arrays: dict[str, Array] = {}
-        border = samples_along - 1
-        grid = (samples_along * height + border, samples_along * width + border)
-        self.struct = struct = _View(
-            width=width,
-            height=height,
-            samples_along=samples_along,
-            has_clear=has_clear,
-            fx=pinhole.fx,
-            fy=pinhole.fy,
-            cx=pinhole.cx,
-            cy=pinhole.cy,
-        )
+        self.samples_along = samples_along
+        self._drawn: tuple[object, int] | None = None
+        self._arrays: dict[str, Array] = {}
+        border = 1 if samples_along == 2 else 0
+        along = max(samples_along, 1)
+        grid = (along * height + border, along * width + border)
+        self._struct = struct = _View(width=width, height=height, samples_along=along, has_clear=has_clear)
+        struct.fx, struct.fy, struct.cx, struct.cy = pinhole.fx, pinhole.fy, pinhole.cx, pinhole.cy
         # memory that is never written is never taken from the system
-        for name, (kind, count) in _PER_PIXEL.items():
+        for name, (kind, count) in _PER_PIXEL.items() if samples_along else ():
             for key in (name, f"kept_{name}"):
-                self.arrays[key] = np.empty((height, width, count), dtype=kind)
-        self.arrays["facets"] = np.empty((2 * _MAX_FACETS * height * width, 12), dtype=np.float32)
-        self.arrays["background"] = _background(height)
-        for key, array in self.arrays.items():
+                self._arrays[key] = np.empty((height, width, count), dtype=kind)
+        if samples_along:
+            self._arrays["facets"] = np.empty((2 * _MAX_FACETS * height * width, 12), dtype=np.float32)
+            self._arrays["background"] = _background(height)
+        for key, array in self._arrays.items():
             setattr(struct, key, array.ctypes.data)
-        self._layers = [
-            {name: np.empty(grid, dtype=np.float32 if "near" in name else np.int32) for name, _ in _Layer._fields_}
-            for _ in range(1 + has_clear)
-        ]
-        for number, layer in enumerate(self._layers):
-            for name, array in layer.items():
+        for number in range(1 + has_clear):
+            for name, _ in _Layer._fields_:
+                array = np.empty(grid, dtype=np.float32 if "near" in name else np.int32)
+                self._arrays[f"{name}_{number}"] = array
                 setattr(struct.layers[number], name, array.ctypes.data)
 
     def set_camera(self, request: RenderRequest, *, keeps: bool) -> None:
         """Sets pose and range of the camera; `keeps` is whether what stands still is kept for its next picture."""
-        self.struct.T_camera_world[:] = request.T_world_camera.inverse().matrix[:3].ravel().tolist()
-        self.struct.near, self.struct.far = request.near_m, request.far_m
-        self.struct.keeps = keeps
+        self._struct.T_camera_world[:] = request.T_world_camera.inverse().matrix[:3].ravel().tolist()
+        self._struct.near, self._struct.far = request.near_m, request.far_m
+        self._struct.keeps = keeps
 
-    def draw_picture(self, scene: _DrawnScene) -> None:
-        """Draws samples and colours."""
-        if self._generation is None or self._generation[0] is not scene or self._generation[1] != scene.generation:
-            self.struct.is_kept = 0
-        self._generation = (scene, scene.generation)
-        _draw("raster_draw_picture", scene.struct, scene.shadows, self.struct)
+    def _begin(self, scene: _DrawnScene) -> None:
+        """Forgets what is kept of another scene."""
+        if self._drawn != (scene, scene.generation):
+            self._struct.is_kept = 0
+        self._drawn = (scene, scene.generation)
 
-    def draw_geometry(self, scene: _DrawnScene) -> None:
-        """Draws samples alone."""
-        _draw("raster_draw_geometry", scene.struct, self.struct)
+    def draw_picture(self, scene: _DrawnScene, shadows: _ShadowMap) -> Array:
+        """Returns the colours (height, width, 3) uint8."""
+        self._begin(scene)
+        _draw("raster_draw_picture", scene.struct, shadows, self._struct)
+        return self._arrays["rgb"].copy()
 
-    def read(self, scene: _DrawnScene, request: RenderRequest, rgb: Array) -> RawImages:
-        """Returns the images of the drawn samples, with the colours `rgb`."""
-        shape = rgb.shape[:2]
-        depth = np.full(shape, np.inf, dtype=np.float32)
-        link_ids: Array = np.zeros(shape, dtype=np.int32)
-        normals: Array | None = np.zeros((*shape, 3), dtype=np.float32) if request.normals else None
-        if request.depth or request.labels or request.normals:
-            _draw("raster_read_geometry", scene.struct, self.struct, depth, link_ids, normals)
+    def draw_geometry(self, scene: _DrawnScene, request: RenderRequest, rgb: Array) -> RawImages:
+        """Returns exact depth, links and normals, beside the colours `rgb`."""
+        self._begin(scene)
+        depth, link_ids = np.empty(rgb.shape[:2], dtype=np.float32), np.empty(rgb.shape[:2], dtype=np.int32)
+        normals = np.empty(rgb.shape, dtype=np.float32) if request.normals else None
+        _draw("raster_draw_geometry", scene.struct, self._struct, depth, link_ids, normals)
         return RawImages(rgb, depth, link_ids, normals=normals)
 
 
