@@ -456,8 +456,9 @@ static void light_point(const Scene* scene, const View* view, const Shape* shape
         const float covered = distance / (float)view->fy * sqrtf(in_picture / (point->area * facing));
         apply_texture(scene, shape->texture, uv, covered, colour);
     }
-    if (shape->emission > 0.0f) {
-        for (int k = 0; k < 3; k++) facet->sun[k] = shape->emission * colour[k], facet->sky[k] = 0.0f;
+    if (shape->emission > 0.0f || scene->is_even) {
+        const float strength = scene->is_even ? 1.0f : shape->emission;
+        for (int k = 0; k < 3; k++) facet->sun[k] = strength * colour[k], facet->sky[k] = 0.0f;
         facet->place[0] = -1e6f; /* beyond all shadows */
         return;
     }
@@ -491,7 +492,7 @@ static void light_point(const Scene* scene, const View* view, const Shape* shape
     if (n_l <= 0.0f) return;
     normalize(half);
     const float n_h = least(dot(n, half), 1.0f), v_h = most(dot(point->view, half), 0.0f);
-    const float lobe = PI * microfacets(alpha, n_l, n_v, n_h), grazing = exp2f((-5.55473f * v_h - 6.98316f) * v_h);
+    const float lobe = scene->sun_gloss * PI * microfacets(alpha, n_l, n_v, n_h), grazing = exp2f((-5.55473f * v_h - 6.98316f) * v_h);
     for (int k = 0; k < 3; k++)
         facet->sun[k] = scene->sun_colour[k] * n_l * (diffuse[k] + lobe * (reflected[k] + (1.0f - reflected[k]) * grazing));
 }

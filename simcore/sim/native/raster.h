@@ -41,9 +41,11 @@ typedef struct {
     const double* poses;   /* (n_links, 12) T_world_link, three rows each */
     double sun[3];         /* unit vector towards the light, world frame */
     float sun_colour[3];   /* brightness of a white surface under the sun */
+    float sun_gloss;       /* factor on its highlights */
     float sky_strength;    /* factor on the maps of the surroundings */
     float brightest;       /* linear brightness of the last level */
     int32_t has_shadow;
+    int32_t is_even; /* whether pixels show the colours of surfaces alone, without light */
     const float* irradiance; /* (SKY_SIDE, SKY_SIDE, 3), as Shape.radiance, for matt surfaces */
     const uint8_t* levels;   /* (LINEAR_STEPS,) levels of a picture by the root of brightness / brightest */
     const float* linear;     /* (256,) linear values by sRGB levels */

@@ -446,6 +446,6 @@ def _read_struct_types() -> None:
 def _no_driver(reason: str) -> WorldError:
     return WorldError(
         f"renderer=pygfx cannot be started: no Vulkan driver was found ({reason}). Install a graphics driver, or "
-        "Mesa's software renderer (Debian, Ubuntu: mesa-vulkan-drivers), or use renderer=tiny.",
+        "Mesa's software renderer (Debian, Ubuntu: mesa-vulkan-drivers), or use renderer=software.",
         renderer="pygfx",
     )

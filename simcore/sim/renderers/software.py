@@ -94,9 +94,11 @@ class _Scene(ctypes.Structure):
         ("poses", _POINTER),
         ("sun", _NUMBER * 3),
         ("sun_colour", _FLOAT * 3),
+        ("sun_gloss", _FLOAT),
         ("sky_strength", _FLOAT),
         ("brightest", _FLOAT),
         ("has_shadow", _INT),
+        ("is_even", _INT),
         ("irradiance", _POINTER),
         ("levels", _POINTER),
         ("linear", _POINTER),
@@ -119,8 +121,11 @@ class _ShadowMap(ctypes.Structure):
     ]
 
 
+_LAYER = ("near", "kept_near", "face", "kept_face")
+
+
 class _Layer(ctypes.Structure):
-    _fields_ = [(name, _POINTER) for name in ("near", "kept_near", "face", "kept_face")]
+    _fields_ = [(name, _POINTER) for name in _LAYER]
 
 
 _PER_PIXEL: dict[str, tuple[Any, int]] = {
@@ -215,19 +220,26 @@ class SoftwareRenderer(Renderer):
 
     def render(self, world: RenderedWorld, request: RenderRequest) -> RawImages:
         """See `Renderer`."""
+        return self._render(world, request, world.light)
+
+    def render_albedo(self, world: RenderedWorld, request: RenderRequest) -> RawImages:
+        """As `render`, but the colours are those of the surfaces alone, without light and shadow."""
+        return self._render(world, request, None)
+
+    def _render(self, world: RenderedWorld, request: RenderRequest, light: Light | None) -> RawImages:
         pinhole = request.optics
         if not isinstance(pinhole, Pinhole):
             raise WorldError("renderer=software draws through a pinhole. Assemble other lenses from pinhole images.")
         scene = self._update_scene(world)
-        rgb = np.zeros((pinhole.height, pinhole.width, 3), dtype=np.uint8)
+        rgb: Array = np.zeros((pinhole.height, pinhole.width, 3), dtype=np.uint8)
         if request.colours:
-            view = self._get_view(request, 2 if request.smooth else 1, scene)
-            scene.set_light(world.light, shadow=request.shadow and world.light.shadow)
+            view = self._get_view(pinhole, request, 2 if request.smooth else 1, scene)
+            scene.set_light(light, shadow=light is not None and request.shadow and light.shadow)
             scene.set_visible_triangles(pinhole, request.T_world_camera, view.samples_along)
             rgb = view.draw_picture(scene, scene.draw_shadows(pinhole))
         if request.depth or request.labels or request.normals:
             scene.set_all_triangles()
-            return self._get_view(request, 0, scene).draw_geometry(scene, request, rgb)
+            return self._get_view(pinhole, request, 0, scene).draw_geometry(scene, request, rgb)
         shape = rgb.shape[:2]
         return RawImages(rgb, np.full(shape, np.inf, dtype=np.float32), np.zeros(shape, dtype=np.int32))
 
@@ -249,9 +261,11 @@ class SoftwareRenderer(Renderer):
         self._scene.update_poses()
         return self._scene
 
-    def _get_view(self, request: RenderRequest, samples_along: int, scene: _DrawnScene) -> _CameraView:
+    def _get_view(
+        self, pinhole: Pinhole, request: RenderRequest, samples_along: int, scene: _DrawnScene
+    ) -> _CameraView:
         """Returns the arrays of a camera; one that stands still has its own, which are kept."""
-        lens = (request.optics, samples_along, scene.has_clear)
+        lens = (pinhole, samples_along, scene.has_clear)
         camera = (*lens, request.near_m, request.far_m, request.T_world_camera.matrix.tobytes())
         stands_still = camera in self._cameras
         self._cameras[camera] = None
@@ -314,7 +328,7 @@ class _DrawnScene:
         self._links = links
         self._poses: list[Any] = [None] * len(links)
         self._matrices = np.zeros((len(links), 3, 4))
-        self._moves = np.zeros(len(links), dtype=bool)
+        self._moves: Array = np.zeros(len(links), dtype=bool)
         self._geometries = geometries  # the renderer reads their arrays
         self._textures: dict[Path, _LoadedTexture] = {}
         self._members = [
@@ -332,12 +346,10 @@ class _DrawnScene:
             n_links=len(links),
             shapes=self._shapes.ctypes.data,
             poses=self._matrices.ctypes.data,
-            brightest=HEADROOM,
             irradiance=_sky_map(1.0).ctypes.data,
-            levels=_levels().ctypes.data,
             linear=_linear_values().ctypes.data,
         )
-        self._light: tuple[Light, bool] | None = None
+        self._light: tuple[Light | None, bool] | None = None
         self._shadows: dict[int, _Shadows] = {}
         self._n_moves = 0
 
@@ -427,18 +439,22 @@ class _DrawnScene:
                 self._shapes["moves"][self._shapes["link"] == place] = 1
                 self.generation += 1
 
-    def set_light(self, light: Light, *, shadow: bool) -> None:
-        """Sets the light; `shadow` is whether things cast shadows."""
+    def set_light(self, light: Light | None, *, shadow: bool) -> None:
+        """Sets the light; `shadow` is whether things cast shadows. None: pixels show the colours of surfaces."""
         if self._light == (light, shadow):
             return
         self._light = (light, shadow)
         self.generation += 1
-        default = Light()
+        self.struct.is_even = int(light is None)
+        self.struct.brightest = 1.0 if light is None else HEADROOM
+        self.struct.levels = _levels(is_even=light is None).ctypes.data
+        light, default = light or Light(), Light()
         towards = np.array(light.direction) / max(float(np.linalg.norm(light.direction)), 1e-9)
         aside = np.cross(np.eye(3)[int(np.argmin(np.abs(towards)))], towards)
         aside /= np.linalg.norm(aside)
         self.struct.sun[:] = towards.tolist()
         self.struct.sun_colour[:] = [SUN * light.diffuse / default.diffuse * value for value in light.colour]
+        self.struct.sun_gloss = light.specular / default.specular
         self.struct.sky_strength = SKY * light.ambient / default.ambient
         self.struct.has_shadow = int(shadow)
         self._axes = np.array([aside, np.cross(towards, aside), towards])
@@ -504,7 +520,7 @@ class _CameraView:
         for key, array in self._arrays.items():
             setattr(struct, key, array.ctypes.data)
         for number in range(1 + has_clear):
-            for name, _ in _Layer._fields_:
+            for name in _LAYER:
                 array = np.empty(grid, dtype=np.float32 if "near" in name else np.int32)
                 self._arrays[f"{name}_{number}"] = array
                 setattr(struct.layers[number], name, array.ctypes.data)
@@ -565,6 +581,8 @@ def _load_texture(path: Path, _mtime_ns: int, _size: int) -> _LoadedTexture:
 def octahedral_directions(side: int) -> Array:
     """Returns the unit directions (side, side, 3) of the map of an octahedron: rows along y, columns along x."""
     at = np.linspace(-1.0, 1.0, side)
+    x: Array
+    y: Array
     x, y = np.meshgrid(at, at)
     z = 1.0 - np.abs(x) - np.abs(y)
     below = z < 0.0
@@ -593,6 +611,8 @@ def _blur_sky(roughness: float) -> Array:
     if width_rad < 1.0 / 32:
         return environment_light(octahedral_directions(SKY_SIDE)).astype(np.float32)
     at = (np.arange(rows) + 0.5) / rows * 2.0 - 1.0
+    u: Array
+    v: Array
     u, v = np.meshgrid(at, at)
     face = np.stack([np.ones_like(u), u, v], axis=-1).reshape(-1, 3)
     faces = np.concatenate([sign * np.roll(face, turn, axis=1) for sign in (1.0, -1.0) for turn in range(3)])
@@ -606,9 +626,10 @@ def _blur_sky(roughness: float) -> Array:
 
 
 @cache
-def _levels() -> Array:
+def _levels(*, is_even: bool) -> Array:
     """Returns the levels (4096,) uint8 of a picture by the root of the share of the largest brightness."""
-    return tone_map(HEADROOM * (np.arange(_LINEAR_STEPS) / (_LINEAR_STEPS - 1)) ** 2)
+    share = (np.arange(_LINEAR_STEPS) / (_LINEAR_STEPS - 1)) ** 2
+    return np.rint(255.0 * encode_srgb(share)).astype(np.uint8) if is_even else tone_map(HEADROOM * share)
 
 
 @cache
