@@ -115,12 +115,17 @@ static void draw_large(Grid* grid, const float* const* corners, double area, con
 #undef INSIDE
         const double start = a[2] + along_y * (y - a[1]) + along_x * (first - a[0]), along = along_x * step;
         float* near = grid->near + (size_t)j * grid->width;
-        int32_t* faces = grid->face ? grid->face + (size_t)j * grid->width : NULL;
-        for (int i = from; i <= to; i++) {
-            const float value = (float)(start + along * i);
-            if (value < near[i]) continue;
-            if (faces) faces[i] = value > near[i] || face < faces[i] ? face : faces[i];
-            near[i] = value;
+        if (!grid->face) {
+            for (int i = from; i <= to; i++) near[i] = most((float)(start + along * i), near[i]);
+            continue;
+        }
+        int32_t* faces = grid->face + (size_t)j * grid->width;
+        for (int i = from; i <= to; i++) { /* without branches, for four samples at once */
+            const float value = (float)(start + along * i), before = near[i];
+            const int32_t other = faces[i];
+            const int32_t nearer = (value > before) | ((value == before) & (face < other));
+            near[i] = nearer ? value : before;
+            faces[i] = nearer ? face : other;
         }
     }
 }

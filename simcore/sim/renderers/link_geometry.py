@@ -175,9 +175,13 @@ def pixel_size(pinhole: Pinhole, distance_m: float) -> float:
 
 def level_of_detail(pixel_m: float) -> int | None:
     """Returns the level for pixels of a size, rounded to finer meshes; None: all triangles are drawn."""
-    if pixel_m < FINEST_PIXEL_M:
-        return None
-    return min(int(np.floor(np.log2(pixel_m / FINEST_PIXEL_M))), COARSEST_LEVEL)
+    level = int(levels_of_detail(np.array(pixel_m)))
+    return None if level < 0 else level
+
+
+def levels_of_detail(pixel_m: Array) -> Array:
+    """Returns `level_of_detail` of sizes (N,); -1: all triangles."""
+    return np.clip(np.floor(np.log2(np.maximum(pixel_m / FINEST_PIXEL_M, 0.5))), -1, COARSEST_LEVEL).astype(int)
 
 
 def bounding_sphere(shapes: list[ShapeGeometry]) -> tuple[Array, float]:

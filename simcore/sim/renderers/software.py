@@ -36,8 +36,7 @@ from unlatch.simcore.sim.renderers.link_geometry import (
     can_simplify,
     drawn_links,
     geometry_key,
-    level_of_detail,
-    pixel_size,
+    levels_of_detail,
     shape_geometry,
     simplify_shape,
 )
@@ -235,7 +234,7 @@ class SoftwareRenderer(Renderer):
         if request.colours:
             view = self._get_view(pinhole, request, 2 if request.smooth else 1, scene)
             scene.set_light(light, shadow=light is not None and request.shadow and light.shadow)
-            scene.set_visible_triangles(pinhole, request.T_world_camera, view.samples_along)
+            scene.set_visible_triangles(pinhole, request.T_world_camera)
             rgb = view.draw_picture(scene, scene.draw_shadows(pinhole))
         if request.depth or request.labels or request.normals:
             scene.set_all_triangles()
@@ -338,8 +337,8 @@ class _DrawnScene:
         ]
         self._shapes: Array = np.array([self._describe_shape(*member) for member in self._members], dtype=_SHAPE)
         self._shapes["first_face"] = np.cumsum([0, *self._shapes["n_faces"]])[:-1]
-        self._levels: tuple[int | None, ...] = (None,) * len(self._members)
         self._with_levels = np.flatnonzero([shape.has_levels for _, shape, _ in self._members])
+        self._levels: Array = np.full(len(self._with_levels), -1)
         self.has_clear = bool(self._shapes["is_clear"].any())
         self.struct = _Scene(
             n_shapes=len(self._members),
@@ -386,29 +385,24 @@ class _DrawnScene:
             _sky_map(round(finish.roughness, 2)).ctypes.data,
         )
 
-    def set_levels(self, levels: Sequence[int | None]) -> None:
-        """Chooses the levels of detail of all shapes; None: all triangles."""
-        for number, (level, before) in enumerate(zip(levels, self._levels, strict=True)):
-            if level != before:
-                self._set_arrays(number, self._members[number][1].at_level(level))
-        self._levels = tuple(levels)
-
     def set_all_triangles(self) -> None:
         """Chooses all triangles of all shapes."""
-        self.set_levels([None] * len(self._members))
+        self._set_levels(np.full(len(self._with_levels), -1))
 
-    def set_visible_triangles(self, pinhole: Pinhole, T_world_camera: Pose, samples_along: int) -> None:
-        """Chooses levels of detail at which surfaces move by less than half the distance of samples."""
-        levels: list[int | None] = [None] * len(self._members)
-        if len(self._with_levels):
-            shapes = self._shapes[self._with_levels]
-            T_world_link = self._matrices[shapes["link"]]
-            eye = np.einsum("sji,sj->si", T_world_link[:, :, :3], T_world_camera.p - T_world_link[:, :, 3])
-            beyond = np.maximum(np.maximum(shapes["low"] - eye, eye - shapes["high"]), 0.0)
-            nearest_m = np.linalg.norm(beyond, axis=1)
-            for number, distance_m in zip(self._with_levels.tolist(), nearest_m.tolist(), strict=True):
-                levels[number] = level_of_detail(pixel_size(pinhole, distance_m) / samples_along)
-        self.set_levels(levels)
+    def set_visible_triangles(self, pinhole: Pinhole, T_world_camera: Pose) -> None:
+        """Chooses levels of detail at which surfaces move by less than half a pixel."""
+        shapes = self._shapes[self._with_levels]
+        T_world_link = self._matrices[shapes["link"]]
+        eye = np.einsum("sji,sj->si", T_world_link[:, :, :3], T_world_camera.p - T_world_link[:, :, 3])
+        beyond = np.maximum(np.maximum(shapes["low"] - eye, eye - shapes["high"]), 0.0)
+        self._set_levels(levels_of_detail(np.linalg.norm(beyond, axis=1) / max(pinhole.fx, pinhole.fy)))
+
+    def _set_levels(self, levels: Array) -> None:
+        """Sets the levels (L,) of the shapes that have any; -1: all triangles."""
+        for place in np.flatnonzero(levels != self._levels):
+            number, level = self._with_levels[place], int(levels[place])
+            self._set_arrays(number, self._members[number][1].at_level(None if level < 0 else level))
+        self._levels = levels
 
     def _set_arrays(self, number: int, arrays: dict[str, Array]) -> None:
         row = self._shapes[number]
