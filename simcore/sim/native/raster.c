@@ -728,6 +728,9 @@ static float taken_light(const Drawing* drawing, int column, int row) {
     return least(taken * (2.0f * REACH_M / N_AROUND * STRENGTH), 1.0f);
 }
 
+/* Whether a pixel looks around: every other one, as on a chessboard. */
+static inline int looks(int column, int row) { return !((column ^ row) & 1); }
+
 /* Returns the mean over a tile, of the pixels that are about as far away as the one in its middle. */
 static float smooth_taken(const View* view, int column, int row) {
     const float depth = view->depth[(size_t)row * view->width + column];
@@ -741,11 +744,11 @@ static float smooth_taken(const View* view, int column, int row) {
         total = 0.0f;
     }
     for (int j = row - TILE / 2; j < row + TILE / 2; j++)
-        for (int i = column - TILE / 2; i < column + TILE / 2; i++) {
+        for (int i = column - TILE / 2 + !looks(column, j); i < column + TILE / 2; i += 2) {
             const size_t at = (size_t)clamp(j, 0, view->height - 1) * view->width + clamp(i, 0, view->width - 1);
             if (fabsf(view->depth[at] - depth) < BESIDE * depth) total += view->taken[at], count++;
         }
-    return least(total / count, DARKEST);
+    return count ? least(total / count, DARKEST) : 0.0f;
 }
 
 /* ---- pictures ---- */
@@ -837,7 +840,7 @@ static void darken(Drawing* drawing, Rect rect, Rect changed) {
         for (int column = rect.left; column < rect.right; column++) {
             const size_t pixel = (size_t)row * view->width + column;
             const float depth = view->depth[pixel];
-            if (depth == 0.0f)
+            if (depth == 0.0f || !looks(column, row))
                 view->taken[pixel] = 0.0f;
             else if (within(changed, column, row, reach_px(view, depth) + 2.0f))
                 view->taken[pixel] = taken_light(drawing, column, row);
