@@ -3,9 +3,9 @@
     python benchmarks/rendering.py [data=DATA] [renderers=software,pygfx] [cameras=front,wrist] [frames=60]
 
 The first table has the CPU time of a picture by renderer, camera and size over the frames of an episode, of all cameras
-together, and with depth and labels; and of MuJoCo's renderer, if it is installed, for the same triangles. For `pygfx`, a second table compares an RGB-D frame of 640x480 of
-an episode with bare pygfx that draws the same meshes at the same poses and reads its picture back: those simplified for
-the distance, and those with all triangles. The third part
+together, and with depth and labels; and of MuJoCo's renderer, if it is installed, for the same triangles. For `pygfx`,
+a second table compares an RGB-D frame of 640x480 of an episode with bare pygfx that draws the same meshes at the same
+poses and reads its picture back: those simplified for the distance, and those with all triangles. The third part
 renders an episode as `unlatch render` does, and times the same calls inside it. The difference is the overhead: opening
 the record, writing states, converting images, and writing files. All times are CPU times of the process, so other
 programs do not count; beside them stand CPU times of the main thread, which alone limits the pace if a graphics card

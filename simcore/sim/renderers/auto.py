@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 
 from unlatch.simcore.catalogs import AUTO, SOFTWARE
 from unlatch.simcore.errors import WorldError
+
+CARD_VARIABLE = "UNLATCH_CARD"
+"""The environment variable with the number of the card that every process draws on."""
 
 
 def choose_renderer(name: str = AUTO) -> str:
@@ -27,10 +32,17 @@ def pygfx_is_installed() -> bool:
     return all(find_spec(package) is not None for package in ("pygfx", "fast_simplification"))
 
 
+def _is_card_likely() -> bool:
+    """Returns whether a driver has made the file of a card, or somebody names a card; asking wgpu takes two seconds."""
+    devices = Path("/dev")
+    files = ("nvidia[0-9]*", "dri/renderD*", "dxg")
+    return CARD_VARIABLE in os.environ or any(any(devices.glob(pattern)) for pattern in files)
+
+
 @cache
 def finds_card() -> bool:
     """Returns whether pygfx is installed and finds a graphics card."""
-    if not pygfx_is_installed():
+    if not (_is_card_likely() and pygfx_is_installed()):
         return False
     from unlatch.simcore.sim.renderers.pygfx import open_device
 

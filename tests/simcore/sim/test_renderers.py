@@ -175,6 +175,7 @@ def test_a_larger_picture_without_smoothing_that_is_shrunk_shows_what_a_fine_one
 def test_auto_is_pygfx_on_a_graphics_card_and_a_name_stays_a_name(monkeypatch, kind, expected):
     device = SimpleNamespace(adapter=SimpleNamespace(info={"adapter_type": kind}))
     monkeypatch.setattr(auto, "find_spec", lambda name: name)
+    monkeypatch.setattr(auto, "_is_card_likely", lambda: True)
     monkeypatch.setattr(pygfx, "open_device", lambda: device)
     monkeypatch.setattr(auto, "finds_card", auto.finds_card.__wrapped__)
     assert auto.choose_renderer() == expected
@@ -186,6 +187,7 @@ def test_auto_is_the_software_renderer_where_pygfx_is_not_installed_or_finds_no_
         raise WorldError("no driver")
 
     monkeypatch.setattr(auto, "finds_card", auto.finds_card.__wrapped__)
+    monkeypatch.setattr(auto, "_is_card_likely", lambda: True)
     monkeypatch.setattr(auto, "find_spec", lambda name: None)
     assert auto.choose_renderer() == "software"
     monkeypatch.setattr(auto, "find_spec", lambda name: name)
