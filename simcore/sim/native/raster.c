@@ -532,7 +532,8 @@ static void place_in_shadow(const ShadowMap* map, const View* view, const Point*
 /* ---- pixels ---- */
 
 #define TILE 4      /* rows and columns of pixels that look in different directions */
-#define N_AROUND 6  /* places that a pixel looks at */
+#define N_AROUND 16 /* places that a pixel of a fine picture looks at */
+#define FEW_AROUND 6 /* places that every other pixel of other pictures looks at */
 
 typedef struct {
     const Scene* scene;
@@ -693,10 +694,15 @@ static int make_facets(Drawing* drawing, int column, int row, Facet* at) {
 static const float REACH_M = 0.14f; /* distance of the surfaces that darken a point */
 static const float LEAST_PX = 3.0f, MOST_PX = 90.0f, STRENGTH = 0.7f, DARKEST = 0.75f, BESIDE = 0.03f;
 
-static void make_turns(float (*turns)[N_AROUND][2]) {
+static int count_around(const View* view) { return view->is_fine ? N_AROUND : FEW_AROUND; }
+
+/* Whether a pixel looks around: in pictures that are not fine every other one, as on a chessboard. */
+static inline int looks(const View* view, int column, int row) { return view->is_fine || !((column ^ row) & 1); }
+
+static void make_turns(float (*turns)[N_AROUND][2], int n_around) {
     for (int tile = 0; tile < TILE * TILE; tile++)
-        for (int s = 0; s < N_AROUND; s++) {
-            const float angle = 2.0f * PI * (float)(tile * 7 % 16) / 16.0f + s * 2.39996f, share = (s + 0.5f) / N_AROUND;
+        for (int s = 0; s < n_around; s++) {
+            const float angle = 2.0f * PI * (float)(tile * 7 % 16) / 16.0f + s * 2.39996f, share = (s + 0.5f) / n_around;
             turns[tile][s][0] = share * cosf(angle), turns[tile][s][1] = share * sinf(angle);
         }
 }
@@ -714,8 +720,9 @@ static float taken_light(const Drawing* drawing, int column, int row) {
     const float cx = (float)view->cx, cy = (float)view->cy, bias = 0.003f * depth;
     const float here[3] = {(column - cx) * inverse_x * depth, (row - cy) * inverse_y * depth, depth};
     const float(*around)[2] = drawing->turns[(row % TILE) * TILE + column % TILE];
+    const int n_around = count_around(view);
     float taken = 0.0f;
-    for (int s = 0; s < N_AROUND; s++) {
+    for (int s = 0; s < n_around; s++) {
         const int u = clamp((int)(column + radius * around[s][0] + 0.5f), 0, view->width - 1);
         const int v = clamp((int)(row + radius * around[s][1] + 0.5f), 0, view->height - 1);
         const float z = view->depth[(size_t)v * view->width + u];
@@ -725,11 +732,8 @@ static float taken_light(const Drawing* drawing, int column, int row) {
         const float fading = 1.0f - squared / (4.0f * REACH_M * REACH_M);
         if (above > 0.0f && fading > 0.0f) taken += fading * above / (squared + 1e-4f);
     }
-    return least(taken * (2.0f * REACH_M / N_AROUND * STRENGTH), 1.0f);
+    return least(taken * (2.0f * REACH_M / n_around * STRENGTH), 1.0f);
 }
-
-/* Whether a pixel looks around: every other one, as on a chessboard. */
-static inline int looks(int column, int row) { return !((column ^ row) & 1); }
 
 /* Returns the mean over a tile, of the pixels that are about as far away as the one in its middle. */
 static float smooth_taken(const View* view, int column, int row) {
@@ -744,7 +748,7 @@ static float smooth_taken(const View* view, int column, int row) {
         total = 0.0f;
     }
     for (int j = row - TILE / 2; j < row + TILE / 2; j++)
-        for (int i = column - TILE / 2 + !looks(column, j); i < column + TILE / 2; i += 2) {
+        for (int i = column - TILE / 2 + !looks(view, column, j); i < column + TILE / 2; i += view->is_fine ? 1 : 2) {
             const size_t at = (size_t)clamp(j, 0, view->height - 1) * view->width + clamp(i, 0, view->width - 1);
             if (fabsf(view->depth[at] - depth) < BESIDE * depth) total += view->taken[at], count++;
         }
@@ -840,7 +844,7 @@ static void darken(Drawing* drawing, Rect rect, Rect changed) {
         for (int column = rect.left; column < rect.right; column++) {
             const size_t pixel = (size_t)row * view->width + column;
             const float depth = view->depth[pixel];
-            if (depth == 0.0f || !looks(column, row))
+            if (depth == 0.0f || !looks(view, column, row))
                 view->taken[pixel] = 0.0f;
             else if (within(changed, column, row, reach_px(view, depth) + 2.0f))
                 view->taken[pixel] = taken_light(drawing, column, row);
@@ -939,7 +943,7 @@ static int begin(Drawing* drawing, const Scene* scene, const ShadowMap* map, Vie
 EXPORT int raster_draw_picture(const Scene* scene, ShadowMap* map, View* view) {
     Drawing drawing;
     int done = begin(&drawing, scene, map, view);
-    make_turns(drawing.turns);
+    make_turns(drawing.turns, count_around(view));
     if (!done) return 0;
     if (!view->keeps) {
         view->is_kept = 0;

@@ -99,7 +99,7 @@ typedef struct {
     uint8_t *rgb, *kept_rgb;                      /* (height, width, 3) */
     const float* background;                      /* (height, 3) linear */
     int32_t n_kept;                               /* facets of what stands still */
-    int32_t unused;
+    int32_t is_fine; /* whether more is looked at for darkened corners */
     Rect drawn; /* samples in which something moves */
     Rect lit;   /* pixels in which corners are darkened anew */
 } View;

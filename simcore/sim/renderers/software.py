@@ -148,7 +148,7 @@ class _View(ctypes.Structure):
         *((f"{kept}{name}", _POINTER) for name in _PER_PIXEL for kept in ("", "kept_")),
         ("background", _POINTER),
         ("n_kept", _INT),
-        ("unused", _INT),
+        ("is_fine", _INT),
         ("drawn", _Rect),
         ("lit", _Rect),
     ]
@@ -265,7 +265,7 @@ class SoftwareRenderer(Renderer):
     ) -> _CameraView:
         """Returns the arrays of a camera; one that stands still has its own, which are kept."""
         lens = (pinhole, samples_along, scene.has_clear)
-        camera = (*lens, request.near_m, request.far_m, request.T_world_camera.matrix.tobytes())
+        camera = (*lens, request.fine, request.near_m, request.far_m, request.T_world_camera.matrix.tobytes())
         stands_still = camera in self._cameras
         self._cameras[camera] = None
         self._cameras.move_to_end(camera)
@@ -523,7 +523,7 @@ class _CameraView:
         """Sets pose and range of the camera; `keeps` is whether what stands still is kept for its next picture."""
         self._struct.T_camera_world[:] = request.T_world_camera.inverse().matrix[:3].ravel().tolist()
         self._struct.near, self._struct.far = request.near_m, request.far_m
-        self._struct.keeps = keeps
+        self._struct.keeps, self._struct.is_fine = keeps, request.fine
 
     def _begin(self, scene: _DrawnScene) -> None:
         """Forgets what is kept of another scene."""
