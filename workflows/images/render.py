@@ -192,7 +192,9 @@ def prepare_render(data_set: DataSet, cfg: RenderCfg, request: Request | None = 
     EXECUTORS.entry(cfg.executor)
     render_folder(data_set.path, cfg.name)  # raises if the name is not valid
     episode_cfg = config_of(data_set)
-    settings = read_render_settings(episode_cfg, cfg.cameras, randomization=cfg.randomization, request=request)
+    settings = read_render_settings(
+        episode_cfg, cfg.cameras, size_px=cfg.size_px, randomization=cfg.randomization, request=request
+    )
     chosen = _choose_episodes(data_set, cfg)
     notices: list[str] = []
     renderer = _choose_renderer(cfg, notices)
