@@ -51,6 +51,8 @@ _MAX_GEOMETRIES = 512
 """Links whose triangles are kept between episodes."""
 _MAX_VIEWS = 6
 """Cameras whose picture of what stands still is kept."""
+_MAX_LEVELS = 64
+"""Choices of levels of detail whose shapes are kept: each camera makes another one as things move."""
 _SHADOW_SPAN_M = 3.4
 """Length of a side of the shadow map [m]: the renderer for graphics cards has the same."""
 _SHADOW_SIDES = {256: 512, 10**9: 1024}
@@ -338,7 +340,7 @@ class _DrawnScene:
         self._shapes: Array = np.array([self._describe_shape(*member) for member in self._members], dtype=_SHAPE)
         self._shapes["first_face"] = np.cumsum([0, *self._shapes["n_faces"]])[:-1]
         self._with_levels = np.flatnonzero([shape.has_levels for _, shape, _ in self._members])
-        self._levels: Array = np.full(len(self._with_levels), -1)
+        self._by_levels: LRUCache[Array] = LRUCache(_MAX_LEVELS)
         self.has_clear = bool(self._shapes["is_clear"].any())
         self.struct = _Scene(
             n_shapes=len(self._members),
@@ -399,16 +401,19 @@ class _DrawnScene:
 
     def _set_levels(self, levels: Array) -> None:
         """Sets the levels (L,) of the shapes that have any; -1: all triangles."""
-        for place in np.flatnonzero(levels != self._levels):
-            number, level = self._with_levels[place], int(levels[place])
-            self._set_arrays(number, self._members[number][1].at_level(None if level < 0 else level))
-        self._levels = levels
+        shapes = self._by_levels.get(levels.tobytes(), partial(self._shapes_at, levels))
+        shapes["moves"] = self._moves[shapes["link"]]
+        self.struct.shapes = shapes.ctypes.data
 
-    def _set_arrays(self, number: int, arrays: dict[str, Array]) -> None:
-        row = self._shapes[number]
-        row["n_vertices"], row["n_faces"] = len(arrays["vertices"]), len(arrays["faces"])
-        for name in _ARRAYS:
-            row[name] = arrays[name].ctypes.data
+    def _shapes_at(self, levels: Array) -> Array:
+        """Returns the shapes at levels of detail."""
+        shapes = self._shapes.copy()
+        for number, level in zip(self._with_levels.tolist(), levels.tolist(), strict=True):
+            arrays, row = self._members[number][1].at_level(None if level < 0 else level), shapes[number]
+            row["n_vertices"], row["n_faces"] = len(arrays["vertices"]), len(arrays["faces"])
+            for name in _ARRAYS:
+                row[name] = arrays[name].ctypes.data
+        return shapes
 
     def _find_texture(self, path: Path) -> int:
         """Returns the address of a texture, which lives as long as this scene."""
@@ -430,7 +435,6 @@ class _DrawnScene:
             self._n_moves += 1
             if not first and not self._moves[place]:
                 self._moves[place] = True
-                self._shapes["moves"][self._shapes["link"] == place] = 1
                 self.generation += 1
 
     def set_light(self, light: Light | None, *, shadow: bool) -> None:
