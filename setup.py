@@ -1,14 +1,15 @@
-"""The physics loop in C; all else is in pyproject.toml.
+"""The physics loop and the software renderer in C; all else is in pyproject.toml.
 
 Python loads it as a library, so one file fits every version of Python. The flags keep sums equal between compilers.
 """
 
 from setuptools import Extension, setup
 
+NATIVE = "src/unlatch/simcore/sim/native"
 CORE = Extension(
     "unlatch.simcore.sim.native._core",
-    sources=["src/unlatch/simcore/sim/native/core.c"],
-    depends=["src/unlatch/simcore/sim/native/core.h", "src/unlatch/simcore/sim/native/bullet.h"],
+    sources=[f"{NATIVE}/core.c", f"{NATIVE}/raster.c"],
+    depends=[f"{NATIVE}/{name}.h" for name in ("bullet", "core", "raster")],
     extra_compile_args=[
         "-std=c99",
         "-D_GNU_SOURCE",

@@ -116,11 +116,11 @@ class _Query(ctypes.Structure):
 
 
 @cache
-def _library() -> Any:
-    """Loads the core and binds it to PyBullet.
+def load_library() -> Any:
+    """Loads the compiled code of `simcore/sim/native`.
 
     Raises:
-        WorldError: It is not built, or does not fit this PyBullet.
+        WorldError: It is not built.
     """
     found = sorted((Path(__file__).parent / "native").glob("_core*.so"))
     if not found:
@@ -129,7 +129,17 @@ def _library() -> Any:
             f"'{Path(__file__).parent / 'native'}'. Install Unlatch anew, in a clone with: "
             "pip install -e ."
         )
-    library: Any = ctypes.CDLL(str(found[0]))
+    return ctypes.CDLL(str(found[0]))
+
+
+@cache
+def _library() -> Any:
+    """Loads the core and binds it to PyBullet.
+
+    Raises:
+        WorldError: It is not built, or does not fit this PyBullet.
+    """
+    library = load_library()
     for name, *arguments in (
         ("core_read", _POINTER, _POINTER),
         ("core_begin_frame", _POINTER),
