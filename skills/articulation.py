@@ -45,6 +45,8 @@ _LEAST_GAIN = 0.1
 """An extension must have brought the part nearer by this share of what is missing, or there is no other."""
 _EXTENSION = 1.5
 """An extension leads this factor farther than is missing: a hand that slipped by a fifth of the way slips again."""
+_LEAST_EXTENSION = 0.005
+"""No extension is shorter than this share of the range: the range ends there."""
 _PULL_SHARE = 0.5
 """Fingers that bear more than this share of their limit do not pull on."""
 LED_SHARE = 0.97
@@ -225,8 +227,10 @@ class ArticulationSkill(Skill):
         gained = self._missing - missing
         if self.has_arrived() or gained < _LEAST_GAIN * missing or not self._may_pull_on():
             return
-        self._missing = missing
-        plan = self._plan_on(self._extended_target(missing), as_held=True)
+        self._missing, target = missing, self._extended_target(missing)
+        if abs(target - self.s) < _LEAST_EXTENSION * self.part.openness.span:
+            return
+        plan = self._plan_on(target, as_held=True)
         if plan.found:
             made = self.make_commands(plan)
             first = next(index for index, command in enumerate(made) if command.phase is Phase.follow)
