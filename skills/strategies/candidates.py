@@ -27,8 +27,8 @@ Array = np.ndarray
 
 _POINTS = 1200
 """Number of points drawn on the surface of a part."""
-_FITS = 350
-"""Largest number of poses of a kind at which the hand is fitted: a fit takes a millisecond or two."""
+_FITS = 1500
+"""Largest number of poses of a kind at which the hand is fitted: a fit takes up to a millisecond."""
 _APPROACH_M = 0.06
 """Length of the straight approach [m]."""
 _FROM_BEHIND = 0.35
@@ -43,6 +43,11 @@ _ROOM_M = 0.015
 """Gap between each open finger and the part [m]."""
 _GAP_M = 0.003
 """Gap between pushing fingers and the part at the goal [m]."""
+_FROM_OUTSIDE = np.array([[-1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [-0.7071, 0.0, -0.7071]])
+"""(3, 3) approaches to a taper: from the front, from above and between them, root frame of the object."""
+_LEAST_ACROSS, _LEVEL = 0.64, 0.98
+"""Smallest share of the normal of a sloped surface across the approach: at 50 degrees, pads slide off. Above the
+largest, it is no slope."""
 _ROLLS = 8
 """Number of approach directions about the normal of a point."""
 
@@ -120,6 +125,8 @@ class _Drawing:
         self._openings = [fit.positions(opening) for opening in dict.fromkeys(start)]
         self._T_root_link = [self._model.link_pose(self._part.link, each) for each in self._openings]
         self._solids = fit.solids.of_link(self._part.link)
+        self._middles = np.array([solid.middle for solid in self._solids])
+        self._radii = np.array([solid.radius for solid in self._solids])
         self._slips = ["fixed", "side", "cone"] if self._part.kind is PartKind.slider else ["side", "cone", "fixed"]
         self.points, self.normals = self._draw_surface()
         levers = np.array([lever_m(self._model, self._part, p) for p in self.points])
@@ -132,19 +139,23 @@ class _Drawing:
         meshes = [convex_hull(solid.vertices) for solid in self._solids]
         areas = np.array([np.linalg.norm(mesh.area_normals, axis=1).sum() for mesh in meshes])
         shares = 0.5 * areas / areas.sum() + 0.5 / len(areas)  # a small knob has points, too
-        points, normals = [], []
+        points, normals, turns = [], [], []
         for mesh, count in zip(meshes, self._rng.multinomial(_POINTS, shares), strict=True):
             found, faces = draw_surface_points(mesh, int(count), self._rng)
             points.append(found)
             normals.append(mesh.area_normals[faces] / np.linalg.norm(mesh.area_normals[faces], axis=1, keepdims=True))
-        p, n = np.concatenate(points), np.concatenate(normals)
+            turns.append(np.arange(count))
+        order = np.argsort(np.concatenate(turns), kind="stable")  # one point of each solid, then the next
+        p, n = np.concatenate(points)[order], np.concatenate(normals)[order]
         outside = ~self._inside(p + 1e-3 * n)
         return p[outside], n[outside]
 
     def _inside(self, points: Array) -> Array:
         """Returns (N,) whether points (N, 3) are inside the part."""
         found: Array = np.zeros(len(points), dtype=bool)
-        for solid in self._solids:
+        low, high = points.min(axis=0), points.max(axis=0)
+        off = np.linalg.norm(np.maximum(np.maximum(low - self._middles, self._middles - high), 0.0), axis=1)
+        for solid in (self._solids[index] for index in np.flatnonzero(off <= self._radii)):
             near = np.linalg.norm(points - solid.middle, axis=1) <= solid.radius
             found[near] |= np.all(points[near] @ solid.normals.T <= solid.offsets, axis=1)
         return found
@@ -152,22 +163,30 @@ class _Drawing:
     def pinches(self) -> Iterator[Candidate]:
         """Yields pinches across what lies between two opposite surfaces and fits between the fingers."""
         steps = np.arange(0.001, self._hand.max_width_m - 0.004, 0.001)
-        order = self._rng.permutation(len(self.points))
         fits = 0
-        for index in order:
-            p, n = self.points[index], self.normals[index]
-            outside = ~self._inside(p - steps[:, None] * n)
-            if not outside.any():
-                continue
-            thickness = float(steps[outside.argmax()])
-            middle, width = p - n * thickness / 2, min(thickness + 2 * _ROOM_M, self._hand.max_width_m)
-            for x in self._approaches(n):
+        for index in range(len(self.points)):
+            p = self.points[index]
+            for x, y in self._pinch_directions(self.normals[index]):
+                outside = ~self._inside(p - steps[:, None] * y)
+                if not outside.any():
+                    continue
+                thickness = float(steps[outside.argmax()])
                 if fits >= _FITS:
                     return
                 fits += 1
-                depth = next((d for d in _DEPTHS_M if self._is_free(x, n, middle + d * x, width)), None)
-                if depth is not None:
-                    yield self._candidate("pinch", index, x, n, middle + depth * x, width, bonus=20.0 * depth)
+                middle, width = p - y * thickness / 2, min(thickness + 2 * _ROOM_M, self._hand.max_width_m)
+                if self._is_free(x, y, middle + _DEPTHS_M[-1] * x, width):
+                    depth = next(d for d in _DEPTHS_M if self._is_free(x, y, middle + d * x, width))
+                    yield self._candidate("pinch", index, x, y, middle + depth * x, width, bonus=20.0 * depth)
+
+    def _pinch_directions(self, normal: Array) -> Iterator[tuple[Array, Array]]:
+        """Yields directions of approach and of closing (3,): across the surface, or across a slope of a taper."""
+        yield from ((x, normal) for x in self._approaches(normal))
+        T_link_root = self._T_root_link[0].inverse()
+        for x in (T_link_root.rotate(direction) for direction in _FROM_OUTSIDE):
+            across = normal - x * float(normal @ x)
+            if _LEAST_ACROSS < np.linalg.norm(across) < _LEVEL:
+                yield x, unit(across)
 
     def pushes(self, kind: str) -> Iterator[Candidate]:
         """Yields pushes of faces against which the part moves, with the tips or the side of closed fingers."""
@@ -175,7 +194,7 @@ class _Drawing:
         fingers, _ = self._hand.boxes(0.0)
         tips = fingers[fingers[:, 1, 0] > self._hand.tip_m - 2 * _ROOM_M]
         half_y, half_z = (float(np.abs(tips[:, :, axis]).max()) for axis in (1, 2))
-        for index in self._rng.permutation(len(self.points)):
+        for index in range(len(self.points)):
             p, n = self.points[index], self.normals[index]
             motion = sign * opening_direction(self._model, self._part, p)
             if float(n @ motion) > -_PUSHED:

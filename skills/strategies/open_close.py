@@ -131,7 +131,7 @@ def start_range(skill: str, part: Part, asset: ObjectAsset) -> tuple[float, floa
     slides, span = part.kind is PartKind.slider, part.openness.span
     if skill == "close" and part.moves_little:
         # from fully open: of half of such a way, what counts as closed would be less than a hand is accurate to
-        return rounded(span), rounded(span)
+        return _rounded_below(span, span), _rounded_below(span, span)
     clear = _CLEAR_OF_CATCH * closing_reach(part, asset.model)
     if skill == "close":
         shares = zip(_CLOSE_FROM[slides], _CLOSE_FROM_SHARE, strict=True)
@@ -146,7 +146,7 @@ def start_range(skill: str, part: Part, asset: ObjectAsset) -> tuple[float, floa
         angle = EDGE_OPENING_M / max(lever_m(asset.model, part, part.keypoint(HEAD).xyz), 1e-3)
         low = min(max(angle, least), most, EDGE_OPENING_SHARE * span)
     low = max(low, clear)
-    return rounded(low), rounded(min(_START_SPREAD * low, span))
+    return _rounded_below(low, span), _rounded_below(_START_SPREAD * low, span)
 
 
 def widened_start(start: tuple[float, float], part: Part, fit: HandFit) -> tuple[float, float]:
@@ -162,10 +162,15 @@ def widened_start(start: tuple[float, float], part: Part, fit: HandFit) -> tuple
         return start
     least = max(start[0], _CLEAR_OF_CATCH * fit.closing_reach)
     for low in np.linspace(least, max(least, EDGE_ROOM_SHARE * span), _OPENINGS):
-        found = (rounded(float(low)), rounded(min(_START_SPREAD * float(low), span)))
+        found = (_rounded_below(float(low), span), _rounded_below(_START_SPREAD * float(low), span))
         if all(fit.grasp(opening) is not None for opening in found):
             return found
     return start
+
+
+def _rounded_below(value: float, most: float) -> float:
+    """Returns a number with three digits, or `most` if that is less: 0.1396 rad is not 0.14."""
+    return min(rounded(value), most)
 
 
 def is_round(part: Part) -> bool:

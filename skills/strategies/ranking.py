@@ -236,9 +236,8 @@ def _derive_grasps(
             fitting.append((f"{kind}_along", setting))
     if not fitting:
         return [*others, *_derive_drags(skill, asset, part, hand, start, asked)]
-    if part.kind is PartKind.slider and fitting == empty:  # the only grasp closes on nothing
-        return _derive_drags(skill, asset, part, hand, start, asked) or fitting
-    return fitting
+    held = [strategy for strategy in fitting if strategy not in empty]
+    return held or _derive_drags(skill, asset, part, hand, start, asked) or empty  # the last closes on nothing
 
 
 def dragged_start(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]) -> tuple[float, float]:

@@ -58,6 +58,8 @@ _ENOUGH = 4
 """No further candidate is tried once this number has succeeded in its first trial."""
 _ROUNDS = ((3, 4), (8, 2))
 """Trials of a candidate in all, and how many candidates get them."""
+MOST_TRIALS = 90
+"""No further candidate is tried after so many trials: they take a minute or two of CPU time."""
 _PROVEN = 0.4
 """Least lower confidence bound of a strategy that is kept: 5 of 6, or 7 of 10."""
 _MOST_KEPT = 4
@@ -77,7 +79,7 @@ OnTrial = Callable[[str], None]
 """Called after each trial with one line on it."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Option:
     """Strategies that are tried together, in one place and with one start, and what came of it."""
 
@@ -301,7 +303,7 @@ class _Rehearsing:
         began = time.process_time()
         with EpisodeRunner(self._cfg) as runner:
             for found in self._stages(runner):
-                if found:
+                if found or self._trials >= MOST_TRIALS:
                     break
         proven = self._choose()
         others = [option for option in self._options if option not in proven]
@@ -329,7 +331,8 @@ class _Rehearsing:
         plain_option = Option("derived", strategies, self._cfg.task)
         yield self._prove(runner, plain_option)
         singles = [Option(name, [(name, setting)], self._cfg.task) for name, setting in strategies]
-        yield self._halve(runner, [*(singles if len(singles) > 1 else []), *self._draw(self._cfg.task, strategies)])
+        drawn = self._draw(self._cfg.task, strategies)
+        yield self._halve(runner, [plain_option, *(singles if len(singles) > 1 else []), *drawn])
         for where, task in self._other_places():
             best = self._most_promising(3)
             options = [Option(each.name, each.strategies, task, where) for each in (plain_option, *best)]
@@ -349,10 +352,11 @@ class _Rehearsing:
         """Gives each option a trial, and those that succeed more of them; returns whether one is proven."""
         good: list[Option] = []
         for option in options:
-            if len(good) >= _ENOUGH:
+            if len(good) >= _ENOUGH or self._trials >= MOST_TRIALS:
                 break
-            self._options.append(option)
-            self._try(runner, option)
+            if option not in self._options:
+                self._options.append(option)
+                self._try(runner, option)
             good += [option] if option.successes else []
         for trials, count in _ROUNDS:
             good = sorted(good, key=lambda option: -option.lower_bound)[:count]
