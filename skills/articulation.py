@@ -256,6 +256,9 @@ class ArticulationSkill(Skill):
         if found.mode is SuccessMode.zero:
             return openness.position(_CLOSED_SHARE * found.threshold)
         wanted = found.threshold * (openness.span if found.mode is SuccessMode.fraction else 1.0)
+        follow = self.cfg.planner_setting.follow_joint
+        if follow is not None and follow.reach is not None:
+            wanted = max(wanted, abs(follow.reach - self.s0))
         led = abs(self.follow_to - self.s0)
         way = min((1.0 + _ARRIVAL_MARGIN) * wanted, max(wanted, 0.5 * (wanted + led)))
         return self.s0 + np.sign(self.follow_to - self.s0) * way

@@ -225,7 +225,9 @@ def led_to(
     return replace(
         setting,
         success_threshold=rounded(moved),
-        post_actuation_motions=FollowJointCfg(to=part.openness.position(opening)),
+        post_actuation_motions=FollowJointCfg(
+            to=part.openness.position(opening), reach=part.openness.position(min(asked, opening))
+        ),
     )
 
 
