@@ -7,7 +7,6 @@ use the kind of the part, its handle and its geometry. A setting says where the 
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -68,16 +67,9 @@ millimetres loses a fifth to a quarter of the way."""
 LITTLE_LED_SHARE = 0.97
 """A part that moves little is led this far, as a share of its range: what the arm lags and the fingers slip is a good
 part of its way."""
-_ASKED_LEAD = 0.2
-"""The same towards an opening that a user asks for, as a share of the way there: the range of the part ends soon
-after."""
-_MOST_ASKED_LEAD_RAD = 0.25
-"""The most of it on a part that turns: further, at the end of a long way, a hand meets the object or itself."""
-_REVOLUTION_RAD = 2.0 * math.pi
-"""The further a cap turns, the more holds it takes, and it lags behind the soft pads in each."""
-_INSIDE_LEAD_RAD = 0.2
-"""The least of it for a push from inside. The corner of leaning fingertips that pushes first is ahead of their middle
-by up to 15 mm, and the part falls behind by as much when the hand turns upright."""
+_ASKED_LEAD = 0.03
+"""The same towards an opening that a user asks for, as a share of the way there: the range of the part ends soon after,
+and a path that is over too early is extended."""
 _SECOND_HOLD_RAD = 0.2
 """Smallest angle for which a lid, a flap or a door takes another hold. A single hold leads it so much further
 than its default."""
@@ -203,30 +195,21 @@ def opened_to(part: Part, start: tuple[float, float], asked: float | None = None
     if asked is None:
         led = start[1] + _LEAD_FACTOR * goal_value("open", part, start)
         return rounded(max(led, LITTLE_LED_SHARE * part.openness.span) if part.moves_little else led)
-    revolutions = math.ceil(asked / _REVOLUTION_RAD) if part.kind.turns_in_hand else 1
-    most = math.inf if part.kind is PartKind.slider else revolutions * _MOST_ASKED_LEAD_RAD
-    return min(rounded(asked + min(_ASKED_LEAD * (asked - start[0]), most)), part.openness.span)
+    return min(rounded(asked + _ASKED_LEAD * (asked - start[0])), part.openness.span)
 
 
-def led_to(
-    setting: PlannerSettingCfg, part: Part, start: tuple[float, float], asked: float, *, most: float | None = None
-) -> PlannerSettingCfg:
+def led_to(setting: PlannerSettingCfg, part: Part, start: tuple[float, float], asked: float) -> PlannerSettingCfg:
     """Returns the setting of a grasp, or of a push from inside, that leads a part to the opening that a user asks for.
 
     The opening is in rad or m from closed. The threshold of the skill is the displacement from the largest opening at
-    the start. The task judges the opening. The hand leads the part to `most` at the most [rad or m]; None: no limit.
+    the start. The task judges the opening.
     """
     moved = min(max(asked - start[1], _LEAST_SHARE * part.openness.span), MAX_THRESHOLD)
-    opening = opened_to(part, start, asked)
-    if SPOT in setting.keypoint_shifts and not setting.drags:
-        opening = max(opening, min(asked + _INSIDE_LEAD_RAD, part.openness.span))
-    if most is not None:
-        opening = min(opening, most)
     return replace(
         setting,
         success_threshold=rounded(moved),
         post_actuation_motions=FollowJointCfg(
-            to=part.openness.position(opening), reach=part.openness.position(min(asked, opening))
+            to=part.openness.position(opened_to(part, start, asked)), reach=part.openness.position(asked)
         ),
     )
 

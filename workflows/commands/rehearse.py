@@ -36,6 +36,10 @@ from unlatch.workflows.runs.rehearsal import (
     rehearse,
     write_beside,
 )
+from unlatch.workflows.viewing.phase_moments import find_rounds
+from unlatch.workflows.viewing.phase_sheet import draw_sheet, take_phase_pictures
+from unlatch.workflows.viewing.picture import write_picture
+from unlatch.workflows.viewing.scene_picture import add_laid_out_state, open_record
 
 CfgT = TypeVar("CfgT", bound=EpisodeCfg)
 _KEYS = ("skill", "part", "write", "fresh", "out")
@@ -120,11 +124,6 @@ def _rehearse_and_say(cfg: EpisodeCfg, *, fresh: bool = False, picture: Path) ->
 
 def draw_best_try(best: BestTry, path: Path) -> None:
     """Draws the phases of the trial that came furthest."""
-    from unlatch.workflows.viewing.phase_moments import find_rounds
-    from unlatch.workflows.viewing.phase_sheet import draw_sheet, take_phase_pictures
-    from unlatch.workflows.viewing.picture import write_picture
-    from unlatch.workflows.viewing.scene_picture import add_laid_out_state, open_record
-
     record = add_laid_out_state(best.cfg, best.record)
     with open_record(best.cfg, record) as recorded:
         write_picture(draw_sheet(take_phase_pictures(recorded, find_rounds(record)), columns=5), path)

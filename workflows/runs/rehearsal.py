@@ -243,9 +243,9 @@ def read_beside(cfg: EpisodeCfg) -> Rehearsal | None:
     path = file_beside(user_path(str(cfg.object.root)))
     if not path.is_file():
         return None
+    entries = [Rehearsal.from_dict(item, str(path)) for item in _read_entries(path)]
     key = rehearsal_key(cfg)
-    found = (Rehearsal.from_dict(item, str(path)) for item in _read_entries(path))
-    return next((item for item in found if item.key == key), None)
+    return next((item for item in entries if item.key == key), None)
 
 
 def write_beside(found: Sequence[Rehearsal], source: Path) -> Path:
@@ -265,10 +265,13 @@ def file_beside(source: Path) -> Path:
 
 def _read_entries(path: Path) -> list[dict[str, Any]]:
     try:
-        entries = yaml.safe_load(read_text(path))["rehearsed"]
-    except (yaml.YAMLError, TypeError, KeyError) as exc:
-        raise ConfigError(f"{path} has no list `rehearsed`: {exc!r}. Repair or remove it.") from exc
-    return list(entries)
+        content = yaml.safe_load(read_text(path))
+    except yaml.YAMLError as exc:
+        raise ConfigError(f"{path} is no YAML: {exc}. Repair or remove it.") from exc
+    entries = content.get("rehearsed") if isinstance(content, dict) else None
+    if not isinstance(entries, list):
+        raise ConfigError(f"{path} has no list `rehearsed`, as `unlatch rehearse` writes it. Repair or remove it.")
+    return entries
 
 
 def rehearsal_key(cfg: EpisodeCfg) -> str:

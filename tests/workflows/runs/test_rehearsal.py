@@ -105,7 +105,7 @@ def test_a_result_is_taken_from_the_cache_until_the_task_changes(cfg, physics):
     count = len(physics.trials)
     again, best = rehearse(replace(cfg, seed=5))
     assert (again, best, len(physics.trials)) == (first, None, count)
-    rehearse(load(f"object={DOOR}", "skill=open", "world.solver_iterations=150"))
+    rehearse(replace(cfg, world=replace(cfg.world, solver_iterations=150)))
     assert len(physics.trials) > count
 
 
