@@ -209,8 +209,8 @@ def _derive_grasps(
             fitting.append((f"{kind}_along", setting))
     if not fitting:
         return [*others, *_derive_drags(skill, asset, part, hand, start, asked)]
-    held = [strategy for strategy in fitting if strategy not in empty]
-    return held or _derive_drags(skill, asset, part, hand, start, asked) or empty  # the last closes on nothing
+    sure = [strategy for strategy in fitting if strategy not in empty]
+    return sure or _derive_drags(skill, asset, part, hand, start, asked) or empty  # the last closes on nothing
 
 
 def dragged_start(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]) -> tuple[float, float]:
