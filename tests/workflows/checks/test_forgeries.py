@@ -222,7 +222,7 @@ FORGED_VALUES = {
         ("skills.0.collision_valid_enabled", False, "True by the configuration"),
         ("skills.0.finger_contact_required", False, ""),
         ("skills.0.holds", True, "nothing by the configuration"),
-        ("skills.0.broken_off", True, "nothing"),
+        ("skills.0.broken_off", True, "False by the configuration"),
         ("skills.0.grip_force_n", 300.0, ""),
         ("skills.0.language.0", "dance", ""),
         ("skills.0.arm", "left", "nothing by the configuration"),  # another record may have this key
@@ -358,7 +358,7 @@ FORGERIES: dict[str, list[tuple[Forge, str]]] = {
             lambda record: record.skills.pop(),
             "success is True (code None) in the record, recomputed False (code 'not_reached', ",
         ),
-        (lambda record: record.skills.reverse(), "skills[0] is skill 0 (close) of the chain, expected 0 (artpreplan"),
+        (lambda record: record.skills.reverse(), "skills[0] is skill 1 (close) of the chain, expected 0 (artpreplan"),
         (
             both(put("layout.preplan.tried", 3), put("layout.preplan.chosen", 2)),
             "layout.objects.refrigerator.position[0] is ",
