@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unlatch.objects.annotate.joints import UPRIGHT, Spread, measure_spread, part_kind
+from unlatch.objects.annotate.kinds import PartShape, Spread, measure_spread, turning_kind
 from unlatch.objects.annotate.source import LinkMesh, ObjectGeometry, SourceObject
-from unlatch.objects.annotation import SMALL_RANGE_RAD, PartKind
+from unlatch.objects.annotation import SMALL_RANGE_RAD, UPRIGHT, PartKind
 from unlatch.objects.scaled_model import scaled_pose
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose, turn_to_x
@@ -132,6 +132,8 @@ class PosedObject:
     source: SourceObject
     joint: Joint
     kind: PartKind
+    reason: str
+    """Why it is of this kind."""
     scale: float
     origin: np.ndarray
     """(3,) a point on the joint's axis."""
@@ -182,7 +184,7 @@ def pose_object(
         joint: The joint that stays movable.
         scale: Metres per unit.
         ends: Closed and open position of every joint that moves.
-        names: What the files call the part, see `part_kind`.
+        names: What the files call the part, see `turning_kind`.
         rigid_only: If true, the part is the joint's child link with the links fixed to it, and the body is its parent
             link with the links fixed to that. If false, all other joints count as fixed: the part is everything below
             the joint, and the body is the rest.
@@ -210,8 +212,7 @@ def pose_object(
             path=str(source.file.parent),
         )
     surface = join_meshes(item.mesh.moved(pose) for pose, item in part)
-    # points all over the surface: vertices alone would favour curved pieces
-    points = sample_surface(surface, spacing_m=float(np.max(surface.extents)) / 60.0, max_points=20_000)  # (N, 3)
+    points = surface_points([surface])
     opens = float(np.sign(opened - closed))
     spread = measure_spread(points, T_root_joint.p, axis)
     middle = _box_middle([pose @ item.mesh.vertices for pose, item in (body or part)])
@@ -222,8 +223,12 @@ def pose_object(
     outward = pressed
     if outward is None:
         outward = _outward_direction(joint, T_root_joint.p, axis, opens, points, surface, middle)
-    kind = part_kind(joint, names, spread, axis, outward, is_pressed=pressed is not None)
-    free = _free_end(points, axis, corners_of_body) if kind.turns_in_hand else 0.0
+    free, kind, reason = _free_end(points, axis, corners_of_body), PartKind.slider, "it slides"
+    if pressed is not None:
+        kind, reason = PartKind.of_hinge(axis, outward), "it tips about its middle and hardly stands out of the body"
+    elif joint.kind != "prismatic":
+        shape = PartShape.of(spread, stands_free=free != 0.0, covers=_covers(points, outward, corners_of_body))
+        kind, reason = turning_kind(shape, names, axis, outward)
     work = _work_frame(kind, spread, axis, outward, points, middle, free)
     ends_of_body = [float((pose @ item.mesh.vertices @ work[:, 0]).max()) for pose, item in body]
     plane = (
@@ -243,6 +248,7 @@ def pose_object(
         source=source,
         joint=joint,
         kind=kind,
+        reason=reason,
         scale=scale,
         origin=T_root_old @ (T_root_joint.p * scale),
         axis=T_root_old.rotate(axis),
@@ -262,6 +268,12 @@ def pose_object(
         is_switch=pressed is not None,
         plane_front=None if plane is None else R_front @ plane,
     )
+
+
+def surface_points(meshes: list[TriangleMesh]) -> np.ndarray:
+    """Returns (N, 3) points all over the surface of a part: vertices alone would favour curved pieces."""
+    surface = join_meshes(meshes)
+    return sample_surface(surface, spacing_m=float(np.max(surface.extents)) / 60.0, max_points=20_000)
 
 
 def _find_info_head(
@@ -491,21 +503,36 @@ def _free_end(points: np.ndarray, axis: np.ndarray, body: list[np.ndarray]) -> f
         axis: (3,) unit axis of its joint.
         body: Corners (N, 3, 3) of the triangles of the body.
     """
-    corners = np.concatenate(body) if body else np.zeros((0, 3, 3))
-    if not len(corners):
-        return 0.0
-    x = axis
-    y = _any_perpendicular(x)
-    R = np.column_stack([x, y, np.cross(x, y)])
-    faces = np.arange(3 * len(corners)).reshape(-1, 3)
-    seen = points[:: max(1, len(points) // _RAYS)] @ R
     covered = []
     for sign in (1.0, -1.0):
-        flip = np.array([sign, 1.0, 1.0])
-        heights = heights_in_front(TriangleMesh(corners.reshape(-1, 3) @ R * flip, faces), seen[:, 1:])
-        covered.append(float(np.mean(heights > float((seen[:, 0] * sign).max()))))
+        places, heights = body_along(points, sign * axis, body)
+        covered.append(float(np.mean(heights > float(places.max()))))
     before, behind = (share > _COVERED for share in covered)
     return float(behind) - float(before)
+
+
+def _covers(points: np.ndarray, outward: np.ndarray, body: list[np.ndarray]) -> bool:
+    """Returns whether a part lies on the body, from which it opens along `outward`, and is at least half as long."""
+    places, heights = body_along(points, -outward, body)
+    corners = np.concatenate([np.zeros((1, 3)), *(own.reshape(-1, 3) for own in body)])
+    is_long = np.ptp(points, axis=0).max() > 0.5 * np.ptp(corners[1:], axis=0).max(initial=0.0)
+    return bool(is_long and np.mean(heights > places) > 0.5)
+
+
+def body_along(points: np.ndarray, direction: np.ndarray, body: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Returns (N,) the places of some points of a part along a direction, and how far the body reaches at their sides.
+
+    Args:
+        points: (M, 3) points of the part.
+        direction: (3,) unit vector.
+        body: Corners (K, 3, 3) of the triangles of the body; -inf where there is no body on the line.
+    """
+    y = _any_perpendicular(direction)
+    R = np.column_stack([direction, y, np.cross(direction, y)])
+    seen = points[:: max(1, len(points) // _RAYS)] @ R
+    corners = np.concatenate([np.zeros((0, 3)), *(own.reshape(-1, 3) for own in body)]) @ R
+    mesh = TriangleMesh(corners, np.arange(len(corners)).reshape(-1, 3))
+    return seen[:, 0], heights_in_front(mesh, seen[:, 1:])
 
 
 def _turn_to_front(
