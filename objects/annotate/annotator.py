@@ -215,7 +215,7 @@ class PosedPart:
         if self.is_button:
             return "button" if self.view.slides else "switch"
         if self.view.slides and (self.view.rises or self.view.front is not None):
-            return "slider"
+            return "lid" if self.view.rises and self.posed.covers else "slider"
         return _PART_NAMES[self.posed.kind]
 
     @property

@@ -79,7 +79,7 @@ class PartShape:
     stands_free: bool
     """Whether the body is at one end of its axis only, so that a hand can come along the axis from the other."""
     covers: bool
-    """Whether it lies on the body, and is at least half as long."""
+    """Whether it hides most of the body from the side to which it opens."""
 
     @classmethod
     def of(cls, spread: Spread, *, stands_free: bool, covers: bool) -> PartShape:

@@ -103,6 +103,10 @@ _RAYS = 100
 """Points of a part from which lines along its axis begin."""
 _COVERED = 0.05
 """The body is in front of an end of a part if it covers more than this share of the lines along the axis."""
+_MOST = 0.5
+"""A part that covers the body hides more than this share of it."""
+_LINES = 12
+"""Lines of sight along each side of the body's outline."""
 _DRAWER_SHARE = 0.05
 """The body goes on beyond a closed panel by at least this share of the panel's length."""
 _THINNER = 5.0
@@ -134,6 +138,8 @@ class PosedObject:
     kind: PartKind
     reason: str
     """Why it is of this kind."""
+    covers: bool
+    """Whether it hides most of the body, see `_covers`."""
     scale: float
     origin: np.ndarray
     """(3,) a point on the joint's axis."""
@@ -223,11 +229,13 @@ def pose_object(
     outward = pressed
     if outward is None:
         outward = _outward_direction(joint, T_root_joint.p, axis, opens, points, surface, middle)
-    free, kind, reason = _free_end(points, axis, corners_of_body), PartKind.slider, "it slides"
+    covers = _covers(surface, outward, corners_of_body)
+    free, kind, reason = 0.0, PartKind.slider, "it slides"
     if pressed is not None:
         kind, reason = PartKind.of_hinge(axis, outward), "it tips about its middle and hardly stands out of the body"
     elif joint.kind != "prismatic":
-        shape = PartShape.of(spread, stands_free=free != 0.0, covers=_covers(points, outward, corners_of_body))
+        free = _free_end(points, axis, corners_of_body)
+        shape = PartShape.of(spread, stands_free=free != 0.0, covers=covers)
         kind, reason = turning_kind(shape, names, axis, outward)
     work = _work_frame(kind, spread, axis, outward, points, middle, free)
     ends_of_body = [float((pose @ item.mesh.vertices @ work[:, 0]).max()) for pose, item in body]
@@ -249,6 +257,7 @@ def pose_object(
         joint=joint,
         kind=kind,
         reason=reason,
+        covers=covers,
         scale=scale,
         origin=T_root_old @ (T_root_joint.p * scale),
         axis=T_root_old.rotate(axis),
@@ -390,7 +399,7 @@ def _measure_standing_out(
     R = np.column_stack([outward, np.cross(axis, outward), axis])
     seen = points @ R
     low, high = seen.min(axis=0), seen.max(axis=0)
-    corners = np.concatenate([np.zeros((0, 3)), *(own.reshape(-1, 3) for own in body)]) @ R
+    corners = _as_mesh(body).vertices @ R
     middle, half = (low + high)[1:] / 2, (high - low)[1:] / 2
     half = half + _RING * 2 * float(half.min())
     ring = [middle + half * np.array([u, v]) for u in (-1, 0, 1) for v in (-1, 0, 1) if u or v]
@@ -511,12 +520,18 @@ def _free_end(points: np.ndarray, axis: np.ndarray, body: list[np.ndarray]) -> f
     return float(behind) - float(before)
 
 
-def _covers(points: np.ndarray, outward: np.ndarray, body: list[np.ndarray]) -> bool:
-    """Returns whether a part lies on the body, from which it opens along `outward`, and is at least half as long."""
-    places, heights = body_along(points, -outward, body)
-    corners = np.concatenate([np.zeros((1, 3)), *(own.reshape(-1, 3) for own in body)])
-    is_long = np.ptp(points, axis=0).max() > 0.5 * np.ptp(corners[1:], axis=0).max(initial=0.0)
-    return bool(is_long and np.mean(heights > places) > 0.5)
+def _covers(surface: TriangleMesh, outward: np.ndarray, body: list[np.ndarray]) -> bool:
+    """Returns whether a part hides most of the body from a hand that comes against `outward`, along which it opens."""
+    R, mesh = _line_frame(outward), _as_mesh(body)
+    if not len(mesh.faces):
+        return False
+    corners = mesh.vertices @ R
+    low, high = corners.min(axis=0)[1:], corners.max(axis=0)[1:]
+    steps = (np.arange(_LINES) + 0.5) / _LINES
+    lines = low + (high - low) * np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
+    ends = heights_in_front(TriangleMesh(corners, mesh.faces), lines)
+    hides = heights_in_front(TriangleMesh(surface.vertices @ R, surface.faces), lines) > ends
+    return bool(np.mean(hides[np.isfinite(ends)]) > _MOST) if np.isfinite(ends).any() else False
 
 
 def body_along(points: np.ndarray, direction: np.ndarray, body: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -527,12 +542,22 @@ def body_along(points: np.ndarray, direction: np.ndarray, body: list[np.ndarray]
         direction: (3,) unit vector.
         body: Corners (K, 3, 3) of the triangles of the body; -inf where there is no body on the line.
     """
-    y = _any_perpendicular(direction)
-    R = np.column_stack([direction, y, np.cross(direction, y)])
+    R = _line_frame(direction)
     seen = points[:: max(1, len(points) // _RAYS)] @ R
-    corners = np.concatenate([np.zeros((0, 3)), *(own.reshape(-1, 3) for own in body)]) @ R
-    mesh = TriangleMesh(corners, np.arange(len(corners)).reshape(-1, 3))
-    return seen[:, 0], heights_in_front(mesh, seen[:, 1:])
+    mesh = _as_mesh(body)
+    return seen[:, 0], heights_in_front(TriangleMesh(mesh.vertices @ R, mesh.faces), seen[:, 1:])
+
+
+def _line_frame(direction: np.ndarray) -> np.ndarray:
+    """Returns (3, 3) a rotation whose x is a direction."""
+    y = _any_perpendicular(direction)
+    return np.column_stack([direction, y, np.cross(direction, y)])
+
+
+def _as_mesh(triangles: list[np.ndarray]) -> TriangleMesh:
+    """Returns the mesh of corners (N, 3, 3) of triangles."""
+    corners = np.concatenate([np.zeros((0, 3)), *(own.reshape(-1, 3) for own in triangles)])
+    return TriangleMesh(corners, np.arange(len(corners)).reshape(-1, 3))
 
 
 def _turn_to_front(
