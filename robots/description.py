@@ -142,7 +142,7 @@ class GripperCfg:
     def width(self, positions: ArrayLike) -> float:
         """Returns the opening between the pads [m] at (n,) positions of `joints` [rad or m]."""
         if not self.opened:
-            return float(np.sum(positions))
+            return float(np.add.reduce(positions))
         shares = (np.asarray(positions) - self.closed) / self.travel()
         return float(np.interp(np.mean(shares), np.linspace(0.0, 1.0, len(self._widths())), self._widths()))
 

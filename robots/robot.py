@@ -174,11 +174,11 @@ class Arm(Module):
             frame_s: Length of the frame [s].
             steps: Its number of physics steps.
         """
-        if action.joint_targets.shape != self.q_target.shape:
+        max_velocity = self.drives.max_velocity(self.cfg.joints)
+        if action.joint_targets.shape != max_velocity.shape:
             raise WorldError(
-                f"Arm '{self.name}' got {action.joint_targets.shape[0]} joint targets, expected {len(self.q_target)}."
+                f"Arm '{self.name}' got {action.joint_targets.shape[0]} joint targets, expected {len(max_velocity)}."
             )
-        max_velocity = np.array([self.drives.drives[joint].max_velocity for joint in self.cfg.joints])
         self._gripper_target_m = float(action.gripper_target_m)
         self._servo.add_action(
             action.joint_targets, max_velocity * frame_s, self._gripper_target_m, frame_s=frame_s, steps=steps

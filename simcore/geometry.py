@@ -47,8 +47,8 @@ def matrix_from_quat_xyzw(quat_xyzw: ArrayLike) -> Array:
         GeometryError: It does not have four finite components, or its length is 0.
     """
     quat = np.asarray(quat_xyzw, dtype=float)
-    n = math.sqrt(float(quat.ravel() @ quat.ravel()))
-    if quat.shape != (4,) or not math.isfinite(n) or n < 1e-12:
+    n = math.sqrt(float(quat @ quat)) if quat.shape == (4,) else math.nan
+    if not 1e-12 <= n < math.inf:
         raise GeometryError(
             f"A rotation needs a quaternion of 4 finite numbers and a length above 1e-12, got {quat.tolist()}. "
             "Give x, y, z, w.",
@@ -184,12 +184,21 @@ class Pose:
                 f"{list(position.shape)}. Give 9 and 3 numbers.",
                 shapes=(rotation.shape, position.shape),
             )
-        rotation = rotation.reshape(3, 3)
-        position = position.reshape(3)
-        rotation.setflags(write=False)
-        position.setflags(write=False)
-        object.__setattr__(self, "R", rotation)
-        object.__setattr__(self, "p", position)
+        self._take(rotation.reshape(3, 3), position.reshape(3))
+
+    def _take(self, R: Array, p: Array) -> None:
+        """Takes over arrays of the right shapes and types that nobody else changes."""
+        R.setflags(write=False)
+        p.setflags(write=False)
+        object.__setattr__(self, "R", R)
+        object.__setattr__(self, "p", p)
+
+    @classmethod
+    def _of(cls, R: Array, p: Array) -> Pose:
+        """Returns the pose of arrays that were made for it: nothing is checked or copied."""
+        pose: Pose = object.__new__(cls)
+        pose._take(R, p)
+        return pose
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"A Pose cannot be changed (tried to set '{name}'); make a new one.")
@@ -267,7 +276,7 @@ class Pose:
     def __matmul__(self, other: Pose | Array) -> Pose | Array:
         """Composes with a pose, or transforms points (3,) or (K, 3) [m]."""
         if isinstance(other, Pose):
-            return Pose(self.R @ other.R, self.R @ other.p + self.p)
+            return Pose._of(self.R @ other.R, self.R @ other.p + self.p)
         points = np.asarray(other, dtype=float)
         return points @ self.R.T + self.p
 

@@ -266,7 +266,7 @@ class Module:
                 raise RecordingError(f"{name}={tags!r} is a text, expected a list of tags. Write [{tags!r}].")
         included = None if include_tags is None else frozenset(include_tags)
         chosen = self._select_buffers(included, frozenset(exclude_tags))
-        return {path: value for path, buffer in chosen if (value := buffer.get_value()) is not None}
+        return {path: value for path, buffer in chosen if (value := buffer._value) is not None}
 
     def load_state_dict(self, state: Mapping[str, Array]) -> None:
         """Writes values into the buffers of the tree.

@@ -25,6 +25,8 @@ class _Table:
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self.rows: list[dict[str, Array]] = []
+        self._forms: list[tuple[np.dtype, tuple[int, ...]]] = []
+        """Type and shape of each array of a row."""
 
     def add(self, row: Mapping[str, ArrayLike]) -> None:
         if self.rows and row.keys() != self.rows[0].keys():
@@ -35,15 +37,17 @@ class _Table:
                 keys=odd,
             )
         if not self.rows:
-            self.rows.append({key: self._copy_value(key, np.asarray(value)) for key, value in row.items()})
+            first = {key: self._copy_value(key, np.asarray(value)) for key, value in row.items()}
+            self._forms = [(value.dtype, value.shape) for value in first.values()]
+            self.rows.append(first)
             return
-        kept: dict[str, Array] = {}
-        for (key, value), first in zip(row.items(), map(self.rows[0].__getitem__, row), strict=True):
-            given = np.asarray(value)
-            if given.dtype is not first.dtype or given.shape != first.shape:
-                given = self._copy_value(key, given)
-            kept[key] = given.copy() if given.flags.writeable else given
-        self.rows.append(kept)
+        if list(row) != list(self.rows[0]):  # in the order of the first row
+            row = {key: row[key] for key in self.rows[0]}
+        given = [np.asarray(value) for value in row.values()]
+        if [(value.dtype, value.shape) for value in given] != self._forms:
+            given = [self._copy_value(key, value) for key, value in zip(row, given, strict=True)]
+        kept = [value.copy() if value.flags.writeable else value for value in given]
+        self.rows.append(dict(zip(row, kept, strict=True)))
 
     def _copy_value(self, key: str, given: Array) -> Array:
         if self.rows:

@@ -232,10 +232,15 @@ class FingerLoads(Module):
         """Force on each of `fingers` in each sampled physics step of this record frame [N]."""
         return self._steps[self._earlier_steps :]
 
+    @property
+    def is_unloaded(self) -> bool:
+        """Whether no finger bore a force in the steps that still count."""
+        return not any(map(any, self._steps))
+
     def end_frame(self) -> None:
         """Writes the frame's forces to the buffers."""
         n = self.sustained_steps
-        if not any(map(any, self._steps)):
+        if self.is_unloaded:
             for buffer in (self.force_max_n, self.force_mean_n, self.force_sustained_n):
                 buffer.hold(_ZERO)
             self.sustained_on = 0
@@ -284,25 +289,27 @@ class ContactMonitor:
         self._numbers: dict[tuple[Pair, tuple[str, ...]], int] = {}
         self._sums: dict[tuple[int, Link], int] = {}
         """The core's number of the sum of forces on a finger from a link, by Bullet's numbers of body and link."""
+        self._shows_no_force = False
+        """Whether all views and loads show a record frame without any contact: another such frame changes nothing."""
 
     def add(self, view: ContactView) -> ContactView:
         """Adds a view of the robot; it is sampled from the next physics step on."""
         self.views[view.name] = view
         self._robot_views.append(view)
-        self._table = None
+        self._table, self._shows_no_force = None, False
         return view
 
     def add_object_view(self, view: ObjectView, body: Body) -> ObjectView:
         """Adds a view of an object's body; it is sampled from the next physics step on."""
         self.views[view.name] = view
         self._object_views.setdefault(body.body_id, []).append(view)
-        self._table = None
+        self._table, self._shows_no_force = None, False
         return view
 
     def add_loads(self, loads: FingerLoads) -> FingerLoads:
         """Adds the loads of an arm's fingers; they are sampled from the next physics step on."""
         self._loads.append(loads)
-        self._table = None
+        self._table, self._shows_no_force = None, False
         return loads
 
     def forget_contacts(self) -> None:
@@ -312,6 +319,9 @@ class ContactMonitor:
     def sample(self) -> None:
         """Reads the contacts of the physics steps since the last call of `World.step` with `first=0`."""
         core = self._world.core
+        self._shows_no_force &= not core.has_contacts
+        if self._shows_no_force:
+            return
         views = list(self.views.values())
         if not core.has_contacts:
             still = [0.0] * core.steps
@@ -411,10 +421,13 @@ class ContactMonitor:
 
     def end_frame(self) -> None:
         """Closes the record frame in all views and loads."""
+        if self._shows_no_force:
+            return
         for view in self.views.values():
             view.end_frame()
         for loads in self._loads:
             loads.end_frame()
+        self._shows_no_force = not self._world.core.has_contacts and all(loads.is_unloaded for loads in self._loads)
 
 
 TURNED_RAD = 0.05

@@ -17,7 +17,7 @@ from unlatch.simcore.sim.scene import NOT_RECORDED
 from unlatch.skills.commands import Phase
 from unlatch.skills.skill import Skill
 from unlatch.workflows.episode.judge import Judge
-from unlatch.workflows.episode.scene import EpisodeScene, arm_model
+from unlatch.workflows.episode.scene import EpisodeScene, kinematics_of
 
 if TYPE_CHECKING:
     from unlatch.workflows.episode.randomization import EpisodeRandomization
@@ -109,7 +109,7 @@ class FrameLoop:
         """Returns the action of each arm in which it keeps its targets."""
         robot = self._scene.robot
         return {
-            name: ArmAction.of(arm.q_target, arm.gripper_target_m, arm_model(robot.cfg, arm.cfg).kinematics.fk)
+            name: ArmAction.of(arm.q_target, arm.gripper_target_m, kinematics_of(robot.cfg, arm.cfg).fk)
             for name, arm in robot.arms.items()
         }
 

@@ -273,7 +273,7 @@ class EpisodeScene:
             arms[name] = ArmAction.of(
                 arrays[f"{prefix}.joint_targets"][index],
                 float(arrays[f"{prefix}.gripper_target"][index][0]),
-                arm_model(self.robot.cfg, arm.cfg).kinematics.fk,
+                kinematics_of(self.robot.cfg, arm.cfg).fk,
             )
         flags = iter(arrays["actions.hold"][index] > 0.5)
         hold = {name: tuple(bool(next(flags)) for _ in item.joint_names) for name, item in self.objects.items()}
