@@ -11,23 +11,27 @@ from unlatch.objects.annotation import PartKind
 
 
 @dataclass(frozen=True)
-class Spread:
-    """How a part lies about the axis of its joint; lengths in the units of the source."""
+class PartShape:
+    """How a part lies about the axis of its joint; lengths are shares of its reach."""
 
     reach: float
-    """Largest distance from the axis."""
+    """Its largest distance from the axis, in the units of the source."""
     offset: float
-    """Distance of the part's middle from the axis."""
+    """How far its middle is from the axis: 0 for what is round about it, 0.5 for a panel that turns about its edge."""
     along: float
     """Extent along the axis."""
-    along_far: float
-    """Extent along the axis of the points far from it."""
-    thickness: float
-    """Smaller extent at right angles to the axis, without the tenth of the surface that stands out: handles."""
+    width: float
+    """Extent of its far end along the axis: the edge of a panel is wide, the end of an arm narrow."""
+    is_sheet: bool
+    """Whether it is thin in the direction in which it moves."""
     is_loop: bool
     """Whether it is empty inside: arms from the axis carry the rest."""
+    stands_free: bool
+    """Whether the body is at one end of its axis only, so that a hand can come along the axis from the other."""
+    covers: bool
+    """Whether it hides most of the body from the side to which it opens."""
     radial: np.ndarray
-    """(3,) unit direction from the axis to the part's far end, at right angles to the axis."""
+    """(3,) unit direction from the axis to its far end, at right angles to the axis."""
 
 
 _FAR = 0.7
@@ -37,56 +41,35 @@ _INSIDE, _BETWEEN = (0.2, 0.6), (0.3, 0.7)
 from arm to arm."""
 
 
-def measure_spread(points: np.ndarray, origin: np.ndarray, axis: np.ndarray) -> Spread:
+def measure_shape(
+    points: np.ndarray, origin: np.ndarray, axis: np.ndarray, *, stands_free: bool, covers: bool
+) -> PartShape:
     """Measures points (N, 3) all over a part about an axis through `origin` (3,) along the unit vector `axis` (3,)."""
-    relative = points - origin
-    heights = relative @ axis
-    across = relative - np.outer(heights, axis)  # (N, 3)
-    distances = np.linalg.norm(across, axis=1)
-    reach = float(distances.max())
+    heights = (points - origin) @ axis
+    across = points - origin - np.outer(heights, axis)  # (N, 3)
+    reach = max(float(np.linalg.norm(across, axis=1).max()), 1e-12)
+    distances = np.linalg.norm(across, axis=1) / reach
     middle = (across.min(axis=0) + across.max(axis=0)) / 2
     middle -= axis * float(middle @ axis)
+    offset = float(np.linalg.norm(middle)) / reach
+    radial = middle if offset > 0.1 else across[int(np.argmax(distances))]
+    width = float(np.ptp(heights[distances >= _FAR])) / reach
     _, _, directions = np.linalg.svd(across - across.mean(axis=0), full_matrices=False)
-    low, high = np.percentile(across @ directions[1], (5, 95))
+    thickness = float(np.ptp(np.percentile(across @ directions[1], (5, 95)))) / reach  # a handle may stand out of it
     sides = (heights - heights.min()) / max(float(np.ptp(heights)), 1e-12)
-    between = distances[(sides > _BETWEEN[0]) & (sides < _BETWEEN[1])] / reach
-    is_inside = (between > _INSIDE[0]) & (between < _INSIDE[1])
-    offset = float(np.linalg.norm(middle))
-    radial = middle if offset > 0.1 * reach else across[int(np.argmax(distances))]
-    return Spread(
+    between = distances[(sides > _BETWEEN[0]) & (sides < _BETWEEN[1])]
+    is_empty = not np.any((between > _INSIDE[0]) & (between < _INSIDE[1]))
+    return PartShape(
         reach=reach,
         offset=offset,
-        along=float(np.ptp(heights)),
-        along_far=float(np.ptp(heights[distances >= _FAR * reach])),
-        thickness=float(high - low),
-        is_loop=bool(distances.min() < _INSIDE[1] * reach and np.any(between >= _INSIDE[1]) and not is_inside.any()),
+        along=float(np.ptp(heights)) / reach,
+        width=width,
+        is_sheet=width > _BLADE and thickness < _SHEET * width,
+        is_loop=bool(is_empty and distances.min() < _INSIDE[1] and np.any(between >= _INSIDE[1])),
+        stands_free=stands_free,
+        covers=covers,
         radial=radial / max(float(np.linalg.norm(radial)), 1e-12),
     )
-
-
-@dataclass(frozen=True)
-class PartShape:
-    """What decides the kind of a part that turns; lengths are shares of its reach, its largest distance to the axis."""
-
-    offset: float
-    """How far its middle is from the axis: 0 for what is round about it, 0.5 for a panel that turns about its edge."""
-    width: float
-    """How far its far end extends along the axis: the edge of a panel is wide, the end of an arm narrow."""
-    is_sheet: bool
-    """Whether it is thin in the direction in which it moves."""
-    is_loop: bool
-    """See `Spread`."""
-    stands_free: bool
-    """Whether the body is at one end of its axis only, so that a hand can come along the axis from the other."""
-    covers: bool
-    """Whether it hides most of the body from the side to which it opens."""
-
-    @classmethod
-    def of(cls, spread: Spread, *, stands_free: bool, covers: bool) -> PartShape:
-        """Returns the shape of a part from its measures."""
-        width = spread.along_far / spread.reach
-        is_sheet = width > _BLADE and spread.thickness < _SHEET * spread.along_far
-        return cls(spread.offset / spread.reach, width, is_sheet, spread.is_loop, stands_free, covers)
 
 
 _BESIDE = (0.25, 0.35)
@@ -112,10 +95,10 @@ _RULES: tuple[tuple[str, str, Callable[[PartShape], bool]], ...] = (
     (
         _PANEL,
         "a panel that turns about its middle",
-        lambda s: s.offset < _BESIDE[1] and s.is_sheet and not s.stands_free,
+        lambda s: s.offset <= _BESIDE[1] and s.is_sheet and not s.stands_free,
     ),
     (_LEVER, "an arm beside its axis", lambda s: s.offset > _BESIDE[0] and s.width < _WIDE[1] and not s.is_sheet),
-    (_KNOB, "it turns about its middle", lambda s: s.offset < _BESIDE[1] and (s.stands_free or not s.is_sheet)),
+    (_KNOB, "it turns about its middle", lambda s: s.offset <= _BESIDE[1] and (s.stands_free or not s.is_sheet)),
 )
 """What a part may be, why, and for which shapes. Where rules overlap, the names of the part decide, else the first."""
 _NAMES = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unlatch.objects.annotate.kinds import PartShape, Spread, measure_spread, turning_kind
+from unlatch.objects.annotate.kinds import PartShape, measure_shape, turning_kind
 from unlatch.objects.annotate.source import LinkMesh, ObjectGeometry, SourceObject
 from unlatch.objects.annotation import SMALL_RANGE_RAD, UPRIGHT, PartKind
 from unlatch.objects.scaled_model import scaled_pose
@@ -220,7 +220,6 @@ def pose_object(
     surface = join_meshes(item.mesh.moved(pose) for pose, item in part)
     points = surface_points([surface])
     opens = float(np.sign(opened - closed))
-    spread = measure_spread(points, T_root_joint.p, axis)
     middle = _box_middle([pose @ item.mesh.vertices for pose, item in (body or part)])
     corners_of_body = [pose @ item.mesh.triangles for pose, item in body]
     pressed = _press_direction(
@@ -229,15 +228,14 @@ def pose_object(
     outward = pressed
     if outward is None:
         outward = _outward_direction(joint, T_root_joint.p, axis, opens, points, surface, middle)
-    covers = _covers(surface, outward, corners_of_body)
-    free, kind, reason = 0.0, PartKind.slider, "it slides"
-    if pressed is not None:
+    covers, free = _covers(surface, outward, corners_of_body), _free_end(points, axis, corners_of_body)
+    shape = measure_shape(points, T_root_joint.p, axis, stands_free=free != 0.0, covers=covers)
+    kind, reason = turning_kind(shape, names, axis, outward)
+    if joint.kind == "prismatic":
+        kind, reason = PartKind.slider, "it slides"
+    elif pressed is not None:
         kind, reason = PartKind.of_hinge(axis, outward), "it tips about its middle and hardly stands out of the body"
-    elif joint.kind != "prismatic":
-        free = _free_end(points, axis, corners_of_body)
-        shape = PartShape.of(spread, stands_free=free != 0.0, covers=covers)
-        kind, reason = turning_kind(shape, names, axis, outward)
-    work = _work_frame(kind, spread, axis, outward, points, middle, free)
+    work = _work_frame(kind, shape, axis, outward, points, middle, free)
     ends_of_body = [float((pose @ item.mesh.vertices @ work[:, 0]).max()) for pose, item in body]
     plane = (
         _plane_normal(work[:, 0], points, middle, max(ends_of_body, default=-np.inf))
@@ -442,7 +440,7 @@ def _any_perpendicular(axis: np.ndarray) -> np.ndarray:
 
 def _work_frame(
     kind: PartKind,
-    spread: Spread,
+    shape: PartShape,
     axis: np.ndarray,
     outward: np.ndarray,
     points: np.ndarray,
@@ -458,17 +456,17 @@ def _work_frame(
         x = axis * float(np.sign(outward @ axis) or 1.0)
         z = up - x * float(up @ x) if abs(float(x[2])) < 0.9 else _any_perpendicular(x)
     elif kind in (PartKind.knob, PartKind.lever):
-        if kind is PartKind.lever and spread.along_far > 0.5 * spread.reach:
+        if kind is PartKind.lever and shape.width > 0.5:
             # A bail: its grip runs along the axis, and a hand comes from the side on which the bail stands.
-            x, z = spread.radial, axis
+            x, z = shape.radial, axis
         else:
             # Turned in its own plane: a hand comes along the axis, from the side away from the body.
             away = _box_middle([points]) - body_middle
             side = free_end or float(away @ axis)
-            if free_end == 0.0 and abs(side) < 0.1 * max(spread.reach, spread.along) and abs(axis[2]) > UPRIGHT:
+            if free_end == 0.0 and abs(side) < 0.1 * shape.reach * max(1.0, shape.along) and abs(axis[2]) > UPRIGHT:
                 side = float(axis[2])
             x = axis * (1.0 if side >= 0 else -1.0)
-            z = spread.radial
+            z = shape.radial
     else:
         x = outward - axis * float(outward @ axis)
         z = axis * float(np.sign(axis[int(np.argmax(np.abs(axis)))]))

@@ -10,18 +10,25 @@ from unlatch.objects.annotate.source import read_source
 from unlatch.objects.annotation import PartKind
 
 UP, OUT = np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0])
+
+
+def shape(offset, width, **true):
+    given = dict.fromkeys(("is_sheet", "is_loop", "stands_free", "covers"), False) | true
+    return PartShape(reach=0.1, offset=offset, along=width, width=width, radial=OUT, **given)
+
+
 SHAPES = {
-    "door": PartShape(0.5, 1.2, is_sheet=True, is_loop=False, stands_free=False, covers=False),
-    "knob": PartShape(0.0, 0.8, is_sheet=False, is_loop=False, stands_free=True, covers=False),
-    "lever": PartShape(0.45, 0.1, is_sheet=False, is_loop=False, stands_free=True, covers=False),
-    "bail": PartShape(0.5, 1.5, is_sheet=True, is_loop=True, stands_free=False, covers=False),
-    "stubby": PartShape(0.3, 0.3, is_sheet=False, is_loop=False, stands_free=True, covers=False),
-    "stapler": PartShape(0.5, 0.14, is_sheet=False, is_loop=False, stands_free=False, covers=True),
+    "door": shape(0.5, 1.2, is_sheet=True),
+    "knob": shape(0.0, 0.8, stands_free=True),
+    "lever": shape(0.45, 0.1, stands_free=True),
+    "bail": shape(0.5, 1.5, is_sheet=True, is_loop=True),
+    "stubby": shape(0.3, 0.3, stands_free=True),
+    "stapler": shape(0.5, 0.14, covers=True),
 }
 
 
-def kind_of(shape, names=""):
-    return turning_kind(SHAPES[shape], names, UP, OUT)[0].value
+def kind_of(name, names=""):
+    return turning_kind(SHAPES[name], names, UP, OUT)[0].value
 
 
 @pytest.mark.slow
@@ -32,12 +39,12 @@ def test_objects_of_every_kind_are_recognized_in_many_sizes_turned_and_in_other_
 
 @pytest.mark.parametrize("names", ["", "knob", "lever handle", "wheel", "block panel", "oven knob collider"])
 def test_no_name_changes_what_the_shape_says(names):
-    kinds = {shape: kind_of(shape, names) for shape in ("door", "knob", "lever")}
+    kinds = {name: kind_of(name, names) for name in ("door", "knob", "lever")}
     assert kinds == {"door": "hinge_vertical", "knob": "knob", "lever": "lever"}
 
 
 @pytest.mark.parametrize(
-    ("shape", "names", "kind"),
+    ("name", "names", "kind"),
     [
         ("stubby", "", "lever"),
         ("stubby", "volume knob", "knob"),
@@ -49,8 +56,8 @@ def test_no_name_changes_what_the_shape_says(names):
         ("bail", "visor screen", "hinge_vertical"),
     ],
 )
-def test_where_two_kinds_fit_a_whole_word_decides_and_without_one_the_shape(shape, names, kind):
-    assert kind_of(shape, names) == kind
+def test_where_two_kinds_fit_a_whole_word_decides_and_without_one_the_shape(name, names, kind):
+    assert kind_of(name, names) == kind
 
 
 def test_the_reason_says_whether_shape_or_name_decided():
