@@ -136,6 +136,7 @@ def test_shards_at_once_make_the_whole_set_and_of_two_equal_commands_one_is_refu
     assert len(list((tmp_path / "shared" / "runs").glob("*.json"))) == 2
 
 
+@heavy
 def test_workers_that_are_killed_cost_no_episode(tmp_path: Path, drawers: dict[int, str]):
     process = start([*DRAWERS, "episodes=8", "workers=2", "executor.max_retries=20", "out=killed"], tmp_path)
     driver, killed, seen = psutil.Process(process.pid), set(), 0
@@ -184,7 +185,7 @@ def test_ctrl_c_keeps_finished_episodes_and_says_how_to_resume(
 @pytest.mark.parametrize(
     ("executor", "at", "alone"),
     [
-        ("process", "data/*/episodes/*/*", True),
+        pytest.param("process", "data/*/episodes/*/*", True, marks=heavy),
         pytest.param("process", "data/*/dataset.json", False, marks=heavy),
         pytest.param("serial", "data/*/episodes/*/*", False, marks=heavy),
     ],
