@@ -516,7 +516,8 @@ class BulletCollisionChecker:
                 return None
         if any(word in name_a or word in name_b for word in self._ignored):
             return None
-        return LinkCollision(name_a, name_b, point.distance_m, tuple(point.where))
+        x, y, z = point.where
+        return LinkCollision(name_a, name_b, point.distance_m, (x, y, z))
 
 
 def hull_points(path: Path) -> Array:

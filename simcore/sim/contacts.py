@@ -232,15 +232,10 @@ class FingerLoads(Module):
         """Force on each of `fingers` in each sampled physics step of this record frame [N]."""
         return self._steps[self._earlier_steps :]
 
-    @property
-    def is_unloaded(self) -> bool:
-        """Whether no finger bore a force in the steps that still count."""
-        return not any(map(any, self._steps))
-
     def end_frame(self) -> None:
         """Writes the frame's forces to the buffers."""
         n = self.sustained_steps
-        if self.is_unloaded:
+        if not any(map(any, self._steps)):
             for buffer in (self.force_max_n, self.force_mean_n, self.force_sustained_n):
                 buffer.hold(_ZERO)
             self.sustained_on = 0
@@ -290,7 +285,7 @@ class ContactMonitor:
         self._sums: dict[tuple[int, Link], int] = {}
         """The core's number of the sum of forces on a finger from a link, by Bullet's numbers of body and link."""
         self._shows_no_force = False
-        """Whether all views and loads show a record frame without any contact: another such frame changes nothing."""
+        """Whether all views show a record frame without any contact: another such frame changes nothing."""
 
     def add(self, view: ContactView) -> ContactView:
         """Adds a view of the robot; it is sampled from the next physics step on."""
@@ -320,12 +315,10 @@ class ContactMonitor:
         """Reads the contacts of the physics steps since the last call of `World.step` with `first=0`."""
         core = self._world.core
         self._shows_no_force &= not core.has_contacts
-        if self._shows_no_force:
-            return
         views = list(self.views.values())
         if not core.has_contacts:
             still = [0.0] * core.steps
-            for view in views:
+            for view in () if self._shows_no_force else views:
                 view.sample(still, self._pairs_in)
             for loads in self._loads:
                 loads.sample([[0.0] * len(loads.fingers)] * core.steps)
@@ -421,13 +414,11 @@ class ContactMonitor:
 
     def end_frame(self) -> None:
         """Closes the record frame in all views and loads."""
-        if self._shows_no_force:
-            return
-        for view in self.views.values():
+        for view in () if self._shows_no_force else self.views.values():
             view.end_frame()
         for loads in self._loads:
             loads.end_frame()
-        self._shows_no_force = not self._world.core.has_contacts and all(loads.is_unloaded for loads in self._loads)
+        self._shows_no_force = not self._world.core.has_contacts
 
 
 TURNED_RAD = 0.05

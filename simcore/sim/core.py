@@ -243,8 +243,9 @@ class BodyState:
             raise WorldError(f"Body {body_id} has {n} movable joints, expected at most {MAX_JOINTS}.")
         self.numbers = np.array(joints, dtype=np.int32).reshape(n, 3).T.copy()
         """(3, n) Bullet's numbers of each movable joint: link, place in positions, place in velocities."""
-        self.q, self.dq, self.effort = np.zeros(n), np.zeros(n), np.zeros(n)
-        """(n,) positions, velocities and efforts of the movable joints [rad or m, N m or N]."""
+        self.joints = np.zeros((3, n))
+        """(3, n) positions, velocities and efforts of the movable joints [rad or m, N m or N]."""
+        self.q, self.dq, self.effort = self.joints
         self.root = np.zeros(13)
         """Centre of mass of the root: position, quaternion xyzw, linear and angular velocity, world frame."""
         self.after = np.zeros(2 * n + 7)

@@ -84,8 +84,6 @@ class FrameLoop:
             on_state: Called after each recorded state.
         """
         self.recorder = EpisodeRecorder()
-        self.state: dict[str, Any] = {}
-        """The state that was recorded last, by record key."""
         self._scene = scene
         self._judge = judge
         self._before_control_step = None if randomization is None else randomization.step
@@ -99,6 +97,11 @@ class FrameLoop:
         """What the planner would do in the next frame, by arm, while a policy acts."""
         self._records_labels, self._records_pushes, self._on_state = records_labels, records_pushes, on_state
         self._interval: dict[str, Any] = {}
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The state that was recorded last, by record key."""
+        return self.recorder.last_state()
 
     @property
     def frame(self) -> int:
@@ -163,11 +166,10 @@ class FrameLoop:
         """Records the state that was read last, with what each acting arm is doing."""
         self._is_frame_open, self._statuses = False, statuses
         scene = self._scene
-        state: dict[str, Any] = scene.state_tree.state_dict(exclude_tags=NOT_RECORDED)
+        state: dict[str, Any] = scene.state_tree.samples(exclude_tags=NOT_RECORDED)
         state["time"] = np.float64(scene.world.time_s)
         state.update(status_values(self._judge, statuses, list(scene.robot.arms)))
         self.recorder.add_frame(state, self._interval if self.recorder.n_states else None)
-        self.state = state
         if self._on_state is not None:
             self._on_state()
 
