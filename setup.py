@@ -3,9 +3,15 @@
 Python loads it as a library, so one file fits every version of Python. The flags keep sums equal between compilers.
 """
 
+import hashlib
+from pathlib import Path
+
 from setuptools import Extension, setup
 
 NATIVE = "src/unlatch/simcore/sim/native"
+SOURCES = sorted(path for path in Path(NATIVE).iterdir() if path.suffix in (".c", ".h"))
+DIGEST = hashlib.sha256(b"".join(path.read_bytes() for path in SOURCES)).hexdigest()
+"""Compiled into the library, so that one that is older than its sources is noticed."""
 CORE = Extension(
     "unlatch.simcore.sim.native._core",
     sources=[f"{NATIVE}/core.c", f"{NATIVE}/raster.c"],
@@ -17,6 +23,7 @@ CORE = Extension(
         "-fvisibility=hidden",
         "-ffp-contract=off",
         "-fno-fast-math",
+        f'-DSOURCES_SHA256="{DIGEST}"',
     ],
     libraries=["m", "dl"],
     py_limited_api=True,

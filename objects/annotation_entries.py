@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -211,6 +211,20 @@ class ClosingForces:
     def peak_closing_force_n(self) -> float:
         """Largest force at the handle that must be exceeded to close the part, without friction [N]."""
         return float(max(0.0, *(-force for force in self._forces())))
+
+    @property
+    def pull_j(self) -> float:
+        """Work with which they pull the part closed from the end of their reach [J]."""
+        return self.reach_m * float(np.maximum(self._forces(), 0.0).mean())
+
+    def weakened(self, share: float) -> ClosingForces:
+        """Returns the same forces times a share."""
+        catch, gasket = self.catch, self.gasket
+        if catch is not None:
+            catch = replace(catch, leave_n=round(share * catch.leave_n, 4), enter_n=round(share * catch.enter_n, 4))
+        if gasket is not None:
+            gasket = replace(gasket, pull_n=round(share * gasket.pull_n, 4))
+        return ClosingForces(catch, gasket)
 
     def _forces(self) -> list[float]:
         return [self.force_n(float(opening)) for opening in np.linspace(0.0, self.reach_m, _SAMPLES + 1)]

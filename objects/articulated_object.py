@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -64,6 +65,13 @@ class ObjectAsset:
         for name, array in (("bounds_obj", bounds), ("R_obj_peer", R_obj_peer)):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
+
+    def changed(self, **values: Any) -> ObjectAsset:
+        """Returns a copy with other values of some fields; its URDF is the same and is not read again."""
+        copy = replace(self, **values)
+        if "model" in self.__dict__:
+            copy.__dict__["model"] = self.model
+        return copy
 
     @cached_property
     def model(self) -> UrdfModel:

@@ -243,7 +243,7 @@ def _with_closing_forces(asset: ObjectAsset) -> ObjectAsset:
         asset.articulation, asset.model, category=asset.category, instance=asset.instance
     )
     parameters = {**asset.parameters, **record_forces(articulation)}
-    return replace(asset, articulation=articulation, parameters=parameters)
+    return asset.changed(articulation=articulation, parameters=parameters)
 
 
 def _lay_down(asset: ObjectAsset, cfg: ObjectCfg) -> ObjectAsset:
@@ -262,7 +262,7 @@ def _lay_down(asset: ObjectAsset, cfg: ObjectCfg) -> ObjectAsset:
         friction = {joint: max(value, held.get(joint, 0.0)) for joint, value in asset.friction.items()}
     else:
         friction = {part.joint: joint_friction(model, part)[0] for part in parts}
-    return replace(asset, friction=friction, rests_on=cfg.rests_on)
+    return asset.changed(friction=friction, rests_on=cfg.rests_on)
 
 
 def _load_procedural(cfg: ObjectCfg) -> ObjectAsset:

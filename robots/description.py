@@ -141,10 +141,15 @@ class GripperCfg:
 
     def width(self, positions: ArrayLike) -> float:
         """Returns the opening between the pads [m] at (n,) positions of `joints` [rad or m]."""
+        return float(self.widths(np.asarray(positions, dtype=float)[None])[0])
+
+    def widths(self, positions: np.ndarray) -> np.ndarray:
+        """Returns the openings between the pads (N,) [m] at (N, n) positions of `joints` [rad or m]."""
         if not self.opened:
-            return float(np.sum(positions))
-        shares = (np.asarray(positions) - self.closed) / self.travel()
-        return float(np.interp(np.mean(shares), np.linspace(0.0, 1.0, len(self._widths())), self._widths()))
+            total: np.ndarray = np.add.reduce(positions, axis=1)
+            return total
+        shares = np.add.reduce((positions - self.closed) / self.travel(), axis=1) / len(self.joints)
+        return np.interp(shares, np.linspace(0.0, 1.0, len(self._widths())), self._widths())
 
     @property
     def on_levers(self) -> bool:

@@ -12,20 +12,20 @@ from numpy.typing import ArrayLike
 from unlatch.robots.arm_control import Action, ArmAction, ArmSignals
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.simcore.errors import WorldError, close_matches
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Pose, matrices_from_quats_xyzw, quats_xyzw_from_matrices, rotate_each
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
 from unlatch.simcore.sim.impedance import JointTargets
 from unlatch.simcore.sim.joint_mechanisms import couple_joints
 from unlatch.simcore.sim.world import World
-from unlatch.simcore.state import Buffer, Module
+from unlatch.simcore.state import Buffer, Module, SampledModule
 
 Array = np.ndarray
 _FINGER_COUPLING_N = 140.0
 _STILL_RAD_S = 1.0
 
 
-class Arm(Module):
+class Arm(SampledModule):
     """One arm with its gripper: state buffers and motor targets."""
 
     def __init__(self, body: Body, cfg: ArmCfg, *, world: World | None = None) -> None:
@@ -78,20 +78,20 @@ class Arm(Module):
                 stiffness_n_m=gripper.pad_stiffness_n_m,
                 damping_n_s_m=gripper.pad_damping_n_s_m,
             )
-        self.joint_positions = Buffer()
-        self.joint_velocities = Buffer()
-        self.joint_efforts = Buffer()
+        self.joint_positions = Buffer(owner=self)
+        self.joint_velocities = Buffer(owner=self)
+        self.joint_efforts = Buffer(owner=self)
         self.joint_efforts_mean = Buffer(np.zeros(len(cfg.joints)), tags=["interval"])
         """(n,) mean of the motors' efforts over the physics steps of the last record frame [N m]; `joint_efforts` are
         those of its last step."""
-        self.ee_position = Buffer()
-        self.ee_quat_xyzw = Buffer()
-        self.tcp_position = Buffer()
-        self.tcp_quat_xyzw = Buffer()
-        self.gripper_joint_positions = Buffer()
-        self.gripper_joint_velocities = Buffer()
-        self.gripper_opening = Buffer()
-        self.gripper_target = Buffer()
+        self.ee_position = Buffer(owner=self)
+        self.ee_quat_xyzw = Buffer(owner=self)
+        self.tcp_position = Buffer(owner=self)
+        self.tcp_quat_xyzw = Buffer(owner=self)
+        self.gripper_joint_positions = Buffer(owner=self)
+        self.gripper_joint_velocities = Buffer(owner=self)
+        self.gripper_opening = Buffer(owner=self)
+        self.gripper_target = Buffer(owner=self)
         self._servo = self.drives.servo
         self._gripper_target_m = gripper.max_width_m
         self._finger_targets = (math.nan, np.zeros(0))
@@ -174,11 +174,11 @@ class Arm(Module):
             frame_s: Length of the frame [s].
             steps: Its number of physics steps.
         """
-        if action.joint_targets.shape != self.q_target.shape:
+        max_velocity = self.drives.max_velocity(self.cfg.joints)
+        if action.joint_targets.shape != max_velocity.shape:
             raise WorldError(
-                f"Arm '{self.name}' got {action.joint_targets.shape[0]} joint targets, expected {len(self.q_target)}."
+                f"Arm '{self.name}' got {action.joint_targets.shape[0]} joint targets, expected {len(max_velocity)}."
             )
-        max_velocity = np.array([self.drives.drives[joint].max_velocity for joint in self.cfg.joints])
         self._gripper_target_m = float(action.gripper_target_m)
         self._servo.add_action(
             action.joint_targets, max_velocity * frame_s, self._gripper_target_m, frame_s=frame_s, steps=steps
@@ -201,23 +201,35 @@ class Arm(Module):
         """Closes a record frame of some physics steps: the means of the motors' efforts are those of these steps."""
         self.joint_efforts_mean.hold(self._servo.torque_sum / n_steps)
 
-    def _read_state(self) -> None:
-        cfg = self.cfg
-        positions, velocities, efforts = self._body.joint_states(cfg.joints)
-        fingers, finger_velocities, _ = self._body.joint_states(cfg.gripper.joints)
-        T_world_ee = self._body.link_pose(cfg.ee_link)
-        quat_xyzw = T_world_ee.quat_xyzw
-        self.joint_positions.hold(positions)
-        self.joint_velocities.hold(velocities)
-        self.joint_efforts.hold(efforts)
-        self.ee_position.hold(T_world_ee.p)
-        self.ee_quat_xyzw.hold(quat_xyzw)
-        self.tcp_position.hold(T_world_ee @ self._tool_head)
-        self.tcp_quat_xyzw.hold(quat_xyzw)
-        self.gripper_joint_positions.hold(fingers)
-        self.gripper_joint_velocities.hold(finger_velocities)
-        self.gripper_opening.hold(np.array([cfg.gripper.width(fingers)]))
-        self.gripper_target.hold(np.array([self._gripper_target_m]))
+    def _take_sample(self) -> Array:
+        body = self._body
+        return np.concatenate(
+            [body.read_state().joints.ravel(), body.link_frame(self.cfg.ee_link), (self._gripper_target_m,)]
+        )
+
+    def _compute(self, rows: Array) -> dict[str, Array]:
+        gripper, body = self.cfg.gripper, self._body
+        joints = rows[:, :-8].reshape(len(rows), 3, -1)  # positions, velocities, efforts
+        arm, fingers = (
+            joints[:, :, body.rows_of(tuple(self.cfg.joints))],
+            joints[:, :, body.rows_of(tuple(gripper.joints))],
+        )
+        ee_position = rows[:, -8:-5]
+        R_world_ee = matrices_from_quats_xyzw(rows[:, -5:-1])
+        quats_xyzw = quats_xyzw_from_matrices(R_world_ee)
+        return {
+            "joint_positions": arm[:, 0],
+            "joint_velocities": arm[:, 1],
+            "joint_efforts": arm[:, 2],
+            "ee_position": ee_position,
+            "ee_quat_xyzw": quats_xyzw,
+            "tcp_position": rotate_each(R_world_ee, self._tool_head) + ee_position,
+            "tcp_quat_xyzw": quats_xyzw,
+            "gripper_joint_positions": fingers[:, 0],
+            "gripper_joint_velocities": fingers[:, 1],
+            "gripper_opening": gripper.widths(fingers[:, 0])[:, None],
+            "gripper_target": rows[:, -1:],
+        }
 
     def _write_state(self) -> None:
         cfg = self.cfg

@@ -46,15 +46,15 @@ def matrix_from_quat_xyzw(quat_xyzw: ArrayLike) -> Array:
     Raises:
         GeometryError: It does not have four finite components, or its length is 0.
     """
-    quat = np.asarray(quat_xyzw, dtype=float)
-    n = math.sqrt(float(quat.ravel() @ quat.ravel()))
-    if quat.shape != (4,) or not math.isfinite(n) or n < 1e-12:
+    numbers = np.asarray(quat_xyzw, dtype=float).tolist()
+    x, y, z, w = numbers if isinstance(numbers, list) and len(numbers) == 4 else [math.nan] * 4
+    n = math.nan if isinstance(x, list) else math.sqrt(x * x + y * y + z * z + w * w)
+    if not 1e-12 <= n < math.inf:
         raise GeometryError(
-            f"A rotation needs a quaternion of 4 finite numbers and a length above 1e-12, got {quat.tolist()}. "
+            f"A rotation needs a quaternion of 4 finite numbers and a length above 1e-12, got {numbers}. "
             "Give x, y, z, w.",
-            quat_xyzw=quat.tolist(),
+            quat_xyzw=numbers,
         )
-    x, y, z, w = quat.tolist()
     x, y, z, w = x / n, y / n, z / n, w / n
     return np.array(
         [
@@ -68,8 +68,7 @@ def matrix_from_quat_xyzw(quat_xyzw: ArrayLike) -> Array:
 def matrices_from_quats_xyzw(quats_xyzw: ArrayLike) -> Array:
     """Returns the rotations (n, 3, 3) of unit quaternions (n, 4): those of `matrix_from_quat_xyzw`, to the bit."""
     quats = np.asarray(quats_xyzw, dtype=float)
-    lengths = np.sqrt(quats[:, None, :] @ quats[:, :, None])[:, 0]  # (n, 1)
-    x, y, z, w = (quats / lengths).T
+    x, y, z, w = quats.T / _lengths(quats)
     xx, yy, zz, xy, xz, yz, xw, yw, zw = x * x, y * y, z * z, x * y, x * z, y * z, x * w, y * w, z * w
     rotations = np.empty((len(quats), 3, 3))
     rotations[:, 0, 0], rotations[:, 0, 1], rotations[:, 0, 2] = 1 - 2 * (yy + zz), 2 * (xy - zw), 2 * (xz + yw)
@@ -94,8 +93,45 @@ def quat_xyzw_from_matrix(R: ArrayLike) -> Array:
         q[j] = m[j][i] + m[i][j]
         q[l] = m[l][i] + m[i][l]
         q[3] = m[l][j] - m[j][l]
-    q /= math.sqrt(float(q @ q))
+    q /= _lengths(q[None])
     return -q if q[3] < 0 else q
+
+
+def quats_xyzw_from_matrices(R: Array) -> Array:
+    """Returns the unit quaternions (n, 4) of rotations (n, 3, 3): those of `quat_xyzw_from_matrix`, to the bit."""
+    m = [[R[:, i, j] for j in range(3)] for i in range(3)]
+    trace = m[0][0] + m[1][1] + m[2][2]
+    k = np.argmax(np.stack([m[0][0], m[1][1], m[2][2], trace]), axis=0)
+    quats = np.empty((len(R), 4))
+    for largest in range(3):
+        i, j, l = largest, (largest + 1) % 3, (largest + 2) % 3  # noqa: E741 - cyclic indices of the matrix
+        q = np.empty((len(R), 4))
+        q[:, i] = 1 + m[i][i] - m[j][j] - m[l][l]
+        q[:, j], q[:, l], q[:, 3] = m[j][i] + m[i][j], m[l][i] + m[i][l], m[l][j] - m[j][l]
+        quats[k == largest] = q[k == largest]
+    upright = np.stack([m[2][1] - m[1][2], m[0][2] - m[2][0], m[1][0] - m[0][1], 1 + trace], axis=1)
+    quats[k == 3] = upright[k == 3]
+    quats /= _lengths(quats)[:, None]
+    return np.where(quats[:, 3:] < 0, -quats, quats)
+
+
+def _lengths(quats: Array) -> Array:
+    """Returns the lengths (n,) of quaternions (n, 4), summed in one order, whatever n and the processor are."""
+    x, y, z, w = quats.T
+    found: Array = np.sqrt(x * x + y * y + z * z + w * w)
+    return found
+
+
+def rotate_each(R: Array, vectors: Array) -> Array:
+    """Returns each of n vectors, or one (3,), rotated by its rotation (n, 3, 3); (n, 3), the same bits for every n."""
+    v = np.broadcast_to(vectors, (len(R), 3))
+    turned: Array = R[:, :, 0] * v[:, :1] + R[:, :, 1] * v[:, 1:2] + R[:, :, 2] * v[:, 2:]
+    return turned
+
+
+def multiply_each(A: Array, B: Array) -> Array:
+    """Returns the products (n, 3, 3) of rotations (n, 3, 3), the same bits for every n."""
+    return np.stack([rotate_each(A, B[:, :, column]) for column in range(3)], axis=2)
 
 
 def matrix_from_rpy(rpy: ArrayLike) -> Array:
@@ -184,12 +220,21 @@ class Pose:
                 f"{list(position.shape)}. Give 9 and 3 numbers.",
                 shapes=(rotation.shape, position.shape),
             )
-        rotation = rotation.reshape(3, 3)
-        position = position.reshape(3)
-        rotation.setflags(write=False)
-        position.setflags(write=False)
-        object.__setattr__(self, "R", rotation)
-        object.__setattr__(self, "p", position)
+        self._take(rotation.reshape(3, 3), position.reshape(3))
+
+    def _take(self, R: Array, p: Array) -> None:
+        """Takes over arrays of the right shapes and types that nobody else changes."""
+        R.setflags(write=False)
+        p.setflags(write=False)
+        object.__setattr__(self, "R", R)
+        object.__setattr__(self, "p", p)
+
+    @classmethod
+    def _of(cls, R: Array, p: Array) -> Pose:
+        """Returns the pose of arrays that were made for it: nothing is checked or copied."""
+        pose: Pose = object.__new__(cls)
+        pose._take(R, p)
+        return pose
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"A Pose cannot be changed (tried to set '{name}'); make a new one.")
@@ -267,7 +312,7 @@ class Pose:
     def __matmul__(self, other: Pose | Array) -> Pose | Array:
         """Composes with a pose, or transforms points (3,) or (K, 3) [m]."""
         if isinstance(other, Pose):
-            return Pose(self.R @ other.R, self.R @ other.p + self.p)
+            return Pose._of(self.R @ other.R, self.R @ other.p + self.p)
         points = np.asarray(other, dtype=float)
         return points @ self.R.T + self.p
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from enum import Enum, auto
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,21 +21,28 @@ class Buffer:
     The array is copied and read-only, so results of `state_dict` never change.
     """
 
-    def __init__(self, value: ArrayLike | None = None, *, tags: Iterable[str] = ()) -> None:
+    def __init__(
+        self, value: ArrayLike | None = None, *, tags: Iterable[str] = (), owner: SampledModule | None = None
+    ) -> None:
         """Makes a buffer.
 
         Args:
             value: First value; None until something is written.
             tags: Names that `Module.state_dict` filters by, such as "rgb".
+            owner: The module that computes the value from its sample when it is asked for.
         """
+        self._owner: SampledModule | None = None
         if isinstance(tags, str):
             raise RecordingError(f"Tags of a buffer are a list of names, got the text {tags!r}. Write [{tags!r}].")
         self.tags = frozenset(tags)
         self._value: Array | None = None
         self.set_value(value)
+        self._owner = owner
 
     def get_value(self) -> Array | None:
         """Returns the last value, or None before the first; read-only."""
+        if self._owner is not None:
+            self._owner.fill()
         return self._value
 
     def set_value(self, value: ArrayLike | None) -> None:
@@ -44,6 +51,8 @@ class Buffer:
         Raises:
             RecordingError: The value is not an array of booleans, numbers or text.
         """
+        if self._owner is not None:
+            self._owner.fill()  # the other buffers keep what was read
         if value is None:
             self._value = None
             return
@@ -114,6 +123,8 @@ class Module:
         self._children: dict[str, Module] = {}
         self._by_tags: dict[tuple[frozenset[str] | None, frozenset[str]], tuple[int, list[tuple[str, Buffer]]]] = {}
         """Cached buffers with their paths, after the value of `_changes` for which they are valid."""
+        self._sampled: dict[frozenset[str], tuple[int, list[tuple[str, Buffer]], list[tuple[str, SampledModule]]]] = {}
+        """Cached buffers that belong to no sample, and modules that take samples, after that value of `_changes`."""
         self._readers: tuple[int, list[Callable[[], None]]] = (-1, [])
         """Cached functions that read the simulation, after the value of `_changes` for which they are valid."""
 
@@ -268,6 +279,28 @@ class Module:
         chosen = self._select_buffers(included, frozenset(exclude_tags))
         return {path: value for path, buffer in chosen if (value := buffer.get_value()) is not None}
 
+    def samples(self, exclude_tags: Collection[str] = ()) -> dict[str, Array | Sample]:
+        """Returns what `state_dict` would, with one `Sample` under its path for each module that takes samples."""
+        excluded = frozenset(exclude_tags)
+        changes, chosen, sampled = self._sampled.get(excluded, (-1, [], []))
+        if changes != Module._changes:
+            sampled = list(self._find_sampled())
+            paths = tuple(f"{path}." for path, _ in sampled)
+            buffers = self._select_buffers(None, excluded)
+            chosen = [(path, buffer) for path, buffer in buffers if not path.startswith(paths) or buffer._owner is None]
+            self._sampled[excluded] = (Module._changes, chosen, sampled)
+        found: dict[str, Array | Sample] = {path: module.sample for path, module in sampled}
+        found.update({path: value for path, buffer in chosen if (value := buffer.get_value()) is not None})
+        return found
+
+    def _find_sampled(self) -> Iterator[tuple[str, SampledModule]]:
+        """Yields the modules below this one that take samples, with their paths."""
+        for name, child in self._children.items():
+            if isinstance(child, SampledModule):
+                yield name, child
+            for path, module in child._find_sampled():
+                yield f"{name}.{path}", module
+
     def load_state_dict(self, state: Mapping[str, Array]) -> None:
         """Writes values into the buffers of the tree.
 
@@ -284,6 +317,73 @@ class Module:
                 )
         for path, value in state.items():
             buffers[path].set_value(value)
+
+
+class SampledModule(Module):
+    """A module that reads a few numbers of the simulation, and computes its values from them only when they are needed:
+    one state when a buffer is asked for, all states of an episode at once when its record is made.
+
+    A subclass overrides `_take_sample` and `_compute`, and gives its buffers itself as `owner`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sample: Sample | None = None
+        self._is_filled = True
+
+    @property
+    def sample(self) -> Sample:
+        """What was read last.
+
+        Raises:
+            RecordingError: `update_state` was never called.
+        """
+        if self._sample is None:
+            raise RecordingError(f"{type(self).__name__} has not been read yet. Call update_state() first.")
+        return self._sample
+
+    def _take_sample(self) -> Array:
+        """Returns the numbers of now (K,), as an array that nothing changes later."""
+        raise NotImplementedError
+
+    def _compute(self, rows: Array) -> dict[str, Array]:
+        """Returns the values (N, ...) of this module's buffers from samples (N, K); row by row, they do not depend on
+        N.
+        """
+        raise NotImplementedError
+
+    def _read_state(self) -> None:
+        self._sample, self._is_filled = Sample(self._compute, self._take_sample()), False
+
+    def fill(self) -> None:
+        """Computes the values of the buffers, unless that was done since the last sample."""
+        if not self._is_filled:
+            self._is_filled = True
+            for name, value in self.sample.values().items():
+                self._buffers[name].hold(value)
+
+
+class Sample(NamedTuple):
+    """Numbers from which the values of a module follow."""
+
+    compute: Callable[[Array], dict[str, Array]]
+    """Maps samples (N, K) to values (N, ...) by name."""
+    row: Array
+    """(K,)."""
+
+    def values(self) -> dict[str, Array]:
+        """Returns the values by name."""
+        return {name: values[0] for name, values in self.compute(self.row[None]).items()}
+
+
+def expand_samples(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the values of a row by record key, where each sample is in place of the values below its path."""
+    found: dict[str, Any] = {}
+    for key, value in row.items():
+        found.update(
+            {f"{key}.{name}": v for name, v in value.values().items()} if isinstance(value, Sample) else {key: value}
+        )
+    return found
 
 
 def _remove_member(name: str, buffers: dict[str, Buffer], children: dict[str, Module]) -> None:

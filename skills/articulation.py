@@ -37,6 +37,18 @@ _ROOM_SHARE = 0.3
 _MOST_ROOM_M = 0.12
 _LAG_RAD = 0.03
 """An arm that is farther from its targets presses against something: it does not go on with its grasp."""
+_ARRIVAL_MARGIN = 0.1
+"""A part has arrived when it is further than success needs by this share of its way, or halfway to the planned end."""
+_CLOSED_SHARE = 0.5
+"""The same for a part that closes: the share of the distance from closed that counts as closed."""
+_LEAST_GAIN = 0.1
+"""An extension must have brought the part nearer by this share of what is missing, or there is no other."""
+_EXTENSION = 1.5
+"""An extension leads this factor farther than is missing: a hand that slipped by a fifth of the way slips again."""
+_LEAST_EXTENSION = 0.005
+"""No extension is shorter than this share of the range: the range ends there."""
+_PULL_SHARE = 0.5
+"""Fingers that bear more than this share of their limit do not pull on."""
 LED_SHARE = 0.97
 """Largest opening to which a part is led, as a share of its range."""
 _LISTED_LEADS = (1.5, 1.2, 1.05)
@@ -63,6 +75,9 @@ class ArticulationSkill(Skill):
             self.part = with_info_file(self.part, self.object.asset, cfg.obj_info_path)
         self.views: Views = context.views[(self.object_name, self.part.name)]
         self.s0 = self.s
+        self.extensions = 0
+        """How often `lead_on` extended the path of the part."""
+        self._missing = np.inf
 
     @property
     def s(self) -> float:
@@ -132,15 +147,22 @@ class ArticulationSkill(Skill):
         problem = self._find_loose_grip()
         if problem is not None:
             return problem
-        self.load_checker()
         is_beyond = (self.follow_to - self.s) * (self.follow_to - self.s0) <= 0.0
-        request = self.request(follow_to=self.s if is_beyond else self.follow_to)
-        request = request if steps_back else replace(request, retreat_m=0.0)
-        plan = plan_from_grasp(request, self.context.checker, q_hand=self.context.arm.q_read)
+        plan = self._plan_on(self.s if is_beyond else self.follow_to, steps_back=steps_back)
         if not plan.found:
             return "there is no plan from this grasp" if plan.diagnosis is None else plan.diagnosis.message
         self.keyframe_plan, self.commands = plan, self.make_commands(plan)
         return None
+
+    def _plan_on(self, target: float, *, steps_back: bool = True, as_held: bool = False) -> KeyframePlan:
+        """Returns the plan that leads the part from where hand and part are to a position of its joint [rad or m].
+
+        `as_held`: the hand may hold the part in any way.
+        """
+        self.load_checker()
+        request = self.request(follow_to=target)
+        request = request if steps_back else replace(request, retreat_m=0.0)
+        return plan_from_grasp(request, self.context.checker, q_hand=self.context.arm.q_read, as_held=as_held)
 
     def _find_loose_grip(self) -> str | None:
         """Returns why the fingers do not hold the part now, or do not push it; None if they do."""
@@ -182,6 +204,70 @@ class ArticulationSkill(Skill):
         openness, follow = self.part.openness, self.cfg.planner_setting.follow_joint
         target = None if follow is None else follow.target(s_closed=openness.closed, s_open=openness.open)
         return self.default_target() if target is None else target
+
+    def distance_from_plan(self) -> float:
+        """Returns how far the part is from where its plan has it [rad or m]; 0 after the first contact with it."""
+        plan, begun = self.keyframe_plan, self.commands[: self.executor.index]
+        on_way = self.phase in (Phase.transit, Phase.approach) and not any(c.phase is Phase.follow for c in begun)
+        if plan is None or not plan.found or not on_way or self.is_touched:
+            return 0.0
+        return abs(self.s - plan.keyframes[0].s)
+
+    def lead_on(self) -> None:
+        """Extends the path of the part where it is over and the part has not arrived; called in every frame.
+
+        It goes on from the present grasp for as long as the part comes nearer, within the reach of the arm, the force
+        of the fingers and the range of the joint.
+        """
+        if self.phase is not Phase.follow or not self.executor.is_subtask_done() or self.is_led_again():
+            return
+        if self.cfg.planner_setting.follow_joint is None or self.cfg.planner_setting.drags:
+            return
+        missing = abs(self._arrival() - self.s)
+        gained = self._missing - missing
+        if self.has_arrived() or gained < _LEAST_GAIN * missing or not self._may_pull_on():
+            return
+        self._missing, target = missing, self._extended_target(missing)
+        if abs(target - self.s) < _LEAST_EXTENSION * self.part.openness.span:
+            return
+        plan = self._plan_on(target, as_held=True)
+        if plan.found:
+            made = self.make_commands(plan)
+            first = next(index for index, command in enumerate(made) if command.phase is Phase.follow)
+            self.commands = self.executor.extend(made[first:])
+            self.extensions += 1
+
+    def is_led_again(self) -> bool:
+        """Whether the plan grasps and leads the part again later, as a cap that is turned in several turns."""
+        return any(command.phase is Phase.follow for command in self.commands[self.executor.index + 1 :])
+
+    def _may_pull_on(self) -> bool:
+        """Whether the fingers touch the part, and press less than a share of what they bear."""
+        limit_n = _PULL_SHARE * self.context.arm.cfg.gripper.finger_force_limit_n
+        return self.is_touched and float(np.asarray(self.views.fingers_link.force_mean_n.get_value())) < limit_n
+
+    def has_arrived(self) -> bool:
+        """Whether the part is a little further than success needs: it may spring back when the hand lets go."""
+        return (self.s - self._arrival()) * (self.follow_to - self.s0) >= 0.0
+
+    def _arrival(self) -> float:
+        """Returns the joint position at which the part has arrived [rad or m]; see `has_arrived`."""
+        found, openness = self.displacement(), self.part.openness
+        if found.mode is SuccessMode.zero:
+            return openness.position(_CLOSED_SHARE * found.threshold)
+        wanted = found.threshold * (openness.span if found.mode is SuccessMode.fraction else 1.0)
+        follow = self.cfg.planner_setting.follow_joint
+        if follow is not None and follow.reach is not None:
+            wanted = max(wanted, abs(follow.reach - self.s0))
+        led = abs(self.follow_to - self.s0)
+        way = min((1.0 + _ARRIVAL_MARGIN) * wanted, max(wanted, 0.5 * (wanted + led)))
+        return self.s0 + np.sign(self.follow_to - self.s0) * way
+
+    def _extended_target(self, missing: float) -> float:
+        """Returns the joint position to which an extension leads, a little beyond arrival [rad or m]."""
+        beyond = self.s + np.sign(self._arrival() - self.s) * _EXTENSION * missing
+        low, high = sorted((self.part.openness.closed, self.part.openness.open))
+        return float(np.clip(beyond, low, high))
 
     def _check_target(self) -> None:
         """Raises an error if the code of the skill asks for a position that the joint of the part cannot reach.

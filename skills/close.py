@@ -120,9 +120,10 @@ class Close(GraspingSkill):
         """
         if not self.closed_gripper or self.cfg.planner_setting.drags:
             super().check_frame()
-        if not self.closed_gripper:
+        if not self.closed_gripper or self.phase is not Phase.follow:
             return
-        if self.phase is not Phase.follow or not self._is_at_stop():
+        if not self._is_at_stop():
+            self.lead_on()
             return
         force_n = float(np.asarray(self.views.fingers_link.force_mean_n.get_value()))
         if self.part.moves_little or self._goes_on() or force_n > _PRESS_N:

@@ -265,6 +265,11 @@ class CommandExecutor:
             self._commands[self.index] = replace(command, motion=command.motion.begun_at(self._q))
             self._is_ended = False
 
+    def extend(self, commands: Sequence[ManipCommand]) -> list[ManipCommand]:
+        """Replaces the commands after the current one; returns all commands."""
+        self._commands[self.index + 1 :] = commands
+        return list(self._commands)
+
     def end_motion(self) -> None:
         """Brakes the current motion to a stop, within the arm's accelerations. The next motion starts there; its end is
         unchanged.

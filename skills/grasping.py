@@ -46,6 +46,10 @@ _LOST_S = 0.5
 _MEETS_S = 2.0
 """The same for closed fingers, which hook or push: they start slowly, up to 10 mm away from the part. A corner of
 leaning fingertips can also push the part ahead, and they meet it again later."""
+_STAYS_AFTER = 0.5
+"""A part that fingers hold must have followed the hand when this share of its path is over, ..."""
+_STAYS_SHARE = 0.1
+"""... by this share of it."""
 _SLOW_SHARE = 0.3
 """Speed of fingers that close slowly, as a share of their largest."""
 _OVERSHOOT = 1.2
@@ -252,16 +256,25 @@ class GraspingSkill(ArticulationSkill):
         if self.cfg.planner_setting.drags:
             self._check_drag()
             return
+        self._check_held()
+        self._check_follows()
+        if not self._failures:
+            self.lead_on()
+
+    def _check_held(self) -> None:
+        """Checks that the fingers have grasped the part, and then that they keep touching it."""
         s, expected, touching = self.s, self.executor.expected_s, self.is_touched
         if self._follow_index != self.executor.index:  # the first frame after the fingers closed
             self._follow_index, self._lost_frames = self.executor.index, 0
             self._has_met = False
-            if not self.closed_gripper:
+            if not self.closed_gripper and not self.extensions:
                 self._check_grasp(touching=touching)
         self._has_met = self._has_met or touching
         self._lost_frames = 0 if touching else self._lost_frames + 1
         not_met_yet = self.closed_gripper and not self._has_met
-        if self._lost_frames < self.context.frames(_MEETS_S if self.closed_gripper else _LOST_S):
+        is_empty = not self.closed_gripper and self.context.arm.gripper_opening_m < EMPTY_GRIPPER_M
+        lost_s = 0.0 if is_empty else _MEETS_S if self.closed_gripper else _LOST_S
+        if touching or self._lost_frames < self.context.frames(lost_s):
             return
         if not_met_yet:
             code, message = "grasp_missed", f"The hooking fingers did not meet '{self.part.name}' in {_MEETS_S:g} s"
@@ -269,7 +282,21 @@ class GraspingSkill(ArticulationSkill):
             wanted = self.follow_to if expected is None else expected
             message = f"The fingers lost '{self.part.name}' at joint position {s:.3f} (should be {wanted:.3f})"
             code = "slipped"
+        if self.extensions and self.unmet_condition() is None:  # what an extension adds is not needed
+            self.executor.end_motion()
+            return
         self.fail(code, message, s=s, expected=expected, frames_without_contact=self._lost_frames)
+
+    def _check_follows(self) -> None:
+        """Checks that the held part follows the hand: one that stays where it is will not move later."""
+        expected = self.executor.expected_s
+        if self.closed_gripper or expected is None or self.extensions or self.is_led_again():
+            return
+        led, moved, way = abs(expected - self.s0), abs(self.s - self.s0), abs(self.follow_to - self.s0)
+        if led < _STAYS_AFTER * way or moved > _STAYS_SHARE * led:
+            return
+        message = f"'{self.part.name}' does not follow the hand: it is at joint position {self.s:.3f}"
+        self.fail("slipped", f"{message} (should be {expected:.3f})", s=self.s, expected=expected)
 
     def _check_drag(self) -> None:
         """Checks that the fingertips touch the face that they drag, and stay at their spot on it."""

@@ -6,6 +6,7 @@ import math
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -191,19 +192,34 @@ class Kinematics:
     def sweep(self, q: Array) -> tuple[Array, Array, Array, Array]:
         """Returns the two results of `fk_batch`, then unit axes and origins [m] of the joints, (n_q, B, 3) each."""
         count = q.shape[0]
+        fixed, sine, cosine, moved = self._turns
+        angles = q.T[:, :, None, None]  # (n_q, B, 1, 1)
+        turns = fixed + np.sin(angles) * sine + (1.0 - np.cos(angles)) * cosine  # (n_q, B, 3, 3)
         R = np.broadcast_to(np.eye(3), (count, 3, 3))
         p = np.zeros((count, 3))
         axes, origins = np.empty((self.n_q, count, 3)), np.empty((self.n_q, count, 3))
         for i, joint in enumerate(self.joints):
-            p = p + R @ joint.T_previous_joint[:3, 3]
-            R = R @ joint.T_previous_joint[:3, :3]
-            axes[i], origins[i] = R @ joint.axis, p
+            offset_and_axis = R @ moved[i]  # (B, 3, 2)
+            p = p + offset_and_axis[:, :, 0]
+            axes[i], origins[i] = offset_and_axis[:, :, 1], p
             if joint.prismatic:
                 p = p + axes[i] * q[:, i, None]
-            else:
-                R = R @ _rodrigues(joint.axis, q[:, i])
+            R = R @ turns[i]
         p = p + R @ self.T_last_tip[:3, 3]
         return R @ self.T_last_tip[:3, :3], p, axes, origins
+
+    @cached_property
+    def _turns(self) -> tuple[Array, Array, Array, Array]:
+        """Rotation of each joint from the one before, as a + sin(q) b + (1 - cos(q)) c, (n_q, 1, 3, 3) each, and
+        (n_q, 3, 2) its offset [m] and axis, in the frame before it.
+        """
+        T = np.array([joint.T_previous_joint for joint in self.joints])
+        axes = np.array([joint.axis for joint in self.joints])
+        turning = np.array([not joint.prismatic for joint in self.joints], dtype=float)
+        K = np.cross(np.eye(3), (axes * turning[:, None])[:, None])  # K v = axis x v
+        R = T[:, :3, :3]
+        moved = np.concatenate([T[:, :3, 3:], R @ axes[:, :, None]], axis=2)
+        return R[:, None], (R @ K)[:, None], (R @ K @ K)[:, None], moved
 
     def jacobian(self, q: Array) -> Array:
         """Returns the (6, n_q) geometric Jacobian at q: linear, then angular velocity of the tip, base frame."""
@@ -274,13 +290,6 @@ def _read_joint(element: ET.Element, T: Array, *, urdf_path: Path) -> ChainJoint
     except ValueError as exc:
         raise AssetError(f"Joint '{name}' of {urdf_path} has no axis: {exc} Mend the file.", joint=name) from exc
     return ChainJoint(name, kind == "prismatic", T, direction, lower, upper, velocity)
-
-
-def _rodrigues(axis: Array, angles: Array) -> Array:
-    """Returns (B, 3, 3) rotations by angles (B,) [rad] about one unit axis (3,)."""
-    x, y, z = axis
-    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.eye(3) + np.sin(angles)[:, None, None] * K + (1.0 - np.cos(angles))[:, None, None] * (K @ K)
 
 
 def _axis_rotation(axis: Array, c: Any, s: Any) -> Any:

@@ -88,7 +88,9 @@ def _plan_keyframes(request: PlanRequest, checker: CollisionChecker | None, rng:
     return _Planner(request, checker, rng).run()
 
 
-def plan_from_grasp(request: PlanRequest, checker: CollisionChecker | None, *, q_hand: Array) -> KeyframePlan:
+def plan_from_grasp(
+    request: PlanRequest, checker: CollisionChecker | None, *, q_hand: Array, as_held: bool = False
+) -> KeyframePlan:
     """Returns the plan of a hand that is at the part already, or a diagnosis.
 
     It has the path of the part and the step back, from the present joints and in the present grasp.
@@ -97,8 +99,9 @@ def plan_from_grasp(request: PlanRequest, checker: CollisionChecker | None, *, q
         request: The problem; its setting leads the part along its joint.
         checker: The scene; None = no obstacles.
         q_hand: (n,) joints that the arm has, while it is told `request.q_current` [rad].
+        as_held: Whether the hand may hold the part in any way, not only as the setting wants it.
     """
-    return _Planner(request, checker, np.random.default_rng(0)).run_from_grasp(q_hand)
+    return _Planner(request, checker, np.random.default_rng(0)).run_from_grasp(q_hand, as_held=as_held)
 
 
 def _with_more_goals(request: PlanRequest) -> PlanRequest:
@@ -167,11 +170,11 @@ class _Planner:
         self._count_work()
         return self.budget.meter.is_spent
 
-    def run_from_grasp(self, q_hand: Array) -> KeyframePlan:
+    def run_from_grasp(self, q_hand: Array, *, as_held: bool = False) -> KeyframePlan:
         """See `plan_from_grasp`."""
         from unlatch.solver.diagnosis import Diagnosis
 
-        began, T = time.perf_counter(), self.arm.kinematics.pose(q_hand)
+        began, T = time.perf_counter(), None if as_held else self.arm.kinematics.pose(q_hand)
         self.paths.centring = 0.0  # it would swing the elbow, however short the rest of the path is
         candidates = (
             self._complete_grasp(self.goals.measure(self.request.q_current, variant), slip, T)
@@ -185,17 +188,26 @@ class _Planner:
         plan = KeyframePlan(False, diagnosis=Diagnosis("plan_infeasible", message, {}), counts=self.log.counts)
         return self._finish(plan, began)
 
-    def _complete_grasp(self, reached: ReachedGoal, slip: Slip, T_base_ee: Pose) -> PlanCandidate | None:
-        """Returns the plan of a hand at a pose that is at its goal already, or None with the failure noted."""
-        rows = self.goals.rows_with_offset(reached.source.batch.rows, reached.variant)
-        from unlatch.solver.explanation import describe_misfit
+    def _complete_grasp(self, reached: ReachedGoal, slip: Slip, T_base_ee: Pose | None) -> PlanCandidate | None:
+        """Returns the plan of a hand at a pose that is at its goal already, or None with the failure noted.
 
-        misfit = None if rows is None else describe_misfit(rows, T_base_ee, slip, self.request)
-        if rows is None or misfit is not None:
-            self.log.fail("goal", misfit or "the offset of the setting turns the hand", {})
+        Without a pose, the hand holds the part in any way.
+        """
+        misfit = None if T_base_ee is None else self._find_misfit(reached, slip, T_base_ee)
+        if misfit is not None:
+            self.log.fail("goal", misfit, {})
             return None
         self.log.counts["goals"] += 1
         return self.completer.complete_from_contact(RankedGoal(reached, slip, 0.0), reached.q[None])
+
+    def _find_misfit(self, reached: ReachedGoal, slip: Slip, T_base_ee: Pose) -> str | None:
+        """Returns why a hand at a pose does not hold the part as a goal would; None if it does."""
+        from unlatch.solver.explanation import describe_misfit
+
+        rows = self.goals.rows_with_offset(reached.source.batch.rows, reached.variant)
+        if rows is None:
+            return "the offset of the setting turns the hand"
+        return describe_misfit(rows, T_base_ee, slip, self.request)
 
     def run_varied(self, variation: Variation) -> KeyframePlan | None:
         """Returns a plan with a drawn turn of the hand, posture and transit, or None."""

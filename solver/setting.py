@@ -270,6 +270,8 @@ class FollowJointCfg:
     """Joint position [rad or m], or a text like `80%` (share of the way from closed to open); None = the skill's."""
     step: float | None = None
     """Largest joint step between two planned waypoints [rad or m]; None = as many waypoints as the planner's budget."""
+    reach: float | None = None
+    """Joint position that the part must reach [rad or m]: the path is extended until then. None: as success needs."""
 
     def target(self, *, s_closed: float, s_open: float) -> float | None:
         """Returns the joint position at the end, or None if the skill decides [rad or m]."""
@@ -564,6 +566,8 @@ def _check_follow(follow: FollowJointCfg, where: str) -> FollowJointCfg:
         read_number(follow.to, f"{where}.to", lower=-20.0, upper=20.0)
     if follow.step is not None:
         read_number(follow.step, f"{where}.step", lower=1e-3, upper=1.0)
+    if follow.reach is not None:
+        read_number(follow.reach, f"{where}.reach", lower=-20.0, upper=20.0)
     return follow
 
 

@@ -111,6 +111,11 @@ class Solids:
             ]
             for name, link in model.links.items()
         }
+        self._spheres = {
+            name: (np.array([each.middle for each in solids]), np.array([each.radius for each in solids]))
+            for name, solids in self._solids.items()
+        }
+        """(S, 3) centres and (S,) radii of the bounding spheres, by link."""
 
     @classmethod
     def from_urdf(cls, urdf: Path) -> Solids:
@@ -175,13 +180,13 @@ class Solids:
         middle = (low.min(axis=0) + high.max(axis=0)) / 2
         reach = float(np.linalg.norm(high.max(axis=0) - middle))
         for name, solids in self._solids.items():
-            if name == without or only not in (None, name):
+            if name == without or only not in (None, name) or not solids:
                 continue
             T_box_link = T_root_box.inverse() @ self.model.link_pose(name, positions)
-            for solid in solids:
-                if float(
-                    np.linalg.norm(T_box_link @ solid.middle - middle)
-                ) <= reach + solid.radius and _any_box_touches(
+            middles, radii = self._spheres[name]
+            near = np.linalg.norm(T_box_link @ middles - middle, axis=1) <= reach + radii
+            for solid in (solids[index] for index in np.flatnonzero(near)):
+                if _any_box_touches(
                     low, high, T_box_link @ solid.vertices, solid.normals @ T_box_link.R.T, solid, T_box_link
                 ):
                     return True

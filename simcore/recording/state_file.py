@@ -6,13 +6,14 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.keys import ACTION, INTERVAL, STATE, kind_of, match_key
+from unlatch.simcore.state import Sample, expand_samples
 
 Array = np.ndarray
 
@@ -24,30 +25,43 @@ class _Table:
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
-        self.rows: list[dict[str, Array]] = []
+        self.rows: list[dict[str, Array | Sample]] = []
+        self._first: dict[str, Array] = {}
+        """Values of the first row by record key; those of a sample are computed."""
+        self._forms: list[tuple[np.dtype, tuple[int, ...]]] = []
+        """Type and shape of each array of a row."""
 
-    def add(self, row: Mapping[str, ArrayLike]) -> None:
-        if self.rows and row.keys() != self.rows[0].keys():
-            odd = sorted(row.keys() ^ self.rows[0].keys())
-            raise RecordingError(
-                f"The {self.kind} row {len(self.rows)} has other keys than the first: {odd} are in only one of them. "
-                "Record the same keys in every frame.",
-                keys=odd,
-            )
+    def add(self, row: Mapping[str, ArrayLike | Sample]) -> None:
         if not self.rows:
-            self.rows.append({key: self._copy_value(key, np.asarray(value)) for key, value in row.items()})
+            self._first = {key: self._copy_value(key, np.asarray(value)) for key, value in expand_samples(row).items()}
+            kept = {key: value if isinstance(value, Sample) else self._first[key] for key, value in row.items()}
+            self._forms = [(value.dtype, value.shape) for value in _arrays_of(kept.values())]
+            self.rows.append(kept)
             return
-        kept: dict[str, Array] = {}
-        for (key, value), first in zip(row.items(), map(self.rows[0].__getitem__, row), strict=True):
-            given = np.asarray(value)
-            if given.dtype is not first.dtype or given.shape != first.shape:
-                given = self._copy_value(key, given)
-            kept[key] = given.copy() if given.flags.writeable else given
-        self.rows.append(kept)
+        if list(row) != list(self.rows[0]):
+            odd = sorted(row.keys() ^ self.rows[0].keys())
+            if odd:
+                raise RecordingError(
+                    f"The {self.kind} row {len(self.rows)} has other keys than the first: {odd} are in only one of "
+                    "them. Record the same keys in every frame.",
+                    keys=odd,
+                )
+            row = {key: row[key] for key in self.rows[0]}
+        given = _arrays_of(row.values())
+        if [(value.dtype, value.shape) for value in given] != self._forms:
+            given = [self._copy_value(key, value) for key, value in zip(row, given, strict=True)]
+        self.rows.append(
+            {
+                key: value if isinstance(value, Sample) else array.copy() if array.flags.writeable else array
+                for (key, value), array in zip(row.items(), given, strict=True)
+            }
+        )
 
     def _copy_value(self, key: str, given: Array) -> Array:
         if self.rows:
-            shape, dtype = self.rows[0][key].shape, self.rows[0][key].dtype
+            first = self.rows[0][key]
+            form = first.row if isinstance(first, Sample) else first
+            shape, dtype = form.shape, form.dtype
         else:
             shape, dtype = given.shape, self._first_type(key, given.dtype)
         if given.shape != shape or given.dtype.kind not in _ACCEPTED[dtype.kind]:
@@ -77,12 +91,25 @@ class _Table:
             given = np.dtype(known[0].dtype)
         return np.dtype({"f": np.float64, "b": np.bool_}.get(given.kind, np.int64))
 
+    def values(self, index: int) -> dict[str, Array]:
+        """Returns the values of a row by record key."""
+        return expand_samples(self.rows[index])
+
     def arrays(self, n_rows: int) -> dict[str, Array]:
-        rows = self.rows[:n_rows]
-        return {
-            key: np.array([row[key] for row in rows], dtype=first.dtype).reshape(len(rows), *first.shape)
-            for key, first in (self.rows[0] if self.rows else {}).items()
-        }
+        found: dict[str, Array] = {}
+        for key, first in (self.rows[0] if self.rows else {}).items():
+            rows = [row[key] for row in self.rows[:n_rows]]
+            if isinstance(first, Sample):
+                computed = first.compute(np.array(_arrays_of(rows)).reshape(len(rows), -1))
+                found.update({f"{key}.{name}": np.ascontiguousarray(values) for name, values in computed.items()})
+            else:
+                found[key] = np.array(rows, dtype=first.dtype).reshape(len(rows), *first.shape)
+        return found
+
+
+def _arrays_of(values: Iterable[ArrayLike | Sample]) -> list[Array]:
+    """Returns values as arrays, and the numbers of samples."""
+    return [value.row if isinstance(value, Sample) else np.asarray(value) for value in values]
 
 
 class EpisodeRecorder:
@@ -108,8 +135,8 @@ class EpisodeRecorder:
         """Number of actions with a following state, so far."""
         return max(0, self.n_states - 1)
 
-    def add_action(self, action: Mapping[str, ArrayLike]) -> None:
-        """Adds the next action, before it is executed; its keys start with `actions.`.
+    def add_action(self, action: Mapping[str, ArrayLike | Sample]) -> None:
+        """Adds the next action, before it is executed; its keys start with `actions.` or `labels.`.
 
         Raises:
             RecordingError: The call is out of order, or keys or shapes differ from those of the first action.
@@ -120,14 +147,17 @@ class EpisodeRecorder:
 
     def last_actions(self, key: str, count: int = 2) -> Array:
         """Returns the last rows of an action by key; the first one is repeated where there are fewer."""
-        rows = [row[key] for row in self._actions.rows[-count:]]
+        n = len(self._actions.rows)
+        rows = [self._actions.values(index)[key] for index in range(max(0, n - count), n)]
         return np.array([*rows[:1] * (count - len(rows)), *rows])
 
-    def add_frame(self, state: Mapping[str, ArrayLike], interval: Mapping[str, ArrayLike] | None = None) -> None:
+    def add_frame(
+        self, state: Mapping[str, ArrayLike | Sample], interval: Mapping[str, ArrayLike] | None = None
+    ) -> None:
         """Adds a state, and the values that were measured since the last one.
 
         Args:
-            state: State by key.
+            state: State by key; a sample stands for all keys below its own.
             interval: `contacts.` and `speeds.` values over the physics steps since the last state; None for the first.
 
         Raises:
@@ -146,8 +176,12 @@ class EpisodeRecorder:
 
     def last_step(self) -> dict[str, Array]:
         """Returns the last action with a following state, and the values measured over it; empty before the first."""
-        rows = [table.rows[self.n_actions - 1] for table in (self._actions, self._intervals) if self.n_actions]
+        rows = [table.values(self.n_actions - 1) for table in (self._actions, self._intervals) if self.n_actions]
         return {key: value for row in rows for key, value in row.items()}
+
+    def last_state(self) -> dict[str, Array]:
+        """Returns the state that was added last, by key; empty before the first."""
+        return self._states.values(-1) if self._states.rows else {}
 
     def arrays(self) -> dict[str, Array]:
         """Returns copies of the arrays by key, all floats in double precision; see `convert_to_stored_types`."""

@@ -325,6 +325,19 @@ class Body:
         there = self.read_state().links[index]
         return self._reuse_pose(index, there, lambda: Pose.from_quat_xyzw(there[:3], there[3:]))
 
+    def link_frame(self, name: str) -> Array:
+        """(7,) position and quaternion xyzw of a link's URDF frame, in the world frame.
+
+        Raises:
+            FrameNotFoundError: No such link.
+        """
+        index = self.link_index(name)
+        if index == ROOT:
+            T_world_root = self.root_pose()
+            return np.concatenate([T_world_root.p, T_world_root.quat_xyzw])
+        frame: Array = self.read_state().links[index]
+        return frame
+
     def link_velocity(self, name: str) -> tuple[Array, Array]:
         """Linear (3,) [m/s] and angular velocity (3,) [rad/s] of a link's URDF frame, in the world frame.
 
@@ -385,11 +398,16 @@ class Body:
         state = self.read_state()
         if names is None:
             return state.q.copy(), state.dq.copy(), state.effort.copy()
-        rows = self._rows_of(tuple(names))
+        rows = self.rows_of(tuple(names))
         return state.q[rows], state.dq[rows], state.effort[rows]
 
-    def _rows_of(self, names: tuple[str, ...]) -> Array:
-        """Returns the rows of joints in the arrays of `state`."""
+    def rows_of(self, names: tuple[str, ...]) -> Array:
+        """Returns the rows (n,) of joints in the arrays of `state`.
+
+        Raises:
+            FrameNotFoundError: No such joint.
+            WorldError: A joint cannot move.
+        """
         rows = self._known_rows.get(names)
         if rows is None:
             for name in names:
@@ -402,7 +420,7 @@ class Body:
 
     def joint_positions(self, names: Sequence[str]) -> Array:
         """Positions (n,) of joints [rad or m]."""
-        return self.read_state().q[self._rows_of(tuple(names))]
+        return self.read_state().q[self.rows_of(tuple(names))]
 
     def max_joint_speed(self) -> float:
         """Largest speed of a movable joint now [rad/s or m/s]; 0 without movable joints."""

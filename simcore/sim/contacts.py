@@ -284,25 +284,27 @@ class ContactMonitor:
         self._numbers: dict[tuple[Pair, tuple[str, ...]], int] = {}
         self._sums: dict[tuple[int, Link], int] = {}
         """The core's number of the sum of forces on a finger from a link, by Bullet's numbers of body and link."""
+        self._shows_no_force = False
+        """Whether all views show a record frame without any contact: another such frame changes nothing."""
 
     def add(self, view: ContactView) -> ContactView:
         """Adds a view of the robot; it is sampled from the next physics step on."""
         self.views[view.name] = view
         self._robot_views.append(view)
-        self._table = None
+        self._table, self._shows_no_force = None, False
         return view
 
     def add_object_view(self, view: ObjectView, body: Body) -> ObjectView:
         """Adds a view of an object's body; it is sampled from the next physics step on."""
         self.views[view.name] = view
         self._object_views.setdefault(body.body_id, []).append(view)
-        self._table = None
+        self._table, self._shows_no_force = None, False
         return view
 
     def add_loads(self, loads: FingerLoads) -> FingerLoads:
         """Adds the loads of an arm's fingers; they are sampled from the next physics step on."""
         self._loads.append(loads)
-        self._table = None
+        self._table, self._shows_no_force = None, False
         return loads
 
     def forget_contacts(self) -> None:
@@ -312,10 +314,11 @@ class ContactMonitor:
     def sample(self) -> None:
         """Reads the contacts of the physics steps since the last call of `World.step` with `first=0`."""
         core = self._world.core
+        self._shows_no_force &= not core.has_contacts
         views = list(self.views.values())
         if not core.has_contacts:
             still = [0.0] * core.steps
-            for view in views:
+            for view in () if self._shows_no_force else views:
                 view.sample(still, self._pairs_in)
             for loads in self._loads:
                 loads.sample([[0.0] * len(loads.fingers)] * core.steps)
@@ -411,10 +414,11 @@ class ContactMonitor:
 
     def end_frame(self) -> None:
         """Closes the record frame in all views and loads."""
-        for view in self.views.values():
+        for view in () if self._shows_no_force else self.views.values():
             view.end_frame()
         for loads in self._loads:
             loads.end_frame()
+        self._shows_no_force = not self._world.core.has_contacts
 
 
 TURNED_RAD = 0.05

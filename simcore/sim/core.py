@@ -7,11 +7,12 @@ module, so a value that Python sets acts from the next step on.
 from __future__ import annotations
 
 import ctypes
+import hashlib
 from collections.abc import Callable, Sequence
 from enum import IntFlag
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pybullet as p
@@ -59,6 +60,11 @@ FORCE_ROW = np.dtype(
     + [("normal_n", np.float64), ("force_n", np.float64, 3)]
 )
 """Forces between two links in one physics step: `ForceRow` of core.h."""
+NEAR_POINT = np.dtype(
+    [(name, np.int32) for name in ("body_a", "body_b", "link_a", "link_b")]
+    + [("where", np.float64, 3), ("distance_m", np.float64)]
+)
+"""Where two links are near each other: `NearPoint` of core.h."""
 
 
 def _fields(**kinds: str) -> list[tuple[str, Any]]:
@@ -102,21 +108,46 @@ class _World(ctypes.Structure):
     ]
 
 
+class _Query(ctypes.Structure):
+    _fields_ = _fields(
+        ints="robot n_joints n_others most_points n_contacts unused",
+        pointers="q_index u_index positions others points",
+        numbers="measured_to least_own least_other",
+    )
+
+
 @cache
 def load_library() -> Any:
     """Loads the compiled code of `simcore/sim/native`.
 
     Raises:
-        WorldError: It is not built.
+        WorldError: It is not built, or is older than its sources.
     """
-    found = sorted((Path(__file__).parent / "native").glob("_core*.so"))
+    folder = Path(__file__).parent / "native"
+    found = sorted(folder.glob("_core*.so"))
     if not found:
         raise WorldError(
-            "The physics loop of Unlatch is not compiled: there is no '_core*.so' in "
-            f"'{Path(__file__).parent / 'native'}'. Install Unlatch anew, in a clone with: "
-            "pip install -e ."
+            f"The physics loop of Unlatch is not compiled: there is no '_core*.so' in '{folder}'. Install Unlatch "
+            "anew, in a clone with: pip install -e ."
         )
-    return ctypes.CDLL(str(found[0]))
+    library: Any = ctypes.CDLL(str(found[0]))
+    library.core_sources.restype = ctypes.c_char_p
+    check_sources(folder, library.core_sources().decode())
+    return library
+
+
+def check_sources(folder: Path, digest: str) -> None:
+    """Checks that a library was compiled from the C files in a folder: that their SHA-256 is `digest`.
+
+    Raises:
+        WorldError: They have changed since. An installation from a wheel has none.
+    """
+    sources = sorted(path for path in folder.iterdir() if path.suffix in (".c", ".h"))
+    if sources and digest not in ("", hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()):
+        raise WorldError(
+            f"The compiled library in '{folder}' is older than the C files beside it. Compile it again, in the clone "
+            "with: pip install -e ."
+        )
 
 
 @cache
@@ -136,6 +167,8 @@ def _library() -> Any:
         ("core_update_gains", _POINTER, _POINTER, ctypes.c_double),
         ("core_refresh_inertia", _POINTER, _POINTER, _POINTER, ctypes.c_double, ctypes.c_double),
         ("core_transmit", _POINTER),
+        ("core_place", _POINTER, _POINTER),
+        ("core_find_near", _POINTER, _POINTER),
         ("core_free_rows", _POINTER),
         ("core_bind", ctypes.c_char_p),
         ("core_sizes", _POINTER),
@@ -143,10 +176,11 @@ def _library() -> Any:
     ):
         getattr(library, name).argtypes = arguments
     library.core_last_client.restype = _POINTER
-    sizes: Array = np.zeros(9, dtype=np.int32)
+    sizes: Array = np.zeros(11, dtype=np.int32)
     library.core_sizes(sizes.ctypes.data)
     expected = [MECHANISM.itemsize, *map(ctypes.sizeof, (_Servo, _Body)), FORCE_ROW.itemsize]
-    expected += [ctypes.sizeof(_Contacts), ctypes.sizeof(_World), MAX_JOINTS, MAX_SERVO_JOINTS, MAX_VIEWS]
+    expected += [ctypes.sizeof(_Contacts), ctypes.sizeof(_World), NEAR_POINT.itemsize, ctypes.sizeof(_Query)]
+    expected += [MAX_JOINTS, MAX_SERVO_JOINTS, MAX_VIEWS]
     missing = library.core_bind(p.__file__.encode())
     if missing or sizes.tolist() != expected:
         raise WorldError(
@@ -235,9 +269,11 @@ class BodyState:
         n = len(joints)
         if n > MAX_JOINTS:
             raise WorldError(f"Body {body_id} has {n} movable joints, expected at most {MAX_JOINTS}.")
-        self._indices = np.array(joints, dtype=np.int32).reshape(n, 3).T.copy()
-        self.q, self.dq, self.effort = np.zeros(n), np.zeros(n), np.zeros(n)
-        """(n,) positions, velocities and efforts of the movable joints [rad or m, N m or N]."""
+        self.numbers = np.array(joints, dtype=np.int32).reshape(n, 3).T.copy()
+        """(3, n) Bullet's numbers of each movable joint: link, place in positions, place in velocities."""
+        self.joints = np.zeros((3, n))
+        """(3, n) positions, velocities and efforts of the movable joints [rad or m, N m or N]."""
+        self.q, self.dq, self.effort = self.joints
         self.root = np.zeros(13)
         """Centre of mass of the root: position, quaternion xyzw, linear and angular velocity, world frame."""
         self.after = np.zeros(2 * n + 7)
@@ -249,7 +285,7 @@ class BodyState:
         self.servos: list[ServoState] = []
         self.struct = _Body(id=body_id, n_joints=n, n_links=n_links)
         struct = self.struct
-        struct.joints, struct.q_index, struct.u_index = (row.ctypes.data for row in self._indices)
+        struct.joints, struct.q_index, struct.u_index = (row.ctypes.data for row in self.numbers)
         for name in ("q", "dq", "effort", "root", "after", "links", "mechanisms"):
             setattr(struct, name, getattr(self, name).ctypes.data)
         self.address = ctypes.addressof(struct)
@@ -385,6 +421,75 @@ class Core:
         contacts.prepare(self.steps)
         answer = self._library.core_measure(self._address, contacts.address, contacts.sums.ctypes.data)
         return bool(answer != _UNKNOWN_CONTACT)
+
+
+class NearPoint(NamedTuple):
+    """Where two links are near each other, by Bullet's numbers."""
+
+    body_a: int
+    body_b: int
+    link_a: int
+    link_b: int
+    where: tuple[float, float, float]
+    """On the first, world frame [m]."""
+    distance_m: float
+
+
+class NearQuery:
+    """Finds what is near a robot at joint positions that a planner considers."""
+
+    def __init__(self, core: Core, robot: BodyState, rows: Sequence[int], others: Sequence[int]) -> None:
+        """Makes the query of a robot.
+
+        Args:
+            core: The core of its world.
+            robot: The robot.
+            rows: (n,) rows of the joints that move, among its movable joints.
+            others: Bodies to which distances are measured, by Bullet's numbers.
+        """
+        self._core = core
+        self._numbers = np.ascontiguousarray(robot.numbers[1:, list(rows)])  # (2, n) places in positions and velocities
+        self._others = np.array(others, dtype=np.int32)
+        self._positions = np.zeros(len(rows))
+        self._points: Array = np.zeros(64, dtype=NEAR_POINT)
+        self._struct = _Query(robot=robot.struct.id, n_others=len(others), others=self._others.ctypes.data)
+        self._struct.q_index, self._struct.u_index = (row.ctypes.data for row in self._numbers)
+        self._struct.positions = self._positions.ctypes.data
+        self._address = ctypes.addressof(self._struct)
+        self._show_points()
+
+    def _show_points(self) -> None:
+        self._struct.points, self._struct.most_points = self._points.ctypes.data, len(self._points)
+
+    def place(self, positions: Array) -> None:
+        """Moves the first joints of the query to positions (at most n,), at rest [rad or m]; the others stay."""
+        n = self._struct.n_joints = len(positions)
+        self._positions[:n] = positions
+        if self._core._library.core_place(self._core._address, self._address) < 0:
+            raise WorldError("Bullet refused to set joint positions. Close this World and open a new one.")
+
+    def find_near(
+        self, *, least_own_m: float, least_other_m: float, measured_to_m: float | None
+    ) -> tuple[list[NearPoint], list[NearPoint]]:
+        """Returns the contacts of the robot, and the points where it is near the others.
+
+        Args:
+            least_own_m: Links of the robot that are this far apart are left out [m].
+            least_other_m: Other links that are this far apart are left out [m].
+            measured_to_m: Distances to the others are measured up to here [m]; None: only contacts count.
+        """
+        struct = self._struct
+        struct.least_own, struct.least_other = least_own_m, least_other_m
+        struct.measured_to = -1.0 if measured_to_m is None else measured_to_m
+        n = self._core._library.core_find_near(self._core._address, self._address)
+        if n < 0:
+            raise WorldError("Bullet refused to find collisions. Close this World and open a new one.")
+        if n > len(self._points):
+            self._points = np.zeros(2 * n, dtype=NEAR_POINT)
+            self._show_points()
+            return self.find_near(least_own_m=least_own_m, least_other_m=least_other_m, measured_to_m=measured_to_m)
+        found = [NearPoint(*point) for point in self._points[:n].tolist()] if n else []
+        return found[: struct.n_contacts], found[struct.n_contacts :]
 
 
 class NoMassMatrixError(Exception):

@@ -118,6 +118,8 @@ class DriveGroup:
         """Joints with a spring that pulls to where it was attached, or to a target."""
         self._stuck: set[str] = set()
         self._changed: set[str] = set()
+        self._max_velocity: dict[tuple[str, ...], Array] = {}
+        """What `max_velocity` has returned; it holds until a drive changes."""
         self._closed_stops: dict[str, ClosedStop] = {}
         impedance = [name for name, drive in self.drives.items() if drive.mode is DriveMode.impedance]
         self._impedance: ImpedanceServo | None = None
@@ -150,6 +152,13 @@ class DriveGroup:
             elif drive.mode is DriveMode.passive and drive.stiffness > 0.0:
                 self._begin_spring(name)
 
+    def max_velocity(self, names: Sequence[str]) -> Array:
+        """Returns (n,) largest speed of joints [rad/s or m/s]."""
+        key = tuple(names)
+        if key not in self._max_velocity:
+            self._max_velocity[key] = np.array([self.drives[name].max_velocity for name in key])
+        return self._max_velocity[key]
+
     def change(self, field: str, names: Sequence[str], values: Sequence[float]) -> None:
         """Changes a field of some joints' drives; targets, holds and positions stay.
 
@@ -162,6 +171,7 @@ class DriveGroup:
             WorldError: A value is out of range, or needs a world and the group has none.
         """
         drives, servos, gains_changed = self.drives, False, False
+        self._max_velocity.clear()
         for name, value in zip(names, values, strict=True):
             old = drives[name]
             if getattr(old, field) == value:

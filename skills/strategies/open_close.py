@@ -7,7 +7,6 @@ use the kind of the part, its handle and its geometry. A setting says where the 
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -68,16 +67,9 @@ millimetres loses a fifth to a quarter of the way."""
 LITTLE_LED_SHARE = 0.97
 """A part that moves little is led this far, as a share of its range: what the arm lags and the fingers slip is a good
 part of its way."""
-_ASKED_LEAD = 0.2
-"""The same towards an opening that a user asks for, as a share of the way there: the range of the part ends soon
-after."""
-_MOST_ASKED_LEAD_RAD = 0.25
-"""The most of it on a part that turns: further, at the end of a long way, a hand meets the object or itself."""
-_REVOLUTION_RAD = 2.0 * math.pi
-"""The further a cap turns, the more holds it takes, and it lags behind the soft pads in each."""
-_INSIDE_LEAD_RAD = 0.2
-"""The least of it for a push from inside. The corner of leaning fingertips that pushes first is ahead of their middle
-by up to 15 mm, and the part falls behind by as much when the hand turns upright."""
+_ASKED_LEAD = 0.03
+"""The same towards an opening that a user asks for, as a share of the way there: the range of the part ends soon after,
+and a path that is over too early is extended."""
 _SECOND_HOLD_RAD = 0.2
 """Smallest angle for which a lid, a flap or a door takes another hold. A single hold leads it so much further
 than its default."""
@@ -131,7 +123,7 @@ def start_range(skill: str, part: Part, asset: ObjectAsset) -> tuple[float, floa
     slides, span = part.kind is PartKind.slider, part.openness.span
     if skill == "close" and part.moves_little:
         # from fully open: of half of such a way, what counts as closed would be less than a hand is accurate to
-        return rounded(span), rounded(span)
+        return _rounded_below(span, span), _rounded_below(span, span)
     clear = _CLEAR_OF_CATCH * closing_reach(part, asset.model)
     if skill == "close":
         shares = zip(_CLOSE_FROM[slides], _CLOSE_FROM_SHARE, strict=True)
@@ -146,7 +138,7 @@ def start_range(skill: str, part: Part, asset: ObjectAsset) -> tuple[float, floa
         angle = EDGE_OPENING_M / max(lever_m(asset.model, part, part.keypoint(HEAD).xyz), 1e-3)
         low = min(max(angle, least), most, EDGE_OPENING_SHARE * span)
     low = max(low, clear)
-    return rounded(low), rounded(min(_START_SPREAD * low, span))
+    return _rounded_below(low, span), _rounded_below(_START_SPREAD * low, span)
 
 
 def widened_start(start: tuple[float, float], part: Part, fit: HandFit) -> tuple[float, float]:
@@ -162,10 +154,15 @@ def widened_start(start: tuple[float, float], part: Part, fit: HandFit) -> tuple
         return start
     least = max(start[0], _CLEAR_OF_CATCH * fit.closing_reach)
     for low in np.linspace(least, max(least, EDGE_ROOM_SHARE * span), _OPENINGS):
-        found = (rounded(float(low)), rounded(min(_START_SPREAD * float(low), span)))
+        found = (_rounded_below(float(low), span), _rounded_below(_START_SPREAD * float(low), span))
         if all(fit.grasp(opening) is not None for opening in found):
             return found
     return start
+
+
+def _rounded_below(value: float, most: float) -> float:
+    """Returns a number with three digits, or `most` if that is less: 0.1396 rad is not 0.14."""
+    return min(rounded(value), most)
 
 
 def is_round(part: Part) -> bool:
@@ -198,29 +195,22 @@ def opened_to(part: Part, start: tuple[float, float], asked: float | None = None
     if asked is None:
         led = start[1] + _LEAD_FACTOR * goal_value("open", part, start)
         return rounded(max(led, LITTLE_LED_SHARE * part.openness.span) if part.moves_little else led)
-    revolutions = math.ceil(asked / _REVOLUTION_RAD) if part.kind.turns_in_hand else 1
-    most = math.inf if part.kind is PartKind.slider else revolutions * _MOST_ASKED_LEAD_RAD
-    return min(rounded(asked + min(_ASKED_LEAD * (asked - start[0]), most)), part.openness.span)
+    return min(rounded(asked + _ASKED_LEAD * (asked - start[0])), part.openness.span)
 
 
-def led_to(
-    setting: PlannerSettingCfg, part: Part, start: tuple[float, float], asked: float, *, most: float | None = None
-) -> PlannerSettingCfg:
+def led_to(setting: PlannerSettingCfg, part: Part, start: tuple[float, float], asked: float) -> PlannerSettingCfg:
     """Returns the setting of a grasp, or of a push from inside, that leads a part to the opening that a user asks for.
 
     The opening is in rad or m from closed. The threshold of the skill is the displacement from the largest opening at
-    the start. The task judges the opening. The hand leads the part to `most` at the most [rad or m]; None: no limit.
+    the start. The task judges the opening.
     """
     moved = min(max(asked - start[1], _LEAST_SHARE * part.openness.span), MAX_THRESHOLD)
-    opening = opened_to(part, start, asked)
-    if SPOT in setting.keypoint_shifts and not setting.drags:
-        opening = max(opening, min(asked + _INSIDE_LEAD_RAD, part.openness.span))
-    if most is not None:
-        opening = min(opening, most)
     return replace(
         setting,
         success_threshold=rounded(moved),
-        post_actuation_motions=FollowJointCfg(to=part.openness.position(opening)),
+        post_actuation_motions=FollowJointCfg(
+            to=part.openness.position(opened_to(part, start, asked)), reach=part.openness.position(asked)
+        ),
     )
 
 

@@ -102,10 +102,6 @@ Strategy = tuple[str, PlannerSettingCfg]
 
 _ANGLES = 7
 """Number of angles of a blade at which a grasp along it is tried."""
-_ENDS = 9
-"""Number of openings beyond the one that a user asks for at which the hand is fitted."""
-_LEAST_LEAD_RAD = 0.1
-"""The hand leads the part at least this far beyond: the arm lags, and a bar turns a little between the pads."""
 _NEARLY_CLOSED = 0.1
 """A push must also fit at this share of the start, where the body is near."""
 _INSIDE_FROM_RAD = 0.5
@@ -151,30 +147,7 @@ def derive_strategies(
     found = _derive_grasps(skill, asset, part, hand, start, asked)
     if asked is None:
         return found
-    room = _room_to_lead(asset, part, hand, start, asked)
-    kind = part.handle.type.value
-    return [
-        (name, led_to(setting, part, start, asked, most=room if name.startswith(kind) else None))
-        for name, setting in found
-    ]
-
-
-def _room_to_lead(
-    asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float], asked: float
-) -> float | None:
-    """Returns the largest opening to which a hand at the handle leads the part without meeting what is behind it.
-
-    At the end of its range, a bail lies on the rim of its bucket, which the fingertips would press. None: the hand
-    fits everywhere, the part slides, or there is no handle at which it fits where the user asks the part to be.
-    """
-    if part.kind is PartKind.slider or part.handle.type is HandleType.none or held_at_edge(part):
-        return None
-    fit = HandFit(asset, part, hand, approach_m=approach_m(part))
-    beyond = np.linspace(asked, opened_to(part, start, asked), _ENDS)
-    fitting = [fit.grasp(float(opening)) is not None for opening in beyond]
-    if all(fitting) or not fitting[0]:
-        return None
-    return rounded(max(float(beyond[fitting.index(False) - 1]), min(asked + _LEAST_LEAD_RAD, float(beyond[-1]))))
+    return [(name, led_to(setting, part, start, asked)) for name, setting in found]
 
 
 def _derive_grasps(
@@ -236,9 +209,8 @@ def _derive_grasps(
             fitting.append((f"{kind}_along", setting))
     if not fitting:
         return [*others, *_derive_drags(skill, asset, part, hand, start, asked)]
-    if part.kind is PartKind.slider and fitting == empty:  # the only grasp closes on nothing
-        return _derive_drags(skill, asset, part, hand, start, asked) or fitting
-    return fitting
+    sure = [strategy for strategy in fitting if strategy not in empty]
+    return sure or _derive_drags(skill, asset, part, hand, start, asked) or empty  # the last closes on nothing
 
 
 def dragged_start(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]) -> tuple[float, float]:

@@ -69,6 +69,7 @@ def pictured(tmp_path_factory):
     return out
 
 
+@pytest.mark.heavy
 def test_a_network_learns_from_points_and_images_and_acts_on_them(pictured, tmp_path, monkeypatch, capsys):
     import policy
     import torch

@@ -16,6 +16,7 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.export.config import ExportCfg
 from unlatch.simcore.recording.export.trajectory import TrajectoryMaker
 from unlatch.simcore.recording.index import EpisodeSummary
+from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.commands import ManipCommand, ManipKind, Phase
 from unlatch.skills.grasping import GraspingSkill
 from unlatch.skills.pick import Pick
@@ -95,10 +96,28 @@ def lost_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(GraspingSkill, "check_frame", lose_part)
 
 
+SHORT_WAY = "skills.0.planner_setting.post_actuation_motions={follow_joint: {to: 0.06}}"
+
+
+def test_a_path_that_ends_before_the_part_has_arrived_is_extended() -> None:
+    cfg = config(SHORT_WAY, "replan=0")
+    record = run(cfg)
+    assert_success(record, cfg)
+    (skill,) = record.skills
+    assert skill["s_end"] > 0.12
+    assert (record.arrays["skills.phase"] == Phase.release.value).any()
+
+
+def test_a_path_that_is_long_enough_is_not_extended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(ArticulationSkill, "_plan_on")
+    cfg = config()
+    assert_success(run(cfg), cfg)
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("lost_once")
 def test_a_part_that_was_lost_is_grasped_again_and_led_to_its_goal() -> None:
-    cfg = config("replan=1")
+    cfg = config()
     record = run(cfg)
     assert_success(record, cfg)
     first, second = record.skills
@@ -113,7 +132,7 @@ def test_a_part_that_was_lost_is_grasped_again_and_led_to_its_goal() -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("lost_once")
 def test_a_part_that_was_lost_fails_the_episode_without_replans() -> None:
-    record = run(config())
+    record = run(config("replan=0"))
     assert (record.code, "attempt" in record.skills[0]) == ("slipped", False)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from unlatch.configs.composition import Request
 from unlatch.configs.dataclass_reader import prefix_error_keys
+from unlatch.objects.config import ObjectSource
 from unlatch.simcore.catalogs import AUTO
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set import DataSet
@@ -42,6 +43,10 @@ def collect_and_report(
     """Makes the missing episodes of a run, prints a summary, renders successes if asked for; see `run_and_report`."""
     if cfg.render:
         _check_images(cfg, config_dirs)
+    if cfg.rehearse and cfg.policy is None and cfg.object.source is ObjectSource.urdf:
+        from unlatch.workflows.commands.rehearse import with_rehearsal
+
+        cfg = with_rehearsal(cfg, output_folder(cfg))
     request = RunRequest(cfg, lambda data_set: CollectJob(cfg, data_set), command=words)
     code = run_and_report(request, debug=debug, pdb=pdb)
     if not cfg.render or code == INTERRUPTED:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from unlatch.robots.arm_control import ArmAction
 from unlatch.simcore.errors import UnlatchError
+from unlatch.simcore.recording.success_rules import MAX_SETTLE_CHANGE_M, MAX_SETTLE_CHANGE_RAD
 from unlatch.simcore.rng import stream
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.catalog import SKILLS
@@ -37,14 +39,10 @@ class Attempt:
         """By arm; made on first use."""
         self._nudges: dict[tuple[str, str], Nudge] = {}
         """By object and joint."""
-        self._recovery: Recovery | None = None
-        """None: no skill of this episode is planned anew."""
 
     def run(self) -> None:
         """Runs the whole episode: every stage of the chain, then settling."""
         episode = self.episode
-        if episode.cfg.replan > 0 or episode.cfg.disturb.nudge_probability > 0.0:
-            self._recovery = self._make_recovery()
         episode.begin()
         failure = episode.failure
         for sequences in stages_of(episode.cfg.skills):
@@ -66,7 +64,6 @@ class Attempt:
             raise UnlatchError(f"{len(runs)} skills are under way. A planner takes over where one arm acts.")
         (sequence,), index = stages[runs[0].stage], runs[0].chain_index
         queue = ArmQueue(sequence[sequence.index(index) + 1 :], run=runs[0])
-        self._recovery = self._make_recovery()
         self._recovery.take_over(queue)
         with self._timing("execute"):
             failure = self._move_arms([queue], [queue], [])
@@ -77,11 +74,33 @@ class Attempt:
             failure = self._settle()
         episode.conclude(failure)
 
-    def _make_recovery(self) -> Recovery:
-        """Returns what plans skills anew after they were broken off."""
+    @cached_property
+    def _recovery(self) -> Recovery:
+        """Plans skills anew after they were broken off; an episode in which nothing fails needs none."""
         from unlatch.workflows.episode.recovery import Recovery
 
         return Recovery(self.episode)
+
+    def _plan_moved_part_anew(self, queue: ArmQueue, moving: Sequence[ArmQueue]) -> None:
+        """Plans the skill of an arm anew if its part moved after it was planned and before the hand is there."""
+        watches, run = self.episode.cfg.replan > 0 or self.episode.may_push, queue.run
+        if not watches or run is None or not run.is_open or not isinstance(run.skill, ArticulationSkill):
+            return
+        is_slider = run.skill.object.body.joint(run.skill.part.joint).prismatic
+        if run.skill.distance_from_plan() > (MAX_SETTLE_CHANGE_M if is_slider else MAX_SETTLE_CHANGE_RAD):
+            self._recovery.plan_anew(queue, run.skill, concurrent=_skills_of_others(queue, moving))
+
+    def _keeps_going(self, queue: ArmQueue, moving: Sequence[ArmQueue]) -> bool:
+        """Starts what an arm whose skill is done does next in the same skill; False: it has ended for good."""
+        is_plain = queue.step_back is None and not self._misses(queue)
+        return not is_plain and self._recovery.keeps_going(queue, concurrent=_skills_of_others(queue, moving))
+
+    def _misses(self, queue: ArmQueue) -> bool:
+        """Whether the skill of an arm ended without success."""
+        run = queue.run
+        return run is not None and (
+            run.skill.failure is not None or (run.is_open and bool(self.episode.judge.unmet_conditions(run)))
+        )
 
     def plan(self, index: int = 0) -> Skill:
         """Begins and plans a skill; returns it with its plan or its failure.
@@ -178,19 +197,13 @@ class Attempt:
             if not waiting and len(holding) == len(moving):
                 for skill in holding:
                     skill.let_go()
-            if self._recovery is not None:
-                for queue in moving:
-                    self._recovery.check_plan(queue, concurrent=_skills_of_others(queue, moving))
+            for queue in moving:
+                self._plan_moved_part_anew(queue, moving)
             done = [queue for queue in moving if queue.skill.is_done()]
             if judge.over:
                 failure = earliest([queue.skill.failure for queue in queues if queue.skill.failure is not None])
                 break
-            done = [
-                queue
-                for queue in done
-                if self._recovery is None
-                or not self._recovery.keeps_going(queue, concurrent=_skills_of_others(queue, moving))
-            ]
+            done = [queue for queue in done if not self._keeps_going(queue, moving)]
             moving = [queue for queue in moving if queue not in done]
             failure = self._end_skills(done)
             following = [queue for queue in done if queue.remaining]

@@ -331,5 +331,6 @@ def _with_target_of(first: Skill, entry: SkillCfg) -> SkillCfg:
     )
     if setting.contact_index == setting.goal_index:
         step = None if setting.follow_joint is None else setting.follow_joint.step
-        setting = replace(setting, post_actuation_motions=FollowJointCfg(to=first.end_position, step=step))
+        reach = None if wanted.follow_joint is None else wanted.follow_joint.reach
+        setting = replace(setting, post_actuation_motions=FollowJointCfg(to=first.end_position, step=step, reach=reach))
     return replace(entry, planner_setting=setting)

@@ -17,7 +17,7 @@ from unlatch.simcore.sim.scene import NOT_RECORDED
 from unlatch.skills.commands import Phase
 from unlatch.skills.skill import Skill
 from unlatch.workflows.episode.judge import Judge
-from unlatch.workflows.episode.scene import EpisodeScene, arm_model
+from unlatch.workflows.episode.scene import EpisodeScene, kinematics_of
 
 if TYPE_CHECKING:
     from unlatch.workflows.episode.randomization import EpisodeRandomization
@@ -84,8 +84,6 @@ class FrameLoop:
             on_state: Called after each recorded state.
         """
         self.recorder = EpisodeRecorder()
-        self.state: dict[str, Any] = {}
-        """The state that was recorded last, by record key."""
         self._scene = scene
         self._judge = judge
         self._before_control_step = None if randomization is None else randomization.step
@@ -101,6 +99,11 @@ class FrameLoop:
         self._interval: dict[str, Any] = {}
 
     @property
+    def state(self) -> dict[str, Any]:
+        """The state that was recorded last, by record key."""
+        return self.recorder.last_state()
+
+    @property
     def frame(self) -> int:
         """State frame that was recorded last; -1 before the first."""
         return self.recorder.n_states - 1
@@ -109,7 +112,7 @@ class FrameLoop:
         """Returns the action of each arm in which it keeps its targets."""
         robot = self._scene.robot
         return {
-            name: ArmAction.of(arm.q_target, arm.gripper_target_m, arm_model(robot.cfg, arm.cfg).kinematics.fk)
+            name: ArmAction.of(arm.q_target, arm.gripper_target_m, kinematics_of(robot.cfg, arm.cfg).fk)
             for name, arm in robot.arms.items()
         }
 
@@ -163,11 +166,10 @@ class FrameLoop:
         """Records the state that was read last, with what each acting arm is doing."""
         self._is_frame_open, self._statuses = False, statuses
         scene = self._scene
-        state: dict[str, Any] = scene.state_tree.state_dict(exclude_tags=NOT_RECORDED)
+        state: dict[str, Any] = scene.state_tree.samples(exclude_tags=NOT_RECORDED)
         state["time"] = np.float64(scene.world.time_s)
         state.update(status_values(self._judge, statuses, list(scene.robot.arms)))
         self.recorder.add_frame(state, self._interval if self.recorder.n_states else None)
-        self.state = state
         if self._on_state is not None:
             self._on_state()
 

@@ -9,7 +9,7 @@ the next run of its arm begins, or the next stage of the chain.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain, pairwise
 from typing import Any
@@ -516,16 +516,19 @@ class Judge:
         joints = [arm.q for arm in self._scene.robot.arms.values()]
         free = [pose.p for pose in self.goal.poses.objects.values()]
         numbers = [*self.goal.positions.values(), *chain.from_iterable(array.tolist() for array in (*joints, *free))]
-        if not all(map(math.isfinite, numbers)):
+        if not math.isfinite(sum(numbers)):
             self._diverged = True
             self._fail("diverged", "The simulation gave values that are not finite")
 
-    def _judged_views(self, run: SkillRun) -> Iterator[ContactView]:
+    def _judged_views(self, run: SkillRun) -> list[ContactView]:
         """Returns all contact views but those of concurrent arms."""
+        if run.judged_views:
+            return run.judged_views
         robot = self._cfg.robot.name
         others = {self._cfg.skills[entry].arm for sequence in self._chain[run.stage] for entry in sequence}
         prefixes = tuple(f"{robot}.{arm}." for arm in others - {run.arm, None})
-        return (view for name, view in self._scene.monitor.views.items() if not name.startswith(prefixes))
+        run.judged_views = [v for name, v in self._scene.monitor.views.items() if not name.startswith(prefixes)]
+        return run.judged_views
 
     def _check_forces(self, run: SkillRun) -> None:
         forbidden = [view for view in self._judged_views(run) if not view.name.endswith(".fingers_link")]

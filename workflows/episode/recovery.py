@@ -8,15 +8,12 @@ from dataclasses import replace
 
 from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.recording.success_rules import (
-    MAX_SETTLE_CHANGE_M,
-    MAX_SETTLE_CHANGE_RAD,
     NO_FAILURES,
     PART_MOVED,
     TAKEN_OVER,
 )
 from unlatch.simcore.rng import stream
 from unlatch.skills.articulation import ArticulationSkill
-from unlatch.skills.commands import Phase
 from unlatch.skills.context import Failure
 from unlatch.skills.holding import HoldingSkill
 from unlatch.skills.pick import Pick
@@ -43,23 +40,10 @@ class Recovery:
     def __init__(self, episode: Episode) -> None:
         self._episode = episode
 
-    @property
-    def _watches_parts(self) -> bool:
-        """Whether a part that is not where the plan has it makes the plan anew."""
-        return self._episode.cfg.replan > 0 or self._episode.may_push
-
-    def check_plan(self, queue: ArmQueue, *, concurrent: Sequence[Skill]) -> None:
-        """Plans the skill of an arm anew if its part moved after it was planned and before the hand is there."""
-        run = queue.run
-        if not self._watches_parts or run is None or queue.step_back is not None or not run.is_open:
-            return
-        skill = run.skill
-        if not isinstance(skill, ArticulationSkill) or not _is_on_first_way(skill):
-            return
-        moved, planned = _distance_from_plan(skill), len(queue.broken)
-        is_slider = skill.object.body.joint(skill.part.joint).prismatic
-        if moved > (MAX_SETTLE_CHANGE_M if is_slider else MAX_SETTLE_CHANGE_RAD) and planned < MAX_ATTEMPTS:
-            message = f"'{skill.part.name}' moved by {moved:.3f} before the hand was there"
+    def plan_anew(self, queue: ArmQueue, skill: ArticulationSkill, *, concurrent: Sequence[Skill]) -> None:
+        """Plans the skill of an arm anew whose part moved after it was planned and before the hand is there."""
+        if queue.step_back is None and len(queue.broken) < MAX_ATTEMPTS:
+            message = f"'{skill.part.name}' moved by {skill.distance_from_plan():.3f} before the hand was there"
             failure = Failure(PART_MOVED, message, skill.context.time_s)
             _ = self.break_off(queue, failure) or self.plan_from_here(queue, concurrent=concurrent)
 
@@ -203,15 +187,3 @@ class Recovery:
         failure = run.skill.failure or next(iter(unmet), None)
         codes = DROPPED if isinstance(run.skill, Place) else RECOVERABLE
         return failure if failure is not None and failure.code in codes else None
-
-
-def _is_on_first_way(skill: ArticulationSkill) -> bool:
-    """Whether a skill carries out its plan, on the way to its first contact with the part."""
-    led = any(command.phase is Phase.follow for command in skill.commands[: skill.executor.index])
-    return skill.phase in (Phase.transit, Phase.approach) and not led and not skill.is_touched
-
-
-def _distance_from_plan(skill: ArticulationSkill) -> float:
-    """Returns how far the part is from where its plan has it before contact [rad or m]."""
-    plan = skill.keyframe_plan
-    return 0.0 if plan is None or not plan.found else abs(skill.s - plan.keyframes[0].s)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -273,7 +273,7 @@ class EpisodeScene:
             arms[name] = ArmAction.of(
                 arrays[f"{prefix}.joint_targets"][index],
                 float(arrays[f"{prefix}.gripper_target"][index][0]),
-                arm_model(self.robot.cfg, arm.cfg).kinematics.fk,
+                kinematics_of(self.robot.cfg, arm.cfg).fk,
             )
         flags = iter(arrays["actions.hold"][index] > 0.5)
         hold = {name: tuple(bool(next(flags)) for _ in item.joint_names) for name, item in self.objects.items()}
@@ -283,7 +283,7 @@ class EpisodeScene:
         push = {name: tuple(float(next(efforts)) for _ in item.joint_names) for name, item in self.objects.items()}
         return Action(arms, hold=hold, push=push)
 
-    def action_values(self, action: Action) -> dict[str, np.ndarray]:
+    def action_values(self, action: Action) -> dict[str, Any]:
         """Returns an action as a row of a record, by record key; `action_at` reads it back."""
         values = self._arm_values("actions", action.arms)
         values["actions.hold"] = np.array([flag for flags in action.hold.values() for flag in flags], dtype=float)
@@ -291,7 +291,7 @@ class EpisodeScene:
             values["actions.push"] = np.array([effort for efforts in action.push.values() for effort in efforts])
         return values
 
-    def label_values(self, arms: Mapping[str, ArmAction], *, valid: bool) -> dict[str, np.ndarray]:
+    def label_values(self, arms: Mapping[str, ArmAction], *, valid: bool) -> dict[str, Any]:
         """Returns the planner's own targets of every arm as a row of a record, by record key.
 
         `valid` says whether they are the planner's.
@@ -300,16 +300,11 @@ class EpisodeScene:
         values.update({f"labels.{self.robot.cfg.name}.{name}.valid": np.array(valid) for name in arms})
         return values
 
-    def _arm_values(self, first_word: str, arms: Mapping[str, ArmAction]) -> dict[str, np.ndarray]:
-        values: dict[str, np.ndarray] = {}
-        for name, arm_action in arms.items():
-            prefix = f"{first_word}.{self.robot.cfg.name}.{name}"
-            T_world_ee = self.robot.arm(name).T_world_base @ arm_action.T_base_ee
-            values[f"{prefix}.joint_targets"] = arm_action.joint_targets
-            values[f"{prefix}.ee_target_position"] = T_world_ee.p
-            values[f"{prefix}.ee_target_quat_xyzw"] = T_world_ee.quat_xyzw
-            values[f"{prefix}.gripper_target"] = np.array([arm_action.gripper_target_m])
-        return values
+    def _arm_values(self, first_word: str, arms: Mapping[str, ArmAction]) -> dict[str, Any]:
+        return {
+            f"{first_word}.{self.robot.cfg.name}.{name}": arm_action.sample(self.robot.arm(name).T_world_base)
+            for name, arm_action in arms.items()
+        }
 
     def advance_frame(self, before_control_step: Callable[[], None] | None = None) -> FrameSpeeds:
         """Simulates one record frame; contacts and speeds are read at every physics step.

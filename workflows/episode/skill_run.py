@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from unlatch.objects.carrying_conditions import ObjectPoses
 from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.recording.success_rules import SuccessRule
-from unlatch.simcore.sim.contacts import Violation
+from unlatch.simcore.sim.contacts import ContactView, Violation
 from unlatch.skills.context import Failure
 from unlatch.skills.skill import Skill
 from unlatch.tasks.language import LanguageStep, step_language
@@ -84,6 +84,8 @@ class SkillRun:
     """0 for the first attempt at its place in the chain, 1 for the next one, ..."""
     broken_by: Failure | None = None
     """Why it was broken off and is attempted again."""
+    judged_views: list[ContactView] = field(default_factory=list)
+    """Contact views that it is judged by; filled when they are first asked for."""
     zero_force_contacts: int = 0
     """Forbidden contacts without force: reported, never judged."""
 

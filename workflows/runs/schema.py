@@ -178,6 +178,8 @@ class CollectCfg(RunCfg):
     """With `successes`: largest number of episodes that are made; null: four times `successes`."""
     give_up_after: Annotated[int, Range(1, MAX_NUMBER)] | None = 50
     """The run ends if its first attempts all failed; this is their number. null: it goes on."""
+    rehearse: bool = True
+    """Whether an object that is a file is tried first, and episodes plan from what worked; see `unlatch rehearse`."""
     policy: str | None = None
     """A policy that acts first, as in `unlatch evaluate`; the planner takes over from it. null: the planner alone."""
     takeover: str = "random"

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.skills.builders import CLOSED, part_of, strategies_of
+from tests.skills.builders import part_of, strategies_of
 from unlatch.objects.annotation import Handle, HandleType, Openness, PartKind
 from unlatch.simcore.errors import ConfigError
-from unlatch.skills.strategies.open_close import is_round, opened_to, start_range
+from unlatch.skills.strategies.open_close import is_round, start_range
 from unlatch.skills.strategies.ranking import check_turns, rotate_setting, turned_by, turned_to
 
 
@@ -91,11 +91,3 @@ def test_a_blade_that_is_opened_far_is_also_held_along_it(blade):
     assert [setting.success_threshold for setting in far.values()] == pytest.approx([asked, asked])
     for little in (None, 0.6):  # within one turn of the wrist
         assert list(strategies_of("open", blade, asked=little)) == ["knob"]
-
-
-@pytest.mark.parametrize(("asked", "beyond"), [(5.0, 0.25), (7.0, 0.5), (13.0, 0.75), (14.9, 0.1)])
-def test_a_cap_that_takes_several_holds_is_led_further_beyond_what_is_asked(dial, asked, beyond):
-    cap = replace(dial[1], openness=Openness(closed=0.0, open=15.0))
-    assert opened_to(cap, CLOSED, asked) == pytest.approx(asked + beyond, abs=0.06)  # three digits
-    door = replace(cap, kind=PartKind.hinge_vertical)
-    assert opened_to(door, CLOSED, asked) == pytest.approx(asked + min(beyond, 0.25), abs=0.06)

@@ -1,0 +1,145 @@
+"""A rehearsal keeps what works by its counts, and a configuration plans from it; results are read and written."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+import yaml
+
+from unlatch.simcore.errors import ConfigError
+from unlatch.skills.config import SkillCfg
+from unlatch.solver.setting import PlannerSettingCfg
+from unlatch.workflows.runs import rehearsal
+from unlatch.workflows.runs.loading import load
+from unlatch.workflows.runs.rehearsal import Option, Rehearsal, acting_entry, read_beside, rehearse, write_beside
+
+DOOR = "examples/objects/sliding_door.urdf"
+
+
+@pytest.fixture(scope="module")
+def cfg():
+    return load(f"object={DOOR}", "skill=open")
+
+
+def entry_of(cfg) -> SkillCfg:
+    index = acting_entry(cfg)
+    assert index is not None
+    return cfg.skills[index]
+
+
+def found_for(cfg, key="k", **changes) -> Rehearsal:
+    setting = entry_of(cfg).planner_setting.to_yaml()
+    proven = [
+        {"name": name, "planner_setting": setting, "trials": 8, "successes": n} for name, n in (("a", 8), ("b", 7))
+    ]
+    values = {"key": key, "skill": "open", "part": "drawer", "robot": "franka_panda", "where": "", "task": {}}
+    return Rehearsal(**{**values, "proven": proven, "failed": [], "tried": 3, "trials": 9, "cpu_s": 1.0, **changes})
+
+
+class Runner:
+    """Stands in for physics: names of strategies that succeed, and in how many trials."""
+
+    works: ClassVar[dict[str, int]] = {}
+    trials: ClassVar[list[tuple[str, int, int]]] = []
+    drawn: ClassVar[list[tuple[str, PlannerSettingCfg]]] = []
+
+    def __init__(self, cfg):
+        self.cfg = cfg
+        self.seen = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        pass
+
+    def run(self, number):
+        name = entry_of(self.cfg).strategy
+        Runner.trials.append((name, number, self.cfg.seed))
+        success = number < Runner.works.get(name, 0)
+        from tests.workflows.builders import episode
+
+        return episode(None if success else "slipped", number)
+
+
+@pytest.fixture
+def physics(monkeypatch, tmp_path):
+    monkeypatch.setattr(rehearsal, "EpisodeRunner", Runner)
+    monkeypatch.setattr(rehearsal, "cache_root", lambda _: tmp_path)
+    monkeypatch.setattr(rehearsal, "draw_candidates", lambda *args, **options: Runner.drawn)
+    Runner.trials, Runner.works, Runner.drawn = [], {}, []
+    return Runner
+
+
+def test_derived_strategies_that_work_are_kept_without_other_candidates(cfg, physics):
+    name = entry_of(cfg).strategy
+    physics.works = {name: 99}
+    found, _ = rehearse(cfg)
+    assert len(physics.trials) == rehearsal.PLAIN_TRIALS
+    assert [item["name"] for item in found.proven] == [item.strategy for item in entry_of(cfg).entries_by_strategy()]
+    assert found.apply(cfg).skills == [replace(entry, order=[]) for entry in cfg.skills]
+
+
+def test_what_succeeds_most_comes_first_and_what_fails_is_kept_with_its_cause(cfg, physics):
+    setting = entry_of(cfg).planner_setting
+    physics.drawn = [("never", setting), ("often", setting), ("always", setting)]
+    physics.works = {"often": 6, "always": 99}
+    found, _ = rehearse(cfg)
+    assert [(item["name"], item["successes"], item["trials"]) for item in found.proven] == [
+        ("always", 8, 8),
+        ("often", 6, 8),
+    ]
+    assert {"name": "never", "where": "", "trials": 1, "causes": {"slipped": 1}} in found.failed
+    assert [entry.strategy for entry in entry_of(found.apply(cfg)).entries_by_strategy()] == ["always", "often"]
+
+
+def test_trials_have_a_seed_of_their_own(cfg, physics):
+    rehearse(replace(cfg, seed=12))
+    assert {seed for _, _, seed in physics.trials} == {rehearsal.SEED}
+
+
+def test_a_result_is_taken_from_the_cache_until_the_task_changes(cfg, physics):
+    physics.works = {entry_of(cfg).strategy: 99}
+    first, _ = rehearse(cfg)
+    count = len(physics.trials)
+    again, best = rehearse(replace(cfg, seed=5))
+    assert (again, best, len(physics.trials)) == (first, None, count)
+    rehearse(replace(cfg, world=replace(cfg.world, solver_iterations=150)))
+    assert len(physics.trials) > count
+
+
+def test_nothing_is_kept_where_nothing_succeeds(cfg, physics):
+    found, _ = rehearse(cfg)
+    assert not found.proven
+    assert "never succeeded" in found.line
+    count = len(physics.trials)
+    rehearse(cfg)
+    assert len(physics.trials) == 2 * count <= 2 * rehearsal.MOST_TRIALS
+
+
+def test_a_rehearsal_beside_an_object_is_written_read_and_replaced(cfg, tmp_path: Path, monkeypatch):
+    source = tmp_path / "door.urdf"
+    monkeypatch.setattr(rehearsal, "rehearsal_key", lambda _: "k")
+    at = replace(cfg, object=replace(cfg.object, root=str(source)))
+    assert read_beside(at) is None
+    path = write_beside([found_for(cfg), found_for(cfg, "other")], source)
+    write_beside([found_for(cfg, trials=20)], source)
+    assert read_beside(at) == found_for(cfg, trials=20)
+    assert [item["key"] for item in yaml.safe_load(path.read_text())["rehearsed"]] == ["other", "k"]
+
+
+def test_a_damaged_file_beside_an_object_is_named(cfg, tmp_path: Path):
+    (tmp_path / rehearsal.FILE).write_text("rehearsed: 3\n")
+    with pytest.raises(ConfigError, match=r"rehearsed\.yaml has no list"):
+        read_beside(replace(cfg, object=replace(cfg.object, root=str(tmp_path))))
+
+
+@pytest.mark.parametrize("words", [["open_drawer"], ["object=drawer", "skill=open"]])
+def test_only_an_object_that_is_a_file_is_rehearsed(words):
+    assert acting_entry(load(*words)) is None
+
+
+def test_an_option_is_ranked_by_its_lower_bound():
+    few, many = Option("few", [], None, trials=1, successes=1), Option("many", [], None, trials=8, successes=7)
+    assert few.lower_bound < many.lower_bound
