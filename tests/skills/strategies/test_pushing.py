@@ -154,15 +154,9 @@ def test_a_bail_is_grasped_where_the_hand_fits_to_the_end_and_else_pushed():
     assert {name.partition("_")[0] for name in near} == {"push"}
 
 
-@pytest.mark.parametrize(("rim_z", "room"), [(None, 1.44), (-0.2, 1.44), (-0.02, 1.32), (-0.01, 1.26)])
-def test_a_bail_is_led_beyond_what_is_asked_only_where_the_hand_has_room(rim_z, room):
-    made = bail(body_below=0.2, rim_z=rim_z)
-    fit = fit_of(made, 0.1)
-    assert fit.grasp(room) is not None
-    assert room == 1.44 or fit.grasp(room + 0.06) is None
-    led = strategies_of("open", made, asked=1.2)["bar"].follow_joint
-    # at least a tenth of a radian beyond, as the arm lags
-    assert led.to == pytest.approx(max(room, 1.3), abs=0.02)
+def test_a_bail_is_led_a_little_beyond_what_is_asked():
+    led = strategies_of("open", bail(body_below=0.2), asked=1.2)["bar"].follow_joint
+    assert led.to == pytest.approx(1.03 * 1.2, abs=0.01)  # the arm lags; a path that ends too early is extended
 
 
 def tongue(*, gap=0.05, wall=False, handle=HandleType.none):
