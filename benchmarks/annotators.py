@@ -1,6 +1,7 @@
 """Measures the CPU time of each annotator for one image of an episode.
 
-    python benchmarks/annotators.py [task=open_microwave] [seed=0] [frames=20] [width=320] [height=240] [renderer=tiny]
+    python benchmarks/annotators.py [task=open_microwave] [seed=0] [frames=20] [width=320] [height=240]
+        [renderer=software]
 
 Prints the median CPU time of the image and of every annotator over frames of one episode, once with the robot
 annotated and once without it.
@@ -38,7 +39,7 @@ class AnnotatorsCfg:
     """Number of frames, evenly spaced over the episode."""
     width: int = 320
     height: int = 240
-    renderer: str = "tiny"
+    renderer: str = "software"
 
 
 def main() -> int:

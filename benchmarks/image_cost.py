@@ -1,11 +1,11 @@
-"""Measures what the images of demonstrations cost beside the demonstrations, in time and on disk.
+"""Measures what the images of demonstrations cost beside the demonstrations, in CPU time and on disk.
 
-Usage: python benchmarks/image_cost.py [episodes=8] [size=128] [rate_hz=30] [workers=2] [seed=0] [task=open_microwave]
+Usage: python benchmarks/image_cost.py [episodes=8] [size=128] [rate_hz=10] [cores=2] [seed=0] [task=open_microwave]
        [results=false]
 
-Collects episodes, renders them with the cameras `front` and `wrist` and the renderer that `unlatch render` takes by
-default here, as video, and prints both times and the size on disk, as measured and for 1,000 episodes. A few episodes
-are collected first, so that the cache is filled. The times include the start of the workers. `results=true` keeps the
+Collects episodes in this process, renders them with the cameras `front` and `wrist` and the renderer that `unlatch
+render` takes by default here, as video, and prints the CPU time and the size on disk, as measured and for 1,000
+episodes on some cores. One episode is made and rendered before, so that caches are filled. `results=true` keeps the
 figures for the README.
 """
 
@@ -36,9 +36,10 @@ class ImageCostCfg:
     episodes: int = 8
     size: int = 128
     """Width and height of an image [pixels]."""
-    rate_hz: int = 30
+    rate_hz: int = 10
     """Recorded frames, and images of a camera, a second."""
-    workers: int = 2
+    cores: int = 2
+    """Cores among which the CPU time is divided."""
     seed: int = 0
     task: str = "open_microwave"
     results: bool = False
@@ -48,29 +49,29 @@ class ImageCostCfg:
 def main(arguments: list[str]) -> int:
     """Collects, renders and prints the times."""
     cfg = read_pairs(ImageCostCfg, arguments)
-    loaded = unlatch.load(cfg.task, f"world.record_hz={cfg.rate_hz}", seed=cfg.seed)
-    sides = [f"cameras.{i}.{side}={cfg.size}" for i in range(len(CAMERAS)) for side in ("width", "height")]
+    loaded = unlatch.load(cfg.task, f"world.record_hz={cfg.rate_hz}", "executor=serial", "pictures=0", seed=cfg.seed)
+    options = {"cameras": CAMERAS, "size_px": [cfg.size, cfg.size], "executor": "serial", "all": True}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name, "set")
-        unlatch.collect(loaded, episodes=cfg.workers, out=folder, workers=cfg.workers)
-        start = time.perf_counter()
-        data = unlatch.collect(loaded, episodes=cfg.episodes + cfg.workers, out=folder, workers=cfg.workers)
-        collect_s = time.perf_counter() - start
-        start = time.perf_counter()
-        renders = unlatch.render(data, cameras=CAMERAS, overrides=sides, workers=cfg.workers)
-        render_s = (time.perf_counter() - start) * cfg.episodes / (cfg.episodes + cfg.workers)
+        unlatch.render(unlatch.collect(loaded, episodes=1, out=folder), **options)
+        start = time.process_time()
+        data = unlatch.collect(loaded, episodes=cfg.episodes + 1, out=folder)
+        collected = time.process_time()
+        renders = unlatch.render(data, **options)
+        collect_s, render_s = collected - start, time.process_time() - collected
         size = sum(path.stat().st_size for path in (folder / "renders").rglob("*") if path.is_file())
         renderer = renders.header["renderer"]["name"]
-    share = _NAMED / cfg.episodes
-    gigabytes = 1e-9 * size * _NAMED / (cfg.episodes + cfg.workers)
+    hours = [seconds * _NAMED / cfg.episodes / cfg.cores / 3600 for seconds in (collect_s, render_s)]
+    gigabytes = 1e-9 * size * _NAMED / (cfg.episodes + 1)
     print_line(
-        f"{cfg.episodes} episodes: collected in {collect_s:.1f} s, images of {renderer} in {render_s:.1f} s; "
-        f"{_NAMED:,} of them: {share * collect_s / 60:.0f} min and {share * render_s / 3600:.1f} h, {gigabytes:.2f} GB"
+        f"CPU time of an episode: {collect_s / cfg.episodes:.2f} s, of its images by {renderer}: "
+        f"{render_s / cfg.episodes:.2f} s; {_NAMED:,} on {cfg.cores} cores: {hours[0]:.2f} and {hours[1]:.2f} h, "
+        f"{gigabytes:.2f} GB of images"
     )
     if cfg.results:
-        measured = {"hours": share * render_s / 3600, "gigabytes": gigabytes, "renderer": renderer}
-        about = {"rate_hz": cfg.rate_hz, "workers": cfg.workers, "episodes": cfg.episodes}
-        command = f"python benchmarks/image_cost.py episodes={cfg.episodes} rate_hz={cfg.rate_hz} workers={cfg.workers}"
+        measured = {"hours": hours[1], "gigabytes": gigabytes, "renderer": renderer}
+        about = {"rate_hz": cfg.rate_hz, "cores": cfg.cores, "episodes": cfg.episodes}
+        command = f"python benchmarks/image_cost.py episodes={cfg.episodes} rate_hz={cfg.rate_hz} cores={cfg.cores}"
         keep_other("images", {**measured, **about, "command": command, **made_with()})
     return OK
 

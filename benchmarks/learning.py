@@ -1,7 +1,7 @@
 """Trains policies on demonstrations and measures them on unseen objects: the figures of docs/learning.md.
 
 Usage: python benchmarks/learning.py [STUDY...] [seed=778003] [seed_is=development] [out=data/learning] [cores=2]
-       [cards=1] [only=TEXT] [renderer=tiny] [scale=1] [results=FILE.jsonl]
+       [cards=1] [only=TEXT] [renderer=software] [scale=1] [results=FILE.jsonl]
 
 A study is a list of trainings, see STUDIES. For each of them, it collects and exports the demonstrations, trains the
 network of examples/learn on them, and evaluates it in 200 episodes of each of its tasks (`points`: 10 of each
@@ -22,7 +22,7 @@ If no study is named, all but `lerobot` run.
   cores     processes at a time, by default one for each core
   cards     graphics cards, on which networks train and images are drawn; 0: networks train on the cores
   only      only trainings whose name, such as `tasks/open_drawer`, has this text; several with commas between
-  renderer  of images: `tiny`, or `pygfx` with a graphics card
+  renderer  of images: `software`, or `pygfx` with a graphics card
   scale     factor of the numbers of demonstrations, training steps and evaluated episodes, to try it out
   results   file that gets these results, too, in place of earlier ones of the same trainings; docs/learning.md and its
             notes have their tables from `benchmarks/learning_results.jsonl`
@@ -241,7 +241,7 @@ class Cfg:
     cores: int = os.cpu_count() or 1
     cards: int = 0
     only: str = ""
-    renderer: str = "tiny"
+    renderer: str = "software"
     scale: float = 1.0
     results: str | None = None
 

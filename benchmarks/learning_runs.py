@@ -23,7 +23,7 @@ from fingerprint import made_with
 from success_runs import Seed
 
 import unlatch
-from unlatch.simcore.sim.renderers.pygfx import CARD_VARIABLE
+from unlatch.simcore.sim.renderers.auto import CARD_VARIABLE
 from unlatch.workflows.runs.statistics import RunStatistics
 
 LEARN = Path(__file__).parents[1] / "examples" / "learn"
@@ -53,7 +53,7 @@ class View:
     """Share of them that lies on the part; None: the density is the same everywhere."""
     cameras: tuple[str, ...] = ()
     size_px: int = 128
-    renderer: str = "tiny"
+    renderer: str = "software"
     """Renderer of the images."""
     objects: bool = field(default=False, repr=False)
     """Whether the poses of the objects are observed, beside the state."""

@@ -1,6 +1,6 @@
 """Measures the memory of a process that renders one episode repeatedly.
 
-    python benchmarks/render_memory.py [data=DATA] [renderer=tiny] [episodes=300] [frames=4] [size=64]
+    python benchmarks/render_memory.py [data=DATA] [renderer=software] [episodes=300] [frames=4] [size=64]
 
 Each time, opens the record again with another draw of `randomization=full`. Renders the first `frames` frames of one
 camera with colours, depth and labels, and writes them into a new set, as `unlatch render` does. Prints the resident
@@ -43,7 +43,7 @@ class BenchCfg:
 
     data: str | None = None
     """A data set with a success; null: collect one."""
-    renderer: str = "tiny"
+    renderer: str = "software"
     """Name of the renderer in the catalog."""
     episodes: int = 300
     """Number of times that the episode is rendered."""

@@ -25,7 +25,7 @@ from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.viewing.picture import write_picture
 from unlatch.workflows.viewing.scene_picture import contact_frame, open_record
 
-ORDER = ("tiny", "embree", "pygfx", "mitsuba")
+ORDER = ("software", "pygfx", "mitsuba")
 
 
 @dataclasses.dataclass
@@ -50,7 +50,7 @@ def pictures(cfg: PictureCfg, folder: Path) -> dict[str, np.ndarray]:
     """Returns a picture (height, width, 3) of every renderer, by name."""
     words = [f"task={cfg.task}", f"seed={cfg.seed}", f"scenery={cfg.scenery}"]
     record, episode_cfg = collect_one(words, folder / "data")
-    names = [name for name in RENDERERS.names() if RENDERERS.load(name).draws_colours]
+    names = RENDERERS.names()
     names.sort(key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
     found = {}
     for name in names:

@@ -1,10 +1,11 @@
 """Measures the time of an image by renderer and size, and the overhead of `unlatch render`.
 
-    python benchmarks/rendering.py [data=DATA] [renderers=tiny,pygfx] [cameras=front,wrist] [frames=60]
+    python benchmarks/rendering.py [data=DATA] [renderers=software,pygfx] [cameras=front,wrist] [frames=60]
 
-The first table times single images at several sizes. For `pygfx`, a second table compares an RGB-D frame of 640x480 of
-an episode with bare pygfx that draws the same meshes at the same poses and reads its picture back: those simplified for
-the distance, and those with all triangles. The third part
+The first table has the CPU time of a picture by renderer, camera and size over the frames of an episode, of all cameras
+together, and with depth and labels; and of MuJoCo's renderer, if it is installed, for the same triangles. For `pygfx`,
+a second table compares an RGB-D frame of 640x480 of an episode with bare pygfx that draws the same meshes at the same
+poses and reads its picture back: those simplified for the distance, and those with all triangles. The third part
 renders an episode as `unlatch render` does, and times the same calls inside it. The difference is the overhead: opening
 the record, writing states, converting images, and writing files. All times are CPU times of the process, so other
 programs do not count; beside them stand CPU times of the main thread, which alone limits the pace if a graphics card
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pybullet as p
+from mujoco_pictures import build_model, open_mujoco, picture_ms
 
 from unlatch.configs.cameras import read_render_settings, with_cameras
 from unlatch.simcore.cameras import Pinhole
@@ -44,12 +45,12 @@ from unlatch.workflows.images.render_config import RenderCfg
 from unlatch.workflows.images.render_job import RenderJob
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.schema import CollectCfg
-from unlatch.workflows.viewing.scene_picture import open_record
+from unlatch.workflows.viewing.scene_picture import RecordedWorld, open_record
 
-SIZES = ((128, 96), (320, 240), (640, 480), (1280, 720))
+SIZES = ((128, 128), (224, 224), (640, 480))
+FRAMES_APART = 3
+"""Every third frame is drawn: ten pictures a second."""
 PACE_SIZE = (640, 480)
-BULLETS = ("egl", "tiny")
-"""Renderers that consist of one call of Bullet."""
 MODALITIES = (["rgb"], ["rgb", "depth", "segmentation"])
 
 
@@ -63,9 +64,8 @@ class BareCalls:
 
     @contextmanager
     def counted(self, renderer: type[Renderer]) -> Iterator[None]:
-        """Times calls inside the context: those of Bullet, or of a renderer that does not use Bullet."""
-        where, name = (p, "getCameraImage") if renderer.name in BULLETS else (renderer, "render")
-        bare = getattr(where, name)
+        """Times calls of a renderer inside the context."""
+        bare = renderer.render
 
         def timed(*args: Any, **kwargs: Any) -> Any:
             started = self._clock()
@@ -75,46 +75,58 @@ class BareCalls:
                 self.seconds += self._clock() - started
                 self.count += 1
 
-        setattr(where, name, timed)
+        renderer.render = timed  # type: ignore[method-assign]
         try:
             yield
         finally:
-            setattr(where, name, bare)
+            renderer.render = bare  # type: ignore[method-assign]
 
 
 def size_table(data_set: DataSet, renderers: list[str], cameras: list[str]) -> None:
-    """Prints the time of one call by renderer, camera and size, with shadows [ms]."""
+    """Prints the mean CPU time of a picture by renderer, camera and size, over the frames of an episode [ms]."""
     cfg = config_of(data_set)
     cfg = with_cameras(cfg, read_render_settings(cfg, cameras).cameras)
     record = data_set.read(next(item.number for item in data_set.summaries() if item.success))
-    print("CPU time of one image [ms], rgb with shadows (egl: labels alone), median of 5:")
-    print(f"{'':14}" + "".join(f"{f'{w}x{h}':>12}" for w, h in SIZES))
-    times: dict[tuple[str, str], list[float]] = {}
+    print("CPU time of a picture [ms], with shadows, mean over the frames of an episode after the first two:")
+    print_row("", [f"{width}x{height}" for width, height in SIZES])
     for name in renderers:
         world = World(cfg.world, visuals=True, renderer=RENDERERS.load(name)())
         with world, open_record(cfg, record, world=world) as shown:
+            sensors = shown.episode.scene.state_tree.sensors.children
+            for camera, sensor in sensors.items():
+                print_row(f"{name}, {camera}", [mean_ms(shown, [sensor], *size) for size in SIZES])
+            for text, depth in (("all cameras", False), ("all cameras, RGB-D and labels", True)):
+                times = [mean_ms(shown, list(sensors.values()), *size, depth=depth) for size in SIZES]
+                print_row(f"{name}, {text}", times)
+    if open_mujoco() is not None:
+        with World(cfg.world, visuals=True) as world, open_record(cfg, record, world=world) as shown:
             shown.show(record.n_actions // 2)
             for camera, sensor in shown.episode.scene.state_tree.sensors.children.items():
-                row = []
-                for width, height in SIZES:
-                    pinhole = Pinhole.from_fov(width, height, sensor.pinhole.fov_rad)
-                    row.append(median_ms(world, pinhole, sensor.T_world_sensor))
-                print(f"{f'{name} {camera}':14}" + "".join(f"{ms:12.1f}" for ms in row))
-                times[name, camera] = row
-    for (name, camera), row in times.items():
-        if name != "tiny" and ("tiny", camera) in times:
-            shares = [a / b for a, b in zip(times["tiny", camera], row, strict=True)]
-            print(f"{f'tiny/{name} {camera}':18}" + "".join(f"{share:12.2f}" for share in shares))
+                pinhole = Pinhole.from_fov(*SIZES[-1], sensor.pinhole.fov_rad)
+                model = build_model(world, pinhole, sensor.T_world_sensor)
+                for shadows in (True, False):
+                    times = [picture_ms(model, *size, shadows=shadows) for size in SIZES]
+                    print_row(f"MuJoCo, {camera}, {'with' if shadows else 'without'} shadows", times)
 
 
-def median_ms(world: World, pinhole: Pinhole, T_world_camera: Any) -> float:
-    """Returns the median time of an image, without the first one [ms]."""
+def print_row(text: str, values: list[Any]) -> None:
+    """Prints a row of the table."""
+    cells = [f"{value:>12}" if isinstance(value, str) else f"{value:12.1f}" for value in values]
+    print(f"{text:44}" + "".join(cells), flush=True)
+
+
+def mean_ms(shown: RecordedWorld, sensors: list[Any], width: int, height: int, *, depth: bool = False) -> float:
+    """Returns the mean CPU time of the pictures of some cameras for one state [ms]."""
     found = []
-    for _ in range(6):
+    for frame in range(0, shown.record.n_actions, FRAMES_APART):
+        shown.show(frame)
         started = time.process_time()
-        take_images(world, RenderRequest(pinhole, T_world_camera, near_m=0.02, far_m=10.0, depth=False))
+        for sensor in sensors:
+            pinhole = Pinhole.from_fov(width, height, sensor.pinhole.fov_rad)
+            request = RenderRequest(pinhole, sensor.T_world_sensor, 0.02, 10.0, depth=depth, labels=depth)
+            take_images(shown.world, request)
         found.append(1e3 * (time.process_time() - started))
-    return float(np.median(found[1:]))
+    return float(np.mean(found[2:]))
 
 
 def pace(data_set: DataSet, cameras: list[str], frames: int) -> None:
@@ -238,7 +250,7 @@ def main(arguments: list[str]) -> None:
         if "pygfx" in usable:
             pace(data_set, cameras, int(given.get("frames", "60")))
         for name in usable:
-            for modalities in MODALITIES if RENDERERS.load(name).draws_colours else ():
+            for modalities in MODALITIES:
                 overhead(data_set, name, cameras, modalities, int(given.get("frames", "60")))
 
 

@@ -44,6 +44,7 @@ def read_render_settings(
     cfg: EpisodeCfg,
     cameras: Sequence[Any] | None = None,
     *,
+    size_px: Sequence[int] | None = None,
     randomization: str | None = None,
     request: Request | None = None,
 ) -> RenderSettings:
@@ -53,6 +54,7 @@ def read_render_settings(
         cfg: Configuration of the episodes; references such as `${robot.name}` refer to it.
         cameras: Names of cameras of the recording, names of YAML files of the group `sensor`, or entries; None: the
             cameras of the recording, or else `DEFAULT_CAMERAS`.
+        size_px: Width and height of the images of all cameras; None: each camera has its own.
         randomization: Name of a YAML file of its group; None: none.
         request: Overrides such as `cameras.0.width=640`, and folders of YAML files.
 
@@ -78,11 +80,28 @@ def read_render_settings(
                 f"{KEY}[{index}] is a sensor of type '{sensor.type}'. Expected a camera. Name another.",
                 key=f"{KEY}[{index}]",
             )
-        made.append(sensor)
+        made.append(sensor if size_px is None else _resize(sensor, size_px, f"{KEY}[{index}]"))
     if not made:
         raise ConfigError(f"{KEY}=[] is empty. Expected at least one camera. Name one.", key=KEY)
     check_sensors(cfg, {f"{KEY}[{index}]": camera for index, camera in enumerate(made)})
     return RenderSettings(made, found.randomization if groups else None)
+
+
+def _resize(camera: CameraCfg, size_px: Sequence[int], key: str) -> CameraCfg:
+    """Returns a camera with another size of images; its vertical field of view stays.
+
+    Raises:
+        ConfigError: Its intrinsics are of one size.
+    """
+    if camera.intrinsics is not None:
+        raise ConfigError(
+            f"size_px={list(size_px)} does not fit {key} '{camera.name}', whose intrinsics are those of "
+            f"{camera.width} x {camera.height} pixels. Expected cameras with a field of view. Remove size_px, or name "
+            "another camera.",
+            key=key,
+        )
+    width, height = size_px
+    return replace(camera, width=width, height=height)
 
 
 def with_cameras(cfg: EpisodeCfg, cameras: Sequence[CameraCfg]) -> EpisodeCfg:

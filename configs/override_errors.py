@@ -30,9 +30,14 @@ _HINT_OBJECT_INSTEAD = " Or name an object and what is to be done with it: objec
 
 
 _LISTED = (
-    *("camera", "executor", "experiment", "launcher", "object", "planner", "randomization", "robot", "sensor", "task"),
+    *("camera", "executor", "experiment", "images", "launcher"),
+    *("object", "planner", "randomization", "robot", "sensor", "task"),
 )
-_LISTED_BY = {**{group: f"unlatch list {group}s" for group in _LISTED}, "disturb": "unlatch list disturbances"}
+_LISTED_BY = {
+    **{group: f"unlatch list {group}s" for group in _LISTED},
+    "disturb": "unlatch list disturbances",
+    "images": "unlatch list images",
+}
 """The command that prints the options of a group."""
 _NOT_IN_KEYS = re.compile(r"[^A-Za-z0-9_.@/+~:\[\]-]")
 

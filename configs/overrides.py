@@ -46,7 +46,7 @@ _OTHER_NAMES = {key: value for value, keys in _NAMES_BY_OURS.items() for key in 
 """Words that other tools have for a key or group of ours, and that no close match would find."""
 _LANGUAGE = re.compile(r"task\.language|skills\.\d+\.language")
 """Keys whose empty list stands for the phrasings of the skill."""
-_OPTIONAL_GROUPS = frozenset({"experiment"})
+_OPTIONAL_GROUPS = frozenset({"experiment", "images"})
 """Groups that need no choice."""
 
 

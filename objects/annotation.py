@@ -59,6 +59,10 @@ SMALL_RANGE_M, SMALL_RANGE_RAD = 0.03, 0.3
 """A part with a smaller range, such as a button or a switch, moves little."""
 
 
+UPRIGHT, UPWARDS = 0.8, 0.7
+"""From these cosines to the vertical on, an axis counts as upright, and a direction as upwards or downwards."""
+
+
 class PartKind(Enum):
     """How a part moves."""
 
@@ -68,6 +72,16 @@ class PartKind(Enum):
     knob = "knob"
     lever = "lever"
     lid = "lid"
+
+    @classmethod
+    def of_hinge(cls, axis: np.ndarray, outward: np.ndarray) -> PartKind:
+        """Returns the kind of a panel by its unit axis (3,) and the direction (3,) in which it opens; z is up.
+
+        A flap that covers from above is a lid; a flap in the front is a door with a horizontal hinge.
+        """
+        if abs(float(axis[2])) > UPRIGHT:
+            return cls.hinge_vertical
+        return cls.lid if abs(float(outward[2])) > UPWARDS else cls.hinge_horizontal
 
     @property
     def turns_in_hand(self) -> bool:

@@ -9,17 +9,13 @@ from itertools import product
 import numpy as np
 import scipy
 
-from unlatch.objects.annotation import Articulation, FramedVector, Part, PartKind
+from unlatch.objects.annotation import UPWARDS, Articulation, FramedVector, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import OTHER_SIDES, RestsOn
 from unlatch.simcore.geometry import Pose, turn_to_x
 from unlatch.simcore.meshes.solids import Solids
 from unlatch.simcore.urdf.model import Inertial, Link, Shape, UrdfModel
 
-_UPRIGHT = 0.8
-"""An axis counts as upright from this cosine to the vertical, as in the annotator."""
-_UPWARDS = 0.7
-"""A direction points up or down from this cosine to the vertical, as in the annotator."""
 _ASIDE = 0.05
 """A part that is off the middle by less than this share of the object's extent is on none of its sides."""
 _X = np.array([1.0, 0.0, 0.0])
@@ -147,10 +143,7 @@ def _kind_of(part: Part, lying: _Moved) -> PartKind:
     """Returns the kind of a part as its object lies: a door in the front is a lid if the front is up."""
     if part.kind not in _HINGED:
         return part.kind
-    if abs(float(_axis_of(part, lying)[2])) > _UPRIGHT:
-        return PartKind.hinge_vertical
-    rises = abs(float(outward_of(part, lying.model, lying.articulation)[2])) > _UPWARDS
-    return PartKind.lid if rises else PartKind.hinge_horizontal
+    return PartKind.of_hinge(_axis_of(part, lying), outward_of(part, lying.model, lying.articulation))
 
 
 def _axis_of(part: Part, lying: _Moved) -> np.ndarray:
@@ -170,10 +163,10 @@ def _front_of(part: Part, lying: _Moved, standing: Part, model: UrdfModel) -> in
     kept = _front_direction(part, lying.model, lying.articulation)
     if part.kind is PartKind.slider:
         front = _front_direction(standing, model, lying.articulation)
-        slides_aside = abs(float(front @ outward_of(standing, model, lying.articulation))) < _UPWARDS
-        if slides_aside and abs(float(kept[2])) < _UPWARDS:
+        slides_aside = abs(float(front @ outward_of(standing, model, lying.articulation))) < UPWARDS
+        if slides_aside and abs(float(kept[2])) < UPWARDS:
             return _quarter_of(kept)  # a sash of a window, or a lever in the front
-    if abs(float(out[2])) < _UPWARDS:
+    if abs(float(out[2])) < UPWARDS:
         return _quarter_of(out)
     pose = lying.model.link_pose(part.link, lying.articulation.closed_positions())
     head = pose @ part.keypoint("articulated_object_head").xyz

@@ -6,16 +6,11 @@ from unlatch.simcore.registry import Catalog, CatalogEntry
 
 AUTO = "auto"
 """The name that stands for the renderer that suits the images and this machine."""
+SOFTWARE = "software"
+"""Name of the renderer that is always there."""
 RENDERERS = Catalog(
     "renderer",
     {
-        "egl": CatalogEntry(
-            "unlatch.simcore.sim.renderers.bullet_image:EglRenderer",
-            "depth and labels by OpenGL without a screen: graphics card or Mesa",
-        ),
-        "embree": CatalogEntry(
-            "unlatch.simcore.sim.renderers.embree:EmbreeRenderer", "rays cast on the processor: extra 'raycast'"
-        ),
         "mitsuba": CatalogEntry(
             "unlatch.simcore.sim.renderers.mitsuba:MitsubaRenderer",
             "path tracing for pictures of record: extra 'pathtrace'",
@@ -24,15 +19,16 @@ RENDERERS = Catalog(
             "unlatch.simcore.sim.renderers.pygfx:PygfxRenderer",
             "physically based pictures by wgpu: Vulkan, extra 'render'",
         ),
-        "tiny": CatalogEntry(
-            "unlatch.simcore.sim.renderers.bullet_image:TinyRenderer",
-            "Bullet's software renderer: everywhere, on one core",
+        "software": CatalogEntry(
+            "unlatch.simcore.sim.renderers.software:SoftwareRenderer",
+            "physically based pictures by the processor: everywhere, on one core",
         ),
     },
     group="unlatch.renderers",
     contract="unlatch.simcore.sim.renderers.renderer:Renderer",
     listed_by="unlatch list renderers",
     stand_ins=(AUTO,),
+    former=dict.fromkeys(("egl", "embree", "tiny"), "software"),
 )
 
 

@@ -198,6 +198,7 @@ class Catalog:
         listed_by: str = "",
         default: str = "",
         stand_ins: Sequence[str] = (),
+        former: Mapping[str, str] | None = None,
     ) -> None:
         """Makes a catalog.
 
@@ -210,6 +211,7 @@ class Catalog:
             listed_by: The command that prints the names; empty: there is none.
             default: The name that is used if none is given; empty: there is none.
             stand_ins: Words that may be given in place of a name, such as `auto`; messages list them, too.
+            former: Names of entries that are gone, and what to take in their place.
         """
         self.kind = kind
         self.group = group
@@ -218,6 +220,7 @@ class Catalog:
         self.listed_by = listed_by
         self.default = default
         self._stand_ins = tuple(stand_ins)
+        self._former = dict(former or {})
         self._builtin = dict(entries)
         self._all: dict[str, CatalogEntry] | None = None
 
@@ -259,9 +262,15 @@ class Catalog:
         entries = self.entries()
         if name not in entries:
             known = [*self._stand_ins, *entries]
+            if name in self._former:
+                raise UnknownEntryError(self.explain_former(name), name=name, available=known)
             choices = describe_choices(name, known, listed_by=self.listed_by, default=self.default)
             raise UnknownEntryError(f"Unknown {self.kind} '{name}'.{choices}", name=name, available=known)
         return entries[name]
+
+    def explain_former(self, name: str) -> str:
+        """Returns what to take in place of an entry that is gone; empty for other names."""
+        return f"The {self.kind} '{name}' is gone. Take '{self._former[name]}'." if name in self._former else ""
 
     def load(self, name: str) -> Any:
         """Imports and returns the plugin.

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
 
-from unlatch.objects.annotate.grips import body_point, button_grip, find_grip, is_small_stud, push_point
+from unlatch.objects.annotate.grips import body_point, button_grip, find_grip, is_small_stud, is_uncovered, push_point
 from unlatch.objects.annotate.joints import (
     JointChoice,
     all_joint_ends,
     fitting_joints,
-    is_named_button,
     joint_choices,
 )
 from unlatch.objects.annotate.peer_info import PeerInfo, read_peer_info, with_peer_info
@@ -202,6 +201,22 @@ class PosedPart:
     view: PartView
     grip: Grip
     """Where the hand holds the part, work frame."""
+    is_button: bool
+    """Whether a finger presses the part."""
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the part moves far, see `JointChoice`."""
+        return self.choice.is_large and not self.is_button
+
+    @property
+    def word(self) -> str:
+        """What the part is called: `door`, `drawer`, ..."""
+        if self.is_button:
+            return "button" if self.view.slides else "switch"
+        if self.view.slides and (self.view.rises or self.view.front is not None):
+            return "lid" if self.view.rises and self.posed.covers else "slider"
+        return _PART_NAMES[self.posed.kind]
 
     @property
     def root_grip(self) -> Grip:
@@ -221,6 +236,8 @@ class AnnotationResult:
     """(3,) extents of the closed object [m]."""
     refused: dict[str, str]
     """The reason for each joint that no skill fits, or whose part does not pass the validator."""
+    reasons: dict[str, str]
+    """What each part is and why, by the name of its entry, such as `door: a panel that turns about its edge`."""
     notices: tuple[str, ...] = ()
     """What a USD has that is left out, one line each."""
     warnings: tuple[str, ...] = ()
@@ -236,8 +253,9 @@ def annotate_source(source: SourceObject, cfg: AnnotateCfg | None = None) -> Ann
     cfg = cfg or AnnotateCfg()
     geometry = ObjectGeometry(source)
     peer = read_peer_info(source) if cfg.use_info else None
-    choices = fitting_joints(geometry, scale=cfg.scale, size_m=cfg.size_m)
     ends = all_joint_ends(geometry)
+    every = joint_choices(geometry, ends, scale=cfg.scale, size_m=cfg.size_m)
+    choices = fitting_joints(geometry, every)
     parts = sized_parts(geometry, choices, ends, cfg, rigid_only=True)
     scale = parts[0].posed.scale
     model = scaled_model(source.model, scale)
@@ -251,23 +269,25 @@ def annotate_source(source: SourceObject, cfg: AnnotateCfg | None = None) -> Ann
         extra={"urdf": {"file": source.file.name, "scale": scale}},
     )
     entries: dict[str, Part] = {}
+    reasons: dict[str, str] = {}
     problems: dict[str, list[str]] = {}  # by joint
     for item in parts:
-        name = _name_entry(item, list(entries))
+        name = _name_entry(item.word, entries)
         entry = _make_entry(geometry, item, name, peer, scale)
         found = articulation_problems(replace(whole, parts={name: entry}), model, size_m=float(size.max()))
         if found:
             problems[item.choice.joint.name] = found
         else:
             entries[name] = entry
+            reasons[name] = f"{item.word}: {item.posed.reason}"
     if not entries:
         raise_problems([problem for found in problems.values() for problem in found], where=str(source.file.parent))
     refused = {
         c.joint.name: c.refusal or f"its annotation does not pass the check: {problems[c.joint.name][0]}"
-        for c in joint_choices(geometry, scale=cfg.scale, size_m=cfg.size_m)
+        for c in every
         if c.refusal or c.joint.name in problems
     }
-    return AnnotationResult(replace(whole, parts=entries), model, size, refused, source.notices)
+    return AnnotationResult(replace(whole, parts=entries), model, size, refused, reasons, source.notices)
 
 
 def sized_parts(
@@ -318,7 +338,7 @@ def sized_parts(
         if factor > 1.0 and base * factor * extent > largest:
             break
         parts = [_pose_part(geometry, choice, base * factor, ends, cfg, rigid_only=rigid_only) for choice in choices]
-        deciding = [item for item in parts if item.choice.is_large] or parts
+        deciding = [item for item in parts if item.is_large] or parts
         if any(item.grip.is_graspable for item in deciding):
             return sorted(parts, key=_rank_part)
         usual_parts = usual_parts or parts
@@ -330,16 +350,19 @@ def _pose_part(
 ) -> PosedPart:
     posed = pose_object(geometry, choice.joint, scale=scale, ends=ends, names=choice.names, rigid_only=rigid_only)
     view = PartView.of(posed, use_info=cfg.use_info)
-    grip = button_grip(view) if _is_button(choice, posed, view) else find_grip(view)
-    return PosedPart(choice, posed, view, grip)
+    is_button = _is_button(choice, posed, view)
+    return PosedPart(choice, posed, view, button_grip(view) if is_button else find_grip(view), is_button)
+
+
+_BUTTON_NAMES = {"button", "key"}
 
 
 def _is_button(choice: JointChoice, posed: PosedObject, view: PartView) -> bool:
-    """Whether a finger presses a part: its names say so, or it is small and in the surface of the body."""
+    """Whether a finger presses a part: it slides a little, with nothing in front, and is a small stud or called so."""
     travel_m = abs(posed.open - posed.closed)
-    if posed.is_switch or not view.slides or travel_m >= SMALL_RANGE_M:
+    if posed.is_switch or not view.slides or travel_m >= SMALL_RANGE_M or not is_uncovered(view, travel_m):
         return posed.is_switch
-    return is_named_button(choice.names) or (not choice.is_large and is_small_stud(view, travel_m))
+    return bool(_BUTTON_NAMES & set(choice.names.split())) or (not choice.is_large and is_small_stud(view))
 
 
 def _make_entry(geometry: ObjectGeometry, item: PosedPart, name: str, peer: PeerInfo | None, scale: float) -> Part:
@@ -360,16 +383,10 @@ def _make_entry(geometry: ObjectGeometry, item: PosedPart, name: str, peer: Peer
     return part if peer is None else with_peer_info(part, peer, geometry, scale)
 
 
-def _name_entry(item: PosedPart, used: list[str]) -> str:
+def _name_entry(word: str, used: Iterable[str]) -> str:
     """Returns `door`, `drawer`, ..., numbered from the second of its kind."""
-    name = _PART_NAMES[item.posed.kind]
-    rises = item.posed.kind is PartKind.slider and abs(float(item.posed.axis[2])) > 0.7
-    if rises or item.posed.plane_front is not None:
-        name = "slider"
-    if _is_button(item.choice, item.posed, item.view):
-        name = "button" if item.view.slides else "switch"
-    count = sum(bool(re.fullmatch(rf"{name}(_\d+)?", other)) for other in used)
-    return name if count == 0 else f"{name}_{count + 1}"
+    count = sum(bool(re.fullmatch(rf"{word}(_\d+)?", other)) for other in used)
+    return word if count == 0 else f"{word}_{count + 1}"
 
 
 def _rank_part(item: PosedPart) -> tuple[bool, bool, bool, float]:
@@ -377,7 +394,7 @@ def _rank_part(item: PosedPart) -> tuple[bool, bool, bool, float]:
     turns = item.posed.kind in (PartKind.knob, PartKind.lever)
     low, high = item.view.bounds
     front_area = float(np.prod((high - low)[1:]))
-    return not item.choice.is_large, turns, not item.grip.is_graspable, -front_area
+    return not item.is_large, turns, not item.grip.is_graspable, -front_area
 
 
 def _source_record(source: SourceObject) -> dict[str, str]:

@@ -238,21 +238,25 @@ def stub_grip(view: PartView) -> Grip | None:
     )
 
 
-def is_small_stud(view: PartView, travel_m: float) -> bool:
-    """Returns whether a slider is a small piece in the surface of the body, with nothing in front of it.
+def is_uncovered(view: PartView, travel_m: float) -> bool:
+    """Returns whether nothing is in front of a closed slider that moves out by `travel_m` [m]."""
+    return _body_before(view) <= float(view.bounds[1][0]) + travel_m
 
-    Args:
-        view: The closed part.
-        travel_m: How far it moves out of the body [m].
-    """
+
+def is_small_stud(view: PartView) -> bool:
+    """Returns whether a slider is a small piece in the surface of the body, too flat for fingers to hold."""
     low, high = view.bounds
     if float(np.max((high - low)[1:])) > _STUB_M or not len(view.body_mesh.faces):
         return False
     back, front = (float(view.body_mesh.vertices[:, 0].min()), float(view.body_mesh.vertices[:, 0].max()))
-    before = float(heights_in_front(view.body_mesh, ((low + high) / 2)[None, 1:])[0])
-    if high[0] < back + _SURFACE_SHARE * (front - back) or before > high[0] + travel_m:
-        return False
-    return high[0] - before < PROTRUSION_MIN_M  # else fingers hold it
+    is_in_front = high[0] >= back + _SURFACE_SHARE * (front - back)
+    return bool(is_in_front and high[0] - _body_before(view) < PROTRUSION_MIN_M)
+
+
+def _body_before(view: PartView) -> float:
+    """Returns where the body ends on the line to the hand through the part's middle, along x [m]; -inf: not there."""
+    low, high = view.bounds
+    return float(heights_in_front(view.body_mesh, ((low + high) / 2)[None, 1:])[0])
 
 
 def button_grip(view: PartView) -> Grip:

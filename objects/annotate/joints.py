@@ -1,4 +1,4 @@
-"""Chooses the joints of an object that are parts: their kinds, and their closed and open ends."""
+"""Chooses the joints of an object that are parts, and finds their closed and open ends."""
 
 from __future__ import annotations
 
@@ -7,112 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unlatch.objects.annotate.posing import Ends, body_along, surface_points
 from unlatch.objects.annotate.source import ObjectGeometry, base_scale, check_extent
-from unlatch.objects.annotation import SMALL_RANGE_RAD, PartKind
+from unlatch.objects.annotation import SMALL_RANGE_RAD
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.urdf.model import Joint
-
-UPRIGHT = 0.8
-"""An axis counts as upright from this cosine to the vertical."""
-_BALANCED = 0.3
-"""The middle of a knob is nearer to its axis than this share of its reach."""
-_FAR = 0.7
-"""Points beyond this share of the part's reach are far from the axis."""
-_SLENDER = 2.2
-"""A lever reaches this many times farther from its axis than it is thick."""
-
-KNOB_NAMES = ("knob", "dial", "wheel")
-LEVER_NAMES = ("lever", "switch", "faucet", "tap", "lock", "latch")
-PANEL_NAMES = ("door", "lid", "screen", "cover", "flap", "window", "gate", "leaf")
-
-
-@dataclass(frozen=True)
-class Spread:
-    """The extents of a part about the axis of its joint; lengths in the units of the source."""
-
-    reach: float
-    """Largest distance from the axis."""
-    offset: float
-    """Distance of the part's middle from the axis."""
-    along: float
-    """Extent along the axis."""
-    along_far: float
-    """Extent along the axis of the points far from it."""
-    length: float
-    """Larger extent at right angles to the axis."""
-    thickness: float
-    """Smaller extent at right angles to the axis."""
-    radial: np.ndarray
-    """(3,) unit direction from the axis to the part's far end, at right angles to the axis."""
-
-
-def measure_spread(points: np.ndarray, origin: np.ndarray, axis: np.ndarray) -> Spread:
-    """Measures points (N, 3) about an axis through `origin` (3,) along the unit vector `axis` (3,)."""
-    relative = points - origin
-    heights = relative @ axis
-    across = relative - np.outer(heights, axis)  # (N, 3)
-    distances = np.linalg.norm(across, axis=1)
-    low, high = across.min(axis=0), across.max(axis=0)
-    middle = (low + high) / 2
-    middle -= axis * float(middle @ axis)
-    _, _, directions = np.linalg.svd(across - across.mean(axis=0), full_matrices=False)
-    extents = [float(np.ptp(across @ d)) for d in directions if abs(float(d @ axis)) < 0.5][:2]
-    far = across[int(np.argmax(distances))]
-    offset = float(np.linalg.norm(middle))
-    radial = middle if offset > 0.1 * float(distances.max()) else far
-    return Spread(
-        reach=float(distances.max()),
-        offset=offset,
-        along=float(np.ptp(heights)),
-        along_far=float(np.ptp(heights[distances >= _FAR * distances.max()])),
-        length=max(extents, default=0.0),
-        thickness=min(extents, default=0.0),
-        radial=radial / max(float(np.linalg.norm(radial)), 1e-12),
-    )
-
-
-def part_kind(
-    joint: Joint, names: str, spread: Spread, axis: np.ndarray, outward: np.ndarray, *, is_pressed: bool = False
-) -> PartKind:
-    """Returns the kind of a part.
-
-    Args:
-        joint: The joint that moves it.
-        names: What its files call it, in lower case, words separated by blanks.
-        spread: How it lies about the axis, closed.
-        axis: (3,) unit axis of the joint in the root frame, z up.
-        outward: (3,) unit direction in which its far end leaves the closed pose.
-        is_pressed: Whether it is a switch that a finger presses on one side: no hand turns it.
-    """
-    if joint.kind == "prismatic":
-        return PartKind.slider
-    turner = None if is_pressed else _turned_kind(joint, names, spread)
-    if turner is not None:
-        return turner
-    if abs(float(axis[2])) > UPRIGHT:
-        return PartKind.hinge_vertical
-    # A flap that covers from above is a lid; a flap in the front is a door with a horizontal hinge.
-    return PartKind.lid if abs(float(outward[2])) > 0.7 else PartKind.hinge_horizontal
-
-
-def _turned_kind(joint: Joint, names: str, spread: Spread) -> PartKind | None:
-    """Returns knob or lever for a part that a hand turns instead of opening; None for other parts."""
-    if any(word in names for word in PANEL_NAMES):
-        return None
-    is_balanced = spread.offset < _BALANCED * spread.reach
-    if any(word in names for word in KNOB_NAMES):
-        return PartKind.knob
-    if any(word in names for word in LEVER_NAMES):
-        is_slender = spread.length > _SLENDER * spread.thickness
-        return PartKind.knob if is_balanced and not is_slender else PartKind.lever
-    if names.split() and all(word == "handle" for word in names.split()):
-        return PartKind.lever  # the part is only a handle: a bail, or the lever of a door
-    if joint.kind == "continuous" or is_balanced:
-        return PartKind.knob
-    # A stick beside its axis is a lever; a panel is thin in one direction only.
-    stick = max(spread.along, spread.thickness)
-    return PartKind.lever if spread.reach > _SLENDER * stick else None
-
 
 _SHORT_SHARE = 0.05
 """A slider that moves by a smaller share of the object's largest extent may be a button."""
@@ -201,10 +100,12 @@ SMALLEST_UNITS, LARGEST_UNITS = 1e-4, 1e6
 """Extents that are plausible in some unit of length."""
 MIN_PART_SHARE = 0.015
 """Smaller parts, as a share of the object's largest extent, are screws and feet."""
-BUTTON_NAMES = ("button", "key")
-"""Parts that a finger presses."""
-UNFIT_NAMES = ("wheel", "caster", "tray", "slot")
-"""No skill fits these: wheels roll, trays are behind a door."""
+_WHEEL_NAMES = {"wheel", "caster"}
+_GROUND = 0.02
+"""A wheel is nearer to the ground than this share of the object's largest extent."""
+_HIDDEN = 0.02
+"""A part is inside if along each of the coordinate axes, at most this share of its surface is seen: some lines of sight
+pass through the gaps around a door."""
 
 
 @dataclass(frozen=True)
@@ -221,11 +122,11 @@ class JointChoice:
 
 
 def joint_choices(
-    geometry: ObjectGeometry, *, scale: float | None = None, size_m: float | None = None
+    geometry: ObjectGeometry, ends: Ends, *, scale: float | None = None, size_m: float | None = None
 ) -> list[JointChoice]:
     """Returns every joint that moves, in the order of the file, with the reason if no skill fits.
 
-    `scale` and `size_m` are those of `base_scale`.
+    `ends` are those of `all_joint_ends`, `scale` and `size_m` those of `base_scale`.
 
     Raises:
         AssetError: A mesh is damaged, or the size of the object is implausible in any unit.
@@ -242,27 +143,24 @@ def joint_choices(
     if extent > 0.0:
         metres, _ = base_scale(geometry.source, extent, scale=scale, size_m=size_m)
         check_extent(metres * extent, where=str(geometry.source.file.parent))
+    closed = {name: end[0] for name, end in ends.items()}
     choices = []
     for joint in geometry.model.joints.values():
         if joint.moves:
             names = part_names(geometry, joint)
-            refusal = _find_refusal(geometry, joint, names, extent, metres)
+            refusal = _refuse_range(joint, metres) or _refuse_part(geometry, joint, names, extent, closed)
             lower, upper = joint_limits(joint)
             large = LARGE_RANGE_SHARE * extent if joint.kind == "prismatic" else SMALL_RANGE_RAD
-            is_large = upper - lower >= large and not is_named_button(names)
-            choices.append(JointChoice(joint, names, refusal, is_large))
+            choices.append(JointChoice(joint, names, refusal, upper - lower >= large))
     return choices
 
 
-def fitting_joints(
-    geometry: ObjectGeometry, *, scale: float | None = None, size_m: float | None = None
-) -> list[JointChoice]:
+def fitting_joints(geometry: ObjectGeometry, choices: list[JointChoice]) -> list[JointChoice]:
     """Returns the joints that a skill fits, those that move far first; see `joint_choices`.
 
     Raises:
         AssetError: There is none; the message gives the reason for each joint.
     """
-    choices = joint_choices(geometry, scale=scale, size_m=size_m)
     fitting = sorted((choice for choice in choices if not choice.refusal), key=lambda choice: not choice.is_large)
     if not fitting:
         joints = geometry.model.joints.values()
@@ -292,33 +190,45 @@ def part_names(geometry: ObjectGeometry, joint: Joint) -> str:
     return " ".join(sorted(visuals)) or _plain_words(f"{joint.child} {joint.name}")
 
 
-def is_named_button(names: str) -> bool:
-    """Returns whether the names of a part say that a finger presses it."""
-    return any(word in BUTTON_NAMES for word in names.split())
-
-
 def _plain_words(name: str) -> str:
     # `rotation_lid`, `translation_tray`: the joint says how it moves
     words = (word for word in re.split(r"[^a-z]+", name.lower()) if word not in ("rotation", "translation"))
     return " ".join(word for word in words if word)
 
 
-def _find_refusal(geometry: ObjectGeometry, joint: Joint, names: str, extent: float, metres: float) -> str:
+def _refuse_range(joint: Joint, metres: float) -> str:
+    """Returns why the range of a joint fits no skill; empty if it does. `metres` are those of one unit."""
     lower, upper = joint_limits(joint)
     slides = joint.kind == "prismatic"
     moved, least = (upper - lower) * (metres if slides else 1.0), MIN_RANGE_M if slides else MIN_RANGE_RAD
-    if moved < least:
-        if not joint.has_range:
-            return "has no <limit> with lower and upper, which say how far it moves; add it to the URDF"
-        unit = "m" if slides else "rad"
-        return f"moves by {max(moved, 0.0):.3g} {unit}, expected at least {least:.3g} {unit}"
-    unfit = [word for word in names.split() if word in UNFIT_NAMES]
-    if unfit:
-        return f"is a {unfit[0]}"
-    clouds = [cloud for name in geometry.moving_links(joint) if len(cloud := geometry.vertices(name))]
+    if moved >= least:
+        return ""
+    if not joint.has_range:
+        return "has no <limit> with lower and upper, which say how far it moves; add it to the URDF"
+    unit = "m" if slides else "rad"
+    return f"moves by {max(moved, 0.0):.3g} {unit}, expected at least {least:.3g} {unit}"
+
+
+def _refuse_part(geometry: ObjectGeometry, joint: Joint, names: str, extent: float, closed: dict[str, float]) -> str:
+    """Returns why no skill fits the part of a joint on the closed object of this largest extent; empty if one does."""
+    moving = geometry.moving_links(joint)
+    clouds = [cloud for link in moving if len(cloud := geometry.vertices(link))]
     if not clouds:
         return "nothing can be seen of its part"
     size = max(float(np.max(np.ptp(cloud, axis=0))) for cloud in clouds)
     if size < MIN_PART_SHARE * extent:
         return f"its part measures {size:.3g} of {extent:.3g}"
-    return ""
+    part = geometry.points(moving, closed)
+    above_ground = float(part[:, 2].min() - geometry.points(geometry.model.links, closed)[:, 2].min())
+    if _WHEEL_NAMES & set(names.split()) and joint.kind != "prismatic" and above_ground < _GROUND * extent:
+        return "is a wheel on the ground"
+    return "is inside of the closed object" if _is_hidden(geometry, moving, closed) else ""
+
+
+def _is_hidden(geometry: ObjectGeometry, moving: list[str], closed: dict[str, float]) -> bool:
+    """Returns whether other links are around a part on all sides."""
+    poses = {name: geometry.model.link_pose(name, closed) for name in geometry.model.links}
+    rest = [poses[name] @ item.mesh.triangles for name in poses if name not in moving for item in geometry.meshes(name)]
+    points = surface_points([item.mesh.moved(poses[name]) for name in moving for item in geometry.meshes(name)])
+    looks = (body_along(points, direction, rest) for direction in (*np.eye(3), *-np.eye(3)))
+    return all(np.mean(heights < places) <= _HIDDEN for places, heights in looks)

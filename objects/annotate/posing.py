@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unlatch.objects.annotate.joints import UPRIGHT, Spread, measure_spread, part_kind
+from unlatch.objects.annotate.kinds import PartShape, measure_shape, turning_kind
 from unlatch.objects.annotate.source import LinkMesh, ObjectGeometry, SourceObject
-from unlatch.objects.annotation import SMALL_RANGE_RAD, PartKind
+from unlatch.objects.annotation import SMALL_RANGE_RAD, UPRIGHT, PartKind
 from unlatch.objects.scaled_model import scaled_pose
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose, turn_to_x
@@ -103,6 +103,10 @@ _RAYS = 100
 """Points of a part from which lines along its axis begin."""
 _COVERED = 0.05
 """The body is in front of an end of a part if it covers more than this share of the lines along the axis."""
+_MOST = 0.5
+"""A part that covers the body hides more than this share of it."""
+_LINES = 12
+"""Lines of sight along each side of the body's outline."""
 _DRAWER_SHARE = 0.05
 """The body goes on beyond a closed panel by at least this share of the panel's length."""
 _THINNER = 5.0
@@ -132,6 +136,10 @@ class PosedObject:
     source: SourceObject
     joint: Joint
     kind: PartKind
+    reason: str
+    """Why it is of this kind."""
+    covers: bool
+    """Whether it hides most of the body, see `_covers`."""
     scale: float
     origin: np.ndarray
     """(3,) a point on the joint's axis."""
@@ -182,7 +190,7 @@ def pose_object(
         joint: The joint that stays movable.
         scale: Metres per unit.
         ends: Closed and open position of every joint that moves.
-        names: What the files call the part, see `part_kind`.
+        names: What the files call the part, see `turning_kind`.
         rigid_only: If true, the part is the joint's child link with the links fixed to it, and the body is its parent
             link with the links fixed to that. If false, all other joints count as fixed: the part is everything below
             the joint, and the body is the rest.
@@ -210,10 +218,8 @@ def pose_object(
             path=str(source.file.parent),
         )
     surface = join_meshes(item.mesh.moved(pose) for pose, item in part)
-    # points all over the surface: vertices alone would favour curved pieces
-    points = sample_surface(surface, spacing_m=float(np.max(surface.extents)) / 60.0, max_points=20_000)  # (N, 3)
+    points = surface_points([surface])
     opens = float(np.sign(opened - closed))
-    spread = measure_spread(points, T_root_joint.p, axis)
     middle = _box_middle([pose @ item.mesh.vertices for pose, item in (body or part)])
     corners_of_body = [pose @ item.mesh.triangles for pose, item in body]
     pressed = _press_direction(
@@ -222,9 +228,14 @@ def pose_object(
     outward = pressed
     if outward is None:
         outward = _outward_direction(joint, T_root_joint.p, axis, opens, points, surface, middle)
-    kind = part_kind(joint, names, spread, axis, outward, is_pressed=pressed is not None)
-    free = _free_end(points, axis, corners_of_body) if kind.turns_in_hand else 0.0
-    work = _work_frame(kind, spread, axis, outward, points, middle, free)
+    covers, free = _covers(surface, outward, corners_of_body), _free_end(points, axis, corners_of_body)
+    shape = measure_shape(points, T_root_joint.p, axis, stands_free=free != 0.0, covers=covers)
+    kind, reason = turning_kind(shape, names, axis, outward)
+    if joint.kind == "prismatic":
+        kind, reason = PartKind.slider, "it slides"
+    elif pressed is not None:
+        kind, reason = PartKind.of_hinge(axis, outward), "it tips about its middle and hardly stands out of the body"
+    work = _work_frame(kind, shape, axis, outward, points, middle, free)
     ends_of_body = [float((pose @ item.mesh.vertices @ work[:, 0]).max()) for pose, item in body]
     plane = (
         _plane_normal(work[:, 0], points, middle, max(ends_of_body, default=-np.inf))
@@ -243,6 +254,8 @@ def pose_object(
         source=source,
         joint=joint,
         kind=kind,
+        reason=reason,
+        covers=covers,
         scale=scale,
         origin=T_root_old @ (T_root_joint.p * scale),
         axis=T_root_old.rotate(axis),
@@ -262,6 +275,12 @@ def pose_object(
         is_switch=pressed is not None,
         plane_front=None if plane is None else R_front @ plane,
     )
+
+
+def surface_points(meshes: list[TriangleMesh]) -> np.ndarray:
+    """Returns (N, 3) points all over the surface of a part: vertices alone would favour curved pieces."""
+    surface = join_meshes(meshes)
+    return sample_surface(surface, spacing_m=float(np.max(surface.extents)) / 60.0, max_points=20_000)
 
 
 def _find_info_head(
@@ -378,7 +397,7 @@ def _measure_standing_out(
     R = np.column_stack([outward, np.cross(axis, outward), axis])
     seen = points @ R
     low, high = seen.min(axis=0), seen.max(axis=0)
-    corners = np.concatenate([np.zeros((0, 3)), *(own.reshape(-1, 3) for own in body)]) @ R
+    corners = _as_mesh(body).vertices @ R
     middle, half = (low + high)[1:] / 2, (high - low)[1:] / 2
     half = half + _RING * 2 * float(half.min())
     ring = [middle + half * np.array([u, v]) for u in (-1, 0, 1) for v in (-1, 0, 1) if u or v]
@@ -421,7 +440,7 @@ def _any_perpendicular(axis: np.ndarray) -> np.ndarray:
 
 def _work_frame(
     kind: PartKind,
-    spread: Spread,
+    shape: PartShape,
     axis: np.ndarray,
     outward: np.ndarray,
     points: np.ndarray,
@@ -437,17 +456,17 @@ def _work_frame(
         x = axis * float(np.sign(outward @ axis) or 1.0)
         z = up - x * float(up @ x) if abs(float(x[2])) < 0.9 else _any_perpendicular(x)
     elif kind in (PartKind.knob, PartKind.lever):
-        if kind is PartKind.lever and spread.along_far > 0.5 * spread.reach:
+        if kind is PartKind.lever and shape.width > 0.5:
             # A bail: its grip runs along the axis, and a hand comes from the side on which the bail stands.
-            x, z = spread.radial, axis
+            x, z = shape.radial, axis
         else:
             # Turned in its own plane: a hand comes along the axis, from the side away from the body.
             away = _box_middle([points]) - body_middle
             side = free_end or float(away @ axis)
-            if free_end == 0.0 and abs(side) < 0.1 * max(spread.reach, spread.along) and abs(axis[2]) > UPRIGHT:
+            if free_end == 0.0 and abs(side) < 0.1 * shape.reach * max(1.0, shape.along) and abs(axis[2]) > UPRIGHT:
                 side = float(axis[2])
             x = axis * (1.0 if side >= 0 else -1.0)
-            z = spread.radial
+            z = shape.radial
     else:
         x = outward - axis * float(outward @ axis)
         z = axis * float(np.sign(axis[int(np.argmax(np.abs(axis)))]))
@@ -491,21 +510,52 @@ def _free_end(points: np.ndarray, axis: np.ndarray, body: list[np.ndarray]) -> f
         axis: (3,) unit axis of its joint.
         body: Corners (N, 3, 3) of the triangles of the body.
     """
-    corners = np.concatenate(body) if body else np.zeros((0, 3, 3))
-    if not len(corners):
-        return 0.0
-    x = axis
-    y = _any_perpendicular(x)
-    R = np.column_stack([x, y, np.cross(x, y)])
-    faces = np.arange(3 * len(corners)).reshape(-1, 3)
-    seen = points[:: max(1, len(points) // _RAYS)] @ R
     covered = []
     for sign in (1.0, -1.0):
-        flip = np.array([sign, 1.0, 1.0])
-        heights = heights_in_front(TriangleMesh(corners.reshape(-1, 3) @ R * flip, faces), seen[:, 1:])
-        covered.append(float(np.mean(heights > float((seen[:, 0] * sign).max()))))
+        places, heights = body_along(points, sign * axis, body)
+        covered.append(float(np.mean(heights > float(places.max()))))
     before, behind = (share > _COVERED for share in covered)
     return float(behind) - float(before)
+
+
+def _covers(surface: TriangleMesh, outward: np.ndarray, body: list[np.ndarray]) -> bool:
+    """Returns whether a part hides most of the body from a hand that comes against `outward`, along which it opens."""
+    R, mesh = _line_frame(outward), _as_mesh(body)
+    if not len(mesh.faces):
+        return False
+    corners = mesh.vertices @ R
+    low, high = corners.min(axis=0)[1:], corners.max(axis=0)[1:]
+    steps = (np.arange(_LINES) + 0.5) / _LINES
+    lines = low + (high - low) * np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
+    ends = heights_in_front(TriangleMesh(corners, mesh.faces), lines)
+    hides = heights_in_front(TriangleMesh(surface.vertices @ R, surface.faces), lines) > ends
+    return bool(np.mean(hides[np.isfinite(ends)]) > _MOST) if np.isfinite(ends).any() else False
+
+
+def body_along(points: np.ndarray, direction: np.ndarray, body: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Returns (N,) the places of some points of a part along a direction, and how far the body reaches at their sides.
+
+    Args:
+        points: (M, 3) points of the part.
+        direction: (3,) unit vector.
+        body: Corners (K, 3, 3) of the triangles of the body; -inf where there is no body on the line.
+    """
+    R = _line_frame(direction)
+    seen = points[:: max(1, len(points) // _RAYS)] @ R
+    mesh = _as_mesh(body)
+    return seen[:, 0], heights_in_front(TriangleMesh(mesh.vertices @ R, mesh.faces), seen[:, 1:])
+
+
+def _line_frame(direction: np.ndarray) -> np.ndarray:
+    """Returns (3, 3) a rotation whose x is a direction."""
+    y = _any_perpendicular(direction)
+    return np.column_stack([direction, y, np.cross(direction, y)])
+
+
+def _as_mesh(triangles: list[np.ndarray]) -> TriangleMesh:
+    """Returns the mesh of corners (N, 3, 3) of triangles."""
+    corners = np.concatenate([np.zeros((0, 3)), *(own.reshape(-1, 3) for own in triangles)])
+    return TriangleMesh(corners, np.arange(len(corners)).reshape(-1, 3))
 
 
 def _turn_to_front(

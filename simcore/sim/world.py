@@ -99,7 +99,7 @@ class World:
         Args:
             cfg: Rates and solver settings.
             visuals: Whether to load visual shapes; images need them, physics does not.
-            renderer: Renderer of this world alone; None: Bullet's software renderer.
+            renderer: Renderer of this world alone; None: the software renderer.
         """
         self.cfg = cfg
         self.visuals = visuals
@@ -152,9 +152,9 @@ class World:
     def renderer(self) -> Renderer:
         """What draws the images of this world; loaded only if one is drawn."""
         if self._renderer is None:
-            from unlatch.simcore.sim.renderers.bullet_image import TinyRenderer
+            from unlatch.simcore.sim.renderers.software import SoftwareRenderer
 
-            self._renderer = TinyRenderer()
+            self._renderer = SoftwareRenderer()
         return self._renderer
 
     @property

@@ -68,7 +68,7 @@ WIDE = {
 POLICIES = (
     *("random", "random action.mode=joint_delta", "random action.mode=ee_delta", "random success_when=still"),
     *("random end_at_violation=true", "policy:Stay", "policy:stay", "random task.max_duration_s=2"),
-    "random sensors=[front] observation.images=[rgb] observation.renderer=tiny task.max_duration_s=1",
+    "random sensors=[front] observation.images=[rgb] observation.renderer=software task.max_duration_s=1",
 )
 POLICY = """\
 import numpy as np
@@ -222,7 +222,7 @@ def export_jobs() -> Iterator[Job]:
     camera = "camera=front camera.cameras.0.width=48 camera.cameras.0.height=36"
     short = f"task=press_door_lever seed=0 world.record_hz=5 {camera}"
     made = (COLLECT.format(short).replace("episodes=1", "episodes=2"),)
-    images = ("render set renderer=tiny rgb=lossless executor=serial modalities=[rgb,depth]",)
+    images = ("render set renderer=software rgb=lossless executor=serial modalities=[rgb,depth]",)
     for name, words in EXPORTS.items():
         before = made if "render=null" in words else made + images
         yield Job(f"exports/{name}", {"": f"export set {words}"}, before=before, timed=True)
@@ -230,15 +230,15 @@ def export_jobs() -> Iterator[Job]:
         *("rgb", "depth", "distance", "segmentation", "instance_id_segmentation", "normals", "keypoints", "occlusion"),
         *("boxes_2d_tight", "boxes_2d_loose", "boxes_3d", "poses"),
     )
-    line = f"render set renderer=tiny rgb=lossless executor=serial modalities=[{','.join(kinds)}]"
+    line = f"render set renderer=software rgb=lossless executor=serial modalities=[{','.join(kinds)}]"
     yield Job("exports/render", {"": line}, before=made, timed=True)
     yield Job("exports/label", {"": "label set out=labels every=60"}, before=made, timed=True)
     yield Job("exports/view", {"": "view set out=view.html"}, before=made, timed=True)
     yield Job("exports/phases", {"": "phases set out=phases.png"}, before=made, timed=True)
     yield Job("exports/report", {"": "report set out=report.html pictures=0"}, before=made, timed=True)
-    small = "renderer=tiny width=96 height=64 fps=2 speed=4"
+    small = "renderer=software width=96 height=64 fps=2 speed=4"
     yield Job("exports/clip", {"": f"clip set out=clip.gif {small}"}, before=made, timed=True)
-    lines = {"": "preview task=open_microwave seed=0 renderer=tiny out=preview.png"}
+    lines = {"": "preview task=open_microwave seed=0 renderer=software out=preview.png"}
     yield Job("exports/preview", lines, timed=True)
     yield Job("exports/plan", {"": "plan task=open_microwave seed=0 out=plan.png"}, timed=True)
     lines = {"merge": "merge joined a b", "watch": "watch joined once=true", "list": "list data ."}

@@ -51,7 +51,7 @@ SAME_EVERYWHERE = ("texts/", "messages/", "generators/")
 """Parts that rounding does not decide."""
 APART = (FILE, HERE / "jobs.py", HERE / "mistakes.yaml", HERE / "test_corpus.py")
 """Files of this folder that decide no result of a job, or only which jobs there are."""
-PACKAGES = ("coacd", "trimesh", "embreex", "usd-core", "pillow", "matplotlib", "h5py", "pyarrow", "av", "hydra-core")
+PACKAGES = ("coacd", "trimesh", "usd-core", "pillow", "matplotlib", "h5py", "pyarrow", "av", "hydra-core")
 """Packages that decide items, in addition to those that `describe_machine` names."""
 _DIFFERS = 1
 

@@ -76,7 +76,7 @@ def test_a_skill_with_a_bug(run: Run, environment: Path, tmp_path: Path):
     assert int(shown.stdout.partition("(")[2].split()[0]) >= 5  # moments of transit, approach and follow, and the error
 
 
-@pytest.mark.parametrize("batched", [False, True])
+@pytest.mark.parametrize("batched", [False, pytest.param(True, marks=pytest.mark.heavy)])
 def test_a_policy_with_a_bug(run: Run, tmp_path: Path, *, batched: bool):
     pytest.importorskip("gymnasium", reason="the extra gym is not installed")
     method = "act_batch(self, observations, slots)" if batched else "act(self, observation)"

@@ -62,13 +62,14 @@ def pictured(tmp_path_factory):
     cfg = unlatch.load("close_drawer", "variety=0", "object.instance=3", *few_frames, seed=1)
     data = unlatch.collect(cfg, episodes=1, out=folder / "drawers")
     sizes = [f"cameras.{i}.{side}=32" for i in range(len(CAMERAS)) for side in ("width", "height")]
-    quick = {"renderer": "tiny", "scenery": "none", "executor": "serial"}
+    quick = {"renderer": "software", "scenery": "none", "executor": "serial"}
     unlatch.render(data, cameras=CAMERAS, overrides=sizes, name="small", **quick)
     out = folder / "lerobot"
     unlatch.export(data, format="lerobot", out=out, objects=False, keypoints=False, point_cloud=32, render="small")
     return out
 
 
+@pytest.mark.heavy
 def test_a_network_learns_from_points_and_images_and_acts_on_them(pictured, tmp_path, monkeypatch, capsys):
     import policy
     import torch

@@ -48,6 +48,7 @@ def test_from_nothing_to_a_recorded_episode_by_five_commands(run: Callable[..., 
     run("pytest -q -p no:cacheprovider wiggle/tests")
 
 
+@pytest.mark.heavy
 def test_the_example_is_built_installed_and_collects(run: Callable[..., str], tmp_path: Path):
     shutil.copytree(ROOT / "examples" / "unlatch_plugin", tmp_path / "source")
     run("pip wheel --quiet --no-deps --wheel-dir dist ./source")

@@ -92,6 +92,7 @@ def new_environment(folder: Path, *options: str | Path, beside: bool = True) -> 
     return python
 
 
+@pytest.mark.heavy
 def test_an_editable_installation_is_found_in_the_folder_that_holds_the_clone(built: Path, tmp_path: Path):
     clone = built.parent
     assert clone.name == "unlatch"  # without the installed package, Python imports the folder itself

@@ -13,7 +13,7 @@ SCRIPT = """
 import importlib, sys
 
 EXTRAS = {
-    "av", "coacd", "collada", "embreex", "fast_simplification", "gymnasium", "h5py", "huggingface_hub", "mitsuba",
+    "av", "coacd", "collada", "fast_simplification", "gymnasium", "h5py", "huggingface_hub", "mitsuba",
     "pxr", "pyarrow", "pygfx", "pyoidn", "ray", "rendercanvas", "torch", "ufbx", "viser", "wgpu", "wrapt",
 }
 

@@ -39,7 +39,7 @@ def rendered(tmp_path_factory: pytest.TempPathFactory, collected: Callable[..., 
     shutil.copytree(collected("open_microwave", "world.record_hz=10", seed=5), out)
     sizes = [f"cameras.{index}.{key}={value}" for index in (0, 1) for key, value in SIZES]
     kinds = "modalities=[depth,instance_id_segmentation]"
-    assert render([str(out), "cameras=[front,wrist]", *sizes, kinds, "renderer=tiny", "executor=serial"]) == 0
+    assert render([str(out), "cameras=[front,wrist]", *sizes, kinds, "renderer=software", "executor=serial"]) == 0
     return out
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from unlatch.simcore.recording.episode import EpisodeRecord
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
@@ -20,9 +23,9 @@ def fingerprint(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 @pytest.mark.slow
 @pytest.mark.integration
-def test_the_fingerprint_is_that_of_the_file(fingerprint: ModuleType):
+def test_the_fingerprint_is_that_of_the_file(fingerprint: ModuleType, episode: Callable[..., EpisodeRecord]):
     """On a machine that the file does not name, verdicts must be equal and joints must end at nearly the same place."""
-    now, present = fingerprint.measure(), fingerprint.read_present()
+    now, present = fingerprint.measure(episode), fingerprint.read_present()
     here = [found for found in present if found.machine == now.machine]
     advice = (
         "If the change is wanted, run: python benchmarks/fingerprint.py write=true, then benchmarks/results_page.py"

@@ -10,8 +10,8 @@ from unlatch.configs.schema import Scenery
 from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.catalogs import RENDERERS
 from unlatch.simcore.errors import ConfigError, WorldError
-from unlatch.simcore.sim.renderers.bullet_image import TinyRenderer
 from unlatch.simcore.sim.renderers.renderer import RenderRequest
+from unlatch.simcore.sim.renderers.software import SoftwareRenderer
 from unlatch.simcore.sim.visuals.pictures import link_labels, require_visuals, visible_links
 from unlatch.simcore.sim.visuals.visual_shapes import Light
 from unlatch.simcore.sim.world import World
@@ -39,7 +39,7 @@ def small_pictures():
 
 @pytest.fixture(scope="module")
 def drawn():
-    with open_scene(load("open_drawer", "scenery=none"), 0, renderer="tiny") as scene:
+    with open_scene(load("open_drawer", "scenery=none"), 0, renderer="software") as scene:
         yield scene
 
 
@@ -100,13 +100,13 @@ def test_the_states_of_an_episode_do_not_depend_on_the_room() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in RENDERERS.own_names() if name not in ("egl", "mitsuba")])
-def test_renderers_see_the_same_links_and_depths_of_a_room(drawn: DrawnScene, name: str) -> None:
+@pytest.mark.parametrize("name", ["pygfx"])
+def test_another_renderer_sees_the_same_links_and_depths_of_a_room(drawn: DrawnScene, name: str) -> None:
     world = drawn.world
     show(drawn, Scenery.workshop, 0)
     require_visuals(world)
     request = RenderRequest(Pinhole.from_fov(160, 120, 0.8), drawn.view.T_world_camera, 0.02, 10.0, colours=False)
-    expected = TinyRenderer().render(world, request)
+    expected = SoftwareRenderer().render(world, request)
     renderer = RENDERERS.load(name)()
     try:
         renderer.open(world)
@@ -123,7 +123,7 @@ def test_renderers_see_the_same_links_and_depths_of_a_room(drawn: DrawnScene, na
 
 @pytest.mark.slow
 def test_a_rule_of_the_scenery_draws_a_room_and_its_number_is_recorded() -> None:
-    with open_scene(load("open_drawer", ONLY_A_ROOM), 0, renderer="tiny") as scene:
+    with open_scene(load("open_drawer", ONLY_A_ROOM), 0, renderer="software") as scene:
         applied = scene.episode.randomization.applied()["visuals"]
         (number,) = applied["firings"][0][2]
         drawn_room = bodies_of_room(scene.world)
@@ -137,7 +137,7 @@ def test_a_rule_of_the_scenery_draws_a_room_and_its_number_is_recorded() -> None
 
 def test_rules_of_floor_and_walls_replace_the_room() -> None:
     rule = "randomization.rules=[{view: floor, attribute: tint, distribution: 1.0}]"
-    with open_scene(load("open_drawer", rule, "scenery=kitchen"), 0, renderer="tiny") as scene:
+    with open_scene(load("open_drawer", rule, "scenery=kitchen"), 0, renderer="software") as scene:
         assert not [name for name in scene.world.scenery if name.startswith("room_")]
         assert "floor" in scene.world.scenery
 
@@ -146,7 +146,7 @@ def test_rules_of_floor_and_walls_replace_the_room() -> None:
 @pytest.mark.parametrize("task", ["open_drawer", "open_refrigerator"])
 @pytest.mark.parametrize("kind", [Scenery.kitchen, Scenery.office])
 def test_furniture_does_not_hide_robot_and_object_from_the_view_of_a_scene(task: str, kind: Scenery) -> None:
-    with open_scene(load(task, f"scenery={kind.value}"), 0, renderer="tiny") as drawn_scene:
+    with open_scene(load(task, f"scenery={kind.value}"), 0, renderer="software") as drawn_scene:
         seen = visible_links(drawn_scene.world, drawn_scene.view, width=160, height=120)
         scene = drawn_scene.episode.scene
         for body in (scene.robot.body, *(item.body for item in scene.objects.values())):

@@ -27,7 +27,7 @@ from unlatch.simcore.cache import CACHE_VARIABLE, cache_root, foreign_access
 from unlatch.simcore.catalogs import ANNOTATORS, EXPORTERS, RENDERERS
 from unlatch.simcore.errors import ConfigError, DuplicateEntryError, UnlatchError, WorldError, close_matches
 from unlatch.simcore.registry import Catalog, clone_folder, extra_packages, install_command, installed_entry_points
-from unlatch.simcore.sim.renderers.auto import picture_renderer, pygfx_is_installed
+from unlatch.simcore.sim.renderers.auto import choose_renderer, pygfx_is_installed
 from unlatch.simcore.sim.sensors.config import SENSORS
 from unlatch.skills.catalog import SKILLS
 from unlatch.solver.compiled_functions import COMPILE_VARIABLE, find_compiler, store_folder
@@ -237,7 +237,7 @@ def describe_compiler() -> Finding:
 def describe_renderer() -> Finding:
     """Returns the renderer that `auto` takes for pictures, and its graphics driver."""
     try:
-        name = picture_renderer()
+        name = choose_renderer()
     except ConfigError as exc:
         return Finding("renderer", "none", exc.message, broken=True)
     if name == "pygfx":
@@ -245,12 +245,12 @@ def describe_renderer() -> Finding:
 
         info = open_device().adapter.info
         return Finding("renderer", f"{name} on {info['device']} ({info['backend_type']}, {info['adapter_type']})")
-    return Finding("renderer", f"{name}, without reflections and soft shadows", _renderer_advice())
+    return Finding("renderer", f"{name}, on the processor", _renderer_advice())
 
 
 def _renderer_advice() -> str:
     if not pygfx_is_installed():
-        return f"for better pictures: {install_command('render')}"
+        return f"to draw on a graphics card: {install_command('render')}"
     from unlatch.simcore.sim.renderers.pygfx import open_device
 
     try:

@@ -64,7 +64,10 @@ def _check_images(cfg: CollectCfg, config_dirs: Sequence[str]) -> None:
             pass
     request = Request(config_dirs=list(config_dirs))
     try:
-        read_render_settings(cfg, cfg.images.cameras, randomization=cfg.images.randomization, request=request)
+        asked = cfg.images
+        read_render_settings(
+            cfg, asked.cameras, size_px=asked.size_px, randomization=asked.randomization, request=request
+        )
     except ConfigError as exc:  # it names the keys of `unlatch render`
         raise prefix_error_keys("images", exc, keys=vars(cfg.images)) from exc
 

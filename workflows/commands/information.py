@@ -155,6 +155,7 @@ LISTS = {
     "planners": _list_of_files("how much effort planning takes: planner=NAME", "planner"),
     "randomizations": _list_of_files("what varies between episodes: randomization=NAME", "randomization"),
     "disturbances": _list_of_files("how far arms leave their plan: disturb=NAME", "disturb"),
+    "images": _list_of_files("which images are rendered at the end of `collect`: images=NAME", "images"),
     "experiments": _list_of_files("whole commands as files: experiment=NAME", "experiment"),
     "executors": _list_of_files("where workers run: executor=NAME", "executor"),
     "launchers": _list_of_files("where the jobs of a multirun run: launcher=NAME", "launcher"),

@@ -18,7 +18,7 @@ from unlatch.simcore.catalogs import RENDERERS
 from unlatch.simcore.errors import ConfigError, count_noun
 from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.sim.renderers.auto import picture_renderer
+from unlatch.simcore.sim.renderers.auto import choose_renderer
 from unlatch.skills.skill import Skill
 from unlatch.workflows.cli.arguments import read_pairs, split_paths
 from unlatch.workflows.cli.debugger import debugging
@@ -132,7 +132,7 @@ def preview_command(arguments: list[str]) -> int:
 
 def draw_preview(cfg: PreviewCfg) -> Path:
     """Draws the scene of an episode and prints the layout; returns the picture's path."""
-    RENDERERS.entry(picture_renderer(cfg.renderer))
+    RENDERERS.entry(choose_renderer(cfg.renderer))
     check_suffix(cfg.out, ".png")
     check_assets(cfg, number=cfg.episode)
     path = output_path(cfg.out, Path(f"preview-{cfg.task.name}-s{cfg.seed}-{cfg.episode}.png"))

@@ -208,6 +208,7 @@ def _describe_result(found: AnnotationResult) -> list[str]:
         lines.append(
             f"  {part.name}: {part.kind.name} by {part.joint}, {acts}, closed {closed:.3g}, open {opened:.3g} {unit}"
         )
+        lines.append(f"    {found.reasons[part.name]}")
     lines += [f"  left out {joint}: {reason}" for joint, reason in found.refused.items()]
     lines += [f"  USD: {notice}" for notice in found.notices]
     return lines + [f"  warning: {warning}" for warning in found.warnings]

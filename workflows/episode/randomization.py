@@ -286,7 +286,7 @@ class EpisodeRandomization:
         self._room = room or Room(scene)
         self._distractors: list[Distractor] = []
         self._distractor_view = DistractorView()
-        self._textures = TextureStore(scene.world, texture_file)
+        self._textures = TextureStore(texture_file)
         self._made: dict[str, BodyView] = {}
         self._views = self._view_cfgs()
         self._recorded = self._recorded_layers()

@@ -65,8 +65,7 @@ class Room:
         """Builds the room, if another one or none is there, and sets the light; nothing without visual shapes."""
         wanted = (Scenery.random, self.number) if self.number else (self._scenery, self._seed)
         world = self._scene.world
-        # a renderer without colours, egl, does not draw meshes that are made in memory, and warns of each
-        if not world.visuals or not world.renderer.draws_colours or wanted == self._shown:
+        if not world.visuals or wanted == self._shown:
             return
         self._shown = wanted
         self._remove()

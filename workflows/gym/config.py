@@ -7,15 +7,13 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Annotated
 
+from unlatch.simcore.catalogs import SOFTWARE
 from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
 from unlatch.simcore.ranges import Count, Range, check_ranges
 from unlatch.simcore.recording.export.config import ExportCfg, RotationForm, StateKind
 from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.recording.modality import PointSource, PointSurface
 from unlatch.simcore.state import Rendering
-
-TINY = "tiny"
-"""Name of the renderer that is always there."""
 
 
 class ActionMode(Enum):
@@ -72,7 +70,7 @@ class ObservationCfg:
     images_every: Count = 1
     """New images are made in the first frame that is observed and in every so many frames after it; the observation
     repeats the last ones in between, and points by camera too. At 30 frames a second, 3 stands for cameras of 10 Hz."""
-    renderer: str = TINY
+    renderer: str = SOFTWARE
     """Name in the catalog of renderers; it draws these images and those that give points by camera."""
     columns: bool = False
     """Whether the columns of an export are observed too, as `unlatch export` makes them: `observation.state`,
@@ -103,7 +101,7 @@ class ObservationCfg:
         self._check_images()
         self._check_columns()
         if not self.has_images:
-            for key, default in (("images_every", 1), ("renderer", TINY)):
+            for key, default in (("images_every", 1), ("renderer", SOFTWARE)):
                 if getattr(self, key) != default:
                     raise ConfigError(
                         f"observation.{key}={getattr(self, key)} has no effect: no images are observed, and no points "
@@ -124,7 +122,9 @@ class ObservationCfg:
                 )
         check_ranges(self, "observation")
         # the catalog searches the installed packages, which takes time
-        if self.renderer != TINY and self.renderer not in RENDERERS.names():
+        if self.renderer != SOFTWARE and self.renderer not in RENDERERS.names():
+            if text := RENDERERS.explain_former(self.renderer):
+                raise ConfigError(f"observation.renderer={self.renderer}: {text}", key="observation.renderer")
             raise unknown_name(self.renderer, "a renderer", where="observation.renderer", known=RENDERERS.names())
 
     def _check_columns(self) -> None:

@@ -14,7 +14,7 @@ from unlatch.configs.cameras import KEY, RenderSettings, read_render_settings, w
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.schema import EpisodeCfg, Scenery
 from unlatch.objects.validation import check_classes
-from unlatch.simcore.catalogs import AUTO, RENDERERS
+from unlatch.simcore.catalogs import AUTO, RENDERERS, SOFTWARE
 from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.files import report_unwritable
 from unlatch.simcore.randomization.config import VisualDraw
@@ -24,7 +24,7 @@ from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.recording.modality import ImageStream
 from unlatch.simcore.recording.renders import RenderSet, render_folder
 from unlatch.simcore.sim.annotators.annotation import AnnotationCfg
-from unlatch.simcore.sim.renderers.auto import best_renderer
+from unlatch.simcore.sim.renderers.auto import choose_renderer
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.images.render_config import RenderCfg
 from unlatch.workflows.images.render_job import RenderJob, RenderOutcome, count_unfinished
@@ -192,10 +192,12 @@ def prepare_render(data_set: DataSet, cfg: RenderCfg, request: Request | None = 
     EXECUTORS.entry(cfg.executor)
     render_folder(data_set.path, cfg.name)  # raises if the name is not valid
     episode_cfg = config_of(data_set)
-    settings = read_render_settings(episode_cfg, cfg.cameras, randomization=cfg.randomization, request=request)
+    settings = read_render_settings(
+        episode_cfg, cfg.cameras, size_px=cfg.size_px, randomization=cfg.randomization, request=request
+    )
     chosen = _choose_episodes(data_set, cfg)
     notices: list[str] = []
-    renderer = _choose_renderer(cfg, settings, episode_cfg, notices)
+    renderer = _choose_renderer(cfg, notices)
     seen_cfg = replace(with_cameras(episode_cfg, settings.cameras), scenery=_scenery_of(cfg, episode_cfg))
     _check_scene(data_set, chosen[0].number, seen_cfg, settings, renderer, leave_out=cfg.leave_out)
     header = header_of(cfg, episode_cfg, settings, renderer)
@@ -264,27 +266,13 @@ def _check_scene(
             check_classes(leave_out, world, key="leave_out")
 
 
-def _choose_renderer(cfg: RenderCfg, settings: RenderSettings, episode_cfg: EpisodeCfg, notices: list[str]) -> str:
-    """Returns the renderer's name in the catalog; for `auto`, the one that suits these images on this machine."""
-    varied = settings.randomization is not None or episode_cfg.randomization.active
-    room = _scenery_of(cfg, episode_cfg) is not Scenery.none
-    if cfg.renderer == "egl" and "rgb" in cfg.modalities:
-        raise ConfigError(
-            "renderer=egl draws depth and labels, no colours, and modalities has 'rgb'. Take renderer=pygfx or "
-            "renderer=tiny.",
-            key="renderer",
+def _choose_renderer(cfg: RenderCfg, notices: list[str]) -> str:
+    """Returns the renderer's name in the catalog; for `auto`, the one that suits this machine."""
+    renderer = choose_renderer(cfg.renderer)
+    if cfg.renderer == AUTO and "rgb" in cfg.modalities and renderer != SOFTWARE:
+        notices.append(
+            f"note: a policy that learns from these images is evaluated with observation.renderer={renderer}"
         )
-    if cfg.renderer == "egl" and (varied or room):
-        notices.append("note: renderer=egl draws no rooms, floor, walls and table top; pygfx, tiny and embree do")
-    if cfg.renderer != AUTO:
-        return cfg.renderer
-    renderer = best_renderer(
-        max(camera.width * camera.height for camera in settings.cameras),
-        depth=not {"depth", "distance", "normals"}.isdisjoint(cfg.modalities),
-        scenery="rgb" in cfg.modalities or varied or room,
-    )
-    if "rgb" in cfg.modalities and renderer == "pygfx":
-        notices.append("note: a policy that learns from these images is evaluated with observation.renderer=pygfx")
     return renderer
 
 

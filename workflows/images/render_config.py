@@ -22,6 +22,8 @@ class ImagesCfg:
 
     cameras: list[Any] | None = None
     """Cameras: names, or maps with settings; null: the cameras of the records, or else front and wrist."""
+    size_px: list[int] | None = None
+    """Width and height of the images of all cameras [pixels]; null: each camera has its own."""
     modalities: list[str] = field(default_factory=lambda: ["rgb"])
     """Kinds of images, and names of annotators."""
     semantic_types: list[str] = field(default_factory=lambda: ["class", "part"])
@@ -51,6 +53,11 @@ class ImagesCfg:
                 key="modalities",
             )
         _check_one_of(self.rgb, RGB, "rgb", kind="encoding")
+        if self.size_px is not None and len(self.size_px) != 2:
+            raise ConfigError(
+                f"size_px={self.size_px} is not a size. Expected width and height, such as [128,128]. Change it.",
+                key="size_px",
+            )
         # without annotators, their keys would be ignored
         defaults = {"semantic_types": ["class", "part"], "leave_out": [], "camera_rotation_deg": [0.0, 0.0, 0.0]}
         for key, default in ({} if self.annotators else defaults).items():

@@ -24,7 +24,7 @@ from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.frame_video import Encoding, FrameVideoWriter
 from unlatch.simcore.recording.json_values import plain
-from unlatch.simcore.sim.renderers.auto import picture_renderer
+from unlatch.simcore.sim.renderers.auto import choose_renderer
 from unlatch.simcore.sim.sensors.camera import CameraCfg
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.runs.recorded_config import config_of_record
@@ -288,7 +288,7 @@ def write_clip(
     """
     check_clip_file(out, options)
     path = output_path(out, Path(f"clip-{record.number}.mp4"))
-    name = picture_renderer(options.renderer)
+    name = choose_renderer(options.renderer)
     RENDERERS.entry(name)
     shown_cfg = replace(cfg, scenery=options.scenery or cfg.scenery)
     width, height = options.width or SIZE_PX[0], options.height or SIZE_PX[1]

@@ -18,7 +18,7 @@ from unlatch.simcore.randomization.config import VisualDraw
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.collision import BulletCollisionChecker
-from unlatch.simcore.sim.renderers.auto import picture_renderer
+from unlatch.simcore.sim.renderers.auto import choose_renderer
 from unlatch.simcore.sim.renderers.renderer import Renderer
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.simcore.sim.world import World
@@ -37,7 +37,7 @@ def make_picture_renderer(name: str = AUTO) -> Renderer:
     Raises:
         PluginError: No such renderer.
     """
-    return RENDERERS.load(picture_renderer(name))()
+    return RENDERERS.load(choose_renderer(name))()
 
 
 @dataclass(frozen=True)

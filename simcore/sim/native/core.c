@@ -43,6 +43,12 @@ EXPORT int executePluginCommand_unlatch(struct b3PluginContext* context, const v
 
 EXPORT Client core_last_client(void) { return last_client; }
 
+/* SHA-256 of the sources of this library, or nothing if whoever compiled it did not say. */
+#ifndef SOURCES_SHA256
+#define SOURCES_SHA256 ""
+#endif
+EXPORT const char* core_sources(void) { return SOURCES_SHA256; }
+
 /* Sizes of structures, and limits, that Python compares with its own. */
 EXPORT void core_sizes(int32_t* sizes) {
     const int32_t found[] = {sizeof(Mechanism), sizeof(Servo), sizeof(BodyState), sizeof(ForceRow), sizeof(Contacts),

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,8 @@ from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.meshes.mesh_reader import SurfaceMesh, read_mesh
 from unlatch.simcore.meshes.shape_surface import primitive_mesh
-from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, creased_normals, join_meshes
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.renderers.ray_casting import RayShape
 from unlatch.simcore.sim.renderers.renderer import RenderedWorld
 from unlatch.simcore.sim.visuals.visual_shapes import Finish, Paint, VisualShape
 from unlatch.simcore.urdf.model import ShapeKind
@@ -89,24 +89,37 @@ def shape_geometry(body: Body, shape: VisualShape) -> ShapeGeometry:
         AssetError: A mesh file cannot be read.
         WorldError: The shape is of a kind that has no triangles.
     """
-    surface = shape_surface(body, shape)
-    made = RayShape.from_surface(surface, np.array(shape_scale(body, shape)))
+    surface, scale = shape_surface(body, shape), np.array(shape_scale(body, shape))
+    mesh = surface.mesh.scaled(scale)
     finish = _colour_finish(body, shape)
     if surface.finish is not None:
         finish = Finish(*surface.finish)
-    corners = made.mesh.faces.ravel()
-    normals, uvs = made.shading.corner_normals.reshape(-1, 3), made.shading.uvs.reshape(-1, 2)
+    corners = mesh.faces.ravel()
+    normals = _corner_normals(surface, mesh, scale).reshape(-1, 3)
+    uvs: Array = np.zeros((len(corners), 2)) if surface.corner_uvs is None else surface.corner_uvs.reshape(-1, 2)
     _, first, which = np.unique(corner_keys(corners, normals, uvs), return_index=True, return_inverse=True)
     pose = Pose.identity() if body.surface is not None else shape.T_link_shape
     return ShapeGeometry(
-        (pose @ made.mesh.vertices[corners[first]]).astype(np.float32),
+        (pose @ mesh.vertices[corners[first]]).astype(np.float32),
         pose.rotate(normals[first]).astype(np.float32),
         uvs[first].astype(np.float32),
         which.reshape(-1, 3).astype(np.uint32),
-        made.picture,
-        made.textured,
+        surface.texture,
+        surface.corner_uvs is not None,
         finish,
     )
+
+
+_CREASE_RAD = np.radians(30.0)
+"""Angle between triangles from which their edge is sharp."""
+
+
+def _corner_normals(surface: SurfaceMesh, mesh: TriangleMesh, scale: Array) -> Array:
+    """Returns the unit normals (F, 3, 3) at the corners of `mesh`, which is the surface with scaled coordinates."""
+    if surface.corner_normals is None:
+        return creased_normals(mesh, crease_rad=_CREASE_RAD)
+    found: Array = surface.corner_normals / scale
+    return found / np.maximum(np.linalg.norm(found, axis=-1, keepdims=True), 1e-30)
 
 
 def geometry_key(body: Body, shapes: Sequence[VisualShape]) -> tuple[object, ...]:
@@ -162,9 +175,13 @@ def pixel_size(pinhole: Pinhole, distance_m: float) -> float:
 
 def level_of_detail(pixel_m: float) -> int | None:
     """Returns the level for pixels of a size, rounded to finer meshes; None: all triangles are drawn."""
-    if pixel_m < FINEST_PIXEL_M:
-        return None
-    return min(int(np.floor(np.log2(pixel_m / FINEST_PIXEL_M))), COARSEST_LEVEL)
+    level = int(levels_of_detail(np.array(pixel_m)))
+    return None if level < 0 else level
+
+
+def levels_of_detail(pixel_m: Array) -> Array:
+    """Returns `level_of_detail` of sizes (N,); -1: all triangles."""
+    return np.clip(np.floor(np.log2(np.maximum(pixel_m / FINEST_PIXEL_M, 0.5))), -1, COARSEST_LEVEL).astype(int)
 
 
 def bounding_sphere(shapes: list[ShapeGeometry]) -> tuple[Array, float]:
@@ -180,8 +197,12 @@ def nearest_distance(centre: Array, radius_m: float, T_world_link: Pose, T_world
 
 
 def can_simplify(shape: ShapeGeometry) -> bool:
-    """Returns whether a shape has levels of detail: many triangles, and no texture that would move on them."""
-    return not shape.textured and len(shape.faces) >= 500  # shapes with fewer triangles stay as they are
+    """Returns whether a shape has levels of detail: many triangles, and no texture that would move on them.
+
+    Levels need fast_simplification, which comes with the extra that brings meshes of many triangles.
+    """
+    many = len(shape.faces) >= 500  # shapes with fewer triangles stay as they are
+    return many and not shape.textured and find_spec("fast_simplification") is not None
 
 
 def simplify_shape(shape: ShapeGeometry, level: int) -> ShapeGeometry:

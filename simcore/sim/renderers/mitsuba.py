@@ -16,7 +16,6 @@ from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.registry import import_extra
-from unlatch.simcore.sim.renderers.bullet_image import TinyRenderer
 from unlatch.simcore.sim.renderers.light import SKY, SUN, decode_srgb, environment_light, tone_map
 from unlatch.simcore.sim.renderers.link_geometry import (
     DrawnLink,
@@ -26,6 +25,7 @@ from unlatch.simcore.sim.renderers.link_geometry import (
     shape_geometry,
 )
 from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld, Renderer, RenderRequest
+from unlatch.simcore.sim.renderers.software import SoftwareRenderer
 from unlatch.simcore.sim.visuals.visual_shapes import Light, Paint
 
 _SAMPLES, _FINE_SAMPLES = 12, 96
@@ -46,17 +46,16 @@ _DOWN = -0.5
 class MitsubaRenderer(Renderer):
     """Traces paths of light for colours and removes their noise.
 
-    Labels and depth are those of Bullet's software renderer. Ceilings are left out, so that the surroundings light a
+    Labels and depth are those of the software renderer. Ceilings are left out, so that the surroundings light a
     room. It takes seconds for one image.
     """
 
     name: ClassVar[str] = "mitsuba"
-    draws_by_bullet: ClassVar[bool] = True
 
     def __init__(self, *, samples: int | None = None) -> None:
         """Makes a renderer; `samples` is the number of paths per pixel, None: as the request is fine or not."""
         self._samples = samples
-        self._exact = TinyRenderer()
+        self._exact = SoftwareRenderer()
         self._geometries: LRUCache[list[ShapeGeometry]] = LRUCache(_MAX_GEOMETRIES)
         self._meshes: dict[int, tuple[object, tuple[Paint, ...], Pose, list[Any]]] = {}
         self._lights: tuple[Light, dict[str, Any]] | None = None

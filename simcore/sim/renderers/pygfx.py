@@ -17,14 +17,13 @@ from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.process import WORKER_VARIABLE, hide_native_output
 from unlatch.simcore.registry import import_extra
 from unlatch.simcore.sim.renderers import link_geometry
+from unlatch.simcore.sim.renderers.auto import CARD_VARIABLE
 from unlatch.simcore.sim.renderers.light import HEADROOM, SKY, SUN, darken_corners, encode_srgb, environment_faces
 from unlatch.simcore.sim.renderers.pygfx_links import LinkGeometry, ShownLink
 from unlatch.simcore.sim.renderers.pygfx_passes import GeometryPass, make_picture_pass
 from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld, Renderer, RenderRequest
 from unlatch.simcore.sim.visuals.visual_shapes import Light, Paint
 
-CARD_VARIABLE = "UNLATCH_CARD"
-"""The environment variable with the number of the card that every process draws on."""
 _RANKS = {"DiscreteGPU": 0, "IntegratedGPU": 1, "CPU": 3}
 """Kinds of cards, the fastest first; the rank of others is 2."""
 
@@ -446,6 +445,6 @@ def _read_struct_types() -> None:
 def _no_driver(reason: str) -> WorldError:
     return WorldError(
         f"renderer=pygfx cannot be started: no Vulkan driver was found ({reason}). Install a graphics driver, or "
-        "Mesa's software renderer (Debian, Ubuntu: mesa-vulkan-drivers), or use renderer=tiny.",
+        "Mesa's software renderer (Debian, Ubuntu: mesa-vulkan-drivers), or use renderer=software.",
         renderer="pygfx",
     )

@@ -85,10 +85,6 @@ class Renderer(ABC):
 
     name: ClassVar[str]
     """Its name in the catalog."""
-    draws_colours: ClassVar[bool] = True
-    """Whether it draws colours; otherwise only links and depth."""
-    draws_by_bullet: ClassVar[bool] = False
-    """Whether Bullet draws for it, so that Bullet must load meshes and pictures of scenery, which it never forgets."""
     lenses: ClassVar[tuple[type[Pinhole] | type[Fisheye], ...]] = (Pinhole,)
     """The lenses that it supports. Without `Fisheye`, fisheye images are assembled from pinhole images."""
 

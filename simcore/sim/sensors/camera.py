@@ -20,7 +20,7 @@ from unlatch.simcore.sim.attribute_views import AttributeView
 from unlatch.simcore.sim.renderers.renderer import RawImages, RenderRequest
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.simcore.sim.sensors.sensor import Sensor
-from unlatch.simcore.sim.visuals.pictures import link_labels, require_colours, require_visuals, take_images
+from unlatch.simcore.sim.visuals.pictures import link_labels, require_visuals, take_images
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.state import Buffer, Rendering
 
@@ -380,8 +380,6 @@ class Camera(Sensor[CameraCfg]):
 
     def _render_images(self, T_world_camera: Pose) -> RawImages:
         """Renders the images that are switched on, without noise."""
-        if Rendering.rgb in self._on:
-            require_colours(self.world)
         images = take_images(
             self.world,
             RenderRequest(

@@ -31,15 +31,13 @@ OWN_TEXTURE = 0
 class TextureStore:
     """Textures of one scene by number, each loaded once."""
 
-    def __init__(self, world: World, file: Callable[[int], Path]) -> None:
-        """Makes an empty store; a `reset` of the world invalidates it.
+    def __init__(self, file: Callable[[int], Path]) -> None:
+        """Makes an empty store.
 
         `file` writes the picture of a number and returns its path; the picture of `OWN_TEXTURE` is white.
         """
         self.file_of = cache(file)
         """Returns the picture of a texture by its number."""
-        self.id_of = cache(lambda number: p.loadTexture(str(self.file_of(number)), physicsClientId=world.client))
-        """Returns the id that Bullet gave to the texture of a number."""
 
 
 class LinkAppearance:
@@ -58,7 +56,6 @@ class LinkAppearance:
         self.textures: Array = np.full(count, OWN_TEXTURE)
         """(L,) numbers of textures."""
         self._store = textures
-        self._client = world.client
         self._paint_of = world.paint
         self._row_of = {link: row for row, link in enumerate(links)}
         self._shapes = [shape for body in bodies for shape in body.visual_shapes] if world.visuals else []
@@ -75,19 +72,10 @@ class LinkAppearance:
             wanted = ((*np.clip(colour, 0.0, 1.0).tolist(), shape.rgba[3]), int(self.textures[row]))
             before = self._shown.get(shape, (shape.rgba, OWN_TEXTURE))
             if wanted != before:
-                self._paint_shape(shape, *wanted, textured=before[1] != wanted[1])
                 self._shown[shape] = wanted
-
-    def _paint_shape(self, shape: VisualShape, rgba: tuple[float, ...], number: int, *, textured: bool) -> None:
-        where = {"shapeIndex": shape.index, "physicsClientId": self._client}
-        p.changeVisualShape(shape.body, shape.link, rgbaColor=rgba, **where)
-        if textured:
-            plain = number == OWN_TEXTURE and shape.texture >= 0
-            texture = shape.texture if plain else self._store.id_of(number)
-            p.changeVisualShape(shape.body, shape.link, textureUniqueId=texture, **where)
-        own = number == OWN_TEXTURE and (shape.texture >= 0 or not textured)
-        picture = None if own else self._store.file_of(number)
-        self._paint_of[shape.body, shape.link, shape.index] = Paint(rgba, picture)
+                rgba, number = wanted
+                picture = None if number == OWN_TEXTURE else self._store.file_of(number)
+                self._paint_of[shape.body, shape.link, shape.index] = Paint(rgba, picture)
 
 
 MAX_TEXTURE = 1_000_000
@@ -195,25 +183,10 @@ def add_surface(
         finish: How it reflects light.
         picture: A picture that repeats on it.
     """
-    mesh = surface.mesh
-    shape: dict[str, Any] = {
-        "vertices": mesh.triangles.reshape(-1, 3).tolist(),
-        "indices": list(range(3 * len(mesh.faces))),
-        "normals": np.repeat(_unit_normals(mesh), 3, axis=0).tolist(),
-    }
-    if surface.corner_uvs is not None:
-        shape["uvs"] = surface.corner_uvs.reshape(-1, 2).tolist()
-    kind = p.GEOM_MESH
-    if not world.renderer.draws_by_bullet:  # Bullet never forgets a mesh, and nobody looks at this one
-        kind, shape = p.GEOM_BOX, {"halfExtents": [1e-4] * 3}
-    body = _add_scenery(world, name, kind, shape, T_world_surface, rgba)
-    body.surface, body.meshes[body.root_link] = replace(surface, texture=picture), mesh
+    # Bullet never forgets a mesh, and nobody looks at this one
+    body = _add_scenery(world, name, p.GEOM_BOX, {"halfExtents": [1e-4] * 3}, T_world_surface, rgba)
+    body.surface, body.meshes[body.root_link] = replace(surface, texture=picture), surface.mesh
     body.finish = finish or body.finish
-    if picture is not None and world.renderer.draws_by_bullet:
-        (drawn,) = body.visual_shapes
-        texture = p.loadTexture(str(picture), physicsClientId=world.client)
-        p.changeVisualShape(drawn.body, drawn.link, textureUniqueId=texture, physicsClientId=world.client)
-        body.visual_shapes = (replace(drawn, texture=texture),)  # Bullet does not report it
     return body
 
 
@@ -224,11 +197,6 @@ def remove_scenery(world: World, name: str) -> None:
         for key in [key for key in world.paint if key[0] == body.body_id]:
             del world.paint[key]
         p.removeBody(body.body_id, physicsClientId=world.client)
-
-
-def _unit_normals(mesh: TriangleMesh) -> Array:
-    across = mesh.area_normals
-    return across / np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-30)
 
 
 def add_solid(world: World, name: str, *, shape: str, size_m: float, T_world_solid: Pose, rgba: Rgba) -> Body:

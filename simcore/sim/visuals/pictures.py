@@ -96,9 +96,9 @@ def take_picture(
         smooth: Whether edges are smoothed; shrinking the picture smooths them, too.
 
     Raises:
-        WorldError: The renderer draws no colours.
+        WorldError: The world has no visual shapes.
     """
-    require_colours(world)
+    require_visuals(world)
     optics, T_world_camera = view.pinhole(width, height), view.T_world_camera
     request = RenderRequest(
         optics, T_world_camera, _NEAR_M, _FAR_M, depth=False, labels=False, fine=fine, smooth=smooth
@@ -150,21 +150,6 @@ def require_visuals(world: World) -> None:
     if not world.visuals:
         raise WorldError(
             "This World has no visual shapes, so images of it would be empty. Open it as World(cfg, visuals=True)."
-        )
-
-
-def require_colours(world: World) -> None:
-    """Raises an error unless the renderer of a world draws colours.
-
-    Raises:
-        WorldError: It does not.
-    """
-    name = world.renderer.name
-    if not world.renderer.draws_colours:
-        raise WorldError(
-            f"renderer={name} draws depth and labels, no colours. Take renderer=pygfx, or renderer=tiny, which runs on "
-            "every machine.",
-            renderer=name,
         )
 
 

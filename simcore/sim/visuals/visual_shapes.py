@@ -65,8 +65,6 @@ class VisualShape:
     """Its pose in the link's frame."""
     rgba: tuple[float, float, float, float]
     """Its own colour."""
-    texture: int
-    """Bullet's number of its own texture, -1 for none."""
 
 
 @dataclass(frozen=True)
@@ -98,19 +96,16 @@ class Paint:
 
 
 def read_visual_shapes(body: int, *, client: int) -> tuple[VisualShape, ...]:
-    """Reads the visual shapes of a body that is not painted yet.
+    """Reads the visual shapes of a body.
 
-    Once one shape of a link is painted, Bullet reports its colour for all of them, and never reports a new texture.
     Body and client are given by Bullet's numbers.
     """
     counts: dict[int, int] = {}
     shapes = []
-    for row in p.getVisualShapeData(body, flags=p.VISUAL_SHAPE_DATA_TEXTURE_UNIQUE_IDS, physicsClientId=client):
+    for row in p.getVisualShapeData(body, physicsClientId=client):
         link = int(row[1])
         index = counts.get(link, 0)
         counts[link] = index + 1
         pose = Pose.from_quat_xyzw(row[5], row[6])
-        shapes.append(
-            VisualShape(body, link, index, row[2], tuple(row[3]), row[4].decode(), pose, tuple(row[7]), int(row[8]))
-        )
+        shapes.append(VisualShape(body, link, index, row[2], tuple(row[3]), row[4].decode(), pose, tuple(row[7])))
     return tuple(shapes)

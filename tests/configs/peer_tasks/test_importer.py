@@ -621,8 +621,8 @@ def places(tree):
 @pytest.mark.parametrize(
     ("path", "count"),
     [
-        pytest.param(ONE_ARM, 10, marks=pytest.mark.slow),
-        pytest.param(TWO_ARMS, 15, marks=pytest.mark.slow),
+        pytest.param(ONE_ARM, 4, marks=pytest.mark.slow),
+        pytest.param(TWO_ARMS, 4, marks=pytest.mark.slow),
         pytest.param(ONE_ARM, 40, marks=pytest.mark.heavy),
         pytest.param(TWO_ARMS, 60, marks=pytest.mark.heavy),
     ],

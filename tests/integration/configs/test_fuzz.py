@@ -22,7 +22,7 @@ from unlatch.workflows.cli.multirun import load_configs
 from unlatch.workflows.cli.terminal import CommandLine
 from unlatch.workflows.runs.schema import CollectCfg
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.heavy, pytest.mark.slow]
 
 COUNT = int(os.environ.get("UNLATCH_FUZZ", "20"))
 SEED = 977

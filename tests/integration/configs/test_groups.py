@@ -104,6 +104,21 @@ def test_an_experiment_that_sweeps_is_every_combination():
     assert (one.cfg.randomization.name, more) == ("light", [])
 
 
+@pytest.mark.parametrize(
+    ("name", "size", "cameras", "rate_hz"),
+    [
+        ("policy", [128, 128], ["front", "wrist"], 10),
+        ("vla", [224, 224], ["front", "wrist"], 10),
+        ("film", [1280, 720], ["front"], 30),
+    ],
+)
+def test_a_file_of_images_asks_for_them_with_cameras_size_and_rate(name, size, cameras, rate_hz):
+    cfg = read(f"images={name}")
+    assert (cfg.render, cfg.images.size_px, cfg.images.cameras) == (True, size, cameras)
+    assert cfg.world.record_hz == rate_hz
+    assert read(f"images={name} images.name=other").images.name == "other"
+
+
 @pytest.mark.slow
 def test_several_experiments_make_a_run_each_but_a_sweep_must_be_alone():
     assert [job.cfg.successes for job in jobs("-m experiment=smoke,training_set task=open_drawer")] == [None, 500]

@@ -84,8 +84,9 @@ FRONT = boxes(
 STUD = cylinder("0.03 0 0", 0.006, 0.03, ALONG_X) + cylinder("0.05 0 0", 0.016, 0.02, ALONG_X)
 RACK = box("-0.18 0 0", "0.38 0.06 0.34")
 """A narrow drawer, in its link: its front at x = 0.01, thinner than it is deep and high."""
-LID = box("0 0 0", "0.25 0.35 0.01", "lid")
-"""By its shape alone, a panel about its middle would be a knob."""
+LID = box("0 0 0", "0.25 0.35 0.01")
+TRAY = box("-0.19 0 0", "0.3 0.4 0.01", "tray")
+WHEEL = cylinder("0 0 0", 0.03, 0.02, ALONG_X)
 BUTTON = cylinder("0 0 0", 0.012, 0.012, ALONG_X)
 
 WINDOW = boxes(
@@ -139,7 +140,7 @@ OBJECTS = {
     "swing_lid_handle": (TUB, LID + box("-0.09 0 0.02", "0.02 0.1 0.03", "handle"), SWINGING),
     "swing_door": (
         WINDOW,
-        box("0 0 0", "0.02 0.49 0.395", "door"),
+        box("0 0 0", "0.02 0.49 0.395"),
         joint("revolute", "0.03 0 0.23", "0 0 1", -1.2, 1.2),
     ),
     "knob": (PLATED, cylinder("0.015 0 0", 0.02, 0.03, ALONG_X), joint("continuous", "0.21 0 0.2", "1 0 0", 0.0, 0.0)),
@@ -179,6 +180,22 @@ OBJECTS = {
         CASE,
         {"c": cylinder("0.01 0 0", 0.02, 0.03, ALONG_X), "b": FLAP},
         joint("continuous", "0.2 0 0.395", "1 0 0", 0.0, 0.0, name="k", child="c") + HINGED_BELOW,
+    ),
+    "tray": (CASE, TRAY, PULLED),
+    "oven_rack": (
+        CASE,
+        {"c": TRAY, "b": box("0.01 0 0.19", "0.02 0.5 0.4")},
+        joint("prismatic", "0.2 0 0.2", "1 0 0", 0.0, 0.25, name="k", child="c") + HINGED_BELOW,
+    ),
+    "cart": (
+        CASE,
+        {"wheel": WHEEL, "b": DOOR},
+        joint("continuous", "0.1 0 -0.03", "1 0 0", 0.0, 0.0, name="k", child="wheel") + HINGED,
+    ),
+    "hand_wheel": (
+        PLATED,
+        {"wheel": WHEEL},
+        joint("continuous", "0.22 0 0.2", "1 0 0", 0.0, 0.0, name="k", child="wheel"),
     ),
     "panel": (
         CASE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
 from collections import deque
@@ -17,11 +18,12 @@ from unlatch.robots.catalog import load_robot
 from unlatch.robots.models import model_path
 from unlatch.robots.robot import Arm, Robot
 from unlatch.simcore.closing_profile import catch_force, gasket_force
+from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose, matrices_from_quats_xyzw
 from unlatch.simcore.sim import core as core_module
 from unlatch.simcore.sim.bodies import moved_links
 from unlatch.simcore.sim.contacts import ContactMonitor, ContactView, FingerLoads
-from unlatch.simcore.sim.core import ServoState
+from unlatch.simcore.sim.core import ServoState, check_sources
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
 from unlatch.simcore.sim.joint_mechanisms import ClosedStop
 from unlatch.simcore.sim.world import World
@@ -216,3 +218,11 @@ def test_two_compilers_give_the_same_bits(world: World, tmp_path: Path, monkeypa
     finally:
         monkeypatch.undo()
         core_module._library.cache_clear()
+
+
+def test_a_library_that_is_older_than_its_sources_is_refused(tmp_path):
+    check_sources(tmp_path, "of another version")  # installed from a wheel: there are no sources
+    (tmp_path / "core.c").write_text("int x;\n")
+    check_sources(tmp_path, hashlib.sha256(b"int x;\n").hexdigest())
+    with pytest.raises(WorldError, match="older than the C files beside it"):
+        check_sources(tmp_path, "of another version")

@@ -11,8 +11,9 @@ from unlatch.simcore.errors import ConfigError, WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.process import WORKER_VARIABLE
 from unlatch.simcore.sim.renderers import pygfx
+from unlatch.simcore.sim.renderers.auto import CARD_VARIABLE
 from unlatch.simcore.sim.renderers.light import tone_curve
-from unlatch.simcore.sim.renderers.pygfx import CARD_VARIABLE, PygfxRenderer, choose_card, share_cards
+from unlatch.simcore.sim.renderers.pygfx import PygfxRenderer, choose_card, share_cards
 from unlatch.simcore.sim.renderers.renderer import RenderRequest
 from unlatch.simcore.sim.visuals.visual_shapes import Light, Paint
 from unlatch.simcore.sim.world import World, WorldCfg

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -48,11 +49,10 @@ def look(world: World, lens: dict[str, Any]) -> tuple[Camera, dict[str, np.ndarr
     fields = {**lens, "lens": Lens[lens.get("lens", "pinhole")]}
     mount = MountCfg(position_m=T_WORLD_CAMERA.p.tolist(), rpy_deg=RPY_DEG)
     camera = Camera(CameraCfg(name="eye", type="camera", mount=mount, **fields), world)
-    kinds = [kind for kind in Rendering if kind is not Rendering.rgb or world.renderer.draws_colours]
-    for kind in kinds:
+    for kind in Rendering:
         camera.switch_rendering(kind, on=True)
     camera.update_state()
-    return camera, {kind.name: camera.image(kind) for kind in kinds}
+    return camera, {kind.name: camera.image(kind) for kind in Rendering}
 
 
 def cube(world: World) -> None:
@@ -102,11 +102,6 @@ def test_images_of_a_cube_before_a_wall_agree_with_its_geometry(world, name):
     towards = np.einsum("ij,ij->i", normals[both], T_WORLD_CAMERA.rotate(rays[both]))
     assert (towards < 0.0).all()
     np.testing.assert_allclose(normals[wall].mean(axis=0), T_WORLD_CAMERA.rotate([0.0, 0.0, -1.0]), atol=2e-3)
-    if not world.renderer.draws_colours:
-        camera.switch_rendering(Rendering.rgb, on=True)
-        with pytest.raises(WorldError, match="draws depth and labels, no colours"):
-            camera.update_state()
-        return
     # colours: red where the cube is, blue where the wall is
     inner = seen & ~_beside_an_edge(seen)
     assert (images["rgb"][inner][:, 0] > images["rgb"][inner][:, 2]).all()
@@ -143,8 +138,6 @@ def _beside_an_edge(seen: np.ndarray) -> np.ndarray:
 
 
 def test_without_labels_and_depth_a_picture_is_the_same(world):
-    if not world.renderer.draws_colours:
-        pytest.skip(f"renderer={world.renderer.name} draws no colours")
     cube(world)
     pinhole = Pinhole.from_fov(64, 48, 0.9)
     both = RenderRequest(pinhole, T_WORLD_CAMERA, 0.02, 10.0)
@@ -157,8 +150,6 @@ def test_without_labels_and_depth_a_picture_is_the_same(world):
 
 
 def test_a_fine_picture_shows_the_same_scene(world):
-    if not world.renderer.draws_colours:
-        pytest.skip(f"renderer={world.renderer.name} draws no colours")
     cube(world)
     request = RenderRequest(Pinhole.from_fov(64, 48, 0.9), T_WORLD_CAMERA, 0.02, 10.0)
     plain, fine = (
@@ -170,8 +161,6 @@ def test_a_fine_picture_shows_the_same_scene(world):
 
 @pytest.mark.slow
 def test_a_larger_picture_without_smoothing_that_is_shrunk_shows_what_a_fine_one_does(world):
-    if not world.renderer.draws_colours:
-        pytest.skip(f"renderer={world.renderer.name} draws no colours")
     cube(world)
     fine = RenderRequest(Pinhole.from_fov(64, 48, 0.9), T_WORLD_CAMERA, 0.02, 10.0, fine=True)
     larger = replace(fine, optics=Pinhole.from_fov(128, 96, 0.9), smooth=False)
@@ -180,43 +169,27 @@ def test_a_larger_picture_without_smoothing_that_is_shrunk_shows_what_a_fine_one
     assert np.abs(shrunk - expected).mean() < 3.0
 
 
-SMALL, LARGE = 128 * 96, 640 * 480
-
-
 @pytest.mark.parametrize(
-    ("card", "works", "pixels", "depth", "scenery", "expected"),
-    [
-        (True, True, SMALL, True, False, "egl"),
-        (True, False, LARGE, True, False, "tiny"),
-        (True, True, LARGE, True, True, "tiny"),
-        (False, True, SMALL, False, False, "tiny"),
-        (False, True, 320 * 240, False, False, "egl"),
-        (False, True, 320 * 240, True, False, "tiny"),
-        (False, True, LARGE, True, False, "egl"),
-    ],
+    ("kind", "expected"), [("DiscreteGPU", "pygfx"), ("IntegratedGPU", "pygfx"), ("CPU", "software")]
 )
-def test_without_vulkan_auto_chooses_the_faster_suitable_renderer_of_bullet(
-    monkeypatch, card, works, pixels, depth, scenery, expected
-):
-    monkeypatch.setattr(auto, "pygfx_works", lambda: False)
-    monkeypatch.setattr(auto, "_has_graphics_card", lambda: card)
-    monkeypatch.setattr(auto, "_egl_works", lambda: works)
-    assert auto.best_renderer(pixels, depth=depth, scenery=scenery) == expected
-    assert auto.picture_renderer() == "tiny"
+def test_auto_is_pygfx_on_a_graphics_card_and_a_name_stays_a_name(monkeypatch, kind, expected):
+    device = SimpleNamespace(adapter=SimpleNamespace(info={"adapter_type": kind}))
+    monkeypatch.setattr(auto, "find_spec", lambda name: name)
+    monkeypatch.setattr(auto, "_is_card_likely", lambda: True)
+    monkeypatch.setattr(pygfx, "open_device", lambda: device)
+    monkeypatch.setattr(auto, "finds_card", auto.finds_card.__wrapped__)
+    assert auto.choose_renderer() == expected
+    assert auto.choose_renderer("mitsuba") == "mitsuba"
 
 
-def test_where_pygfx_works_auto_is_pygfx_and_a_name_stays_a_name(monkeypatch):
-    monkeypatch.setattr(auto, "pygfx_works", lambda: True)
-    assert auto.best_renderer(SMALL, depth=True, scenery=True) == auto.picture_renderer() == "pygfx"
-    assert auto.picture_renderer("embree") == "embree"
-
-
-def test_pygfx_does_not_work_where_it_is_not_installed_or_finds_no_driver(monkeypatch):
+def test_auto_is_the_software_renderer_where_pygfx_is_not_installed_or_finds_no_driver(monkeypatch):
     def find_no_driver():
         raise WorldError("no driver")
 
+    monkeypatch.setattr(auto, "finds_card", auto.finds_card.__wrapped__)
+    monkeypatch.setattr(auto, "_is_card_likely", lambda: True)
     monkeypatch.setattr(auto, "find_spec", lambda name: None)
-    assert not auto.pygfx_works.__wrapped__()
+    assert auto.choose_renderer() == "software"
     monkeypatch.setattr(auto, "find_spec", lambda name: name)
     monkeypatch.setattr(pygfx, "open_device", find_no_driver)
-    assert not auto.pygfx_works.__wrapped__()
+    assert auto.choose_renderer() == "software"

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,15 +45,27 @@ that is carried; a drawer that is pushed before the hand is there, so that the s
 two arms of which one has nothing to do."""
 
 
-@pytest.fixture(scope="session")
-def sets(tmp_path_factory) -> dict[str, DataSet]:
-    folder = tmp_path_factory.mktemp("forged")
-    for name, arguments in SETS.items():
+class MadeOnce(dict[str, DataSet]):
+    """The sets by name, each of which is made for all workers when the first test asks for it."""
+
+    def __init__(self, made_once: Callable[..., Path]) -> None:
+        self.made_once = made_once
+
+    def __missing__(self, name: str) -> DataSet:
         main = evaluate_main if name == "evaluated" else collect_main
-        assert main([*arguments, "episodes=1", "executor=serial", "pictures=0", f"out={folder / name}"]) == 0
-    found = {name: DataSet.open(folder / name) for name in SETS}
-    assert [name for name in SETS if not found[name].read(0).success] == ["evaluated"]
-    return found
+        words = [*SETS[name], "episodes=1", "executor=serial", "pictures=0"]
+
+        def make(folder: Path) -> None:
+            assert main([*words, f"out={folder / 'set'}"]) == 0
+
+        self[name] = DataSet.open(self.made_once(f"set {words}", make) / "set")
+        assert self[name].read(0).success == (name != "evaluated")
+        return self[name]
+
+
+@pytest.fixture(scope="session")
+def sets(made_once) -> MadeOnce:
+    return MadeOnce(made_once)
 
 
 @pytest.fixture
@@ -438,7 +451,7 @@ def test_check_names_a_key_that_no_record_has(find_problems, of, where):
 
 
 def test_honest_records_have_no_problem(sets):
-    assert {name: check_data_set(data_set) for name, data_set in sets.items()} == {name: [] for name in SETS}
+    assert {name: check_data_set(sets[name]) for name in SETS} == {name: [] for name in SETS}
 
 
 @pytest.mark.parametrize(("of", "forge", "said"), [(of, *row) for of, rows in FORGERIES.items() for row in rows])

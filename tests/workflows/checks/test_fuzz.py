@@ -1,7 +1,7 @@
 """Random forgeries of honest records: `unlatch check` finds each one, alone or with a replay.
 
 A value of `episode.json` or of an array is changed, removed, added, moved or taken from another episode, and all
-checksums are renewed. UNLATCH_FUZZ=2000 makes so many forgeries; without it, a few.
+checksums are renewed. UNLATCH_FUZZ=2000 (`make fuzz`) makes so many forgeries; without it, a few. Both run every night.
 """
 
 import copy
@@ -26,7 +26,7 @@ from unlatch.workflows.runs.recorded_config import config_of
 
 pytest.importorskip("gymnasium")
 
-pytestmark = [pytest.mark.slow, pytest.mark.integration]
+pytestmark = [pytest.mark.slow, pytest.mark.heavy, pytest.mark.integration]
 
 COUNT = int(os.environ.get("UNLATCH_FUZZ", "20"))
 Array = np.ndarray

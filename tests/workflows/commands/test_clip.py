@@ -57,13 +57,13 @@ def test_pictures_have_equal_time_steps_and_end_with_the_last_state():
 @pytest.mark.parametrize("suffix", ["mp4", "webp", "gif"])
 def test_each_format_has_the_pictures_that_the_command_counts(data_set, suffix, tmp_path, capsys):
     out = tmp_path / "deep" / f"a.{suffix}"
-    assert command_table.main(["clip", str(data_set.path), *SMALL, "renderer=tiny", f"out={out}"]) == 0
+    assert command_table.main(["clip", str(data_set.path), *SMALL, "renderer=software", f"out={out}"]) == 0
     said = capsys.readouterr()
     assert said.err == ""
     record = data_set.read(0)
     count = len(frame_numbers(record, fps=4, speed=4.0)) + 4  # the last one is held for a second
     assert said.out.startswith(f"clip: {out} ({count} pictures, {count / 4:.1f} s, ")
-    assert "renderer tiny" in said.out
+    assert "renderer software" in said.out
     found = pictures(out)
     if suffix == "mp4":
         assert len(found) == count
@@ -78,7 +78,7 @@ def test_each_format_has_the_pictures_that_the_command_counts(data_set, suffix, 
 @pytest.mark.slow
 def test_a_red_border_begins_at_the_failure(data_set, tmp_path):
     out = tmp_path / "slipped.mp4"
-    assert command_table.main(["clip", str(data_set.path), "episode=4", *SMALL, "renderer=tiny", f"out={out}"]) == 0
+    assert command_table.main(["clip", str(data_set.path), "episode=4", *SMALL, "renderer=software", f"out={out}"]) == 0
     found = [redness(picture) > 60 for picture in pictures(out)]
     assert not found[0]
     assert found[-1]
@@ -87,7 +87,7 @@ def test_a_red_border_begins_at_the_failure(data_set, tmp_path):
 
 @pytest.mark.slow
 def test_an_episode_without_states_is_shown_as_it_was_laid_out(data_set, tmp_path):
-    out = unlatch.clip(data_set.read(2), tmp_path / "a.webp", width=96, height=64, renderer="tiny")
+    out = unlatch.clip(data_set.read(2), tmp_path / "a.webp", width=96, height=64, renderer="software")
     assert out == tmp_path / "a.webp"
     assert len(pictures(out)) >= 1
 
@@ -114,7 +114,7 @@ def test_a_drawer_is_seen_from_before_its_front_and_from_above(data_set, whole_r
 @pytest.mark.parametrize("camera", ["close", "front"])
 def test_a_view_or_a_camera_can_be_named(data_set, camera, tmp_path):
     out = tmp_path / "a.mp4"
-    words = ["clip", str(data_set.path), f"camera={camera}", *SMALL, "renderer=tiny", f"out={out}"]
+    words = ["clip", str(data_set.path), f"camera={camera}", *SMALL, "renderer=software", f"out={out}"]
     assert command_table.main(words) == 0
     assert pictures(out)[0].shape == (64, 96, 3)
 

@@ -127,7 +127,7 @@ def test_a_graphics_card_that_is_not_there_is_broken(monkeypatch):
     def find_no_card() -> str:
         raise ConfigError("UNLATCH_CARD='9' is not the number of a graphics card.")
 
-    monkeypatch.setattr(installation, "picture_renderer", find_no_card)
+    monkeypatch.setattr(installation, "choose_renderer", find_no_card)
     found = describe_renderer()
     assert found.broken
     assert "UNLATCH_CARD='9'" in found.advice
@@ -213,9 +213,11 @@ def test_without_plugins_one_line_says_so(monkeypatch):
 
 def test_a_physics_loop_that_is_not_compiled_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr(core, "__file__", str(tmp_path / "core.py"))
-    core._library.cache_clear()
+    for library in (core.load_library, core._library):
+        library.cache_clear()
     found = describe_engine()
     monkeypatch.undo()
-    core._library.cache_clear()
+    for library in (core.load_library, core._library):
+        library.cache_clear()
     assert found.broken
     assert "is not compiled" in found.advice

@@ -25,7 +25,7 @@ from unlatch.workflows.viewing.scene_picture import make_picture_renderer, open_
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-SMALL = ["cameras.0.width=48", "cameras.0.height=36", "renderer=tiny"]
+SMALL = ["cameras.0.width=48", "cameras.0.height=36", "renderer=software"]
 FAST = ["executor=serial", "all=true", *SMALL]
 Run = Callable[..., tuple[int, str, str]]
 
@@ -51,6 +51,17 @@ def test_python_refuses_overrides_that_are_no_settings_of_cameras(data_set):
     assert not (data_set.path / "renders").exists()
 
 
+def test_one_size_is_that_of_the_images_of_all_cameras_and_needs_a_field_of_view(data_set, run, assert_refused):
+    code, _, _ = run(str(data_set.path), "cameras=[front,wrist]", "size_px=[48,32]", "only=[1]", "executor=serial")
+    assert code == 0
+    cameras = RenderSet.open(str(data_set.path)).cameras
+    assert [(camera["width"], camera["height"]) for camera in cameras.values()] == [(48, 32)] * 2
+    text = "size_px=[48,32] does not fit cameras[0] 'front', whose intrinsics are those of"
+    intrinsics = "cameras.0.intrinsics=[100,100,80,60]"
+    assert_refused("render", data_set.path, "cameras=[front]", "size_px=[48,32]", intrinsics, "only=[1]", text=text)
+    assert_refused("render", data_set.path, "size_px=[48]", text="size_px=[48] is not a size.")
+
+
 def test_every_state_is_rendered_by_cameras_that_were_not_recorded(data_set, run):
     path = str(data_set.path)
     code, out, _ = run(
@@ -70,7 +81,7 @@ def test_every_state_is_rendered_by_cameras_that_were_not_recorded(data_set, run
 
     settings = read_render_settings(cfg, ["front"], request=Request(SMALL[:2]))
     with (
-        World(cfg.world, visuals=True, renderer=make_picture_renderer("tiny")) as world,
+        World(cfg.world, visuals=True, renderer=make_picture_renderer("software")) as world,
         open_record(with_cameras(cfg, settings.cameras), record, world=world) as shown,
     ):
         shown.show(-1)
@@ -89,7 +100,7 @@ def test_every_state_is_rendered_by_cameras_that_were_not_recorded(data_set, run
 
 def test_h264_differs_little_from_lossless_images(data_set, run):
     path = str(data_set.path)
-    wide = ["cameras.0.width=160", "cameras.0.height=120", "renderer=tiny", "executor=serial", "only=[0]"]
+    wide = ["cameras.0.width=160", "cameras.0.height=120", "renderer=software", "executor=serial", "only=[0]"]
     for name, rgb in (("raw", "lossless"), ("film", "h264")):
         assert run(path, f"name={name}", f"rgb={rgb}", "cameras=[wrist]", *wide)[0] == 0
     raw, film = (RenderSet.open(path, name).frames(0, "wrist", "rgb") for name in ("raw", "film"))
@@ -137,7 +148,7 @@ def test_another_randomization_changes_the_appearance(data_set, run):
 def test_python_calls_return_the_render_set_and_print_nothing(data_set, capsys):
     capsys.readouterr()  # what the data set was made with
     outcomes: list[RenderOutcome] = []
-    options = {"overrides": SMALL[:2], "renderer": "tiny", "executor": "serial", "all": True, "only": [0]}
+    options = {"overrides": SMALL[:2], "renderer": "software", "executor": "serial", "all": True, "only": [0]}
     render_set = render(data_set, cameras=["front"], name="python", on_episode=outcomes.append, **options)
     assert [outcome.number for outcome in outcomes] == [0]
     assert render_set.episode(0).n_frames == data_set.read(0).n_actions + 1
@@ -157,7 +168,8 @@ def test_python_calls_return_the_render_set_and_print_nothing(data_set, capsys):
         (["cameras=[]"], "cameras=[] is empty."),
         (["cameras=[front]", "cameras.0.widht=10"], "cameras[0].widht is unknown. Did you mean 'width'"),
         (["cameras=[{name: a, type: camera, mount: {body: drawr}}]"], "cameras[0].mount.body='drawr' is no"),
-        (["renderer=tine"], "Did you mean 'tiny'?"),
+        (["renderer=softwear"], "Did you mean 'software'?"),
+        (["renderer=embree"], "The renderer 'embree' is gone. Take 'software'."),
         (["only=[7]"], "episode=7 is not in"),
         ([], "none of the requested episodes has states"),
         (["name=a/b"], "cannot name a render set"),
@@ -173,17 +185,15 @@ def test_wrong_arguments_are_reported_in_one_line_and_nothing_is_written(data_se
 
 
 def test_a_renderer_that_does_not_work_is_reported_before_anything_is_written(data_set, assert_refused, monkeypatch):
-    from unlatch.simcore.sim.renderers import bullet_image
-
-    monkeypatch.setattr(bullet_image, "find_spec", lambda name: None)
-    arguments = ["renderer=egl", "modalities=[depth]", "all=true", "name=dark"]
-    assert_refused("render", data_set.path, *arguments, text="renderer=egl is missing", folder=data_set.path)
+    monkeypatch.setitem(sys.modules, "pygfx", None)
+    text = "renderer=pygfx needs package 'pygfx'"
+    assert_refused("render", data_set.path, "renderer=pygfx", "all=true", "name=dark", text=text, folder=data_set.path)
 
 
 def test_a_renderer_that_does_not_work_here_is_told_before_any_episode(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "embreex", None)
-    cfg = load("close_drawer", f"out={tmp_path / 'data'}", "render=true", "images.renderer=embree")
-    with pytest.raises(WorldError, match="renderer=embree needs package 'embreex'"):
+    monkeypatch.setitem(sys.modules, "pygfx", None)
+    cfg = load("close_drawer", f"out={tmp_path / 'data'}", "render=true", "images.renderer=pygfx")
+    with pytest.raises(WorldError, match="renderer=pygfx needs package 'pygfx'"):
         collect_and_report(cfg)
     assert not (tmp_path / "data").exists()
 
@@ -193,7 +203,7 @@ def test_collect_renders_what_it_made(tmp_path, capsys):
         "close_drawer", "executor=serial", "pictures=0", f"out={tmp_path / 'data'}", "episodes=1", "render=true",
         "world.record_hz=10",
         "images.cameras=[{name: top, type: camera, width: 32, height: 24, mount: {position_m: [0.2, 0, 1.5], "
-        "look_at_m: [0.4, 0, 0]}}]", "images.renderer=tiny", "images.name=first",
+        "look_at_m: [0.4, 0, 0]}}]", "images.renderer=software", "images.name=first",
     )  # fmt: skip
     assert collect_and_report(cfg) == 0
     assert "1 of 1 episodes done, 1 rendered" in capsys.readouterr().out
@@ -203,7 +213,7 @@ def test_collect_renders_what_it_made(tmp_path, capsys):
 
 def test_a_run_that_is_killed_leaves_whole_episodes_only(data_set, run):
     path = str(data_set.path)
-    command = ["cameras=[front]", "name=killed", "executor=serial", "renderer=tiny", "all=true"]
+    command = ["cameras=[front]", "name=killed", "executor=serial", "renderer=software", "all=true"]
     with subprocess.Popen([sys.executable, "-m", "unlatch", "render", path, *command], start_new_session=True) as child:
         folder = data_set.path / "renders" / "killed"
         deadline = time.monotonic() + 120.0

@@ -187,8 +187,8 @@ OF_ONE = [
     ("clip", "camera=xyz", "Known: overview, close, fisheye, following, front, wrist. Name one of them."),
     ("clip", "camera=imu", "camera=imu is a sensor of type 'imu'. Expected a camera. Name another."),
     ("clip", "renderer=atuo", "Unknown renderer 'atuo'. Did you mean 'auto'?"),
-    ("clip", "renderer=xyz", "Unknown renderer 'xyz'. Known: auto, egl, embree, mitsuba, pygfx, tiny."),
-    ("clip", "renderer=tinny", "Unknown renderer 'tinny'. Did you mean 'tiny'?"),
+    ("clip", "renderer=xyz", "Unknown renderer 'xyz'. Known: auto, mitsuba, pygfx, software."),
+    ("clip", "renderer=softwear", "Unknown renderer 'softwear'. Did you mean 'software'?"),
     ("clip", "scenery=kichen", "scenery='kichen' is unknown. Did you mean 'kitchen'"),
 ]
 

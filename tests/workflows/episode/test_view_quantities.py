@@ -41,7 +41,7 @@ def views(world: World) -> list[AttributeView]:
         "left"
     ]
     box = world.add_box("box", size_m=(0.1, 0.1, 0.1), T_world_box=Pose.identity())
-    appearance = LinkAppearance(world, [box], TextureStore(world, texture_file), links=[-1])
+    appearance = LinkAppearance(world, [box], TextureStore(texture_file), links=[-1])
     camera = Camera(CameraCfg(name="front", type="camera", mount=MountCfg()), world)
     return [
         PoseEstimateView(PoseEstimateError([("door", "head"), ("door", "tail")], joints=["hinge"]), name="door"),

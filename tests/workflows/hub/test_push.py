@@ -39,7 +39,7 @@ def hub(monkeypatch, tmp_path) -> Iterator[Hub]:
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "no_token"))
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
-    small = dataclasses.replace(card.CLIP_LOOK, width=16, height=16, fps=1, speed=9.0, renderer="tiny")
+    small = dataclasses.replace(card.CLIP_LOOK, width=16, height=16, fps=1, speed=9.0, renderer="software")
     monkeypatch.setattr(card, "CLIP_LOOK", small)
     monkeypatch.chdir(tmp_path)
     with serve_hub() as found:

@@ -13,7 +13,7 @@ pytest.importorskip("gymnasium")
 
 from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.sim.renderers.bullet_image import TinyRenderer
+from unlatch.simcore.sim.renderers.software import SoftwareRenderer
 from unlatch.workflows.commands.check import evaluate_command as evaluate
 from unlatch.workflows.commands.collect import main as collect
 from unlatch.workflows.gym.config import ActionMode
@@ -144,13 +144,13 @@ def test_batch_false_gives_each_worker_a_batched_policy_of_its_own(counting):
 @pytest.mark.slow
 def test_a_batched_policy_acts_before_the_planner_takes_over_and_images_end_with_it(counting, monkeypatch):
     renderings: list[int] = []
-    render = TinyRenderer.render
+    render = SoftwareRenderer.render
 
-    def count(self: TinyRenderer, world: Any, request: Any) -> Any:
+    def count(self: SoftwareRenderer, world: Any, request: Any) -> Any:
         renderings.append(world.steps)
         return render(self, world, request)
 
-    monkeypatch.setattr(TinyRenderer, "render", count)
+    monkeypatch.setattr(SoftwareRenderer, "render", count)
     camera = ["sensors=[front]", "sensors.0.width=32", "sensors.0.height=24", "observation.images=[rgb]"]
     assert collect([*COMMON, *camera, "policy=counting:Still", "takeover=6", "out=corrected"]) == 0
     record = DataSet.open("corrected").read(0)

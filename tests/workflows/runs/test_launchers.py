@@ -134,7 +134,7 @@ def test_a_missing_plugin_is_named_with_its_extra(name, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["joblib", "slurm_local"])
+@pytest.mark.parametrize("name", ["joblib", pytest.param("slurm_local", marks=pytest.mark.heavy)])
 def test_every_job_runs_and_its_exit_code_is_reported(name, tmp_path):
     pytest.importorskip(LAUNCHERS.load(name).module)
     jobs = [SweepJob("a", ("--version",)), SweepJob("b", ("nonsense",)), SweepJob("c", ("list", "skills"))]

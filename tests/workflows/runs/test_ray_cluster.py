@@ -93,6 +93,7 @@ def job_that_names_its_node() -> Job:
     return NodeNamingJob()
 
 
+@pytest.mark.heavy
 def test_a_node_that_joins_later_makes_episodes_too(cluster, monkeypatch):
     monkeypatch.setattr(ray_cluster, "CHECK_PERIOD_S", 0.2)
     used: set[str | None] = set()

@@ -250,6 +250,7 @@ def test_an_interrupted_retry_goes_on_with_the_same_command(collect, set_code, m
     assert (result.made, codes_of(result.data_set)) == (2, [None] * 4)
 
 
+@pytest.mark.heavy
 @pytest.mark.slow
 def test_workers_make_errors_again_and_a_killed_worker_notes_its_code(collect, set_code):
     from unlatch.workflows.runs.schema import ExecutorCfg

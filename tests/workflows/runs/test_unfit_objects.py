@@ -139,7 +139,7 @@ def test_an_object_of_every_episode_that_does_not_fit_is_a_wrong_configuration(r
 @pytest.mark.slow
 @pytest.mark.parametrize("main", [collect_main, evaluate_main], ids=["collect", "evaluate"])
 def test_a_run_goes_on_after_an_object_that_does_not_fit(main, root, tmp_path, capsys):
-    words = [f"object={root}", *CHOICE, "executor=serial", "pictures=1", f"out={tmp_path}/data", "episodes=3"]
+    words = [f"object={root}", *CHOICE, "executor=serial", "pictures=0", f"out={tmp_path}/data", "episodes=3"]
     if main is evaluate_main:
         words += ["policy=random", "observation.keys=[robots.*]", "task.max_duration_s=1"]
     assert main(words) == 1  # one episode ended as `error`

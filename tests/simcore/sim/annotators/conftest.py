@@ -25,9 +25,9 @@ def T_world_camera() -> Pose:
     return T_WORLD_CAMERA
 
 
-@pytest.fixture(params=["tiny"])
+@pytest.fixture(params=["software"])
 def world(request: pytest.FixtureRequest) -> Iterator[World]:
-    """A world whose images are made by the renderer that the test names, or Bullet's own."""
+    """A world whose images are made by the renderer that the test names, or the software renderer."""
     with ExitStack() as stack:
         try:
             opened = stack.enter_context(World(WorldCfg(), visuals=True, renderer=RENDERERS.load(request.param)()))

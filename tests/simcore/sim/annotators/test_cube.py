@@ -109,7 +109,6 @@ def test_annotations_of_a_cube_agree_with_its_geometry(world, take, T_world_came
     np.testing.assert_allclose(found["keypoints_px"], lens.pixels_of(nearest[None]), atol=1e-3)
 
 
-@pytest.mark.parametrize("world", ["tiny", "embree"], indirect=True)
 def test_annotations_of_a_cube_at_the_side_of_a_fisheye_agree_with_its_geometry(world, take, T_world_camera):
     lens = FisheyeByHand()
     add_cube(world, T_world_camera, lens)

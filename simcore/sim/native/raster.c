@@ -1,0 +1,1008 @@
+/* The software renderer: triangles, textures, light of a sun and of the surroundings, shadows, darkened corners.
+ *
+ * A picture is made in three steps. Triangles are drawn into a grid of samples, which keeps the nearest one. Each side
+ * of a thing that a pixel shows becomes a facet, which is lit. Facets are put together with the shadows of this moment.
+ * What stands still is drawn and lit once a camera. Every value follows from the scene alone, to the bit, whether it is
+ * kept or not: the nearest triangle counts in any order of drawing, and sums have a fixed order. */
+#pragma GCC optimize("O3") /* unrolled loops over three axes; it changes no value */
+#include "raster.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+static const float PI = 3.14159265f;
+
+EXPORT void raster_sizes(int32_t* sizes) {
+    const int32_t found[] = {sizeof(Texture), sizeof(Shape), sizeof(Scene),  sizeof(ShadowMap), sizeof(Facet),
+                             sizeof(View),    SKY_SIDE,      LINEAR_STEPS, MAX_FACETS};
+    memcpy(sizes, found, sizeof found);
+}
+
+static inline float least(float a, float b) { return a < b ? a : b; }
+static inline float most(float a, float b) { return a > b ? a : b; }
+static inline int clamp(int value, int low, int high) { return value < low ? low : value > high ? high : value; }
+static inline float dot(const float* a, const float* b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+static inline int floor_of(double x) {
+    int whole = (int)x;
+    return whole - (x < whole);
+}
+static inline int ceiling_of(double x) {
+    int whole = (int)x;
+    return whole + (x > whole);
+}
+
+static inline void normalize(float* v) {
+    const float scale = 1.0f / sqrtf(most(dot(v, v), 1e-30f));
+    for (int i = 0; i < 3; i++) v[i] *= scale;
+}
+
+/* T = A B of poses with three rows each. */
+static void compose(const double* A, const double* B, double* T) {
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 4; j++)
+            T[4 * i + j] = A[4 * i] * B[j] + A[4 * i + 1] * B[4 + j] + A[4 * i + 2] * B[8 + j] + (j == 3 ? A[4 * i + 3] : 0);
+}
+
+static inline void transform(const float* T, const float* p, float* moved) {
+    const float x = p[0], y = p[1], z = p[2];
+    moved[0] = T[0] * x + T[1] * y + T[2] * z + T[3];
+    moved[1] = T[4] * x + T[5] * y + T[6] * z + T[7];
+    moved[2] = T[8] * x + T[9] * y + T[10] * z + T[11];
+}
+
+static void rotate(const double* T, const float* v, float* turned) {
+    for (int i = 0; i < 3; i++) turned[i] = (float)(T[4 * i] * v[0] + T[4 * i + 1] * v[1] + T[4 * i + 2] * v[2]);
+}
+
+/* ---- triangles ---- */
+
+/* A grid of samples. Sample i is at (i / per_pixel + first) of the picture, whose pixel centres are whole numbers. */
+typedef struct {
+    int width, height;
+    double per_pixel, first;
+    float* near;   /* larger is nearer */
+    int32_t* face; /* NULL: not wanted */
+    Rect drawn;    /* samples that triangles may have changed */
+    float* corners; /* projected corners of the present shape */
+} Grid;
+
+static void include(Rect* rect, int left, int top, int right, int bottom) {
+    if (rect->right <= rect->left) {
+        *rect = (Rect){left, top, right, bottom};
+        return;
+    }
+    if (left < rect->left) rect->left = left;
+    if (top < rect->top) rect->top = top;
+    if (right > rect->right) rect->right = right;
+    if (bottom > rect->bottom) rect->bottom = bottom;
+}
+
+static inline void set_nearest(Grid* grid, int i, int j, float value, int32_t face) {
+    const size_t sample = (size_t)j * grid->width + i;
+    if (value < grid->near[sample]) return;
+    if (grid->face && (value > grid->near[sample] || face < grid->face[sample])) grid->face[sample] = face;
+    grid->near[sample] = value; /* of two at one distance, the first counts */
+}
+
+/* Draws a triangle over a block of samples, from i0, j0 to i1, j1. `e` is the edge from each corner to
+ * the next one, turned so that the area is positive. */
+static void draw_large(Grid* grid, const float* const* corners, double area, const double (*e)[2], const int* block,
+                       int32_t face) {
+    const double scale = grid->per_pixel, first = grid->first, step = 1.0 / scale;
+    const float *a = corners[0], *b = corners[1], *c = corners[2];
+    const double ab = ((double)b[2] - a[2]) / area, ac = ((double)a[2] - c[2]) / area;
+    const double along_x = ac * e[0][1] - ab * e[2][1], along_y = ab * e[2][0] - ac * e[0][0];
+    for (int j = block[1]; j <= block[3]; j++) {
+        const double y = j * step + first;
+        double row[3], slope[3], low = block[0], high = block[2];
+        for (int k = 0; k < 3; k++) { /* inside where row - slope (x - corner) is not negative */
+            row[k] = e[k][0] * (y - corners[k][1]), slope[k] = e[k][1];
+            const double at = slope[k] != 0.0 ? (corners[k][0] + row[k] / slope[k] - first) * scale : 0.0;
+            if (slope[k] > 0.0 && at < high) high = at;
+            if (slope[k] < 0.0 && at > low) low = at;
+        }
+        if (low > high + 2.0) continue;
+#define INSIDE(x)                                                                                    \
+    (row[0] - slope[0] * ((x)-a[0]) >= 0.0 && row[1] - slope[1] * ((x)-b[0]) >= 0.0 && \
+     row[2] - slope[2] * ((x)-c[0]) >= 0.0)
+        int from = clamp(floor_of(low) - 1, block[0], block[2]), to = clamp(floor_of(high) + 2, block[0], block[2]);
+        while (from <= to && !INSIDE(from * step + first)) from++;
+        while (to >= from && !INSIDE(to * step + first)) to--;
+#undef INSIDE
+        const double start = a[2] + along_y * (y - a[1]) + along_x * (first - a[0]), along = along_x * step;
+        float* near = grid->near + (size_t)j * grid->width;
+        if (!grid->face) {
+            for (int i = from; i <= to; i++) near[i] = most((float)(start + along * i), near[i]);
+            continue;
+        }
+        int32_t* faces = grid->face + (size_t)j * grid->width;
+        for (int i = from; i <= to; i++) { /* without branches, for four samples at once */
+            const float value = (float)(start + along * i), before = near[i];
+            const int32_t other = faces[i];
+            const int32_t nearer = (value > before) | ((value == before) & (face < other));
+            near[i] = nearer ? value : before;
+            faces[i] = nearer ? face : other;
+        }
+    }
+}
+
+/* Draws a triangle of projected corners (x, y, nearness), which is linear in the picture. The products of the edge
+ * functions are exact, so that neighbours leave no gap. */
+static inline void draw_triangle(Grid* grid, const float* a, const float* b, const float* c, int32_t face) {
+    const float scale = (float)grid->per_pixel, first = (float)grid->first;
+    const float last_x = grid->width - 1, last_y = grid->height - 1;
+    float left = (least(least(a[0], b[0]), c[0]) - first) * scale, right = (most(most(a[0], b[0]), c[0]) - first) * scale;
+    float top = (least(least(a[1], b[1]), c[1]) - first) * scale, bottom = (most(most(a[1], b[1]), c[1]) - first) * scale;
+    if (!(right >= 0.0f && left <= last_x && bottom >= 0.0f && top <= last_y)) return;
+    const int block[4] = {ceiling_of(most(left, 0.0f)), ceiling_of(most(top, 0.0f)), (int)least(right, last_x),
+                          (int)least(bottom, last_y)};
+    if (block[0] > block[2] || block[1] > block[3]) return;
+    const double ax = a[0], ay = a[1], bx = b[0], by = b[1], cx = c[0], cy = c[1];
+    double e[3][2] = {{bx - ax, by - ay}, {cx - bx, cy - by}, {ax - cx, ay - cy}};
+    double area = e[0][1] * e[2][0] - e[0][0] * e[2][1];
+    if (area == 0.0) return;
+    const double turn = area < 0.0 ? -1.0 : 1.0, step = 1.0 / scale;
+    area *= turn;
+    for (int k = 0; k < 3; k++) e[k][0] *= turn, e[k][1] *= turn;
+    include(&grid->drawn, block[0], block[1], block[2] + 1, block[3] + 1);
+    if (block[2] - block[0] > 7) {
+        draw_large(grid, (const float* const[3]){a, b, c}, area, (const double(*)[2])e, block, face);
+        return;
+    }
+    const double x = block[0] * step + first;
+    for (int j = block[1]; j <= block[3]; j++) {
+        const double y = j * step + first;
+        double ab = e[0][0] * (y - ay) - e[0][1] * (x - ax), bc = e[1][0] * (y - by) - e[1][1] * (x - bx);
+        double ca = e[2][0] * (y - cy) - e[2][1] * (x - cx);
+        for (int i = block[0]; i <= block[2]; i++) {
+            if (!((ab < 0.0) | (bc < 0.0) | (ca < 0.0)))
+                set_nearest(grid, i, j, (float)((bc * a[2] + ca * b[2] + ab * c[2]) / area), face);
+            ab -= e[0][1] * step, bc -= e[1][1] * step, ca -= e[2][1] * step;
+        }
+    }
+}
+
+/* Returns memory for the projected corners of any shape; NULL: there is none. */
+static float* make_corners(const Scene* scene) {
+    int n = 1;
+    for (int s = 0; s < scene->n_shapes; s++) {
+        if (scene->shapes[s].n_vertices > n) n = scene->shapes[s].n_vertices;
+        if (scene->shapes[s].n_shadow_vertices > n) n = scene->shapes[s].n_shadow_vertices;
+    }
+    return malloc(3 * (size_t)n * sizeof(float));
+}
+
+static void to_single(const double* T, float* single) {
+    for (int i = 0; i < 12; i++) single[i] = (float)T[i];
+}
+
+static inline void project(const View* view, const float* p, float* at) {
+    const float inverse = 1.0f / p[2];
+    at[0] = p[0] * inverse * (float)view->fx + (float)view->cx;
+    at[1] = p[1] * inverse * (float)view->fy + (float)view->cy;
+    at[2] = inverse;
+}
+
+/* Draws the part of a triangle (camera frame) that is in front of the near plane. */
+static void draw_cut(Grid* grid, const View* view, const float corners[3][3], int32_t face) {
+    float kept[4][3];
+    int n = 0;
+    const float near = (float)view->near;
+    for (int e = 0; e < 3; e++) {
+        const float *p = corners[e], *q = corners[(e + 1) % 3];
+        if (p[2] >= near) project(view, p, kept[n++]);
+        if ((p[2] >= near) != (q[2] >= near)) {
+            const float *in = p[2] >= near ? p : q, *out = p[2] >= near ? q : p; /* alike for both neighbours */
+            const float share = (near - in[2]) / (out[2] - in[2]);
+            const float met[3] = {in[0] + share * (out[0] - in[0]), in[1] + share * (out[1] - in[1]), near};
+            project(view, met, kept[n++]);
+        }
+    }
+    for (int i = 2; i < n; i++) draw_triangle(grid, kept[0], kept[i - 1], kept[i], face);
+}
+
+/* Whether the box around a shape is outside of what the camera sees. */
+static int is_outside(const View* view, const float* T, const Shape* shape) {
+    const float left = (float)(view->cx + 0.5), right = (float)(view->width - 0.5 - view->cx);
+    const float top = (float)(view->cy + 0.5), bottom = (float)(view->height - 0.5 - view->cy);
+    int outside = 63; /* of the six sides, those that all corners are beyond */
+    for (int corner = 0; corner < 8 && outside; corner++) {
+        float p[3], at[3];
+        for (int i = 0; i < 3; i++) p[i] = corner >> i & 1 ? shape->high[i] : shape->low[i];
+        transform(T, p, at);
+        const float x = (float)view->fx * at[0], y = (float)view->fy * at[1], z = at[2];
+        outside &= (z < view->near) | (z > view->far) << 1 | (x + left * z < 0.0f) << 2 | (right * z - x < 0.0f) << 3 |
+                   (y + top * z < 0.0f) << 4 | (bottom * z - y < 0.0f) << 5;
+    }
+    return outside;
+}
+
+static void draw_shape(Grid* grid, const View* view, const float* T, const Shape* shape) {
+    float* projected = grid->corners;
+    if (is_outside(view, T, shape)) return;
+    for (int v = 0; v < shape->n_vertices; v++) {
+        float p[3];
+        transform(T, shape->vertices + 3 * v, p);
+        if (p[2] >= (float)view->near)
+            project(view, p, projected + 3 * v);
+        else
+            projected[3 * v + 2] = 0.0f;
+    }
+    for (int f = 0; f < shape->n_faces; f++) {
+        const int32_t* corners = shape->faces + 3 * f;
+        const float *a = projected + 3 * corners[0], *b = projected + 3 * corners[1], *c = projected + 3 * corners[2];
+        if (shape->is_sheet) {
+            const float* normal = shape->face_normals + 3 * f;
+            float p[3], n[3];
+            transform(T, shape->vertices + 3 * corners[0], p);
+            for (int i = 0; i < 3; i++) n[i] = dot(T + 4 * i, normal);
+            if (dot(n, p) >= 0.0f) continue;
+        }
+        if (a[2] > 0.0f && b[2] > 0.0f && c[2] > 0.0f) {
+            draw_triangle(grid, a, b, c, shape->first_face + f);
+        } else if (a[2] > 0.0f || b[2] > 0.0f || c[2] > 0.0f) {
+            float cut[3][3];
+            for (int i = 0; i < 3; i++) transform(T, shape->vertices + 3 * corners[i], cut[i]);
+            draw_cut(grid, view, (const float(*)[3])cut, shape->first_face + f);
+        }
+    }
+}
+
+/* ---- shadow map ---- */
+
+enum { STANDS = 1, MOVES = 2 };
+
+static int chosen(const Shape* shape, int which) { return shape->moves ? which & MOVES : which & STANDS; }
+
+static int draw_shadows(const Scene* scene, const ShadowMap* map, int which, float* distances, Rect* changed) {
+    Grid grid = {map->side, map->side, 1.0, 0.0, distances, NULL, {0, 0, 0, 0}, make_corners(scene)};
+    if (!grid.corners) return 0;
+    double T_light_world[12];
+    for (int i = 0; i < 3; i++) {
+        const double *axis = map->R + 3 * i, *m = map->middle, shift = -(axis[0] * m[0] + axis[1] * m[1] + axis[2] * m[2]);
+        const double scale = i < 2 ? 1.0 / map->texel_m : 1.0;
+        for (int j = 0; j < 3; j++) T_light_world[4 * i + j] = scale * axis[j];
+        T_light_world[4 * i + 3] = scale * shift + (i < 2 ? 0.5 * (map->side - 1) : 0.0);
+    }
+    for (int s = 0; s < scene->n_shapes; s++) {
+        const Shape* shape = scene->shapes + s;
+        double T_light_link[12];
+        float T[12];
+        if (!chosen(shape, which) || !shape->n_shadow_faces) continue;
+        compose(T_light_world, scene->poses + 12 * shape->link, T_light_link);
+        to_single(T_light_link, T);
+        float* projected = grid.corners;
+        for (int v = 0; v < shape->n_shadow_vertices; v++)
+            transform(T, shape->shadow_vertices + 3 * v, projected + 3 * v);
+        for (int f = 0; f < shape->n_shadow_faces; f++) {
+            const int32_t* corners = shape->shadow_faces + 3 * f;
+            draw_triangle(&grid, projected + 3 * corners[0], projected + 3 * corners[1], projected + 3 * corners[2], 0);
+        }
+    }
+    free(grid.corners);
+    *changed = grid.drawn;
+    return 1;
+}
+
+static void copy_rows(void* to, const void* from, Rect rect, int width, size_t size) {
+    for (int row = rect.top; row < rect.bottom && rect.left < rect.right; row++) {
+        const size_t at = ((size_t)row * width + rect.left) * size;
+        memcpy((char*)to + at, (const char*)from + at, (rect.right - rect.left) * size);
+    }
+}
+
+/* Draws the shadows of all that stands still. Returns 0 where memory is missing, as the others below do. */
+EXPORT int raster_keep_shadows(const Scene* scene, ShadowMap* map) {
+    const size_t n = (size_t)map->side * map->side;
+    Rect all;
+    for (size_t i = 0; i < n; i++) map->kept[i] = -1e30f;
+    if (scene->has_shadow && !draw_shadows(scene, map, STANDS, map->kept, &all)) return 0;
+    memcpy(map->now, map->kept, n * sizeof *map->now);
+    map->changed = (Rect){0, 0, 0, 0};
+    return 1;
+}
+
+/* Draws the shadows of what moves over those that are kept. */
+EXPORT int raster_draw_shadows(const Scene* scene, ShadowMap* map) {
+    copy_rows(map->now, map->kept, map->changed, map->side, sizeof *map->now);
+    map->changed = (Rect){0, 0, 0, 0};
+    return !scene->has_shadow || draw_shadows(scene, map, MOVES, map->now, &map->changed);
+}
+
+static const float BIAS_M = 0.0015f;       /* shapes have fewer triangles in the shadow map */
+static const float SLOPE_BIAS = 0.6f;      /* share of the change of distance within a texel */
+static const float STEEPEST = 5.0f;        /* largest change of distance that is followed, in texels a texel */
+
+/* Returns the share of sun that reaches a facet: the mean over a square of 3 x 3 texels around it. */
+static float sun_share(const ShadowMap* map, const Facet* facet) {
+    const float x = facet->place[0] - 1.0f, y = facet->place[1] - 1.0f;
+    if (!(x >= 0.0f && y >= 0.0f && x < map->side - 4 && y < map->side - 4)) return 1.0f;
+    const int i0 = (int)x, j0 = (int)y;
+    const float right = x - i0, down = y - j0, *slope = facet->slope;
+    float start = facet->place[2] + BIAS_M + SLOPE_BIAS * (fabsf(slope[0]) + fabsf(slope[1]));
+    float lit = 0.0f;
+    start -= slope[0] * (1.0f + right) + slope[1] * (1.0f + down);
+    for (int j = 0; j < 4; j++, start += slope[1]) {
+        const float* row = map->now + (size_t)(j0 + j) * map->side + i0;
+        float sum = row[0] <= start ? 1.0f - right : 0.0f;
+        sum += row[1] <= start + slope[0] ? 1.0f : 0.0f;
+        sum += row[2] <= start + 2.0f * slope[0] ? 1.0f : 0.0f;
+        sum += row[3] <= start + 3.0f * slope[0] ? right : 0.0f;
+        lit += (j == 0 ? 1.0f - down : j == 3 ? down : 1.0f) * sum;
+    }
+    return lit * (1.0f / 9.0f);
+}
+
+static int in_changed_shadow(const ShadowMap* map, const Facet* facet) {
+    const Rect* c = &map->changed;
+    return facet->place[0] > c->left - 4.0f && facet->place[0] < c->right + 4.0f && facet->place[1] > c->top - 4.0f &&
+           facet->place[1] < c->bottom + 4.0f;
+}
+
+/* ---- light ---- */
+
+/* Returns the light of a map of the surroundings from a direction of any length, world frame. */
+static void look_up_sky(const float* map, const float* direction, float* light) {
+    const float sum = fabsf(direction[0]) + fabsf(direction[1]) + fabsf(direction[2]);
+    float u = direction[0] / sum, v = direction[1] / sum;
+    if (direction[2] < 0.0f) {
+        const float folded = (1.0f - fabsf(v)) * (u < 0.0f ? -1.0f : 1.0f);
+        v = (1.0f - fabsf(u)) * (v < 0.0f ? -1.0f : 1.0f);
+        u = folded;
+    }
+    const float x = (0.5f * u + 0.5f) * (SKY_SIDE - 1), y = (0.5f * v + 0.5f) * (SKY_SIDE - 1);
+    const int i = clamp((int)x, 0, SKY_SIDE - 2), j = clamp((int)y, 0, SKY_SIDE - 2);
+    const float right = x - i, down = y - j;
+    const float *upper = map + 3 * (j * SKY_SIDE + i), *lower = upper + 3 * SKY_SIDE;
+    for (int k = 0; k < 3; k++) {
+        const float above = upper[k] + right * (upper[3 + k] - upper[k]);
+        light[k] = above + down * (lower[k] + right * (lower[3 + k] - lower[k]) - above);
+    }
+}
+
+/* Multiplies a colour with the texture at (u, v), where a pixel covers a length in units of the picture's side. */
+static void apply_texture(const Scene* scene, const Texture* texture, const float* uv, float covered, float* colour) {
+    int width = texture->width, height = texture->height, level = 0;
+    const uint8_t* texels = texture->texels;
+    float wide = covered * (width > height ? width : height);
+    for (; level < texture->n_levels - 1 && wide > 1.41421356f; level++, wide *= 0.5f) {
+        texels += 3 * (size_t)width * height;
+        width = width > 1 ? width / 2 : 1, height = height > 1 ? height / 2 : 1;
+    }
+    const float u = uv[0] - floorf(uv[0]), v = 1.0f - (uv[1] - floorf(uv[1]));
+    const float x = u * width - 0.5f, y = v * height - 0.5f;
+    const int i = floor_of(x), j = floor_of(y);
+    const float right = x - i, down = y - j;
+    const int columns[2] = {(i + width) % width, (i + 1) % width}, rows[2] = {(j + height) % height, (j + 1) % height};
+    const uint8_t* corners[4];
+    for (int k = 0; k < 4; k++) corners[k] = texels + 3 * ((size_t)rows[k / 2] * width + columns[k % 2]);
+    for (int k = 0; k < 3; k++) {
+        const float* linear = scene->linear;
+        const float above = linear[corners[0][k]] + right * (linear[corners[1][k]] - linear[corners[0][k]]);
+        const float below = linear[corners[2][k]] + right * (linear[corners[3][k]] - linear[corners[2][k]]);
+        colour[k] *= above + down * (below - above);
+    }
+}
+
+/* A point of a surface that a camera sees. */
+typedef struct {
+    float p[3];      /* camera frame [m] */
+    float flat[3];   /* normal of its triangle, towards the camera, camera frame */
+    float normal[3]; /* of the smooth surface, likewise, world frame */
+    float view[3];   /* towards the camera, world frame */
+    float shares[3]; /* of its corners */
+    float area;      /* of its triangle, twice [m^2] */
+} Point;
+
+static void corners_of(const float* T, const Shape* shape, int face, float corners[3][3]) {
+    for (int i = 0; i < 3; i++) transform(T, shape->vertices + 3 * shape->faces[3 * face + i], corners[i]);
+}
+
+/* Finds the point of a triangle's plane on the ray of a place in the picture: shares of the corners, and distance. */
+static double meet(const View* view, const float corners[3][3], double u, double v, double* shares, double* normal,
+                   double* area) {
+    const double d[3] = {(u - view->cx) / view->fx, (v - view->cy) / view->fy, 1.0};
+    double a[3], e1[3], e2[3];
+    for (int i = 0; i < 3; i++)
+        a[i] = corners[0][i], e1[i] = corners[1][i] - a[i], e2[i] = corners[2][i] - a[i];
+    for (int i = 0; i < 3; i++) {
+        const int j = (i + 1) % 3, k = (i + 2) % 3;
+        normal[i] = e1[j] * e2[k] - e1[k] * e2[j];
+    }
+    const double along = normal[0] * d[0] + normal[1] * d[1] + normal[2] * d[2];
+    const double z = (normal[0] * a[0] + normal[1] * a[1] + normal[2] * a[2]) / along;
+    double to[3], q[3]; /* the point from the first corner; its areas with the two edges */
+    for (int i = 0; i < 3; i++) to[i] = z * d[i] - a[i];
+    const double squared = normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2];
+    for (int i = 0; i < 3; i++) {
+        const int j = (i + 1) % 3, k = (i + 2) % 3;
+        q[i] = to[j] * e2[k] - to[k] * e2[j];
+    }
+    shares[1] = (q[0] * normal[0] + q[1] * normal[1] + q[2] * normal[2]) / squared;
+    for (int i = 0; i < 3; i++) {
+        const int j = (i + 1) % 3, k = (i + 2) % 3;
+        q[i] = e1[j] * to[k] - e1[k] * to[j];
+    }
+    shares[2] = (q[0] * normal[0] + q[1] * normal[1] + q[2] * normal[2]) / squared;
+    shares[0] = 1.0 - shares[1] - shares[2];
+    *area = sqrt(squared);
+    const double scale = (along > 0.0 ? -1.0 : 1.0) / *area;
+    for (int i = 0; i < 3; i++) normal[i] *= scale;
+    return z;
+}
+
+/* Distribution of microfacets by GGX times their visibility by Smith, see Heitz 2014; `a` is the squared roughness. */
+static float microfacets(float a, float n_l, float n_v, float n_h) {
+    const float a2 = a * a, denominator = n_h * n_h * (a2 - 1.0f) + 1.0f;
+    const float visible = n_l * sqrtf(a2 + (1.0f - a2) * n_v * n_v) + n_v * sqrtf(a2 + (1.0f - a2) * n_l * n_l);
+    return a2 / (PI * denominator * denominator) * 0.5f / most(visible, 1e-6f);
+}
+
+static const float DIELECTRIC = 0.04f; /* reflected light of what is no metal, seen along the normal */
+static const float SMOOTHEST = 0.0525f;
+
+/* Lights a point of a shape. The equations are those of the renderer on graphics cards (pygfx): Lambert, GGX, and the
+ * split-sum fit of Karis 2014 with the multiple scattering of Fdez-Aguera 2019 for the surroundings. */
+static void light_point(const Scene* scene, const View* view, const Shape* shape, int face, const Point* point, Facet* facet) {
+    float colour[3] = {shape->colour[0], shape->colour[1], shape->colour[2]}, diffuse[3], reflected[3], half[3];
+    float away[3], matt[3], mirrored[3];
+    if (shape->texture) {
+        const int32_t* corners = shape->faces + 3 * face;
+        const float *a = shape->uvs + 2 * corners[0], *b = shape->uvs + 2 * corners[1], *c = shape->uvs + 2 * corners[2];
+        float uv[2];
+        for (int k = 0; k < 2; k++) uv[k] = point->shares[0] * a[k] + point->shares[1] * b[k] + point->shares[2] * c[k];
+        const float in_picture = fabsf((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]));
+        const float distance = sqrtf(dot(point->p, point->p));
+        const float facing = most(-dot(point->flat, point->p) / distance, 0.05f);
+        const float covered = distance / (float)view->fy * sqrtf(in_picture / (point->area * facing));
+        apply_texture(scene, shape->texture, uv, covered, colour);
+    }
+    if (shape->emission > 0.0f || scene->is_even) {
+        const float strength = scene->is_even ? 1.0f : shape->emission;
+        for (int k = 0; k < 3; k++) facet->sun[k] = strength * colour[k], facet->sky[k] = 0.0f;
+        facet->place[0] = -1e6f; /* beyond all shadows */
+        return;
+    }
+    const float* n = point->normal;
+    const float n_v = least(most(dot(n, point->view), 1e-4f), 1.0f);
+    const float roughness = most(shape->roughness, SMOOTHEST), alpha = roughness * roughness;
+    for (int k = 0; k < 3; k++) {
+        diffuse[k] = colour[k] * (1.0f - shape->metalness);
+        reflected[k] = DIELECTRIC + (colour[k] - DIELECTRIC) * shape->metalness;
+        away[k] = 2.0f * n_v * n[k] - point->view[k];
+        away[k] += alpha * (n[k] - away[k]);
+    }
+    look_up_sky(scene->irradiance, n, matt);
+    look_up_sky(shape->radiance, away, mirrored);
+    const float x = 1.0f - roughness, y = 0.0425f - 0.0275f * roughness;
+    const float fading = least(x * x, exp2f(-9.28f * n_v)) * x + y;
+    const float scale = -1.04f * fading + 1.04f - 0.572f * roughness, offset = 1.04f * fading - 0.04f + 0.022f * roughness;
+    float scattered[3], again[3], largest = 0.0f;
+    for (int k = 0; k < 3; k++) {
+        const float lost = 1.0f - (scale + offset), mean = reflected[k] + (1.0f - reflected[k]) * 0.047619f;
+        scattered[k] = reflected[k] * scale + offset;
+        again[k] = scattered[k] * mean / (1.0f - lost * mean) * lost;
+        largest = most(largest, scattered[k] + again[k]);
+    }
+    for (int k = 0; k < 3; k++)
+        facet->sky[k] = scene->sky_strength *
+                        (mirrored[k] * scattered[k] + matt[k] * (again[k] + diffuse[k] * (1.0f - largest)));
+    float sun[3];
+    for (int k = 0; k < 3; k++) sun[k] = (float)scene->sun[k], half[k] = sun[k] + point->view[k], facet->sun[k] = 0.0f;
+    const float n_l = dot(n, sun);
+    if (n_l <= 0.0f) return;
+    normalize(half);
+    const float n_h = least(dot(n, half), 1.0f), v_h = most(dot(point->view, half), 0.0f);
+    const float lobe = scene->sun_gloss * PI * microfacets(alpha, n_l, n_v, n_h), grazing = exp2f((-5.55473f * v_h - 6.98316f) * v_h);
+    for (int k = 0; k < 3; k++)
+        facet->sun[k] = scene->sun_colour[k] * n_l * (diffuse[k] + lobe * (reflected[k] + (1.0f - reflected[k]) * grazing));
+}
+
+/* Finds where a point is in the shadow map. A surface that turns away from the sun gets none. */
+static void place_in_shadow(const ShadowMap* map, const View* view, const Point* point, Facet* facet) {
+    if (facet->place[0] < -1e5f || facet->sun[0] + facet->sun[1] + facet->sun[2] <= 0.0f) return;
+    double p[3], n[3], in_light[3];
+    const double* T = view->T_camera_world;
+    for (int i = 0; i < 3; i++) { /* R' (p - t) */
+        p[i] = n[i] = 0.0;
+        for (int k = 0; k < 3; k++)
+            p[i] += T[4 * k + i] * (point->p[k] - T[4 * k + 3]), n[i] += T[4 * k + i] * point->flat[k];
+        p[i] -= map->middle[i];
+    }
+    for (int i = 0; i < 3; i++) {
+        const double* axis = map->R + 3 * i;
+        in_light[i] = axis[0] * n[0] + axis[1] * n[1] + axis[2] * n[2];
+        facet->place[i] = (float)(axis[0] * p[0] + axis[1] * p[1] + axis[2] * p[2]);
+    }
+    if (in_light[2] <= 0.02) {
+        for (int k = 0; k < 3; k++) facet->sun[k] = 0.0f;
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        const float slope = (float)(-in_light[i] / in_light[2]);
+        facet->slope[i] = (float)map->texel_m * most(least(slope, STEEPEST), -STEEPEST);
+        facet->place[i] = (float)(facet->place[i] / map->texel_m) + 0.5f * (map->side - 1);
+    }
+}
+
+/* ---- pixels ---- */
+
+#define TILE 4      /* rows and columns of pixels that look in different directions */
+#define N_AROUND 16 /* places that a pixel of a fine picture looks at */
+#define FEW_AROUND 6 /* places that every other pixel of other pictures looks at */
+
+typedef struct {
+    const Scene* scene;
+    const ShadowMap* map;
+    View* view;
+    int samples_wide;
+    float (*T_camera_link)[12]; /* of each shape */
+    const Shape* last;           /* the shape that was looked up last */
+    float turns[TILE * TILE][N_AROUND][2]; /* these places: shares of the reach along columns and rows */
+} Drawing;
+
+static const Shape* shape_of(Drawing* drawing, int32_t face) {
+    const Shape *shapes = drawing->scene->shapes, *last = drawing->last;
+    if (last && face >= last->first_face && face < last->first_face + last->n_faces) return last;
+    int low = 0, high = drawing->scene->n_shapes - 1;
+    while (low < high) {
+        const int middle = (low + high + 1) / 2;
+        if (shapes[middle].first_face <= face)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return drawing->last = shapes + low;
+}
+
+static void find_point(Drawing* drawing, const Shape* shape, int32_t face, double u, double v, Point* point) {
+    const View* view = drawing->view;
+    const double* T_world_camera = view->T_camera_world; /* transposed below */
+    float corners[3][3], smooth[3] = {0.0f, 0.0f, 0.0f};
+    double shares[3], flat[3], area;
+    face -= shape->first_face;
+    corners_of(drawing->T_camera_link[shape - drawing->scene->shapes], shape, face, corners);
+    const double z = meet(view, (const float(*)[3])corners, u, v, shares, flat, &area);
+    point->area = (float)area;
+    for (int i = 0; i < 3; i++) {
+        point->shares[i] = (float)shares[i];
+        const float* normal = shape->normals + 3 * shape->faces[3 * face + i];
+        for (int k = 0; k < 3; k++) smooth[k] += point->shares[i] * normal[k];
+        point->flat[i] = (float)flat[i];
+    }
+    point->p[0] = (float)(z * (u - view->cx) / view->fx), point->p[1] = (float)(z * (v - view->cy) / view->fy);
+    point->p[2] = (float)z;
+    rotate(drawing->scene->poses + 12 * shape->link, smooth, point->normal);
+    normalize(point->normal);
+    float n[3];
+    for (int i = 0; i < 3; i++) {
+        point->view[i] = n[i] = 0.0f;
+        for (int k = 0; k < 3; k++) {
+            point->view[i] -= (float)T_world_camera[4 * k + i] * point->p[k];
+            n[i] += (float)T_world_camera[4 * k + i] * point->flat[k];
+        }
+    }
+    normalize(point->view);
+    if (dot(n, point->normal) < 0.0f)
+        for (int i = 0; i < 3; i++) point->normal[i] = -point->normal[i];
+}
+
+/* What a sample shows: a triangle, and one in front of it that one can see through; -1: none. */
+typedef struct {
+    int32_t face, clear;
+} Seen;
+
+static inline Seen seen_at(const View* view, size_t sample) {
+    Seen seen = {view->layers[0].face[sample], -1};
+    if (view->has_clear && view->layers[1].near[sample] > view->layers[0].near[sample])
+        seen.clear = view->layers[1].face[sample];
+    return seen;
+}
+
+static void light_facet(Drawing* drawing, Seen seen, int row, double u, double v, Facet* facet, Point* point) {
+    const View* view = drawing->view;
+    memset(facet, 0, sizeof *facet);
+    if (seen.face >= 0) {
+        const Shape* shape = shape_of(drawing, seen.face);
+        find_point(drawing, shape, seen.face, u, v, point);
+        light_point(drawing->scene, view, shape, seen.face - shape->first_face, point, facet);
+        place_in_shadow(drawing->map, view, point, facet);
+    } else {
+        memcpy(facet->sun, view->background + 3 * row, sizeof facet->sun);
+        facet->place[0] = -1e6f;
+    }
+    if (seen.clear >= 0) {
+        Facet front = {0};
+        const Shape* shape = shape_of(drawing, seen.clear);
+        find_point(drawing, shape, seen.clear, u, v, point);
+        light_point(drawing->scene, view, shape, seen.clear - shape->first_face, point, &front);
+        if (seen.face < 0) facet->place[0] = -1e6f;
+        for (int k = 0; k < 3; k++) {
+            facet->sky[k] += shape->alpha * (front.sky[k] - facet->sky[k]);
+            facet->sun[k] += shape->alpha * (front.sun[k] - facet->sun[k]);
+        }
+    }
+}
+
+static const float SAME_SIDE = 0.9f; /* cosine between normals of triangles that are lit together */
+
+/* Whether two samples show the same side of a thing. */
+static int is_same_side(Drawing* drawing, Seen a, Seen b) {
+    if (a.face == b.face && a.clear == b.clear) return 1;
+    const int32_t pairs[2][2] = {{a.face, b.face}, {a.clear, b.clear}};
+    for (int k = 0; k < 2; k++) {
+        if (pairs[k][0] == pairs[k][1]) continue;
+        if (pairs[k][0] < 0 || pairs[k][1] < 0) return 0;
+        const Shape *first = shape_of(drawing, pairs[k][0]), *second = shape_of(drawing, pairs[k][1]);
+        if (first != second) return 0;
+        const float* normals = first->face_normals - 3 * (ptrdiff_t)first->first_face;
+        if (dot(normals + 3 * (ptrdiff_t)pairs[k][0], normals + 3 * (ptrdiff_t)pairs[k][1]) < SAME_SIDE) return 0;
+    }
+    return 1;
+}
+
+/* A pixel is the mean of nine samples, the middle ones count more: its neighbours share those on its border. */
+static const int AROUND[9][2] = {{0, 0}, {-1, 0}, {1, 0}, {0, -1}, {0, 1}, {-1, -1}, {1, -1}, {-1, 1}, {1, 1}};
+static const float WEIGHTS[9] = {0.25f, 0.125f, 0.125f, 0.125f, 0.125f, 0.0625f, 0.0625f, 0.0625f, 0.0625f};
+
+/* Makes the facets of a pixel, from `at` on; returns how many. */
+static int make_facets(Drawing* drawing, int column, int row, Facet* at) {
+    View* view = drawing->view;
+    const int along = view->samples_along, n_samples = along == 1 ? 1 : 9;
+    const size_t middle = along == 1 ? (size_t)row * drawing->samples_wide + column
+                                     : (size_t)(2 * row + 1) * drawing->samples_wide + 2 * column + 1;
+    const size_t pixel = (size_t)row * view->width + column;
+    Seen sides[MAX_FACETS], seen[9];
+    int count = 0, empty = 1, alike = 1;
+    Point point;
+    for (int s = 0; s < n_samples; s++) {
+        seen[s] = seen_at(view, middle + AROUND[s][1] * (ptrdiff_t)drawing->samples_wide + AROUND[s][0]);
+        empty &= seen[s].face < 0 && seen[s].clear < 0;
+        alike &= seen[s].face == seen[0].face && seen[s].clear == seen[0].clear;
+    }
+    view->depth[pixel] = 0.0f;
+    if (empty) return 0;
+    for (int s = 0; s < n_samples; s++) {
+        int side = 0;
+        const float weight = alike ? 1.0f : WEIGHTS[s];
+        while (side < count && !is_same_side(drawing, sides[side], seen[s])) side++;
+        if (side == MAX_FACETS) side--;
+        if (side == count) {
+            sides[count++] = seen[s];
+            const double u = column + 0.5 * AROUND[s][0], v = row + 0.5 * AROUND[s][1];
+            light_facet(drawing, seen[s], row, u, v, at + side, &point);
+            if (s == 0 && (seen[s].face >= 0 || seen[s].clear >= 0)) {
+                const double* T = view->T_camera_world;
+                view->depth[pixel] = point.p[2];
+                for (int i = 0; i < 3; i++)
+                    view->normals[3 * pixel + i] = (float)T[4 * i] * point.normal[0] +
+                                                   (float)T[4 * i + 1] * point.normal[1] + (float)T[4 * i + 2] * point.normal[2];
+            }
+        }
+        at[side].share += weight;
+        if (alike) break;
+    }
+    return count;
+}
+
+/* ---- darkened corners: ambient occlusion in the picture, McGuire et al. 2012, "Scalable Ambient Obscurance" ---- */
+
+static const float REACH_M = 0.14f; /* distance of the surfaces that darken a point */
+static const float LEAST_PX = 3.0f, MOST_PX = 90.0f, STRENGTH = 0.7f, DARKEST = 0.75f, BESIDE = 0.03f;
+
+static int count_around(const View* view) { return view->is_fine ? N_AROUND : FEW_AROUND; }
+
+/* Whether a pixel looks around: in pictures that are not fine every other one, as on a chessboard. */
+static inline int looks(const View* view, int column, int row) { return view->is_fine || !((column ^ row) & 1); }
+
+static void make_turns(float (*turns)[N_AROUND][2], int n_around) {
+    for (int tile = 0; tile < TILE * TILE; tile++)
+        for (int s = 0; s < n_around; s++) {
+            const float angle = 2.0f * PI * (float)(tile * 7 % 16) / 16.0f + s * 2.39996f, share = (s + 0.5f) / n_around;
+            turns[tile][s][0] = share * cosf(angle), turns[tile][s][1] = share * sinf(angle);
+        }
+}
+
+static float reach_px(const View* view, float depth) {
+    return most(least(REACH_M * (float)view->fy / depth, MOST_PX), LEAST_PX);
+}
+
+/* Returns the share of the sky's light that surfaces around a pixel take, of few samples. */
+static float taken_light(const Drawing* drawing, int column, int row) {
+    const View* view = drawing->view;
+    const size_t pixel = (size_t)row * view->width + column;
+    const float depth = view->depth[pixel], radius = reach_px(view, depth), *normal = view->normals + 3 * pixel;
+    const float inverse_x = 1.0f / (float)view->fx, inverse_y = 1.0f / (float)view->fy;
+    const float cx = (float)view->cx, cy = (float)view->cy, bias = 0.003f * depth;
+    const float here[3] = {(column - cx) * inverse_x * depth, (row - cy) * inverse_y * depth, depth};
+    const float(*around)[2] = drawing->turns[(row % TILE) * TILE + column % TILE];
+    const int n_around = count_around(view);
+    float taken = 0.0f;
+    for (int s = 0; s < n_around; s++) {
+        const int u = clamp((int)(column + radius * around[s][0] + 0.5f), 0, view->width - 1);
+        const int v = clamp((int)(row + radius * around[s][1] + 0.5f), 0, view->height - 1);
+        const float z = view->depth[(size_t)v * view->width + u];
+        if (z == 0.0f) continue;
+        const float x[3] = {(u - cx) * inverse_x * z - here[0], (v - cy) * inverse_y * z - here[1], z - here[2]};
+        const float squared = dot(x, x), above = dot(x, normal) - bias;
+        const float fading = 1.0f - squared / (4.0f * REACH_M * REACH_M);
+        if (above > 0.0f && fading > 0.0f) taken += fading * above / (squared + 1e-4f);
+    }
+    return least(taken * (2.0f * REACH_M / n_around * STRENGTH), 1.0f);
+}
+
+/* Returns the mean over a tile, of the pixels that are about as far away as the one in its middle. */
+static float smooth_taken(const View* view, int column, int row) {
+    const float depth = view->depth[(size_t)row * view->width + column];
+    float total = 0.0f;
+    int count = 0;
+    if (depth == 0.0f) return 0.0f;
+    if (row >= TILE / 2 && row + TILE / 2 <= view->height && column >= TILE / 2 && column + TILE / 2 <= view->width) {
+        const float* taken = view->taken + (size_t)(row - TILE / 2) * view->width + column - TILE / 2;
+        for (int j = 0; j < TILE; j++, taken += view->width) total += taken[0] + taken[1] + taken[2] + taken[3];
+        if (total == 0.0f) return 0.0f;
+        total = 0.0f;
+    }
+    for (int j = row - TILE / 2; j < row + TILE / 2; j++)
+        for (int i = column - TILE / 2 + !looks(view, column, j); i < column + TILE / 2; i += view->is_fine ? 1 : 2) {
+            const size_t at = (size_t)clamp(j, 0, view->height - 1) * view->width + clamp(i, 0, view->width - 1);
+            if (fabsf(view->depth[at] - depth) < BESIDE * depth) total += view->taken[at], count++;
+        }
+    return count ? least(total / count, DARKEST) : 0.0f;
+}
+
+/* ---- pictures ---- */
+
+/* Writes the levels of a pixel. */
+static void put_together(const Drawing* drawing, int column, int row, uint8_t* rgb) {
+    const View* view = drawing->view;
+    const Scene* scene = drawing->scene;
+    const size_t pixel = (size_t)row * view->width + column;
+    float sum[3] = {0.0f, 0.0f, 0.0f};
+    if (!view->count[pixel]) memcpy(sum, view->background + 3 * row, sizeof sum);
+    const float left = 1.0f - smooth_taken(view, column, row);
+    for (int f = 0; f < view->count[pixel]; f++) {
+        const Facet* facet = view->facets + view->first[pixel] + f;
+        const float lit = facet->sun[0] + facet->sun[1] + facet->sun[2] > 0.0f ? sun_share(drawing->map, facet) : 0.0f;
+        for (int k = 0; k < 3; k++)
+            sum[k] += facet->share * least(facet->sky[k] * left + facet->sun[k] * lit, scene->brightest);
+    }
+    for (int k = 0; k < 3; k++) {
+        const float root = sqrtf(most(sum[k], 0.0f) / scene->brightest);
+        rgb[3 * pixel + k] = scene->levels[clamp((int)(root * (LINEAR_STEPS - 1) + 0.5f), 0, LINEAR_STEPS - 1)];
+    }
+}
+
+static Rect whole(const View* view) { return (Rect){0, 0, view->width, view->height}; }
+
+static Rect grown(const View* view, Rect rect, int margin) {
+    if (rect.right <= rect.left) return rect;
+    return (Rect){clamp(rect.left - margin, 0, view->width), clamp(rect.top - margin, 0, view->height),
+                  clamp(rect.right + margin, 0, view->width), clamp(rect.bottom + margin, 0, view->height)};
+}
+
+static int within(Rect rect, int column, int row, float margin) {
+    return column >= rect.left - margin && column < rect.right + margin && row >= rect.top - margin &&
+           row < rect.bottom + margin;
+}
+
+/* Draws chosen shapes into the samples, which are cleared before for those that stand still. */
+static int draw_samples(Drawing* drawing, int which, Rect* drawn) {
+    View* view = drawing->view;
+    const int wide = drawing->samples_wide, high = view->samples_along * view->height + (view->samples_along == 2);
+    const size_t n = (size_t)wide * high;
+    float* corners = make_corners(drawing->scene);
+    *drawn = (Rect){0, 0, 0, 0};
+    for (int l = 0; corners && l <= view->has_clear; l++) {
+        Layer* layer = view->layers + l;
+        Grid grid = {wide, high, view->samples_along, view->samples_along == 2 ? -0.5 : 0.0, layer->near, layer->face, {0, 0, 0, 0}, corners};
+        const float farthest = (float)(1.0 / view->far);
+        if (which & STANDS) {
+            for (size_t i = 0; i < n; i++) layer->near[i] = farthest;
+            memset(layer->face, 0xFF, n * sizeof *layer->face); /* -1 */
+        }
+        for (int s = 0; s < drawing->scene->n_shapes; s++) {
+            const Shape* shape = drawing->scene->shapes + s;
+            if (chosen(shape, which) && shape->is_clear == l) draw_shape(&grid, view, drawing->T_camera_link[s], shape);
+        }
+        if (grid.drawn.right > grid.drawn.left)
+            include(drawn, grid.drawn.left, grid.drawn.top, grid.drawn.right, grid.drawn.bottom);
+    }
+    free(corners);
+    return corners != NULL;
+}
+
+/* Makes the facets of pixels in a rectangle: of all, or of those that show something else than what stands still. */
+static int make_all_facets(Drawing* drawing, Rect rect, int first, int all) {
+    View* view = drawing->view;
+    const int along = view->samples_along, border = along == 2;
+    for (int row = rect.top; row < rect.bottom; row++)
+        for (int column = rect.left; column < rect.right; column++) {
+            const size_t pixel = (size_t)row * view->width + column;
+            int differs = all;
+            for (int j = along * row; !differs && j <= along * row + 2 * border; j++)
+                for (int i = along * column; !differs && i <= along * column + 2 * border; i++) {
+                    const size_t sample = (size_t)j * drawing->samples_wide + i;
+                    for (int l = 0; l <= view->has_clear; l++)
+                        differs |= view->layers[l].face[sample] != view->layers[l].kept_face[sample];
+                }
+            if (!differs) continue;
+            view->first[pixel] = first;
+            first += view->count[pixel] = (uint8_t)make_facets(drawing, column, row, view->facets + first);
+        }
+    return first;
+}
+
+/* Computes what is taken from the sky's light in a rectangle, for pixels that may see what has changed in another. */
+static void darken(Drawing* drawing, Rect rect, Rect changed) {
+    View* view = drawing->view;
+    for (int row = rect.top; row < rect.bottom; row++)
+        for (int column = rect.left; column < rect.right; column++) {
+            const size_t pixel = (size_t)row * view->width + column;
+            const float depth = view->depth[pixel];
+            if (depth == 0.0f || !looks(view, column, row))
+                view->taken[pixel] = 0.0f;
+            else if (within(changed, column, row, reach_px(view, depth) + 2.0f))
+                view->taken[pixel] = taken_light(drawing, column, row);
+        }
+}
+
+#define COPY(name, rect, per_pixel) \
+    copy_rows(view->name, view->kept_##name, rect, view->width, (per_pixel) * sizeof *view->name)
+#define KEEP(name, per_pixel) \
+    memcpy(view->kept_##name, view->name, (size_t)view->width * view->height * (per_pixel) * sizeof *view->name)
+
+/* Draws and lights what stands still (or everything, if nothing is kept). */
+static int draw_still(Drawing* drawing, int which) {
+    View* view = drawing->view;
+    const Rect all = whole(view);
+    Rect drawn;
+    if (!draw_samples(drawing, which, &drawn)) return 0;
+    view->n_kept = make_all_facets(drawing, all, 0, 1);
+    darken(drawing, all, all);
+    for (int row = 0; row < view->height; row++)
+        for (int column = 0; column < view->width; column++) put_together(drawing, column, row, view->rgb);
+    return 1;
+}
+
+static Rect pixel_rect(const View* view, Rect rect) {
+    if (view->samples_along == 1 || rect.right <= rect.left) return rect;
+    return (Rect){clamp((rect.left - 1) / 2 - 1, 0, view->width), clamp((rect.top - 1) / 2 - 1, 0, view->height),
+                  clamp(rect.right / 2 + 1, 0, view->width), clamp(rect.bottom / 2 + 1, 0, view->height)};
+}
+
+static void keep_samples(Drawing* drawing) {
+    View* view = drawing->view;
+    const size_t n = (size_t)drawing->samples_wide * (view->samples_along * view->height + (view->samples_along == 2));
+    for (int l = 0; l <= view->has_clear; l++) {
+        memcpy(view->layers[l].kept_near, view->layers[l].near, n * sizeof(float));
+        memcpy(view->layers[l].kept_face, view->layers[l].face, n * sizeof(int32_t));
+    }
+    view->is_kept = 1;
+    view->drawn = view->lit = (Rect){0, 0, 0, 0};
+}
+
+/* Brings back samples of what stands still, where things were drawn over it. */
+static void restore_samples(Drawing* drawing) {
+    View* view = drawing->view;
+    for (int l = 0; l <= view->has_clear; l++) {
+        Layer* layer = view->layers + l;
+        copy_rows(layer->near, layer->kept_near, view->drawn, drawing->samples_wide, sizeof(float));
+        copy_rows(layer->face, layer->kept_face, view->drawn, drawing->samples_wide, sizeof(int32_t));
+    }
+}
+
+static void keep(Drawing* drawing) {
+    View* view = drawing->view;
+    keep_samples(drawing);
+    KEEP(first, 1), KEEP(count, 1), KEEP(depth, 1), KEEP(normals, 3), KEEP(taken, 1), KEEP(rgb, 3);
+}
+
+/* Draws what moves over what is kept. */
+static int draw_moving(Drawing* drawing) {
+    View* view = drawing->view;
+    Rect pixels = pixel_rect(view, view->drawn);
+    restore_samples(drawing);
+    COPY(first, pixels, 1), COPY(count, pixels, 1), COPY(depth, pixels, 1), COPY(normals, pixels, 3);
+    COPY(taken, view->lit, 1), COPY(rgb, whole(view), 3);
+    if (!draw_samples(drawing, MOVES, &view->drawn)) return 0;
+    pixels = pixel_rect(view, view->drawn);
+    view->lit = grown(view, pixels, (int)MOST_PX + 2 + TILE);
+    make_all_facets(drawing, pixels, view->n_kept, 0);
+    darken(drawing, view->lit, pixels);
+    for (int row = 0; row < view->height; row++)
+        for (int column = 0; column < view->width; column++) {
+            const size_t pixel = (size_t)row * view->width + column;
+            int differs = view->depth[pixel] != 0.0f &&
+                          within(pixels, column, row, reach_px(view, view->depth[pixel]) * 1.1f + 8.0f);
+            differs |= within(pixels, column, row, 0.0f);
+            for (int f = 0; !differs && f < view->count[pixel]; f++)
+                differs = in_changed_shadow(drawing->map, view->facets + view->first[pixel] + f);
+            if (differs) put_together(drawing, column, row, view->rgb);
+        }
+    return 1;
+}
+
+static int begin(Drawing* drawing, const Scene* scene, const ShadowMap* map, View* view) {
+    *drawing = (Drawing){scene, map, view, view->samples_along * view->width + (view->samples_along == 2), NULL, NULL, {{{0.0f}}}};
+    drawing->T_camera_link = malloc((scene->n_shapes + 1) * sizeof *drawing->T_camera_link);
+    if (!drawing->T_camera_link) return 0;
+    for (int s = 0; s < scene->n_shapes; s++) {
+        double T[12];
+        compose(view->T_camera_world, scene->poses + 12 * scene->shapes[s].link, T);
+        to_single(T, drawing->T_camera_link[s]);
+    }
+    return 1;
+}
+
+/* Draws a picture. */
+EXPORT int raster_draw_picture(const Scene* scene, ShadowMap* map, View* view) {
+    Drawing drawing;
+    int done = begin(&drawing, scene, map, view);
+    make_turns(drawing.turns, count_around(view));
+    if (!done) return 0;
+    if (!view->keeps) {
+        view->is_kept = 0;
+        done = draw_still(&drawing, STANDS | MOVES);
+    } else {
+        if (!view->is_kept) {
+            ShadowMap still = *map; /* the picture that is kept has the shadows of what stands still alone */
+            still.now = map->kept;
+            drawing.map = &still;
+            done = draw_still(&drawing, STANDS);
+            drawing.map = map;
+            keep(&drawing);
+        }
+        done = done && draw_moving(&drawing);
+    }
+    free(drawing.T_camera_link);
+    return done;
+}
+
+/* Writes exact depth [m] (infinite: nothing), link numbers, and normals of triangles (camera frame, towards it; NULL:
+ * not wanted) of the centres of pixels. */
+static void read_geometry(Drawing* drawing, float* depth, int32_t* links, float* normals) {
+    const View* view = drawing->view;
+    for (int row = 0; row < view->height; row++)
+        for (int column = 0; column < view->width; column++) {
+            const size_t pixel = (size_t)row * view->width + column;
+            const Seen seen = seen_at(view, pixel);
+            const int32_t face = seen.clear >= 0 ? seen.clear : seen.face;
+            double z = INFINITY, n[3] = {0.0, 0.0, 0.0};
+            links[pixel] = 0;
+            if (face >= 0) {
+                const Shape* shape = shape_of(drawing, face);
+                double shares[3], area;
+                float corners[3][3];
+                corners_of(drawing->T_camera_link[shape - drawing->scene->shapes], shape, face - shape->first_face, corners);
+                z = meet(view, (const float(*)[3])corners, column, row, shares, n, &area);
+                links[pixel] = shape->link_id;
+            }
+            depth[pixel] = (float)z;
+            for (int i = 0; normals && i < 3; i++) normals[3 * pixel + i] = (float)n[i];
+        }
+}
+
+/* Draws geometry alone, and writes it as read_geometry says. */
+EXPORT int raster_draw_geometry(const Scene* scene, View* view, float* depth, int32_t* links, float* normals) {
+    Drawing drawing;
+    int done = begin(&drawing, scene, NULL, view);
+    if (done && !view->keeps) {
+        done = draw_samples(&drawing, STANDS | MOVES, &view->drawn);
+        view->is_kept = 0;
+    } else if (done) {
+        if (!view->is_kept) {
+            done = draw_samples(&drawing, STANDS, &view->drawn);
+            keep_samples(&drawing);
+        }
+        restore_samples(&drawing);
+        done = done && draw_samples(&drawing, MOVES, &view->drawn);
+    }
+    if (done) read_geometry(&drawing, depth, links, normals);
+    free(drawing.T_camera_link);
+    return done;
+}
