@@ -23,7 +23,7 @@ from fingerprint import made_with
 from success_runs import Seed
 
 import unlatch
-from unlatch.simcore.sim.renderers.auto import CARD_VARIABLE
+from unlatch.simcore.process import CARD_VARIABLE
 from unlatch.workflows.runs.statistics import RunStatistics
 
 LEARN = Path(__file__).parents[1] / "examples" / "learn"

@@ -66,6 +66,8 @@ def _note(number: int, frame: FrameType | None) -> None:
     signal.default_int_handler(number, frame)
 
 
+CARD_VARIABLE = "UNLATCH_CARD"
+"""The environment variable with the number of the graphics card that every process draws on."""
 WORKER_VARIABLE = "UNLATCH_WORKER"
 """The environment variable with the number of a worker, from 0; executors set it."""
 

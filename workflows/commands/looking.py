@@ -132,11 +132,12 @@ def preview_command(arguments: list[str]) -> int:
 
 def draw_preview(cfg: PreviewCfg) -> Path:
     """Draws the scene of an episode and prints the layout; returns the picture's path."""
-    RENDERERS.entry(choose_renderer(cfg.renderer))
+    renderer = choose_renderer(cfg.renderer)
+    RENDERERS.entry(renderer)
     check_suffix(cfg.out, ".png")
     check_assets(cfg, number=cfg.episode)
     path = output_path(cfg.out, Path(f"preview-{cfg.task.name}-s{cfg.seed}-{cfg.episode}.png"))
-    with open_scene(cfg, cfg.episode, renderer=cfg.renderer) as scene:
+    with open_scene(cfg, cfg.episode, renderer=renderer) as scene:
         overlay = scene.overlay(width=PICTURE_SIZE[0], height=PICTURE_SIZE[1])
         for region in cfg.task.regions:
             outline = scene.region_outline(region)
@@ -146,7 +147,7 @@ def draw_preview(cfg: PreviewCfg) -> Path:
         write_picture(overlay.picture(), path)
         for text in scene.description():
             print_line(text)
-    print_line(f"picture: {relative_path(path)}")
+    print_line(f"picture: {relative_path(path)}, renderer {renderer}")
     return path
 
 

@@ -9,9 +9,7 @@ from pathlib import Path
 
 from unlatch.simcore.catalogs import AUTO, SOFTWARE
 from unlatch.simcore.errors import WorldError
-
-CARD_VARIABLE = "UNLATCH_CARD"
-"""The environment variable with the number of the card that every process draws on."""
+from unlatch.simcore.process import CARD_VARIABLE
 
 
 def choose_renderer(name: str = AUTO) -> str:

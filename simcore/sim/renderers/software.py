@@ -205,7 +205,6 @@ class SoftwareRenderer(Renderer):
     name: ClassVar[str] = "software"
 
     def __init__(self) -> None:
-        self._geometries: LRUCache[list[_LinkShape]] = LRUCache(_MAX_GEOMETRIES)
         self._views: LRUCache[_CameraView] = LRUCache(_MAX_VIEWS)
         self._cameras: OrderedDict[object, None] = OrderedDict()
         self._scene: _DrawnScene | None = None
@@ -255,7 +254,7 @@ class SoftwareRenderer(Renderer):
         if self._scene is None or self._scene.key != key or self._scene.paint != world.paint:
             links = list(drawn_links(world))
             shapes = [
-                self._geometries.get(geometry_key(link.body, link.shapes), partial(_read_shapes, link))
+                _shared_geometries().get(geometry_key(link.body, link.shapes), partial(_read_shapes, link))
                 for link in links
             ]
             self._scene = _DrawnScene(key, dict(world.paint), links, shapes)
@@ -276,6 +275,12 @@ class SoftwareRenderer(Renderer):
         view = self._views.get(camera if stands_still else lens, partial(_CameraView, *lens))
         view.set_camera(request, keeps=stands_still)
         return view
+
+
+@cache
+def _shared_geometries() -> LRUCache[list[_LinkShape]]:
+    """Returns the triangles of links, which all renderers of a process share."""
+    return LRUCache(_MAX_GEOMETRIES)
 
 
 class _LinkShape:
@@ -564,15 +569,13 @@ def _read_texture(path: Path) -> _LoadedTexture:
 @lru_cache(maxsize=64)
 def _load_texture(path: Path, _mtime_ns: int, _size: int) -> _LoadedTexture:
     with Image.open(path) as image:
-        level: Array = np.asarray(image.convert("RGB"), dtype=np.float32)
-    height, width = level.shape[:2]
+        level = image.convert("RGB")
+    width, height = level.size
     levels = [level]
-    while max(level.shape[:2]) > 1:
-        rows, columns = (max(1, size // 2) for size in level.shape[:2])
-        level = level[: 2 * rows, : 2 * columns]
-        level = level.reshape(rows, level.shape[0] // rows, columns, level.shape[1] // columns, 3).mean(axis=(1, 3))
+    while max(level.size) > 1:
+        level = level.resize([max(1, side // 2) for side in level.size], Image.Resampling.BOX)
         levels.append(level)
-    texels = np.concatenate([np.rint(each).astype(np.uint8).ravel() for each in levels])
+    texels = np.concatenate([np.asarray(each).ravel() for each in levels])
     return _LoadedTexture(_Texture(len(levels), width, height, 0, texels.ctypes.data), texels)
 
 

@@ -9,9 +9,8 @@ import pytest
 from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.errors import ConfigError, WorldError
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.process import WORKER_VARIABLE
+from unlatch.simcore.process import CARD_VARIABLE, WORKER_VARIABLE
 from unlatch.simcore.sim.renderers import pygfx
-from unlatch.simcore.sim.renderers.auto import CARD_VARIABLE
 from unlatch.simcore.sim.renderers.light import tone_curve
 from unlatch.simcore.sim.renderers.pygfx import PygfxRenderer, choose_card, share_cards
 from unlatch.simcore.sim.renderers.renderer import RenderRequest
