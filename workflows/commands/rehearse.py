@@ -145,8 +145,10 @@ def with_rehearsal(cfg: CfgT, folder: Path) -> CfgT:
         return cfg
     found = read_beside(cfg) or _rehearse_and_say(cfg, picture=folder / PICTURE)
     if not found.proven:
+        picture = folder / PICTURE
+        seen = f" {relative_path(picture)} shows the best try." if picture.is_file() else ""
         raise UnlatchError(
-            f"{found.line}. No data are made. {relative_path(folder / PICTURE)} shows the best try. Name another part "
-            "or robot, or collect all the same with rehearse=false."
+            f"{found.line}. No data are made.{seen} Name another part or robot, or collect all the same with "
+            "rehearse=false."
         )
     return found.apply(cfg)
