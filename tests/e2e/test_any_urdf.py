@@ -80,7 +80,7 @@ def make(commands: Commands, tmp_path: Path, made_once: Callable[..., Path]) -> 
         assert (done.returncode, others) == (0, [])
 
     def make_records(*words: str) -> list[EpisodeRecord]:
-        run("collect", *words, "episodes=2", "executor=serial", "pictures=0", "out=made")
+        run("collect", *words, "rehearse=false", "episodes=2", "executor=serial", "pictures=0", "out=made")
         made = DataSet.open(tmp_path / "made")
         assert check_dataset(tmp_path / "made") == []
         run("replay", "made", "all=true", "check=true")

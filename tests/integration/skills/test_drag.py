@@ -14,7 +14,7 @@ from tests.integration.episodes import assert_success, run
 from unlatch.objects.friction import OBJECT_FRICTION
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.sim.contacts import ContactView
+from unlatch.simcore.sim.contacts import ContactMonitor, ContactView
 from unlatch.skills import dragging
 from unlatch.skills.commands import Phase
 from unlatch.skills.dragging import Press
@@ -64,21 +64,20 @@ def normal_forces(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Returns a list to which every record frame adds the mean normal force of all fingers on the part [N]."""
     found: list[float] = []
     steps: list[float] = []
-    sample, end_frame = ContactView.sample, ContactView.end_frame
+    sample, end_frame = ContactView.sample, ContactMonitor.end_frame
 
     def note_steps(view: ContactView, forces_n: list[float], pairs_in: Any) -> None:
         if view.name.endswith("fingers_link"):
             steps.extend(sum(pairs_in(view.name, place)[0].values()) for place in range(len(forces_n)))
         sample(view, forces_n, pairs_in)
 
-    def note_frame(view: ContactView) -> None:
-        if view.name.endswith("fingers_link"):
-            found.append(float(np.mean(steps or [0.0])))
-            steps.clear()
-        end_frame(view)
+    def note_frame(monitor: ContactMonitor) -> None:
+        found.append(float(np.mean(steps or [0.0])))
+        steps.clear()
+        end_frame(monitor)
 
     monkeypatch.setattr(ContactView, "sample", note_steps)
-    monkeypatch.setattr(ContactView, "end_frame", note_frame)
+    monkeypatch.setattr(ContactMonitor, "end_frame", note_frame)
     return found
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -51,15 +52,19 @@ def test_python_refuses_overrides_that_are_no_settings_of_cameras(data_set):
     assert not (data_set.path / "renders").exists()
 
 
-def test_one_size_is_that_of_the_images_of_all_cameras_and_needs_a_field_of_view(data_set, run, assert_refused):
-    code, _, _ = run(str(data_set.path), "cameras=[front,wrist]", "size_px=[48,32]", "only=[1]", "executor=serial")
+def test_one_size_is_that_of_the_images_of_all_cameras_and_needs_a_field_of_view(
+    data_set, run, assert_refused, tmp_path
+):
+    path = shutil.copytree(data_set.path, tmp_path / "data")
+    code, _, _ = run(str(path), "cameras=[front,wrist]", "size_px=[48,32]", "only=[1]", "executor=serial")
     assert code == 0
-    cameras = RenderSet.open(str(data_set.path)).cameras
+    cameras = RenderSet.open(str(path)).cameras
     assert [(camera["width"], camera["height"]) for camera in cameras.values()] == [(48, 32)] * 2
-    text = "size_px=[48,32] does not fit cameras[0] 'front', whose intrinsics are those of"
+    text = "size_px=[48, 32] does not fit cameras[0] 'front', whose intrinsics are those of"
     intrinsics = "cameras.0.intrinsics=[100,100,80,60]"
-    assert_refused("render", data_set.path, "cameras=[front]", "size_px=[48,32]", intrinsics, "only=[1]", text=text)
-    assert_refused("render", data_set.path, "size_px=[48]", text="size_px=[48] is not a size.")
+    words = ["cameras=[front]", "size_px=[48,32]", intrinsics, "only=[1]", "name=other"]
+    assert_refused("render", path, *words, text=text, folder=tmp_path)
+    assert_refused("render", path, "size_px=[48]", text="size_px=[48] is not a size.", folder=tmp_path)
 
 
 def test_every_state_is_rendered_by_cameras_that_were_not_recorded(data_set, run):
