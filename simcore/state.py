@@ -285,9 +285,8 @@ class Module:
         changes, chosen, sampled = self._sampled.get(excluded, (-1, [], []))
         if changes != Module._changes:
             sampled = list(self._find_sampled())
-            paths = tuple(f"{path}." for path, _ in sampled)
             buffers = self._select_buffers(None, excluded)
-            chosen = [(path, buffer) for path, buffer in buffers if not path.startswith(paths) or buffer._owner is None]
+            chosen = [(path, buffer) for path, buffer in buffers if buffer._owner is None]
             self._sampled[excluded] = (Module._changes, chosen, sampled)
         found: dict[str, Array | Sample] = {path: module.sample for path, module in sampled}
         found.update({path: value for path, buffer in chosen if (value := buffer.get_value()) is not None})

@@ -26,15 +26,13 @@ class _Table:
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self.rows: list[dict[str, Array | Sample]] = []
-        self._first: dict[str, Array] = {}
-        """Values of the first row by record key; those of a sample are computed."""
         self._forms: list[tuple[np.dtype, tuple[int, ...]]] = []
         """Type and shape of each array of a row."""
 
     def add(self, row: Mapping[str, ArrayLike | Sample]) -> None:
         if not self.rows:
-            self._first = {key: self._copy_value(key, np.asarray(value)) for key, value in expand_samples(row).items()}
-            kept = {key: value if isinstance(value, Sample) else self._first[key] for key, value in row.items()}
+            first = {key: self._copy_value(key, np.asarray(value)) for key, value in expand_samples(row).items()}
+            kept = {key: value if isinstance(value, Sample) else first[key] for key, value in row.items()}
             self._forms = [(value.dtype, value.shape) for value in _arrays_of(kept.values())]
             self.rows.append(kept)
             return
