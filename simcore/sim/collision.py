@@ -7,8 +7,9 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pybullet as p
@@ -16,7 +17,6 @@ import pybullet as p
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.sim.bodies import Body, JointInfo, moved_links
-from unlatch.simcore.sim.core import NearPoint, NearQuery
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.model import Inertial, Link, Shape, ShapeKind, UrdfModel
 
@@ -194,6 +194,8 @@ class BulletCollisionChecker:
         self._model = robot
         self._robot = self._load_robot(robot, kept.get(_ROBOT))
         self._mounted = frozenset(self._robot.link_index(name) for name in self._robot.mounted_links)
+        self._arm_indices = [self._robot.joint(j).index for j in robot.arm_joints]
+        self._finger_indices = [self._robot.joint(j).index for j in robot.finger_joints]
         names = robot.arm_links
         self._own_links = None if names is None else frozenset(self._robot.link_index(name) for name in names)
         for obstacle in obstacles:
@@ -214,10 +216,6 @@ class BulletCollisionChecker:
             if self._acted_joint is not None:
                 collide_with_copies(self._acted_joint[0], sorted(link for _, link in self._moved))
 
-        self._fixed = frozenset(body.body_id for body in self._obstacles.values() if not body.joints)
-        rows = [self._robot.rows[joint] for joint in (*robot.arm_joints, *robot.finger_joints)]
-        others = [*(body.body_id for body in self._obstacles.values()), *self._swept]
-        self._query = NearQuery(self._world.core, self._robot.state, rows, others)
         self._loaded = wanted
         self._kinds = None if concurrent_motions else kinds
 
@@ -364,7 +362,7 @@ class BulletCollisionChecker:
         robot, model = self._get_loaded()
         if model.ee_link is None:
             raise WorldError("The model of the arm names no ee link, with which an object would move.")
-        self._place(robot, model, q, None, None)
+        self._set_joints(robot, model, q, None)
         return robot.link_pose(model.ee_link)
 
     def deepest_collision(
@@ -382,19 +380,31 @@ class BulletCollisionChecker:
         """
         robot, model = self._get_loaded()
         self.queries += 1
-        self._place(robot, model, q, s, gripper)
+        client = self._world.client
+        self._set_joints(robot, model, q, gripper)
         if self._T_ee_carried is not None and model.ee_link is not None:
             T_world_carried = robot.link_pose(model.ee_link) @ self._T_ee_carried
             if self._max_tilt_rad is not None and _tilt_of(T_world_carried) > self._max_tilt_rad:
                 hit = (f"{self._get_free().name} in the hand", f"a tilt above {self._max_tilt_rad:.2f} rad")
                 return LinkCollision(*hit, 0.0, tuple(T_world_carried.p.tolist()))
             self._get_free().set_root_pose(T_world_carried)
+        if s is not None and self._acted_joint is not None:
+            body, joint = self._acted_joint
+            # a part that is pushed past its limit stays at the limit
+            stopped = min(max(float(s), joint.lower), joint.upper) if joint.lower < joint.upper else float(s)
+            p.resetJointState(body.body_id, joint.index, stopped, 0.0, physicsClientId=client)
+            body.forget_state()
+        p.performCollisionDetection(physicsClientId=client)
         limit = self.clearance_m if clearance_m is None else clearance_m
         worst: LinkCollision | None = None
-        for point in self._find_near(limit, clearance_m):
-            if point.distance_m < self._required_clearance(point, limit) and (
-                worst is None or point.distance_m < worst.distance_m
-            ):
+        for point in chain(
+            p.getContactPoints(bodyA=robot.body_id, physicsClientId=client),
+            self._near_points(clearance_m) if clearance_m is not None else (),
+        ):
+            distance = point[8]
+            if distance >= self._required_clearance(point, limit):
+                continue
+            if worst is None or distance < worst.distance_m:
                 worst = self._find_collision(point) or worst
         if worst is None and self._T_ee_carried is not None:
             worst = self._find_carried_collision(clearance_m)
@@ -413,38 +423,35 @@ class BulletCollisionChecker:
                     return LinkCollision(*hit, float(point[8]), tuple(point[5]))
         return None
 
-    def _place(self, robot: Body, model: RobotModel, q: Array, s: float | None, gripper: float | None) -> None:
-        """Moves the arm, the fingers and the acted-on joint; what is None stays."""
+    def _set_joints(self, robot: Body, model: RobotModel, q: Array, gripper: float | None) -> None:
+        """Sets the arm's joints and the fingers in one call, since Bullet updates all links of the robot in each."""
         self._loaded = None
-        if len(q) != len(model.arm_joints):
-            raise WorldError(f"The arm has {len(model.arm_joints)} joints, got {len(q)} positions. Give one per joint.")
-        self._query.place(q if gripper is None else np.concatenate([q, model.fingers(gripper)]))
-        robot.forget_state()
-        if s is not None and self._acted_joint is not None:
-            body, joint = self._acted_joint
-            # a part that is pushed past its limit stays at the limit
-            stopped = min(max(float(s), joint.lower), joint.upper) if joint.lower < joint.upper else float(s)
-            p.resetJointState(body.body_id, joint.index, stopped, 0.0, physicsClientId=self._world.client)
-            body.forget_state()
-
-    def _find_near(self, limit: float, measured_to_m: float | None) -> Iterator[NearPoint]:
-        """Yields the contacts of the robot, and the nearest points of it and of each body around it, if measured.
-
-        Of the latter, those of the root link are left out, and so are those of links fixed to it to bodies without
-        joints: they stand on the table.
-        """
-        least_other_m = max(limit, SWEPT_CLEARANCE_M) if self._swept else limit
-        if self._own_links is not None:  # links of a robot's other arms count as others
-            least_own_m = least_other_m = max(least_other_m, SELF_CLEARANCE_M)
-        else:
-            least_own_m = SELF_CLEARANCE_M
-        contacts, measured = self._query.find_near(
-            least_own_m=least_own_m, least_other_m=least_other_m, measured_to_m=measured_to_m
+        indices, values = self._arm_indices, np.asarray(q, dtype=float).tolist()
+        if len(values) != len(indices):
+            raise WorldError(f"The arm has {len(indices)} joints, got {len(values)} positions. Give one per joint.")
+        if gripper is not None:
+            indices, values = [*indices, *self._finger_indices], [*values, *model.fingers(gripper)]
+        p.resetJointStatesMultiDof(
+            robot.body_id,
+            indices,
+            [[float(value)] for value in values],
+            [[0.0]] * len(indices),
+            physicsClientId=self._world.client,
         )
-        yield from contacts
-        for point in measured:
-            if point.link_a >= 0 and not (point.body_b in self._fixed and point.link_a in self._mounted):
-                yield point
+        robot.forget_state()
+
+    def _near_points(self, distance_m: float) -> Iterator[tuple[Any, ...]]:
+        """Returns the closest points of the robot and of each body around it.
+
+        The root link is left out, and so are the links fixed to it next to bodies without joints: they stand on the
+        table.
+        """
+        robot, _ = self._get_loaded()
+        fixed = {body.body_id for body in self._obstacles.values() if not body.joints}
+        for other in (*(body.body_id for body in self._obstacles.values()), *self._swept):
+            for point in p.getClosestPoints(robot.body_id, other, distance_m, physicsClientId=self._world.client):
+                if point[3] >= 0 and not (other in fixed and point[3] in self._mounted):
+                    yield point
 
     def _find_part_collision(self) -> LinkCollision | None:
         """Returns where the moved part collides with another arm or with a part of another obstacle."""
@@ -460,16 +467,16 @@ class BulletCollisionChecker:
                     return LinkCollision(body.label(link), f"{name} on its way", float(point[8]), tuple(point[5]))
         return None
 
-    def _required_clearance(self, point: NearPoint, limit: float) -> float:
+    def _required_clearance(self, point: tuple[Any, ...], limit: float) -> float:
         """Returns the clearance of a contact point's pair [m]; minus infinity for a pair without a moved link."""
-        within = point.body_a == point.body_b
+        within = point[1] == point[2]
         own = self._own_links
         if own is None or self._robot is None:
             return SELF_CLEARANCE_M if within else limit
-        if point.body_a in self._swept or point.body_b in self._swept:
+        if point[1] in self._swept or point[2] in self._swept:
             limit = max(limit, SWEPT_CLEARANCE_M)
         robot_id = self._robot.body_id
-        pair = ((point.body_a, point.link_a), (point.body_b, point.link_b))
+        pair = ((point[1], point[3]), (point[2], point[4]))
         mine = [link in own for body, link in pair if body == robot_id]
         if not any(mine):  # a moved part may touch a waiting arm
             return limit if any(each in self._moved for each in pair) else -math.inf
@@ -494,10 +501,10 @@ class BulletCollisionChecker:
                 worst = LinkCollision(label, second.label(point[4]), float(point[8]), tuple(point[5]))
         return worst
 
-    def _find_collision(self, point: NearPoint) -> LinkCollision | None:
+    def _find_collision(self, point: tuple[Any, ...]) -> LinkCollision | None:
         """Returns the collision of a contact point, or None if its pair may touch."""
         robot, model = self._get_loaded()
-        body_a, body_b, link_a, link_b = point[:4]
+        body_a, body_b, link_a, link_b, where = point[1], point[2], point[3], point[4], point[5]
         if body_a != robot.body_id:
             body_a, body_b, link_a, link_b = body_b, body_a, link_b, link_a
         name_a = robot.link_names[link_a]
@@ -516,8 +523,7 @@ class BulletCollisionChecker:
                 return None
         if any(word in name_a or word in name_b for word in self._ignored):
             return None
-        x, y, z = point.where
-        return LinkCollision(name_a, name_b, point.distance_m, (x, y, z))
+        return LinkCollision(name_a, name_b, float(point[8]), tuple(where))
 
 
 def hull_points(path: Path) -> Array:

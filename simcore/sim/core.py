@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from enum import IntFlag
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pybullet as p
@@ -60,11 +60,6 @@ FORCE_ROW = np.dtype(
     + [("normal_n", np.float64), ("force_n", np.float64, 3)]
 )
 """Forces between two links in one physics step: `ForceRow` of core.h."""
-NEAR_POINT = np.dtype(
-    [(name, np.int32) for name in ("body_a", "body_b", "link_a", "link_b")]
-    + [("where", np.float64, 3), ("distance_m", np.float64)]
-)
-"""Where two links are near each other: `NearPoint` of core.h."""
 
 
 def _fields(**kinds: str) -> list[tuple[str, Any]]:
@@ -106,14 +101,6 @@ class _World(ctypes.Structure):
         ("dt", ctypes.c_double),
         ("spent", ctypes.c_double * 4),
     ]
-
-
-class _Query(ctypes.Structure):
-    _fields_ = _fields(
-        ints="robot n_joints n_others most_points n_contacts unused",
-        pointers="q_index u_index positions others points",
-        numbers="measured_to least_own least_other",
-    )
 
 
 @cache
@@ -167,8 +154,6 @@ def _library() -> Any:
         ("core_update_gains", _POINTER, _POINTER, ctypes.c_double),
         ("core_refresh_inertia", _POINTER, _POINTER, _POINTER, ctypes.c_double, ctypes.c_double),
         ("core_transmit", _POINTER),
-        ("core_place", _POINTER, _POINTER),
-        ("core_find_near", _POINTER, _POINTER),
         ("core_free_rows", _POINTER),
         ("core_bind", ctypes.c_char_p),
         ("core_sizes", _POINTER),
@@ -176,11 +161,10 @@ def _library() -> Any:
     ):
         getattr(library, name).argtypes = arguments
     library.core_last_client.restype = _POINTER
-    sizes: Array = np.zeros(11, dtype=np.int32)
+    sizes: Array = np.zeros(9, dtype=np.int32)
     library.core_sizes(sizes.ctypes.data)
     expected = [MECHANISM.itemsize, *map(ctypes.sizeof, (_Servo, _Body)), FORCE_ROW.itemsize]
-    expected += [ctypes.sizeof(_Contacts), ctypes.sizeof(_World), NEAR_POINT.itemsize, ctypes.sizeof(_Query)]
-    expected += [MAX_JOINTS, MAX_SERVO_JOINTS, MAX_VIEWS]
+    expected += [ctypes.sizeof(_Contacts), ctypes.sizeof(_World), MAX_JOINTS, MAX_SERVO_JOINTS, MAX_VIEWS]
     missing = library.core_bind(p.__file__.encode())
     if missing or sizes.tolist() != expected:
         raise WorldError(
@@ -269,8 +253,7 @@ class BodyState:
         n = len(joints)
         if n > MAX_JOINTS:
             raise WorldError(f"Body {body_id} has {n} movable joints, expected at most {MAX_JOINTS}.")
-        self.numbers = np.array(joints, dtype=np.int32).reshape(n, 3).T.copy()
-        """(3, n) Bullet's numbers of each movable joint: link, place in positions, place in velocities."""
+        self._indices = np.array(joints, dtype=np.int32).reshape(n, 3).T.copy()
         self.joints = np.zeros((3, n))
         """(3, n) positions, velocities and efforts of the movable joints [rad or m, N m or N]."""
         self.q, self.dq, self.effort = self.joints
@@ -285,7 +268,7 @@ class BodyState:
         self.servos: list[ServoState] = []
         self.struct = _Body(id=body_id, n_joints=n, n_links=n_links)
         struct = self.struct
-        struct.joints, struct.q_index, struct.u_index = (row.ctypes.data for row in self.numbers)
+        struct.joints, struct.q_index, struct.u_index = (row.ctypes.data for row in self._indices)
         for name in ("q", "dq", "effort", "root", "after", "links", "mechanisms"):
             setattr(struct, name, getattr(self, name).ctypes.data)
         self.address = ctypes.addressof(struct)
@@ -421,75 +404,6 @@ class Core:
         contacts.prepare(self.steps)
         answer = self._library.core_measure(self._address, contacts.address, contacts.sums.ctypes.data)
         return bool(answer != _UNKNOWN_CONTACT)
-
-
-class NearPoint(NamedTuple):
-    """Where two links are near each other, by Bullet's numbers."""
-
-    body_a: int
-    body_b: int
-    link_a: int
-    link_b: int
-    where: tuple[float, float, float]
-    """On the first, world frame [m]."""
-    distance_m: float
-
-
-class NearQuery:
-    """Finds what is near a robot at joint positions that a planner considers."""
-
-    def __init__(self, core: Core, robot: BodyState, rows: Sequence[int], others: Sequence[int]) -> None:
-        """Makes the query of a robot.
-
-        Args:
-            core: The core of its world.
-            robot: The robot.
-            rows: (n,) rows of the joints that move, among its movable joints.
-            others: Bodies to which distances are measured, by Bullet's numbers.
-        """
-        self._core = core
-        self._numbers = np.ascontiguousarray(robot.numbers[1:, list(rows)])  # (2, n) places in positions and velocities
-        self._others = np.array(others, dtype=np.int32)
-        self._positions = np.zeros(len(rows))
-        self._points: Array = np.zeros(64, dtype=NEAR_POINT)
-        self._struct = _Query(robot=robot.struct.id, n_others=len(others), others=self._others.ctypes.data)
-        self._struct.q_index, self._struct.u_index = (row.ctypes.data for row in self._numbers)
-        self._struct.positions = self._positions.ctypes.data
-        self._address = ctypes.addressof(self._struct)
-        self._show_points()
-
-    def _show_points(self) -> None:
-        self._struct.points, self._struct.most_points = self._points.ctypes.data, len(self._points)
-
-    def place(self, positions: Array) -> None:
-        """Moves the first joints of the query to positions (at most n,), at rest [rad or m]; the others stay."""
-        n = self._struct.n_joints = len(positions)
-        self._positions[:n] = positions
-        if self._core._library.core_place(self._core._address, self._address) < 0:
-            raise WorldError("Bullet refused to set joint positions. Close this World and open a new one.")
-
-    def find_near(
-        self, *, least_own_m: float, least_other_m: float, measured_to_m: float | None
-    ) -> tuple[list[NearPoint], list[NearPoint]]:
-        """Returns the contacts of the robot, and the points where it is near the others.
-
-        Args:
-            least_own_m: Links of the robot that are this far apart are left out [m].
-            least_other_m: Other links that are this far apart are left out [m].
-            measured_to_m: Distances to the others are measured up to here [m]; None: only contacts count.
-        """
-        struct = self._struct
-        struct.least_own, struct.least_other = least_own_m, least_other_m
-        struct.measured_to = -1.0 if measured_to_m is None else measured_to_m
-        n = self._core._library.core_find_near(self._core._address, self._address)
-        if n < 0:
-            raise WorldError("Bullet refused to find collisions. Close this World and open a new one.")
-        if n > len(self._points):
-            self._points = np.zeros(2 * n, dtype=NEAR_POINT)
-            self._show_points()
-            return self.find_near(least_own_m=least_own_m, least_other_m=least_other_m, measured_to_m=measured_to_m)
-        found = [NearPoint(*point) for point in self._points[:n].tolist()] if n else []
-        return found[: struct.n_contacts], found[struct.n_contacts :]
 
 
 class NoMassMatrixError(Exception):

@@ -8,9 +8,9 @@ from benchmarks.code_size import Loaded, run_episode
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
-MOST_MODULES, MOST_LINES = 165, 37_700
+MOST_MODULES, MOST_LINES = 165, 37_600
 """Of our own modules. The aims are 220 and 28,000; what has come down does not go up again, except for what makes
-episodes better: a part is led until it has arrived, and a record is computed at its end (600 lines)."""
+episodes better: a part is led until it has arrived, and a record is computed at its end (500 lines)."""
 SIDE_PRODUCTS = (
     "unlatch.configs.origins",
     "unlatch.configs.override_errors",

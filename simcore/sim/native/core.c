@@ -52,7 +52,7 @@ EXPORT const char* core_sources(void) { return SOURCES_SHA256; }
 /* Sizes of structures, and limits, that Python compares with its own. */
 EXPORT void core_sizes(int32_t* sizes) {
     const int32_t found[] = {sizeof(Mechanism), sizeof(Servo), sizeof(BodyState), sizeof(ForceRow), sizeof(Contacts),
-                             sizeof(CoreWorld), sizeof(NearPoint), sizeof(NearQuery), MAX_JOINTS, MAX_SERVO, MAX_VIEWS};
+                             sizeof(CoreWorld), MAX_JOINTS, MAX_SERVO,         MAX_VIEWS};
     memcpy(sizes, found, sizeof found);
 }
 
@@ -558,60 +558,6 @@ EXPORT int core_refresh_inertia(const CoreWorld* world, BodyState* body, Servo* 
     free(whole);
     if ((error = add_armatures(body, servo)) < 0) return error;
     return (error = core_update_gains(world, servo, most_phase)) < 0 ? error : 1;
-}
-
-/* ---- collisions of a planned configuration ---- */
-
-/* Moves joints of the robot to the positions of a query, at rest. */
-EXPORT int core_place(const CoreWorld* world, const NearQuery* query) {
-    double q[MAX_DOF] = {0.0}, u[MAX_DOF] = {0.0};
-    int has_q[MAX_DOF] = {0}, has_u[MAX_DOF] = {0};
-    for (int i = 0; i < query->n_joints; i++) {
-        q[query->q_index[i]] = query->positions[i];
-        has_q[query->q_index[i]] = has_u[query->u_index[i]] = 1;
-    }
-    Command command = b3CreatePoseCommandInit(world->client, query->robot);
-    b3CreatePoseCommandSetQ(command, MAX_DOF, q, has_q);
-    b3CreatePoseCommandSetQdots(command, MAX_DOF, u, has_u);
-    return submit(world, command) ? 0 : BULLET_FAILED;
-}
-
-/* Adds the points that Bullet has found to those of a query, and returns their number, also above `most_points`. */
-static int add_points(const CoreWorld* world, const NearQuery* query, int n) {
-    struct b3ContactInformation found;
-    b3GetContactPointInformation(world->client, &found);
-    for (int i = 0; i < found.m_numContactPoints; i++) {
-        const struct b3ContactPointData* data = found.m_contactPointData + i;
-        int own = data->m_bodyUniqueIdA == data->m_bodyUniqueIdB;
-        if (data->m_contactDistance >= (own ? query->least_own : query->least_other)) continue;
-        if (n < query->most_points) {
-            NearPoint* point = query->points + n;
-            point->body_a = data->m_bodyUniqueIdA, point->body_b = data->m_bodyUniqueIdB;
-            point->link_a = data->m_linkIndexA, point->link_b = data->m_linkIndexB;
-            memcpy(point->where, data->m_positionOnAInWS, sizeof point->where);
-            point->distance = data->m_contactDistance;
-        }
-        n++;
-    }
-    return n;
-}
-
-/* Finds what is near the robot as it stands: contacts first, then the nearest points to each other body. */
-EXPORT int core_find_near(const CoreWorld* world, NearQuery* query) {
-    if (!submit(world, b3InitPerformCollisionDetectionCommand(world->client))) return BULLET_FAILED;
-    Command command = b3InitRequestContactPointInformation(world->client);
-    b3SetContactFilterBodyA(command, query->robot);
-    if (!submit(world, command)) return BULLET_FAILED;
-    int n = query->n_contacts = add_points(world, query, 0);
-    for (int i = 0; query->measured_to >= 0.0 && i < query->n_others; i++) {
-        command = b3InitClosestDistanceQuery(world->client);
-        b3SetClosestDistanceFilterBodyA(command, query->robot);
-        b3SetClosestDistanceFilterBodyB(command, query->others[i]);
-        b3SetClosestDistanceThreshold(command, query->measured_to);
-        if (!submit(world, command)) return BULLET_FAILED;
-        n = add_points(world, query, n);
-    }
-    return n;
 }
 
 /* ---- steps ---- */

@@ -7,8 +7,7 @@
 
 #include "bullet.h"
 
-#define MAX_JOINTS 96  /* movable joints of a body */
-#define MAX_DOF 128    /* degrees of freedom of a body in Bullet, positions of the root included */
+#define MAX_JOINTS 96  /* movable joints of a body; Bullet's own limit is 128 degrees of freedom */
 #define MAX_VIEWS 64   /* contact views of a world: one bit each */
 #define MAX_SERVO 32   /* joints with impedance control together */
 
@@ -111,26 +110,6 @@ typedef struct {
     double dt;
     double spent[4]; /* CPU time of motor targets, Bullet's steps, states and contacts [s] */
 } CoreWorld;
-
-/* Where two links are near each other. */
-typedef struct {
-    int32_t body_a, body_b, link_a, link_b;
-    double where[3]; /* on the first, world frame [m] */
-    double distance; /* [m] */
-} NearPoint;
-
-/* A question of a planner: what is near a robot whose joints are at these positions? */
-typedef struct {
-    int32_t robot, n_joints, n_others, most_points;
-    int32_t n_contacts; /* number of the points found that are contacts: they come first */
-    int32_t unused;
-    const int32_t *q_index, *u_index; /* (n_joints,) of the robot, Bullet's numbers */
-    const double* positions;          /* (n_joints,) [rad or m] */
-    const int32_t* others;            /* (n_others,) bodies to which distances are measured */
-    NearPoint* points;                /* (most_points,) */
-    double measured_to;               /* up to here distances are measured [m]; below 0: only contacts count */
-    double least_own, least_other;    /* what is this far apart does not count: links of the robot, others [m] */
-} NearQuery;
 
 enum { MOTORS, PHYSICS, STATES, CONTACTS };
 
