@@ -379,7 +379,8 @@ class _Rehearsing:
             option.causes[str(record.code)] += 1
         self._keep_best(runner.cfg, record)
         outcome = "succeeded" if record.success else f"{record.code}: {record.evidence.get('message', '')}"
-        self._on_trial(f"{option.name}{f' {option.where}' if option.where else ''}: {outcome}")
+        way = "derived strategies" if option.name == "derived" else option.name
+        self._on_trial(f"unlatch: trial {self._trials}, {way}{f' {option.where}' if option.where else ''}: {outcome}")
 
     def _keep_best(self, cfg: EpisodeCfg, record: EpisodeRecord) -> None:
         moved = [item for item in record.skills if item["joint"] is not None and item["success_threshold"]]
