@@ -259,8 +259,8 @@ class ArticulationSkill(Skill):
         follow = self.cfg.planner_setting.follow_joint
         if follow is not None and follow.reach is not None:
             wanted = max(wanted, abs(follow.reach - self.s0))
-        led = abs(self.follow_to - self.s0)
-        way = min((1.0 + _ARRIVAL_MARGIN) * wanted, max(wanted, 0.5 * (wanted + led)))
+        most = max(abs(self.follow_to - self.s0), abs(openness.open - self.s0) if self.opens else 0.0)
+        way = min((1.0 + _ARRIVAL_MARGIN) * wanted, max(wanted, 0.5 * (wanted + most)))
         return self.s0 + np.sign(self.follow_to - self.s0) * way
 
     def _extended_target(self, missing: float) -> float:

@@ -163,7 +163,7 @@ def _sample_trajectory(
     """Returns a curve timed on a grid, sampled every `dt`, and the factor by which it still exceeds the limits."""
     toppra = load_toppra()
     joints = len(low)
-    grid = np.linspace(0.0, 1.0, points)
+    grid = np.linspace(0.0, float(curve.path_interval[1]), points)
     algorithm = toppra.algorithm.TOPPRA(
         list(_toppra_limits(tuple(velocity.tolist()), tuple(acceleration.tolist()))),
         curve,
@@ -196,14 +196,13 @@ def _fit_spline(path: Array, velocity: Array, joints: int, deviation_rad: float)
     """Returns a path (W, n) with extra points, and a natural cubic spline near the straight lines between its rows.
 
     A spline swings out where a path bends sharply, as at a joint limit. Points are inserted on the straight lines there
-    until each joint stays within `deviation_rad`; coordinates after the `joints` may swing. `velocity` (n,) spaces the
-    knots evenly in time.
+    until each joint stays within `deviation_rad`; coordinates after the `joints` may swing. The knots of the spline are
+    the times [s] at the speeds `velocity` (n,): with knots from 0 to 1, the timing of a path of 2 mm has no solution.
     """
     share = np.linspace(0.0, 1.0, _SPLINE_CHECKS + 2)[1:-1]
     for _ in range(_MAX_REFINEMENTS):
         lengths = np.linalg.norm(np.diff(path / velocity, axis=0), axis=1)  # even time, so that the spline is tame
         knots = np.concatenate([[0.0], np.cumsum(lengths)])
-        knots /= knots[-1]
         curve = load_toppra().SplineInterpolator(knots, path, "natural")
         at = knots[:-1, None] + share * np.diff(knots)[:, None]  # (W - 1, checks)
         lines = path[:-1, None] + share[:, None] * np.diff(path, axis=0)[:, None]  # (W - 1, checks, n)

@@ -34,7 +34,7 @@ from unlatch.skills.config import SkillCfg, StrategyCfg, part_acted_on
 from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.skills.strategies.candidates import draw_candidates
 from unlatch.skills.strategies.ranking import derive_strategies
-from unlatch.solver.setting import PlannerSettingCfg
+from unlatch.solver.setting import FollowJointCfg, PlannerSettingCfg
 from unlatch.tasks.task import TaskCfg
 from unlatch.workflows.episode.assets import load_assets
 from unlatch.workflows.runs.runner import EpisodeRunner
@@ -42,7 +42,7 @@ from unlatch.workflows.runs.statistics import wilson_interval
 
 FILE = "rehearsed.yaml"
 """Name of the file beside an object with what was proven for it, for people to read and edit."""
-VERSION = 1
+VERSION = 2
 """Raised where a rehearsal finds something else than before: older results in the cache are then made again."""
 SEED = 7_310_417
 """Seed of all trials; a run that draws the same number draws other episodes, for its configuration differs."""
@@ -63,6 +63,10 @@ MOST_TRIALS = 90
 _PROVEN = 0.4
 """Least lower confidence bound of a strategy that is kept: 5 of 6, or 7 of 10."""
 _MOST_KEPT = 4
+_TWO_HOLDS = 8
+"""Number of drawn candidates that are tried for the first of two holds."""
+_FIRST_HOLD, _FIRST_HOLD_WANTED = 0.6, 0.5
+"""Share of the way on which the first of two holds leads the part, and share that it must reach."""
 _MOVES = {
     "lower": (0.0, -0.15),
     "higher": (0.0, 0.15),
@@ -91,6 +95,8 @@ class Option:
     """Region, opening at the start and goal."""
     where: str = ""
     """How the task differs from the derived one, such as `lower`; empty: it does not."""
+    more_holds: int = 0
+    """How often the skill acts on the part again, with another grasp, beyond what the task has."""
     trials: int = 0
     successes: int = 0
     causes: Counter[str] = field(default_factory=Counter)
@@ -131,6 +137,8 @@ class Rehearsal:
     """Number of episodes."""
     cpu_s: float
     """CPU time of the rehearsal [s]."""
+    more_holds: int = 0
+    """How often the skill acts on the part again, with another grasp."""
 
     @property
     def line(self) -> str:
@@ -149,9 +157,8 @@ class Rehearsal:
             return cfg
         (first, *others), skills = self.proven, list(cfg.skills)
         settings = {item["name"]: read_setting(item["planner_setting"]) for item in self.proven}
-        skills[index] = with_strategies(
-            skills[index], [(item["name"], settings[item["name"]]) for item in (first, *others)]
-        )
+        strategies = [(item["name"], settings[item["name"]]) for item in (first, *others)]
+        skills[index : index + 1] = with_strategies(skills[index], strategies, more_holds=self.more_holds)
         task = cfg.task if not self.task else read_dataclass(TaskCfg, {**plain(cfg.task), **self.task}, where="task")
         return replace(cfg, skills=skills, task=task)
 
@@ -176,12 +183,15 @@ def read_setting(values: dict[str, Any]) -> PlannerSettingCfg:
 def acting_entry(cfg: EpisodeCfg) -> int | None:
     """Returns the place in the chain of the skill that a rehearsal of a configuration varies; None: there is none.
 
-    The task is derived from one object, which is a file, and has one skill, which states its strategies.
+    The task is derived from one object, which is a file, and has one skill, which states its strategies. The same skill
+    may follow on the same part, where one hold does not lead it far enough.
     """
     acting = [index for index, entry in enumerate(cfg.skills) if not isinstance(entry, LayoutSearchCfg)]
-    if cfg.object.source is not ObjectSource.urdf or len(cfg.robot.arms) != 1 or len(acting) != 1:
+    if cfg.object.source is not ObjectSource.urdf or len(cfg.robot.arms) != 1 or not acting:
         return None
     entry = cfg.skills[acting[0]]
+    if any((cfg.skills[i].name, cfg.skills[i].part) != (entry.name, entry.part) for i in acting):
+        return None
     try:
         derivable_skill(entry.name)
     except ConfigError:
@@ -189,16 +199,17 @@ def acting_entry(cfg: EpisodeCfg) -> int | None:
     return None if entry.planner_setting.derived or entry.strategy == "given" else acting[0]
 
 
-def with_strategies(entry: SkillCfg, strategies: Sequence[tuple[str, PlannerSettingCfg]]) -> SkillCfg:
-    """Returns an entry with other strategies."""
+def with_strategies(
+    entry: SkillCfg, strategies: Sequence[tuple[str, PlannerSettingCfg]], *, more_holds: int
+) -> list[SkillCfg]:
+    """Returns an entry with other strategies, and then entries that lead the part on with grasps derived on the way."""
     (first, setting), *others = strategies
-    return replace(
-        entry,
-        strategy=first,
-        planner_setting=setting,
-        strategies=[StrategyCfg(name=name, planner_setting=other) for name, other in others],
-        order=[],
-    )
+    stated = [StrategyCfg(name=name, planner_setting=other) for name, other in others]
+    again = replace(entry, strategy="given", planner_setting=PlannerSettingCfg(derived=True), strategies=[], order=[])
+    return [
+        replace(entry, strategy=first, planner_setting=setting, strategies=stated, order=[]),
+        *[again] * more_holds,
+    ]
 
 
 class BestTry(NamedTuple):
@@ -317,8 +328,9 @@ class _Rehearsing:
             part=self._part.name,
             robot=self._cfg.robot.name,
             where=proven[0].where if proven else "",
+            more_holds=proven[0].more_holds if proven else 0,
             task={} if task is self._cfg.task else {key: plain(getattr(task, key)) for key in _VARIED},
-            proven=[item for option in proven for item in _describe_proven(option)],
+            proven=_describe_proven(proven),
             failed=[
                 {"name": option.name, "where": option.where, "trials": option.trials, "causes": dict(option.causes)}
                 for option in others
@@ -336,6 +348,8 @@ class _Rehearsing:
         singles = [Option(name, [(name, setting)], self._cfg.task) for name, setting in strategies]
         drawn = self._draw(self._cfg.task, strategies)
         yield self._halve(runner, [plain_option, *(singles if len(singles) > 1 else []), *drawn])
+        if derivable_skill(self._entry.name) == "open":
+            yield self._halve(runner, list(self._in_two_holds(plain_option, drawn)))
         for where, task in self._other_places():
             best = self._most_promising(3)
             options = [Option(each.name, each.strategies, task, where) for each in (plain_option, *best)]
@@ -390,11 +404,12 @@ class _Rehearsing:
 
     def _trial_config(self, option: Option, *, thorough: bool) -> EpisodeCfg:
         skills = list(self._cfg.skills)
-        skills[self._index] = with_strategies(self._entry, option.strategies)
         planner = self._cfg.planner
         if not thorough:
             planner = replace(planner, work=min(planner.work, _WORK))
             skills = [replace(s, candidates=_LAYOUTS) if isinstance(s, LayoutSearchCfg) else s for s in skills]
+        acting = with_strategies(self._entry, option.strategies, more_holds=option.more_holds)
+        skills[self._index : self._index + 1] = acting
         friction = {"type": "uniform", "lower": 0.8, "upper": 1.25}
         names = (self._cfg.object.name,)
         rules = [RuleCfg(name, "joint_friction", friction, "scaling") for name in names]
@@ -443,7 +458,7 @@ class _Rehearsing:
         """Yields names of other openings at the start, tasks with them, and derived strategies for them."""
         skill = derivable_skill(self._entry.name)
         asked = any(goal.kind.value == "open_fraction" for goal in self._cfg.task.goal)
-        if asked or self._part.moves_little:
+        if self._part.moves_little:
             return
         for low, high in _STARTS.get(skill, ()):
             start = (round(low * self._part.openness.span, 4), round(high * self._part.openness.span, 4))
@@ -452,8 +467,26 @@ class _Rehearsing:
                 derived = derive_strategies(skill, self._asset, self._part, self._hand, start)
             except UnlatchError:
                 continue
-            task = read_dataclass(TaskCfg, {**plain(self._cfg.task), **made}, where="task")
+            goal = {"goal": plain(self._cfg.task.goal)} if asked else {}
+            task = read_dataclass(TaskCfg, {**plain(self._cfg.task), **made, **goal}, where="task")
             yield f"from {100 * low:.0f} to {100 * high:.0f} % open", task, derived
+
+    def _in_two_holds(self, plain_option: Option, drawn: Sequence[Option]) -> Iterator[Option]:
+        """Yields options that lead the part for half of the way with one grasp, and then with another one."""
+        openness, (low, _) = self._part.openness, self._start_of(self._cfg.task)
+        start = openness.position(low)
+        for option in (plain_option, *drawn[:_TWO_HOLDS]):
+            halved = []
+            for name, setting in option.strategies:
+                follow = setting.follow_joint
+                end = None if follow is None else follow.target(s_closed=openness.closed, s_open=openness.open)
+                if end is not None:
+                    to = float(start + _FIRST_HOLD * (end - start))
+                    threshold = _FIRST_HOLD_WANTED * setting.success_threshold
+                    motion = FollowJointCfg(to=to)
+                    halved.append((name, replace(setting, success_threshold=threshold, post_actuation_motions=motion)))
+            if halved:
+                yield Option(option.name, halved, option.task, "in two holds", more_holds=1)
 
     def _most_promising(self, count: int) -> list[Option]:
         """Returns drawn candidates that had a plan, those that succeeded most first."""
@@ -466,18 +499,22 @@ class _Rehearsing:
         """Returns the proven options of the task with the best one, the best first."""
         good = sorted((o for o in self._options if o.successes), key=lambda option: -option.lower_bound)
         good = [option for option in good if option.lower_bound >= min(_PROVEN, good[0].lower_bound)]
-        return [option for option in good if option.task is good[0].task][:_MOST_KEPT] if good else []
+        first = good[0] if good else None
+        return [o for o in good if first and (o.task is first.task and o.more_holds == first.more_holds)][:_MOST_KEPT]
 
 
 _VARIED = ("regions", "openness", "goal")
 """Fields of a task that a rehearsal varies."""
 
 
-def _describe_proven(option: Option) -> list[dict[str, Any]]:
-    return [
-        {"name": name, "planner_setting": setting.to_yaml(), "trials": option.trials, "successes": option.successes}
-        for name, setting in option.strategies
-    ]
+def _describe_proven(options: Sequence[Option]) -> list[dict[str, Any]]:
+    """Returns name, setting and counts of each strategy once; one may be proven by itself and among all derived."""
+    found: dict[str, dict[str, Any]] = {}
+    for option in options:
+        counts = {"trials": option.trials, "successes": option.successes}
+        for name, setting in option.strategies:
+            found.setdefault(name, {"name": name, "planner_setting": setting.to_yaml(), **counts})
+    return list(found.values())
 
 
 def _join(counts: Sequence[tuple[str, int]]) -> str:
