@@ -70,6 +70,17 @@ def test_half_the_speed_or_a_slower_arm_takes_longer(arm):
     assert len(time_path(q, slow_arm, dt=DT)[0]) > 2 * len(time_path(q, arm, dt=DT)[0])
 
 
+@pytest.mark.parametrize("length_rad", [1e-4, 2e-3, 0.02])
+def test_a_very_short_path_of_many_waypoints_has_a_timing(arm, length_rad):
+    share = np.linspace(0.0, 1.0, 25)[:, None]
+    path = arm.q_home + length_rad * np.hstack([share, share**2, np.sin(share), 0.5 * share, share, share, share])
+    slider = 0.4 * length_rad * share[:, 0]
+    samples, coordinate = time_path(path, arm, dt=DT, extra=slider, extra_velocity=0.15, extra_acceleration=0.45)
+    np.testing.assert_allclose(samples[[0, -1]], path[[0, -1]], atol=1e-12)
+    assert len(samples) * DT < 0.5
+    assert coordinate[-1] == pytest.approx(slider[-1])
+
+
 def test_a_straight_line_stays_straight_and_no_motion_is_two_samples(arm):
     way = np.linspace(-0.8, 0.8, 7)
     samples, _ = time_path(steps(arm, way), arm, dt=DT)

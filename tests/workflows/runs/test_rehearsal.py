@@ -12,7 +12,15 @@ from unlatch.skills.config import SkillCfg
 from unlatch.solver.setting import PlannerSettingCfg
 from unlatch.workflows.runs import rehearsal
 from unlatch.workflows.runs.loading import load
-from unlatch.workflows.runs.rehearsal import Option, Rehearsal, acting_entry, read_beside, rehearse, write_beside
+from unlatch.workflows.runs.rehearsal import (
+    Option,
+    Rehearsal,
+    acting_entry,
+    read_beside,
+    rehearse,
+    with_strategies,
+    write_beside,
+)
 
 DOOR = "examples/objects/sliding_door.urdf"
 
@@ -38,9 +46,11 @@ def found_for(cfg, key="k", **changes) -> Rehearsal:
 
 
 class Runner:
-    """Stands in for physics: names of strategies that succeed, and in how many trials."""
+    """Stands in for physics: names of strategies that succeed, and in how many trials, in one hold or in two."""
 
     works: ClassVar[dict[str, int]] = {}
+    works_in_two_holds: ClassVar[dict[str, int]] = {}
+    bad_trials: ClassVar[set[int]] = set()
     trials: ClassVar[list[tuple[str, int, int]]] = []
     drawn: ClassVar[list[tuple[str, PlannerSettingCfg]]] = []
 
@@ -57,7 +67,9 @@ class Runner:
     def run(self, number):
         name = entry_of(self.cfg).strategy
         Runner.trials.append((name, number, self.cfg.seed))
-        success = number < Runner.works.get(name, 0)
+        holds = sum(item.name == "open" for item in self.cfg.skills)
+        works = Runner.works if holds == 1 else Runner.works_in_two_holds
+        success = number < works.get(name, 0) and number not in Runner.bad_trials
         from tests.workflows.builders import episode
 
         return episode(None if success else "slipped", number)
@@ -68,7 +80,8 @@ def physics(monkeypatch, tmp_path):
     monkeypatch.setattr(rehearsal, "EpisodeRunner", Runner)
     monkeypatch.setattr(rehearsal, "cache_root", lambda _: tmp_path)
     monkeypatch.setattr(rehearsal, "draw_candidates", lambda *args, **options: Runner.drawn)
-    Runner.trials, Runner.works, Runner.drawn = [], {}, []
+    Runner.trials, Runner.works, Runner.works_in_two_holds, Runner.drawn = [], {}, {}, []
+    Runner.bad_trials = set()
     return Runner
 
 
@@ -92,6 +105,37 @@ def test_what_succeeds_most_comes_first_and_what_fails_is_kept_with_its_cause(cf
     ]
     assert {"name": "never", "where": "", "trials": 1, "causes": {"slipped": 1}} in found.failed
     assert [entry.strategy for entry in entry_of(found.apply(cfg)).entries_by_strategy()] == ["always", "often"]
+
+
+def test_a_strategy_proven_by_itself_and_among_all_derived_ones_is_kept_once(cfg, physics):
+    entry = entry_of(cfg)
+    two = [("one", entry.planner_setting), ("other", entry.planner_setting)]
+    twice = with_strategies(entry, two, more_holds=0)[0]
+    with_two = replace(cfg, skills=[twice if item is entry else item for item in cfg.skills])
+    physics.works, physics.bad_trials = {"one": 99, "other": 99}, {4}
+    found, _ = rehearse(with_two)
+    assert sorted(item["name"] for item in found.proven) == ["one", "other"]
+    assert found.apply(with_two).skills
+
+
+def test_a_first_hold_leads_half_of_the_way_where_one_hold_never_succeeds(cfg, physics):
+    setting = entry_of(cfg).planner_setting
+    physics.drawn = [("bar_1", setting)]
+    physics.works_in_two_holds = {"bar_1": 99}
+    found, _ = rehearse(cfg)
+    assert (found.where, found.more_holds) == ("in two holds", 1)
+    first, again = [item for item in found.apply(cfg).skills if item.name == "open"]
+    assert first.planner_setting.success_threshold == pytest.approx(0.5 * setting.success_threshold)
+    assert again.planner_setting.derived
+    assert again.part == entry_of(cfg).part
+
+
+def test_a_chain_of_the_same_skill_on_the_same_part_is_rehearsed_at_its_first_hold(cfg):
+    again = with_strategies(entry_of(cfg), [("bar", entry_of(cfg).planner_setting)], more_holds=1)
+    chain = [item for item in cfg.skills if item.name != "open"] + again
+    assert acting_entry(replace(cfg, skills=chain)) == chain.index(again[0])
+    other = [*chain, replace(again[0], name="close")]
+    assert acting_entry(replace(cfg, skills=other)) is None
 
 
 def test_trials_have_a_seed_of_their_own(cfg, physics):
