@@ -25,6 +25,8 @@ from unlatch.solver.term_kinds import FrameAxisParallel, Point2Point
 
 Array = np.ndarray
 
+KINDS = ("pinch", "side", "tip")
+"""Kinds of candidates; closed fingers push with their side or their tips."""
 _POINTS = 1200
 """Number of points drawn on the surface of a part."""
 _FITS = 1500
@@ -75,6 +77,7 @@ def draw_candidates(
     *,
     count: int,
     rng: np.random.Generator,
+    kinds: Sequence[str] = KINDS,
 ) -> list[tuple[str, PlannerSettingCfg]]:
     """Returns names and planner settings of candidates, those that differ most from each other first.
 
@@ -87,10 +90,11 @@ def draw_candidates(
         base: A setting of the skill; threshold and path are taken from it.
         count: Largest number of candidates.
         rng: Gives the points on the surface.
+        kinds: Kinds of candidates that are drawn.
     """
     drawn = _Drawing(skill, HandFit(asset, part, hand, approach_m=_APPROACH_M), asset, start, base, rng)
-    kinds = {"pinch": drawn.pinches(), "side": drawn.pushes("side"), "tip": drawn.pushes("tip")}
-    spread = [_spread_out(list(found), count) for found in kinds.values()]
+    found = [drawn.pinches() if kind == "pinch" else drawn.pushes(kind) for kind in kinds]
+    spread = [_spread_out(list(each), count) for each in found]
     ranked = [each[place] for place in range(count) for each in spread if place < len(each)]
     return [(f"{each.kind}_{number}", each.setting) for number, each in enumerate(ranked[:count], start=1)]
 
@@ -201,7 +205,7 @@ class _Drawing:
                 continue
             tried: list[tuple[Array, Array, Array]] = []
             if kind == "tip":
-                tried = [(-n, y, p + n * (self._hand.tip_m + _GAP_M)) for y in _directions_about(n)[:2]]
+                tried = [(-n, y, p + n * (self._hand.tip_m + _GAP_M)) for y in _directions_about(n)[:3:2]]
             else:
                 for x in self._approaches(n):
                     tried += [(x, n, p + n * (half_y + _GAP_M)), (x, np.cross(n, x), p + n * (half_z + _GAP_M))]

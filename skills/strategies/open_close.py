@@ -272,12 +272,6 @@ def grasp_setting(
     Raises:
         ConfigError: The part has nothing to hold.
     """
-    if part.is_button:
-        raise ConfigError(
-            f"skill=open does not fit part '{part.name}': a finger presses it, and a hand cannot hold it. Use "
-            "skill=close to press it, or name another part.",
-            key="skill",
-        )
     if part.handle.type is HandleType.none:
         raise ConfigError(
             f"skill=open does not fit part '{part.name}': it has neither a handle nor an edge that a hand can hold "

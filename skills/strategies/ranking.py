@@ -13,6 +13,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.skills.catalog import derivable_skill
 from unlatch.skills.context import SKIN_M
 from unlatch.skills.grasping import needs_turns
+from unlatch.skills.strategies.candidates import draw_candidates
 from unlatch.skills.strategies.free_edge import edge_grip, edge_hook, free_edges
 from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandFit, HandGrasp, held_at_edge
 from unlatch.skills.strategies.open_close import (
@@ -50,6 +51,8 @@ MOST_TURNED_RAD = {PartKind.knob: 1.5, PartKind.lever: 0.7}
 one sweep of the hand."""
 TURNED_SHARE = 0.6
 """Largest such angle as a share of the part's range."""
+_PRESSES_BACK = 6
+"""Number of presses that may open a rocker."""
 _TURN_FACTOR = 1.2
 """The hand turns by this factor farther than is wanted: the part lags behind the soft pads."""
 MAX_DURATION_S = 90.0
@@ -156,6 +159,8 @@ def _derive_grasps(
     """Returns the strategies of a hand that grasps a part to open or turn it; see `derive_strategies`."""
     if part.handle.type is HandleType.none and (drags := _derive_drags(skill, asset, part, hand, start, asked)):
         return drags
+    if skill == "open" and part.is_button:
+        return _derive_presses_back(asset, part, hand, start)
     if skill == "rotate":
         check_turns(part)
     elif part.kind is PartKind.lever and part.handle.type is HandleType.none:
@@ -211,6 +216,28 @@ def _derive_grasps(
         return [*others, *_derive_drags(skill, asset, part, hand, start, asked)]
     sure = [strategy for strategy in fitting if strategy not in empty]
     return sure or _derive_drags(skill, asset, part, hand, start, asked) or empty  # the last closes on nothing
+
+
+def _derive_presses_back(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]) -> list[Strategy]:
+    """Returns presses on what a rocker raises when it is pressed, which open it again.
+
+    Raises:
+        ConfigError: Nothing of the part moves into it when it opens, as with a button that is pressed in.
+    """
+    base = PlannerSettingCfg(
+        success_threshold=goal_value("open", part, start),
+        post_actuation_motions=FollowJointCfg(to=rounded(part.openness.position(opened_to(part, start)))),
+    )
+    drawn = draw_candidates(
+        "open", asset, part, hand, start, base, count=_PRESSES_BACK, rng=np.random.default_rng(0), kinds=("tip",)
+    )
+    if not drawn:
+        raise ConfigError(
+            f"skill=open does not fit part '{part.name}': a finger presses it, and a hand cannot hold it. Use "
+            "skill=close to press it, or name another part.",
+            key="skill",
+        )
+    return [(f"press_back_{number}", setting) for number, (_, setting) in enumerate(drawn, start=1)]
 
 
 def dragged_start(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]) -> tuple[float, float]:

@@ -6,14 +6,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.skills.builders import HAND
 from unlatch.objects.annotate.annotator import AnnotateCfg, annotate_source
 from unlatch.objects.annotate.source import read_source
 from unlatch.objects.annotate.storage import range_warnings
 from unlatch.objects.annotation import HandleType, PartKind
+from unlatch.objects.config import ObjectCfg, ObjectSource
+from unlatch.objects.library import load_object
 from unlatch.objects.procedural.appliances import microwave
 from unlatch.objects.procedural.drawer import drawer
 from unlatch.objects.validation import articulation_problems
 from unlatch.simcore.errors import AssetError, ConfigError
+from unlatch.skills.strategies.ranking import derive_strategies
 
 HEAD, TAIL, SPOT = "articulated_object_head", "articulated_object_tail", "link_contact_point"
 UP, OUT, SIDE = (0, 0, 1), (1, 0, 0), (0, -1, 0)
@@ -142,6 +146,25 @@ def test_a_switch_is_pressed_on_the_side_that_rises_however_deep_it_is_in_the_bo
         x, _, z = part.keypoint(SPOT).xyz
         assert z > 0.005
         assert x == pytest.approx(0.008, abs=1e-6)
+
+
+def test_a_rocker_is_opened_by_a_press_on_its_other_side_and_a_button_by_none(write):
+    cfg = ObjectCfg("thing", "thing", ObjectSource.urdf, root=str(write("switch")))
+    asset = load_object(cfg, rng=np.random.default_rng(0))
+    (part,) = asset.articulation.parts.values()
+    spots = [part.keypoint(SPOT).xyz + shift for shift in _pressed_back(asset, part)]
+    assert spots
+    assert all(z < -0.003 for _, _, z in spots)  # what is pressed to close it is above the hinge
+    cfg = ObjectCfg("thing", "thing", ObjectSource.urdf, root=str(write("button")))
+    asset = load_object(cfg, rng=np.random.default_rng(0))
+    with pytest.raises(ConfigError, match=r"a finger presses it, and a hand cannot hold it. Use skill=close"):
+        _pressed_back(asset, asset.articulation.part("button"))
+
+
+def _pressed_back(asset, part):
+    """Shifts from the spot that closes a part to those that open it [m]."""
+    found = derive_strategies("open", asset, part, HAND, (0.0, 0.0))
+    return [setting.keypoint_shifts[SPOT] for _, setting in found]
 
 
 @pytest.mark.parametrize("name", ["toggle", "small_wing"])
