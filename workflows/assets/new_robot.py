@@ -209,12 +209,10 @@ def _draw_rows(robot: RobotCfg) -> list[SheetRow]:
             for side in ((1.0, -1.2, 0.5), (-0.3, -1.0, 0.9))
         ]
         pictures = [take_picture(world, view, width=_TILE[0], height=_TILE[1]) for view in views]
-        rows = [SheetRow(f"{robot.name} at home, from the front and from the right", success=True, pictures=pictures)]
+        rows = [SheetRow(f"{robot.name} at home, from the front and from the right", pictures)]
         for arm in loaded.arms.values():
             hands = [_draw_hand(world, loaded, arm, width) for width in (0.0, arm.cfg.gripper.max_width_m)]
-            rows.append(
-                SheetRow(f"hand {arm.cfg.name}, closed and open; keypoints of the tool", success=True, pictures=hands)
-            )
+            rows.append(SheetRow(f"hand {arm.cfg.name}, closed and open; keypoints of the tool", hands))
     return rows
 
 
