@@ -29,7 +29,7 @@ from unlatch.workflows.runs.statistics import CorruptEpisodes, RunStatistics, ti
 from unlatch.workflows.viewing.episode_files import REPORT
 from unlatch.workflows.viewing.page_server import PageProcess
 from unlatch.workflows.viewing.picture import check_suffix, fill_template, output_path, write_output
-from unlatch.workflows.viewing.report import make_report
+from unlatch.workflows.viewing.report import make_report, numbers_of
 from unlatch.workflows.viewing.report_counts import Tally, tally
 
 
@@ -133,8 +133,8 @@ def write_report(
             f"attempt.{damage}"
         )
     report = make_report(tallies, pictures=cfg.pictures, clips=cfg.clips, progress=progress)
-    page = fill_template("report.html", report=report, compared=len(report.columns) > 1, keys=("set-a", "set-b"))
-    numbers = json.dumps(report.to_dict(), indent=1, allow_nan=False).encode()
+    page = fill_template("report.html", report=report, compared=len(report["columns"]) > 1, keys=("set-a", "set-b"))
+    numbers = json.dumps(numbers_of(report), indent=1, allow_nan=False).encode()
     write_output(target, page.encode())
     write_output(target.with_suffix(".json"), numbers)
     return target, tallies
