@@ -36,8 +36,8 @@ _STAGE_WORDS = {
 Report = dict[str, Any]
 """What the template `report.html` shows.
 
-`columns` are data sets that are counted together, two of a comparison. `rows` are the data sets of a sweep; empty for one
-or two data sets. `origins` say where each data set comes from, and how to make its episodes again. `stacks` have the
+`columns` are data sets that are counted together, two of a comparison. `rows` are those of a sweep; empty for one
+or two. `origins` say where each data set comes from, and how to make its episodes again. `stacks` have the
 counts of the bars of failure codes.
 """
 
