@@ -122,32 +122,14 @@ def _list_parts(shape: Shape) -> Iterator[tuple[Colour, Array, Array]]:
 
 
 def _merge_pieces(pieces: list[tuple[Array, Array]], rgba: Colour) -> ColouredMesh:
-    counts = np.cumsum([0, *(len(vertices) for vertices, _ in pieces)])
-    vertices = np.concatenate([vertices for vertices, _ in pieces])
-    faces = np.concatenate([faces + first for (_, faces), first in zip(pieces, counts, strict=False)])
-    vertices, faces = _split_sharp_edges(*_merge_vertices(vertices, faces))
-    return ColouredMesh(vertices.astype(np.float32), faces.astype(np.uint32), rgba)
-
-
-def _merge_vertices(vertices: Array, faces: Array) -> tuple[Array, Array]:
-    """Merges vertices at the same place; drops faces that lose an edge."""
-    cells = np.round(vertices / 1e-5).astype(np.int64)  # vertices closer than this are merged [m]
-    _, first, index = np.unique(cells, axis=0, return_index=True, return_inverse=True)
-    joined = index.reshape(-1)[faces]
-    a, b, c = joined.T
-    return vertices[first], joined[(a != b) & (b != c) & (c != a)]
-
-
-def _split_sharp_edges(vertices: Array, faces: Array) -> tuple[Array, Array]:
-    """Gives faces on two sides of a sharp edge separate vertices: viewers smooth over shared vertices."""
+    """Returns pieces as one mesh in which faces on two sides of a sharp edge share no vertices."""
     import trimesh
 
-    mesh = trimesh.Trimesh(vertices, faces, process=False)
-    smooth = mesh.face_adjacency[mesh.face_adjacency_angles < _CREASE_RAD]  # (E, 2)
-    patch = trimesh.graph.connected_component_labels(smooth, node_count=len(faces))  # (F,)
-    corners = np.stack([np.repeat(patch, 3), faces.reshape(-1)], axis=1)  # (3 F, 2)
-    owners, index = np.unique(corners, axis=0, return_inverse=True)
-    return vertices[owners[:, 1]], index.reshape(-1, 3)
+    mesh = trimesh.util.concatenate([trimesh.Trimesh(*piece, process=False) for piece in pieces])
+    mesh.merge_vertices(digits_vertex=5)  # a hundredth of a millimetre
+    mesh.update_faces(mesh.nondegenerate_faces(height=1e-12))
+    smooth = trimesh.graph.smooth_shade(mesh, angle=_CREASE_RAD, facet_minarea=None)
+    return ColouredMesh(smooth.vertices.astype(np.float32), smooth.faces.astype(np.uint32), rgba)
 
 
 @dataclass(frozen=True)
