@@ -23,7 +23,8 @@ from unlatch.simcore.errors import UnlatchError, check_range
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.terminal import FAILED, OK, print_line, run_guarded
 from unlatch.workflows.studio.document import new_document
-from unlatch.workflows.studio.session import PLAN, REACH, SCENE, StudioSession
+from unlatch.workflows.studio.jobs import PLAN, REACH, SCENE
+from unlatch.workflows.studio.session import StudioSession
 from unlatch.workflows.studio.worker import WorkerProcess
 
 LIMIT_S = 1.0

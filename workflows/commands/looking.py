@@ -39,8 +39,9 @@ from unlatch.workflows.runs.progress import StepProgress
 from unlatch.workflows.runs.recorded_config import check_episode, config_of
 from unlatch.workflows.runs.schema import LOCAL_HOST, MAX_PORT, PlanCfg, PreviewCfg
 from unlatch.workflows.studio.document import TaskDocument, new_document, open_document
+from unlatch.workflows.studio.jobs import PLAN, REACH, SCENE
 from unlatch.workflows.studio.server import StudioServer
-from unlatch.workflows.studio.session import PLAN, REACH, SCENE, StudioSession
+from unlatch.workflows.studio.session import StudioSession
 from unlatch.workflows.studio.worker import WorkerProcess
 from unlatch.workflows.viewing.clip import ClipCfg, check_clip_file, write_clip
 from unlatch.workflows.viewing.episode_files import CLIP, PHASES, VIEW

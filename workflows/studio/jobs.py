@@ -1,4 +1,7 @@
-"""What the page asks of its worker processes, and what they answer: plain values that can be sent."""
+"""What the page asks of its worker processes, and what they answer: plain values that can be sent.
+
+The answer to a job `check` is a `Problem`, why commands refuse the task, or None. A `Problem` may answer any job.
+"""
 
 from __future__ import annotations
 
@@ -31,48 +34,22 @@ class TaskText:
     episode: int = 0
 
 
+SCENE, CHECK, PLAN, RUN, REACH, VIEW = "scene", "check", "plan", "run", "reach", "view"
+"""Kinds of jobs, each with a method of `StudioWork` that does it."""
+
+
 @dataclass(frozen=True)
 class Job:
     """Something to do with a task."""
 
+    kind: str
     task: TaskText
-
-
-@dataclass(frozen=True)
-class SceneJob(Job):
-    """Compose and check the task, and draw the scene of the episode."""
-
-
-@dataclass(frozen=True)
-class CheckJob(Job):
-    """Check that everything in the task fits its objects and its robot, as commands do before they begin."""
-
-
-@dataclass(frozen=True)
-class PlanJob(Job):
-    """Plan every skill of the episode, each from where the plan of the one before it ends."""
-
-
-@dataclass(frozen=True)
-class RunJob(Job):
-    """Make the episode."""
-
-
-@dataclass(frozen=True)
-class ReachJob(Job):
-    """Plan with an object at one place, with little work of planning."""
-
-    region: RegionCfg
-    """The place, in place of the region of its object."""
-
-
-@dataclass(frozen=True)
-class ViewJob(Job):
-    """Draw what the cameras see."""
-
-    scene: ShownScene
-    state: Mapping[str, Array]
-    """State of the scene by the key of the record."""
+    region: RegionCfg | None = None
+    """Of `reach`: the place to plan with, in place of the region of its object."""
+    scene: ShownScene | None = None
+    """Of `view`: what the cameras see."""
+    state: Mapping[str, Array] = field(default_factory=dict)
+    """Of `view`: state of the scene by the key of the record."""
 
 
 @dataclass(frozen=True)
@@ -186,7 +163,7 @@ class ShownPart:
 
 @dataclass(frozen=True)
 class SceneResult:
-    """Answer to a `SceneJob`."""
+    """Answer to a job `scene`."""
 
     scene: ShownScene
     base: Mapping[str, Any]
@@ -196,14 +173,6 @@ class SceneResult:
     cameras: tuple[ShownCamera, ...]
     notices: tuple[str, ...]
     took_s: float
-
-
-@dataclass(frozen=True)
-class CheckResult:
-    """Answer to a `CheckJob`."""
-
-    problem: Problem | None
-    """Why the commands refuse the task, although its scene can be drawn: constraints that contradict each other."""
 
 
 @dataclass(frozen=True)
@@ -217,8 +186,6 @@ class ShownKeyframe:
     """Joint position of the part [rad or m]."""
     position: Array
     """(3,) of the hand in the world frame [m]."""
-    wxyz: Array
-    """(4,) orientation of the hand in the world frame."""
 
 
 @dataclass(frozen=True)
@@ -288,7 +255,7 @@ class ShownPlan:
 
 @dataclass(frozen=True)
 class PlanResult:
-    """Answer to a `PlanJob`."""
+    """Answer to a job `plan`."""
 
     scene: ShownScene
     """The scene that was planned in: a search for a layout chooses another one than the first."""
@@ -321,7 +288,7 @@ class PlanResult:
 
 @dataclass(frozen=True)
 class RunResult:
-    """Answer to a `RunJob`."""
+    """Answer to a job `run`."""
 
     cfg: EpisodeCfg
     record: EpisodeRecord
@@ -330,7 +297,7 @@ class RunResult:
 
 @dataclass(frozen=True)
 class ReachResult:
-    """Answer to a `ReachJob`."""
+    """Answer to a job `reach`."""
 
     plans: bool
     code: str
@@ -339,7 +306,7 @@ class ReachResult:
 
 @dataclass(frozen=True)
 class ViewResult:
-    """Answer to a `ViewJob`."""
+    """Answer to a job `view`."""
 
     images: Mapping[str, bytes]
     """WebP by the name of the camera, at most `VIEW_PX` wide."""

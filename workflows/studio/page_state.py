@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -17,13 +18,7 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.solver.setting import SuccessMode
 from unlatch.tasks.task import GoalCfg, GoalKind, RegionCfg
 from unlatch.workflows.studio.document import find_line, parse_key, read_tree
-from unlatch.workflows.studio.jobs import (
-    PlanResult,
-    Problem,
-    RunResult,
-    SceneResult,
-    ShownPart,
-)
+from unlatch.workflows.studio.jobs import PLAN, RUN, PlanResult, Problem, RunResult, SceneResult, ShownPart
 from unlatch.workflows.studio.state import ReachMap, StudioState, place_m, places_in
 from unlatch.workflows.viewing.annotation_editor import annotatable
 from unlatch.workflows.viewing.phase_moments import failure_notes, part_openings, phase_of
@@ -150,16 +145,16 @@ def describe_state(state: StudioState) -> dict[str, Any]:
             "show": asdict(state.show),
             "drawn": asdict(state.drawn()),
             "clock": {**asdict(state.clock), "length": state.length_of(state.clock.of)},
-            "busy": state.busy_s(),
+            "busy": {kind: time.monotonic() - since for kind, since in state.since.items()},
             "auto_plan": state.plans_after_edits,
             "scene": None if state.scene is None else describe_scene(state.scene, state.openings),
             "plan": None if state.plan is None else describe_plan(state.plan),
             "plan_problem": _describe_problem(text, state.plan_problem),
             "scene_is_old": state.scene_is_old(),
-            "plan_is_old": state.plan_is_old(),
+            "plan_is_old": state.is_old(PLAN),
             "run": None if state.run is None else describe_run(state.run, state.parts()),
             "run_problem": _describe_problem(text, state.run_problem),
-            "run_is_old": state.run_is_old(),
+            "run_is_old": state.is_old(RUN),
             "views": {
                 name: f"data:image/webp;base64,{base64.b64encode(image).decode()}"
                 for name, image in ({} if state.views is None else state.views.images).items()
@@ -178,7 +173,7 @@ def _describe_problem(text: str, problem: Problem | None) -> dict[str, Any] | No
 
 def _plan_tells_problem(state: StudioState) -> bool:
     """Returns whether the mistake is a contradiction between constraints that the plan explains with its remedies."""
-    plan = None if state.plan_is_old() else state.plan
+    plan = None if state.is_old(PLAN) else state.plan
     contradicts = plan is not None and any(each.contradictions for each in plan.plans)
     return contradicts and state.problem is not None and state.problem.key.endswith("constraint_list")
 

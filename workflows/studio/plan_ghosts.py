@@ -11,8 +11,8 @@ from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.models import model_path
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.urdf.reader import read_urdf
-from unlatch.workflows.studio.jobs import Array, PlanResult, ShownPlan
-from unlatch.workflows.studio.session import PLAN, RUN, StudioSession
+from unlatch.workflows.studio.jobs import PLAN, RUN, Array, PlanResult, ShownPlan
+from unlatch.workflows.studio.session import StudioSession
 from unlatch.workflows.viewing.picture import SEGMENT_RGB
 from unlatch.workflows.viewing.recorded_scene import ColouredMesh, SceneModel, ShownBody, link_bodies
 from unlatch.workflows.viewing.scene_nodes import LiveScene, SceneNodes

@@ -19,8 +19,8 @@ from unlatch.objects.annotation import Part
 from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.geometry import Pose
 from unlatch.tasks.task import RegionCfg
-from unlatch.workflows.studio.jobs import Array, ViewResult
-from unlatch.workflows.studio.session import RUN, StudioSession
+from unlatch.workflows.studio.jobs import RUN, Array, ViewResult
+from unlatch.workflows.studio.session import StudioSession
 from unlatch.workflows.studio.state import FINE_M, place_m
 from unlatch.workflows.viewing.annotation_editor import KeypointControls
 from unlatch.workflows.viewing.recorded_scene import SceneModel

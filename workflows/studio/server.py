@@ -18,10 +18,10 @@ import numpy as np
 from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera
-from unlatch.workflows.studio.jobs import PlanResult, ShownScene
+from unlatch.workflows.studio.jobs import PLAN, RUN, PlanResult, ShownScene
 from unlatch.workflows.studio.plan_ghosts import PlanGhosts, move_parts, planned_state
 from unlatch.workflows.studio.scene_marks import RegionBoxes, SceneMarks, SceneName, keep_names_apart
-from unlatch.workflows.studio.session import PLAN, RUN, StudioSession
+from unlatch.workflows.studio.session import StudioSession
 from unlatch.workflows.viewing.page_server import SCENE, ScenePageHandler, ScenePageServer
 from unlatch.workflows.viewing.picture import fill_template
 from unlatch.workflows.viewing.scene_nodes import LiveScene, ShownEpisode, set_view
@@ -106,7 +106,7 @@ class SceneView:
         try:
             with self._session.changed:
                 scene = self._session.scene
-                plan = None if self._session.plan_is_old() else self._session.plan
+                plan = None if self._session.is_old(PLAN) else self._session.plan
             if scene is None:
                 return
             if what & {"scene", "plan", "run", "clock", "openings", "show", "annotation"}:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 
@@ -11,6 +10,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.tasks.task import RegionCfg
 from unlatch.workflows.studio import jobs
 from unlatch.workflows.studio.document import TaskDocument
+from unlatch.workflows.studio.jobs import CHECK, PLAN, RUN, SCENE
 from unlatch.workflows.viewing.annotation_editor import ObjectAnnotation
 
 COARSE_M, FINE_M = 0.10, 0.05
@@ -88,9 +88,6 @@ def region_at(region: RegionCfg, place: Place) -> RegionCfg:
     )
 
 
-SCENE, CHECK, PLAN, RUN, REACH, VIEW = "scene", "check", "plan", "run", "reach", "view"
-
-
 @dataclass
 class Show:
     """What is drawn beside robot and objects."""
@@ -137,7 +134,7 @@ class StudioState:
         self.message = ""
         """Answer to the last save."""
         self.since: dict[str, float] = {}
-        """When each kind of job of which the answer is to come was asked for, by `time.monotonic` [s]."""
+        """When each kind of job was asked for of which the answer is still to come, by `time.monotonic` [s]."""
         self.forget_answers()
 
     def forget_answers(self) -> None:
@@ -179,21 +176,9 @@ class StudioState:
         """Whether the scene is that of a text before a mistake."""
         return self.unreadable is not None or SCENE in self.refused
 
-    def plan_is_old(self) -> bool:
-        """Whether the task has changed since it was planned."""
-        return self.known.get(PLAN) != (self.document.text, self.episode)
-
-    def run_is_old(self) -> bool:
-        """Whether the task has changed since it was run."""
-        return self.known.get(RUN) != (self.document.text, self.episode)
-
-    def is_busy(self, kind: str) -> bool:
-        """Whether an answer of a kind is still to come: `scene`, `check`, `plan`, `run` or `reach`."""
-        return kind in self.since
-
-    def busy_s(self) -> dict[str, float]:
-        """Returns for how long each kind of answer is waited for [s]."""
-        return {kind: time.monotonic() - since for kind, since in self.since.items()}
+    def is_old(self, kind: str) -> bool:
+        """Whether the task has changed since a job of a kind, such as `plan`."""
+        return self.known.get(kind) != (self.document.text, self.episode)
 
     def choose_shown(self, **values: bool) -> None:
         """Switches what is drawn on or off."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 import io
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -189,7 +189,7 @@ def _shown_carry(planned: PlannedSkill) -> jobs.ShownCarry | None:
 def _shown_keyframes(plan: KeyframePlan, T_world_base: Pose) -> Iterator[jobs.ShownKeyframe]:
     for each in plan.keyframes:
         pose = T_world_base @ each.T_base_ee
-        yield jobs.ShownKeyframe(each.label, np.asarray(each.q), each.s, pose.p, pose.quat_wxyz)
+        yield jobs.ShownKeyframe(each.label, np.asarray(each.q), each.s, pose.p)
 
 
 def _shown_segments(planned: PlannedSkill, plan: KeyframePlan, T_world_base: Pose) -> Iterator[jobs.ShownSegment]:
@@ -214,40 +214,21 @@ class StudioWork:
         """Configurations without the file's own values, by defaults list."""
         self._checked: tuple[str, jobs.Problem | None] | None = None
         """The text that was checked last, and what is wrong with it."""
+        self._methods: dict[str, Callable[[jobs.Job, LoadedConfig[PlanCfg]], Any]] = {
+            jobs.SCENE: self._draw_scene,
+            jobs.CHECK: self._check,
+            jobs.PLAN: _plan,
+            jobs.RUN: _run,
+            jobs.REACH: _try_place,
+            jobs.VIEW: _look,
+        }
 
-    def do(
-        self, job: jobs.Job
-    ) -> (
-        jobs.SceneResult
-        | jobs.CheckResult
-        | jobs.PlanResult
-        | jobs.RunResult
-        | jobs.ReachResult
-        | jobs.ViewResult
-        | jobs.Problem
-    ):
-        """Does a job; a mistake of the user is an answer, too."""
-        started = time.perf_counter()
+    def do(self, job: jobs.Job) -> Any:
+        """Does a job and returns its answer; a mistake of the user is an answer, too."""
         try:
-            loaded = self._load(job.task)
-            match job:
-                case jobs.SceneJob():
-                    return self._draw_scene(job.task, loaded, started)
-                case jobs.CheckJob():
-                    return jobs.CheckResult(self._check(job.task, loaded.cfg))
-                case jobs.PlanJob():
-                    return self._plan(job.task, loaded.cfg, started)
-                case jobs.RunJob():
-                    with EpisodeRunner(loaded.cfg) as runner:
-                        record = runner.run(job.task.episode)
-                    return jobs.RunResult(loaded.cfg, record, time.perf_counter() - started)
-                case jobs.ViewJob():
-                    return _look(loaded.cfg, job)
-                case jobs.ReachJob():
-                    return _try_place(loaded.cfg, job)
+            return self._methods[job.kind](job, self._load(job.task))
         except UnlatchError as exc:
             return _problem_of(exc)
-        raise TypeError(f"{type(job).__name__} is no job.")
 
     def _load(self, task: jobs.TaskText) -> LoadedConfig[PlanCfg]:
         same = self._loaded is not None and replace(self._loaded[0], episode=task.episode) == task
@@ -269,8 +250,8 @@ class StudioWork:
             self._bases[text] = OmegaConf.to_container(composed, resolve=False, enum_to_str=True)  # type: ignore[assignment]
         return self._bases[text]
 
-    def _draw_scene(self, task: jobs.TaskText, loaded: LoadedConfig[PlanCfg], started: float) -> jobs.SceneResult:
-        cfg = loaded.cfg
+    def _draw_scene(self, job: jobs.Job, loaded: LoadedConfig[PlanCfg]) -> jobs.SceneResult:
+        cfg, task, started = loaded.cfg, job.task, time.perf_counter()
         # a search for a layout plans many layouts; the first one is drawn at once
         with EpisodeRunner(replace(cfg, skills=_acting_skills(cfg) or cfg.skills)) as runner:
             episode = runner.episode(task.episode)
@@ -285,25 +266,35 @@ class StudioWork:
                 time.perf_counter() - started,
             )
 
-    def _check(self, task: jobs.TaskText, cfg: EpisodeCfg) -> jobs.Problem | None:
+    def _check(self, job: jobs.Job, loaded: LoadedConfig[PlanCfg]) -> jobs.Problem | None:
         """Returns why the commands refuse the task; it is checked once, in the episode that is shown then."""
+        task = job.task
         if self._checked is None or self._checked[0] != task.text:
             try:
-                check_assets(cfg, number=task.episode)
+                check_assets(loaded.cfg, number=task.episode)
                 self._checked = (task.text, None)
             except UnlatchError as exc:
                 self._checked = (task.text, _problem_of(exc))
         return self._checked[1]
 
-    def _plan(self, task: jobs.TaskText, cfg: EpisodeCfg, started: float) -> jobs.PlanResult:
-        with EpisodeRunner(cfg) as runner:
-            chain = ChainPlans(runner, task.episode)
-            episode = chain.episode
-            episode.begin()
-            shown = _shown_scene(episode)  # before later skills move arms and parts
-            plans, states = chain.plan()
-            found = bool(plans) and episode.failure is None and all(plan.found for plan in plans)
-            return jobs.PlanResult(shown, tuple(plans), found, time.perf_counter() - started, tuple(states))
+
+def _plan(job: jobs.Job, loaded: LoadedConfig[PlanCfg]) -> jobs.PlanResult:
+    started = time.perf_counter()
+    with EpisodeRunner(loaded.cfg) as runner:
+        chain = ChainPlans(runner, job.task.episode)
+        episode = chain.episode
+        episode.begin()
+        shown = _shown_scene(episode)  # before later skills move arms and parts
+        plans, states = chain.plan()
+        found = bool(plans) and episode.failure is None and all(plan.found for plan in plans)
+        return jobs.PlanResult(shown, tuple(plans), found, time.perf_counter() - started, tuple(states))
+
+
+def _run(job: jobs.Job, loaded: LoadedConfig[PlanCfg]) -> jobs.RunResult:
+    started = time.perf_counter()
+    with EpisodeRunner(loaded.cfg) as runner:
+        record = runner.run(job.task.episode)
+    return jobs.RunResult(loaded.cfg, record, time.perf_counter() - started)
 
 
 def _acting_skills(cfg: EpisodeCfg) -> list[SkillCfg]:
@@ -311,11 +302,11 @@ def _acting_skills(cfg: EpisodeCfg) -> list[SkillCfg]:
     return [entry for entry in cfg.skills if not isinstance(entry, LayoutSearchCfg)]
 
 
-def _try_place(cfg: EpisodeCfg, job: jobs.ReachJob) -> jobs.ReachResult:
+def _try_place(job: jobs.Job, loaded: LoadedConfig[PlanCfg]) -> jobs.ReachResult:
     """Plans the skills that begin first with an object at one place."""
-    acting = _acting_skills(cfg)
-    others = [region for region in cfg.task.regions if region.object != job.region.object]
-    cfg = replace(cfg, skills=acting, task=replace(cfg.task, regions=[*others, job.region]))
+    cfg, acting = loaded.cfg, _acting_skills(loaded.cfg)
+    regions = {region.object: region for region in (*cfg.task.regions, *filter(None, [job.region]))}
+    cfg = replace(cfg, skills=acting, task=replace(cfg.task, regions=list(regions.values())))
     with EpisodeRunner(cfg) as runner:
         episode = runner.episode(job.task.episode)
         episode.begin()
@@ -340,9 +331,11 @@ def _problem_of(exc: UnlatchError) -> jobs.Problem:
     return jobs.Problem(" ".join(exc.message.split()), str(exc.values.get("key", "") or ""))
 
 
-def _look(cfg: EpisodeCfg, job: jobs.ViewJob) -> jobs.ViewResult:
+def _look(job: jobs.Job, loaded: LoadedConfig[PlanCfg]) -> jobs.ViewResult:
     """Draws what every camera sees of a state."""
     scene = job.scene
+    if scene is None:
+        raise TypeError("A job `view` has no scene.")
     record = EpisodeRecord(
         scene.episode,
         scene.seed,
@@ -352,7 +345,7 @@ def _look(cfg: EpisodeCfg, job: jobs.ViewJob) -> jobs.ViewResult:
         applied=dict(scene.applied),
         arrays={key: np.asarray(value)[None] for key, value in job.state.items()},
     )
-    with open_record(cfg, record) as opened:
+    with open_record(loaded.cfg, record) as opened:
         opened.show(0)
         seen = cameras(opened.episode.scene)
         for camera in seen:

@@ -11,10 +11,10 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.solver.setting import SuccessMode
 from unlatch.tasks.task import GoalCfg, GoalKind, RegionCfg
 from unlatch.workflows.studio.document import new_document
-from unlatch.workflows.studio.jobs import ReachResult, ShownCamera, ViewResult
+from unlatch.workflows.studio.jobs import RUN, SCENE, ReachResult, ShownCamera, ViewResult
 from unlatch.workflows.studio.page_state import words_of_evidence, words_of_goal, words_of_layout, words_of_success
 from unlatch.workflows.studio.scene_marks import RegionBoxes, SceneMarks, SceneName, keep_names_apart
-from unlatch.workflows.studio.state import RUN, SCENE, Clock, ReachMap, StudioState, place_m, places_in, region_at
+from unlatch.workflows.studio.state import Clock, ReachMap, StudioState, place_m, places_in, region_at
 
 UNITS = {("cabinet", "drawer"): "m", ("cabinet", "door"): "rad"}
 
