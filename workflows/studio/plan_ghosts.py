@@ -71,7 +71,7 @@ class PlanGhosts:
         """
         names = self._session.drawn().names  # so many that those of the keyframes would hide them
         arm = next(entry for entry in robot.arms if entry.name == plan.arm)
-        meshes = self._tint(model, hand_links(robot, arm), _GHOST_RGB)
+        meshes = self._tint(model, links_below(robot, arm.ee_link), _GHOST_RGB)
         for index, keyframe in enumerate(plan.keyframes):
             if keyframe.label == "current":
                 continue
@@ -88,7 +88,7 @@ class PlanGhosts:
             self._arms.hide_bodies()
             return
         arms = [entry for entry in robot.arms if entry.name in joints]
-        links = set().union(*(arm_links(robot, arm) for arm in arms))
+        links = set().union(*(links_below(robot, arm.base_link) for arm in arms))
         meshes = self._tint(model, links, _GHOST_RGB if plan.found else _BAD_RGB)
         self._arms.show(link_bodies("ghost", meshes, robot_poses(model, robot, joints)))
 
@@ -123,26 +123,19 @@ class PlanGhosts:
 
 
 def robot_poses(model: SceneModel, robot: RobotCfg, joints: Mapping[str, Array]) -> dict[str, Pose]:
-    """Returns the world pose of every visible link of a robot with other joint positions (n,) of some arms [rad]."""
-    names: list[str] = []
-    positions: list[float] = []
-    for arm in robot.arms:
-        if arm.name in joints:
-            names += arm.joints
-            positions += [float(value) for value in joints[arm.name]]
-    before = model.body.joint_positions(names)
-    poses = model.link_poses(names, np.array(positions))
-    model.body.set_joint_positions(names, before)
-    return poses
+    """Returns the world pose of every visible link of a robot with joint positions (n,) of some arms [rad].
+
+    Arms without positions stay as they were posed last.
+    """
+    arms = [arm for arm in robot.arms if arm.name in joints]
+    names = [name for arm in arms for name in arm.joints]
+    return model.link_poses(names, np.concatenate([joints[arm.name] for arm in arms]))
 
 
 def hand_pose(model: SceneModel, arm: ArmCfg, q: Array) -> Pose:
     """Returns the world pose of an arm's hand at joint positions (n,) [rad]."""
-    before = model.body.joint_positions(arm.joints)
     model.body.set_joint_positions(arm.joints, q)
-    pose = model.body.link_pose(arm.ee_link)
-    model.body.set_joint_positions(arm.joints, before)
-    return pose
+    return model.body.link_pose(arm.ee_link)
 
 
 def row_at(plan: ShownPlan, frame: int) -> Array:
@@ -151,17 +144,8 @@ def row_at(plan: ShownPlan, frame: int) -> Array:
     return rows[min(frame, len(rows) - 1)]
 
 
-def hand_links(robot: RobotCfg, arm: ArmCfg) -> set[str]:
-    """Returns the names of the links of an arm's hand: the link that carries the gripper and all below it."""
-    return _links_below(robot, arm.ee_link)
-
-
-def arm_links(robot: RobotCfg, arm: ArmCfg) -> set[str]:
-    """Returns the names of the links of an arm and its hand."""
-    return _links_below(robot, arm.base_link)
-
-
-def _links_below(robot: RobotCfg, top: str) -> set[str]:
+def links_below(robot: RobotCfg, top: str) -> set[str]:
+    """Returns the names of a link and of all links below it: of an arm, or of a hand with its gripper."""
     model = read_urdf(model_path(robot), packages=True)
     return {link for link in model.links if model.is_below(link, top)}
 
