@@ -17,7 +17,7 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, UnlatchError, close_matches, count_noun
 from unlatch.simcore.files import path_word, user_path
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.workflows.cli.run_report import live_page
+from unlatch.workflows.cli.run_report import live_page, make_debuggable
 from unlatch.workflows.cli.terminal import (
     FAILED,
     INTERRUPTED,
@@ -102,8 +102,6 @@ def run_jobs(name: str, schema: type[R], line: CommandLine, run: Callable[[R], i
                 f"launcher={SERIAL}. Leave out one of both.",
                 flag="--pdb",
             )
-        from unlatch.workflows.cli.debugger import make_debuggable
-
         jobs = [replace(job, cfg=make_debuggable(job.cfg)) for job in jobs]
     sweep = place_outputs(jobs, given=line.overrides)
     _check_outputs_differ([job.cfg for job in jobs], prefix=prefix)

@@ -19,8 +19,15 @@ from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera
 from unlatch.workflows.studio.jobs import PLAN, RUN, PlanResult, ShownScene
-from unlatch.workflows.studio.plan_ghosts import PlanGhosts, move_parts, planned_state
-from unlatch.workflows.studio.scene_marks import RegionBoxes, SceneMarks, SceneName, keep_names_apart
+from unlatch.workflows.studio.scene_marks import (
+    PlanGhosts,
+    RegionBoxes,
+    SceneMarks,
+    SceneName,
+    keep_names_apart,
+    move_parts,
+    planned_state,
+)
 from unlatch.workflows.studio.session import StudioSession
 from unlatch.workflows.viewing.page_server import SCENE, ScenePageHandler, ScenePageServer
 from unlatch.workflows.viewing.picture import fill_template

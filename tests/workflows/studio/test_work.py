@@ -12,7 +12,7 @@ from PIL import Image
 from unlatch.simcore.errors import UnlatchError
 from unlatch.workflows.studio.document import TaskDocument, new_document
 from unlatch.workflows.studio.jobs import PLAN, SCENE, VIEW, VIEW_PX, Job, PlanResult, SceneResult, TaskText
-from unlatch.workflows.studio.plan_ghosts import planned_state
+from unlatch.workflows.studio.scene_marks import planned_state
 from unlatch.workflows.studio.work import StudioWork
 from unlatch.workflows.viewing.recorded_scene import load_assets, open_object, open_robot
 
