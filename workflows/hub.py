@@ -248,17 +248,6 @@ All attempts count, also those that were not exported. {failures}
 {description}"""
 
 
-def write_clip_of(folder: Path, source: ExportSource) -> None:
-    """Writes the clip of the first exported episode, unless there is one.
-
-    Raises:
-        UnlatchError: It cannot be drawn, such as when its objects have changed.
-    """
-    if not (folder / CLIP).is_file():
-        record = source.data_set.read(source.numbers[0])
-        write_clip(config_of(source.data_set), record, CLIP_LOOK, str(folder / CLIP))
-
-
 def write_card(folder: Path, cfg: HubCfg, source: ExportSource) -> None:
     """Writes `README.md` of a LeRobot set for the Hub, and facts about the data set into `meta/unlatch.json`.
 
@@ -381,8 +370,9 @@ def push_export(connection: HubConnection, cfg: HubCfg, source: ExportSource, fo
         HubError: It cannot be uploaded, or its page cannot be made. The export stays; the message says what to do.
     """
     try:
-        if cfg.clip:
-            write_clip_of(folder, source)
+        if cfg.clip and not (folder / CLIP).is_file():
+            record = source.data_set.read(source.numbers[0])
+            write_clip(config_of(source.data_set), record, CLIP_LOOK, str(folder / CLIP))
         write_card(folder, cfg, source)
         version = str(lerobot_tables.read_json(folder / lerobot_tables.INFO_FILE)["codebase_version"])
         return connection.upload(folder, str(cfg.push), private=cfg.private, version=version)

@@ -16,7 +16,7 @@ import yaml
 from unlatch.configs.derived_task import REACH_CENTER_M, REACH_HALF_M
 from unlatch.objects.friction import OBJECT_FRICTION
 from unlatch.robots.checks import check_robot
-from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
+from unlatch.robots.description import RobotCfg, base_pose
 from unlatch.robots.hands import GRIPPERS, GripperMount, with_data_sheet, with_gripper
 from unlatch.robots.models import DISTRIBUTION, model_path
 from unlatch.robots.robot import Arm, Robot
@@ -221,15 +221,10 @@ def _draw_hand(world: World, robot: Robot, arm: Arm, width_m: float) -> np.ndarr
     arm.reset(arm.cfg.home, gripper_m=width_m)
     T_world_ee = robot.body.link_pose(arm.cfg.ee_link)
     points = {name: T_world_ee @ np.array(xyz) for name, xyz in arm.cfg.keypoints.items()}
-    side = T_world_ee.rotate(_side_axis(arm.cfg)) + np.array([0.0, 0.0, 0.2])
-    view = framing_camera(np.array([*points.values(), T_world_ee.p]), side, fov_deg=40.0, margin=2.2)
+    head, tail, side = (points[name] for name in ("tool_head", "tool_tail", "tool_side"))
+    across = np.cross(head - tail, side - head)  # perpendicular to approach and opening
+    looks_from = across / np.linalg.norm(across) + np.array([0.0, 0.0, 0.2])
+    view = framing_camera(np.array([*points.values(), T_world_ee.p]), looks_from, fov_deg=40.0, margin=2.2)
     overlay = Overlay(take_picture(world, view, width=_TILE[0], height=_TILE[1]), view)
     overlay.labels(points)
     return overlay.picture()
-
-
-def _side_axis(arm: ArmCfg) -> np.ndarray:
-    """Returns the direction perpendicular to approach and opening, in the ee frame."""
-    head, tail, side = (np.array(arm.keypoints[name]) for name in ("tool_head", "tool_tail", "tool_side"))
-    axis = np.cross(head - tail, side - head)
-    return axis / np.linalg.norm(axis)

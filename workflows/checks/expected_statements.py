@@ -206,15 +206,11 @@ def as_recorded(conditions: list[dict[str, Any]], record: EpisodeRecord) -> list
     Older records have no outline of any object: their conditions are judged by the bounding box. If one condition of a
     record has an outline, all must have it.
     """
-    if any("outline" in condition for condition in conditions) and not _has_outlines(record):
+    stated = [part.get("conditions") for part in (record.goal, *record.skills) if isinstance(part, Mapping)]
+    entries = [entry for found in stated if isinstance(found, list) for entry in found if isinstance(entry, Mapping)]
+    if not any("outline" in entry for entry in entries):
         return [{key: value for key, value in condition.items() if key != "outline"} for condition in conditions]
     return conditions
-
-
-def _has_outlines(record: EpisodeRecord) -> bool:
-    stated = [part.get("conditions") for part in (record.goal, *record.skills) if isinstance(part, Mapping)]
-    entries = [entry for conditions in stated if isinstance(conditions, list) for entry in conditions]
-    return any(isinstance(entry, Mapping) and "outline" in entry for entry in entries)
 
 
 _OF_FIRST_ATTEMPT = ("arm", "success_mode", "success_threshold", "s0")

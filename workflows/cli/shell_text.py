@@ -8,7 +8,6 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, get_type_hints
 
 from unlatch import command_table
@@ -96,7 +95,8 @@ def complete(words: Sequence[str], catalog: Mapping[str, Any]) -> list[str]:
     if before[0] not in commands:
         return []
     known = commands[before[0]]
-    own = _own_folders(before)
+    folders = [value for flag, value in pairwise(before) if flag in ("--config-dir", "-cd")]
+    folders += [item.partition("=")[2] for item in before if item.startswith("--config-dir=")]
     key, equals, start = word.partition("=")
     if before[-1] in ("--config-dir", "-cd"):
         return []
@@ -106,31 +106,20 @@ def complete(words: Sequence[str], catalog: Mapping[str, Any]) -> list[str]:
         *several, last = start.split(",")
         values = [
             *known["values"].get(key, catalog["values"].get(key, [])),
-            *([path.stem for folder in own for path in (folder / key).glob("*.yaml")] if "/" not in key else []),
+            *(path.stem for folder in folders for path in user_path(folder).glob(f"{key}/*.yaml") if "/" not in key),
         ]
         return [f"{key}={','.join([*several, value])}" for value in _starting_with(last, sorted(set(values)))]
     if word.startswith("-"):
         return _starting_with(word, known["flags"])
     given = {item.partition("=")[0] for item in before}
-    keys = [f"{key}=" for key in known["keys"] if key not in given]
-    return _starting_with(word, [*(known["words"] if len(before) == 1 else []), *_next_parts(word, keys)])
-
-
-def _next_parts(word: str, keys: Sequence[str]) -> list[str]:
-    """Returns keys, cut after the dot that comes next: `world.` stands for all keys of the world."""
-    cut = [key[: key.find(".", len(word)) + 1] or key for key in keys if key.startswith(word)]
-    return list(dict.fromkeys(cut))
+    keys = [f"{key}=" for key in known["keys"] if key not in given and f"{key}=".startswith(word)]
+    # a key is cut after the dot that comes next: `world.` stands for all keys of the world
+    parts = dict.fromkeys(key[: key.find(".", len(word)) + 1] or key for key in keys)
+    return _starting_with(word, [*(known["words"] if len(before) == 1 else []), *parts])
 
 
 def _starting_with(word: str, words: Sequence[str] | Mapping[str, Any]) -> list[str]:
     return [item for item in words if item.startswith(word)]
-
-
-def _own_folders(words: Sequence[str]) -> list[Path]:
-    """Returns the folders that `--config-dir` names."""
-    follow = [value for flag, value in pairwise(words) if flag in ("--config-dir", "-cd")]
-    joined = [word.partition("=")[2] for word in words if word.startswith("--config-dir=")]
-    return [user_path(folder) for folder in (*follow, *joined)]
 
 
 _SCHEMAS: dict[str, type] = {

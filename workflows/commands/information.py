@@ -113,18 +113,17 @@ def _list_sensors(config_dirs: Sequence[str]) -> list[_Row]:
 
 def _list_files(group: str, config_dirs: Sequence[str]) -> list[_Row]:
     """Returns name and first comment of each YAML file of a group."""
-    return [(name, _first_comment(path)) for name, path in yaml_files(group, config_dirs).items()]
+    rows = []
+    for name, path in yaml_files(group, config_dirs).items():
+        comments = (
+            line[2:] for line in read_text(path).splitlines() if line.startswith("# ") and "@package" not in line
+        )
+        rows.append((name, next(comments, "")))
+    return rows
 
 
 def _list_entries(*catalogs: Catalog) -> list[_Row]:
     return [(name, entry.summary) for catalog in catalogs for name, entry in catalog.entries().items()]
-
-
-def _first_comment(path: Path) -> str:
-    for line in read_text(path).splitlines():
-        if line.startswith("# ") and "@package" not in line:
-            return line[2:]
-    return ""
 
 
 _Read = Callable[[Sequence[str]], list[_Row]]

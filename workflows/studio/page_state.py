@@ -132,6 +132,10 @@ def describe_state(state: StudioState) -> dict[str, Any]:
     with state.changed:
         document, text = state.document, state.document.text
         objects = {} if state.scene is None else state.scene.scene.cfg.all_objects()
+        plans = () if state.plan is None or state.is_old(PLAN) else state.plan.plans
+        # the mistake is a contradiction between constraints that the plan explains with its remedies
+        is_in_list = state.problem is not None and state.problem.key.endswith("constraint_list")
+        tells_problem = is_in_list and any(each.contradictions for each in plans)
         return {
             "revision": state.revision,
             "document": {
@@ -140,7 +144,7 @@ def describe_state(state: StudioState) -> dict[str, Any]:
                 "message": state.message,
             },
             "problem": _describe_problem(text, state.problem),
-            "plan_tells_problem": _plan_tells_problem(state),
+            "plan_tells_problem": tells_problem,
             "episode": state.episode,
             "show": asdict(state.show),
             "drawn": asdict(state.drawn()),
@@ -169,13 +173,6 @@ def describe_state(state: StudioState) -> dict[str, Any]:
 
 def _describe_problem(text: str, problem: Problem | None) -> dict[str, Any] | None:
     return None if problem is None else {"message": problem.message, "line": problem_line(text, problem)}
-
-
-def _plan_tells_problem(state: StudioState) -> bool:
-    """Returns whether the mistake is a contradiction between constraints that the plan explains with its remedies."""
-    plan = None if state.is_old(PLAN) else state.plan
-    contradicts = plan is not None and any(each.contradictions for each in plan.plans)
-    return contradicts and state.problem is not None and state.problem.key.endswith("constraint_list")
 
 
 def problem_line(text: str, problem: Problem) -> int | None:

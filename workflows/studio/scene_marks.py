@@ -22,7 +22,7 @@ from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.tasks.task import RegionCfg
-from unlatch.workflows.studio.jobs import PLAN, RUN, Array, PlanResult, ShownPlan, ViewResult
+from unlatch.workflows.studio.jobs import PLAN, RUN, Array, PlanResult, ShownPlan
 from unlatch.workflows.studio.session import StudioSession
 from unlatch.workflows.studio.state import FINE_M, place_m
 from unlatch.workflows.viewing.annotation_editor import KeypointControls
@@ -74,17 +74,16 @@ def keep_names_apart(names: Iterable[SceneName], T_world_camera: Pose) -> None:
             continue
         size = _LETTER_PX * (len(name.label.text), 1) * name.label.font_screen_scale
         low = pixel - shares * size  # (A, 2) upper left corners
-        covered = [sum(_overlap(corner, corner + size, box) for box in taken) for corner in low]
+        boxes = np.stack([low, low + size], axis=1)  # (A, 2, 2) lower and upper corners
+        common = [np.minimum(boxes[:, 1], box[1]) - np.maximum(boxes[:, 0], box[0]) for box in taken]
+        covered = np.sum([np.maximum(0.0, each).prod(axis=1) for each in common], axis=0, initial=0.0) * np.ones(
+            len(low)
+        )
         present = list(_ANCHORS).index(name.label.anchor)
-        best = present if covered[present] <= min(covered) else int(np.argmin(covered))
+        best = present if covered[present] <= covered.min() else int(np.argmin(covered))
         if best != present:
             name.label.anchor = list(_ANCHORS)[best]
-        taken.append(np.stack([low[best], low[best] + size]))
-
-
-def _overlap(low: Array, high: Array, box: Array) -> float:
-    """Returns the common area of a rectangle from `low` to `high` and a `box` (2, 2) [square pixels]."""
-    return float(np.prod(np.maximum(0.0, np.minimum(high, box[1]) - np.maximum(low, box[0]))))
+        taken.append(boxes[best])
 
 
 _REGION_RGB = (40, 90, 220)
@@ -135,7 +134,7 @@ class RegionBoxes:
             disable_axes=True,
             disable_sliders=True,
             position=(x, y, low),
-            wxyz=_yaw_wxyz(math.radians(region.yaw_deg)),
+            wxyz=Pose.from_rpy([0.0, 0.0, 0.0], [0.0, 0.0, math.radians(region.yaw_deg)]).quat_wxyz,
             rotation_limits=((0.0, 0.0), (0.0, 0.0), (0.0, math.pi)),
             **flat,
         )
@@ -186,10 +185,6 @@ class RegionBoxes:
         self._session.end_gesture()
         self._boxes = []
         self._redraw()
-
-
-def _yaw_wxyz(yaw_rad: float) -> tuple[float, float, float, float]:
-    return math.cos(0.5 * yaw_rad), 0.0, 0.0, math.sin(0.5 * yaw_rad)
 
 
 def _box_edges(dx: float, dy: float, height: float) -> Array:
@@ -288,12 +283,13 @@ class SceneMarks:
             return
         for camera in views.cameras if views is not None and clock.of == RUN else scene.cameras:
             pose = Pose.from_quat_xyzw(camera.position, camera.quat_xyzw)
+            seen = None if views is None else views.images.get(camera.name)
             # size of the frustum of a camera; a camera beside the eye hid the object behind a larger one
             frustum = self._nodes.view.add_camera_frustum(
                 f"/cameras/{camera.name}",
                 camera.fov_rad,
                 camera.aspect,
-                image=_read_image(views, camera.name),
+                image=None if seen is None else np.asarray(Image.open(io.BytesIO(seen)).convert("RGB")),
                 scale=0.04,
                 thickness=2.0,
                 thickness_units="screen",
@@ -339,12 +335,6 @@ class SceneMarks:
                     cast_shadow=False,
                 )
                 self._nodes.keep("reach", handle)
-
-
-def _read_image(views: ViewResult | None, camera: str) -> Array | None:
-    """Returns what a camera sees (h, w, 3) uint8; None: it is not known yet."""
-    picture = None if views is None else views.images.get(camera)
-    return None if picture is None else np.asarray(Image.open(io.BytesIO(picture)).convert("RGB"))
 
 
 _GHOST_RGB, _BAD_RGB = (90, 140, 235), (214, 69, 56)

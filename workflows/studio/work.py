@@ -168,7 +168,10 @@ def _shown_plan(planned: PlannedSkill, key: str, T_world_base: Pose) -> jobs.Sho
         refused=tuple(refused),
         timings_ms={} if plan is None else plan.timings_ms,
         compromise=None if made.found or solution is None else solution.configuration,
-        keyframes=() if plan is None else tuple(_shown_keyframes(plan, T_world_base)),
+        keyframes=tuple(
+            jobs.ShownKeyframe(each.label, np.asarray(each.q), each.s, (T_world_base @ each.T_base_ee).p)
+            for each in ([] if plan is None else plan.keyframes)
+        ),
         segments=() if plan is None else tuple(_shown_segments(planned, plan, T_world_base)),
         carried=_shown_carry(planned),
     )
@@ -184,12 +187,6 @@ def _shown_carry(planned: PlannedSkill) -> jobs.ShownCarry | None:
             last, name = frame, str(command.params["object"])
         frame += 0 if command.motion is None else len(command.motion)
     return jobs.ShownCarry(name, first, frame if last is None else last) if name else None
-
-
-def _shown_keyframes(plan: KeyframePlan, T_world_base: Pose) -> Iterator[jobs.ShownKeyframe]:
-    for each in plan.keyframes:
-        pose = T_world_base @ each.T_base_ee
-        yield jobs.ShownKeyframe(each.label, np.asarray(each.q), each.s, pose.p)
 
 
 def _shown_segments(planned: PlannedSkill, plan: KeyframePlan, T_world_base: Pose) -> Iterator[jobs.ShownSegment]:

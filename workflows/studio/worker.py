@@ -103,13 +103,9 @@ def _run_worker(connection: Connection) -> None:
                 answer = work.do(job)
             except Exception as exc:  # noqa: BLE001 - a bug or a plugin: the page shows it and goes on
                 words = str(exc).partition("\n")[0]  # of OmegaConf, the rest can have thousands of lines
-                answer = Problem(f"{type(exc).__name__}: {words} ({_last_frame(exc)})")
+                frame = traceback.extract_tb(exc.__traceback__)[-1]
+                answer = Problem(f"{type(exc).__name__}: {words} ({frame.filename}:{frame.lineno})")
             connection.send(answer)
-
-
-def _last_frame(exc: BaseException) -> str:
-    frame = traceback.extract_tb(exc.__traceback__)[-1]
-    return f"{frame.filename}:{frame.lineno}"
 
 
 class JobQueue:

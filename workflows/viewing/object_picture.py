@@ -218,7 +218,8 @@ def measure_object(urdf_path: Path) -> dict[str, Any]:
     """
     model = read_urdf(urdf_path)
     surfaces = read_surfaces(model, urdf_path.parent.resolve(), where=str(urdf_path))
-    size_m = _largest_extent(model, surfaces)
+    points = [model.link_pose(name) @ vertices for name, vertices in _link_vertices(surfaces)]
+    size_m = float(np.max(np.ptp(np.concatenate(points), axis=0))) if points else 0.0
     problems: list[str] = []
     links = {name: _measure_link(name, model, surfaces[name], size_m, problems) for name in model.links}
     endless = {joint.name for joint in model.joints.values() if joint.kind == "continuous"}
@@ -293,11 +294,6 @@ def _choose_view(
     forward = horizontal_direction(moved)
     direction = forward + 0.6 * np.array([forward[1], -forward[0], 1.0])
     return framing_camera(np.concatenate(clouds), direction, fov_deg=40.0, aspect=_TILE[0] / _TILE[1], margin=1.15)
-
-
-def _largest_extent(model: UrdfModel, surfaces: dict[str, LinkSurfaces]) -> float:
-    points = [model.link_pose(name) @ vertices for name, vertices in _link_vertices(surfaces)]
-    return float(np.max(np.ptp(np.concatenate(points), axis=0))) if points else 0.0
 
 
 def _link_vertices(surfaces: dict[str, LinkSurfaces]) -> Iterator[tuple[str, np.ndarray]]:

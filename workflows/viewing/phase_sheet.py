@@ -329,7 +329,8 @@ def _choose_camera(
     `near`: less of the part, and nothing of a part that the hand is far from.
     """
     record, acted = shown.record, find_acted_part(shown, skill)
-    frames = _key_frames(moments)
+    frames = [moment.frame for moment in moments if moment.phase in _KEY_PHASES or moment.failed]
+    frames = frames[:_MAX_KEY_FRAMES] or [moments[-1].frame]
     middles = record.arrays[acted.point_key][frames]  # (K, 3)
     around = _NEAR_SURROUNDINGS_M if near else _SURROUNDINGS_M
     corners = []
@@ -353,12 +354,6 @@ def _choose_camera(
         fov_deg=_FOV_DEG,
         aspect=TILE_PX[0] / TILE_PX[1],
     )
-
-
-def _key_frames(moments: Sequence[phase_moments.PhaseMoment]) -> list[int]:
-    """Returns the frames that the camera is chosen for."""
-    found = [moment.frame for moment in moments if moment.phase in _KEY_PHASES or moment.failed]
-    return found[:_MAX_KEY_FRAMES] or [moments[-1].frame]
 
 
 def _draw_last_state(shown: RecordedWorld, *, smooth: bool) -> Section:
@@ -414,15 +409,11 @@ def _section_title(shown: RecordedWorld, skill_round: phase_moments.SkillRound, 
     (words,) = fill_in([f"{entry['name']}{arm}: {thing}"], called)
     several = f", round {skill_round.number} of {skill_round.count}" if skill_round.count > 1 else ""
     strategy = f", strategy {entry['strategy']}" if entry.get("strategy") else ""
-    return f"{words}{several}{strategy}{_describe_force(entry)}"
-
-
-def _describe_force(entry: Mapping[str, Any]) -> str:
-    """Returns how hard the hand grips; of fingertips that drag a part, how hard they press on it."""
-    for key, word in (("press_force_n", "press"), ("grip_force_n", "grip")):
-        if key in entry:
-            return f", {word} {entry[key]:.0f} N"
-    return ""
+    # fingertips that drag a part press on it
+    forces = [
+        f", {key.partition('_')[0]} {entry[key]:.0f} N" for key in ("press_force_n", "grip_force_n") if key in entry
+    ]
+    return f"{words}{several}{strategy}{''.join(forces[:1])}"
 
 
 def _describe_opening(shown: RecordedWorld, skill: int, frame: int, failed_phase: Phase | None) -> str:
