@@ -86,8 +86,10 @@ def _write_task(name: str, cfg: NewTaskCfg) -> int:
     if file.exists():
         raise ConfigError(f"{file} exists already. Expected a new file. Choose another name or out=.", key="out")
     text = _fill_task(name, lines, category, cfg.skill, cfg.part)
-    if cfg.part is not None:
-        _check_part(name, text)
+    if cfg.part is not None:  # the object may have no such part, or the skill may not fit it
+        with TemporaryDirectory() as scratch:
+            _write_files({Path(scratch) / "task" / f"{name}.yaml": text})
+            check_assets(load(name, config_dirs=[scratch]))
     _write_files({file: text})
     folder = file.parent.parent
     print_line(f"task: {file}")
@@ -128,14 +130,6 @@ def _object_lines(value: str) -> tuple[str, str]:
 
 def _select_object(name: str) -> str:
     return f"defaults:\n  - override /object: {name}\n"
-
-
-def _check_part(name: str, text: str) -> None:
-    """Raises an error if the object has no such part, or the skill does not fit it."""
-    with TemporaryDirectory() as scratch:
-        _write_files({Path(scratch) / "task" / f"{name}.yaml": text})
-        cfg = load(name, config_dirs=[scratch])
-    check_assets(cfg)
 
 
 def _write_plugin(name: str, cfg: NewCfg, *, with_object: bool) -> int:

@@ -426,6 +426,9 @@ def _shown_skill(
     known = [each for each in strategies if not each.planner_setting.derived]
     first = known[0].planner_setting if known else None
     place = "" if derived else f"{key}.planner_setting."
+    cls = SKILLS.load(entry.name)
+    # how a skill compares its joint where its setting does not say
+    default = cls.success_modes[0] if issubclass(cls, ArticulationSkill) else SuccessMode.abs
     return jobs.ShownSkill(
         key=key,
         name=entry.name,
@@ -435,7 +438,7 @@ def _shown_skill(
         derived=derived,
         settings={each.strategy: each.planner_setting.to_yaml() for each in known} if derived else {},
         threshold=None if first is None else float(first.success_threshold),
-        mode=(None if first is None else first.success_mode) or _default_mode(entry.name),
+        mode=(None if first is None else first.success_mode) or default,
         unit=unit,
         constraints=()
         if first is None
@@ -444,12 +447,6 @@ def _shown_skill(
             for number, term in enumerate(first.constraint_list)
         ),
     )
-
-
-def _default_mode(skill: str) -> SuccessMode:
-    """Returns how a skill compares its joint where its setting does not say."""
-    cls = SKILLS.load(skill)
-    return cls.success_modes[0] if issubclass(cls, ArticulationSkill) else SuccessMode.abs
 
 
 def _shown_constraint(term: Term, key: str) -> jobs.ShownConstraint:

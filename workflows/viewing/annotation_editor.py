@@ -90,7 +90,13 @@ class AnnotationEditor:
         """The annotation with what has been moved so far."""
         self._loaded, self._closed = loaded, loaded.articulation.closed_positions()
         self._nodes = SceneNodes(server)
-        self._show_object()
+        self._nodes.view.set_up_direction("+z")
+        meshes = {
+            link: [replace(mesh, rgba=(*mesh.rgba[:3], _OPACITY), texture=None) for mesh in pieces]
+            for link, pieces in link_meshes(loaded.model).items()
+        }
+        poses = {link: loaded.model.link_pose(link, self._closed) for link in meshes}
+        self._nodes.show(link_bodies("object", meshes, poses))
         self.points = KeypointControls(
             self._nodes, self.edit, frame_pose=self._frame_pose, move=self.edit.move, scale=0.12 * loaded.size_m
         )
@@ -110,15 +116,6 @@ class AnnotationEditor:
             self.status.content = exc.message
         else:
             self.status.content = f"Saved {self._loaded.path}"
-
-    def _show_object(self) -> None:
-        self._nodes.view.set_up_direction("+z")
-        meshes = {
-            link: [replace(mesh, rgba=(*mesh.rgba[:3], _OPACITY), texture=None) for mesh in pieces]
-            for link, pieces in link_meshes(self._loaded.model).items()
-        }
-        poses = {link: self._loaded.model.link_pose(link, self._closed) for link in meshes}
-        self._nodes.show(link_bodies("object", meshes, poses))
 
     def _frame_pose(self, part: Part, frame: str) -> Pose:
         """Returns the pose of a frame of a part in the root frame of the closed object."""
