@@ -19,7 +19,7 @@ from unlatch.solver.setting import SuccessMode
 from unlatch.tasks.task import GoalCfg, GoalKind, RegionCfg
 from unlatch.workflows.studio.document import find_line, parse_key, read_tree
 from unlatch.workflows.studio.jobs import PLAN, RUN, PlanResult, Problem, RunResult, SceneResult, ShownPart
-from unlatch.workflows.studio.state import ReachMap, StudioState, place_m, places_in
+from unlatch.workflows.studio.state import ReachMap, StudioState, next_place, place_m, places_in
 from unlatch.workflows.viewing.annotation_editor import annotatable
 from unlatch.workflows.viewing.phase_moments import failure_notes, part_openings, phase_of
 from unlatch.workflows.viewing.recorded_scene import shown_forces
@@ -333,17 +333,17 @@ def describe_reach(maps: Mapping[str, ReachMap], regions: Sequence[RegionCfg]) -
     for region in regions:
         if (found := maps.get(region.object)) is None:
             continue
-        plan, known = found.share(region)
         inside = set(places_in(region, 1))
-        failed = [(at, result) for at, result in found.found.items() if at in inside and not result.plans]
+        known = {at: result for at, result in found.items() if at in inside}
+        failed = [(at, result) for at, result in known.items() if not result.plans]
         described.append(
             {
                 "object": region.object,
-                "plan": plan,
-                "known": known,
+                "plan": len(known) - len(failed),
+                "known": len(known),
                 "places": len(inside),
                 "codes": Counter(result.code for _, result in failed),
-                "is_done": found.next_place(region) is None,
+                "is_done": next_place(found, region) is None,
                 "examples": [
                     {"at_m": place_m(at), "code": result.code, "message": result.message} for at, result in failed[:3]
                 ],

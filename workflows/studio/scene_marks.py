@@ -24,7 +24,7 @@ from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.tasks.task import RegionCfg
 from unlatch.workflows.studio.jobs import PLAN, RUN, Array, PlanResult, ShownPlan
 from unlatch.workflows.studio.session import StudioSession
-from unlatch.workflows.studio.state import FINE_M, place_m
+from unlatch.workflows.studio.state import STEP_M, place_m
 from unlatch.workflows.viewing.annotation_editor import KeypointControls
 from unlatch.workflows.viewing.picture import SEGMENT_RGB
 from unlatch.workflows.viewing.recorded_scene import ColouredMesh, SceneModel, ShownBody, link_bodies
@@ -308,20 +308,12 @@ class SceneMarks:
         if not session.drawn().reach:
             return
         with session.changed:
-            places = [
-                (place, colour)
-                for region in regions
-                for found in [session.reach.get(region.object)]
-                if found is not None
-                for place in found.known_places(region)
-                for colour in [found.colour_of(place)]
-                if colour is not None
-            ]
-        side = 0.46 * FINE_M
+            places = [item for region in regions for item in session.reach.get(region.object, {}).items()]
+        side = 0.46 * STEP_M
         square = np.array([[-side, -side, 0], [side, -side, 0], [side, side, 0], [-side, side, 0]], dtype=np.float32)
         faces = np.array([[0, 1, 2], [0, 2, 3]], dtype=np.uint32)
         for plans, rgb in ((True, _PLANS_RGB), (False, _FAILS_RGB)):
-            chosen = [place_m(place) for place, colour in places if colour is plans]
+            chosen = [place_m(place) for place, result in places if result.plans is plans]
             if chosen:
                 centers = np.array([(x, y, 0.003) for x, y in chosen], dtype=np.float32)
                 handle = self._nodes.view.add_batched_meshes_simple(

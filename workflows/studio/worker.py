@@ -20,7 +20,7 @@ from loky.backend.context import get_context
 from unlatch.workflows.runs.worker_processes import describe_exit, single_thread_variables
 from unlatch.workflows.studio.document import read_tree
 from unlatch.workflows.studio.jobs import CHECK, PLAN, REACH, RUN, SCENE, VIEW, Job, Problem, TaskText, ViewResult
-from unlatch.workflows.studio.state import Place, ReachMap, StudioState, region_at
+from unlatch.workflows.studio.state import Place, ReachMap, StudioState, next_place, region_at
 
 
 class WorkerProcess:
@@ -241,8 +241,8 @@ class BackgroundWork:
             if key != self._reach_key:
                 state.reach, self._reach_key = {}, key
             for region in state.regions():
-                found = state.reach.setdefault(region.object, ReachMap())
-                place = found.next_place(region)
+                found = state.reach.setdefault(region.object, {})
+                place = next_place(found, region)
                 if place is None:
                     continue
                 state.since[REACH] = time.monotonic()
@@ -252,7 +252,7 @@ class BackgroundWork:
                     with state.changed:
                         state.since.pop(REACH, None)
                         if not isinstance(answer, Problem):
-                            found.found[place] = answer
+                            found[place] = answer
                     state.tell(REACH if not isinstance(answer, Problem) else "busy")
 
                 self.queue.submit(job, keep)

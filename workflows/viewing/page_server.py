@@ -330,11 +330,6 @@ class PageProcess:
         if self._errors is not None:
             self._errors.close()
 
-    @property
-    def pid(self) -> int | None:
-        """Number of the process; None before it was started."""
-        return None if self._process is None else self._process.pid
-
     def death(self) -> str | None:
         """Returns why the process has ended, in one line; None while it runs."""
         if self._process is None or self._errors is None or self._process.poll() is None:
