@@ -16,10 +16,11 @@ import numpy as np
 from PIL import Image
 
 from unlatch.objects.annotation import Part
-from unlatch.robots.description import ArmCfg, RobotCfg
+from unlatch.robots.description import RobotCfg
 from unlatch.robots.models import model_path
 from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.recording.object_geometry import movable_joints
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.tasks.task import RegionCfg
 from unlatch.workflows.studio.jobs import PLAN, RUN, Array, PlanResult, ShownPlan
@@ -228,18 +229,16 @@ class SceneMarks:
                     self._add_axes(f"axes/{owner}/{part.name}", part, model)
 
     def _add_axes(self, path: str, part: Part, model: SceneModel) -> None:
-        frames = {"link": model.body.link_pose(part.link), "base": model.body.link_pose(part.base)}
-        root = model.body.root_pose()
         head = part.keypoints["articulated_object_head"]
-        start = frames.get(head.frame, root) @ head.xyz
+        start = model.frame_pose(part, head.frame) @ head.xyz
         for index, (name, axis) in enumerate(part.axes.items()):
-            end = start + _AXIS_M * frames.get(axis.frame, root).rotate(axis.xyz)
+            end = start + _AXIS_M * model.frame_pose(part, axis.frame).rotate(axis.xyz)
             rgb, ends = _AXIS_RGB[index % len(_AXIS_RGB)], np.array([[start, end]])
             self._nodes.keep("axes", self._nodes.view.add_arrows(f"/{path}/{name}", ends, rgb, **_ARROW_M))
             beyond = start + 1.15 * (end - start)
             self._name_axis(f"{path}/{name}", name.replace("_", " "), beyond, anchor="center-left", position=beyond)
         if part.handle.T_link_handle is not None:
-            pose = frames["link"] @ part.handle.T_link_handle
+            pose = model.link_pose(part.link) @ part.handle.T_link_handle
             path = f"{path}/contact"
             place = {"position": pose.p, "wxyz": pose.quat_wxyz}
             frame = self._nodes.view.add_frame(f"/{path}", axes_length=_FRAME_M, axes_radius=0.002, **place)
@@ -257,16 +256,11 @@ class SceneMarks:
         annotation = self._session.annotation
         if annotation is None or annotation.object not in self._scene.objects:
             return
-        body, asset = self._scene.objects[annotation.object].body, self._scene.assets[annotation.object]
-
-        def frame_pose(part: Part, frame: str) -> Pose:
-            links = {"link": part.link, "base": part.base}
-            return body.link_pose(links[frame]) if frame in links else body.root_pose()
-
+        asset = self._scene.assets[annotation.object]
         controls = KeypointControls(
             self._nodes,
             annotation.edit,
-            frame_pose=frame_pose,
+            frame_pose=self._scene.objects[annotation.object].frame_pose,
             move=self._session.move_keypoint,
             scale=0.14 * annotation.edit.loaded.size_m,
             depth_test=False,
@@ -439,15 +433,10 @@ def robot_poses(model: SceneModel, robot: RobotCfg, joints: Mapping[str, Array])
 
     Arms without positions stay as they were posed last.
     """
-    arms = [arm for arm in robot.arms if arm.name in joints]
-    names = [name for arm in arms for name in arm.joints]
-    return model.link_poses(names, np.concatenate([joints[arm.name] for arm in arms]))
-
-
-def hand_pose(model: SceneModel, arm: ArmCfg, q: Array) -> Pose:
-    """Returns the world pose of an arm's hand at joint positions (n,) [rad]."""
-    model.body.set_joint_positions(arm.joints, q)
-    return model.body.link_pose(arm.ee_link)
+    for arm in robot.arms:
+        if arm.name in joints:
+            model.move(arm.joints, joints[arm.name])
+    return model.link_poses()
 
 
 def row_at(plan: ShownPlan, frame: int) -> Array:
@@ -486,20 +475,17 @@ def move_parts(state: Mapping[str, Array], moved: Mapping[tuple[str, str], float
     """Returns a state with other positions of joints, by (object, joint), and of their keypoints."""
     result = dict(state)
     for name, model in scene.objects.items():
-        joints = [joint.name for joint in model.body.movable_joints]
+        joints = movable_joints(model.model)
         key = f"objects.{name}.joint_positions"
         positions = np.array(state[key])
         for column, joint in enumerate(joints):
             positions[0, column] = moved.get((name, joint), positions[0, column])
         result[key] = positions
-        model.body.set_joint_positions(joints, positions[0])
+        model.move(joints, positions[0])
         for part in scene.assets[name].articulation.parts.values():
             for label, point in part.keypoints.items():
-                frame = model.body.link_pose({"link": part.link, "base": part.base}.get(point.frame, part.base))
-                if point.frame not in ("link", "base"):
-                    frame = model.body.root_pose()
                 if (place := f"keypoints.{name}.{part.name}.{label}") in result:
-                    result[place] = np.asarray(frame @ point.xyz)[None]
+                    result[place] = np.asarray(model.frame_pose(part, point.frame) @ point.xyz)[None]
     return result
 
 
@@ -519,12 +505,11 @@ def _move_contents(state: State, plan: ShownPlan, at: float, scene: LiveScene) -
     """Moves what lies in a part, such as a drawer, along with it."""
     model, asset = scene.objects[plan.object], scene.assets[plan.object]
     link = next(part.link for part in asset.articulation.parts.values() if part.joint == plan.joint)
-    joints = [joint.name for joint in model.body.movable_joints]
-    model.body.set_root_pose(_root_pose(state, plan.object))
-    model.body.set_joint_positions(joints, state[f"objects.{plan.object}.joint_positions"][0])
-    T_world_start = model.body.link_pose(link)
-    model.body.set_joint_positions([str(plan.joint)], np.array([at]))
-    T_world_now = model.body.link_pose(link)
+    positions = state[f"objects.{plan.object}.joint_positions"][0]
+    model.move(movable_joints(model.model), positions, _root_pose(state, plan.object))
+    T_world_start = model.link_pose(link)
+    model.move([str(plan.joint)], [at])
+    T_world_now = model.link_pose(link)
     regions = [region for region in asset.regions.values() if region.link == link]
     for name, other in scene.assets.items():
         if name == plan.object:
@@ -542,8 +527,12 @@ def _carry(state: State, plan: ShownPlan, frame: int, robot: RobotCfg, scene: Li
         return
     arm = next(entry for entry in robot.arms if entry.name == plan.arm)
     now = min(max(frame, carried.first), carried.last)
-    T_world_hand, T_world_first = (hand_pose(model, arm, row_at(plan, each)) for each in (now, carried.first))
-    _set_root_pose(state, carried.object, T_world_hand @ T_world_first.inverse() @ _root_pose(state, carried.object))
+    hands = []
+    for each in (now, carried.first):
+        model.move(arm.joints, row_at(plan, each))
+        hands.append(model.link_pose(arm.ee_link))
+    moved = hands[0] @ hands[1].inverse()
+    _set_root_pose(state, carried.object, moved @ _root_pose(state, carried.object))
 
 
 def _root_pose(state: Mapping[str, Array], name: str) -> Pose:

@@ -88,26 +88,25 @@ class SceneView:
 
     def _run(self) -> None:
         played = time.monotonic()
-        with self._scene:
-            while True:
-                try:
-                    what = {self._events.get(timeout=_FRAME_S if self._session.clock.playing else 60.0)}
-                except queue.Empty:
-                    what = set()
-                with suppress(queue.Empty):
-                    while True:
-                        what.add(self._events.get_nowait())
-                if "stop" in what:
-                    return
-                now = time.monotonic()
-                if self._session.clock.playing and now - played >= _FRAME_S:
-                    frames = round(min(now - played, 0.5) * self._session.frame_hz())
-                    self._session.tick(max(frames, 1))
-                    what.add("clock")
-                    played = now
-                elif not self._session.clock.playing:
-                    played = now
-                self._draw(what)
+        while True:
+            try:
+                what = {self._events.get(timeout=_FRAME_S if self._session.clock.playing else 60.0)}
+            except queue.Empty:
+                what = set()
+            with suppress(queue.Empty):
+                while True:
+                    what.add(self._events.get_nowait())
+            if "stop" in what:
+                return
+            now = time.monotonic()
+            if self._session.clock.playing and now - played >= _FRAME_S:
+                frames = round(min(now - played, 0.5) * self._session.frame_hz())
+                self._session.tick(max(frames, 1))
+                what.add("clock")
+                played = now
+            elif not self._session.clock.playing:
+                played = now
+            self._draw(what)
 
     def _draw(self, what: set[str]) -> None:
         try:

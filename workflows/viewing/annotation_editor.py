@@ -21,7 +21,7 @@ from unlatch.workflows.assets.annotate import annotate_target, find_targets
 from unlatch.workflows.runs.schema import LOCAL_HOST
 from unlatch.workflows.viewing.object_picture import KEYPOINT_COLOURS
 from unlatch.workflows.viewing.page_server import ScenePageHandler, ScenePageServer, listen_at, page_url
-from unlatch.workflows.viewing.recorded_scene import link_bodies, link_meshes
+from unlatch.workflows.viewing.recorded_scene import SceneModel, link_bodies, link_meshes
 from unlatch.workflows.viewing.scene_nodes import SceneNodes
 
 _OPACITY = 0.6
@@ -88,17 +88,18 @@ class AnnotationEditor:
         """Builds the page on a `viser.ViserServer`."""
         self.edit = KeypointEdit(loaded)
         """The annotation with what has been moved so far."""
-        self._loaded, self._closed = loaded, loaded.articulation.closed_positions()
+        self._loaded = loaded
         self._nodes = SceneNodes(server)
         self._nodes.view.set_up_direction("+z")
         meshes = {
             link: [replace(mesh, rgba=(*mesh.rgba[:3], _OPACITY), texture=None) for mesh in pieces]
             for link, pieces in link_meshes(loaded.model).items()
         }
-        poses = {link: loaded.model.link_pose(link, self._closed) for link in meshes}
-        self._nodes.show(link_bodies("object", meshes, poses))
+        closed = loaded.articulation.closed_positions()
+        model = SceneModel("object", meshes, loaded.model, Pose.identity(), dict(closed))
+        self._nodes.show(link_bodies("object", meshes, model.link_poses()))
         self.points = KeypointControls(
-            self._nodes, self.edit, frame_pose=self._frame_pose, move=self.edit.move, scale=0.12 * loaded.size_m
+            self._nodes, self.edit, frame_pose=model.frame_pose, move=self.edit.move, scale=0.12 * loaded.size_m
         )
         for part in self.edit.articulation.parts.values():
             for name in part.keypoints:
@@ -116,11 +117,6 @@ class AnnotationEditor:
             self.status.content = exc.message
         else:
             self.status.content = f"Saved {self._loaded.path}"
-
-    def _frame_pose(self, part: Part, frame: str) -> Pose:
-        """Returns the pose of a frame of a part in the root frame of the closed object."""
-        links = {"link": part.link, "base": part.base}
-        return self._loaded.model.link_pose(links[frame], self._closed) if frame in links else Pose.identity()
 
 
 class _Handler(ScenePageHandler):

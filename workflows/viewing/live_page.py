@@ -381,14 +381,13 @@ class PageServer(ScenePageServer):
             self._ended.wait(max(1.0, 10.0 * (time.monotonic() - started)))
 
     def _show_scene(self) -> None:
-        with LiveScene(self.scene) as scene:
-            current = CurrentEpisode(scene)
-            while self._wait_for_reader():
-                self._counted.wait()
-                newest_last = sorted(self._content.sets, key=lambda item: item.pace.ended or 0.0)
-                current.update([(item.path, item.last_number) for item in newest_last])
-                self._about = current.about
-                self._ended.wait(0.1)  # time between two states of the scene [s]
+        current = CurrentEpisode(LiveScene(self.scene))
+        while self._wait_for_reader():
+            self._counted.wait()
+            newest_last = sorted(self._content.sets, key=lambda item: item.pace.ended or 0.0)
+            current.update([(item.path, item.last_number) for item in newest_last])
+            self._about = current.about
+            self._ended.wait(0.1)  # time between two states of the scene [s]
 
 
 def serve(descriptor: int, paths: Sequence[str], title: str) -> None:

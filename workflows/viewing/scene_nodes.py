@@ -10,7 +10,7 @@ import math
 import secrets
 import threading
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import chain, cycle
@@ -322,7 +322,7 @@ class ShownEpisode:
 
 
 class LiveScene:
-    """Shows one episode at a time on a `viser.ViserServer`; use it from one thread, as a context manager.
+    """Shows one episode at a time on a `viser.ViserServer`; use it from one thread.
 
     The robot stays while the next episode has the same one: its meshes are sent once.
     """
@@ -344,14 +344,6 @@ class LiveScene:
         """Table and plinths."""
         self._key: Hashable = None
         self._models_key: Hashable = None
-        self._object_worlds, self._robot_world = ExitStack(), ExitStack()
-
-    def __enter__(self) -> LiveScene:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._object_worlds.close()
-        self._robot_world.close()
 
     def show(self, episode: ShownEpisode, arrays: Mapping[str, Array], frame: int, *, acted_on: set[str]) -> None:
         """Shows a state.
@@ -370,18 +362,17 @@ class LiveScene:
         if not all(np.isfinite(array).all() for array in now.values()):
             return
         if episode.key != self._key:
-            self._open_models(episode, now)
+            self._read_models(episode, now)
         robot = recorded_scene.robot_bodies(self.robot, episode.cfg.robot, now) if self.robot is not None else ()
         objects = (recorded_scene.object_bodies(model, name, now) for name, model in self.objects.items())
         points = (point for point in recorded_scene.shown_points(now, acted_on) if point.acted_on)
         self.nodes.show([*self._fixed, *robot, *chain.from_iterable(objects)], points)
 
-    def _open_models(self, episode: ShownEpisode, now: Mapping[str, Array]) -> None:
-        """Opens the models of an episode; those of the robot and of equal objects stay open."""
+    def _read_models(self, episode: ShownEpisode, now: Mapping[str, Array]) -> None:
+        """Reads the models of an episode; those of the robot and of equal objects stay."""
         cfg, self._key = episode.cfg, None
         if self._models_key is None or episode.models_key != self._models_key:
             self._models_key = None
-            self._object_worlds.close()
             self.objects.clear()
             self.assets, _ = recorded_scene.load_assets(
                 [cfg.object, *cfg.objects], episode.layout, episode.hashes, number=episode.number
@@ -389,12 +380,9 @@ class LiveScene:
             if not self._has_view:
                 set_view(self._server, *recorded_scene.choose_view(self.assets, now))
                 self._has_view = True
-            for name, asset in self.assets.items():
-                self.objects[name] = self._object_worlds.enter_context(recorded_scene.open_object(name, asset))
+            self.objects.update((name, recorded_scene.object_model(name, asset)) for name, asset in self.assets.items())
         if self._robot_cfg != cfg.robot:
             self.robot, self._robot_cfg = None, None
-            self._robot_world.close()
-            self.robot = self._robot_world.enter_context(recorded_scene.open_robot(cfg.robot))
-            self._robot_cfg = cfg.robot
+            self.robot, self._robot_cfg = recorded_scene.robot_model(cfg.robot), cfg.robot
         self._fixed = list(recorded_scene.fixed_bodies(episode.layout))
         self._key, self._models_key = episode.key, episode.models_key

@@ -14,7 +14,7 @@ from unlatch.workflows.studio.document import TaskDocument, new_document
 from unlatch.workflows.studio.jobs import PLAN, SCENE, VIEW, VIEW_PX, Job, PlanResult, SceneResult, TaskText
 from unlatch.workflows.studio.scene_marks import planned_state
 from unlatch.workflows.studio.work import StudioWork
-from unlatch.workflows.viewing.recorded_scene import load_assets, open_object, open_robot
+from unlatch.workflows.viewing.recorded_scene import load_assets, object_model, robot_model
 
 
 @pytest.fixture(scope="module")
@@ -46,18 +46,18 @@ def test_a_carried_object_follows_the_hand_and_stays_where_it_is_put(work):
     assets, _ = load_assets(
         [cfg.object, *cfg.objects], result.scene.layout, result.scene.hashes, number=result.scene.episode
     )
-    with open_robot(cfg.robot) as robot, open_object("can", assets["can"]) as can:
-        scene = SimpleNamespace(robot=robot, objects={"can": can}, assets=assets)
+    robot, can = robot_model(cfg.robot), object_model("can", assets["can"])
+    scene = SimpleNamespace(robot=robot, objects={"can": can}, assets=assets)
 
-        def at(frame):
-            return can_position(planned_state(result, frame, cfg.robot, scene))
+    def at(frame):
+        return can_position(planned_state(result, frame, cfg.robot, scene))
 
-        start, lifted = at(0), at(pick.frames - 1)
-        assert at(pick.carried.first) == pytest.approx(start)
-        assert lifted[2] > start[2] + 0.05
-        assert at(pick.frames) == pytest.approx(lifted, abs=0.02), "the next skill begins where this one ends"
-        assert at(result.frames - 1) == pytest.approx(at(pick.frames + place.carried.last))
-        assert at(result.frames - 1)[2] == pytest.approx(start[2], abs=0.03), "it stands on the table again"
+    start, lifted = at(0), at(pick.frames - 1)
+    assert at(pick.carried.first) == pytest.approx(start)
+    assert lifted[2] > start[2] + 0.05
+    assert at(pick.frames) == pytest.approx(lifted, abs=0.02), "the next skill begins where this one ends"
+    assert at(result.frames - 1) == pytest.approx(at(pick.frames + place.carried.last))
+    assert at(result.frames - 1)[2] == pytest.approx(start[2], abs=0.03), "it stands on the table again"
 
 
 @pytest.mark.slow
