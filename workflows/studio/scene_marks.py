@@ -259,10 +259,10 @@ class SceneMarks:
         asset = self._scene.assets[annotation.object]
         controls = KeypointControls(
             self._nodes,
-            annotation.edit,
+            annotation,
             frame_pose=self._scene.objects[annotation.object].frame_pose,
             move=self._session.move_keypoint,
-            scale=0.14 * annotation.edit.loaded.size_m,
+            scale=0.14 * annotation.loaded.size_m,
             depth_test=False,
         )
         for (part, keypoint), anchor in zip(annotation.movable(asset.articulation), cycle(LABEL_ANCHORS), strict=False):

@@ -211,7 +211,7 @@ class StudioSession(StudioState):
         """Moves a keypoint to a position (3,) in its own frame [m]; without an open annotation, nothing happens."""
         with self.changed:
             if self.annotation is not None:
-                self.annotation.move(part, keypoint, xyz)
+                self.annotation.move(part, keypoint, np.asarray(xyz, dtype=float))
         self.tell("keypoint")
 
     def check_annotation(self) -> None:

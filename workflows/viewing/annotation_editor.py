@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -141,38 +141,29 @@ def serve_editor(loaded: AnnotatedUrdf, *, port: int, on_ready: Callable[[str], 
         server.server_close()
 
 
-class ObjectAnnotation:
-    """What has been moved, and what is wrong with it."""
+class ObjectAnnotation(KeypointEdit):
+    """Moves the keypoints of an object in a scene, and keeps what is wrong with them."""
 
-    def __init__(self, name: str, edit: KeypointEdit) -> None:
+    def __init__(self, name: str, loaded: AnnotatedUrdf) -> None:
+        super().__init__(loaded)
         self.object = name
         """Name of the object in the scene."""
-        self.edit = edit
-        self.problems: list[str] = []
-        self.is_saved = True
+        self.found: list[str] = []
+        """The problems when it was checked last."""
         self._checked: Articulation | None = None
-
-    def move(self, part: str, keypoint: str, xyz: Sequence[float] | np.ndarray) -> None:
-        """Moves a keypoint to a position (3,) in its own frame [m]."""
-        self.edit.move(part, keypoint, np.asarray(xyz, dtype=float))
-        self.is_saved = False
+        self._saved = self.articulation
 
     def check(self) -> bool:
         """Finds the problems of what has been moved; returns whether it had changed since the last time."""
-        if self._checked is self.edit.articulation:
+        if self._checked is self.articulation:
             return False
-        self._checked = self.edit.articulation
-        self.problems = self.edit.problems
+        self._checked, self.found = self.articulation, self.problems
         return True
 
     def save(self) -> None:
-        """Writes the file.
-
-        Raises:
-            AssetError: The annotation does not fit its object.
-        """
-        self.edit.save()
-        self.is_saved = True
+        """See `KeypointEdit`."""
+        super().save()
+        self._saved = self.articulation
 
     def movable(self, shown: Articulation) -> list[tuple[str, str]]:
         """Returns part and name of the keypoints that are at the same place in the file and in the scene.
@@ -180,7 +171,7 @@ class ObjectAnnotation:
         Loading an object may give it another root, and moves what is stated in the frame of the base.
         """
         found = []
-        for part in self.edit.loaded.articulation.parts.values():
+        for part in self.loaded.articulation.parts.values():
             for name, point in part.keypoints.items():
                 other = shown.parts[part.name].keypoints.get(name) if part.name in shown.parts else None
                 # keypoints of the file and of the scene that are closer than this are the same [m]
@@ -190,8 +181,8 @@ class ObjectAnnotation:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns plain values for the page."""
-        path = str(self.edit.loaded.path)
-        return {"object": self.object, "path": path, "problems": list(self.problems), "is_saved": self.is_saved}
+        is_saved = self.articulation is self._saved
+        return {"object": self.object, "path": str(self.loaded.path), "problems": self.found, "is_saved": is_saved}
 
 
 def annotatable(objects: Mapping[str, ObjectCfg]) -> list[str]:
@@ -218,4 +209,4 @@ def open_annotation(objects: Mapping[str, ObjectCfg], name: str) -> ObjectAnnota
     (target,) = targets
     if not target.file.exists():
         annotate_target(target, AnnotateCfg(), category=None, force=False, picture=False)
-    return ObjectAnnotation(name, KeypointEdit(target.load()))
+    return ObjectAnnotation(name, target.load())
