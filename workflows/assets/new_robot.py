@@ -22,14 +22,14 @@ from unlatch.robots.models import DISTRIBUTION, model_path
 from unlatch.robots.robot import Arm, Robot
 from unlatch.robots.robot_from_urdf import ReachModel, ReachRegion, robot_from_urdf
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.files import user_path, write_whole_file
+from unlatch.simcore.files import user_path
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.visuals.pictures import framing_camera, take_picture
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.solver.kinematics import Kinematics
 from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M
-from unlatch.workflows.viewing.picture import Overlay, SheetRow, compose_sheet, write_picture
+from unlatch.workflows.viewing.picture import Overlay, SheetRow, compose_sheet, write_own_text, write_picture
 
 REACH = ReachModel(ReachRegion(REACH_CENTER_M, (*REACH_HALF_M, 0.12)), Kinematics.from_urdf)
 """The region of derived tasks, extended in height: knobs and lids lie above or below its middle."""
@@ -131,12 +131,12 @@ def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
                     key="name",
                 )
             text, mount = with_gripper(urdf.absolute(), cfg.flange)
-            _write_text(made, text)
+            write_own_text(made, text)
             robot = with_data_sheet(robot_from_urdf(made, name=name, stated=str(made), reach=REACH))
         check_robot(robot, object_friction=OBJECT_FRICTION)
         shares = list(REACH.shares(robot))
         sheet = compose_sheet(_draw_rows(robot))
-        _write_text(yaml_file, yaml_text(robot, _remarks(has_data_sheet=mount is not None)))
+        write_own_text(yaml_file, yaml_text(robot, _remarks(has_data_sheet=mount is not None)))
         write_picture(sheet, picture)
     used = {joint for arm in robot.arms for joint in (*arm.joints, *arm.gripper.joints)}
     still = [joint.name for joint in model.joints.values() if joint.moves and joint.name not in used]
@@ -159,13 +159,6 @@ def _restored_after_an_error(file: Path) -> Iterator[None]:
 
 def _remarks(*, has_data_sheet: bool) -> dict[str, str]:
     return {key: text for key, text in VALUE_REMARKS.items() if not (has_data_sheet and key in _OF_GRIPPER)}
-
-
-def _write_text(file: Path, text: str) -> None:
-    try:
-        write_whole_file(file, text.encode())
-    except OSError as exc:
-        raise ConfigError(f"{file} cannot be written: {exc.strerror}. Choose another out=.", key="out") from exc
 
 
 def urdf_reference(urdf: Path) -> str:

@@ -46,8 +46,7 @@ from unlatch.workflows.studio.worker import WorkerProcess
 from unlatch.workflows.viewing.clip import ClipCfg, check_clip_file, write_clip
 from unlatch.workflows.viewing.episode_files import CLIP, PHASES, VIEW
 from unlatch.workflows.viewing.page_server import listen_at, opened_in_browser, page_url
-from unlatch.workflows.viewing.phase_moments import find_rounds, nothing_to_show
-from unlatch.workflows.viewing.phase_sheet import count_phase_pictures, draw_sheet, take_phase_pictures
+from unlatch.workflows.viewing.phase_sheet import write_phases
 from unlatch.workflows.viewing.picture import (
     SEGMENT_RGB,
     Overlay,
@@ -58,7 +57,7 @@ from unlatch.workflows.viewing.picture import (
 )
 from unlatch.workflows.viewing.recorded_scene import read_scene
 from unlatch.workflows.viewing.scene_nodes import import_viser
-from unlatch.workflows.viewing.scene_picture import DrawnScene, add_laid_out_state, open_record, open_scene
+from unlatch.workflows.viewing.scene_picture import DrawnScene, open_scene
 from unlatch.workflows.viewing.viewers import VIEWERS
 
 PICTURE_SIZE = (960, 720)
@@ -192,16 +191,8 @@ def draw_phases(data_set: DataSet, cfg: PhasesCfg, progress: StepProgress) -> tu
     """
     check_episode(data_set, cfg.episode)
     path = output_path(cfg.out, data_set.path / PHASES.format(number=cfg.episode))
-    episode_cfg = config_of(data_set)
-    record = add_laid_out_state(episode_cfg, data_set.read(cfg.episode))
-    if not record.arrays:
-        raise nothing_to_show(record)
-    rounds = find_rounds(record)
-    with open_record(episode_cfg, record) as recorded:
-        progress.begin(count_phase_pictures(rounds))
-        sheet = take_phase_pictures(recorded, rounds, on_picture=progress.advance)
-    write_picture(draw_sheet(sheet, columns=cfg.columns), path)
-    return path, sum(len(section.tiles) for section in sheet.sections)
+    record = data_set.read(cfg.episode)
+    return path, write_phases(config_of(data_set), record, path, columns=cfg.columns, progress=progress)
 
 
 @dataclass

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PIL import Image, ImageDraw
 
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.skills.commands import Phase
 from unlatch.tasks.language import fill_in, part_words
+from unlatch.workflows.runs.progress import StepProgress
 from unlatch.workflows.viewing import phase_moments
 from unlatch.workflows.viewing.best_view import Subject, choose_best_view, find_acted_part
-from unlatch.workflows.viewing.picture import GOOD, INK, PAPER, Font, Rgb, draw_caption, load_font
-from unlatch.workflows.viewing.scene_picture import RecordedWorld
+from unlatch.workflows.viewing.picture import GOOD, INK, PAPER, Font, Rgb, draw_caption, load_font, write_picture
+from unlatch.workflows.viewing.scene_picture import RecordedWorld, add_laid_out_state, open_record
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,6 +107,26 @@ class PhaseSheet:
     phases: Sequence[Phase]
     """(T,) phase of each state."""
     curves: Sequence[Curve]
+
+
+def write_phases(
+    cfg: EpisodeCfg, record: EpisodeRecord, path: Path, *, columns: int = 5, progress: StepProgress | None = None
+) -> int:
+    """Draws the phases of an episode and writes the picture; returns how many moments it shows.
+
+    Raises:
+        RecordingError: The episode has no states, its objects have changed, or the picture cannot be written.
+    """
+    record = add_laid_out_state(cfg, record)
+    if not record.arrays:
+        raise phase_moments.nothing_to_show(record)
+    rounds = phase_moments.find_rounds(record)
+    progress = progress or StepProgress("pictures", is_shown=False)
+    with open_record(cfg, record) as recorded:
+        progress.begin(sum(len(item.moments) for item in rounds) or 1)
+        sheet = take_phase_pictures(recorded, rounds, on_picture=progress.advance)
+    write_picture(draw_sheet(sheet, columns=columns), path)
+    return sum(len(section.tiles) for section in sheet.sections)
 
 
 def draw_sheet(sheet: PhaseSheet, *, columns: int) -> Image.Image:
@@ -265,11 +289,6 @@ _FAR_M = 0.25
 """A hand this far from the contact point has not reached it: the pictures of its failure show the hand alone [m]."""
 _FINGERS_MOVE = (Phase.approach, Phase.grasp, Phase.release)
 """Phases in which a caption says how wide the fingers are open: the part does not move yet."""
-
-
-def count_phase_pictures(rounds: Sequence[phase_moments.SkillRound]) -> int:
-    """Returns how many pictures `take_phase_pictures` takes."""
-    return sum(len(item.moments) for item in rounds) or 1
 
 
 def take_phase_pictures(

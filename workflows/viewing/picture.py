@@ -70,6 +70,19 @@ def write_output(path: Path, content: bytes) -> None:
         write_whole_file(path, content)
 
 
+def write_own_text(file: Path, text: str) -> None:
+    """Writes a text file for a user completely or not at all, with the folders that it needs.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_whole_file(file, text.encode())
+    except OSError as exc:
+        raise ConfigError(f"{file} cannot be written: {exc.strerror}. Choose another out=.", key="out") from exc
+
+
 def fill_template(file: str, **values: Any) -> str:
     """Fills a file of the folder `templates`; texts are escaped unless they are marked as safe."""
     from jinja2 import Environment, StrictUndefined  # pages alone need it

@@ -31,7 +31,7 @@ from unlatch.simcore.sim.world import World
 from unlatch.workflows.viewing.clip import PageClip, count_clip_frames, take_clip
 from unlatch.workflows.viewing.episode_files import view_command
 from unlatch.workflows.viewing.phase_moments import failure_notes, find_rounds, last_finite_frame, part_openings
-from unlatch.workflows.viewing.phase_sheet import OVERSAMPLED, TILE_PX, count_phase_pictures, take_phase_pictures
+from unlatch.workflows.viewing.phase_sheet import OVERSAMPLED, TILE_PX, take_phase_pictures
 from unlatch.workflows.viewing.report_counts import MapPoint, Tally
 from unlatch.workflows.viewing.scene_picture import add_laid_out_state, open_record, open_scene
 
@@ -149,7 +149,7 @@ def count_strip_pictures(tally: Tally, number: int, *, with_clip: bool) -> int:
     except RecordingError:
         return 0
     rounds = find_rounds(record) if record.arrays else []
-    return count_phase_pictures(rounds) + (count_clip_frames(record) if with_clip and rounds else 0)
+    return (sum(len(item.moments) for item in rounds) or 1) + (count_clip_frames(record) if with_clip and rounds else 0)
 
 
 def take_strips(
