@@ -32,7 +32,6 @@ from unlatch.workflows.cli.shell_text import SHELLS, complete, make_catalog
 from unlatch.workflows.cli.terminal import FAILED, OK, command, parse_command_line, print_line, print_row, print_wrapped
 from unlatch.workflows.runs.data_sets import data_sets_below, describe_data_set
 from unlatch.workflows.runs.schema import CollectCfg
-from unlatch.workflows.viewing.picture import write_own_text
 
 _Row = tuple[str, str]
 """A name and its summary."""
@@ -237,7 +236,10 @@ def schema_command(arguments: list[str]) -> int:
         print_line(text)
         return OK
     path = user_path(out[0])
-    write_own_text(path, f"{text}\n")
+    try:
+        path.write_text(f"{text}\n", encoding="utf-8")
+    except OSError as exc:
+        raise ConfigError(f"{path} cannot be written: {exc.strerror}. Choose another out=.", key="out") from exc
     print_line(f"schema: {path}")
     return OK
 

@@ -77,7 +77,6 @@ def write_own_text(file: Path, text: str) -> None:
         ConfigError: It cannot be written.
     """
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
         write_whole_file(file, text.encode())
     except OSError as exc:
         raise ConfigError(f"{file} cannot be written: {exc.strerror}. Choose another out=.", key="out") from exc
