@@ -176,7 +176,8 @@ class SceneView:
                 self._scene.show(shown, state, 0, acted_on=acted_on)
             elif session.openings:
                 self._scene.show(shown, move_parts(state, session.openings, self._scene), 0, acted_on=acted_on)
-        self._scene.nodes.show_points(dots=show.keypoints, names=show.names)
+        for node in self._scene.nodes.points.values():
+            node.dot.visible, node.label.visible = show.keypoints, show.keypoints and show.names
         self._marks.draw_axes(acted_on)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -448,8 +449,14 @@ def check_term(entry: Mapping[str, Any], *, task: str = "open_microwave") -> Non
     cls: type[Term] = catalog.load(name)
     require(name == cls.TYPE, f"Term '{name}' has TYPE='{cls.TYPE}'. Expected the name of its entry point.")
     term = read_term(cls, entry, where="entry")
-    _check_unknown_field(cls, entry)
-    _check_names(term, entry)
+    with suppress(ConfigError):
+        read_term(cls, {**entry, "not_a_field": 1}, where="entry")
+        raise AssertionError(f"Term '{cls.TYPE}' accepts an entry with the unknown field 'not_a_field'.")
+    for what, names in (("tool_names", term.tool_names()), ("object_names", term.object_names())):
+        for field, value in names.items():
+            stated = entry.get(field)
+            text = f"Term '{name}' says in {what} that its field '{field}' is '{value}', the entry has {stated!r}."
+            require(stated == value, text)
     with EpisodeRunner(load_config("plan", PlanCfg, [f"task={task}"]).cfg) as runner:
         episode = runner.episode(0)
         episode.begin()
@@ -461,24 +468,6 @@ def check_term(entry: Mapping[str, Any], *, task: str = "open_microwave") -> Non
     _check_row(term, request.arm, request.scene)
     if catalog is TERMS:
         _check_solved(term, request.arm, request.scene)
-
-
-def _check_unknown_field(cls: type[Term], entry: Mapping[str, Any]) -> None:
-    try:
-        read_term(cls, {**entry, "not_a_field": 1}, where="entry")
-    except ConfigError:
-        return
-    raise AssertionError(f"Term '{cls.TYPE}' accepts an entry with the unknown field 'not_a_field'.")
-
-
-def _check_names(term: Term, entry: Mapping[str, Any]) -> None:
-    for what, names in (("tool_names", term.tool_names()), ("object_names", term.object_names())):
-        for field, value in names.items():
-            require(
-                entry.get(field) == value,
-                f"Term '{term.TYPE}' says in {what} that its field '{field}' is '{value}', the entry has "
-                f"{entry.get(field)!r}.",
-            )
 
 
 def _check_row(term: Term, arm: ArmModel, scene: PlanningScene) -> None:

@@ -395,13 +395,13 @@ def serve(descriptor: int, paths: Sequence[str], title: str) -> None:
     os.nice(10)  # the page gets the time that a run leaves
     token = sys.stdin.buffer.readline().decode("ascii").strip()
     server = PageServer(socket.socket(fileno=descriptor), [Path(path) for path in paths], title=title, token=token)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+    def end_with_parent() -> None:
+        sys.stdin.buffer.read()
+        os._exit(0)  # at once: it has nothing to save, and its threads may be waiting for a browser
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
     server.serve_forever()
-
-
-def _end_with_parent() -> None:
-    sys.stdin.buffer.read()
-    os._exit(0)  # at once: it has nothing to save, and its threads may be waiting for a browser
 
 
 if __name__ == "__main__":  # in a process of its own, see `PageProcess`

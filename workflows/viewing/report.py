@@ -110,8 +110,10 @@ def numbers_of(report: Report) -> dict[str, Any]:
         "curves": report["series"],
         "strips": [
             {
-                **{key: strip[key] for key in ("data_set", "code", "command")},
+                "data_set": strip["data_set"],
                 "episode": strip["number"],
+                "code": strip["code"],
+                "command": strip["command"],
                 "clip_frames": strip["clip"].frames if strip["clip"] else 0,
             }
             for strip in report["strips"]

@@ -157,7 +157,8 @@ class SceneNodes:
         shown, marked = {body.name: body for body in bodies}, {point.name: point for point in points}
         with self._server.atomic():
             for name in [*self._bodies]:
-                if name not in shown or not _are_same(self._bodies[name][0], shown[name].meshes):
+                before, now = self._bodies[name][0], shown[name].meshes if name in shown else None
+                if now is None or [*map(id, before)] != [*map(id, now)]:
                     self._bodies.pop(name)[1].remove()
             for name in [*self.points]:
                 if name not in marked:
@@ -175,19 +176,6 @@ class SceneNodes:
         """Hides all bodies; those of the next `show` are visible again."""
         for _, handle in self._bodies.values():
             handle.visible = False
-
-    def show_points(self, *, dots: bool, names: bool) -> None:
-        """Decides whether keypoints and their names are visible."""
-        for node in self.points.values():
-            node.dot.visible, node.label.visible = dots, dots and names
-
-    def add_paths(self, paths: Mapping[str, Array]) -> None:
-        """Draws paths (T, 3) in the world frame [m] as `path/NAME`."""
-        for name, path in paths.items():
-            if len(path) > 1:
-                self.add_path(
-                    "paths", f"path/{name}", path, recorded_scene.PATH_RGB, thickness=2.0, thickness_units="screen"
-                )
 
     def add_path(self, group: str, name: str, path: Array, rgb: tuple[int, int, int], **style: Any) -> None:
         """Draws a path (T, 3) in the world frame [m]; `style` are viser's names for its thickness."""
@@ -271,10 +259,6 @@ class SceneNodes:
         ball.scale = max(radius, 1e-6)
         if radius:
             ball.position = _round_values(force.positions[frame])
-
-
-def _are_same(meshes: Sequence[recorded_scene.ColouredMesh], others: Sequence[recorded_scene.ColouredMesh]) -> bool:
-    return len(meshes) == len(others) and all(one is other for one, other in zip(meshes, others, strict=True))
 
 
 def _round_values(array: Array) -> Array:

@@ -51,7 +51,9 @@ def to_html(scene: RecordedScene) -> bytes:
         set_view(server, scene.eye, scene.target)
         nodes = SceneNodes(server)
         nodes.show(scene.bodies, scene.points, scene.forces, frame=0)
-        nodes.add_paths(scene.tool_paths)
+        for name, path in scene.tool_paths.items():
+            if len(path) > 1:
+                nodes.add_path("paths", f"path/{name}", path, PATH_RGB, thickness=2.0, thickness_units="screen")
         recording = server.get_scene_serializer()
         for frame, pause in enumerate(np.diff(scene.times_s), start=1):
             recording.insert_sleep(float(pause))
