@@ -13,7 +13,6 @@ import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.solver.setting import SuccessMode
 from unlatch.tasks.task import RegionCfg
 
 Array = np.ndarray
@@ -87,47 +86,6 @@ class ShownScene:
 
 
 @dataclass(frozen=True)
-class ShownConstraint:
-    """One entry of a constraint list."""
-
-    key: str
-    """Full key in the YAML; empty if it was derived from the part."""
-    label: str
-    """Name in messages."""
-    type: str
-    words: str
-    """Which direction or point of the hand goes where."""
-    tolerance: float
-    unit: str
-    inner_product: float | None = None
-    """Target of the inner product of an axis constraint."""
-
-
-@dataclass(frozen=True)
-class ShownSkill:
-    """One entry of the chain."""
-
-    key: str
-    """Full key in the YAML: `skills[0]`."""
-    name: str
-    object: str
-    part: str | None
-    strategies: tuple[str, ...] = ()
-    """Names of its strategies, in the order in which they are tried; empty where they depend on earlier skills."""
-    derived: bool = False
-    """Whether its settings are derived from the part."""
-    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Derived planner settings by strategy, as in a task file."""
-    threshold: float | None = None
-    """`success_threshold` [rad or m, or a share]; None: not known."""
-    mode: SuccessMode = SuccessMode.abs
-    """What the threshold means."""
-    unit: str = ""
-    """Of the part's opening: `m` or `rad`."""
-    constraints: tuple[ShownConstraint, ...] = ()
-
-
-@dataclass(frozen=True)
 class ShownCamera:
     """A camera of the episode at its start."""
 
@@ -168,7 +126,11 @@ class SceneResult:
     scene: ShownScene
     base: Mapping[str, Any]
     """The configuration without the file's own values, references unresolved."""
-    skills: tuple[ShownSkill, ...]
+    skills: tuple[Mapping[str, Any], ...]
+    """Entries of the chain, as the page shows them: `key` in the YAML, `name`, `object`, `part`; `strategies` in the
+    order in which they are tried, empty where they depend on earlier skills; `derived`, whether its settings are those
+    of the part, and these `settings` by strategy; `threshold` [rad or m, or a share], with the words around it as
+    `success`; and `constraints`."""
     parts: tuple[ShownPart, ...]
     cameras: tuple[ShownCamera, ...]
     notices: tuple[str, ...]

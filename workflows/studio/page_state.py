@@ -210,27 +210,16 @@ def describe_scene(result: SceneResult, openings: Mapping[tuple[str, str], float
         "parts": [
             {**asdict(part), "shown": openings.get((part.object, part.joint), part.position)} for part in result.parts
         ],
-        "skills": [
-            {
-                **_plain_values(skill, "settings", "mode", "unit"),
-                "success": words_of_success(skill.mode, skill.unit),
-                "constraints": [vars(constraint) for constraint in skill.constraints],
-            }
-            for skill in result.skills
-        ],
+        "skills": [{key: value for key, value in skill.items() if key != "settings"} for skill in result.skills],
         "cameras": [camera.name for camera in result.cameras],
         "took_s": result.took_s,
     }
 
 
-def _plain_values(item: Any, *left_out: str) -> dict[str, Any]:
-    """Returns the fields of a dataclass, without some, as they are."""
-    return {key: value for key, value in vars(item).items() if key not in left_out}
-
-
 def describe_plan(result: PlanResult) -> dict[str, Any]:
     """Returns keyframes, residuals and timings, or why there is no plan."""
     failure = result.scene.failure
+    left_out = ("joint", "compromise", "segments", "carried")
     return {
         "found": result.found,
         "took_s": result.took_s,
@@ -238,7 +227,7 @@ def describe_plan(result: PlanResult) -> dict[str, Any]:
         "search": result.scene.search,
         "plans": [
             {
-                **_plain_values(plan, "joint", "compromise", "segments", "carried"),
+                **{key: value for key, value in vars(plan).items() if key not in left_out},
                 "contradicting": sorted(
                     {index for each in plan.contradictions for index in each["indices"] if index >= 0}
                 ),

@@ -146,7 +146,7 @@ class SceneView:
         """Poses robot and objects: as in the run, in the plan, or at the start."""
         session, show = self._session, self._session.drawn()
         scene = first if plan is None else plan.scene
-        acted_on = {f"{skill.object}.{skill.part}" for skill in (session.scene.skills if session.scene else ())}
+        acted_on = {f"{skill['object']}.{skill['part']}" for skill in (session.scene.skills if session.scene else ())}
         if session.clock.of == RUN and session.run is not None and session.run.record.arrays:
             record = session.run.record
             if session.run is not self._last_run:

@@ -52,9 +52,10 @@ class StudioSession(StudioState):
         super().__init__(document, episode)
         self.runners, self.config_dirs = runners, config_dirs
         self._queues = {
-            SCENE: JobQueue(self.runners[SCENE], (SCENE, CHECK)),
-            PLAN: JobQueue(self.runners[PLAN], (RUN, PLAN)),
-            REACH: JobQueue(self.runners[REACH], (VIEW, REACH)),
+            kind: queue
+            for kinds in ((SCENE, CHECK), (RUN, PLAN), (VIEW, REACH))
+            for queue in [JobQueue(next(runners[kind] for kind in kinds if kind in runners), kinds)]
+            for kind in kinds
         }
         self._background = BackgroundWork(self, self._queues[REACH], self._task_text)
         self.listeners.append(self._background.go_on_after)
@@ -152,11 +153,12 @@ class StudioSession(StudioState):
         Raises:
             ConfigError: There is no such skill or strategy.
         """
-        entries = [] if self.scene is None else [entry for entry in self.scene.skills if entry.key == skill]
-        if not entries or strategy not in entries[0].settings:
+        entries = () if self.scene is None else self.scene.skills
+        settings = next((entry["settings"] for entry in entries if entry["key"] == skill), {})
+        if strategy not in settings:
             raise ConfigError(f"{skill} has no derived setting '{strategy}'.", key=skill)
         path = parse_key(skill)
-        self.set_value([*path, "planner_setting"], dict(entries[0].settings[strategy]), gesture="write setting")
+        self.set_value([*path, "planner_setting"], dict(settings[strategy]), gesture="write setting")
         self.set_value([*path, "strategy"], strategy, gesture="write setting")
         self.end_gesture()
 
@@ -236,12 +238,12 @@ class StudioSession(StudioState):
     def stop_jobs(self) -> None:
         """Gives up planning and running."""
         self._queues[PLAN].interrupt()
-        self._forget_idle()
+        self._forget_idle(PLAN, RUN)
         self.tell("show")
 
     def close(self) -> None:
         """Ends the threads of the session."""
-        for queue in self._queues.values():
+        for queue in set(self._queues.values()):
             queue.close()
 
     def ask_plan(self) -> None:
@@ -275,7 +277,7 @@ class StudioSession(StudioState):
                 self.unreadable = jobs.Problem(exc.message)
                 for kind in (SCENE, CHECK):
                     self._queues[SCENE].drop(kind)
-                self._forget_idle()
+                self._forget_idle(SCENE, CHECK)
                 self.tell("text")
                 return
         self._submit(SCENE)
@@ -285,18 +287,17 @@ class StudioSession(StudioState):
 
     def _submit(self, kind: str, task: jobs.TaskText | None = None) -> None:
         """Asks for a job about a task; None: the present one."""
-        queue = self._queues[{CHECK: SCENE, RUN: PLAN}.get(kind, kind)]
         with self.changed:
             self.since[kind] = time.monotonic()
             document, job = self.document, jobs.Job(kind, task or self._task_text())
-            queue.submit(job, lambda answer: self._receive(document, job, answer))
+            self._queues[kind].submit(job, lambda answer: self._receive(document, job, answer))
         self.tell("busy")
 
     def _receive(self, document: TaskDocument, job: jobs.Job, answer: Any) -> None:
         """Takes an answer of a worker; one about an older text of the same task is shown until the newer one comes."""
         kind = job.kind
         with self.changed:
-            self._forget_idle()
+            self._forget_idle(kind)
             if document is not self.document:
                 self.tell("busy")
                 return
@@ -322,8 +323,8 @@ class StudioSession(StudioState):
         if kind == RUN and self.run is not None and self.length_of(RUN):
             self.set_clock(of=RUN, frame=0, playing=True)
 
-    def _forget_idle(self) -> None:
-        """Removes the kinds of jobs of which no answer is to come."""
-        for kind in [kind for kind in self.since if kind not in (REACH, VIEW)]:
-            if not any(queue.is_busy_with(kind) for queue in self._queues.values()):
-                del self.since[kind]
+    def _forget_idle(self, *kinds: str) -> None:
+        """Removes those of some kinds of jobs of which no answer is to come."""
+        for kind in kinds:
+            if not self._queues[kind].is_busy_with(kind):
+                self.since.pop(kind, None)

@@ -50,7 +50,7 @@ from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import PlanCfg
 from unlatch.workflows.studio import jobs
 from unlatch.workflows.studio.document import read_tree
-from unlatch.workflows.studio.page_state import units_of, words_of_layout
+from unlatch.workflows.studio.page_state import units_of, words_of_layout, words_of_success
 from unlatch.workflows.viewing.scene_picture import open_record
 
 
@@ -402,12 +402,18 @@ def _shown_cameras(episode: Episode) -> Iterator[jobs.ShownCamera]:
         yield jobs.ShownCamera(sensor.cfg.name, pose.p, pose.quat_xyzw, float(fov), optics.width / optics.height)
 
 
-def _shown_skills(cfg: EpisodeCfg, episode: Episode) -> Iterator[jobs.ShownSkill]:
+_ANY_SKILL: dict[str, Any] = {
+    **{"part": None, "strategies": [], "derived": False, "settings": {}},
+    **{"threshold": None, "success": words_of_success(SuccessMode.abs, ""), "constraints": []},
+}
+
+
+def _shown_skills(cfg: EpisodeCfg, episode: Episode) -> Iterator[dict[str, Any]]:
     """Yields every entry of the chain; settings that are derived later than the scene is drawn have no strategies."""
     index, units = 0, units_of(list(_shown_parts(episode)))
     for key, entry in zip(entry_keys(cfg.skills, cfg.robot.name), cfg.skills, strict=True):
         if isinstance(entry, LayoutSearchCfg):
-            yield jobs.ShownSkill(key=key, name=entry.name, object=entry.objects[0], part=None)
+            yield {**_ANY_SKILL, "key": key, "name": entry.name, "object": entry.objects[0]}
         else:
             strategies = entry.entries_by_strategy()
             part = episode.planner.part_of(index)
@@ -421,7 +427,7 @@ def _shown_skills(cfg: EpisodeCfg, episode: Episode) -> Iterator[jobs.ShownSkill
 
 def _shown_skill(
     key: str, entry: SkillCfg, part: str | None, strategies: Sequence[SkillCfg], unit: str
-) -> jobs.ShownSkill:
+) -> dict[str, Any]:
     derived = entry.planner_setting.derived
     known = [each for each in strategies if not each.planner_setting.derived]
     first = known[0].planner_setting if known else None
@@ -429,27 +435,28 @@ def _shown_skill(
     cls = SKILLS.load(entry.name)
     # how a skill compares its joint where its setting does not say
     default = cls.success_modes[0] if issubclass(cls, ArticulationSkill) else SuccessMode.abs
-    return jobs.ShownSkill(
-        key=key,
-        name=entry.name,
-        object=entry.objects[0] if entry.objects else "",
-        part=part,
-        strategies=tuple(dict.fromkeys(each.strategy for each in known)),
-        derived=derived,
-        settings={each.strategy: each.planner_setting.to_yaml() for each in known} if derived else {},
-        threshold=None if first is None else float(first.success_threshold),
-        mode=(None if first is None else first.success_mode) or default,
-        unit=unit,
-        constraints=()
-        if first is None
-        else tuple(
+    shown: dict[str, Any] = {
+        **_ANY_SKILL,
+        "key": key,
+        "name": entry.name,
+        "object": entry.objects[0] if entry.objects else "",
+        "part": part,
+        "strategies": list(dict.fromkeys(each.strategy for each in known)),
+        "derived": derived,
+        "settings": {each.strategy: each.planner_setting.to_yaml() for each in known} if derived else {},
+        "success": words_of_success((None if first is None else first.success_mode) or default, unit),
+    }
+    if first is not None:
+        shown["threshold"] = float(first.success_threshold)
+        shown["constraints"] = [
             _shown_constraint(term, f"{place}constraint_list[{number}]" if place else "")
             for number, term in enumerate(first.constraint_list)
-        ),
-    )
+        ]
+    return shown
 
 
-def _shown_constraint(term: Term, key: str) -> jobs.ShownConstraint:
+def _shown_constraint(term: Term, key: str) -> dict[str, Any]:
+    """Returns an entry of a constraint list; its `words` say which direction or point of the hand goes where."""
     plain = term.to_yaml()
     tool = (
         plain.get("keypoint_name") or f"{plain.get('axis_from_keypoint_name')} to {plain.get('axis_to_keypoint_name')}"
@@ -461,15 +468,15 @@ def _shown_constraint(term: Term, key: str) -> jobs.ShownConstraint:
         str(plain.get("target_keypoint_name") or ""),
     ]
     inner = plain.get("target_inner_product")
-    return jobs.ShownConstraint(
-        key=key,
-        label=term.label,
-        type=term.TYPE,
-        words=f"{tool} of the hand → {' × '.join(word for word in targets if word)}".replace("_", " "),
-        tolerance=float(plain["tolerance"]),
-        unit="m" if "point2" in term.TYPE else "rad",
-        inner_product=None if inner is None else float(inner),
-    )
+    return {
+        "key": key,  # in the YAML; empty if it was derived from the part
+        "label": term.label,
+        "type": term.TYPE,
+        "words": f"{tool} of the hand → {' × '.join(word for word in targets if word)}".replace("_", " "),
+        "tolerance": float(plain["tolerance"]),
+        "unit": "m" if "point2" in term.TYPE else "rad",
+        "inner_product": None if inner is None else float(inner),
+    }
 
 
 def _join(first: str | None, last: str | None) -> str:

@@ -88,8 +88,9 @@ class Worker:
         if "wrong: true" in job.task.text:
             return Problem("task.wrong is unknown.", "task.wrong")
         if job.kind == SCENE:
-            constraint = jobs.ShownConstraint(KEY, "point2point_constraint", "point2point_constraint", "", 0.002, "m")
-            skill = jobs.ShownSkill("skills[0]", "open", "microwave", "door", ("given",), constraints=(constraint,))
+            constraint = {"key": KEY, "label": "point2point_constraint", "tolerance": 0.002, "unit": "m"}
+            skill = {"key": "skills[0]", "name": "open", "object": "microwave", "part": "door", "settings": {}}
+            skill |= {"strategies": ["given"], "constraints": [constraint]}
             part = jobs.ShownPart("microwave", "door", "hinge", 0, "rad", 0.0, 1.5, 0.0)
             cameras = (CAMERA,) if "camera" in job.task.text else ()
             return jobs.SceneResult(scene_of(job), BASE, (skill,), (part,), cameras, (), 0.1)
