@@ -154,7 +154,7 @@ class StudioSession(StudioState):
             ConfigError: There is no such skill or strategy.
         """
         entries = () if self.scene is None else self.scene.skills
-        settings = next((entry["settings"] for entry in entries if entry["key"] == skill), {})
+        settings: Mapping[str, Any] = next((entry["settings"] for entry in entries if entry["key"] == skill), {})
         if strategy not in settings:
             raise ConfigError(f"{skill} has no derived setting '{strategy}'.", key=skill)
         path = parse_key(skill)

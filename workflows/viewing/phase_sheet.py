@@ -206,7 +206,7 @@ def _draw_timeline(sheet: PhaseSheet, width: int) -> Array:
     frame = 0
     for phase, members in groupby(sheet.phases):
         last = frame + len(list(members))
-        begin, end = (sheet.times_s[min(at, len(sheet.times_s) - 1)] for at in (frame, last))
+        begin, end = (float(sheet.times_s[min(at, len(sheet.times_s) - 1)]) for at in (frame, last))
         axes.axvspan(begin, end, 1.03, 1.15, color=_shade(PHASE_COLORS[phase]), clip_on=False)
         frame = last
     for number, curve in enumerate(sheet.curves):
@@ -237,7 +237,7 @@ def _write_numbers(axes: Axes, tiles: Sequence[Tile], gap_s: float) -> None:
     for group in groups:
         ink = _shade(_BAD if any(tiles[number].failed for number in group) else _FAINT)
         words = ", ".join(str(number + 1) for number in sorted(group))
-        place = {"textcoords": "offset points", "ha": "right", "fontsize": 8}
+        place: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "fontsize": 8}
         axes.annotate(words, (tiles[group[-1]].time_s, 1.3), (-2, -10), color=ink, **place)
 
 

@@ -57,7 +57,7 @@ def make_report(tallies: Sequence[Tally], *, pictures: int, clips: int, progress
     labels = (", ".join(dict.fromkeys(item.label(group) for item in tallies)) for group in ("task", "robot"))
     more = f" and {len(tallies) - 6} more data sets" if len(tallies) > 6 else ""
     shown = ", ".join(item.name for item in tallies[:6])
-    report = {
+    report: Report = {
         "title": " · ".join(labels),
         "subtitle": f"{count_noun(sum(item.total.n for item in tallies), 'attempt')} in {shown}{more}",
         "n_sets": len(tallies),
