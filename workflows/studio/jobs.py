@@ -107,8 +107,6 @@ class ShownPart:
     object: str
     part: str
     joint: str
-    column: int
-    """Column of the joint in `objects.<object>.joint_positions`."""
     unit: str
     """`m` or `rad`."""
     closed: float

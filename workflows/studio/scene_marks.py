@@ -257,14 +257,9 @@ class SceneMarks:
         if annotation is None or annotation.object not in self._scene.objects:
             return
         asset = self._scene.assets[annotation.object]
-        controls = KeypointControls(
-            self._nodes,
-            annotation,
-            frame_pose=self._scene.objects[annotation.object].frame_pose,
-            move=self._session.move_keypoint,
-            scale=0.14 * annotation.loaded.size_m,
-            depth_test=False,
-        )
+        frame_pose = self._scene.objects[annotation.object].frame_pose
+        style = {"scale": 0.14 * annotation.loaded.size_m, "depth_test": False}
+        controls = KeypointControls(self._nodes, annotation, frame_pose, self._session.move_keypoint, style)
         for (part, keypoint), anchor in zip(annotation.movable(asset.articulation), cycle(LABEL_ANCHORS), strict=False):
             controls.add(part, keypoint, f"{part}: {short_label(keypoint)}", anchor=anchor)
 

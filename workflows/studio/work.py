@@ -385,7 +385,6 @@ def _shown_parts(episode: Episode) -> Iterator[jobs.ShownPart]:
                 object=name,
                 part=part.name,
                 joint=part.joint,
-                column=item.joint_names.index(part.joint),
                 unit="m" if part.kind is PartKind.slider else "rad",
                 closed=part.openness.closed,
                 open=part.openness.open,

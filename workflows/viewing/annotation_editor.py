@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult
@@ -28,54 +28,46 @@ _OPACITY = 0.6
 """Of the object: keypoints behind its surface stay visible."""
 
 
+@dataclass
 class KeypointControls:
     """Controls in a scene with which keypoints of an annotation are dragged; the tail of an axis follows its head."""
 
-    def __init__(
-        self,
-        nodes: SceneNodes,
-        edit: KeypointEdit,
-        *,
-        frame_pose: Callable[[Part, str], Pose],
-        move: Callable[[str, str, Array], None],
-        **style: Any,
-    ) -> None:
-        """Adds no control yet.
-
-        Args:
-            nodes: The scene.
-            edit: The annotation.
-            frame_pose: Returns the pose in the scene of a part's frame `link`, `base` or another one, its root.
-            move: Moves a keypoint of a part to a position (3,) in its own frame [m].
-            **style: viser's names for the size of the controls, and how they are drawn.
-        """
-        self._nodes, self._edit, self._frame_pose, self._move, self._style = nodes, edit, frame_pose, move, style
-        self.controls: dict[tuple[str, str], Any] = {}
-        """Controls by part and keypoint."""
+    nodes: SceneNodes
+    """The scene."""
+    edit: KeypointEdit
+    """The annotation."""
+    frame_pose: Callable[[Part, str], Pose]
+    """Returns the pose in the scene of a part's frame `link`, `base` or another one, its root."""
+    move_in_frame: Callable[[str, str, Array], None]
+    """Moves a keypoint of a part to a position (3,) in its own frame [m]."""
+    style: Mapping[str, Any]
+    """viser's names for the size of the controls, and how they are drawn."""
+    controls: dict[tuple[str, str], Any] = field(default_factory=dict)
+    """Controls by part and keypoint."""
 
     def add(self, part: str, keypoint: str, words: str, **label: Any) -> str:
         """Adds the control of a keypoint, with its name in words; returns the name of its node."""
         path = f"handles/{part}/{keypoint}"
-        control = self._nodes.view.add_transform_controls(
-            f"/{path}", disable_rotations=True, position=self._place(part, keypoint), **self._style
+        control = self.nodes.view.add_transform_controls(
+            f"/{path}", disable_rotations=True, position=self._place(part, keypoint), **self.style
         )
-        self.controls[part, keypoint] = self._nodes.keep("handles", control)
-        self._nodes.add_label("handles", f"{path}/name", words, **label)
+        self.controls[part, keypoint] = self.nodes.keep("handles", control)
+        self.nodes.add_label("handles", f"{path}/name", words, **label)
         control.on_update(lambda _: self.move(part, keypoint, np.asarray(control.position, dtype=float)))
         return path
 
     def move(self, part: str, keypoint: str, p_scene: Array) -> None:
         """Moves a keypoint to a position (3,) in the scene [m]."""
-        entry = self._edit.articulation.part(part)
-        frame = self._frame_pose(entry, entry.keypoint(keypoint).frame)
-        self._move(part, keypoint, frame.inverse() @ p_scene)
+        entry = self.edit.articulation.part(part)
+        frame = self.frame_pose(entry, entry.keypoint(keypoint).frame)
+        self.move_in_frame(part, keypoint, frame.inverse() @ p_scene)
         if keypoint == HEAD and (part, TAIL) in self.controls:
             self.controls[part, TAIL].position = self._place(part, TAIL)
 
     def _place(self, part: str, keypoint: str) -> Array:
         """Returns where a keypoint is in the scene, (3,) [m]."""
-        entry = self._edit.articulation.part(part)
-        return self._frame_pose(entry, entry.keypoint(keypoint).frame) @ entry.keypoint(keypoint).xyz
+        entry = self.edit.articulation.part(part)
+        return self.frame_pose(entry, entry.keypoint(keypoint).frame) @ entry.keypoint(keypoint).xyz
 
 
 class AnnotationEditor:
@@ -99,7 +91,7 @@ class AnnotationEditor:
         model = SceneModel("object", meshes, loaded.model, Pose.identity(), dict(closed))
         self._nodes.show(link_bodies("object", meshes, model.link_poses()))
         self.points = KeypointControls(
-            self._nodes, self.edit, frame_pose=model.frame_pose, move=self.edit.move, scale=0.12 * loaded.size_m
+            self._nodes, self.edit, model.frame_pose, self.edit.move, {"scale": 0.12 * loaded.size_m}
         )
         for part in self.edit.articulation.parts.values():
             for name in part.keypoints:
