@@ -77,9 +77,9 @@ def _measure(
         before = {kind: _process_times(runner) for kind, runner in runners.items()}
         started = time.perf_counter()
         session.set_value(("task", "regions", 0, "center_m"), [round(x + _STEP_M * (1 + run % 7), 3), y])
-        _wait(session, lambda: not session.is_busy(SCENE))
+        _wait(session, lambda: SCENE not in session.since)
         scene = time.perf_counter() - started, _process_times(runners[SCENE]) - before[SCENE]
-        _wait(session, lambda: not session.is_busy(PLAN))
+        _wait(session, lambda: PLAN not in session.since)
         plan = time.perf_counter() - started, _process_times(runners[PLAN]) - before[PLAN]
         if run == 0:
             continue  # it compiles what later plans use
@@ -88,7 +88,7 @@ def _measure(
         if run % 4 == 1:
             before_run, started = _process_times(runners[PLAN]), time.perf_counter()
             session.ask_run()
-            _wait(session, lambda: not session.is_busy("run"))
+            _wait(session, lambda: "run" not in session.since)
             times["the end of a run"].append(
                 (time.perf_counter() - started, _process_times(runners[PLAN]) - before_run)
             )
