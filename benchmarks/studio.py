@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> int:
     runners = {kind: WorkerProcess() for kind in (SCENE, PLAN, REACH)}
     session = StudioSession(new_document([f"task={cfg.task}"]), runners)
     try:
-        _wait(session, lambda: session.scene is not None and not session.plan_is_old())
+        _wait(session, lambda: session.scene is not None and not session.is_old(PLAN))
         times = _measure(session, runners, cfg.runs)
     finally:
         session.close()
