@@ -161,7 +161,8 @@ def _draw_part(
     views = (("closed", closed, -0.6, 0.45), ("half open", half, -0.6, 0.45), ("from the front", closed, 0.0, 0.0))
     for title, positions, side, lift in views:
         body.set_joint_positions(list(positions), list(positions.values()))
-        view = framing_camera(points, (-1.0, side, lift), fov_deg=_FOV_DEG, margin=1.3)
+        # wide enough that an object of five metres is nearer than the far plane of a picture
+        view = framing_camera(points, (-1.0, side, lift), fov_deg=40.0, margin=1.25)
         overlay = Overlay(take_picture(world, view, width=VIEW_PX, height=VIEW_PX, fine=False), view)
         _draw_marks(overlay, body.root_pose(), model, part, positions, length_m=length_m)
         caption = f"{part.name}: {part.kind.name}, {part.handle.type.name}; {title}"
