@@ -100,21 +100,9 @@ class ShownCamera:
     """Width over height."""
 
 
-@dataclass(frozen=True)
-class ShownPart:
-    """A part of an object that moves."""
-
-    object: str
-    part: str
-    joint: str
-    unit: str
-    """`m` or `rad`."""
-    closed: float
-    """Joint position when closed [unit]."""
-    open: float
-    """Joint position when open [unit]."""
-    position: float
-    """Joint position at the start [unit]."""
+ShownPart = Mapping[str, Any]
+"""A part of an object that moves: `object`, `part`, `joint`, `unit` (`m` or `rad`), and the joint positions `closed`,
+`open` and `position`, that at the start [unit]."""
 
 
 @dataclass(frozen=True)

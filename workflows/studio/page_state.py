@@ -30,7 +30,7 @@ Units = Mapping[tuple[str, str], str]
 
 def units_of(parts: Sequence[ShownPart]) -> Units:
     """Returns the units of the openings."""
-    return {(part.object, part.part): part.unit for part in parts}
+    return {(part["object"], part["part"]): part["unit"] for part in parts}
 
 
 def words_of_layout(layout: Mapping[str, Any], units: Units) -> Iterator[str]:
@@ -208,7 +208,7 @@ def describe_scene(result: SceneResult, openings: Mapping[tuple[str, str], float
         "openness": [asdict(entry) for entry in scene.cfg.task.openness],
         "goal": [words_of_goal(goal, units_of(result.parts)) for goal in scene.cfg.task.goal],
         "parts": [
-            {**asdict(part), "shown": openings.get((part.object, part.joint), part.position)} for part in result.parts
+            {**part, "shown": openings.get((part["object"], part["joint"]), part["position"])} for part in result.parts
         ],
         "skills": [{key: value for key, value in skill.items() if key != "settings"} for skill in result.skills],
         "cameras": [camera.name for camera in result.cameras],

@@ -381,15 +381,13 @@ def _shown_scene(episode: Episode) -> jobs.ShownScene:
 def _shown_parts(episode: Episode) -> Iterator[jobs.ShownPart]:
     for name, item in episode.scene.objects.items():
         for part in item.asset.articulation.parts.values():
-            yield jobs.ShownPart(
-                object=name,
-                part=part.name,
-                joint=part.joint,
-                unit="m" if part.kind is PartKind.slider else "rad",
-                closed=part.openness.closed,
-                open=part.openness.open,
-                position=item.joint_position(part.joint),
-            )
+            yield {
+                **{"object": name, "part": part.name, "joint": part.joint},
+                "unit": "m" if part.kind is PartKind.slider else "rad",
+                "closed": part.openness.closed,
+                "open": part.openness.open,
+                "position": item.joint_position(part.joint),
+            }
 
 
 def _shown_cameras(episode: Episode) -> Iterator[jobs.ShownCamera]:

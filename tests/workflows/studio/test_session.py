@@ -91,7 +91,8 @@ class Worker:
             constraint = {"key": KEY, "label": "point2point_constraint", "tolerance": 0.002, "unit": "m"}
             skill = {"key": "skills[0]", "name": "open", "object": "microwave", "part": "door", "settings": {}}
             skill |= {"strategies": ["given"], "constraints": [constraint]}
-            part = jobs.ShownPart("microwave", "door", "hinge", "rad", 0.0, 1.5, 0.0)
+            part = {"object": "microwave", "part": "door", "joint": "hinge", "unit": "rad", "closed": 0.0, "open": 1.5}
+            part["position"] = 0.0
             cameras = (CAMERA,) if "camera" in job.task.text else ()
             return jobs.SceneResult(scene_of(job), BASE, (skill,), (part,), cameras, (), 0.1)
         if job.kind == jobs.CHECK:
