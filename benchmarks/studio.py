@@ -23,7 +23,8 @@ from unlatch.simcore.errors import UnlatchError, check_range
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.terminal import FAILED, OK, print_line, run_guarded
 from unlatch.workflows.studio.document import new_document
-from unlatch.workflows.studio.session import PLAN, REACH, SCENE, StudioSession
+from unlatch.workflows.studio.jobs import PLAN, REACH, SCENE
+from unlatch.workflows.studio.session import StudioSession
 from unlatch.workflows.studio.worker import WorkerProcess
 
 LIMIT_S = 1.0
@@ -51,7 +52,7 @@ def main(arguments: list[str]) -> int:
     runners = {kind: WorkerProcess() for kind in (SCENE, PLAN, REACH)}
     session = StudioSession(new_document([f"task={cfg.task}"]), runners)
     try:
-        _wait(session, lambda: session.scene is not None and not session.plan_is_old())
+        _wait(session, lambda: session.scene is not None and not session.is_old(PLAN))
         times = _measure(session, runners, cfg.runs)
     finally:
         session.close()
@@ -76,9 +77,9 @@ def _measure(
         before = {kind: _process_times(runner) for kind, runner in runners.items()}
         started = time.perf_counter()
         session.set_value(("task", "regions", 0, "center_m"), [round(x + _STEP_M * (1 + run % 7), 3), y])
-        _wait(session, lambda: not session.is_busy(SCENE))
+        _wait(session, lambda: SCENE not in session.since)
         scene = time.perf_counter() - started, _process_times(runners[SCENE]) - before[SCENE]
-        _wait(session, lambda: not session.is_busy(PLAN))
+        _wait(session, lambda: PLAN not in session.since)
         plan = time.perf_counter() - started, _process_times(runners[PLAN]) - before[PLAN]
         if run == 0:
             continue  # it compiles what later plans use
@@ -87,7 +88,7 @@ def _measure(
         if run % 4 == 1:
             before_run, started = _process_times(runners[PLAN]), time.perf_counter()
             session.ask_run()
-            _wait(session, lambda: not session.is_busy("run"))
+            _wait(session, lambda: "run" not in session.since)
             times["the end of a run"].append(
                 (time.perf_counter() - started, _process_times(runners[PLAN]) - before_run)
             )

@@ -48,37 +48,18 @@ COMMANDS = {
 }
 """One line on each command, by its name."""
 
-_MAINS = {
-    "annotate": "unlatch.workflows.commands.objects:annotate_command",
-    "bench": "unlatch.workflows.commands.check:bench_command",
-    "check": "unlatch.workflows.commands.check:check_command",
-    "clip": "unlatch.workflows.commands.looking:clip_command",
-    "collect": "unlatch.workflows.commands.collect:main",
-    "completion": "unlatch.workflows.commands.information:completion_command",
-    "config": "unlatch.workflows.commands.information:config_command",
-    "convert": "unlatch.workflows.commands.objects:convert_command",
-    "doctor": "unlatch.workflows.commands.information:doctor_command",
-    "evaluate": "unlatch.workflows.commands.check:evaluate_command",
-    "export": "unlatch.workflows.commands.images:export_command",
-    "import": "unlatch.workflows.commands.new:import_command",
-    "label": "unlatch.workflows.commands.images:label_command",
-    "list": "unlatch.workflows.commands.information:list_command",
-    "make-object": "unlatch.workflows.commands.objects:make_object_command",
-    "merge": "unlatch.workflows.commands.data_sets:merge_command",
-    "new": "unlatch.workflows.commands.new:new_command",
-    "phases": "unlatch.workflows.commands.looking:phases_command",
-    "plan": "unlatch.workflows.commands.looking:plan_command",
-    "preview": "unlatch.workflows.commands.looking:preview_command",
-    "rehearse": "unlatch.workflows.commands.rehearse:rehearse_command",
-    "render": "unlatch.workflows.commands.images:render_command",
-    "replay": "unlatch.workflows.commands.check:replay_command",
-    "report": "unlatch.workflows.commands.data_sets:report_command",
-    "schema": "unlatch.workflows.commands.information:schema_command",
-    "studio": "unlatch.workflows.commands.looking:studio_command",
-    "view": "unlatch.workflows.commands.looking:view_command",
-    "watch": "unlatch.workflows.commands.data_sets:watch_command",
+_MODULES = {
+    "check": ("bench", "check", "evaluate", "replay"),
+    "collect": ("collect",),
+    "data_sets": ("merge", "report", "watch"),
+    "images": ("export", "label", "render"),
+    "information": ("completion", "config", "doctor", "list", "schema"),
+    "looking": ("clip", "phases", "plan", "preview", "studio", "view"),
+    "new": ("import", "new"),
+    "objects": ("annotate", "convert", "make-object"),
+    "rehearse": ("rehearse",),
 }
-"""The function that runs a command, as `module:function`, by the name of the command; imported when it runs."""
+"""The commands of each module of `workflows/commands`; its function `make_object_command` runs `make-object`."""
 
 _HELP_FLAGS = ("-h", "--help", "--hydra-help")
 
@@ -124,8 +105,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         return 0
     try:
-        module, _, function = _MAINS[name].partition(":")
-        run_command = getattr(import_module(module), function)
+        run_command = getattr(import_module(module_of(name)), f"{name.replace('-', '_')}_command")
     except PluginError as exc:  # a package of an extra is missing
         sys.stderr.write(f"unlatch: {exc.message}\n")
         return 2
@@ -136,6 +116,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write(interrupts.MESSAGE)
         return interrupts.INTERRUPTED
     return code
+
+
+def module_of(name: str) -> str:
+    """Returns the module of a command, which is imported when it runs."""
+    return next(f"unlatch.workflows.commands.{module}" for module, names in _MODULES.items() if name in names)
 
 
 def read_help(name: str) -> str:

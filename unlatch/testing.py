@@ -13,8 +13,15 @@
 
 from unlatch.workflows.cli.multirun import load_configs
 from unlatch.workflows.cli.terminal import CommandLine
-from unlatch.workflows.testing.robots_and_sensors import check_robot, check_sensor
-from unlatch.workflows.testing.skills_and_tasks import check_exporter, check_object, check_skill, check_task, check_term
+from unlatch.workflows.testing.contracts import (
+    check_exporter,
+    check_object,
+    check_robot,
+    check_sensor,
+    check_skill,
+    check_task,
+    check_term,
+)
 
 __all__ = [
     "CommandLine",

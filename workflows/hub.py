@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -38,14 +37,6 @@ _ADVICE = {
     429: "Too many requests. Wait a few minutes and try again.",
 }
 """What to do, by the status code of the answer."""
-
-
-@dataclass(frozen=True)
-class _RemoteDataSet:
-    """A data set that is on the Hub already."""
-
-    private: bool
-    files: frozenset[str]
 
 
 class HubConnection:
@@ -92,10 +83,17 @@ class HubConnection:
                 f"push='{name}' is not the name of a data set on the Hub: {self._one_line(exc)} Change it.", key="push"
             ) from None
         self._check_token(name)
-        found = self._find(name)
+
+        def find() -> Any:
+            with suppress(self._errors.RepositoryNotFoundError):
+                return self._api.dataset_info(name)
+            return None
+
+        found = self._call(f"The name '{name}' cannot be checked on the Hugging Face Hub", find)
         if found is None:
             return
-        if own_file not in found.files and found.files - {".gitattributes", "README.md"}:
+        files = {item.rfilename for item in found.siblings}
+        if own_file not in files and files - {".gitattributes", "README.md"}:
             raise ConfigError(
                 f"push='{name}' is taken: the data set there has no {own_file}, so `unlatch export` did not make it. "
                 "Choose another name, or delete that data set on the Hub.",
@@ -132,13 +130,14 @@ class HubConnection:
                 delete_patterns=["data/*", "meta/*", "videos/*"],
             ),
         )
-        self._call(what, lambda: self._tag(place, version, commit.oid))
-        return str(address)
 
-    def _tag(self, place: dict[str, str], version: str, commit: str) -> None:
-        with suppress(self._errors.RevisionNotFoundError):
-            self._api.delete_tag(**place, tag=version)
-        self._api.create_tag(**place, tag=version, revision=commit)
+        def tag() -> None:
+            with suppress(self._errors.RevisionNotFoundError):
+                self._api.delete_tag(**place, tag=version)
+            self._api.create_tag(**place, tag=version, revision=commit.oid)
+
+        self._call(what, tag)
+        return str(address)
 
     def _check_token(self, name: str) -> None:
         user = self._call("The token cannot be checked on the Hugging Face Hub", self._api.whoami)
@@ -152,18 +151,6 @@ class HubConnection:
             )
         if user.get("auth", {}).get("accessToken", {}).get("role") == "read":
             raise HubError(f"The token of the Hugging Face Hub may read only. {_LOG_IN}.")
-
-    def _find(self, name: str) -> _RemoteDataSet | None:
-        def ask() -> Any:
-            try:
-                return self._api.dataset_info(name)
-            except self._errors.RepositoryNotFoundError:
-                return None
-
-        info = self._call(f"The name '{name}' cannot be checked on the Hugging Face Hub", ask)
-        if info is None:
-            return None
-        return _RemoteDataSet(private=bool(info.private), files=frozenset(item.rfilename for item in info.siblings))
 
     def _call(self, what: str, function: Callable[[], T]) -> T:
         """Calls huggingface_hub without its progress bars.
@@ -246,17 +233,6 @@ All attempts count, also those that were not exported. {failures}
 {commands}
 
 {description}"""
-
-
-def write_clip_of(folder: Path, source: ExportSource) -> None:
-    """Writes the clip of the first exported episode, unless there is one.
-
-    Raises:
-        UnlatchError: It cannot be drawn, such as when its objects have changed.
-    """
-    if not (folder / CLIP).is_file():
-        record = source.data_set.read(source.numbers[0])
-        write_clip(config_of(source.data_set), record, CLIP_LOOK, str(folder / CLIP))
 
 
 def write_card(folder: Path, cfg: HubCfg, source: ExportSource) -> None:
@@ -381,8 +357,9 @@ def push_export(connection: HubConnection, cfg: HubCfg, source: ExportSource, fo
         HubError: It cannot be uploaded, or its page cannot be made. The export stays; the message says what to do.
     """
     try:
-        if cfg.clip:
-            write_clip_of(folder, source)
+        if cfg.clip and not (folder / CLIP).is_file():
+            record = source.data_set.read(source.numbers[0])
+            write_clip(config_of(source.data_set), record, CLIP_LOOK, str(folder / CLIP))
         write_card(folder, cfg, source)
         version = str(lerobot_tables.read_json(folder / lerobot_tables.INFO_FILE)["codebase_version"])
         return connection.upload(folder, str(cfg.push), private=cfg.private, version=version)

@@ -36,7 +36,7 @@ def load(what, module, name=None):
 for name in unlatch.__all__:
     load(name, "unlatch", name)
 for command in command_table.COMMANDS:
-    load(f"unlatch {command}", command_table._MAINS[command].partition(":")[0])
+    load(f"unlatch {command}", command_table.module_of(command))
 PUBLIC = "data exporters importers objects randomization robots sensors sim skills solver testing"
 for module in PUBLIC.split():
     load(f"unlatch.{module}", f"unlatch.{module}")

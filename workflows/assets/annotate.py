@@ -147,11 +147,6 @@ def check_convention(convention: str) -> None:
         raise unknown_name(convention, "a convention of annotations", where="convention", known=CONVENTIONS)
 
 
-def info_path(target: AnnotationTarget, part: str) -> Path:
-    """Returns the place of the `info.json` of a part by the convention of InternDataEngine."""
-    return target.file.parent / "Kps" / part / "info.json"
-
-
 def _info_files(
     target: AnnotationTarget, found: AnnotationResult, instance: str
 ) -> Iterator[tuple[Path, dict[str, Any]]]:
@@ -159,7 +154,7 @@ def _info_files(
     for part in found.articulation.parts.values():
         if not part.kind.turns_in_hand:
             info = make_info(part, found.model, found.articulation.scale, instance=instance)
-            yield info_path(target, part.name), info
+            yield target.file.parent / "Kps" / part.name / "info.json", info
 
 
 def find_targets(path: Path, *, out: Path | None) -> list[AnnotationTarget]:

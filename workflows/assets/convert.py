@@ -163,29 +163,24 @@ def find_assets(path: Path) -> dict[str, Path]:
 
 def convert_one(job: ConvertJob) -> ConvertOutcome:
     """Converts one object; an error is part of the result."""
-    target = job.target
+    target, started = job.target, time.perf_counter()
     missing = [folder for folder in (target.parent, *target.parent.parents) if not folder.exists()]
     try:
-        return _convert_one(job)
+        cfg = _converter_cfg(job)
+        made: AssetConverterBase[Any] = MeshConverter(cfg) if isinstance(cfg, MeshConverterCfg) else UrdfConverter(cfg)
+        words = f"{time.perf_counter() - started:.1f} s" if made.was_converted else "up to date"
+        notices = (*(urdf_of(job.path).notices if has_urdf(job.path) else ()), *made.notices)
+        message = f"{made.urdf_path} ({words})"
+        if job.cfg.usd:
+            message += f", {made.usd_file_name}"
+        if job.cfg.report:
+            message += f"; {write_report(Path(made.urdf_path), target)}"
+        return ConvertOutcome(job.name, message, False, notices, made.was_converted)
     except UnlatchError as exc:
         for folder in missing:  # the failed conversion may have created it
             with suppress(OSError):
                 folder.rmdir()
         return ConvertOutcome(job.name, exc.message, failed=True)
-
-
-def _convert_one(job: ConvertJob) -> ConvertOutcome:
-    started = time.perf_counter()
-    cfg = _converter_cfg(job)
-    made: AssetConverterBase[Any] = MeshConverter(cfg) if isinstance(cfg, MeshConverterCfg) else UrdfConverter(cfg)
-    words = f"{time.perf_counter() - started:.1f} s" if made.was_converted else "up to date"
-    notices = (*(urdf_of(job.path).notices if has_urdf(job.path) else ()), *made.notices)
-    message = f"{made.urdf_path} ({words})"
-    if job.cfg.usd:
-        message += f", {made.usd_file_name}"
-    if job.cfg.report:
-        message += f"; {write_report(Path(made.urdf_path), job.target)}"
-    return ConvertOutcome(job.name, message, False, notices, made.was_converted)
 
 
 def _converter_cfg(job: ConvertJob) -> MeshConverterCfg | UrdfConverterCfg:
@@ -337,7 +332,11 @@ def make_objects(category: str, cfg: MakeObjectCfg) -> tuple[list[MadeObject], P
         AssetError: Files with another content exist, or files cannot be written.
         PluginError: The extra `usd` is not installed.
     """
-    categories = _find_categories(category)
+    known = GENERATORS.names()
+    if category not in (ALL, *known):
+        what, listed_by = "`all` or a category of generated objects", "unlatch list objects"
+        raise unknown_name(category, what, where="category", known=known, listed_by=listed_by)
+    categories = known if category == ALL else [category]
     several = len(categories) > 1 or cfg.count > 1
     out = user_path(cfg.out or ("objects" if several else f"{category}_{cfg.seed}"))
     if cfg.usd:
@@ -356,27 +355,13 @@ def make_objects(category: str, cfg: MakeObjectCfg) -> tuple[list[MadeObject], P
     for item in items:
         _write_files(item)
         if cfg.usd:
-            _write_usd(item)
+            place = {"asset_path": str(item.urdf), "usd_dir": str(item.folder / USD_FOLDER)}
+            UrdfConverter(UrdfConverterCfg(**place, fix_base=True, make_instanceable=False, force_usd_conversion=True))
     if not cfg.picture:
         return items, None
     path = out / PICTURE_FILE
     write_picture(object_sheet([(item.category, item.made, item.urdf) for item in items]), path)
     return items, path
-
-
-def _find_categories(category: str) -> list[str]:
-    known = GENERATORS.names()
-    if category == ALL:
-        return known
-    if category not in known:
-        raise unknown_name(
-            category,
-            "`all` or a category of generated objects",
-            where="category",
-            known=known,
-            listed_by="unlatch list objects",
-        )
-    return [category]
 
 
 def _check_files(item: MadeObject) -> None:
@@ -399,15 +384,3 @@ def _write_files(item: MadeObject) -> None:
         raise AssetError(
             f"'{item.folder}' cannot be written ({exc.strerror or exc}). Change out.", path=str(item.folder)
         ) from exc
-
-
-def _write_usd(item: MadeObject) -> None:
-    UrdfConverter(
-        UrdfConverterCfg(
-            asset_path=str(item.urdf),
-            usd_dir=str(item.folder / USD_FOLDER),
-            fix_base=True,
-            make_instanceable=False,
-            force_usd_conversion=True,
-        )
-    )

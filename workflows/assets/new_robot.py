@@ -16,20 +16,20 @@ import yaml
 from unlatch.configs.derived_task import REACH_CENTER_M, REACH_HALF_M
 from unlatch.objects.friction import OBJECT_FRICTION
 from unlatch.robots.checks import check_robot
-from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
+from unlatch.robots.description import RobotCfg, base_pose
 from unlatch.robots.hands import GRIPPERS, GripperMount, with_data_sheet, with_gripper
 from unlatch.robots.models import DISTRIBUTION, model_path
 from unlatch.robots.robot import Arm, Robot
 from unlatch.robots.robot_from_urdf import ReachModel, ReachRegion, robot_from_urdf
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.files import user_path, write_whole_file
+from unlatch.simcore.files import user_path
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.visuals.pictures import framing_camera, take_picture
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.solver.kinematics import Kinematics
 from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M
-from unlatch.workflows.viewing.picture import Overlay, SheetRow, compose_sheet, write_picture
+from unlatch.workflows.viewing.picture import Overlay, SheetRow, compose_sheet, write_own_text, write_picture
 
 REACH = ReachModel(ReachRegion(REACH_CENTER_M, (*REACH_HALF_M, 0.12)), Kinematics.from_urdf)
 """The region of derived tasks, extended in height: knobs and lids lie above or below its middle."""
@@ -131,12 +131,12 @@ def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
                     key="name",
                 )
             text, mount = with_gripper(urdf.absolute(), cfg.flange)
-            _write_text(made, text)
+            write_own_text(made, text)
             robot = with_data_sheet(robot_from_urdf(made, name=name, stated=str(made), reach=REACH))
         check_robot(robot, object_friction=OBJECT_FRICTION)
         shares = list(REACH.shares(robot))
         sheet = compose_sheet(_draw_rows(robot))
-        _write_text(yaml_file, yaml_text(robot, _remarks(has_data_sheet=mount is not None)))
+        write_own_text(yaml_file, yaml_text(robot, _remarks(has_data_sheet=mount is not None)))
         write_picture(sheet, picture)
     used = {joint for arm in robot.arms for joint in (*arm.joints, *arm.gripper.joints)}
     still = [joint.name for joint in model.joints.values() if joint.moves and joint.name not in used]
@@ -159,13 +159,6 @@ def _restored_after_an_error(file: Path) -> Iterator[None]:
 
 def _remarks(*, has_data_sheet: bool) -> dict[str, str]:
     return {key: text for key, text in VALUE_REMARKS.items() if not (has_data_sheet and key in _OF_GRIPPER)}
-
-
-def _write_text(file: Path, text: str) -> None:
-    try:
-        write_whole_file(file, text.encode())
-    except OSError as exc:
-        raise ConfigError(f"{file} cannot be written: {exc.strerror}. Choose another out=.", key="out") from exc
 
 
 def urdf_reference(urdf: Path) -> str:
@@ -209,12 +202,10 @@ def _draw_rows(robot: RobotCfg) -> list[SheetRow]:
             for side in ((1.0, -1.2, 0.5), (-0.3, -1.0, 0.9))
         ]
         pictures = [take_picture(world, view, width=_TILE[0], height=_TILE[1]) for view in views]
-        rows = [SheetRow(f"{robot.name} at home, from the front and from the right", success=True, pictures=pictures)]
+        rows = [SheetRow(f"{robot.name} at home, from the front and from the right", pictures)]
         for arm in loaded.arms.values():
             hands = [_draw_hand(world, loaded, arm, width) for width in (0.0, arm.cfg.gripper.max_width_m)]
-            rows.append(
-                SheetRow(f"hand {arm.cfg.name}, closed and open; keypoints of the tool", success=True, pictures=hands)
-            )
+            rows.append(SheetRow(f"hand {arm.cfg.name}, closed and open; keypoints of the tool", hands))
     return rows
 
 
@@ -223,15 +214,10 @@ def _draw_hand(world: World, robot: Robot, arm: Arm, width_m: float) -> np.ndarr
     arm.reset(arm.cfg.home, gripper_m=width_m)
     T_world_ee = robot.body.link_pose(arm.cfg.ee_link)
     points = {name: T_world_ee @ np.array(xyz) for name, xyz in arm.cfg.keypoints.items()}
-    side = T_world_ee.rotate(_side_axis(arm.cfg)) + np.array([0.0, 0.0, 0.2])
-    view = framing_camera(np.array([*points.values(), T_world_ee.p]), side, fov_deg=40.0, margin=2.2)
+    head, tail, side = (points[name] for name in ("tool_head", "tool_tail", "tool_side"))
+    across = np.cross(head - tail, side - head)  # perpendicular to approach and opening
+    looks_from = across / np.linalg.norm(across) + np.array([0.0, 0.0, 0.2])
+    view = framing_camera(np.array([*points.values(), T_world_ee.p]), looks_from, fov_deg=40.0, margin=2.2)
     overlay = Overlay(take_picture(world, view, width=_TILE[0], height=_TILE[1]), view)
     overlay.labels(points)
     return overlay.picture()
-
-
-def _side_axis(arm: ArmCfg) -> np.ndarray:
-    """Returns the direction perpendicular to approach and opening, in the ee frame."""
-    head, tail, side = (np.array(arm.keypoints[name]) for name in ("tool_head", "tool_tail", "tool_side"))
-    axis = np.cross(head - tail, side - head)
-    return axis / np.linalg.norm(axis)

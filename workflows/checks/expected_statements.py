@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -65,6 +65,7 @@ def randomizes(cfg: EpisodeCfg, body: str, *attributes: str) -> bool:
 _START_JOINTS = "joint_positions"
 
 
+@dataclass(frozen=True)
 class ExpectedLayout:
     """The layout that one record must state.
 
@@ -72,31 +73,26 @@ class ExpectedLayout:
     again.
     """
 
-    def __init__(
-        self, cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], record: EpisodeRecord, rng: np.random.Generator
-    ) -> None:
-        """Draws nothing yet.
-
-        Args:
-            cfg: The episode, with its derived task.
-            assets: The episode's objects by name.
-            record: The record.
-            rng: Its stream `layout`, from which the objects have been drawn.
-        """
-        self._cfg, self._assets, self._record, self._rng = cfg, assets, record, rng
+    cfg: EpisodeCfg
+    """The episode, with its derived task."""
+    assets: Mapping[str, ObjectAsset]
+    """The episode's objects by name."""
+    record: EpisodeRecord
+    rng: np.random.Generator
+    """Its stream `layout`, from which the objects have been drawn."""
 
     def statement(self) -> dict[str, Any]:
         """Returns the poses, openings and start joints that the record must state, and whether it reports a search.
 
         If the search chose no layout, the record has one of those that it tried: that one.
         """
-        search = layout_search_of(self._cfg.skills)
+        search = layout_search_of(self.cfg.skills)
         if search is None:
             return self._draw()
         return {"preplan": RECORDED, **self._draw_searched(search)}
 
     def _draw_searched(self, search: LayoutSearchCfg) -> dict[str, Any]:
-        report = self._record.layout.get("preplan")
+        report = self.record.layout.get("preplan")
         report = report if isinstance(report, Mapping) else {}
         tried, chosen = report.get("tried"), report.get("chosen")
         most = tried if isinstance(tried, int) and tried in range(1, search.candidates) else search.candidates
@@ -105,10 +101,10 @@ class ExpectedLayout:
 
     def problems(self) -> Iterator[str]:
         """Yields what is wrong with the report of the search for a layout."""
-        search = layout_search_of(self._cfg.skills)
+        search = layout_search_of(self.cfg.skills)
         if search is None:
             return
-        report = self._record.layout.get("preplan")
+        report = self.record.layout.get("preplan")
         if not isinstance(report, Mapping):
             yield f"layout.preplan is {report!r}, but the chain begins with a search for a layout."
             return
@@ -117,14 +113,14 @@ class ExpectedLayout:
             yield f"layout.preplan.tried is {tried!r}, expected 1 to {search.candidates} by the configuration."
         elif chosen is not None and not (isinstance(chosen, int) and 0 <= chosen < tried):
             yield f"layout.preplan.chosen is {chosen!r}, expected one of the {tried} layouts that were tried."
-        elif chosen is None and (self._record.skills or self._record.success):
+        elif chosen is None and (self.record.skills or self.record.success):
             yield "layout.preplan.chosen is None, but skills began."
         else:
             yield from self._refusal_problems(report)
 
     def _refusal_problems(self, report: Mapping[str, Any]) -> Iterator[str]:
         """Yields where the refused layouts of a report contradict its counts, or the chain."""
-        names = {-1: "layout", **{index: entry.name for index, entry in enumerate(self._cfg.skills)}}
+        names = {-1: "layout", **{index: entry.name for index, entry in enumerate(self.cfg.skills)}}
         counts: dict[str, int] = {}
         left = set(range(report["tried"])) - {report["chosen"]}
         for place, item in enumerate(report["failures"]):
@@ -145,15 +141,15 @@ class ExpectedLayout:
         return chosen if isinstance(chosen, int) and chosen in range(most) else 0
 
     def _draw(self) -> dict[str, Any]:
-        homes = [(arm.name, arm.home, arm.home_std) for arm in self._cfg.robot.arms]
-        drawn = sample_layout(self._cfg.task, self._assets, homes, self._rng).to_dict()
-        if randomizes(self._cfg, self._cfg.robot.name, _START_JOINTS):
+        homes = [(arm.name, arm.home, arm.home_std) for arm in self.cfg.robot.arms]
+        drawn = sample_layout(self.cfg.task, self.assets, homes, self.rng).to_dict()
+        if randomizes(self.cfg, self.cfg.robot.name, _START_JOINTS):
             drawn["q_home"] = dict.fromkeys(drawn["q_home"], RECORDED)  # a rule has replaced the drawn joints
         return drawn
 
     def _is_recorded(self, drawn: Mapping[str, Any]) -> bool:
         layout = {"instances": POSSIBLE, "preplan": POSSIBLE, **drawn}
-        return not list(Criteria({"layout": layout}, tolerance=TOLERANCE).differences(self._record))
+        return not list(Criteria({"layout": layout}, tolerance=TOLERANCE).differences(self.record))
 
 
 class ExpectedGoal:
@@ -206,15 +202,11 @@ def as_recorded(conditions: list[dict[str, Any]], record: EpisodeRecord) -> list
     Older records have no outline of any object: their conditions are judged by the bounding box. If one condition of a
     record has an outline, all must have it.
     """
-    if any("outline" in condition for condition in conditions) and not _has_outlines(record):
+    stated = [part.get("conditions") for part in (record.goal, *record.skills) if isinstance(part, Mapping)]
+    entries = [entry for found in stated if isinstance(found, list) for entry in found if isinstance(entry, Mapping)]
+    if not any("outline" in entry for entry in entries):
         return [{key: value for key, value in condition.items() if key != "outline"} for condition in conditions]
     return conditions
-
-
-def _has_outlines(record: EpisodeRecord) -> bool:
-    stated = [part.get("conditions") for part in (record.goal, *record.skills) if isinstance(part, Mapping)]
-    entries = [entry for conditions in stated if isinstance(conditions, list) for entry in conditions]
-    return any(isinstance(entry, Mapping) and "outline" in entry for entry in entries)
 
 
 _OF_FIRST_ATTEMPT = ("arm", "success_mode", "success_threshold", "s0")

@@ -143,10 +143,12 @@ _LOW_DISK_GB = 2.0
 
 def describe_installation() -> Iterator[Finding]:
     """Yields the facts in the order in which they are printed; slow ones come last."""
+    from loky import cpu_count  # only here: it takes longer to import than all else
+
     yield Finding(PROGRAM, f"{__version__} ({Path(__file__).resolve().parents[2]})")
     yield from describe_packages()
     yield describe_engine()
-    yield describe_cores()
+    yield Finding("cores", str(cpu_count()))
     yield describe_cache()
     yield describe_compiler()
     yield describe_renderer()
@@ -197,13 +199,6 @@ def describe_engine() -> Finding:
         return Finding("engine", f"PyBullet {installed}, with NumPy")
     advice = "images are slow, results are the same: docs/start.md, Python 3.12 and 3.13"
     return Finding("engine", f"PyBullet {installed}, without NumPy", advice)
-
-
-def describe_cores() -> Finding:
-    """Returns the number of cores that workers may use."""
-    from loky import cpu_count  # only here: it takes longer to import than all else
-
-    return Finding("cores", str(cpu_count()))
 
 
 def describe_cache() -> Finding:

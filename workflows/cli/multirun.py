@@ -17,7 +17,7 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, UnlatchError, close_matches, count_noun
 from unlatch.simcore.files import path_word, user_path
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.workflows.cli.run_report import live_page
+from unlatch.workflows.cli.run_report import live_page, make_debuggable
 from unlatch.workflows.cli.terminal import (
     FAILED,
     INTERRUPTED,
@@ -58,16 +58,11 @@ def load_configs(primary: str, schema: type[C], line: CommandLine) -> list[Loade
         require_multirun(swept)
     jobs = expand_sweep([*line.overrides, *swept]) if line.multirun else [line.overrides]
     if makes_runs:
-        jobs = [job for each in jobs for job in _each_part(primary, schema, each, line)]
+        parts = [name_each_part(primary, schema, each, line.config_dirs) for each in jobs]
+        jobs = [job for found, _ in parts for job in found]
+        for name, reason in (item for _, left_out in parts for item in left_out.items()):
+            print_note(f"part '{name}' is left out: {reason}")
     return [load_config(primary, schema, job, config_dirs=line.config_dirs, resolve=line.resolve) for job in jobs]
-
-
-def _each_part(primary: str, schema: type, job: list[str], line: CommandLine) -> list[list[str]]:
-    """Returns a job for each part that `part=all` stands for, and says which parts it leaves out."""
-    jobs, left_out = name_each_part(primary, schema, job, line.config_dirs)
-    for name, reason in left_out.items():
-        print_note(f"part '{name}' is left out: {reason}")
-    return jobs
 
 
 def configs_to_run(primary: str, schema: type[C], line: CommandLine) -> Iterator[C]:
@@ -102,8 +97,6 @@ def run_jobs(name: str, schema: type[R], line: CommandLine, run: Callable[[R], i
                 f"launcher={SERIAL}. Leave out one of both.",
                 flag="--pdb",
             )
-        from unlatch.workflows.cli.debugger import make_debuggable
-
         jobs = [replace(job, cfg=make_debuggable(job.cfg)) for job in jobs]
     sweep = place_outputs(jobs, given=line.overrides)
     _check_outputs_differ([job.cfg for job in jobs], prefix=prefix)

@@ -1,15 +1,18 @@
-"""Makes a run, shows it on a page if asked, and prints a summary."""
+"""Makes a run, shows it on a page if asked, prints a summary, and opens Python's debugger with `--pdb`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from pdb import Pdb
+from typing import TypeVar
 
 from rich.box import SIMPLE
 from rich.table import Table
 
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, UnlatchError
 from unlatch.simcore.files import path_word
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.workflows.cli.terminal import (
@@ -31,7 +34,7 @@ from unlatch.workflows.runs.run import (
     output_folder,
     run_episodes,
 )
-from unlatch.workflows.runs.schema import RunCfg
+from unlatch.workflows.runs.schema import EvaluateCfg, ExecutorCfg, Retry, RunCfg
 from unlatch.workflows.runs.statistics import CorruptEpisodes, RunStatistics
 
 
@@ -99,7 +102,7 @@ def run_and_report(request: RunRequest, *, debug: bool = False, pdb: bool = Fals
     Returns:
         The exit code: 0; 1 if an attempt ended as `error`, or the run was given up; or 130 after Ctrl-C.
     """
-    stopped_by, on_bug = (None, _open_debugger) if pdb else (Interruption(), None)
+    stopped_by, on_bug = (None, open_debugger) if pdb else (Interruption(), None)
     result = run_episodes(request, RunDisplay(not pdb, stopped_by, print_note, on_bug))
     statistics = print_summary(result, debug=debug)
     stop, folder = result.stop, result.data_set.path
@@ -121,13 +124,6 @@ def run_and_report(request: RunRequest, *, debug: bool = False, pdb: bool = Fals
         print_line(f"picture: {relative_path(folder / PICTURE)}")
     print_line(f"data set: {relative_path(folder)}")
     return FAILED if stop.is_hopeless else exit_code(statistics)
-
-
-def _open_debugger(exc: Exception) -> None:
-    """Opens the debugger where an episode raised an exception."""
-    from unlatch.workflows.cli.debugger import open_debugger
-
-    open_debugger(exc)
 
 
 def print_summary(result: RunResult, *, debug: bool = False) -> RunStatistics:
@@ -205,3 +201,53 @@ def summary_table(statistics: RunStatistics) -> Table:
     table.add_row("failures", statistics.codes_text())
     table.add_row("median time", statistics.times_text())
     return table
+
+
+_SERIAL = "serial"
+_IN_RUN = "`continue` records the error and goes on, `quit` ends the run"
+"""What the commands of the debugger do in a run."""
+
+R = TypeVar("R", bound=RunCfg)
+
+
+def make_debuggable(cfg: R) -> R:
+    """Returns a run that makes its episodes in this process, also those that ended as `error`; says so on stderr."""
+    retry = Retry.all if cfg.retry is Retry.all else Retry.error
+    if cfg.executor.name != _SERIAL:
+        print_note(
+            f"unlatch: --pdb makes the episodes one by one in this process: executor={_SERIAL}, retry={retry.value}"
+        )
+    debuggable = replace(cfg, executor=ExecutorCfg(name=_SERIAL), retry=retry)
+    return replace(debuggable, batch=False) if isinstance(debuggable, EvaluateCfg) else debuggable
+
+
+@contextmanager
+def debugging(*, active: bool) -> Iterator[None]:
+    """Opens the debugger where the block raises an exception, if `active`, and then raises it; not for wrong input."""
+    try:
+        yield
+    except UnlatchError:
+        raise
+    except Exception as exc:
+        if active:
+            open_debugger(exc, advice="`continue` or `quit` ends the command")
+        raise
+
+
+def open_debugger(exc: Exception, *, advice: str = _IN_RUN) -> None:
+    """Opens the debugger in the frame that raised an exception; returns when the user goes on with `continue`.
+
+    Args:
+        exc: The exception.
+        advice: What `continue` and `quit` do; the default is for a run.
+
+    Raises:
+        KeyboardInterrupt: The user left with `quit`. The episode is not written, so the next run makes it again.
+    """
+    print_note(f"unlatch: {type(exc).__name__}: {exc}")
+    print_note(f"unlatch: {advice}, `up` and `down` change the frame")
+    debugger = Pdb()
+    debugger.reset()
+    debugger.interaction(None, exc.__traceback__)
+    if debugger.quitting:
+        raise KeyboardInterrupt

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
-import json
 import re
-import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, get_type_hints
 
 from unlatch import command_table
-from unlatch.configs.config_files import config_dir, group_names, option_names, plugin_folders
+from unlatch.configs.config_files import group_names, option_names
 from unlatch.configs.dataclass_reader import split_optional
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.objects.procedural import catalog
-from unlatch.simcore.cache import cache_root, make_cache_folder
 from unlatch.simcore.catalogs import AUTO, EXPORTERS, RENDERERS
-from unlatch.simcore.files import user_path, write_whole_file
+from unlatch.simcore.files import user_path
 from unlatch.skills.catalog import SKILLS
 from unlatch.workflows.cli.terminal import print_line, terminal_width
 from unlatch.workflows.runs.schema import CollectCfg, EvaluateCfg, PlanCfg, PreviewCfg
@@ -82,35 +75,6 @@ def _text_column(line: str) -> int:
     return key.end() if key else _indent_of(line)
 
 
-CACHE_FILE = "completion.json"
-"""Name of the file in the cache folder."""
-
-
-def load_catalog() -> dict[str, Any]:
-    """Returns the words from the cache; if a file that they come from has changed, makes them anew."""
-    file = cache_root() / CACHE_FILE
-    with suppress(OSError, ValueError, KeyError, TypeError):  # there is none yet, or it is not whole
-        kept: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        if kept["sources"] == _modification_times(kept["sources"]):
-            return kept
-
-    catalog = make_catalog()
-    catalog["sources"] = _modification_times(catalog["sources"])
-    with suppress(OSError):  # without the file, the next answer is slower and the same
-        make_cache_folder(file.parent)
-        write_whole_file(file, json.dumps(catalog).encode())
-    return catalog
-
-
-def _modification_times(paths: Iterable[str]) -> dict[str, int]:
-    """Returns when each file or folder was changed [ns]; 0 if it is not there."""
-    found = dict.fromkeys(paths, 0)
-    for path in found:
-        with suppress(OSError):
-            found[path] = Path(path).stat().st_mtime_ns
-    return found
-
-
 SHELLS = ("bash", "zsh", "fish")
 """Shells with a script."""
 _FILE_KEYS = ("object",)
@@ -131,7 +95,8 @@ def complete(words: Sequence[str], catalog: Mapping[str, Any]) -> list[str]:
     if before[0] not in commands:
         return []
     known = commands[before[0]]
-    own = _own_folders(before)
+    folders = [value for flag, value in pairwise(before) if flag in ("--config-dir", "-cd")]
+    folders += [item.partition("=")[2] for item in before if item.startswith("--config-dir=")]
     key, equals, start = word.partition("=")
     if before[-1] in ("--config-dir", "-cd"):
         return []
@@ -141,31 +106,20 @@ def complete(words: Sequence[str], catalog: Mapping[str, Any]) -> list[str]:
         *several, last = start.split(",")
         values = [
             *known["values"].get(key, catalog["values"].get(key, [])),
-            *([path.stem for folder in own for path in (folder / key).glob("*.yaml")] if "/" not in key else []),
+            *(path.stem for folder in folders for path in user_path(folder).glob(f"{key}/*.yaml") if "/" not in key),
         ]
         return [f"{key}={','.join([*several, value])}" for value in _starting_with(last, sorted(set(values)))]
     if word.startswith("-"):
         return _starting_with(word, known["flags"])
     given = {item.partition("=")[0] for item in before}
-    keys = [f"{key}=" for key in known["keys"] if key not in given]
-    return _starting_with(word, [*(known["words"] if len(before) == 1 else []), *_next_parts(word, keys)])
-
-
-def _next_parts(word: str, keys: Sequence[str]) -> list[str]:
-    """Returns keys, cut after the dot that comes next: `world.` stands for all keys of the world."""
-    cut = [key[: key.find(".", len(word)) + 1] or key for key in keys if key.startswith(word)]
-    return list(dict.fromkeys(cut))
+    keys = [f"{key}=" for key in known["keys"] if key not in given and f"{key}=".startswith(word)]
+    # a key is cut after the dot that comes next: `world.` stands for all keys of the world
+    parts = dict.fromkeys(key[: key.find(".", len(word)) + 1] or key for key in keys)
+    return _starting_with(word, [*(known["words"] if len(before) == 1 else []), *parts])
 
 
 def _starting_with(word: str, words: Sequence[str] | Mapping[str, Any]) -> list[str]:
     return [item for item in words if item.startswith(word)]
-
-
-def _own_folders(words: Sequence[str]) -> list[Path]:
-    """Returns the folders that `--config-dir` names."""
-    follow = [value for flag, value in pairwise(words) if flag in ("--config-dir", "-cd")]
-    joined = [word.partition("=")[2] for word in words if word.startswith("--config-dir=")]
-    return [user_path(folder) for folder in (*follow, *joined)]
 
 
 _SCHEMAS: dict[str, type] = {
@@ -187,37 +141,18 @@ _DEPTH = 4
 
 
 def make_catalog() -> dict[str, Any]:
-    """Returns the words of each command, the values of the groups, and the files that these come from."""
+    """Returns the words of each command, and the values of the groups."""
     values = {group: option_names(group) for group in group_names()}
     values |= {"skill": SKILLS.names(), "format": EXPORTERS.names(), "renderer": [AUTO, *RENDERERS.names()]}
-    seen: set[type] = set()
-    commands = {name: _command_words(name, seen) for name in command_table.COMMANDS}
+    commands = {name: _command_words(name) for name in command_table.COMMANDS}
     commands["config"]["words"] = values["task"]
-    return {"commands": commands, "values": values, "sources": _source_paths(seen)}
+    return {"commands": commands, "values": values}
 
 
-def _source_paths(classes: set[type]) -> list[str]:
-    """Returns files and folders whose change makes the words stale.
-
-    A new file changes the time of its folder. An installed or removed plugin changes the folders of packages.
-    """
-    configs = config_dir()
-    folders = [configs, *configs.glob("*/"), *(folder.path for folder in plugin_folders())]
-    helps = Path(command_table.__file__).parent / "workflows" / "commands" / "help"
-    code = [
-        __file__,
-        command_table.__file__,
-        catalog.__file__,
-        *(inspect.getfile(cls) for cls in classes),
-        *map(str, helps.glob("*.txt")),
-    ]
-    return sorted({*code, *map(str, folders), *(path for path in sys.path if Path(path).is_dir())})
-
-
-def _command_words(name: str, seen: set[type]) -> dict[str, Any]:
+def _command_words(name: str) -> dict[str, Any]:
     """Returns the keys, their values and the flags of a command: those of its configuration, then those of its help."""
     text = command_table.read_help(name)
-    values = dict(_keys_of(_SCHEMAS[name], seen)) if name in _SCHEMAS else {}
+    values = dict(_keys_of(_SCHEMAS[name])) if name in _SCHEMAS else {}
     keys = [*values, *(group for group in group_names() if name in _SCHEMAS)]
     # of a command with a configuration, the rest of the help also names keys inside of its parts
     usage = text.partition("\n\n")[0] if name in _SCHEMAS else text
@@ -234,16 +169,15 @@ def _command_words(name: str, seen: set[type]) -> dict[str, Any]:
     return {"words": words, "keys": sorted(set(keys)), "values": named, "flags": list(flags)}
 
 
-def _keys_of(cls: type, seen: set[type], prefix: str = "", depth: int = _DEPTH) -> Iterator[tuple[str, list[str]]]:
+def _keys_of(cls: type, prefix: str = "", depth: int = _DEPTH) -> Iterator[tuple[str, list[str]]]:
     """Yields each key of a configuration, with its values where these are names or booleans."""
-    seen.update(base for base in cls.__mro__ if dataclasses.is_dataclass(base))
     hints = get_type_hints(cls)
     for item in dataclasses.fields(cls):
         key = prefix + str(item.metadata.get("key", item.name))
         hint, _ = split_optional(hints[item.name])
         if isinstance(hint, type) and dataclasses.is_dataclass(hint):
             if depth:
-                yield from _keys_of(hint, seen, f"{key}.", depth - 1)
+                yield from _keys_of(hint, f"{key}.", depth - 1)
         elif isinstance(hint, type) and issubclass(hint, Enum):
             yield key, [str(member.value) for member in hint]
         else:

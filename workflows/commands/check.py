@@ -12,7 +12,6 @@ from typing import Annotated, Any
 
 from loky import cpu_count
 
-from unlatch.configs.schema import EpisodeCfg
 from unlatch.configs.user_files import peer_of, read_robot_file, read_setting_file, read_yaml_tree
 from unlatch.objects.friction import OBJECT_FRICTION
 from unlatch.robots.catalog import ROBOTS
@@ -51,7 +50,7 @@ from unlatch.workflows.runs.data_sets import data_sets_below
 from unlatch.workflows.runs.executors import EXECUTORS, EpisodeMaker, Outcome
 from unlatch.workflows.runs.progress import Progress, StepProgress
 from unlatch.workflows.runs.recorded_config import config_of
-from unlatch.workflows.runs.replay import ReplayMode, ReplayOutcome, deviations, replay_all, replay_outcome
+from unlatch.workflows.runs.replay import ReplayJob, ReplayMode, ReplayOutcome, deviations, replay_all, replay_outcome
 from unlatch.workflows.runs.run import RunRequest
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import MAX_WORKERS, CollectCfg, EvaluateCfg
@@ -391,16 +390,16 @@ def replay_arrays(data_set: DataSet, *, workers: int | None = None) -> Generator
     if numbers:
         n = min(workers or cpu_count(), len(numbers))
         executor = EXECUTORS.load("process" if n > 1 else "serial")(workers=n)
-        yield from executor.run(ReplayArraysJob(config_of(data_set), data_set, describe_machine(data_set)), numbers)
+        yield from executor.run(
+            ReplayArraysJob(config_of(data_set), data_set, ReplayMode.action, True, describe_machine(data_set)), numbers
+        )
 
 
 @dataclass(frozen=True)
-class ReplayArraysJob:
-    """Replays episodes of one data set; see `Job`."""
+class ReplayArraysJob(ReplayJob):
+    """Replays episodes of one data set and compares every array; see `Job`."""
 
-    cfg: EpisodeCfg
-    data_set: DataSet
-    machine: str
+    machine: str = ""
     """What differs from the machine that made the data set; empty: nothing is known to differ."""
 
     @contextmanager
@@ -424,11 +423,6 @@ class ReplayArraysJob:
                 return ReplayOutcome(number, not problems, "deviates" if problems else None, problems=tuple(problems))
 
             yield replay_episode
-
-    def record_loss(self, number: int, reason: str, *, code: str = "error") -> Outcome:
-        """See `Job`."""
-        del code
-        return ReplayOutcome(number, False, "lost", problems=(f"its replay was lost: {reason}",))
 
 
 def replay_problems(runner: EpisodeRunner, record: EpisodeRecord, policy: PolicyRules | None = None) -> Iterator[str]:

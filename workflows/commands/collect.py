@@ -21,7 +21,7 @@ from unlatch.workflows.runs.schema import CollectCfg
 
 
 @run_command
-def main(arguments: list[str], debug: bool) -> int:
+def collect_command(arguments: list[str], debug: bool) -> int:
     """Runs the command; returns its exit code."""
     line = parse_command_line(arguments)
     words, folders = ("unlatch", "collect", *arguments), line.config_dirs

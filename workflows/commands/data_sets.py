@@ -8,12 +8,10 @@ import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from rich.box import SIMPLE
-from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
@@ -29,7 +27,7 @@ from unlatch.workflows.runs.statistics import CorruptEpisodes, RunStatistics, ti
 from unlatch.workflows.viewing.episode_files import REPORT
 from unlatch.workflows.viewing.page_server import PageProcess
 from unlatch.workflows.viewing.picture import check_suffix, fill_template, output_path, write_output
-from unlatch.workflows.viewing.report import make_report
+from unlatch.workflows.viewing.report import make_report, numbers_of
 from unlatch.workflows.viewing.report_counts import Tally, tally
 
 
@@ -133,15 +131,13 @@ def write_report(
             f"attempt.{damage}"
         )
     report = make_report(tallies, pictures=cfg.pictures, clips=cfg.clips, progress=progress)
-    page = fill_template("report.html", report=report, compared=len(report.columns) > 1, keys=("set-a", "set-b"))
-    numbers = json.dumps(report.to_dict(), indent=1, allow_nan=False).encode()
+    page = fill_template("report.html", report=report, compared=len(report["columns"]) > 1, keys=("set-a", "set-b"))
+    numbers = json.dumps(numbers_of(report), indent=1, allow_nan=False).encode()
     write_output(target, page.encode())
     write_output(target.with_suffix(".json"), numbers)
     return target, tallies
 
 
-_SHARE_OF_TIME = 0.1
-"""Largest share of the time that is spent on reading data sets."""
 _WIDE = 120
 """Terminal width from which on the times of stages fit."""
 
@@ -187,7 +183,13 @@ def watch_data_sets(paths: Sequence[str], cfg: WatchCfg) -> int:
             if page is not None:
                 print_note(f"page: {page.url}{'' if page.port == cfg.port else f' (port {cfg.port} is taken)'}")
             if shows_again:
-                _show_table(paths, console, cfg.every_s)
+                console.print("updates every few seconds, until Ctrl-C")
+                with Live(growth_table(paths, console.width), console=console, auto_refresh=False) as live:
+                    while True:
+                        started = time.perf_counter()
+                        live.update(growth_table(paths, console.width), refresh=True)
+                        # at most a tenth of the time is spent on reading data sets
+                        time.sleep(max(cfg.every_s, 10.0 * (time.perf_counter() - started)))
             elif page is not None:
                 page.wait()
                 print_note(f"unlatch: the page has ended: {page.death()}")
@@ -208,18 +210,6 @@ def _make_page(paths: Sequence[str], cfg: WatchCfg) -> PageProcess | None:
             raise
         print_note(f"no page: {exc.message}")
         return None
-
-
-def _show_table(paths: Sequence[str], console: Console, every_s: float) -> None:
-    """Shows the table again and again, until Ctrl-C."""
-    make_table = partial(growth_table, paths, console.width)
-    console.print("updates every few seconds, until Ctrl-C")
-    with Live(make_table(), console=console, auto_refresh=False) as live:
-        while True:
-            started = time.perf_counter()
-            live.update(make_table(), refresh=True)
-            took_s = time.perf_counter() - started
-            time.sleep(max(every_s, took_s / _SHARE_OF_TIME))
 
 
 def growth_table(paths: Sequence[str], width: int) -> Table:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -29,7 +28,7 @@ from unlatch.skills.catalog import SKILLS
 from unlatch.solver.term_kinds import COSTS, TERMS
 from unlatch.workflows.cli.arguments import split_paths
 from unlatch.workflows.cli.installation import describe_installation
-from unlatch.workflows.cli.shell_text import SHELLS, complete, load_catalog
+from unlatch.workflows.cli.shell_text import SHELLS, complete, make_catalog
 from unlatch.workflows.cli.terminal import FAILED, OK, command, parse_command_line, print_line, print_row, print_wrapped
 from unlatch.workflows.runs.data_sets import data_sets_below, describe_data_set
 from unlatch.workflows.runs.schema import CollectCfg
@@ -46,13 +45,13 @@ def list_command(arguments: list[str]) -> int:
         return _print_rows([(str(path), describe_data_set(path)) for path in folders])
     line = parse_command_line(arguments, command="list")
     if not line.overrides:
-        rows = [(name, item.summary) for name, item in LISTS.items()]
+        rows = [(name, summary) for name, (summary, _) in LISTS.items()]
         return _print_rows([*rows, ("data [FOLDER]", "the data sets below a folder, `data` by default")])
     if len(line.overrides) != 1 or line.overrides[0] not in LISTS:
         got = " ".join(arguments)
         known = ", ".join([*LISTS, "data [FOLDER]"])
         raise ConfigError(f"list '{got}' is unknown.{close_matches(got, [*LISTS, 'data'])} Expected one of: {known}.")
-    return _print_rows(LISTS[line.overrides[0]].read(line.config_dirs))
+    return _print_rows(LISTS[line.overrides[0]][1](line.config_dirs))
 
 
 def _print_rows(rows: Sequence[_Row]) -> int:
@@ -114,61 +113,49 @@ def _list_sensors(config_dirs: Sequence[str]) -> list[_Row]:
 
 def _list_files(group: str, config_dirs: Sequence[str]) -> list[_Row]:
     """Returns name and first comment of each YAML file of a group."""
-    return [(name, _first_comment(path)) for name, path in yaml_files(group, config_dirs).items()]
+    rows = []
+    for name, path in yaml_files(group, config_dirs).items():
+        comments = (
+            line[2:] for line in read_text(path).splitlines() if line.startswith("# ") and "@package" not in line
+        )
+        rows.append((name, next(comments, "")))
+    return rows
 
 
 def _list_entries(*catalogs: Catalog) -> list[_Row]:
     return [(name, entry.summary) for catalog in catalogs for name, entry in catalog.entries().items()]
 
 
-def _first_comment(path: Path) -> str:
-    for line in read_text(path).splitlines():
-        if line.startswith("# ") and "@package" not in line:
-            return line[2:]
-    return ""
-
-
-@dataclass(frozen=True)
-class _List:
-    """Something that can be listed."""
-
-    summary: str
-    read: Callable[[Sequence[str]], list[_Row]]
-    """Returns the entries, with those of the user's own folders of YAML files."""
-
-
-def _list_of_files(summary: str, group: str) -> _List:
-    return _List(summary, partial(_list_files, group))
-
-
-def _list_of_entries(summary: str, *catalogs: Catalog) -> _List:
-    return _List(summary, lambda _: _list_entries(*catalogs))
-
-
-LISTS = {
-    "tasks": _List("what a robot does: task=NAME", list_tasks),
-    "skills": _List("the steps of a task; with an object, skill=NAME", _list_skills),
-    "robots": _List("arms with their hands: robot=NAME", list_robots),
-    "objects": _List("what is opened, closed, turned or carried: object=NAME", _list_objects),
-    "sensors": _List("cameras and other sensors of a record: sensors=[NAME]", _list_sensors),
-    "cameras": _list_of_files("sets of cameras: camera=NAME", "camera"),
-    "planners": _list_of_files("how much effort planning takes: planner=NAME", "planner"),
-    "randomizations": _list_of_files("what varies between episodes: randomization=NAME", "randomization"),
-    "disturbances": _list_of_files("how far arms leave their plan: disturb=NAME", "disturb"),
-    "images": _list_of_files("which images are rendered at the end of `collect`: images=NAME", "images"),
-    "experiments": _list_of_files("whole commands as files: experiment=NAME", "experiment"),
-    "executors": _list_of_files("where workers run: executor=NAME", "executor"),
-    "launchers": _list_of_files("where the jobs of a multirun run: launcher=NAME", "launcher"),
-    "annotators": _list_of_entries("labels of images: `unlatch render DATA annotators=[NAME]`", ANNOTATORS),
-    "renderers": _List(
+_Read = Callable[[Sequence[str]], list[_Row]]
+"""Returns the entries of a list, with those of the user's own folders of YAML files."""
+_FILES = {
+    "cameras": "sets of cameras: camera=NAME",
+    "planners": "how much effort planning takes: planner=NAME",
+    "randomizations": "what varies between episodes: randomization=NAME",
+    "disturbances": "how far arms leave their plan: disturb=NAME",
+    "images": "which images are rendered at the end of `collect`: images=NAME",
+    "experiments": "whole commands as files: experiment=NAME",
+    "executors": "where workers run: executor=NAME",
+    "launchers": "where the jobs of a multirun run: launcher=NAME",
+}
+"""Lists of YAML files by their names; the example names the group of each."""
+LISTS: dict[str, tuple[str, _Read]] = {
+    "tasks": ("what a robot does: task=NAME", list_tasks),
+    "skills": ("the steps of a task; with an object, skill=NAME", _list_skills),
+    "robots": ("arms with their hands: robot=NAME", list_robots),
+    "objects": ("what is opened, closed, turned or carried: object=NAME", _list_objects),
+    "sensors": ("cameras and other sensors of a record: sensors=[NAME]", _list_sensors),
+    **{
+        name: (words, partial(_list_files, words.rpartition(": ")[2].partition("=")[0]))
+        for name, words in _FILES.items()
+    },
+    "annotators": ("labels of images: `unlatch render DATA annotators=[NAME]`", lambda _: _list_entries(ANNOTATORS)),
+    "renderers": (
         "what draws images: renderer=NAME",
-        lambda _: [
-            (AUTO, "the one of them that suits the images and this machine"),
-            *_list_entries(RENDERERS),
-        ],
+        lambda _: [(AUTO, "the one of them that suits the images and this machine"), *_list_entries(RENDERERS)],
     ),
-    "terms": _list_of_entries("constraints and costs of planner settings", TERMS, COSTS),
-    "exporters": _list_of_entries("formats of data sets: `unlatch export DATA format=NAME`", EXPORTERS),
+    "terms": ("constraints and costs of planner settings", lambda _: _list_entries(TERMS, COSTS)),
+    "exporters": ("formats of data sets: `unlatch export DATA format=NAME`", lambda _: _list_entries(EXPORTERS)),
 }
 """What can be listed, by the word after `unlatch list`."""
 
@@ -283,7 +270,7 @@ _QUERY = "words"
 def completion_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
     if arguments[:1] == [_QUERY]:
-        for word in complete(arguments[1:], load_catalog()):
+        for word in complete(arguments[1:], make_catalog()):
             print_line(word)
         return OK
     if len(arguments) != 1 or arguments[0] not in SHELLS:

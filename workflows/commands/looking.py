@@ -21,8 +21,8 @@ from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.sim.renderers.auto import choose_renderer
 from unlatch.skills.skill import Skill
 from unlatch.workflows.cli.arguments import read_pairs, split_paths
-from unlatch.workflows.cli.debugger import debugging
 from unlatch.workflows.cli.multirun import configs_to_run
+from unlatch.workflows.cli.run_report import debugging
 from unlatch.workflows.cli.terminal import (
     FAILED,
     OK,
@@ -39,14 +39,14 @@ from unlatch.workflows.runs.progress import StepProgress
 from unlatch.workflows.runs.recorded_config import check_episode, config_of
 from unlatch.workflows.runs.schema import LOCAL_HOST, MAX_PORT, PlanCfg, PreviewCfg
 from unlatch.workflows.studio.document import TaskDocument, new_document, open_document
+from unlatch.workflows.studio.jobs import PLAN, REACH, SCENE
 from unlatch.workflows.studio.server import StudioServer
-from unlatch.workflows.studio.session import PLAN, REACH, SCENE, StudioSession
+from unlatch.workflows.studio.session import StudioSession
 from unlatch.workflows.studio.worker import WorkerProcess
 from unlatch.workflows.viewing.clip import ClipCfg, check_clip_file, write_clip
 from unlatch.workflows.viewing.episode_files import CLIP, PHASES, VIEW
 from unlatch.workflows.viewing.page_server import listen_at, opened_in_browser, page_url
-from unlatch.workflows.viewing.phase_moments import find_rounds, nothing_to_show
-from unlatch.workflows.viewing.phase_sheet import count_phase_pictures, draw_sheet, take_phase_pictures
+from unlatch.workflows.viewing.phase_sheet import write_phases
 from unlatch.workflows.viewing.picture import (
     SEGMENT_RGB,
     Overlay,
@@ -57,7 +57,7 @@ from unlatch.workflows.viewing.picture import (
 )
 from unlatch.workflows.viewing.recorded_scene import read_scene
 from unlatch.workflows.viewing.scene_nodes import import_viser
-from unlatch.workflows.viewing.scene_picture import DrawnScene, add_laid_out_state, open_record, open_scene
+from unlatch.workflows.viewing.scene_picture import DrawnScene, open_scene
 from unlatch.workflows.viewing.viewers import VIEWERS
 
 PICTURE_SIZE = (960, 720)
@@ -191,16 +191,8 @@ def draw_phases(data_set: DataSet, cfg: PhasesCfg, progress: StepProgress) -> tu
     """
     check_episode(data_set, cfg.episode)
     path = output_path(cfg.out, data_set.path / PHASES.format(number=cfg.episode))
-    episode_cfg = config_of(data_set)
-    record = add_laid_out_state(episode_cfg, data_set.read(cfg.episode))
-    if not record.arrays:
-        raise nothing_to_show(record)
-    rounds = find_rounds(record)
-    with open_record(episode_cfg, record) as recorded:
-        progress.begin(count_phase_pictures(rounds))
-        sheet = take_phase_pictures(recorded, rounds, on_picture=progress.advance)
-    write_picture(draw_sheet(sheet, columns=cfg.columns), path)
-    return path, sum(len(section.tiles) for section in sheet.sections)
+    record = data_set.read(cfg.episode)
+    return path, write_phases(config_of(data_set), record, path, columns=cfg.columns, progress=progress)
 
 
 @dataclass

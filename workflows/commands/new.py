@@ -18,13 +18,14 @@ from unlatch.configs.derived_request import describe_object_path, is_object_path
 from unlatch.configs.peer_tasks.importer import ImportCfg, ImportedTask, import_tasks, own_robot_file
 from unlatch.robots.hand_shape import describe_direction, describe_hand_frame
 from unlatch.simcore.errors import ConfigError, close_matches, count_noun, describe_choices
-from unlatch.simcore.files import path_word, user_path, write_whole_file
+from unlatch.simcore.files import path_word, user_path
 from unlatch.skills.catalog import SKILLS, derivable_skill
 from unlatch.workflows.assets.new_robot import NewRobotCfg, new_robot
 from unlatch.workflows.cli.arguments import read_pairs, split_some_paths
 from unlatch.workflows.cli.terminal import BAD_INPUT, OK, command, is_pair, print_line, print_note, relative_path
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.loading import load
+from unlatch.workflows.viewing.picture import write_own_text
 
 _WHAT = ("plugin", "robot", "skill", "task")
 _NAME = re.compile(r"[a-z](_?[a-z0-9])*\Z")
@@ -86,8 +87,10 @@ def _write_task(name: str, cfg: NewTaskCfg) -> int:
     if file.exists():
         raise ConfigError(f"{file} exists already. Expected a new file. Choose another name or out=.", key="out")
     text = _fill_task(name, lines, category, cfg.skill, cfg.part)
-    if cfg.part is not None:
-        _check_part(name, text)
+    if cfg.part is not None:  # the object may have no such part, or the skill may not fit it
+        with TemporaryDirectory() as scratch:
+            _write_files({Path(scratch) / "task" / f"{name}.yaml": text})
+            check_assets(load(name, config_dirs=[scratch]))
     _write_files({file: text})
     folder = file.parent.parent
     print_line(f"task: {file}")
@@ -128,14 +131,6 @@ def _object_lines(value: str) -> tuple[str, str]:
 
 def _select_object(name: str) -> str:
     return f"defaults:\n  - override /object: {name}\n"
-
-
-def _check_part(name: str, text: str) -> None:
-    """Raises an error if the object has no such part, or the skill does not fit it."""
-    with TemporaryDirectory() as scratch:
-        _write_files({Path(scratch) / "task" / f"{name}.yaml": text})
-        cfg = load(name, config_dirs=[scratch])
-    check_assets(cfg)
 
 
 def _write_plugin(name: str, cfg: NewCfg, *, with_object: bool) -> int:
@@ -272,11 +267,7 @@ def _write(item: ImportedTask, file: Path, cfg: ImportCfg) -> None:
     if item.error is not None:
         print_note(f"unlatch: {item.error.message}")
         return
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_whole_file(file, item.text.encode())
-    except OSError as exc:
-        raise ConfigError(f"{file} cannot be written: {exc.strerror}. Choose another out=.", key="out") from exc
+    write_own_text(file, item.text)
     robot = own_robot_file(cfg.robot)
     of_robot = [] if robot is None else [relative_path(robot.absolute().parent.parent)]
     folders = dict.fromkeys([str(file.parent.parent), *of_robot])

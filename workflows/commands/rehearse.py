@@ -29,17 +29,13 @@ from unlatch.workflows.cli.terminal import (
 )
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.rehearsal import (
-    BestTry,
     Rehearsal,
     acting_entry,
     read_beside,
     rehearse,
     write_beside,
 )
-from unlatch.workflows.viewing.phase_moments import find_rounds
-from unlatch.workflows.viewing.phase_sheet import draw_sheet, take_phase_pictures
-from unlatch.workflows.viewing.picture import write_picture
-from unlatch.workflows.viewing.scene_picture import add_laid_out_state, open_record
+from unlatch.workflows.viewing.phase_sheet import write_phases
 
 CfgT = TypeVar("CfgT", bound=EpisodeCfg)
 _KEYS = ("skill", "part", "write", "fresh", "out")
@@ -117,16 +113,9 @@ def _rehearse_and_say(cfg: EpisodeCfg, *, fresh: bool = False, picture: Path) ->
     found, best = rehearse(cfg, on_trial=print_note, fresh=fresh)
     print_note(f"unlatch: {found.line}")
     if not found.proven and best is not None:
-        draw_best_try(best, picture)
+        write_phases(best.cfg, best.record, picture)
         print_note(f"unlatch: the best try: {relative_path(picture)}")
     return found
-
-
-def draw_best_try(best: BestTry, path: Path) -> None:
-    """Draws the phases of the trial that came furthest."""
-    record = add_laid_out_state(best.cfg, best.record)
-    with open_record(best.cfg, record) as recorded:
-        write_picture(draw_sheet(take_phase_pictures(recorded, find_rounds(record)), columns=5), path)
 
 
 def with_rehearsal(cfg: CfgT, folder: Path) -> CfgT:

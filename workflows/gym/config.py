@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Annotated
 
@@ -163,14 +163,5 @@ class ObservationCfg:
         Raises:
             ConfigError: `state` is empty, or has a value twice.
         """
-        return ExportCfg(
-            state=self.state,
-            rotation=self.rotation,
-            objects=self.objects,
-            keypoints=self.keypoints,
-            point_cloud=self.point_cloud,
-            point_cloud_source=self.point_cloud_source,
-            point_cloud_cameras=self.point_cloud_cameras,
-            point_cloud_surface=self.point_cloud_surface,
-            point_cloud_part_share=self.point_cloud_part_share,
-        )
+        shared = {item.name for item in fields(ExportCfg)}
+        return ExportCfg(**{key: value for key, value in vars(self).items() if key in shared})

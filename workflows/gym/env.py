@@ -198,6 +198,9 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         """Returns one frame of the columns of an export, for policies that were trained on one."""
         robot = self.cfg.robot
         step = self.episode.frames.recorder.last_step()
+        if self._scene is None or self._scene[0] is not self.episode:
+            assets = {name: item.asset for name, item in self.episode.scene.objects.items()}
+            self._scene = (self.episode, observed_scene(robot, lambda: assets, seed=self.episode.seed))
         found = self._columns.make(
             convert_to_stored_types({key: value[None] for key, value in {**step, **values}.items()}),
             robot=robot.name,
@@ -205,7 +208,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
             parts=parts,
             number=self.episode.number,
             acted=acted_parts(self.episode),
-            scene=self._observed_scene(),
+            scene=self._scene[1],
             views=[self._images.views],
         )
         self._column_names = {key: column.names for key, column in found.items()}
@@ -214,13 +217,6 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
             **{key: column.values[0] for key, column in found.items()},
             **{IMAGE + name: values[key] for name, key in images.items() if key in values},
         }
-
-    def _observed_scene(self) -> ObservedScene:
-        """Returns the scene of the running episode, made once."""
-        if self._scene is None or self._scene[0] is not self.episode:
-            assets = {name: item.asset for name, item in self.episode.scene.objects.items()}
-            self._scene = (self.episode, observed_scene(self.cfg.robot, lambda: assets, seed=self.episode.seed))
-        return self._scene[1]
 
     def _make_spaces(self, state: Mapping[str, Array]) -> dict[str, spaces.Box]:
         patterns = self.cfg.observation.keys

@@ -101,17 +101,14 @@ class ActionDecoder:
         wanted_R = turn @ T[:3, :3]
         for _ in range(_IK_STEPS):
             T = model.kinematics.fk(q)
-            error = np.concatenate([wanted_p - T[:3, 3], _rotation_vector(wanted_R @ T[:3, :3].T)])
+            R = wanted_R @ T[:3, :3].T
+            turn_left = 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])  # R is small
+            error = np.concatenate([wanted_p - T[:3, 3], turn_left])
             J = model.kinematics.jacobian(q)  # (6, n)
             # damping of the step towards a hand pose: near a singularity the arm moves more slowly
             q = q + J.T @ np.linalg.solve(J @ J.T + 0.05**2 * np.eye(6), error)
             q = np.clip(q, model.q_lower, model.q_upper)
         return q
-
-
-def _rotation_vector(R: Array) -> Array:
-    """Returns the (3,) rotation vector of a small rotation (3, 3) [rad]."""
-    return 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
 
 
 Bounds = tuple[Array, Array]
@@ -253,12 +250,6 @@ def point_cameras(scene: EpisodeScene, names: Sequence[str] | None) -> list[Came
     return [camera for name, camera in found.items() if names is None or name in names]
 
 
-def switch_views_on(camera: Camera) -> None:
-    """Switches on the images that `camera_view` needs."""
-    for kind in (length_kind(camera.optics), LINKS):
-        camera.switch_rendering(Rendering[kind], on=True)
-
-
 def camera_view(camera: Camera) -> CameraView:
     """Returns what a camera saw in the last `update_state`, equal to what is read from a render set."""
     optics, kind, cfg = camera.optics, length_kind(camera.optics), camera.cfg
@@ -324,7 +315,8 @@ class ObservedImages:
         for kind in self._kinds:
             self._scene.switch_rendering(kind, on=True)
         for camera in self._cameras:
-            switch_views_on(camera)
+            for kind_of_view in (length_kind(camera.optics), LINKS):
+                camera.switch_rendering(Rendering[kind_of_view], on=True)
 
     def _take_and_switch_off(self) -> None:
         """Takes the images over from the sensors, whose buffers are then empty."""

@@ -248,13 +248,6 @@ def is_batched(policy: Any) -> bool:
     return kind == "module" and callable(getattr(find_target(policy), "act_batch", None))
 
 
-def _make_target(policy: Any, spaces: PolicySpaces) -> Any:
-    """Makes the object that is asked for all workers."""
-    if isinstance(policy, str) and parse_spec(policy)[0] == "lerobot":
-        return make_batched(parse_spec(policy)[1], spaces)
-    return make_object(find_target(policy), spaces)
-
-
 @contextmanager
 def open_inference_process(policy: Any, spaces: PolicySpaces) -> Iterator[InferenceProcess]:
     """Starts the process for a policy (`module:name`, `lerobot:PATH`, or an object or class) and ends it on exit.
@@ -317,7 +310,8 @@ def _run_process(control: Connection, packed: bytes) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # see `blocking_ctrl_c`
     try:
         policy, spaces = cloudpickle.loads(packed)
-        target = _make_target(policy, spaces)
+        kind, address = parse_spec(policy) if isinstance(policy, str) else ("module", "")
+        target = make_batched(address, spaces) if kind == "lerobot" else make_object(find_target(policy), spaces)
         if not callable(getattr(target, "act_batch", None)):
             raise ConfigError("The policy has no method act_batch(observations, slots). Set batch=false.", key="batch")
     except Exception as exc:  # noqa: BLE001 - code of a user: the driver reports whatever is wrong with it

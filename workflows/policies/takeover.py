@@ -200,7 +200,11 @@ class PlannerLabels:
         if not isinstance(held, str):
             return held
         if run.skill.unmet_condition() is None:
-            return self._plan_step_back(run)
+            # a hand that is elsewhere, or whose way is blocked, does not step back
+            if not isinstance(run.skill, ArticulationSkill) or not StepBack.is_near(run.skill):
+                return None
+            step_back = StepBack(run.skill)
+            return step_back if step_back.plan(stream(self._episode.seed, "planner.back")) else None
         if isinstance(run.skill, ArticulationSkill) and run.skill.is_touched:
             return None
         for entry in planner.strategies(run.chain_index, earlier=[run.skill]):
@@ -209,13 +213,6 @@ class PlannerLabels:
             if skill.plan(stream(self._episode.seed, f"planner.label.{run.chain_index}")):
                 return skill
         return None
-
-    def _plan_step_back(self, run: SkillRun) -> Skill | None:
-        """Returns the way back of a hand that is at its part; None if it is elsewhere, or the way is blocked."""
-        if not isinstance(run.skill, ArticulationSkill) or not StepBack.is_near(run.skill):
-            return None
-        step_back = StepBack(run.skill)
-        return step_back if step_back.plan(stream(self._episode.seed, "planner.back")) else None
 
 
 def _shorten_approach(skill: Skill) -> SkillCfg:

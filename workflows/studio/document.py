@@ -455,7 +455,8 @@ def new_document(overrides: Sequence[str], *, config_dirs: Sequence[str] = ()) -
     if "task" in chosen:
         name, defaults = f"my_{chosen['task']}", [chosen["task"]]
     else:
-        name, defaults = f"{chosen['skill']}_{_word_of(chosen['object'])}", []
+        word = re.sub(r"[^A-Za-z0-9_-]", "_", Path(chosen["object"]).stem) or "object"
+        name, defaults = f"{chosen['skill']}_{word}", []
     own: dict[str, Any] = {}
     for group, option in {**({"object": chosen["object"]} if "object" in chosen else {}), **groups}.items():
         if group == "object" and is_object_path(str(option), config_dirs):
@@ -512,11 +513,6 @@ def _check_option(group: str, name: str, config_dirs: Sequence[str]) -> None:
     known = {*option_names(group), *yaml_files(group, config_dirs)}
     if name not in known:
         raise unknown_name(name, f"the name of a {group}", where=group, known=sorted(known))
-
-
-def _word_of(choice: str) -> str:
-    """Returns the name of an object, or of the file or folder of one, as part of the name of a task."""
-    return re.sub(r"[^A-Za-z0-9_-]", "_", Path(choice).stem) or "object"
 
 
 def _with_entry(whole: Any, path: KeyPath, value: Any, root: KeyPath) -> Any:

@@ -1,4 +1,7 @@
-"""What the page asks of its worker processes, and what they answer: plain values that can be sent."""
+"""What the page asks of its worker processes, and what they answer: plain values that can be sent.
+
+The answer to a job `check` is a `Problem`, why commands refuse the task, or None. A `Problem` may answer any job.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,6 @@ import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.solver.setting import SuccessMode
 from unlatch.tasks.task import RegionCfg
 
 Array = np.ndarray
@@ -31,48 +33,22 @@ class TaskText:
     episode: int = 0
 
 
+SCENE, CHECK, PLAN, RUN, REACH, VIEW = "scene", "check", "plan", "run", "reach", "view"
+"""Kinds of jobs, each with a method of `StudioWork` that does it."""
+
+
 @dataclass(frozen=True)
 class Job:
     """Something to do with a task."""
 
+    kind: str
     task: TaskText
-
-
-@dataclass(frozen=True)
-class SceneJob(Job):
-    """Compose and check the task, and draw the scene of the episode."""
-
-
-@dataclass(frozen=True)
-class CheckJob(Job):
-    """Check that everything in the task fits its objects and its robot, as commands do before they begin."""
-
-
-@dataclass(frozen=True)
-class PlanJob(Job):
-    """Plan every skill of the episode, each from where the plan of the one before it ends."""
-
-
-@dataclass(frozen=True)
-class RunJob(Job):
-    """Make the episode."""
-
-
-@dataclass(frozen=True)
-class ReachJob(Job):
-    """Plan with an object at one place, with little work of planning."""
-
-    region: RegionCfg
-    """The place, in place of the region of its object."""
-
-
-@dataclass(frozen=True)
-class ViewJob(Job):
-    """Draw what the cameras see."""
-
-    scene: ShownScene
-    state: Mapping[str, Array]
-    """State of the scene by the key of the record."""
+    region: RegionCfg | None = None
+    """Of `reach`: the place to plan with, in place of the region of its object."""
+    scene: ShownScene | None = None
+    """Of `view`: what the cameras see."""
+    state: Mapping[str, Array] = field(default_factory=dict)
+    """Of `view`: state of the scene by the key of the record."""
 
 
 @dataclass(frozen=True)
@@ -110,47 +86,6 @@ class ShownScene:
 
 
 @dataclass(frozen=True)
-class ShownConstraint:
-    """One entry of a constraint list."""
-
-    key: str
-    """Full key in the YAML; empty if it was derived from the part."""
-    label: str
-    """Name in messages."""
-    type: str
-    words: str
-    """Which direction or point of the hand goes where."""
-    tolerance: float
-    unit: str
-    inner_product: float | None = None
-    """Target of the inner product of an axis constraint."""
-
-
-@dataclass(frozen=True)
-class ShownSkill:
-    """One entry of the chain."""
-
-    key: str
-    """Full key in the YAML: `skills[0]`."""
-    name: str
-    object: str
-    part: str | None
-    strategies: tuple[str, ...] = ()
-    """Names of its strategies, in the order in which they are tried; empty where they depend on earlier skills."""
-    derived: bool = False
-    """Whether its settings are derived from the part."""
-    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Derived planner settings by strategy, as in a task file."""
-    threshold: float | None = None
-    """`success_threshold` [rad or m, or a share]; None: not known."""
-    mode: SuccessMode = SuccessMode.abs
-    """What the threshold means."""
-    unit: str = ""
-    """Of the part's opening: `m` or `rad`."""
-    constraints: tuple[ShownConstraint, ...] = ()
-
-
-@dataclass(frozen=True)
 class ShownCamera:
     """A camera of the episode at its start."""
 
@@ -165,45 +100,27 @@ class ShownCamera:
     """Width over height."""
 
 
-@dataclass(frozen=True)
-class ShownPart:
-    """A part of an object that moves."""
-
-    object: str
-    part: str
-    joint: str
-    column: int
-    """Column of the joint in `objects.<object>.joint_positions`."""
-    unit: str
-    """`m` or `rad`."""
-    closed: float
-    """Joint position when closed [unit]."""
-    open: float
-    """Joint position when open [unit]."""
-    position: float
-    """Joint position at the start [unit]."""
+ShownPart = Mapping[str, Any]
+"""A part of an object that moves: `object`, `part`, `joint`, `unit` (`m` or `rad`), and the joint positions `closed`,
+`open` and `position`, that at the start [unit]."""
 
 
 @dataclass(frozen=True)
 class SceneResult:
-    """Answer to a `SceneJob`."""
+    """Answer to a job `scene`."""
 
     scene: ShownScene
     base: Mapping[str, Any]
     """The configuration without the file's own values, references unresolved."""
-    skills: tuple[ShownSkill, ...]
+    skills: tuple[Mapping[str, Any], ...]
+    """Entries of the chain, as the page shows them: `key` in the YAML, `name`, `object`, `part`; `strategies` in the
+    order in which they are tried, empty where they depend on earlier skills; `derived`, whether its settings are those
+    of the part, and these `settings` by strategy; `threshold` [rad or m, or a share], with the words around it as
+    `success`; and `constraints`."""
     parts: tuple[ShownPart, ...]
     cameras: tuple[ShownCamera, ...]
     notices: tuple[str, ...]
     took_s: float
-
-
-@dataclass(frozen=True)
-class CheckResult:
-    """Answer to a `CheckJob`."""
-
-    problem: Problem | None
-    """Why the commands refuse the task, although its scene can be drawn: constraints that contradict each other."""
 
 
 @dataclass(frozen=True)
@@ -217,8 +134,6 @@ class ShownKeyframe:
     """Joint position of the part [rad or m]."""
     position: Array
     """(3,) of the hand in the world frame [m]."""
-    wxyz: Array
-    """(4,) orientation of the hand in the world frame."""
 
 
 @dataclass(frozen=True)
@@ -288,7 +203,7 @@ class ShownPlan:
 
 @dataclass(frozen=True)
 class PlanResult:
-    """Answer to a `PlanJob`."""
+    """Answer to a job `plan`."""
 
     scene: ShownScene
     """The scene that was planned in: a search for a layout chooses another one than the first."""
@@ -321,7 +236,7 @@ class PlanResult:
 
 @dataclass(frozen=True)
 class RunResult:
-    """Answer to a `RunJob`."""
+    """Answer to a job `run`."""
 
     cfg: EpisodeCfg
     record: EpisodeRecord
@@ -330,7 +245,7 @@ class RunResult:
 
 @dataclass(frozen=True)
 class ReachResult:
-    """Answer to a `ReachJob`."""
+    """Answer to a job `reach`."""
 
     plans: bool
     code: str
@@ -339,7 +254,7 @@ class ReachResult:
 
 @dataclass(frozen=True)
 class ViewResult:
-    """Answer to a `ViewJob`."""
+    """Answer to a job `view`."""
 
     images: Mapping[str, bytes]
     """WebP by the name of the camera, at most `VIEW_PX` wide."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -17,14 +18,8 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.solver.setting import SuccessMode
 from unlatch.tasks.task import GoalCfg, GoalKind, RegionCfg
 from unlatch.workflows.studio.document import find_line, parse_key, read_tree
-from unlatch.workflows.studio.jobs import (
-    PlanResult,
-    Problem,
-    RunResult,
-    SceneResult,
-    ShownPart,
-)
-from unlatch.workflows.studio.state import ReachMap, StudioState, place_m, places_in
+from unlatch.workflows.studio.jobs import PLAN, RUN, PlanResult, Problem, RunResult, SceneResult, ShownPart
+from unlatch.workflows.studio.state import ReachMap, StudioState, next_place, place_m, places_in
 from unlatch.workflows.viewing.annotation_editor import annotatable
 from unlatch.workflows.viewing.phase_moments import failure_notes, part_openings, phase_of
 from unlatch.workflows.viewing.recorded_scene import shown_forces
@@ -35,7 +30,7 @@ Units = Mapping[tuple[str, str], str]
 
 def units_of(parts: Sequence[ShownPart]) -> Units:
     """Returns the units of the openings."""
-    return {(part.object, part.part): part.unit for part in parts}
+    return {(part["object"], part["part"]): part["unit"] for part in parts}
 
 
 def words_of_layout(layout: Mapping[str, Any], units: Units) -> Iterator[str]:
@@ -137,6 +132,10 @@ def describe_state(state: StudioState) -> dict[str, Any]:
     with state.changed:
         document, text = state.document, state.document.text
         objects = {} if state.scene is None else state.scene.scene.cfg.all_objects()
+        plans = () if state.plan is None or state.is_old(PLAN) else state.plan.plans
+        # the mistake is a contradiction between constraints that the plan explains with its remedies
+        is_in_list = state.problem is not None and state.problem.key.endswith("constraint_list")
+        tells_problem = is_in_list and any(each.contradictions for each in plans)
         return {
             "revision": state.revision,
             "document": {
@@ -145,21 +144,21 @@ def describe_state(state: StudioState) -> dict[str, Any]:
                 "message": state.message,
             },
             "problem": _describe_problem(text, state.problem),
-            "plan_tells_problem": _plan_tells_problem(state),
+            "plan_tells_problem": tells_problem,
             "episode": state.episode,
             "show": asdict(state.show),
             "drawn": asdict(state.drawn()),
             "clock": {**asdict(state.clock), "length": state.length_of(state.clock.of)},
-            "busy": state.busy_s(),
+            "busy": {kind: time.monotonic() - since for kind, since in state.since.items()},
             "auto_plan": state.plans_after_edits,
             "scene": None if state.scene is None else describe_scene(state.scene, state.openings),
             "plan": None if state.plan is None else describe_plan(state.plan),
             "plan_problem": _describe_problem(text, state.plan_problem),
             "scene_is_old": state.scene_is_old(),
-            "plan_is_old": state.plan_is_old(),
+            "plan_is_old": state.is_old(PLAN),
             "run": None if state.run is None else describe_run(state.run, state.parts()),
             "run_problem": _describe_problem(text, state.run_problem),
-            "run_is_old": state.run_is_old(),
+            "run_is_old": state.is_old(RUN),
             "views": {
                 name: f"data:image/webp;base64,{base64.b64encode(image).decode()}"
                 for name, image in ({} if state.views is None else state.views.images).items()
@@ -174,13 +173,6 @@ def describe_state(state: StudioState) -> dict[str, Any]:
 
 def _describe_problem(text: str, problem: Problem | None) -> dict[str, Any] | None:
     return None if problem is None else {"message": problem.message, "line": problem_line(text, problem)}
-
-
-def _plan_tells_problem(state: StudioState) -> bool:
-    """Returns whether the mistake is a contradiction between constraints that the plan explains with its remedies."""
-    plan = None if state.plan_is_old() else state.plan
-    contradicts = plan is not None and any(each.contradictions for each in plan.plans)
-    return contradicts and state.problem is not None and state.problem.key.endswith("constraint_list")
 
 
 def problem_line(text: str, problem: Problem) -> int | None:
@@ -216,29 +208,18 @@ def describe_scene(result: SceneResult, openings: Mapping[tuple[str, str], float
         "openness": [asdict(entry) for entry in scene.cfg.task.openness],
         "goal": [words_of_goal(goal, units_of(result.parts)) for goal in scene.cfg.task.goal],
         "parts": [
-            {**asdict(part), "shown": openings.get((part.object, part.joint), part.position)} for part in result.parts
+            {**part, "shown": openings.get((part["object"], part["joint"]), part["position"])} for part in result.parts
         ],
-        "skills": [
-            {
-                **_plain_values(skill, "settings", "mode", "unit"),
-                "success": words_of_success(skill.mode, skill.unit),
-                "constraints": [vars(constraint) for constraint in skill.constraints],
-            }
-            for skill in result.skills
-        ],
+        "skills": [{key: value for key, value in skill.items() if key != "settings"} for skill in result.skills],
         "cameras": [camera.name for camera in result.cameras],
         "took_s": result.took_s,
     }
 
 
-def _plain_values(item: Any, *left_out: str) -> dict[str, Any]:
-    """Returns the fields of a dataclass, without some, as they are."""
-    return {key: value for key, value in vars(item).items() if key not in left_out}
-
-
 def describe_plan(result: PlanResult) -> dict[str, Any]:
     """Returns keyframes, residuals and timings, or why there is no plan."""
     failure = result.scene.failure
+    left_out = ("joint", "compromise", "segments", "carried")
     return {
         "found": result.found,
         "took_s": result.took_s,
@@ -246,7 +227,7 @@ def describe_plan(result: PlanResult) -> dict[str, Any]:
         "search": result.scene.search,
         "plans": [
             {
-                **_plain_values(plan, "joint", "compromise", "segments", "carried"),
+                **{key: value for key, value in vars(plan).items() if key not in left_out},
                 "contradicting": sorted(
                     {index for each in plan.contradictions for index in each["indices"] if index >= 0}
                 ),
@@ -341,17 +322,17 @@ def describe_reach(maps: Mapping[str, ReachMap], regions: Sequence[RegionCfg]) -
     for region in regions:
         if (found := maps.get(region.object)) is None:
             continue
-        plan, known = found.share(region)
         inside = set(places_in(region, 1))
-        failed = [(at, result) for at, result in found.found.items() if at in inside and not result.plans]
+        known = {at: result for at, result in found.items() if at in inside}
+        failed = [(at, result) for at, result in known.items() if not result.plans]
         described.append(
             {
                 "object": region.object,
-                "plan": plan,
-                "known": known,
+                "plan": len(known) - len(failed),
+                "known": len(known),
                 "places": len(inside),
                 "codes": Counter(result.code for _, result in failed),
-                "is_done": found.next_place(region) is None,
+                "is_done": next_place(found, region) is None,
                 "examples": [
                     {"at_m": place_m(at), "code": result.code, "message": result.message} for at, result in failed[:3]
                 ],

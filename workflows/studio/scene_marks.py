@@ -1,5 +1,5 @@
 """Draws what is marked on the scene: regions that can be moved, axes, cameras with their images, keypoints that can be
-moved, the reach, and names on the sides where they do not cover each other.
+moved, the reach, a planned chain, and names on the sides where they do not cover each other.
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 import io
 import math
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import cycle
 from typing import Any
@@ -16,14 +16,19 @@ import numpy as np
 from PIL import Image
 
 from unlatch.objects.annotation import Part
+from unlatch.robots.description import RobotCfg
+from unlatch.robots.models import model_path
 from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.recording.object_geometry import movable_joints
+from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.tasks.task import RegionCfg
-from unlatch.workflows.studio.jobs import Array, ViewResult
-from unlatch.workflows.studio.session import RUN, StudioSession
-from unlatch.workflows.studio.state import FINE_M, place_m
+from unlatch.workflows.studio.jobs import PLAN, RUN, Array, PlanResult, ShownPlan
+from unlatch.workflows.studio.session import StudioSession
+from unlatch.workflows.studio.state import STEP_M, place_m
 from unlatch.workflows.viewing.annotation_editor import KeypointControls
-from unlatch.workflows.viewing.recorded_scene import SceneModel
+from unlatch.workflows.viewing.picture import SEGMENT_RGB
+from unlatch.workflows.viewing.recorded_scene import ColouredMesh, SceneModel, ShownBody, link_bodies
 from unlatch.workflows.viewing.scene_nodes import FOV_RAD, LABEL_ANCHORS, LiveScene, SceneNodes, short_label
 
 _ANCHORS = {
@@ -70,17 +75,16 @@ def keep_names_apart(names: Iterable[SceneName], T_world_camera: Pose) -> None:
             continue
         size = _LETTER_PX * (len(name.label.text), 1) * name.label.font_screen_scale
         low = pixel - shares * size  # (A, 2) upper left corners
-        covered = [sum(_overlap(corner, corner + size, box) for box in taken) for corner in low]
+        boxes = np.stack([low, low + size], axis=1)  # (A, 2, 2) lower and upper corners
+        common = [np.minimum(boxes[:, 1], box[1]) - np.maximum(boxes[:, 0], box[0]) for box in taken]
+        covered = np.sum([np.maximum(0.0, each).prod(axis=1) for each in common], axis=0, initial=0.0) * np.ones(
+            len(low)
+        )
         present = list(_ANCHORS).index(name.label.anchor)
-        best = present if covered[present] <= min(covered) else int(np.argmin(covered))
+        best = present if covered[present] <= covered.min() else int(np.argmin(covered))
         if best != present:
             name.label.anchor = list(_ANCHORS)[best]
-        taken.append(np.stack([low[best], low[best] + size]))
-
-
-def _overlap(low: Array, high: Array, box: Array) -> float:
-    """Returns the common area of a rectangle from `low` to `high` and a `box` (2, 2) [square pixels]."""
-    return float(np.prod(np.maximum(0.0, np.minimum(high, box[1]) - np.maximum(low, box[0]))))
+        taken.append(boxes[best])
 
 
 _REGION_RGB = (40, 90, 220)
@@ -131,7 +135,7 @@ class RegionBoxes:
             disable_axes=True,
             disable_sliders=True,
             position=(x, y, low),
-            wxyz=_yaw_wxyz(math.radians(region.yaw_deg)),
+            wxyz=Pose.from_rpy([0.0, 0.0, 0.0], [0.0, 0.0, math.radians(region.yaw_deg)]).quat_wxyz,
             rotation_limits=((0.0, 0.0), (0.0, 0.0), (0.0, math.pi)),
             **flat,
         )
@@ -184,10 +188,6 @@ class RegionBoxes:
         self._redraw()
 
 
-def _yaw_wxyz(yaw_rad: float) -> tuple[float, float, float, float]:
-    return math.cos(0.5 * yaw_rad), 0.0, 0.0, math.sin(0.5 * yaw_rad)
-
-
 def _box_edges(dx: float, dy: float, height: float) -> Array:
     """Returns the edges (12, 2, 3) of a box that stands on its frame's origin."""
     low = [(-dx, -dy, 0.0), (dx, -dy, 0.0), (dx, dy, 0.0), (-dx, dy, 0.0)]
@@ -229,18 +229,16 @@ class SceneMarks:
                     self._add_axes(f"axes/{owner}/{part.name}", part, model)
 
     def _add_axes(self, path: str, part: Part, model: SceneModel) -> None:
-        frames = {"link": model.body.link_pose(part.link), "base": model.body.link_pose(part.base)}
-        root = model.body.root_pose()
         head = part.keypoints["articulated_object_head"]
-        start = frames.get(head.frame, root) @ head.xyz
+        start = model.frame_pose(part, head.frame) @ head.xyz
         for index, (name, axis) in enumerate(part.axes.items()):
-            end = start + _AXIS_M * frames.get(axis.frame, root).rotate(axis.xyz)
+            end = start + _AXIS_M * model.frame_pose(part, axis.frame).rotate(axis.xyz)
             rgb, ends = _AXIS_RGB[index % len(_AXIS_RGB)], np.array([[start, end]])
             self._nodes.keep("axes", self._nodes.view.add_arrows(f"/{path}/{name}", ends, rgb, **_ARROW_M))
             beyond = start + 1.15 * (end - start)
             self._name_axis(f"{path}/{name}", name.replace("_", " "), beyond, anchor="center-left", position=beyond)
         if part.handle.T_link_handle is not None:
-            pose = frames["link"] @ part.handle.T_link_handle
+            pose = model.link_pose(part.link) @ part.handle.T_link_handle
             path = f"{path}/contact"
             place = {"position": pose.p, "wxyz": pose.quat_wxyz}
             frame = self._nodes.view.add_frame(f"/{path}", axes_length=_FRAME_M, axes_radius=0.002, **place)
@@ -258,20 +256,10 @@ class SceneMarks:
         annotation = self._session.annotation
         if annotation is None or annotation.object not in self._scene.objects:
             return
-        body, asset = self._scene.objects[annotation.object].body, self._scene.assets[annotation.object]
-
-        def frame_pose(part: Part, frame: str) -> Pose:
-            links = {"link": part.link, "base": part.base}
-            return body.link_pose(links[frame]) if frame in links else body.root_pose()
-
-        controls = KeypointControls(
-            self._nodes,
-            annotation.edit,
-            frame_pose=frame_pose,
-            move=self._session.move_keypoint,
-            scale=0.14 * annotation.edit.loaded.size_m,
-            depth_test=False,
-        )
+        asset = self._scene.assets[annotation.object]
+        frame_pose = self._scene.objects[annotation.object].frame_pose
+        style = {"scale": 0.14 * annotation.loaded.size_m, "depth_test": False}
+        controls = KeypointControls(self._nodes, annotation, frame_pose, self._session.move_keypoint, style)
         for (part, keypoint), anchor in zip(annotation.movable(asset.articulation), cycle(LABEL_ANCHORS), strict=False):
             controls.add(part, keypoint, f"{part}: {short_label(keypoint)}", anchor=anchor)
 
@@ -284,12 +272,13 @@ class SceneMarks:
             return
         for camera in views.cameras if views is not None and clock.of == RUN else scene.cameras:
             pose = Pose.from_quat_xyzw(camera.position, camera.quat_xyzw)
+            seen = None if views is None else views.images.get(camera.name)
             # size of the frustum of a camera; a camera beside the eye hid the object behind a larger one
             frustum = self._nodes.view.add_camera_frustum(
                 f"/cameras/{camera.name}",
                 camera.fov_rad,
                 camera.aspect,
-                image=_read_image(views, camera.name),
+                image=None if seen is None else np.asarray(Image.open(io.BytesIO(seen)).convert("RGB")),
                 scale=0.04,
                 thickness=2.0,
                 thickness_units="screen",
@@ -308,20 +297,12 @@ class SceneMarks:
         if not session.drawn().reach:
             return
         with session.changed:
-            places = [
-                (place, colour)
-                for region in regions
-                for found in [session.reach.get(region.object)]
-                if found is not None
-                for place in found.known_places(region)
-                for colour in [found.colour_of(place)]
-                if colour is not None
-            ]
-        side = 0.46 * FINE_M
+            places = [item for region in regions for item in session.reach.get(region.object, {}).items()]
+        side = 0.46 * STEP_M
         square = np.array([[-side, -side, 0], [side, -side, 0], [side, side, 0], [-side, side, 0]], dtype=np.float32)
         faces = np.array([[0, 1, 2], [0, 2, 3]], dtype=np.uint32)
         for plans, rgb in ((True, _PLANS_RGB), (False, _FAILS_RGB)):
-            chosen = [place_m(place) for place, colour in places if colour is plans]
+            chosen = [place_m(place) for place, result in places if result.plans is plans]
             if chosen:
                 centers = np.array([(x, y, 0.003) for x, y in chosen], dtype=np.float32)
                 handle = self._nodes.view.add_batched_meshes_simple(
@@ -337,7 +318,222 @@ class SceneMarks:
                 self._nodes.keep("reach", handle)
 
 
-def _read_image(views: ViewResult | None, camera: str) -> Array | None:
-    """Returns what a camera sees (h, w, 3) uint8; None: it is not known yet."""
-    picture = None if views is None else views.images.get(camera)
-    return None if picture is None else np.asarray(Image.open(io.BytesIO(picture)).convert("RGB"))
+_GHOST_RGB, _BAD_RGB = (90, 140, 235), (214, 69, 56)
+
+
+class PlanGhosts:
+    """The plans of one scene as ghosts."""
+
+    def __init__(self, server: Any, session: StudioSession, scene: LiveScene) -> None:
+        self._session, self._scene = session, scene
+        self._hands, self._arms = SceneNodes(server), SceneNodes(server)
+        self._drawn: tuple[PlanResult, int | None, bool] | None = None
+        self._tinted: dict[tuple[str, tuple[int, int, int]], list[ColouredMesh]] = {}
+        """Meshes of the links of the robot `_tinted_robot` in the colour of a ghost: equal ones are not sent again."""
+        self._tinted_robot: RobotCfg | None = None
+
+    def draw(self, plan: PlanResult | None, robot: RobotCfg) -> None:
+        """Draws the whole chain; while the time slider shows the plan, the hands of the present skill only."""
+        show, clock, model = self._session.drawn(), self._session.clock, self._scene.robot
+        if plan is None or not show.ghosts or clock.of == RUN or model is None:
+            self._hands.clear("plan")
+            self._hands.show([])
+            self._drawn = None
+            self._arms.hide_bodies()
+            return
+        if self._tinted_robot != robot:
+            self._tinted, self._tinted_robot = {}, robot
+        stage = plan.moment(clock.frame)[0] if clock.of == PLAN else None
+        if self._drawn is None or self._drawn[0] is not plan or self._drawn[1:] != (stage, show.names):
+            self._draw_chain(plan, robot, model, stage)
+            self._drawn = plan, stage, show.names
+        self._pose_arms(plan, robot, model)
+
+    def _draw_chain(self, plan: PlanResult, robot: RobotCfg, model: SceneModel, stage: int | None) -> None:
+        """Draws the paths of all skills, and the hands at the keyframes of one stage; None: of all stages."""
+        self._hands.clear("plan")
+        hands: list[ShownBody] = []
+        for index, each in enumerate(plan.plans):
+            for number, segment in enumerate(each.segments):
+                if len(segment.tip) > 1:
+                    rgb = SEGMENT_RGB.get(segment.kind, (0, 0, 0))
+                    self._hands.add_path("plan", f"plan/{index}/path/{number}", segment.tip, rgb, thickness=0.006)
+            if stage is None or each.stage == stage:
+                number_of_skill = index + 1 if len(plan.plans) > 1 else None
+                hands += self._hands_of(f"plan/{index}", each, robot, model, number=number_of_skill)
+        self._hands.show(hands)
+
+    def _hands_of(
+        self, path: str, plan: ShownPlan, robot: RobotCfg, model: SceneModel, *, number: int | None
+    ) -> Iterator[ShownBody]:
+        """Yields the hand of every keyframe but the present one, and writes the names of the keyframes.
+
+        In a chain, which has a `number` for each skill, only the goal has a name.
+        """
+        names = self._session.drawn().names  # so many that those of the keyframes would hide them
+        arm = next(entry for entry in robot.arms if entry.name == plan.arm)
+        meshes = self._tint(model, links_below(robot, arm.ee_link), _GHOST_RGB)
+        for index, keyframe in enumerate(plan.keyframes):
+            if keyframe.label == "current":
+                continue
+            place = f"{path}/keyframes/{index}"
+            yield from link_bodies(place, meshes, robot_poses(model, robot, {plan.arm: keyframe.q}))
+            if not names and (number is None or keyframe.label == "goal"):
+                words = keyframe.label if number is None else f"{number} {plan.skill}"
+                self._hands.add_label("plan", f"{place}/name", words, position=keyframe.position)
+
+    def _pose_arms(self, plan: PlanResult, robot: RobotCfg, model: SceneModel) -> None:
+        """Poses the arms at the moment of the clock, or where the constraints are nearest to being met."""
+        joints = self.joints(plan)
+        if not joints:
+            self._arms.hide_bodies()
+            return
+        arms = [entry for entry in robot.arms if entry.name in joints]
+        links = set().union(*(links_below(robot, arm.base_link) for arm in arms))
+        meshes = self._tint(model, links, _GHOST_RGB if plan.found else _BAD_RGB)
+        self._arms.show(link_bodies("ghost", meshes, robot_poses(model, robot, joints)))
+
+    def joints(self, plan: PlanResult) -> dict[str, Array]:
+        """Returns the joints (n,) of every arm that acts at the moment of the clock, by its name [rad]."""
+        clock = self._session.clock
+        stage, frame = plan.moment(clock.frame) if clock.of == PLAN else (len(plan.stage_frames()) - 1, 0)
+        joints: dict[str, Array] = {}
+        for each in plan.plans:
+            if each.stage != stage:
+                continue
+            if clock.of == PLAN and each.segments:
+                joints[each.arm] = row_at(each, frame)
+            elif each.compromise is not None:
+                joints[each.arm] = each.compromise
+        return joints
+
+    def _tint(
+        self, model: SceneModel, links: Collection[str], rgb: tuple[int, int, int]
+    ) -> dict[str, list[ColouredMesh]]:
+        """Returns the meshes of the visible ones of some links, translucent in one colour."""
+        red, green, blue = (value / 255 for value in rgb)
+        found = {}
+        for link in model.meshes:
+            if link in links:
+                if (link, rgb) not in self._tinted:
+                    self._tinted[link, rgb] = [
+                        ColouredMesh(mesh.vertices, mesh.faces, (red, green, blue, 0.35)) for mesh in model.meshes[link]
+                    ]
+                found[link] = self._tinted[link, rgb]
+        return found
+
+
+def robot_poses(model: SceneModel, robot: RobotCfg, joints: Mapping[str, Array]) -> dict[str, Pose]:
+    """Returns the world pose of every visible link of a robot with joint positions (n,) of some arms [rad].
+
+    Arms without positions stay as they were posed last.
+    """
+    for arm in robot.arms:
+        if arm.name in joints:
+            model.move(arm.joints, joints[arm.name])
+    return model.link_poses()
+
+
+def row_at(plan: ShownPlan, frame: int) -> Array:
+    """Returns the joints (n,) of a plan's arm in a frame of its motion; after its end, those of its end [rad]."""
+    rows = np.concatenate([segment.q for segment in plan.segments])
+    return rows[min(frame, len(rows) - 1)]
+
+
+def links_below(robot: RobotCfg, top: str) -> set[str]:
+    """Returns the names of a link and of all links below it: of an arm, or of a hand with its gripper."""
+    model = read_urdf(model_path(robot), packages=True)
+    return {link for link in model.links if model.is_below(link, top)}
+
+
+State = dict[str, Array]
+"""Arrays (1, ...) by the key of the record."""
+
+
+def planned_state(plan: PlanResult, frame: int, robot: RobotCfg, scene: LiveScene) -> State:
+    """Returns the state at a frame of the chain; the robot stays where it is at the start."""
+    stage, frame = plan.moment(frame)
+    state = {key: np.asarray(value)[None] for key, value in plan.scene.state.items()}
+    begun = plan.states[stage] if stage < len(plan.states) else {}
+    state.update({key: np.asarray(value)[None] for key, value in begun.items() if not key.startswith("robots.")})
+    present = [each for each in plan.plans if each.stage == stage]
+    for each in present:
+        if each.joint is not None and each.keyframes:
+            at = _position_of_part(each, frame)
+            _move_contents(state, each, at, scene)
+            state = move_parts(state, {(each.object, each.joint): at}, scene)
+        _carry(state, each, frame, robot, scene)
+    return state
+
+
+def move_parts(state: Mapping[str, Array], moved: Mapping[tuple[str, str], float], scene: LiveScene) -> State:
+    """Returns a state with other positions of joints, by (object, joint), and of their keypoints."""
+    result = dict(state)
+    for name, model in scene.objects.items():
+        joints = movable_joints(model.model)
+        key = f"objects.{name}.joint_positions"
+        positions = np.array(state[key])
+        for column, joint in enumerate(joints):
+            positions[0, column] = moved.get((name, joint), positions[0, column])
+        result[key] = positions
+        model.move(joints, positions[0])
+        for part in scene.assets[name].articulation.parts.values():
+            for label, point in part.keypoints.items():
+                if (place := f"keypoints.{name}.{part.name}.{label}") in result:
+                    result[place] = np.asarray(model.frame_pose(part, point.frame) @ point.xyz)[None]
+    return result
+
+
+def _position_of_part(plan: ShownPlan, frame: int) -> float:
+    """Returns the position of the part that a plan leads, at a frame of its motion [rad or m]."""
+    at, first = plan.keyframes[0].s, 0
+    for segment in plan.segments:
+        if frame < first:
+            break
+        if segment.s is not None:
+            at = float(segment.s[min(frame - first, len(segment.s) - 1)])
+        first += len(segment.q)
+    return at
+
+
+def _move_contents(state: State, plan: ShownPlan, at: float, scene: LiveScene) -> None:
+    """Moves what lies in a part, such as a drawer, along with it."""
+    model, asset = scene.objects[plan.object], scene.assets[plan.object]
+    link = next(part.link for part in asset.articulation.parts.values() if part.joint == plan.joint)
+    positions = state[f"objects.{plan.object}.joint_positions"][0]
+    model.move(movable_joints(model.model), positions, _root_pose(state, plan.object))
+    T_world_start = model.link_pose(link)
+    model.move([str(plan.joint)], [at])
+    T_world_now = model.link_pose(link)
+    regions = [region for region in asset.regions.values() if region.link == link]
+    for name, other in scene.assets.items():
+        if name == plan.object:
+            continue
+        pose = _root_pose(state, name)
+        middle = pose @ other.bounds_obj.mean(axis=0)
+        if any(region.holds((T_world_start @ region.T_link_region).inverse() @ middle) for region in regions):
+            _set_root_pose(state, name, T_world_now @ T_world_start.inverse() @ pose)
+
+
+def _carry(state: State, plan: ShownPlan, frame: int, robot: RobotCfg, scene: LiveScene) -> None:
+    """Moves what the hand of a plan has at a frame of its motion."""
+    carried, model = plan.carried, scene.robot
+    if carried is None or model is None or not plan.segments or carried.object not in scene.objects:
+        return
+    arm = next(entry for entry in robot.arms if entry.name == plan.arm)
+    now = min(max(frame, carried.first), carried.last)
+    hands = []
+    for each in (now, carried.first):
+        model.move(arm.joints, row_at(plan, each))
+        hands.append(model.link_pose(arm.ee_link))
+    moved = hands[0] @ hands[1].inverse()
+    _set_root_pose(state, carried.object, moved @ _root_pose(state, carried.object))
+
+
+def _root_pose(state: Mapping[str, Array], name: str) -> Pose:
+    return Pose.from_quat_xyzw(state[f"objects.{name}.root_position"][0], state[f"objects.{name}.root_quat_xyzw"][0])
+
+
+def _set_root_pose(state: State, name: str, pose: Pose) -> None:
+    state[f"objects.{name}.root_position"] = pose.p[None]
+    state[f"objects.{name}.root_quat_xyzw"] = pose.quat_xyzw[None]

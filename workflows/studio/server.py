@@ -18,10 +18,17 @@ import numpy as np
 from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera
-from unlatch.workflows.studio.jobs import PlanResult, ShownScene
-from unlatch.workflows.studio.plan_ghosts import PlanGhosts, move_parts, planned_state
-from unlatch.workflows.studio.scene_marks import RegionBoxes, SceneMarks, SceneName, keep_names_apart
-from unlatch.workflows.studio.session import PLAN, RUN, StudioSession
+from unlatch.workflows.studio.jobs import PLAN, RUN, PlanResult, ShownScene
+from unlatch.workflows.studio.scene_marks import (
+    PlanGhosts,
+    RegionBoxes,
+    SceneMarks,
+    SceneName,
+    keep_names_apart,
+    move_parts,
+    planned_state,
+)
+from unlatch.workflows.studio.session import StudioSession
 from unlatch.workflows.viewing.page_server import SCENE, ScenePageHandler, ScenePageServer
 from unlatch.workflows.viewing.picture import fill_template
 from unlatch.workflows.viewing.scene_nodes import LiveScene, ShownEpisode, set_view
@@ -81,32 +88,31 @@ class SceneView:
 
     def _run(self) -> None:
         played = time.monotonic()
-        with self._scene:
-            while True:
-                try:
-                    what = {self._events.get(timeout=_FRAME_S if self._session.clock.playing else 60.0)}
-                except queue.Empty:
-                    what = set()
-                with suppress(queue.Empty):
-                    while True:
-                        what.add(self._events.get_nowait())
-                if "stop" in what:
-                    return
-                now = time.monotonic()
-                if self._session.clock.playing and now - played >= _FRAME_S:
-                    frames = round(min(now - played, 0.5) * self._session.frame_hz())
-                    self._session.tick(max(frames, 1))
-                    what.add("clock")
-                    played = now
-                elif not self._session.clock.playing:
-                    played = now
-                self._draw(what)
+        while True:
+            try:
+                what = {self._events.get(timeout=_FRAME_S if self._session.clock.playing else 60.0)}
+            except queue.Empty:
+                what = set()
+            with suppress(queue.Empty):
+                while True:
+                    what.add(self._events.get_nowait())
+            if "stop" in what:
+                return
+            now = time.monotonic()
+            if self._session.clock.playing and now - played >= _FRAME_S:
+                frames = round(min(now - played, 0.5) * self._session.frame_hz())
+                self._session.tick(max(frames, 1))
+                what.add("clock")
+                played = now
+            elif not self._session.clock.playing:
+                played = now
+            self._draw(what)
 
     def _draw(self, what: set[str]) -> None:
         try:
             with self._session.changed:
                 scene = self._session.scene
-                plan = None if self._session.plan_is_old() else self._session.plan
+                plan = None if self._session.is_old(PLAN) else self._session.plan
             if scene is None:
                 return
             if what & {"scene", "plan", "run", "clock", "openings", "show", "annotation"}:
@@ -140,7 +146,7 @@ class SceneView:
         """Poses robot and objects: as in the run, in the plan, or at the start."""
         session, show = self._session, self._session.drawn()
         scene = first if plan is None else plan.scene
-        acted_on = {f"{skill.object}.{skill.part}" for skill in (session.scene.skills if session.scene else ())}
+        acted_on = {f"{skill['object']}.{skill['part']}" for skill in (session.scene.skills if session.scene else ())}
         if session.clock.of == RUN and session.run is not None and session.run.record.arrays:
             record = session.run.record
             if session.run is not self._last_run:
@@ -170,7 +176,8 @@ class SceneView:
                 self._scene.show(shown, state, 0, acted_on=acted_on)
             elif session.openings:
                 self._scene.show(shown, move_parts(state, session.openings, self._scene), 0, acted_on=acted_on)
-        self._scene.nodes.show_points(dots=show.keypoints, names=show.names)
+        for node in self._scene.nodes.points.values():
+            node.dot.visible, node.label.visible = show.keypoints, show.keypoints and show.names
         self._marks.draw_axes(acted_on)
 
 

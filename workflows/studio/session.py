@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -12,16 +12,22 @@ import numpy as np
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.workflows.studio import jobs
 from unlatch.workflows.studio.document import TaskDocument, open_document, parse_key, read_tree
+from unlatch.workflows.studio.jobs import CHECK, PLAN, REACH, RUN, SCENE, VIEW
 from unlatch.workflows.studio.page_state import describe_state
-from unlatch.workflows.studio.state import CHECK, PLAN, REACH, RUN, SCENE, VIEW, Clock, StudioState
-from unlatch.workflows.studio.worker import BackgroundWork, JobQueue, JobRunner
+from unlatch.workflows.studio.state import Clock, StudioState
+from unlatch.workflows.studio.worker import BackgroundWork, JobQueue, WorkerProcess
 from unlatch.workflows.viewing.annotation_editor import open_annotation
 
 _WAIT_S = 60.0
 """Longest time in which a task is checked before it is saved [s]."""
 MAX_EPISODE = 2**31 - 1
-
-__all__ = ["CHECK", "PLAN", "REACH", "RUN", "SCENE", "VIEW", "StudioSession"]
+_ACTIONS = {
+    **{name: name for name in ("undo", "redo", "write_setting", "save", "annotate", "save_annotation", "open")},
+    **{"text": "write_text", "set": "set_value", "episode": "choose_episode", "strategy": "choose_strategy"},
+    **{"plan": "ask_plan", "run": "ask_run", "stop": "stop_jobs", "show": "choose_shown", "clock": "set_clock"},
+    **{"opening": "set_opening", "auto_plan": "set_auto_plan"},
+}
+"""Methods by the names that the page gives to what they do."""
 
 
 class StudioSession(StudioState):
@@ -30,7 +36,7 @@ class StudioSession(StudioState):
     def __init__(
         self,
         document: TaskDocument,
-        runners: Mapping[str, JobRunner],
+        runners: Mapping[str, WorkerProcess],
         *,
         config_dirs: tuple[str, ...] = (),
         episode: int = 0,
@@ -46,32 +52,13 @@ class StudioSession(StudioState):
         super().__init__(document, episode)
         self.runners, self.config_dirs = runners, config_dirs
         self._queues = {
-            SCENE: JobQueue(self.runners[SCENE], (SCENE, CHECK)),
-            PLAN: JobQueue(self.runners[PLAN], (RUN, PLAN)),
-            REACH: JobQueue(self.runners[REACH], (VIEW, REACH)),
+            kind: queue
+            for kinds in ((SCENE, CHECK), (RUN, PLAN), (VIEW, REACH))
+            for queue in [JobQueue(next(runners[kind] for kind in kinds if kind in runners), kinds)]
+            for kind in kinds
         }
         self._background = BackgroundWork(self, self._queues[REACH], self._task_text)
         self.listeners.append(self._background.go_on_after)
-        self._actions: dict[str, Callable[..., None]] = {
-            "text": self.write_text,
-            "set": self.set_value,
-            "undo": self.undo,
-            "redo": self.redo,
-            "episode": self.choose_episode,
-            "plan": self.ask_plan,
-            "run": self.ask_run,
-            "stop": self.stop_jobs,
-            "show": self.choose_shown,
-            "clock": self.set_clock,
-            "opening": self.set_opening,
-            "auto_plan": self.set_auto_plan,
-            "write_setting": self.write_setting,
-            "strategy": self.choose_strategy,
-            "save": self.save,
-            "annotate": self.annotate,
-            "save_annotation": self.save_annotation,
-            "open": self.open,
-        }
         self._refresh()
 
     def act(self, name: str, values: Mapping[str, Any]) -> None:
@@ -80,11 +67,10 @@ class StudioSession(StudioState):
         Raises:
             UnlatchError: There is no such action, or it cannot be done; the state is unchanged.
         """
-        action = self._actions.get(name)
-        if action is None:
-            raise ConfigError(f"There is no action '{name}'.{close_matches(name, self._actions)}", key="action")
+        if name not in _ACTIONS:
+            raise ConfigError(f"There is no action '{name}'.{close_matches(name, _ACTIONS)}", key="action")
         try:
-            action(**values)
+            getattr(self, _ACTIONS[name])(**values)
         except TypeError as exc:
             raise ConfigError(f"The action '{name}' cannot be done: {exc}.", key=name) from exc
 
@@ -167,11 +153,12 @@ class StudioSession(StudioState):
         Raises:
             ConfigError: There is no such skill or strategy.
         """
-        entries = [] if self.scene is None else [entry for entry in self.scene.skills if entry.key == skill]
-        if not entries or strategy not in entries[0].settings:
+        entries = () if self.scene is None else self.scene.skills
+        settings: Mapping[str, Any] = next((entry["settings"] for entry in entries if entry["key"] == skill), {})
+        if strategy not in settings:
             raise ConfigError(f"{skill} has no derived setting '{strategy}'.", key=skill)
         path = parse_key(skill)
-        self.set_value([*path, "planner_setting"], dict(entries[0].settings[strategy]), gesture="write setting")
+        self.set_value([*path, "planner_setting"], dict(settings[strategy]), gesture="write setting")
         self.set_value([*path, "strategy"], strategy, gesture="write setting")
         self.end_gesture()
 
@@ -186,7 +173,7 @@ class StudioSession(StudioState):
             ConfigError: See `TaskDocument.save`; or the task has a mistake.
         """
         with self.changed:
-            self.changed.wait_for(lambda: not (self.is_busy(SCENE) or self.is_busy(CHECK)), timeout=_WAIT_S)
+            self.changed.wait_for(lambda: SCENE not in self.since and CHECK not in self.since, timeout=_WAIT_S)
             if self.problem is not None:
                 raise ConfigError(f"Not saved, as commands would refuse it: {self.problem.message}", key="text")
             file = self.document.save(path, replace=replace)
@@ -226,7 +213,7 @@ class StudioSession(StudioState):
         """Moves a keypoint to a position (3,) in its own frame [m]; without an open annotation, nothing happens."""
         with self.changed:
             if self.annotation is not None:
-                self.annotation.move(part, keypoint, xyz)
+                self.annotation.move(part, keypoint, np.asarray(xyz, dtype=float))
         self.tell("keypoint")
 
     def check_annotation(self) -> None:
@@ -251,23 +238,23 @@ class StudioSession(StudioState):
     def stop_jobs(self) -> None:
         """Gives up planning and running."""
         self._queues[PLAN].interrupt()
-        self._forget_idle()
+        self._forget_idle(PLAN, RUN)
         self.tell("show")
 
     def close(self) -> None:
         """Ends the threads of the session."""
-        for queue in self._queues.values():
+        for queue in set(self._queues.values()):
             queue.close()
 
     def ask_plan(self) -> None:
         """Plans the episode; a task that was refused is read again, as its process may have been killed."""
         if self.refused:
-            self._submit(SCENE, SCENE, jobs.SceneJob(self._task_text()))
-        self._submit(PLAN, PLAN, jobs.PlanJob(self._task_text()))
+            self._submit(SCENE)
+        self._submit(PLAN)
 
     def ask_run(self) -> None:
         """Makes the episode."""
-        self._submit(PLAN, RUN, jobs.RunJob(self._task_text()))
+        self._submit(RUN)
 
     def _task_text(self) -> jobs.TaskText:
         return jobs.TaskText(self.document.name, self.document.text, self._folders(), self.episode)
@@ -290,36 +277,37 @@ class StudioSession(StudioState):
                 self.unreadable = jobs.Problem(exc.message)
                 for kind in (SCENE, CHECK):
                     self._queues[SCENE].drop(kind)
-                self._forget_idle()
+                self._forget_idle(SCENE, CHECK)
                 self.tell("text")
                 return
-        self._submit(SCENE, SCENE, jobs.SceneJob(self._task_text()))
+        self._submit(SCENE)
         if self.plans_after_edits:
-            self._submit(PLAN, PLAN, jobs.PlanJob(self._task_text()))
+            self._submit(PLAN)
         self.tell("text")
 
-    def _submit(self, queue: str, kind: str, job: jobs.Job) -> None:
+    def _submit(self, kind: str, task: jobs.TaskText | None = None) -> None:
+        """Asks for a job about a task; None: the present one."""
         with self.changed:
             self.since[kind] = time.monotonic()
-            document = self.document
-            self._queues[queue].submit(kind, job, lambda answer: self._receive(document, kind, job, answer))
+            document, job = self.document, jobs.Job(kind, task or self._task_text())
+            self._queues[kind].submit(job, lambda answer: self._receive(document, job, answer))
         self.tell("busy")
 
-    def _receive(self, document: TaskDocument, kind: str, job: jobs.Job, answer: Any) -> None:
+    def _receive(self, document: TaskDocument, job: jobs.Job, answer: Any) -> None:
         """Takes an answer of a worker; one about an older text of the same task is shown until the newer one comes."""
+        kind = job.kind
         with self.changed:
-            self._forget_idle()
+            self._forget_idle(kind)
             if document is not self.document:
                 self.tell("busy")
                 return
             self.known[kind] = (job.task.text, job.task.episode)
             if kind in (SCENE, CHECK):
                 self.refused.pop(kind, None)
-                problem = answer.problem if isinstance(answer, jobs.CheckResult) else answer
-                if isinstance(problem, jobs.Problem):
-                    self.refused[kind] = problem
+                if isinstance(answer, jobs.Problem):
+                    self.refused[kind] = answer
             if isinstance(answer, jobs.SceneResult):
-                self._submit(SCENE, CHECK, jobs.CheckJob(job.task))
+                self._submit(CHECK, job.task)
                 self.scene = answer
                 self.openings.clear()
                 self.clock = Clock()
@@ -335,8 +323,8 @@ class StudioSession(StudioState):
         if kind == RUN and self.run is not None and self.length_of(RUN):
             self.set_clock(of=RUN, frame=0, playing=True)
 
-    def _forget_idle(self) -> None:
-        """Removes the kinds of jobs of which no answer is to come."""
-        for kind in [kind for kind in self.since if kind not in (REACH, VIEW)]:
-            if not any(queue.is_busy_with(kind) for queue in self._queues.values()):
-                del self.since[kind]
+    def _forget_idle(self, *kinds: str) -> None:
+        """Removes those of some kinds of jobs of which no answer is to come."""
+        for kind in kinds:
+            if not self._queues[kind].is_busy_with(kind):
+                self.since.pop(kind, None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 
@@ -11,73 +10,37 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.tasks.task import RegionCfg
 from unlatch.workflows.studio import jobs
 from unlatch.workflows.studio.document import TaskDocument
+from unlatch.workflows.studio.jobs import CHECK, PLAN, RUN, SCENE
 from unlatch.workflows.viewing.annotation_editor import ObjectAnnotation
 
-COARSE_M, FINE_M = 0.10, 0.05
-"""Distances between the places of the first round, and of the last one [m]."""
+STEP_M = 0.05
+"""Distance between the places of a map of the reach [m]."""
 
 Place = tuple[int, int]
-"""A place as whole multiples of `FINE_M` in x and y: the same places for every region that holds them."""
+"""A place as whole multiples of `STEP_M` in x and y: the same places for every region that holds them."""
+ReachMap = dict[Place, jobs.ReachResult]
+"""What is known about the region of one object, for one task."""
 
 
-@dataclass
-class ReachMap:
-    """What is known about the region of one object, for one task."""
-
-    found: dict[Place, jobs.ReachResult] = field(default_factory=dict)
-
-    def next_place(self, region: RegionCfg) -> Place | None:
-        """Returns the place to try next, from coarse to fine; None: all are known.
-
-        In the second round, only places beside a change are tried: between two of which one plans and the other does
-        not, or at the edge, where the coarse places around them are not all known.
-        """
-        for step in (round(COARSE_M / FINE_M), 1):
-            places = list(places_in(region, step))
-            for place in places:
-                if place not in self.found and (step > 1 or self._is_unsure(place)):
-                    return place
-        return None
-
-    def _is_unsure(self, place: Place) -> bool:
-        """Whether the coarse places around a place differ, or some are unknown."""
-        (i, j), step = place, round(COARSE_M / FINE_M)
-        rows, columns = ({k - k % step, k if k % step == 0 else k - k % step + step} for k in (i, j))
-        around = [self.found.get((row, column)) for row in rows for column in columns]
-        return len({None if result is None else result.plans for result in around}) != 1 or None in around
-
-    def colour_of(self, place: Place) -> bool | None:
-        """Returns whether a place plans; of one that was left out, what its coarse neighbours say; None: unknown."""
-        if place in self.found:
-            return self.found[place].plans
-        (i, j), step = place, round(COARSE_M / FINE_M)
-        near = self.found.get((i - i % step, j - j % step))
-        return None if near is None or self._is_unsure(place) else near.plans
-
-    def known_places(self, region: RegionCfg) -> list[Place]:
-        """Returns the places that were tried, and those of a region, in order."""
-        return sorted({*self.found, *places_in(region, 1)})
-
-    def share(self, region: RegionCfg) -> tuple[int, int]:
-        """Returns how many places of a region plan, and how many are known."""
-        known = [self.colour_of(place) for place in places_in(region, 1)]
-        return sum(value is True for value in known), sum(value is not None for value in known)
+def next_place(found: ReachMap, region: RegionCfg) -> Place | None:
+    """Returns the place of a region to try next, every second one in x and y first; None: all are known."""
+    return next((place for step in (2, 1) for place in places_in(region, step) if place not in found), None)
 
 
 def places_in(region: RegionCfg, step: int) -> Iterator[Place]:
     """Yields the places inside a region, every `step`-th one in x and y; at least the one nearest to its middle."""
     ranges = []
     for middle, half in zip(region.center_m, region.half_extent_m, strict=True):
-        low, high = (middle - half) / FINE_M, (middle + half) / FINE_M
+        low, high = (middle - half) / STEP_M, (middle + half) / STEP_M
         inside = [k for k in range(round(low - 0.5), round(high + 0.5) + 1) if low - 1e-9 <= k <= high + 1e-9]
         chosen = [k for k in inside if k % step == 0]
-        ranges.append(chosen or inside[:1] or [round(middle / FINE_M)])
+        ranges.append(chosen or inside[:1] or [round(middle / STEP_M)])
     yield from [(i, j) for i in ranges[0] for j in ranges[1]][:400]  # most places of one round
 
 
 def place_m(place: Place) -> tuple[float, float]:
     """Returns x and y of a place in the world frame [m]."""
-    return round(place[0] * FINE_M, 6), round(place[1] * FINE_M, 6)
+    return round(place[0] * STEP_M, 6), round(place[1] * STEP_M, 6)
 
 
 def region_at(region: RegionCfg, place: Place) -> RegionCfg:
@@ -86,9 +49,6 @@ def region_at(region: RegionCfg, place: Place) -> RegionCfg:
     return replace(
         region, center_m=list(place_m(place)), half_extent_m=[0.0, 0.0], yaw_deg=0.0, height_m=[height, height]
     )
-
-
-SCENE, CHECK, PLAN, RUN, REACH, VIEW = "scene", "check", "plan", "run", "reach", "view"
 
 
 @dataclass
@@ -137,7 +97,7 @@ class StudioState:
         self.message = ""
         """Answer to the last save."""
         self.since: dict[str, float] = {}
-        """When each kind of job of which the answer is to come was asked for, by `time.monotonic` [s]."""
+        """When each kind of job was asked for of which the answer is still to come, by `time.monotonic` [s]."""
         self.forget_answers()
 
     def forget_answers(self) -> None:
@@ -179,21 +139,9 @@ class StudioState:
         """Whether the scene is that of a text before a mistake."""
         return self.unreadable is not None or SCENE in self.refused
 
-    def plan_is_old(self) -> bool:
-        """Whether the task has changed since it was planned."""
-        return self.known.get(PLAN) != (self.document.text, self.episode)
-
-    def run_is_old(self) -> bool:
-        """Whether the task has changed since it was run."""
-        return self.known.get(RUN) != (self.document.text, self.episode)
-
-    def is_busy(self, kind: str) -> bool:
-        """Whether an answer of a kind is still to come: `scene`, `check`, `plan`, `run` or `reach`."""
-        return kind in self.since
-
-    def busy_s(self) -> dict[str, float]:
-        """Returns for how long each kind of answer is waited for [s]."""
-        return {kind: time.monotonic() - since for kind, since in self.since.items()}
+    def is_old(self, kind: str) -> bool:
+        """Whether the task has changed since a job of a kind, such as `plan`."""
+        return self.known.get(kind) != (self.document.text, self.episode)
 
     def choose_shown(self, **values: bool) -> None:
         """Switches what is drawn on or off."""

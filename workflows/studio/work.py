@@ -7,7 +7,7 @@ from __future__ import annotations
 import io
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -50,7 +50,7 @@ from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import PlanCfg
 from unlatch.workflows.studio import jobs
 from unlatch.workflows.studio.document import read_tree
-from unlatch.workflows.studio.page_state import units_of, words_of_layout
+from unlatch.workflows.studio.page_state import units_of, words_of_layout, words_of_success
 from unlatch.workflows.viewing.scene_picture import open_record
 
 
@@ -168,7 +168,10 @@ def _shown_plan(planned: PlannedSkill, key: str, T_world_base: Pose) -> jobs.Sho
         refused=tuple(refused),
         timings_ms={} if plan is None else plan.timings_ms,
         compromise=None if made.found or solution is None else solution.configuration,
-        keyframes=() if plan is None else tuple(_shown_keyframes(plan, T_world_base)),
+        keyframes=tuple(
+            jobs.ShownKeyframe(each.label, np.asarray(each.q), each.s, (T_world_base @ each.T_base_ee).p)
+            for each in ([] if plan is None else plan.keyframes)
+        ),
         segments=() if plan is None else tuple(_shown_segments(planned, plan, T_world_base)),
         carried=_shown_carry(planned),
     )
@@ -184,12 +187,6 @@ def _shown_carry(planned: PlannedSkill) -> jobs.ShownCarry | None:
             last, name = frame, str(command.params["object"])
         frame += 0 if command.motion is None else len(command.motion)
     return jobs.ShownCarry(name, first, frame if last is None else last) if name else None
-
-
-def _shown_keyframes(plan: KeyframePlan, T_world_base: Pose) -> Iterator[jobs.ShownKeyframe]:
-    for each in plan.keyframes:
-        pose = T_world_base @ each.T_base_ee
-        yield jobs.ShownKeyframe(each.label, np.asarray(each.q), each.s, pose.p, pose.quat_wxyz)
 
 
 def _shown_segments(planned: PlannedSkill, plan: KeyframePlan, T_world_base: Pose) -> Iterator[jobs.ShownSegment]:
@@ -214,40 +211,21 @@ class StudioWork:
         """Configurations without the file's own values, by defaults list."""
         self._checked: tuple[str, jobs.Problem | None] | None = None
         """The text that was checked last, and what is wrong with it."""
+        self._methods: dict[str, Callable[[jobs.Job, LoadedConfig[PlanCfg]], Any]] = {
+            jobs.SCENE: self._draw_scene,
+            jobs.CHECK: self._check,
+            jobs.PLAN: _plan,
+            jobs.RUN: _run,
+            jobs.REACH: _try_place,
+            jobs.VIEW: _look,
+        }
 
-    def do(
-        self, job: jobs.Job
-    ) -> (
-        jobs.SceneResult
-        | jobs.CheckResult
-        | jobs.PlanResult
-        | jobs.RunResult
-        | jobs.ReachResult
-        | jobs.ViewResult
-        | jobs.Problem
-    ):
-        """Does a job; a mistake of the user is an answer, too."""
-        started = time.perf_counter()
+    def do(self, job: jobs.Job) -> Any:
+        """Does a job and returns its answer; a mistake of the user is an answer, too."""
         try:
-            loaded = self._load(job.task)
-            match job:
-                case jobs.SceneJob():
-                    return self._draw_scene(job.task, loaded, started)
-                case jobs.CheckJob():
-                    return jobs.CheckResult(self._check(job.task, loaded.cfg))
-                case jobs.PlanJob():
-                    return self._plan(job.task, loaded.cfg, started)
-                case jobs.RunJob():
-                    with EpisodeRunner(loaded.cfg) as runner:
-                        record = runner.run(job.task.episode)
-                    return jobs.RunResult(loaded.cfg, record, time.perf_counter() - started)
-                case jobs.ViewJob():
-                    return _look(loaded.cfg, job)
-                case jobs.ReachJob():
-                    return _try_place(loaded.cfg, job)
+            return self._methods[job.kind](job, self._load(job.task))
         except UnlatchError as exc:
             return _problem_of(exc)
-        raise TypeError(f"{type(job).__name__} is no job.")
 
     def _load(self, task: jobs.TaskText) -> LoadedConfig[PlanCfg]:
         same = self._loaded is not None and replace(self._loaded[0], episode=task.episode) == task
@@ -269,8 +247,8 @@ class StudioWork:
             self._bases[text] = OmegaConf.to_container(composed, resolve=False, enum_to_str=True)  # type: ignore[assignment]
         return self._bases[text]
 
-    def _draw_scene(self, task: jobs.TaskText, loaded: LoadedConfig[PlanCfg], started: float) -> jobs.SceneResult:
-        cfg = loaded.cfg
+    def _draw_scene(self, job: jobs.Job, loaded: LoadedConfig[PlanCfg]) -> jobs.SceneResult:
+        cfg, task, started = loaded.cfg, job.task, time.perf_counter()
         # a search for a layout plans many layouts; the first one is drawn at once
         with EpisodeRunner(replace(cfg, skills=_acting_skills(cfg) or cfg.skills)) as runner:
             episode = runner.episode(task.episode)
@@ -285,25 +263,35 @@ class StudioWork:
                 time.perf_counter() - started,
             )
 
-    def _check(self, task: jobs.TaskText, cfg: EpisodeCfg) -> jobs.Problem | None:
+    def _check(self, job: jobs.Job, loaded: LoadedConfig[PlanCfg]) -> jobs.Problem | None:
         """Returns why the commands refuse the task; it is checked once, in the episode that is shown then."""
+        task = job.task
         if self._checked is None or self._checked[0] != task.text:
             try:
-                check_assets(cfg, number=task.episode)
+                check_assets(loaded.cfg, number=task.episode)
                 self._checked = (task.text, None)
             except UnlatchError as exc:
                 self._checked = (task.text, _problem_of(exc))
         return self._checked[1]
 
-    def _plan(self, task: jobs.TaskText, cfg: EpisodeCfg, started: float) -> jobs.PlanResult:
-        with EpisodeRunner(cfg) as runner:
-            chain = ChainPlans(runner, task.episode)
-            episode = chain.episode
-            episode.begin()
-            shown = _shown_scene(episode)  # before later skills move arms and parts
-            plans, states = chain.plan()
-            found = bool(plans) and episode.failure is None and all(plan.found for plan in plans)
-            return jobs.PlanResult(shown, tuple(plans), found, time.perf_counter() - started, tuple(states))
+
+def _plan(job: jobs.Job, loaded: LoadedConfig[PlanCfg]) -> jobs.PlanResult:
+    started = time.perf_counter()
+    with EpisodeRunner(loaded.cfg) as runner:
+        chain = ChainPlans(runner, job.task.episode)
+        episode = chain.episode
+        episode.begin()
+        shown = _shown_scene(episode)  # before later skills move arms and parts
+        plans, states = chain.plan()
+        found = bool(plans) and episode.failure is None and all(plan.found for plan in plans)
+        return jobs.PlanResult(shown, tuple(plans), found, time.perf_counter() - started, tuple(states))
+
+
+def _run(job: jobs.Job, loaded: LoadedConfig[PlanCfg]) -> jobs.RunResult:
+    started = time.perf_counter()
+    with EpisodeRunner(loaded.cfg) as runner:
+        record = runner.run(job.task.episode)
+    return jobs.RunResult(loaded.cfg, record, time.perf_counter() - started)
 
 
 def _acting_skills(cfg: EpisodeCfg) -> list[SkillCfg]:
@@ -311,11 +299,11 @@ def _acting_skills(cfg: EpisodeCfg) -> list[SkillCfg]:
     return [entry for entry in cfg.skills if not isinstance(entry, LayoutSearchCfg)]
 
 
-def _try_place(cfg: EpisodeCfg, job: jobs.ReachJob) -> jobs.ReachResult:
+def _try_place(job: jobs.Job, loaded: LoadedConfig[PlanCfg]) -> jobs.ReachResult:
     """Plans the skills that begin first with an object at one place."""
-    acting = _acting_skills(cfg)
-    others = [region for region in cfg.task.regions if region.object != job.region.object]
-    cfg = replace(cfg, skills=acting, task=replace(cfg.task, regions=[*others, job.region]))
+    cfg, acting = loaded.cfg, _acting_skills(loaded.cfg)
+    regions = {region.object: region for region in (*cfg.task.regions, *filter(None, [job.region]))}
+    cfg = replace(cfg, skills=acting, task=replace(cfg.task, regions=list(regions.values())))
     with EpisodeRunner(cfg) as runner:
         episode = runner.episode(job.task.episode)
         episode.begin()
@@ -340,9 +328,11 @@ def _problem_of(exc: UnlatchError) -> jobs.Problem:
     return jobs.Problem(" ".join(exc.message.split()), str(exc.values.get("key", "") or ""))
 
 
-def _look(cfg: EpisodeCfg, job: jobs.ViewJob) -> jobs.ViewResult:
+def _look(job: jobs.Job, loaded: LoadedConfig[PlanCfg]) -> jobs.ViewResult:
     """Draws what every camera sees of a state."""
     scene = job.scene
+    if scene is None:
+        raise TypeError("A job `view` has no scene.")
     record = EpisodeRecord(
         scene.episode,
         scene.seed,
@@ -352,7 +342,7 @@ def _look(cfg: EpisodeCfg, job: jobs.ViewJob) -> jobs.ViewResult:
         applied=dict(scene.applied),
         arrays={key: np.asarray(value)[None] for key, value in job.state.items()},
     )
-    with open_record(cfg, record) as opened:
+    with open_record(loaded.cfg, record) as opened:
         opened.show(0)
         seen = cameras(opened.episode.scene)
         for camera in seen:
@@ -391,16 +381,13 @@ def _shown_scene(episode: Episode) -> jobs.ShownScene:
 def _shown_parts(episode: Episode) -> Iterator[jobs.ShownPart]:
     for name, item in episode.scene.objects.items():
         for part in item.asset.articulation.parts.values():
-            yield jobs.ShownPart(
-                object=name,
-                part=part.name,
-                joint=part.joint,
-                column=item.joint_names.index(part.joint),
-                unit="m" if part.kind is PartKind.slider else "rad",
-                closed=part.openness.closed,
-                open=part.openness.open,
-                position=item.joint_position(part.joint),
-            )
+            yield {
+                **{"object": name, "part": part.name, "joint": part.joint},
+                "unit": "m" if part.kind is PartKind.slider else "rad",
+                "closed": part.openness.closed,
+                "open": part.openness.open,
+                "position": item.joint_position(part.joint),
+            }
 
 
 def _shown_cameras(episode: Episode) -> Iterator[jobs.ShownCamera]:
@@ -412,12 +399,18 @@ def _shown_cameras(episode: Episode) -> Iterator[jobs.ShownCamera]:
         yield jobs.ShownCamera(sensor.cfg.name, pose.p, pose.quat_xyzw, float(fov), optics.width / optics.height)
 
 
-def _shown_skills(cfg: EpisodeCfg, episode: Episode) -> Iterator[jobs.ShownSkill]:
+_ANY_SKILL: dict[str, Any] = {
+    **{"part": None, "strategies": [], "derived": False, "settings": {}},
+    **{"threshold": None, "success": words_of_success(SuccessMode.abs, ""), "constraints": []},
+}
+
+
+def _shown_skills(cfg: EpisodeCfg, episode: Episode) -> Iterator[dict[str, Any]]:
     """Yields every entry of the chain; settings that are derived later than the scene is drawn have no strategies."""
     index, units = 0, units_of(list(_shown_parts(episode)))
     for key, entry in zip(entry_keys(cfg.skills, cfg.robot.name), cfg.skills, strict=True):
         if isinstance(entry, LayoutSearchCfg):
-            yield jobs.ShownSkill(key=key, name=entry.name, object=entry.objects[0], part=None)
+            yield {**_ANY_SKILL, "key": key, "name": entry.name, "object": entry.objects[0]}
         else:
             strategies = entry.entries_by_strategy()
             part = episode.planner.part_of(index)
@@ -431,38 +424,36 @@ def _shown_skills(cfg: EpisodeCfg, episode: Episode) -> Iterator[jobs.ShownSkill
 
 def _shown_skill(
     key: str, entry: SkillCfg, part: str | None, strategies: Sequence[SkillCfg], unit: str
-) -> jobs.ShownSkill:
+) -> dict[str, Any]:
     derived = entry.planner_setting.derived
     known = [each for each in strategies if not each.planner_setting.derived]
     first = known[0].planner_setting if known else None
     place = "" if derived else f"{key}.planner_setting."
-    return jobs.ShownSkill(
-        key=key,
-        name=entry.name,
-        object=entry.objects[0] if entry.objects else "",
-        part=part,
-        strategies=tuple(dict.fromkeys(each.strategy for each in known)),
-        derived=derived,
-        settings={each.strategy: each.planner_setting.to_yaml() for each in known} if derived else {},
-        threshold=None if first is None else float(first.success_threshold),
-        mode=(None if first is None else first.success_mode) or _default_mode(entry.name),
-        unit=unit,
-        constraints=()
-        if first is None
-        else tuple(
+    cls = SKILLS.load(entry.name)
+    # how a skill compares its joint where its setting does not say
+    default = cls.success_modes[0] if issubclass(cls, ArticulationSkill) else SuccessMode.abs
+    shown: dict[str, Any] = {
+        **_ANY_SKILL,
+        "key": key,
+        "name": entry.name,
+        "object": entry.objects[0] if entry.objects else "",
+        "part": part,
+        "strategies": list(dict.fromkeys(each.strategy for each in known)),
+        "derived": derived,
+        "settings": {each.strategy: each.planner_setting.to_yaml() for each in known} if derived else {},
+        "success": words_of_success((None if first is None else first.success_mode) or default, unit),
+    }
+    if first is not None:
+        shown["threshold"] = float(first.success_threshold)
+        shown["constraints"] = [
             _shown_constraint(term, f"{place}constraint_list[{number}]" if place else "")
             for number, term in enumerate(first.constraint_list)
-        ),
-    )
+        ]
+    return shown
 
 
-def _default_mode(skill: str) -> SuccessMode:
-    """Returns how a skill compares its joint where its setting does not say."""
-    cls = SKILLS.load(skill)
-    return cls.success_modes[0] if issubclass(cls, ArticulationSkill) else SuccessMode.abs
-
-
-def _shown_constraint(term: Term, key: str) -> jobs.ShownConstraint:
+def _shown_constraint(term: Term, key: str) -> dict[str, Any]:
+    """Returns an entry of a constraint list; its `words` say which direction or point of the hand goes where."""
     plain = term.to_yaml()
     tool = (
         plain.get("keypoint_name") or f"{plain.get('axis_from_keypoint_name')} to {plain.get('axis_to_keypoint_name')}"
@@ -474,15 +465,15 @@ def _shown_constraint(term: Term, key: str) -> jobs.ShownConstraint:
         str(plain.get("target_keypoint_name") or ""),
     ]
     inner = plain.get("target_inner_product")
-    return jobs.ShownConstraint(
-        key=key,
-        label=term.label,
-        type=term.TYPE,
-        words=f"{tool} of the hand → {' × '.join(word for word in targets if word)}".replace("_", " "),
-        tolerance=float(plain["tolerance"]),
-        unit="m" if "point2" in term.TYPE else "rad",
-        inner_product=None if inner is None else float(inner),
-    )
+    return {
+        "key": key,  # in the YAML; empty if it was derived from the part
+        "label": term.label,
+        "type": term.TYPE,
+        "words": f"{tool} of the hand → {' × '.join(word for word in targets if word)}".replace("_", " "),
+        "tolerance": float(plain["tolerance"]),
+        "unit": "m" if "point2" in term.TYPE else "rad",
+        "inner_product": None if inner is None else float(inner),
+    }
 
 
 def _join(first: str | None, last: str | None) -> str:

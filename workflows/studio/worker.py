@@ -13,24 +13,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
-from typing import Any, Protocol
+from typing import Any
 
 from loky.backend.context import get_context
 
 from unlatch.workflows.runs.worker_processes import describe_exit, single_thread_variables
 from unlatch.workflows.studio.document import read_tree
-from unlatch.workflows.studio.jobs import Job, Problem, ReachJob, TaskText, ViewJob, ViewResult
-from unlatch.workflows.studio.state import CHECK, PLAN, REACH, RUN, SCENE, VIEW, Place, ReachMap, StudioState, region_at
-
-
-class JobRunner(Protocol):
-    """Does jobs, in a process of its own or not."""
-
-    def do(self, job: Job) -> Any:
-        """Does a job and returns its answer."""
-
-    def stop(self) -> None:
-        """Ends it; a job that is going on ends with a `Problem`."""
+from unlatch.workflows.studio.jobs import CHECK, PLAN, REACH, RUN, SCENE, VIEW, Job, Problem, TaskText, ViewResult
+from unlatch.workflows.studio.state import Place, ReachMap, StudioState, next_place, region_at
 
 
 class WorkerProcess:
@@ -113,13 +103,9 @@ def _run_worker(connection: Connection) -> None:
                 answer = work.do(job)
             except Exception as exc:  # noqa: BLE001 - a bug or a plugin: the page shows it and goes on
                 words = str(exc).partition("\n")[0]  # of OmegaConf, the rest can have thousands of lines
-                answer = Problem(f"{type(exc).__name__}: {words} ({_last_frame(exc)})")
+                frame = traceback.extract_tb(exc.__traceback__)[-1]
+                answer = Problem(f"{type(exc).__name__}: {words} ({frame.filename}:{frame.lineno})")
             connection.send(answer)
-
-
-def _last_frame(exc: BaseException) -> str:
-    frame = traceback.extract_tb(exc.__traceback__)[-1]
-    return f"{frame.filename}:{frame.lineno}"
 
 
 class JobQueue:
@@ -128,7 +114,7 @@ class JobQueue:
     A job waits at most once for each kind: a newer one replaces it. Kinds that were named first come first.
     """
 
-    def __init__(self, runner: JobRunner, kinds: tuple[str, ...]) -> None:
+    def __init__(self, runner: WorkerProcess, kinds: tuple[str, ...]) -> None:
         """Starts the thread; `kinds` are all kinds, the most urgent one first."""
         self._runner, self._kinds = runner, kinds
         self._waiting: dict[str, tuple[Job, Callable[[Any], None]]] = {}
@@ -139,10 +125,10 @@ class JobQueue:
         self._thread = threading.Thread(target=self._run, name="unlatch-studio-jobs", daemon=True)
         self._thread.start()
 
-    def submit(self, kind: str, job: Job, on_answer: Callable[[Any], None]) -> None:
+    def submit(self, job: Job, on_answer: Callable[[Any], None]) -> None:
         """Adds a job; `on_answer` is called with its answer in the thread of the queue."""
         with self._changed:
-            self._waiting[kind] = (job, on_answer)
+            self._waiting[job.kind] = (job, on_answer)
             self._changed.notify()
 
     def drop(self, kind: str) -> None:
@@ -178,9 +164,8 @@ class JobQueue:
                     self._changed.wait()
                 if self._ended:
                     return
-                kind = min(self._waiting, key=self._kinds.index)
-                job, on_answer = self._waiting.pop(kind)
-                self.current = kind
+                self.current = min(self._waiting, key=self._kinds.index)
+                job, on_answer = self._waiting.pop(self.current)
             answer = self._runner.do(job)
             with self._changed:
                 self.current = None
@@ -219,10 +204,10 @@ class BackgroundWork:
             if not state.scene.cameras:
                 state.views = None
                 return
-            plan = None if state.plan_is_old() else state.plan
+            plan = None if state.is_old(PLAN) else state.plan
             scene = state.scene.scene if plan is None else plan.scene
             frame, shown, moment = -1, scene.state, "at the start"
-            if state.clock.of == RUN and state.run is not None and state.run.record.arrays and not state.run_is_old():
+            if state.clock.of == RUN and state.run is not None and state.run.record.arrays and not state.is_old(RUN):
                 record, frame = state.run.record, state.clock.frame
                 shown, moment = record.state_at(frame), f"at {frame / state.frame_hz():.2f} s of the run"
                 scene = replace(
@@ -234,7 +219,7 @@ class BackgroundWork:
                 return
             self._seen_key = key
             state.since.setdefault(VIEW, time.monotonic())
-            job = ViewJob(self.task_text(), scene, shown)
+            job = Job(VIEW, self.task_text(), scene=scene, state=shown)
 
         def keep(answer: Any) -> None:
             with state.changed:
@@ -244,7 +229,7 @@ class BackgroundWork:
                 state.views_problem = answer if isinstance(answer, Problem) else None
             state.tell("views")
 
-        self.queue.submit(VIEW, job, keep)
+        self.queue.submit(job, keep)
 
     def _map_reach(self) -> None:
         """Asks for the next place of the regions, if the map is shown."""
@@ -256,21 +241,21 @@ class BackgroundWork:
             if key != self._reach_key:
                 state.reach, self._reach_key = {}, key
             for region in state.regions():
-                found = state.reach.setdefault(region.object, ReachMap())
-                place = found.next_place(region)
+                found = state.reach.setdefault(region.object, {})
+                place = next_place(found, region)
                 if place is None:
                     continue
                 state.since[REACH] = time.monotonic()
-                job = ReachJob(self.task_text(), region_at(region, place))
+                job = Job(REACH, self.task_text(), region=region_at(region, place))
 
                 def keep(answer: Any, found: ReachMap = found, place: Place = place) -> None:
                     with state.changed:
                         state.since.pop(REACH, None)
                         if not isinstance(answer, Problem):
-                            found.found[place] = answer
+                            found[place] = answer
                     state.tell(REACH if not isinstance(answer, Problem) else "busy")
 
-                self.queue.submit(REACH, job, keep)
+                self.queue.submit(job, keep)
                 return
 
     def _text_without_regions(self) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult
@@ -21,61 +21,53 @@ from unlatch.workflows.assets.annotate import annotate_target, find_targets
 from unlatch.workflows.runs.schema import LOCAL_HOST
 from unlatch.workflows.viewing.object_picture import KEYPOINT_COLOURS
 from unlatch.workflows.viewing.page_server import ScenePageHandler, ScenePageServer, listen_at, page_url
-from unlatch.workflows.viewing.recorded_scene import link_bodies, link_meshes
+from unlatch.workflows.viewing.recorded_scene import SceneModel, link_bodies, link_meshes
 from unlatch.workflows.viewing.scene_nodes import SceneNodes
 
 _OPACITY = 0.6
 """Of the object: keypoints behind its surface stay visible."""
 
 
+@dataclass
 class KeypointControls:
     """Controls in a scene with which keypoints of an annotation are dragged; the tail of an axis follows its head."""
 
-    def __init__(
-        self,
-        nodes: SceneNodes,
-        edit: KeypointEdit,
-        *,
-        frame_pose: Callable[[Part, str], Pose],
-        move: Callable[[str, str, Array], None],
-        **style: Any,
-    ) -> None:
-        """Adds no control yet.
-
-        Args:
-            nodes: The scene.
-            edit: The annotation.
-            frame_pose: Returns the pose in the scene of a part's frame `link`, `base` or another one, its root.
-            move: Moves a keypoint of a part to a position (3,) in its own frame [m].
-            **style: viser's names for the size of the controls, and how they are drawn.
-        """
-        self._nodes, self._edit, self._frame_pose, self._move, self._style = nodes, edit, frame_pose, move, style
-        self.controls: dict[tuple[str, str], Any] = {}
-        """Controls by part and keypoint."""
+    nodes: SceneNodes
+    """The scene."""
+    edit: KeypointEdit
+    """The annotation."""
+    frame_pose: Callable[[Part, str], Pose]
+    """Returns the pose in the scene of a part's frame `link`, `base` or another one, its root."""
+    move_in_frame: Callable[[str, str, Array], None]
+    """Moves a keypoint of a part to a position (3,) in its own frame [m]."""
+    style: Mapping[str, Any]
+    """viser's names for the size of the controls, and how they are drawn."""
+    controls: dict[tuple[str, str], Any] = field(default_factory=dict)
+    """Controls by part and keypoint."""
 
     def add(self, part: str, keypoint: str, words: str, **label: Any) -> str:
         """Adds the control of a keypoint, with its name in words; returns the name of its node."""
         path = f"handles/{part}/{keypoint}"
-        control = self._nodes.view.add_transform_controls(
-            f"/{path}", disable_rotations=True, position=self._place(part, keypoint), **self._style
+        control = self.nodes.view.add_transform_controls(
+            f"/{path}", disable_rotations=True, position=self._place(part, keypoint), **self.style
         )
-        self.controls[part, keypoint] = self._nodes.keep("handles", control)
-        self._nodes.add_label("handles", f"{path}/name", words, **label)
+        self.controls[part, keypoint] = self.nodes.keep("handles", control)
+        self.nodes.add_label("handles", f"{path}/name", words, **label)
         control.on_update(lambda _: self.move(part, keypoint, np.asarray(control.position, dtype=float)))
         return path
 
     def move(self, part: str, keypoint: str, p_scene: Array) -> None:
         """Moves a keypoint to a position (3,) in the scene [m]."""
-        entry = self._edit.articulation.part(part)
-        frame = self._frame_pose(entry, entry.keypoint(keypoint).frame)
-        self._move(part, keypoint, frame.inverse() @ p_scene)
+        entry = self.edit.articulation.part(part)
+        frame = self.frame_pose(entry, entry.keypoint(keypoint).frame)
+        self.move_in_frame(part, keypoint, frame.inverse() @ p_scene)
         if keypoint == HEAD and (part, TAIL) in self.controls:
             self.controls[part, TAIL].position = self._place(part, TAIL)
 
     def _place(self, part: str, keypoint: str) -> Array:
         """Returns where a keypoint is in the scene, (3,) [m]."""
-        entry = self._edit.articulation.part(part)
-        return self._frame_pose(entry, entry.keypoint(keypoint).frame) @ entry.keypoint(keypoint).xyz
+        entry = self.edit.articulation.part(part)
+        return self.frame_pose(entry, entry.keypoint(keypoint).frame) @ entry.keypoint(keypoint).xyz
 
 
 class AnnotationEditor:
@@ -88,11 +80,18 @@ class AnnotationEditor:
         """Builds the page on a `viser.ViserServer`."""
         self.edit = KeypointEdit(loaded)
         """The annotation with what has been moved so far."""
-        self._loaded, self._closed = loaded, loaded.articulation.closed_positions()
+        self._loaded = loaded
         self._nodes = SceneNodes(server)
-        self._show_object()
+        self._nodes.view.set_up_direction("+z")
+        meshes = {
+            link: [replace(mesh, rgba=(*mesh.rgba[:3], _OPACITY), texture=None) for mesh in pieces]
+            for link, pieces in link_meshes(loaded.model).items()
+        }
+        closed = loaded.articulation.closed_positions()
+        model = SceneModel("object", meshes, loaded.model, Pose.identity(), dict(closed))
+        self._nodes.show(link_bodies("object", meshes, model.link_poses()))
         self.points = KeypointControls(
-            self._nodes, self.edit, frame_pose=self._frame_pose, move=self.edit.move, scale=0.12 * loaded.size_m
+            self._nodes, self.edit, model.frame_pose, self.edit.move, {"scale": 0.12 * loaded.size_m}
         )
         for part in self.edit.articulation.parts.values():
             for name in part.keypoints:
@@ -110,20 +109,6 @@ class AnnotationEditor:
             self.status.content = exc.message
         else:
             self.status.content = f"Saved {self._loaded.path}"
-
-    def _show_object(self) -> None:
-        self._nodes.view.set_up_direction("+z")
-        meshes = {
-            link: [replace(mesh, rgba=(*mesh.rgba[:3], _OPACITY), texture=None) for mesh in pieces]
-            for link, pieces in link_meshes(self._loaded.model).items()
-        }
-        poses = {link: self._loaded.model.link_pose(link, self._closed) for link in meshes}
-        self._nodes.show(link_bodies("object", meshes, poses))
-
-    def _frame_pose(self, part: Part, frame: str) -> Pose:
-        """Returns the pose of a frame of a part in the root frame of the closed object."""
-        links = {"link": part.link, "base": part.base}
-        return self._loaded.model.link_pose(links[frame], self._closed) if frame in links else Pose.identity()
 
 
 class _Handler(ScenePageHandler):
@@ -148,38 +133,29 @@ def serve_editor(loaded: AnnotatedUrdf, *, port: int, on_ready: Callable[[str], 
         server.server_close()
 
 
-class ObjectAnnotation:
-    """What has been moved, and what is wrong with it."""
+class ObjectAnnotation(KeypointEdit):
+    """Moves the keypoints of an object in a scene, and keeps what is wrong with them."""
 
-    def __init__(self, name: str, edit: KeypointEdit) -> None:
+    def __init__(self, name: str, loaded: AnnotatedUrdf) -> None:
+        super().__init__(loaded)
         self.object = name
         """Name of the object in the scene."""
-        self.edit = edit
-        self.problems: list[str] = []
-        self.is_saved = True
+        self.found: list[str] = []
+        """The problems when it was checked last."""
         self._checked: Articulation | None = None
-
-    def move(self, part: str, keypoint: str, xyz: Sequence[float] | np.ndarray) -> None:
-        """Moves a keypoint to a position (3,) in its own frame [m]."""
-        self.edit.move(part, keypoint, np.asarray(xyz, dtype=float))
-        self.is_saved = False
+        self._saved = self.articulation
 
     def check(self) -> bool:
         """Finds the problems of what has been moved; returns whether it had changed since the last time."""
-        if self._checked is self.edit.articulation:
+        if self._checked is self.articulation:
             return False
-        self._checked = self.edit.articulation
-        self.problems = self.edit.problems
+        self._checked, self.found = self.articulation, self.problems
         return True
 
     def save(self) -> None:
-        """Writes the file.
-
-        Raises:
-            AssetError: The annotation does not fit its object.
-        """
-        self.edit.save()
-        self.is_saved = True
+        """See `KeypointEdit`."""
+        super().save()
+        self._saved = self.articulation
 
     def movable(self, shown: Articulation) -> list[tuple[str, str]]:
         """Returns part and name of the keypoints that are at the same place in the file and in the scene.
@@ -187,7 +163,7 @@ class ObjectAnnotation:
         Loading an object may give it another root, and moves what is stated in the frame of the base.
         """
         found = []
-        for part in self.edit.loaded.articulation.parts.values():
+        for part in self.loaded.articulation.parts.values():
             for name, point in part.keypoints.items():
                 other = shown.parts[part.name].keypoints.get(name) if part.name in shown.parts else None
                 # keypoints of the file and of the scene that are closer than this are the same [m]
@@ -197,8 +173,8 @@ class ObjectAnnotation:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns plain values for the page."""
-        path = str(self.edit.loaded.path)
-        return {"object": self.object, "path": path, "problems": list(self.problems), "is_saved": self.is_saved}
+        is_saved = self.articulation is self._saved
+        return {"object": self.object, "path": str(self.loaded.path), "problems": self.found, "is_saved": is_saved}
 
 
 def annotatable(objects: Mapping[str, ObjectCfg]) -> list[str]:
@@ -225,4 +201,4 @@ def open_annotation(objects: Mapping[str, ObjectCfg], name: str) -> ObjectAnnota
     (target,) = targets
     if not target.file.exists():
         annotate_target(target, AnnotateCfg(), category=None, force=False, picture=False)
-    return ObjectAnnotation(name, KeypointEdit(target.load()))
+    return ObjectAnnotation(name, target.load())

@@ -12,7 +12,6 @@ import numpy as np
 
 from unlatch.objects.scene_object import SceneObject
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.sim.sensors.camera import Camera
 from unlatch.simcore.sim.visuals.pictures import (
     LookAtCamera,
     framing_camera,
@@ -199,15 +198,15 @@ def view_taker(shown: RecordedWorld, name: str, *, width: int, height: int) -> C
     if name not in VIEWS:
         (camera,) = cameras(shown.episode.scene)
         camera.switch_rendering(Rendering.rgb, on=True)
-        return lambda: _camera_image(camera)
+
+        def take_image() -> Array:
+            camera.update_state()
+            return camera.image(Rendering.rgb)
+
+        return take_image
     aspect = width / height
     view = choose_view(shown, whole_robot=name == OVERVIEW, aspect=aspect)
     return lambda: take_picture(shown.world, view, width=width, height=height, fine=False)
-
-
-def _camera_image(camera: Camera) -> Array:
-    camera.update_state()
-    return camera.image(Rendering.rgb)
 
 
 def choose_view(shown: RecordedWorld, *, whole_robot: bool, aspect: float) -> LookAtCamera:

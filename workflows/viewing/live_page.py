@@ -9,7 +9,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,21 +33,10 @@ from unlatch.workflows.viewing.page_server import SCENE, ScenePageHandler, Scene
 from unlatch.workflows.viewing.picture import fill_template
 from unlatch.workflows.viewing.scene_nodes import LiveScene, ShownEpisode
 
+Array = np.ndarray
+
 LAST_FAILURES = 10
 """How many failures the page lists."""
-
-
-@dataclass(frozen=True)
-class FailedEpisode:
-    """A failure in the list."""
-
-    ended: float
-    """When its episode was written [s since 1970]."""
-    number: int
-    code: str
-    message: str
-    command: str
-    """The command that shows it."""
 
 
 @dataclass
@@ -59,18 +48,18 @@ class GrowingDataSet:
     pace: Pace = field(default_factory=lambda: pace_of([]))
     damaged: int = 0
     """Episodes that cannot be read."""
-    failures: list[FailedEpisode] = field(default_factory=list)
-    """The last failures, the newest first."""
+    failures: dict[tuple[float, int], dict[str, Any]] = field(default_factory=dict)
+    """The last failures for the page, by when their episodes were written [s since 1970] and their numbers."""
     last_number: int | None = None
     """Number of the episode that was written last; None: there is none."""
     problem: str = ""
     """Why the data set cannot be read."""
-    _seen: list[tuple[str, int, int]] = field(default_factory=list)
-    _messages: dict[tuple[int, float], FailedEpisode] = field(default_factory=dict)
+    _seen: list[tuple[str, int, int]] | None = None
 
     def update(self) -> None:
-        """Counts the episodes, if there are others than before."""
-        seen = self._read_sizes()
+        """Counts the episodes, if a file that changes with every episode has changed."""
+        files = sorted([*(self.path / INDEX_FOLDER).glob("*.jsonl"), *(self.path / RUNS).glob("*.json")])
+        seen = [(path.name, stat.st_size, stat.st_mtime_ns) for path in files for stat in [path.stat()]]
         if seen == self._seen:
             return
         self._seen = seen
@@ -93,51 +82,21 @@ class GrowingDataSet:
         self.damaged = len(corrupt.numbers)
         self.pace = pace_of(read_run_times(self.path))
         self.last_number = max(written)[1] if written else None
-        failures = ((ended, number, code) for ended, number, code in written if code is not None)
-        self.failures = self._describe(data_set, heapq.nlargest(LAST_FAILURES, failures))
-
-    def _describe(self, data_set: DataSet, failures: Iterable[tuple[float, int, str]]) -> list[FailedEpisode]:
-        """Returns the failures with their messages; the records of those that were described before are not read."""
-        before, self._messages = self._messages, {}
-        for ended, number, code in failures:
-            found = before.get((number, ended))
-            if found is None:
-                try:
-                    message = data_set.read(number, arrays=False).message
-                except RecordingError as exc:
-                    message = exc.message
-                found = FailedEpisode(ended, number, code, message, view_command(data_set, number))
-            self._messages[number, ended] = found
-        return list(self._messages.values())
-
-    def _read_sizes(self) -> list[tuple[str, int, int]]:
-        """Returns name, size and time of the files that change with every episode."""
-        found = []
-        for path in sorted([*(self.path / INDEX_FOLDER).glob("*.jsonl"), *(self.path / RUNS).glob("*.json")]):
-            try:
-                status = path.stat()
-            except OSError:
-                continue
-            found.append((path.name, status.st_size, status.st_mtime_ns))
-        return found or [("", 0, 0)]
+        last = heapq.nlargest(LAST_FAILURES, ((ended, n, code) for ended, n, code in written if code is not None))
+        # records of failures that were described before are not read again
+        self.failures = {
+            (ended, number): self.failures.get((ended, number)) or _describe_failure(data_set, number, code)
+            for ended, number, code in last
+        }
 
     def to_dict(self, name: str, *, now: float) -> dict[str, Any]:
         """Returns plain values for the page; `now` is the time [s since 1970]."""
-        statistics, ended = self.statistics, self.pace.ended
+        ended = self.pace.ended
         return {
             "name": name,
-            "n": statistics.n,
-            "measures": [
-                {
-                    **vars(measure),
-                    "name": word,
-                    "rate": measure.rate,
-                    "interval_95": measure.interval,
-                    "text": str(measure),
-                }
-                for word, measure in _measures(statistics)
-            ],
-            "codes": statistics.codes,
+            "n": self.statistics.n,
+            "measures": list(_describe_measures(self.statistics)),
+            "codes": self.statistics.codes,
             "damaged": self.damaged,
             "per_hour": self.pace.per_hour,
             "last_age_s": None if ended is None else max(0.0, now - ended),
@@ -145,18 +104,28 @@ class GrowingDataSet:
         }
 
 
-def _measures(statistics: RunStatistics) -> Iterator[tuple[str, SuccessMeasure]]:
+def _describe_failure(data_set: DataSet, number: int, code: str) -> dict[str, Any]:
+    try:
+        message = data_set.read(number, arrays=False).message
+    except RecordingError as exc:
+        message = exc.message
+    return {"number": number, "code": code, "message": message, "command": view_command(data_set, number)}
+
+
+def _describe_measures(statistics: RunStatistics) -> Iterator[dict[str, Any]]:
     """Yields the measures of success by name; a policy has two in place of one.
 
     `strict` comes once an episode meets it: `open` and `rotate` do not try to.
     """
-    if statistics.goal is None or statistics.clean is None:
-        yield "success", SuccessMeasure(statistics.n, statistics.successes)
-    else:
-        yield "goal", statistics.goal
-        yield "clean", statistics.clean
+    measures = {"goal": statistics.goal, "clean": statistics.clean}
+    if None in measures.values():
+        measures = {"success": SuccessMeasure(statistics.n, statistics.successes)}
     if statistics.strict is not None and statistics.strict.successes:
-        yield "strict", statistics.strict
+        measures["strict"] = statistics.strict
+    for name, found in measures.items():
+        if found is not None:
+            numbers = {**vars(found), "rate": found.rate, "interval_95": found.interval}
+            yield {**numbers, "name": name, "text": str(found)}
 
 
 class PageContent:
@@ -177,38 +146,30 @@ class PageContent:
 
     def _find(self) -> Iterator[Path]:
         for path in self._paths:
-            if (path / DATASET_FILE).exists():
-                yield path
-                continue
             try:
-                yield from data_sets_below(path)
+                yield from [path] if (path / DATASET_FILE).exists() else data_sets_below(path)
             except ConfigError:  # not made yet
                 continue
 
-    def names(self) -> dict[Path, str]:
-        """Returns a short name for each data set."""
+    def names(self) -> dict[str, str]:
+        """Returns a short name for the path of each data set."""
         paths = [item.path for item in self.sets]
-        return dict(zip(paths, short_names(paths), strict=True))
+        return dict(zip(map(str, paths), short_names(paths), strict=True))
 
     def to_dict(self) -> dict[str, Any]:
         """Returns plain values for the page."""
         now, names, sets = time.time(), self.names(), self.sets
-        failures = sorted(
-            ((failure, names[item.path]) for item in sets for failure in item.failures),
-            key=lambda pair: pair[0].ended,
-            reverse=True,
-        )
+        failures = [
+            {**failure, "set": names[str(item.path)], "age_s": max(0.0, now - ended)}
+            for item in sets
+            for (ended, _), failure in item.failures.items()
+        ]
         return {
-            "sets": [item.to_dict(names[item.path], now=now) for item in sets],
+            "sets": [item.to_dict(names[str(item.path)], now=now) for item in sets],
             "waiting_for": "" if sets else ", ".join(map(str, self._paths[:3])),
-            "failures": [
-                {**vars(failure), "set": name, "age_s": max(0.0, now - failure.ended)}
-                for failure, name in failures[:LAST_FAILURES]
-            ],
+            "failures": heapq.nsmallest(LAST_FAILURES, failures, key=lambda failure: failure["age_s"]),
         }
 
-
-Array = np.ndarray
 
 _PAUSE_S = 1.5
 """Time that the last state of a recorded episode stays before it is played again [s]."""
@@ -220,18 +181,14 @@ class _RecordedEpisode:
     arrays: Mapping[str, Array]
     acted_on: set[str]
     words: dict[str, Any]
+    times_s: Array
+    """(T,) times from 0 on [s]; empty if it ended before its first state."""
     since: float = field(default_factory=time.monotonic)
 
     @property
-    def times_s(self) -> Array:
-        """(T,) times from 0 on [s]; empty if it ended before its first state."""
-        times: Array = self.arrays.get("time", np.zeros(0))
-        return times - times[0] if len(times) else times
-
-    def was_played(self) -> bool:
-        """Whether it was shown to its end."""
-        times = self.times_s
-        return not len(times) or time.monotonic() - self.since > float(times[-1]) + _PAUSE_S
+    def length_s(self) -> float:
+        """Time in which it is shown once [s]."""
+        return float(self.times_s[-1]) + _PAUSE_S if len(self.times_s) else 0.0
 
 
 class CurrentEpisode:
@@ -272,59 +229,53 @@ class CurrentEpisode:
         # time without a new state, such as while a motion is planned, after which another run is looked for [s]
         if age_s > 3.0 and time.monotonic() >= self._next_look:
             self._next_look = time.monotonic() + 1.0
-            files = [path for data_set in data_sets for path in live_files(data_set)]
-            newest = max(files, key=_modified_ns, default=None)
+            newest = max((path for each in data_sets for path in live_files(each)), key=_modified_ns, default=None)
             # age of a state after which its run counts as ended: it was killed [s]
             if newest is not None and time.time() - 1e-9 * _modified_ns(newest) > 120.0:
                 newest = None
             if newest != self._live:
                 self._live, self._read_at, self._state = newest, 0, None
-        if self._live is None:
-            return
-        modified = _modified_ns(self._live)
-        if modified == 0:  # the run has ended
+        modified = 0 if self._live is None else _modified_ns(self._live)
+        if self._live is None or modified == 0:  # the run has ended
             self._live, self._state = None, None
         elif modified != self._read_at:
+            self._read_at = modified
             try:
                 self._state = read_live_state(self._live)
             except RecordingError:
                 self._live, self._state = None, None
-            self._read_at = modified
 
     def _show_running(self, data_set: Path, state: LiveState) -> None:
         self._recorded = None
         key, shown = (self._live, state.number), self._running
         if shown is None or shown.key != key:
-            self._running = shown = ShownEpisode(
-                key, self._read_config(data_set), state.number, state.layout, state.assets
-            )
+            cfg = self._read_config(data_set)
+            self._running = shown = ShownEpisode(key, cfg, state.number, state.layout, state.assets)
+        phase = describe_phase(state, initial_frames=shown.cfg.world.frames(INITIAL_S))
         self.about = {
+            **_describe_episode(data_set, state.number, instruction=state.instruction, phase=phase),
             "is_running": True,
-            "set": str(data_set),
-            "number": state.number,
-            "instruction": state.instruction,
-            "phase": describe_phase(state, initial_frames=shown.cfg.world.frames(INITIAL_S)),
             "time_s": state.time_s,
             "age_s": max(0.0, time.time() - state.at),
-            "problem": "",
         }
         self._scene.show(shown, state.arrays(), 0, acted_on={".".join(pair) for pair in state.acted_on})
 
     def _show_recorded(self, last: Sequence[tuple[Path, int | None]]) -> None:
         """Plays the episode that was written last, again and again."""
-        found = [(path, number) for path, number in last if number is not None]
-        if not found:
+        path, number = next(((path, n) for path, n in reversed(last) if n is not None), (None, None))
+        if path is None or number is None:
             self.about, self._recorded = None, None
             return
-        path, number = found[-1]
         recorded = self._recorded
-        if recorded is None or (recorded.shown.key != (path, number) and recorded.was_played()):
+        was_played = recorded is not None and time.monotonic() - recorded.since > recorded.length_s
+        if recorded is None or (recorded.shown.key != (path, number) and was_played):
             recorded = self._recorded = _read_recorded(path, number, self._read_config(path))
         times = recorded.times_s
-        self.about = {**recorded.words, "problem": "" if len(times) else "It ended before its first state."}
+        self.about = dict(recorded.words)
         if not len(times):
+            self.about["problem"] = "It ended before its first state."
             return
-        now = (time.monotonic() - recorded.since) % (float(times[-1]) + _PAUSE_S)
+        now = (time.monotonic() - recorded.since) % recorded.length_s
         frame = min(int(np.searchsorted(times, now)), len(times) - 1)
         self.about["time_s"] = float(times[frame])
         self._scene.show(recorded.shown, recorded.arrays, frame, acted_on=recorded.acted_on)
@@ -338,18 +289,20 @@ class CurrentEpisode:
 
 def _read_recorded(path: Path, number: int, cfg: EpisodeCfg) -> _RecordedEpisode:
     record = DataSet.open(path).read(number)
-    words = {
-        "is_running": False,
-        "set": str(path),
-        "number": number,
-        "instruction": record.language[0] if record.language else "",
-        "phase": record.outcome,
-        "time_s": 0.0,
-        "age_s": 0.0,
-    }
-    shown = ShownEpisode((path, number), cfg, number, record.layout, record.assets)
-    acted_on = {f"{skill.get('object')}.{skill.get('part')}" for skill in record.skills}
-    return _RecordedEpisode(shown, record.arrays, acted_on, words)
+    times: Array = record.arrays.get("time", np.zeros(0))
+    return _RecordedEpisode(
+        ShownEpisode((path, number), cfg, number, record.layout, record.assets),
+        record.arrays,
+        {f"{skill.get('object')}.{skill.get('part')}" for skill in record.skills},
+        _describe_episode(path, number, instruction=next(iter(record.language), ""), phase=record.outcome),
+        times - times[0] if len(times) else times,
+    )
+
+
+def _describe_episode(data_set: Path, number: int, *, instruction: str, phase: str) -> dict[str, Any]:
+    """Returns plain values about an episode at its start."""
+    words = {"set": str(data_set), "number": number, "instruction": instruction, "phase": phase, "problem": ""}
+    return {**words, "is_running": False, "time_s": 0.0, "age_s": 0.0}
 
 
 def describe_phase(state: LiveState, *, initial_frames: int) -> str:
@@ -367,44 +320,44 @@ def _modified_ns(path: Path) -> int:
         return 0
 
 
-_PERIOD_S = 1.0
-"""Shortest time between two counts of the data sets [s]."""
-_SHARE_OF_TIME = 0.1
-"""Largest share of the time that is spent on counting."""
+class _Handler(ScenePageHandler):
+    server: PageServer
+
+    def read_state(self, query: str) -> bytes:
+        """See `ScenePageHandler`."""
+        return self.server.read_state()
 
 
-class LivePage:
-    """Rates and scene of data sets, kept up to date in the background while somebody looks at the page."""
+class PageServer(ScenePageServer):
+    """Serves the page of data sets; numbers and scene are kept up to date while somebody looks at the page."""
 
-    def __init__(self, paths: list[Path], scene_server: Any) -> None:
+    def __init__(self, listening: socket.socket, paths: list[Path], *, title: str, token: str) -> None:
+        """Starts viser and the threads of the page."""
+        super().__init__(listening, _Handler, token=token)
+        self.scene.gui.configure_theme(show_logo=False, show_share_button=False)
+        self.html = fill_template("live.html", title=title, scene=f"{SCENE}/").encode()
         self._content = PageContent(paths)
-        self._scene_server = scene_server
         self._about: dict[str, Any] | None = None
-        self._asked = threading.Event()
+        self._asked, self._counted, self._ended = threading.Event(), threading.Event(), threading.Event()
         self._asked_at = 0.0
-        self._counted = threading.Event()
-        self._ended = threading.Event()
         self._problem = ""
-
-    def start(self) -> None:
-        """Starts the threads."""
         for target in (self._count_sets, self._show_scene):
             threading.Thread(target=target, daemon=True).start()
 
-    def stop(self) -> None:
-        """Ends the threads."""
+    def server_close(self) -> None:
+        """Ends the threads and viser."""
         self._ended.set()
         self._asked.set()
+        super().server_close()
 
-    def to_json(self) -> bytes:
-        """Returns the numbers of the page; waits until they were counted for the first time."""
+    def read_state(self) -> bytes:
+        """Returns the numbers of the page as JSON; waits until they were counted for the first time."""
         self._asked_at = time.monotonic()
         self._asked.set()
         self._counted.wait()
-        about = None if self._about is None else dict(self._about)
+        about = self._about
         if about is not None:
-            names = {str(path): name for path, name in self._content.names().items()}
-            about["set"] = names.get(about.get("set", ""), "")
+            about = {**about, "set": self._content.names().get(about["set"], "")}
         return json.dumps({**self._content.to_dict(), "current": about, "problem": self._problem}).encode()
 
     def _wait_for_reader(self) -> bool:
@@ -424,43 +377,17 @@ class LivePage:
             except (OSError, UnlatchError) as exc:  # a folder that cannot be read now
                 self._problem = str(exc)
             self._counted.set()
-            took_s = time.monotonic() - started
-            self._ended.wait(max(_PERIOD_S, took_s / _SHARE_OF_TIME))
+            # at most a tenth of the time is spent on counting, and there is a second between two counts
+            self._ended.wait(max(1.0, 10.0 * (time.monotonic() - started)))
 
     def _show_scene(self) -> None:
-        with LiveScene(self._scene_server) as scene:
-            current = CurrentEpisode(scene)
-            while self._wait_for_reader():
-                self._counted.wait()
-                newest_last = sorted(self._content.sets, key=lambda item: item.pace.ended or 0.0)
-                current.update([(item.path, item.last_number) for item in newest_last])
-                self._about = current.about
-                self._ended.wait(0.1)  # time between two states of the scene [s]
-
-
-class _Handler(ScenePageHandler):
-    server: PageServer
-
-    def read_state(self, query: str) -> bytes:
-        """See `ScenePageHandler`."""
-        return self.server.page.to_json()
-
-
-class PageServer(ScenePageServer):
-    """Serves the page of data sets."""
-
-    def __init__(self, listening: socket.socket, paths: list[Path], *, title: str, token: str) -> None:
-        """Starts viser and the threads of the page."""
-        super().__init__(listening, _Handler, token=token)
-        self.scene.gui.configure_theme(show_logo=False, show_share_button=False)
-        self.page = LivePage(paths, self.scene)
-        self.html = fill_template("live.html", title=title, scene=f"{SCENE}/").encode()
-        self.page.start()
-
-    def server_close(self) -> None:
-        """Ends the threads and viser."""
-        self.page.stop()
-        super().server_close()
+        current = CurrentEpisode(LiveScene(self.scene))
+        while self._wait_for_reader():
+            self._counted.wait()
+            newest_last = sorted(self._content.sets, key=lambda item: item.pace.ended or 0.0)
+            current.update([(item.path, item.last_number) for item in newest_last])
+            self._about = current.about
+            self._ended.wait(0.1)  # time between two states of the scene [s]
 
 
 def serve(descriptor: int, paths: Sequence[str], title: str) -> None:
@@ -468,13 +395,13 @@ def serve(descriptor: int, paths: Sequence[str], title: str) -> None:
     os.nice(10)  # the page gets the time that a run leaves
     token = sys.stdin.buffer.readline().decode("ascii").strip()
     server = PageServer(socket.socket(fileno=descriptor), [Path(path) for path in paths], title=title, token=token)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+    def end_with_parent() -> None:
+        sys.stdin.buffer.read()
+        os._exit(0)  # at once: it has nothing to save, and its threads may be waiting for a browser
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
     server.serve_forever()
-
-
-def _end_with_parent() -> None:
-    sys.stdin.buffer.read()
-    os._exit(0)  # at once: it has nothing to save, and its threads may be waiting for a browser
 
 
 if __name__ == "__main__":  # in a process of its own, see `PageProcess`

@@ -8,15 +8,15 @@ import io
 import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from itertools import groupby, product
+from dataclasses import asdict, replace
+from itertools import count, cycle, groupby, product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image, ImageDraw
+from PIL import Image
 
-from unlatch.objects.annotation import Articulation, FramedVector, Part
+from unlatch.objects.annotation import Articulation, Part
 from unlatch.objects.importers.converted_asset import LinkSurfaces, inertia_problem, read_surfaces
 from unlatch.objects.procedural.assembly import GeneratedObject, model_bounds
 from unlatch.simcore.errors import count_noun
@@ -25,18 +25,19 @@ from unlatch.simcore.meshes.collider_pieces import collider_quality
 from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, split_components
+from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.converted_body import measure_motion
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, framing_camera, take_picture
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel, rigid_links
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.workflows.viewing.picture import (
-    PAPER,
+    INK,
+    Overlay,
     SheetRow,
     compose_sheet,
     draw_caption,
     horizontal_direction,
-    load_font,
     write_picture,
 )
 from unlatch.workflows.viewing.scene_picture import make_picture_renderer
@@ -51,7 +52,6 @@ _OVERSAMPLED = 3
 """Pictures are drawn this many times larger, then shrunk, which smooths edges with every renderer."""
 _FOV_DEG = 24.0
 _MARGIN = 1.06
-_CAPTION_PX = 20
 _GROUPS_PX = 24
 """Gap between two rows side by side [pixels]."""
 _SHADE = 5
@@ -61,14 +61,14 @@ _SHADE = 5
 def object_sheet(objects: Sequence[tuple[str, GeneratedObject, Path]]) -> Array:
     """Draws objects, given by category, object and URDF file and sorted by category; (height, width, 3) uint8."""
     side = LARGE_PX if len(objects) <= 3 else TILE_PX
-    rows: list[Array] = []
+    rows: list[SheetRow] = []
     with World(WorldCfg(), visuals=True, renderer=make_picture_renderer()) as world:
         for category, members in groupby(objects, key=lambda item: item[0]):
             tiles = [
                 _draw_object(world, made, path, share=_SHARES[number % len(_SHARES)], side=side)
                 for number, (_, made, path) in enumerate(members)
             ]
-            rows.append(_draw_row(category, tiles))
+            rows.append(SheetRow(category, tiles))
     shades: Array = _arrange_rows(rows).astype(int) + _SHADE // 2
     return np.asarray(np.clip(shades // _SHADE * _SHADE, 0, 255), dtype=np.uint8)
 
@@ -86,193 +86,105 @@ def _draw_object(world: World, made: GeneratedObject, path: Path, *, share: floa
     return np.asarray(Image.fromarray(picture).resize((side, side), Image.Resampling.LANCZOS))
 
 
-def _draw_row(name: str, tiles: Sequence[Array]) -> Array:
-    strip = np.concatenate(list(tiles), axis=1)
-    caption = draw_caption(name, strip.shape[1], height=_CAPTION_PX, font_px=14, color=(40, 40, 40), at=(8, 2))
-    return np.concatenate([caption, strip], axis=0)
-
-
-def _arrange_rows(rows: Sequence[Array]) -> Array:
+def _arrange_rows(rows: Sequence[SheetRow]) -> Array:
     """Puts rows below one another, in two columns if there are many."""
-    columns = 2 if len(rows) > 6 else 1
-    length = -(-len(rows) // columns)
-    width = max(row.shape[1] for row in rows)
-    height = max(row.shape[0] for row in rows)
-    sheet = np.full((length * height, columns * width + (columns - 1) * _GROUPS_PX, 3), 255, dtype=np.uint8)
-    for number, row in enumerate(rows):
-        column, line = divmod(number, length)
-        x, y = column * (width + _GROUPS_PX), line * height
-        sheet[y : y + row.shape[0], x : x + row.shape[1]] = row
-    return sheet
+    length = -(-len(rows) // 2) if len(rows) > 6 else len(rows)
+    columns = [compose_sheet(rows[start : start + length]) for start in range(0, len(rows), length)]
+    height = max(len(column) for column in columns)
+    filled = [np.pad(c, ((0, height - len(c)), (0, _GROUPS_PX), (0, 0)), constant_values=255) for c in columns]
+    return np.concatenate(filled, axis=1)[:, :-_GROUPS_PX]
 
 
 VIEW_PX = 480
 """Width and height of one view [pixels]."""
 MOST_PARTS = 4
 """Largest number of parts that are drawn; the annotation lists the best parts first."""
-_MOST_TRIANGLES = 60_000
-_FONT_PX = 13
-_INK = (20, 20, 20)
-_BODY, _PART = np.array([200.0, 200.0, 205.0]), np.array([120.0, 170.0, 230.0])
+_BODY, _PART = (0.8, 0.8, 0.82), (0.3, 0.55, 0.95)
 KEYPOINT_COLOURS = {
     "articulated_object_head": (210, 30, 30),
     "articulated_object_tail": (240, 160, 0),
     "link_contact_point": (20, 140, 40),
     "base_contact_point": (110, 60, 180),
 }
-_AXES = {
-    "link0_rot_axis": (0, 0, 0),
-    "link0_move_axis": (0, 0, 0),
-    "link0_contact_axis": (0, 150, 160),
-    "base_front_axis": (150, 90, 30),
-}
-
-
-@dataclass(frozen=True)
-class _Camera:
-    """A parallel projection: sizes do not shrink with distance."""
-
-    R_camera_root: Array
-    """(3, 3) rotation; its rows point right, up and towards the eye."""
-    middle: Array
-    """(3,) point at the centre of the picture [m]."""
-    pixels_per_m: float
-
-    def pixels(self, points_root: Array) -> Array:
-        """Returns the pixels (N, 2) of points (N, 3) [m]."""
-        seen = (np.atleast_2d(points_root) - self.middle) @ self.R_camera_root.T
-        return np.stack(
-            [VIEW_PX / 2 + seen[:, 0] * self.pixels_per_m, VIEW_PX / 2 - seen[:, 1] * self.pixels_per_m], axis=1
-        )
+Rgb01 = tuple[float, float, float]
+_Meshes = Mapping[str, Sequence[TriangleMesh]]
+"""By link, in its frame [m]."""
+_AXES = {"link0_contact_axis": (0, 150, 160), "base_front_axis": (150, 90, 30)}
 
 
 def annotation_png(model: UrdfModel, articulation: Articulation) -> bytes:
     """Returns a PNG with a row for each part: closed and half open seen obliquely, and closed seen from the front."""
-    rows = [_draw_part(model, articulation, part) for part in list(articulation.parts.values())[:MOST_PARTS]]
+    meshes = {
+        name: [shape_mesh(shape).moved(shape.T_link_shape) for shape in link.visuals or link.collisions]
+        for name, link in model.links.items()
+    }
+    closed, rows = articulation.closed_positions(), []
+    for part in list(articulation.parts.values())[:MOST_PARTS]:
+        moving = set(rigid_links(model, part.link))
+        colours = {name: [_PART if name in moving else _BODY] * len(meshes[name]) for name in model.links}
+        with (
+            tempfile.TemporaryDirectory(prefix="unlatch-annotation-") as folder,
+            World(WorldCfg(), visuals=True) as world,
+        ):
+            front = _front_of(model, part, closed)
+            # the light comes from where the robot stands in an episode
+            T_world_root = Pose.from_rpy([0.0, 0.0, 0.0], [0.0, 0.0, np.pi - np.arctan2(front[1], front[0])])
+            urdf = _write_painted_urdf(model, meshes, colours, Path(folder))
+            body = world.load_urdf(urdf, name="object", T_world_root=T_world_root)
+            rows.append(_draw_part(world, body, model, meshes, part, closed))
     stream = io.BytesIO()
     Image.fromarray(np.concatenate(rows, axis=0)).save(stream, format="png", optimize=False)
     return stream.getvalue()
 
 
-def _draw_part(model: UrdfModel, articulation: Articulation, part: Part) -> Array:
-    closed = articulation.closed_positions()
-    half = {**closed, part.joint: (part.openness.closed + part.openness.open) / 2}
-    triangles = _link_triangles(model)
-    mesh_closed = _pose_triangles(model, triangles, closed)
-    camera_points = np.concatenate([*mesh_closed.values(), *_pose_triangles(model, triangles, half).values()]).reshape(
-        -1, 3
-    )
+def _front_of(model: UrdfModel, part: Part, closed: dict[str, float]) -> Array:
+    """Returns the horizontal direction (3,) to which the front of a part's base faces in the root frame."""
     axis = part.axes["base_front_axis"]
-    direction = axis.xyz
-    if axis.frame == "base":
-        direction = model.link_pose(part.base, closed).rotate(direction)
-    front = horizontal_direction(direction)
+    frame = model.link_pose(part.base, closed) if axis.frame == "base" else Pose.identity()
+    return horizontal_direction(frame.rotate(axis.xyz))
+
+
+def _draw_part(
+    world: World, body: Body, model: UrdfModel, meshes: _Meshes, part: Part, closed: dict[str, float]
+) -> Array:
+    half = {**closed, part.joint: (part.openness.closed + part.openness.open) / 2}
+    points = np.concatenate(
+        [
+            body.root_pose() @ (model.link_pose(name, positions) @ mesh.vertices)
+            for name, shown in meshes.items()
+            for mesh in shown
+            for positions in (closed, half)
+        ]
+    )
+    length_m = 0.12 * float(np.ptp(points, axis=0).max())
     tiles = []
-    views = (("closed", closed, 0.6, 0.45), ("half open", half, 0.6, 0.45), ("from the front", closed, 0.0, 0.0))
+    views = (("closed", closed, -0.6, 0.45), ("half open", half, -0.6, 0.45), ("from the front", closed, 0.0, 0.0))
     for title, positions, side, lift in views:
-        camera = _frame_camera(front, camera_points, side=side, lift=lift)
+        body.set_joint_positions(list(positions), list(positions.values()))
+        # wide enough that an object of five metres is nearer than the far plane of a picture
+        view = framing_camera(points, (-1.0, side, lift), fov_deg=40.0, margin=1.25)
+        overlay = Overlay(take_picture(world, view, width=VIEW_PX, height=VIEW_PX, fine=False), view)
+        _draw_marks(overlay, body.root_pose(), model, part, positions, length_m=length_m)
         caption = f"{part.name}: {part.kind.name}, {part.handle.type.name}; {title}"
-        tiles.append(_draw_view(model, part, _pose_triangles(model, triangles, positions), positions, camera, caption))
+        tiles.append(np.concatenate([draw_caption(caption, VIEW_PX), overlay.picture()], axis=0))
     return np.concatenate(tiles, axis=1)
 
 
-def _draw_view(
-    model: UrdfModel, part: Part, meshes: Mapping[str, Array], positions: dict[str, float], camera: _Camera, title: str
-) -> Array:
-    image = Image.new("RGB", (VIEW_PX, VIEW_PX), PAPER)
-    draw = ImageDraw.Draw(image)
-    moving = set(rigid_links(model, part.link))
-    corners = np.concatenate(list(meshes.values()))  # (F, 3, 3)
-    colours = np.concatenate([np.tile(_PART if name in moving else _BODY, (len(m), 1)) for name, m in meshes.items()])
-    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
-    light = camera.R_camera_root.T @ np.array([0.3, 0.5, 0.8])
-    shades = 0.45 + 0.55 * np.abs(normals @ light)
-    depth = (corners.mean(axis=1) - camera.middle) @ camera.R_camera_root[2]
-    pixels = camera.pixels(corners.reshape(-1, 3)).reshape(-1, 6)
-    fills = np.clip(colours * shades[:, None], 0, 255).astype(int)
-    for index in np.argsort(depth, kind="stable"):
-        r, g, b = fills[index]
-        draw.polygon(pixels[index].tolist(), fill=(int(r), int(g), int(b)))
-    _draw_marks(draw, model, part, positions, camera)
-    draw.rectangle([0, 0, VIEW_PX, _FONT_PX + 6], fill=PAPER)
-    draw.text((4, 2), title, fill=_INK, font=load_font(_FONT_PX))
-    return np.asarray(image)
-
-
 def _draw_marks(
-    draw: ImageDraw.ImageDraw, model: UrdfModel, part: Part, positions: dict[str, float], camera: _Camera
+    overlay: Overlay, T_world_root: Pose, model: UrdfModel, part: Part, positions: dict[str, float], *, length_m: float
 ) -> None:
+    """Draws the axes of a part, and its keypoints with their names."""
     frames = {name: model.link_pose(link, positions) for name, link in (("link", part.link), ("base", part.base))}
-    frames["obj"] = Pose.identity()
-    head = _point_in_root(frames, part.keypoints["articulated_object_head"])
-    length = 60.0 / camera.pixels_per_m
+    frames = {name: T_world_root @ T for name, T in {**frames, "obj": Pose.identity()}.items()}
+    points = {name: frames[point.frame] @ point.xyz for name, point in part.keypoints.items()}
     for name, axis in part.axes.items():
-        start = head
-        if name.startswith("base"):
-            start = _point_in_root(frames, part.keypoints["base_contact_point"])
-        elif name == "link0_rot_axis":
-            start = model.link_pose(model.joints[part.joint].child, positions).p
-        end = start + length * frames[axis.frame].rotate(axis.xyz)
-        a, b = camera.pixels(np.stack([start, end]))
-        colour = _AXES.get(name, _INK)
-        draw.line([*a, *b], fill=colour, width=3)
-        draw.ellipse([*(b - 3), *(b + 3)], fill=colour)
-        draw.text(
-            (float(b[0]) + 4, float(b[1]) - 14), name.removeprefix("link0_"), fill=colour, font=load_font(_FONT_PX)
-        )
-    for number, (name, keypoint) in enumerate(part.keypoints.items()):
-        (pixel,) = camera.pixels(_point_in_root(frames, keypoint)[None])
-        colour = KEYPOINT_COLOURS.get(name, (0, 0, 0))
-        draw.ellipse([*(pixel - 5), *(pixel + 5)], fill=colour, outline=(0, 0, 0))
-        at = (4, VIEW_PX - (_FONT_PX + 3) * (len(part.keypoints) - number))
-        draw.ellipse([at[0], at[1] + 3, at[0] + 9, at[1] + 12], fill=colour)
-        draw.text((at[0] + 13, at[1]), name, fill=_INK, font=load_font(_FONT_PX))
-
-
-def _point_in_root(frames: Mapping[str, Pose], keypoint: FramedVector) -> Array:
-    return frames[keypoint.frame] @ keypoint.xyz
-
-
-def _link_triangles(model: UrdfModel) -> dict[str, Array]:
-    """Returns the triangle corners (F, 3, 3) of every link in its frame; if there are too many, only the largest."""
-    found: dict[str, Array] = {}
-    for name, link in model.links.items():
-        shapes = link.visuals or link.collisions
-        pieces = [shape_mesh(shape).moved(shape.T_link_shape).triangles for shape in shapes]
-        if pieces:
-            found[name] = np.concatenate(pieces)
-    total = sum(len(mesh) for mesh in found.values())
-    if total > _MOST_TRIANGLES:
-        share = _MOST_TRIANGLES / total
-        found = {name: _keep_largest(mesh, max(1, int(share * len(mesh)))) for name, mesh in found.items()}
-    return found
-
-
-def _keep_largest(mesh: Array, count: int) -> Array:
-    area = np.linalg.norm(np.cross(mesh[:, 1] - mesh[:, 0], mesh[:, 2] - mesh[:, 0]), axis=1)
-    return mesh[np.argsort(-area, kind="stable")[:count]]
-
-
-def _pose_triangles(model: UrdfModel, triangles: Mapping[str, Array], positions: dict[str, float]) -> dict[str, Array]:
-    return {
-        name: (model.link_pose(name, positions) @ mesh.reshape(-1, 3)).reshape(-1, 3, 3)
-        for name, mesh in triangles.items()
-    }
-
-
-def _frame_camera(front: Array, points: Array, *, side: float, lift: float) -> _Camera:
-    up = np.array([0.0, 0.0, 1.0])
-    eye = front + side * np.cross(up, front) + lift * up
-    eye = eye / np.linalg.norm(eye)
-    right = np.cross(up, eye)
-    right = right / np.linalg.norm(right)
-    R = np.stack([right, np.cross(eye, right), eye])
-    low, high = points.min(axis=0), points.max(axis=0)
-    seen = (points - (low + high) / 2) @ R.T
-    middle = (low + high) / 2 + R.T @ ((seen.min(axis=0) + seen.max(axis=0)) / 2)
-    extent = float(np.max(np.ptp(seen[:, :2], axis=0)))
-    return _Camera(R, middle, 0.72 * VIEW_PX / max(extent, 1e-9))
+        start = points["base_contact_point" if name.startswith("base") else "articulated_object_head"]
+        if name == "link0_rot_axis":
+            start = T_world_root @ model.link_pose(model.joints[part.joint].child, positions).p
+        end = start + length_m * frames[axis.frame].rotate(axis.xyz)
+        overlay.line(np.stack([start, end]), color=_AXES.get(name, INK), width=3)
+        overlay.text_at(end, name.removeprefix("link0_"))
+    overlay.labels(points, colours=KEYPOINT_COLOURS)
 
 
 TRAVEL_LIMIT = 0.9
@@ -307,7 +219,8 @@ def measure_object(urdf_path: Path) -> dict[str, Any]:
     """
     model = read_urdf(urdf_path)
     surfaces = read_surfaces(model, urdf_path.parent.resolve(), where=str(urdf_path))
-    size_m = _largest_extent(model, surfaces)
+    points = [model.link_pose(name) @ vertices for name, vertices in _link_vertices(surfaces)]
+    size_m = float(np.max(np.ptp(np.concatenate(points), axis=0))) if points else 0.0
     problems: list[str] = []
     links = {name: _measure_link(name, model, surfaces[name], size_m, problems) for name in model.links}
     endless = {joint.name for joint in model.joints.values() if joint.kind == "continuous"}
@@ -351,7 +264,13 @@ def draw_object(urdf_path: Path, path: Path) -> None:
     surfaces = read_surfaces(model, urdf_path.parent.resolve(), where=str(urdf_path))
     view = _choose_view(model, surfaces, ends)
     with tempfile.TemporaryDirectory(prefix="unlatch-report-") as name:
-        urdfs = {"as seen": urdf_path, "colliders": _write_collider_urdf(model, surfaces, Path(name))}
+        colliders = {
+            link: [part for mesh in found.collision_meshes for part in split_components(mesh)]
+            for link, found in surfaces.items()
+        }
+        palette = cycle(_COLOURS)
+        colours = {link: [next(palette) for _ in parts] for link, parts in colliders.items()}
+        urdfs = {"as seen": urdf_path, "colliders": _write_painted_urdf(model, colliders, colours, Path(name))}
         rows = []
         for label, urdf in urdfs.items():
             pictures = []
@@ -360,7 +279,7 @@ def draw_object(urdf_path: Path, path: Path) -> None:
                 for positions in ends.values():
                     body.set_joint_positions(list(positions), list(positions.values()))
                     pictures.append(take_picture(world, view, width=_TILE[0], height=_TILE[1]))
-            rows.append(SheetRow(f"{urdf_path.parent.name}, {label}: lower end, upper end", True, pictures))
+            rows.append(SheetRow(f"{urdf_path.parent.name}, {label}: lower end, upper end", pictures))
     write_picture(compose_sheet(rows), path)
 
 
@@ -373,18 +292,9 @@ def _choose_view(
         placed = [model.link_pose(name, positions) @ points for positions in ends.values()]
         clouds += placed
         moved += placed[-1].mean(axis=0) - placed[0].mean(axis=0)
-    low, high = np.min([c.min(axis=0) for c in clouds], axis=0), np.max([c.max(axis=0) for c in clouds], axis=0)
     forward = horizontal_direction(moved)
-    aside = np.array([-forward[1], forward[0], 0.0])
-    target = (low + high) / 2
-    direction = forward - 0.6 * aside + np.array([0.0, 0.0, 0.6])
-    eye = target + direction / np.linalg.norm(direction) * 1.5 * float(np.linalg.norm(high - low))
-    return LookAtCamera(tuple(eye.tolist()), tuple(target.tolist()), fov_deg=40.0)
-
-
-def _largest_extent(model: UrdfModel, surfaces: dict[str, LinkSurfaces]) -> float:
-    points = [model.link_pose(name) @ vertices for name, vertices in _link_vertices(surfaces)]
-    return float(np.max(np.ptp(np.concatenate(points), axis=0))) if points else 0.0
+    direction = forward + 0.6 * np.array([forward[1], -forward[0], 1.0])
+    return framing_camera(np.concatenate(clouds), direction, fov_deg=40.0, aspect=_TILE[0] / _TILE[1], margin=1.15)
 
 
 def _link_vertices(surfaces: dict[str, LinkSurfaces]) -> Iterator[tuple[str, np.ndarray]]:
@@ -417,26 +327,20 @@ def _measure_link(
     return values
 
 
-def _write_collider_urdf(model: UrdfModel, surfaces: dict[str, LinkSurfaces], folder: Path) -> Path:
-    """Writes a copy of a URDF that shows its colliders, each in another colour."""
-    links = {}
-    number = 0
+def _write_painted_urdf(
+    model: UrdfModel, meshes: _Meshes, colours: Mapping[str, Sequence[Rgb01]], folder: Path
+) -> Path:
+    """Writes a copy of a URDF that shows meshes in the frames of its links, each in a colour; returns its path."""
+    links, number = {}, count()
     for name, link in model.links.items():
         shapes = []
-        for mesh in surfaces[name].collision_meshes:
-            for part in split_components(mesh):
-                shapes.append(_write_coloured_part(part, folder, number))
-                number += 1
+        for mesh, rgb in zip(meshes[name], colours[name], strict=True):
+            if len(mesh.faces):
+                path = folder / f"part_{next(number)}.obj"
+                path.write_text(format_obj([mesh]), encoding="utf-8")
+                size, rgba = (1.0, 1.0, 1.0), (*rgb, 1.0)
+                shapes.append(Shape(ShapeKind.mesh, size, Pose.identity(), rgba=rgba, mesh=path.name, path=path))
         links[name] = replace(link, visuals=tuple(shapes), collisions=())
-    path = folder / "colliders.urdf"
-    path.write_text(UrdfModel(model.name, links, model.joints).to_urdf(), encoding="utf-8")
-    return path
-
-
-def _write_coloured_part(part: TriangleMesh, folder: Path, number: int) -> Shape:
-    file = f"part_{number}.obj"
-    (folder / file).write_text(format_obj([part]), encoding="utf-8")
-    red, green, blue = _COLOURS[number % len(_COLOURS)]
-    return Shape(
-        ShapeKind.mesh, (1.0, 1.0, 1.0), Pose.identity(), rgba=(red, green, blue, 1.0), mesh=file, path=folder / file
-    )
+    target = folder / "shown.urdf"
+    target.write_text(UrdfModel(model.name, links, model.joints).to_urdf(), encoding="utf-8")
+    return target

@@ -83,20 +83,20 @@ def forward_to_viser(handler: BaseHTTPRequestHandler, port: int, *, prefix: str,
         return
     with upstream:
         upstream.sendall(head.encode("latin-1"))
-        back = threading.Thread(target=_send_on, args=(handler, upstream), daemon=True)
+
+        def send_on() -> None:
+            # a buffered reader: it may hold the beginning of what follows the request
+            _copy(lambda: handler.rfile.read1(_CHUNK_BYTES), upstream.sendall)
+            with suppress(OSError):
+                upstream.shutdown(socket.SHUT_WR)
+
+        back = threading.Thread(target=send_on, daemon=True)
         back.start()
         _copy(lambda: upstream.recv(_CHUNK_BYTES), handler.connection.sendall)
         for end in (upstream, handler.connection):
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
         back.join(1.0)
-
-
-def _send_on(handler: BaseHTTPRequestHandler, upstream: socket.socket) -> None:
-    # a buffered reader: it may hold the beginning of what follows the request
-    _copy(lambda: handler.rfile.read1(_CHUNK_BYTES), upstream.sendall)
-    with suppress(OSError):
-        upstream.shutdown(socket.SHUT_WR)
 
 
 def _copy(receive: Callable[[], bytes], send: Callable[[bytes], None]) -> None:
@@ -329,11 +329,6 @@ class PageProcess:
                 process.wait()
         if self._errors is not None:
             self._errors.close()
-
-    @property
-    def pid(self) -> int | None:
-        """Number of the process; None before it was started."""
-        return None if self._process is None else self._process.pid
 
     def death(self) -> str | None:
         """Returns why the process has ended, in one line; None while it runs."""

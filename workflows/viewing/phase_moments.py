@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -201,10 +202,10 @@ def _rounds_without_phases(record: EpisodeRecord) -> Iterator[SkillRound]:
         yield SkillRound(skill, 1, 1, tuple(PhaseMoment(frame, Phase.idle, label) for frame, label in spaced))
 
 
-@dataclass(frozen=True)
-class _PhaseRun:
-    """Frames with the same phase."""
+class _PhaseRun(NamedTuple):
+    """Frames of a skill with the same phase."""
 
+    skill: int
     phase: Phase
     first: int
     last: int
@@ -212,34 +213,28 @@ class _PhaseRun:
 
 def _skill_spans(record: EpisodeRecord) -> Iterator[tuple[int, list[list[_PhaseRun]]]]:
     """Yields each skill with the runs of equal phases of each of its rounds."""
-    runs = [run for track in _track_prefixes(record) for run in _find_runs(record, track)]
-    for skill, of_skill in groupby(sorted(runs, key=lambda item: item[0]), key=lambda item: item[0]):
+    for skill, of_skill in groupby(sorted(_find_runs(record), key=itemgetter(0)), key=itemgetter(0)):
         rounds: list[list[_PhaseRun]] = []
-        for _, run in of_skill:
+        for run in of_skill:
             if not rounds or run.phase is Phase.transit:
                 rounds.append([])
             rounds[-1].append(run)
         yield skill, rounds
 
 
-def _track_prefixes(record: EpisodeRecord) -> list[str]:
-    """Returns the prefixes of the record keys of phases: one for each arm, or `skills` for a robot with one arm."""
-    ending = ".phase"
+def _find_runs(record: EpisodeRecord) -> Iterator[_PhaseRun]:
+    """Yields the runs of equal phases of each arm, without idle ones."""
+    last, ending = last_finite_frame(record), ".phase"
     found = [key.removesuffix(ending) for key in record.arrays if key.startswith("skills.") and key.endswith(ending)]
-    return sorted(key for key in found if "." in key) or ["skills"]
-
-
-def _find_runs(record: EpisodeRecord, track: str) -> Iterator[tuple[int, _PhaseRun]]:
-    """Yields skill and frames of each run of equal phases, without idle ones."""
-    last = last_finite_frame(record)
-    columns = (record.arrays[f"{track}.{name}"].tolist()[: last + 1] for name in ("index", "phase"))
-    frame = 0
-    for (skill, value), members in groupby(zip(*columns, strict=True)):
-        length = len(list(members))
-        phase = phase_of(value)
-        if skill >= 0 and phase is not Phase.idle:
-            yield skill, _PhaseRun(phase, frame, frame + length - 1)
-        frame += length
+    # one track for each arm, or `skills` for a robot with one arm
+    for track in sorted(key for key in found if "." in key) or ["skills"]:
+        columns = (record.arrays[f"{track}.{name}"].tolist()[: last + 1] for name in ("index", "phase"))
+        frame = 0
+        for (skill, value), members in groupby(zip(*columns, strict=True)):
+            length, phase = len(list(members)), phase_of(value)
+            if skill >= 0 and phase is not Phase.idle:
+                yield _PhaseRun(skill, phase, frame, frame + length - 1)
+            frame += length
 
 
 def _choose_moments(runs: Sequence[_PhaseRun], *, is_later: bool) -> Iterator[PhaseMoment]:

@@ -5,18 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PIL import Image, ImageDraw
 
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.skills.commands import Phase
 from unlatch.tasks.language import fill_in, part_words
+from unlatch.workflows.runs.progress import StepProgress
 from unlatch.workflows.viewing import phase_moments
 from unlatch.workflows.viewing.best_view import Subject, choose_best_view, find_acted_part
-from unlatch.workflows.viewing.picture import GOOD, INK, PAPER, Font, Rgb, draw_caption, load_font
-from unlatch.workflows.viewing.scene_picture import RecordedWorld
+from unlatch.workflows.viewing.picture import GOOD, INK, PAPER, Font, Rgb, draw_caption, load_font, write_picture
+from unlatch.workflows.viewing.scene_picture import RecordedWorld, add_laid_out_state, open_record
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Array = np.ndarray
 
@@ -42,7 +49,7 @@ _LINE_PX = 24
 _CAPTION_PX = 25
 _GAP_PX = 4
 _MARGIN_PX = 8
-_BAND_PX, _CURVE_PX, _AXIS_PX = 9, 74, 22
+_TIMELINE_PX = 140
 _LEAST_OPENING = 0.01
 """Least opening at the upper end of the chart [rad or m]: a closed part's motions of micrometres look like nothing."""
 _SINGLE_PENALTY = 2
@@ -102,6 +109,26 @@ class PhaseSheet:
     curves: Sequence[Curve]
 
 
+def write_phases(
+    cfg: EpisodeCfg, record: EpisodeRecord, path: Path, *, columns: int = 5, progress: StepProgress | None = None
+) -> int:
+    """Draws the phases of an episode and writes the picture; returns how many moments it shows.
+
+    Raises:
+        RecordingError: The episode has no states, its objects have changed, or the picture cannot be written.
+    """
+    record = add_laid_out_state(cfg, record)
+    if not record.arrays:
+        raise phase_moments.nothing_to_show(record)
+    rounds = phase_moments.find_rounds(record)
+    progress = progress or StepProgress("pictures", is_shown=False)
+    with open_record(cfg, record) as recorded:
+        progress.begin(sum(len(item.moments) for item in rounds) or 1)
+        sheet = take_phase_pictures(recorded, rounds, on_picture=progress.advance)
+    write_picture(draw_sheet(sheet, columns=columns), path)
+    return sum(len(section.tiles) for section in sheet.sections)
+
+
 def draw_sheet(sheet: PhaseSheet, *, columns: int) -> Image.Image:
     """Draws a sheet with at most `columns` pictures in a row."""
     across = _choose_row_length([len(section.tiles) for section in sheet.sections], columns)
@@ -118,7 +145,6 @@ def draw_sheet(sheet: PhaseSheet, *, columns: int) -> Image.Image:
         for start in range(0, len(section.tiles), across):
             strips.append(_draw_row(section.tiles[start : start + across], width, first=number + start))
         number += len(section.tiles)
-    strips.append(_draw_legend(sheet, width))
     strips.append(_draw_timeline(sheet, width))
     whole = Image.fromarray(np.concatenate([np.asarray(strip) for strip in strips], axis=0))
     return whole.quantize(_COLORS_KEPT, method=Image.Quantize.MEDIANCUT, kmeans=1, dither=Image.Dither.NONE)
@@ -166,97 +192,57 @@ def _draw_row(tiles: Sequence[Tile], width: int, *, first: int) -> Image.Image:
     return image
 
 
-def _draw_legend(sheet: PhaseSheet, width: int) -> Image.Image:
-    """Draws the names of the curves below."""
-    image = _blank_image(width, _LINE_PX)
-    draw = ImageDraw.Draw(image)
-    font = load_font(_FONT_PX)
-    x = float(_MARGIN_PX)
-    for index, curve in enumerate(sheet.curves):
-        color = _CURVES[index % len(_CURVES)]
-        draw.rectangle([x, 12, x + 22, 14], fill=color)
-        draw.text((x + 28, 3), curve.label, fill=color, font=font)
-        x += 28 + font.getlength(curve.label) + 30
-    return image
+def _draw_timeline(sheet: PhaseSheet, width: int) -> Array:
+    """Draws phases, numbers of pictures and openings over time, with a legend above; (height, width, 3) uint8."""
+    # imported here: `plan` and `preview` start more quickly
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
-
-def _draw_timeline(sheet: PhaseSheet, width: int) -> Image.Image:
-    """Draws phases, numbers of pictures and openings over time."""
-    image = _blank_image(width, 6 + _BAND_PX + _CURVE_PX + _AXIS_PX)
-    draw = ImageDraw.Draw(image)
-    line = _TimeLine(float(sheet.times_s[-1]) or 1.0, _MARGIN_PX, width - _MARGIN_PX)
-    _draw_phase_band(draw, sheet, line)
-    draw.line([line.left, line.bottom, line.right, line.bottom], fill=_FAINT)
-    _draw_numbers(draw, sheet, line)
-    for index, curve in enumerate(sheet.curves):
-        most = max(float(np.abs(curve.openings).max()), _LEAST_OPENING)
-        points = [
-            (line.x_of(float(t)), line.bottom - 1 - (_CURVE_PX - 22) * max(float(value), 0.0) / most)
-            for t, value in zip(sheet.times_s, curve.openings, strict=True)
-        ]
-        draw.line(points, fill=_CURVES[index % len(_CURVES)], width=2)
-    font = load_font(_FONT_PX - 3)
-    for second in range(
-        0, int(line.end_s) + 1, next((step for step in (1, 2, 5, 10, 30) if line.end_s / step <= 12), 60)
-    ):
-        x = line.x_of(second)
-        draw.line([x, line.bottom, x, line.bottom + 4], fill=_FAINT)
-        anchor = "ra" if x > line.right - 24 else "la"
-        draw.text((x, line.bottom + 4), f"{second} s", fill=_FAINT, font=font, anchor=anchor)
-    return image
-
-
-@dataclass(frozen=True)
-class _TimeLine:
-    """Places on the time line [pixels]."""
-
-    end_s: float
-    left: int
-    right: int
-    top: int = 6 + _BAND_PX
-    bottom: int = 6 + _BAND_PX + _CURVE_PX
-
-    def x_of(self, time_s: float) -> float:
-        return self.left + (self.right - self.left) * time_s / self.end_s
-
-
-def _draw_phase_band(draw: ImageDraw.ImageDraw, sheet: PhaseSheet, line: _TimeLine) -> None:
+    figure = Figure(figsize=(width / 100, _TIMELINE_PX / 100), dpi=100)
+    canvas = FigureCanvasAgg(figure)
+    axes = figure.add_axes((1.5 * _MARGIN_PX / width, 0.17, 1.0 - 3.0 * _MARGIN_PX / width, 0.53))
+    end_s = float(sheet.times_s[-1]) or 1.0
     frame = 0
     for phase, members in groupby(sheet.phases):
         last = frame + len(list(members))
-        times = [float(sheet.times_s[index]) for index in (frame, min(last, len(sheet.times_s) - 1))]
-        draw.rectangle([line.x_of(times[0]), 6, line.x_of(times[1]), line.top - 1], fill=PHASE_COLORS[phase])
+        begin, end = (float(sheet.times_s[min(at, len(sheet.times_s) - 1)]) for at in (frame, last))
+        axes.axvspan(begin, end, 1.03, 1.15, color=_shade(PHASE_COLORS[phase]), clip_on=False)
         frame = last
+    for number, curve in enumerate(sheet.curves):
+        most = max(float(np.abs(curve.openings).max()), _LEAST_OPENING)
+        axes.plot(sheet.times_s, np.maximum(curve.openings, 0.0) / most, color=_shade(_CURVES[number % len(_CURVES)]))
+        axes.lines[-1].set_label(curve.label)
+    _write_numbers(axes, [tile for section in sheet.sections for tile in section.tiles], 26.0 * end_s / width)
+    axes.set(xlim=(0.0, end_s), ylim=(0.0, 1.3), yticks=[])
+    axes.xaxis.set_major_locator(MaxNLocator(12, integer=True))
+    axes.xaxis.set_major_formatter("{x:.0f} s")
+    axes.tick_params(colors=_shade(_FAINT), labelsize=8)
+    axes.spines[["left", "right", "top"]].set_visible(False)
+    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.1), ncols=4, frameon=False, fontsize=10, borderaxespad=0.0)
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[:, :, :3]
 
 
-def _draw_numbers(draw: ImageDraw.ImageDraw, sheet: PhaseSheet, line: _TimeLine) -> None:
-    """Draws a line with the number of each picture at its time; pictures close in time share a label, such as 3-5."""
-    font = load_font(_FONT_PX - 3)
-    tiles = [tile for section in sheet.sections for tile in section.tiles]
-    groups: list[list[tuple[float, int]]] = []  # (place, number of the picture), from left to right
-    for x, number in sorted((line.x_of(tile.time_s), number) for number, tile in enumerate(tiles, start=1)):
-        failed = tiles[number - 1].failed
-        draw.line([x, line.top, x, line.bottom], fill=_BAD if failed else _LINES, width=3 if failed else 1)
-        # least gap between two numbers on the time line
-        if groups and x - groups[-1][0][0] < font.getlength(_join_numbers(groups[-1])) + 8:
-            groups[-1].append((x, number))
+def _write_numbers(axes: Axes, tiles: Sequence[Tile], gap_s: float) -> None:
+    """Draws a line with the number of each picture at its time; pictures closer than a gap share a label: `3, 4`."""
+    groups: list[list[int]] = []
+    for number in sorted(range(len(tiles)), key=lambda number: tiles[number].time_s):
+        tile = tiles[number]
+        axes.axvline(tile.time_s, color=_shade(_BAD if tile.failed else _LINES), linewidth=3 if tile.failed else 1)
+        if groups and tile.time_s - tiles[groups[-1][0]].time_s < gap_s * len(groups[-1]):
+            groups[-1].append(number)
         else:
-            groups.append([(x, number)])
+            groups.append([number])
     for group in groups:
-        text = _join_numbers(group)
-        ink = _BAD if any(tiles[number - 1].failed for _, number in group) else _FAINT
-        x = min(group[0][0] + 3, line.right - font.getlength(text) - 3)
-        box = draw.textbbox((x, line.top + 1), text, font=font)
-        draw.rectangle([box[0] - 1, box[1] - 1, box[2] + 1, box[3] + 1], fill=PAPER)
-        draw.text((x, line.top + 1), text, fill=ink, font=font)
+        ink = _shade(_BAD if any(tiles[number].failed for number in group) else _FAINT)
+        words = ", ".join(str(number + 1) for number in sorted(group))
+        place: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "fontsize": 8}
+        axes.annotate(words, (tiles[group[-1]].time_s, 1.3), (-2, -10), color=ink, **place)
 
 
-def _join_numbers(group: Sequence[tuple[float, int]]) -> str:
-    """Returns the numbers of neighbouring pictures as text: `3`, `3, 7` or `3-5`."""
-    numbers = sorted(number for _, number in group)
-    if len(numbers) > 1 and numbers[-1] - numbers[0] == len(numbers) - 1:
-        return f"{numbers[0]}-{numbers[-1]}"
-    return ", ".join(map(str, numbers))
+def _shade(rgb: Rgb) -> str:
+    return "#{:02x}{:02x}{:02x}".format(*rgb)
 
 
 def _wrap_text(text: str, font: Font, width: int) -> list[str]:
@@ -303,11 +289,6 @@ _FAR_M = 0.25
 """A hand this far from the contact point has not reached it: the pictures of its failure show the hand alone [m]."""
 _FINGERS_MOVE = (Phase.approach, Phase.grasp, Phase.release)
 """Phases in which a caption says how wide the fingers are open: the part does not move yet."""
-
-
-def count_phase_pictures(rounds: Sequence[phase_moments.SkillRound]) -> int:
-    """Returns how many pictures `take_phase_pictures` takes."""
-    return sum(len(item.moments) for item in rounds) or 1
 
 
 def take_phase_pictures(
@@ -367,7 +348,8 @@ def _choose_camera(
     `near`: less of the part, and nothing of a part that the hand is far from.
     """
     record, acted = shown.record, find_acted_part(shown, skill)
-    frames = _key_frames(moments)
+    frames = [moment.frame for moment in moments if moment.phase in _KEY_PHASES or moment.failed]
+    frames = frames[:_MAX_KEY_FRAMES] or [moments[-1].frame]
     middles = record.arrays[acted.point_key][frames]  # (K, 3)
     around = _NEAR_SURROUNDINGS_M if near else _SURROUNDINGS_M
     corners = []
@@ -391,12 +373,6 @@ def _choose_camera(
         fov_deg=_FOV_DEG,
         aspect=TILE_PX[0] / TILE_PX[1],
     )
-
-
-def _key_frames(moments: Sequence[phase_moments.PhaseMoment]) -> list[int]:
-    """Returns the frames that the camera is chosen for."""
-    found = [moment.frame for moment in moments if moment.phase in _KEY_PHASES or moment.failed]
-    return found[:_MAX_KEY_FRAMES] or [moments[-1].frame]
 
 
 def _draw_last_state(shown: RecordedWorld, *, smooth: bool) -> Section:
@@ -452,15 +428,11 @@ def _section_title(shown: RecordedWorld, skill_round: phase_moments.SkillRound, 
     (words,) = fill_in([f"{entry['name']}{arm}: {thing}"], called)
     several = f", round {skill_round.number} of {skill_round.count}" if skill_round.count > 1 else ""
     strategy = f", strategy {entry['strategy']}" if entry.get("strategy") else ""
-    return f"{words}{several}{strategy}{_describe_force(entry)}"
-
-
-def _describe_force(entry: Mapping[str, Any]) -> str:
-    """Returns how hard the hand grips; of fingertips that drag a part, how hard they press on it."""
-    for key, word in (("press_force_n", "press"), ("grip_force_n", "grip")):
-        if key in entry:
-            return f", {word} {entry[key]:.0f} N"
-    return ""
+    # fingertips that drag a part press on it
+    forces = [
+        f", {key.partition('_')[0]} {entry[key]:.0f} N" for key in ("press_force_n", "grip_force_n") if key in entry
+    ]
+    return f"{words}{several}{strategy}{''.join(forces[:1])}"
 
 
 def _describe_opening(shown: RecordedWorld, skill: int, frame: int, failed_phase: Phase | None) -> str:

@@ -70,6 +70,18 @@ def write_output(path: Path, content: bytes) -> None:
         write_whole_file(path, content)
 
 
+def write_own_text(file: Path, text: str) -> None:
+    """Writes a text file for a user completely or not at all, with the folders that it needs.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
+    try:
+        write_whole_file(file, text.encode())
+    except OSError as exc:
+        raise ConfigError(f"{file} cannot be written: {exc.strerror}. Choose another out=.", key="out") from exc
+
+
 def fill_template(file: str, **values: Any) -> str:
     """Fills a file of the folder `templates`; texts are escaped unless they are marked as safe."""
     from jinja2 import Environment, StrictUndefined  # pages alone need it
@@ -105,10 +117,10 @@ class SheetRow:
 
     caption: str
     """Text above the pictures."""
-    success: bool
-    """Whether the caption is green, else red."""
     pictures: Sequence[Array]
     """(height, width, 3) uint8, from left to right."""
+    success: bool | None = None
+    """Whether the caption is green, else red; None: it says nothing about success."""
 
 
 def horizontal_direction(vector: Array) -> Array:
@@ -140,13 +152,14 @@ def draw_caption(
 
 def compose_sheet(rows: Sequence[SheetRow]) -> Array:
     """Puts rows below one another, each with its caption above, (height, width, 3) uint8; says so if there are none."""
-    rows = rows or [SheetRow("no episode with a picture", False, [np.full((40, 320, 3), 255, dtype=np.uint8)])]
+    rows = rows or [SheetRow("no episode with a picture", [np.full((40, 320, 3), 255, dtype=np.uint8)])]
     width = max(sum(picture.shape[1] for picture in row.pictures) for row in rows)
     strips = []
     for row in rows:
         strip = np.concatenate(list(row.pictures), axis=1)
         padding = np.full((strip.shape[0], width - strip.shape[1], 3), 255, dtype=np.uint8)
-        strips.append(draw_caption(row.caption, width, color=GOOD if row.success else BAD))
+        color = INK if row.success is None else GOOD if row.success else BAD
+        strips.append(draw_caption(row.caption, width, color=color))
         strips.append(np.concatenate([strip, padding], axis=1))
     return np.concatenate(strips, axis=0)
 
@@ -193,13 +206,17 @@ class Overlay:
             if np.isfinite([a, b]).all():
                 self._draw.line([tuple(a), tuple(b)], fill=(*color, 255), width=width)
 
-    def labels(self, points_world: Mapping[str, Array]) -> None:
-        """Draws dots, with their names in a column at the right, connected by lines; `a.b` and `a.c` share a colour."""
+    def labels(self, points_world: Mapping[str, Array], colours: Mapping[str, Rgb] | None = None) -> None:
+        """Draws dots, with their names in a column at the right, connected by lines; `a.b` and `a.c` share a colour.
+
+        `colours` are those of names that have one of their own.
+        """
         seen = []
-        colours: dict[str, Rgb] = {}
+        groups: dict[str, Rgb] = {}
         points = np.array(list(points_world.values()), dtype=float).reshape(-1, 3)
         for name, pixel in zip(points_world, self._project(points), strict=True):
-            colour = colours.setdefault(name.rpartition(".")[0], _PALETTE[len(colours) % len(_PALETTE)])
+            colour = groups.setdefault(name.rpartition(".")[0], _PALETTE[len(groups) % len(_PALETTE)])
+            colour = (colours or {}).get(name, colour)
             if np.isfinite(pixel).all():
                 seen.append((float(pixel[1]), float(pixel[0]), name, colour))
         widest = max(

@@ -5,8 +5,7 @@ bodies with their poses in every frame, keypoints, forces and curves.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.objects.annotation import PartKind
+from unlatch.objects.annotation import Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
@@ -27,10 +26,9 @@ from unlatch.simcore.meshes.obj_file import read_textured_surface
 from unlatch.simcore.meshes.shape_surface import primitive_mesh
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.object_geometry import movable_joints
 from unlatch.simcore.recording.success_rules import OBJECT_VIEWS
-from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.world import World, WorldCfg
-from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel
+from unlatch.simcore.urdf.model import Joint, Shape, ShapeKind, UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.skills.commands import Phase
 from unlatch.workflows.episode.assets import pin_side
@@ -122,89 +120,83 @@ def _list_parts(shape: Shape) -> Iterator[tuple[Colour, Array, Array]]:
 
 
 def _merge_pieces(pieces: list[tuple[Array, Array]], rgba: Colour) -> ColouredMesh:
-    counts = np.cumsum([0, *(len(vertices) for vertices, _ in pieces)])
-    vertices = np.concatenate([vertices for vertices, _ in pieces])
-    faces = np.concatenate([faces + first for (_, faces), first in zip(pieces, counts, strict=False)])
-    vertices, faces = _split_sharp_edges(*_merge_vertices(vertices, faces))
-    return ColouredMesh(vertices.astype(np.float32), faces.astype(np.uint32), rgba)
-
-
-def _merge_vertices(vertices: Array, faces: Array) -> tuple[Array, Array]:
-    """Merges vertices at the same place; drops faces that lose an edge."""
-    cells = np.round(vertices / 1e-5).astype(np.int64)  # vertices closer than this are merged [m]
-    _, first, index = np.unique(cells, axis=0, return_index=True, return_inverse=True)
-    joined = index.reshape(-1)[faces]
-    a, b, c = joined.T
-    return vertices[first], joined[(a != b) & (b != c) & (c != a)]
-
-
-def _split_sharp_edges(vertices: Array, faces: Array) -> tuple[Array, Array]:
-    """Gives faces on two sides of a sharp edge separate vertices: viewers smooth over shared vertices."""
+    """Returns pieces as one mesh in which faces on two sides of a sharp edge share no vertices."""
     import trimesh
 
-    mesh = trimesh.Trimesh(vertices, faces, process=False)
-    smooth = mesh.face_adjacency[mesh.face_adjacency_angles < _CREASE_RAD]  # (E, 2)
-    patch = trimesh.graph.connected_component_labels(smooth, node_count=len(faces))  # (F,)
-    corners = np.stack([np.repeat(patch, 3), faces.reshape(-1)], axis=1)  # (3 F, 2)
-    owners, index = np.unique(corners, axis=0, return_inverse=True)
-    return vertices[owners[:, 1]], index.reshape(-1, 3)
+    mesh = trimesh.util.concatenate([trimesh.Trimesh(*piece, process=False) for piece in pieces])
+    mesh.merge_vertices(digits_vertex=5)  # a hundredth of a millimetre
+    mesh.update_faces(mesh.nondegenerate_faces(height=1e-12))
+    smooth = trimesh.graph.smooth_shade(mesh, angle=_CREASE_RAD, facet_minarea=None)
+    return ColouredMesh(smooth.vertices.astype(np.float32), smooth.faces.astype(np.uint32), rgba)
 
 
-@dataclass(frozen=True)
+@dataclass
 class SceneModel:
-    """A robot or an object; valid while its world is open."""
+    """A robot or an object in a pose, which stays until it is moved."""
 
     name: str
     """`robot/<robot>` or `object/<object>`."""
     meshes: Mapping[str, list[ColouredMesh]]
     """Visible triangles of each link."""
-    body: Body
+    model: UrdfModel
+    root: Pose
+    """Pose of the root link in the world frame."""
+    positions: dict[str, float] = field(default_factory=dict)
+    """Joint positions [rad or m]; missing ones are 0."""
 
-    def link_poses(self, joints: list[str], positions: Array, root: Pose | None = None) -> dict[str, Pose]:
-        """Returns the pose of every visible link in the world frame.
+    @cached_property
+    def _joints_above(self) -> dict[str, Joint]:
+        return {joint.child: joint for joint in self.model.joints.values()}
 
-        Args:
-            joints: Names of n joints.
-            positions: (n,) their positions [rad or m].
-            root: Pose of the root link in the world frame; None: it stays.
-        """
-        if root is not None:
-            self.body.set_root_pose(root)
-        self.body.set_joint_positions(joints, positions)
-        return {link: self.body.link_pose(link) for link in self.meshes}
+    def move(self, joints: Iterable[str], positions: Iterable[float], root: Pose | None = None) -> None:
+        """Sets positions of some joints [rad or m], and the pose of the root link; None: it stays."""
+        self.positions.update(zip(joints, map(float, positions), strict=True))
+        self.root = root or self.root
+
+    def link_pose(self, link: str) -> Pose:
+        """Returns the pose of a link in the world frame."""
+        return self.root @ self.model.link_pose(link, self.positions)
+
+    def frame_pose(self, part: Part, frame: str) -> Pose:
+        """Returns the world pose of a part's frame `link`, `base` or another one, which is that of the root."""
+        links = {"link": part.link, "base": part.base}
+        return self.link_pose(links[frame]) if frame in links else self.root
+
+    def link_poses(self) -> dict[str, Pose]:
+        """Returns the pose of every visible link in the world frame."""
+        poses = {self.model.root: self.root}
+
+        def find_pose(link: str) -> Pose:
+            if link not in poses:
+                joint = self._joints_above[link]
+                poses[link] = find_pose(joint.parent) @ joint.child_pose(self.positions.get(joint.name, 0.0))
+            return poses[link]
+
+        return {link: find_pose(link) for link in self.meshes}
 
 
-@contextmanager
-def open_robot(robot: RobotCfg) -> Iterator[SceneModel]:
-    """Opens the model of a robot.
+def robot_model(robot: RobotCfg) -> SceneModel:
+    """Returns the model of a robot.
 
     Raises:
         AssetError: The robot is not available.
     """
-    path = model_path(robot)
-    meshes = _robot_meshes(path)
-    with World(WorldCfg()) as world:
-        body = world.load_urdf(path, name=robot.name, T_world_root=base_pose(robot))
-        yield SceneModel(f"robot/{robot.name}", meshes, body)
+    return SceneModel(f"robot/{robot.name}", *_read_robot(model_path(robot)), base_pose(robot))
 
 
-@contextmanager
-def open_object(name: str, asset: ObjectAsset) -> Iterator[SceneModel]:
-    """Opens the model of an object.
+@lru_cache(maxsize=4)
+def _read_robot(path: Path) -> tuple[Mapping[str, list[ColouredMesh]], UrdfModel]:
+    model = read_urdf(path, packages=True)
+    return link_meshes(model), model
+
+
+def object_model(name: str, asset: ObjectAsset) -> SceneModel:
+    """Returns the model of an object.
 
     Raises:
         AssetError: A mesh cannot be read.
     """
-    meshes = link_meshes(read_urdf(asset.drawn_urdf()))
-    with World(WorldCfg()) as world:
-        yield SceneModel(
-            f"object/{name}", meshes, world.load_urdf(asset.urdf_path, name=name, T_world_root=Pose.identity())
-        )
-
-
-@lru_cache(maxsize=4)
-def _robot_meshes(path: Path) -> Mapping[str, list[ColouredMesh]]:
-    return link_meshes(read_urdf(path, packages=True))
+    return SceneModel(f"object/{name}", link_meshes(read_urdf(asset.drawn_urdf())), asset.model, Pose.identity())
 
 
 def load_assets(
@@ -363,12 +355,9 @@ def read_scene(data_set: DataSet, number: int) -> tuple[RecordedScene, list[str]
     robot = cfg.robot
     arrays = {key: _fill_gaps(array) for key, array in record.arrays.items() if array.dtype.kind == "f"}
     assets, notices = load_assets([cfg.object, *cfg.objects], record.layout, record.assets, number=number)
-    bodies = list(fixed_bodies(record.layout, frames=len(times)))
-    with open_robot(robot) as model:
-        bodies += robot_bodies(model, robot, arrays)
+    bodies = [*fixed_bodies(record.layout, frames=len(times)), *robot_bodies(robot_model(robot), robot, arrays)]
     for name, asset in assets.items():
-        with open_object(name, asset) as model:
-            bodies += object_bodies(model, name, arrays)
+        bodies += object_bodies(object_model(name, asset), name, arrays)
     eye, target = choose_view(assets, arrays)
     numbers = record.arrays.get("skills.phase", np.zeros(len(times), dtype=int))
     acted_on = {f"{skill.get('object')}.{skill.get('part')}" for skill in record.skills}
@@ -423,7 +412,7 @@ def object_bodies(model: SceneModel, name: str, arrays: Mapping[str, Array]) -> 
     Raises:
         RecordingError: The record has another number of joints.
     """
-    joints = [joint.name for joint in model.body.movable_joints]
+    joints = movable_joints(model.model)
     positions = arrays[f"objects.{name}.joint_positions"]
     if positions.shape[1] != len(joints):
         raise RecordingError(
@@ -472,20 +461,17 @@ def shown_forces(robot: RobotCfg, arrays: Mapping[str, Array]) -> Iterator[Shown
 
 
 def _moving_bodies(
-    model: SceneModel, joints: list[str], positions: Array, roots: list[Pose] | None = None
+    model: SceneModel, joints: Sequence[str], positions: Array, roots: Sequence[Pose] | None = None
 ) -> Iterator[ShownBody]:
     """Yields the visible links of a model, posed by joint positions (T, n)."""
-    frames = [
-        model.link_poses(joints, row, None if roots is None else roots[frame]) for frame, row in enumerate(positions)
-    ]
+    frames = []
+    for frame, row in enumerate(positions):
+        model.move(joints, row, None if roots is None else roots[frame])
+        frames.append(model.link_poses())
     for link, meshes in model.meshes.items():
-        track = [poses[link] for poses in frames]
-        yield ShownBody(
-            f"{model.name}/{link}",
-            tuple(meshes),
-            np.array([pose.p for pose in track]),
-            np.array([pose.quat_xyzw for pose in track]),
-        )
+        points = np.array([poses[link].p for poses in frames])
+        turns = np.array([poses[link].quat_xyzw for poses in frames])
+        yield ShownBody(f"{model.name}/{link}", tuple(meshes), points, turns)
 
 
 def _shown_curves(

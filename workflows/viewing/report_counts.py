@@ -11,7 +11,13 @@ from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode_reading import verify_episode
 from unlatch.simcore.recording.index import EpisodeSummary
-from unlatch.workflows.runs.statistics import CorruptEpisodes, PolicyCounter, episode_ms, wilson_interval
+from unlatch.workflows.runs.statistics import (
+    CorruptEpisodes,
+    DecimatingSampler,
+    PolicyCounter,
+    episode_ms,
+    wilson_interval,
+)
 
 SAMPLE = 10_000
 """Largest number of attempts for maps and distributions; of more, every second, fourth, ... is kept."""
@@ -98,9 +104,9 @@ class Tally:
     """Attempts with instances beyond `MAX_INSTANCES`."""
     examples: dict[str | None, list[int]] = field(default_factory=dict)
     """First episodes of each code; None: success."""
-    places: list[MapPoint] = field(default_factory=list)
+    places: DecimatingSampler[MapPoint] = field(default_factory=lambda: DecimatingSampler(SAMPLE))
     """Places of the object, of all attempts or of an evenly spaced sample."""
-    timings_ms: dict[str, list[float]] = field(default_factory=dict)
+    timings_ms: dict[str, DecimatingSampler[float]] = field(default_factory=dict)
     """Wall times by stage, and of whole episodes as `TOTAL`, of all attempts or of an evenly spaced sample [ms]."""
     damaged: CorruptEpisodes = field(default_factory=CorruptEpisodes)
     """Episodes that cannot be read; they are not counted."""
@@ -108,8 +114,6 @@ class Tally:
     """1: the files of every attempt were verified; 2: those of every second attempt, and so on."""
     policy: PolicyCounter = field(default_factory=PolicyCounter)
     """Counts of a policy by both measures of success and by stage; empty for demonstrations."""
-    _stride: int = 1
-    _seen: int = 0
 
     def add(self, summary: EpisodeSummary) -> None:
         """Counts an attempt."""
@@ -122,9 +126,7 @@ class Tally:
             numbers.append(summary.number)
         acted_on = summary.objects.get(self.object_name, {})
         self._count_instance(acted_on, summary.code)
-        if self._seen % self._stride == 0:
-            self._sample(summary, acted_on)
-        self._seen += 1
+        self._sample(summary, acted_on)
 
     def _count_instance(self, acted_on: dict[str, Any], code: str | None) -> None:
         category = acted_on.get("category")
@@ -142,15 +144,10 @@ class Tally:
         if "x_m" in acted_on and "y_m" in acted_on:
             opening = next((value for key, value in acted_on.items() if key.startswith(_OPENING)), None)
             place = (acted_on["x_m"], acted_on["y_m"], acted_on.get("yaw_rad", 0.0), opening)
-            self.places.append(MapPoint(summary.number, summary.code, *place))
-        for stage, value in summary.timings_ms.items():
-            self.timings_ms.setdefault(stage, []).append(value)
-        if (total := episode_ms(summary.timings_ms)) is not None:
-            self.timings_ms.setdefault(TOTAL, []).append(total)
-        if max(len(self.places), *map(len, self.timings_ms.values()), 0) >= SAMPLE:
-            self._stride *= 2
-            self.places = self.places[::2]
-            self.timings_ms = {stage: values[::2] for stage, values in self.timings_ms.items()}
+            self.places.add(MapPoint(summary.number, summary.code, *place))
+        total = episode_ms(summary.timings_ms)
+        for stage, value in {**summary.timings_ms, **({} if total is None else {TOTAL: total})}.items():
+            self.timings_ms.setdefault(stage, DecimatingSampler(SAMPLE)).add(value)
 
     @property
     def config(self) -> dict[str, Any]:
@@ -199,40 +196,10 @@ MOST_ROWS = 24
 """Largest number of rows of a breakdown; rows with the lowest rates are kept."""
 
 
-@dataclass(frozen=True)
-class BreakdownRow:
-    """One line of a breakdown."""
-
-    label: str
-    columns: tuple[Counts, ...]
-    """One for each data set of a comparison, or one for all data sets together."""
-
-
-@dataclass(frozen=True)
-class Breakdown:
-    """Success by one property."""
-
-    title: str
-    rows: tuple[BreakdownRow, ...]
-    left_out: str = ""
-    """A description of what is not shown."""
-
-    @property
-    def has_one_value(self) -> bool:
-        """Whether all attempts have the same value: its rate is that of all attempts."""
-        return len(self.rows) == 1 and not self.left_out
-
-    @property
-    def row_count(self) -> int:
-        """Number of rows; as many as there are data sets: they say nothing that the data sets do not say."""
-        return len(self.rows)
-
-    def to_dict(self, columns: Sequence[str]) -> dict[str, Any]:
-        """Returns plain values by label and column."""
-        return {
-            row.label: {name: counts.to_dict() for name, counts in zip(columns, row.columns, strict=True)}
-            for row in self.rows
-        }
+Breakdown = dict[str, Any]
+"""Success by one property: its `title`, and `rows` with a `label` and `columns`: the `Counts` of each data set of a
+comparison, or of all together. `left_out` describes what is not shown. If `has_one_value`, the rate is that of
+all attempts; if there are as many rows as data sets, they say nothing that the data sets do not say."""
 
 
 def breakdowns(columns: Sequence[Sequence[Tally]]) -> list[Breakdown]:
@@ -240,17 +207,14 @@ def breakdowns(columns: Sequence[Sequence[Tally]]) -> list[Breakdown]:
     found = [make_breakdown("all", columns, lambda item: {"all attempts": item.total})]
     if any(len(column) > 1 for column in columns):
         found.append(make_breakdown("data set", columns, lambda item: {item.name: item.total}))
-    found += [make_breakdown(group, columns, _counts_by_group(group)) for group in ("task", "robot", "randomization")]
+    for group in ("task", "robot", "randomization"):
+        found.append(make_breakdown(group, columns, lambda item, group=group: {item.label(group): item.total}))  # type: ignore[misc]
     found.append(make_breakdown("category", columns, lambda item: item.by_category))
     sides = make_breakdown("rests on", columns, lambda item: item.by_side)
-    if [row.label for row in sides.rows] != [STANDING]:
+    if [row["label"] for row in sides["rows"]] != [STANDING]:
         found.append(sides)
     found.append(_instance_breakdown(columns))
-    return [item for item in found if item.rows]
-
-
-def _counts_by_group(group: str) -> Callable[[Tally], Mapping[str, Counts]]:
-    return lambda item: {item.label(group): item.total}
+    return [item for item in found if item["rows"]]
 
 
 def make_breakdown(
@@ -260,26 +224,31 @@ def make_breakdown(
     parts = [[counts_of(item) for item in column] for column in columns]
     labels = sorted({label for column in parts for part in column for label in part})
     rows = [
-        BreakdownRow(label, tuple(sum((part[label] for part in column if label in part), Counts()) for column in parts))
+        {
+            "label": label,
+            "columns": [sum((part[label] for part in column if label in part), Counts()) for column in parts],
+        }
         for label in labels
     ]
-    return Breakdown(title, tuple(rows))
+    return _breakdown_of(title, rows)
+
+
+def _breakdown_of(title: str, rows: list[dict[str, Any]], left_out: str = "") -> Breakdown:
+    has_one_value = len(rows) == 1 and not left_out
+    return {"title": title, "rows": rows, "left_out": left_out, "has_one_value": has_one_value, "row_count": len(rows)}
 
 
 def _instance_breakdown(columns: Sequence[Sequence[Tally]]) -> Breakdown:
     """Returns the rates of instances that were drawn more than once; other rates mean little."""
-    whole = make_breakdown("instance", columns, lambda item: item.by_instance)
-    repeated = [row for row in whole.rows if max(counts.n for counts in row.columns) > 1]
-    once = len(whole.rows) - len(repeated)
-    pooled = {row.label: sum(row.columns, Counts()) for row in repeated}
-    worst_first = sorted(repeated, key=lambda row: (pooled[row.label].rate, -pooled[row.label].n))
-    shown = worst_first[:MOST_ROWS]
-    words = []
-    if len(worst_first) > len(shown):
-        words.append(f"{len(worst_first) - len(shown):,} more with higher rates")
-    if once:
-        words.append(f"{once:,} instances that were drawn once")
+    rows = make_breakdown("instance", columns, lambda item: item.by_instance)["rows"]
+    repeated = [row for row in rows if max(counts.n for counts in row["columns"]) > 1]
+    pooled = {row["label"]: sum(row["columns"], Counts()) for row in repeated}
+    repeated.sort(key=lambda row: (pooled[row["label"]].rate, -pooled[row["label"]].n))
     beyond = sum(item.uncounted_instances for column in columns for item in column)
-    if beyond:
-        words.append(f"{beyond:,} attempts of further instances")
-    return Breakdown("instance", tuple(shown), "; ".join(words))
+    words = {
+        "more with higher rates": len(repeated) - MOST_ROWS,
+        "instances that were drawn once": len(rows) - len(repeated),
+        "attempts of further instances": beyond,
+    }
+    left_out = "; ".join(f"{count:,} {what}" for what, count in words.items() if count > 0)
+    return _breakdown_of("instance", repeated[:MOST_ROWS], left_out)

@@ -10,7 +10,7 @@ import re
 from base64 import b64encode
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from functools import partial
 from itertools import zip_longest
 from typing import Any
 
@@ -31,7 +31,7 @@ from unlatch.simcore.sim.world import World
 from unlatch.workflows.viewing.clip import PageClip, count_clip_frames, take_clip
 from unlatch.workflows.viewing.episode_files import view_command
 from unlatch.workflows.viewing.phase_moments import failure_notes, find_rounds, last_finite_frame, part_openings
-from unlatch.workflows.viewing.phase_sheet import OVERSAMPLED, TILE_PX, count_phase_pictures, take_phase_pictures
+from unlatch.workflows.viewing.phase_sheet import OVERSAMPLED, TILE_PX, take_phase_pictures
 from unlatch.workflows.viewing.report_counts import MapPoint, Tally
 from unlatch.workflows.viewing.scene_picture import add_laid_out_state, open_record, open_scene
 
@@ -46,83 +46,15 @@ _FINGER_FORCE = ".fingers.force_sustained_n"
 """Ending of the keys of the force that decides about `overload`."""
 
 
-@dataclass(frozen=True)
-class EpisodeCurves:
-    """Curves of one episode over time."""
-
-    number: int
-    code: str | None
-    """Failure code; None: it succeeded."""
-    times_s: Array
-    """(T+1,) since the episode began [s]."""
-    openings: Array
-    """(T+1,) from closed, towards open [rad or m]."""
-    finger_n: Array
-    """(T,) largest force that a finger bears for longer than 20 ms [N]."""
-    finger_limit_n: float | None
-    """Largest allowed one, of the hand that may bear least [N]; None: the record states none."""
-    forbidden_n: Array
-    """(T,) largest force where nothing may touch: arm on object, robot on its surroundings [N]."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Returns plain values for JSON."""
-        return {
-            "episode": self.number,
-            "code": self.code,
-            "time_s": self.times_s.round(4).tolist(),
-            "opening": self.openings.round(5).tolist(),
-            "finger_force_n": self.finger_n.round(3).tolist(),
-            "finger_force_limit_n": self.finger_limit_n,
-            "forbidden_n": self.forbidden_n.round(3).tolist(),
-        }
-
-
-@dataclass(frozen=True)
-class StripPicture:
-    """One picture of a strip."""
-
-    jpeg_base64: str
-    """The picture as text for a page."""
-    label: str
-    time_s: float | None
-    """Since the episode began [s]; None: before it."""
-    failed: bool = False
-    """Whether it shows the moment of the failure."""
-
-
-@dataclass(frozen=True)
-class StripSection:
-    """The pictures of one round of a skill, or those around a failure."""
-
-    title: str
-    """What the skill does, or the phase that failed and why."""
-    failed: bool
-    """Whether it shows the failure."""
-    pictures: tuple[StripPicture, ...]
-
-
-@dataclass(frozen=True)
-class PictureStrip:
-    """Pictures of one episode, and its clip."""
-
-    data_set: str
-    number: int
-    code: str | None
-    instruction: str
-    message: str
-    """Message of the failure; empty for a success, and if a section has it as its title."""
-    forces: str
-    """Grip force and largest force on a finger in words; empty if the record does not state them."""
-    command: str
-    """The command that writes the episode as a page to look at."""
-    sections: tuple[StripSection, ...]
-    clip: PageClip | None
-    """None: a page has a limited number of clips, or no arm moved."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Returns plain values for JSON, without pictures."""
-        named = {"data_set": self.data_set, "episode": self.number, "code": self.code, "command": self.command}
-        return {**named, "clip_frames": self.clip.frames if self.clip else 0}
+EpisodeCurves = dict[str, Any]
+"""Curves of one episode over time, as plain values: `time_s` (T+1,) since it began [s], `opening` (T+1,) from closed,
+towards open [rad or m], `finger_force_n` (T,) the largest force that a finger bears for longer than 20 ms [N],
+`finger_force_limit_n` of the hand that may bear least, None if the record states none, and `forbidden_n` (T,) the
+largest force where nothing may touch: arm on object, robot on its surroundings [N]."""
+PictureStrip = dict[str, Any]
+"""Pictures of one episode and its clip (a `PageClip` or None: a page has a limited number, or no arm moved). Each of
+its `sections` has the pictures of one round of a skill, or those around a failure. The `message` of a failure is empty
+if a section has it as its title."""
 
 
 def choose_strips(tallies: Sequence[Tally], *, pictures: int) -> list[tuple[Tally, int]]:
@@ -171,9 +103,15 @@ def _read_episode(record: EpisodeRecord) -> EpisodeCurves | None:
     finger = _largest_force(record, (_FINGER_FORCE,), end - 1)
     forbidden = _largest_force(record, (".forbid_collision.force_max_n", ".environment.force_max_n"), end - 1)
     openings = part_openings(record, entry)[:end]
-    return EpisodeCurves(
-        record.number, record.code, times - times[0], openings, finger, _find_finger_limit(record), forbidden
-    )
+    return {
+        "episode": record.number,
+        "code": record.code,
+        "time_s": (times - times[0]).round(4).tolist(),
+        "opening": openings.round(5).tolist(),
+        "finger_force_n": finger.round(3).tolist(),
+        "finger_force_limit_n": _find_finger_limit(record),
+        "forbidden_n": forbidden.round(3).tolist(),
+    }
 
 
 def _find_finger_limit(record: EpisodeRecord) -> float | None:
@@ -211,7 +149,7 @@ def count_strip_pictures(tally: Tally, number: int, *, with_clip: bool) -> int:
     except RecordingError:
         return 0
     rounds = find_rounds(record) if record.arrays else []
-    return count_phase_pictures(rounds) + (count_clip_frames(record) if with_clip and rounds else 0)
+    return (sum(len(item.moments) for item in rounds) or 1) + (count_clip_frames(record) if with_clip and rounds else 0)
 
 
 def take_strips(
@@ -233,23 +171,23 @@ def take_strips(
         except UnlatchError as exc:  # damaged, or with an object that is not on this machine
             yield f"no pictures of episode {number} of {tally.name}: {exc.message}"
             continue
-        is_told = any(section.failed for section in sections)
-        yield PictureStrip(
-            tally.name,
-            number,
-            record.code,
-            record.instruction,
-            "" if is_told and record.code != "error" else " ".join(failure_notes(record)),
-            describe_forces(record),
-            view_command(tally.data_set, number),
-            sections,
-            clip,
-        )
+        is_told = any(section["failed"] for section in sections)
+        yield {
+            "data_set": tally.name,
+            "number": number,
+            "code": record.code,
+            "instruction": record.instruction,
+            "message": "" if is_told and record.code != "error" else " ".join(failure_notes(record)),
+            "forces": describe_forces(record),
+            "command": view_command(tally.data_set, number),
+            "sections": sections,
+            "clip": clip,
+        }
 
 
 def _take_sections(
     cfg: EpisodeCfg, record: EpisodeRecord, *, with_clip: bool, on_picture: Callable[[], None]
-) -> tuple[tuple[StripSection, ...], PageClip | None]:
+) -> tuple[list[dict[str, Any]], PageClip | None]:
     if not record.arrays:
         with open_scene(cfg, record.number) as scene:
             return _single_picture(scene.world, scene.view, "the layout", None, on_picture), None
@@ -260,27 +198,33 @@ def _take_sections(
             return _single_picture(shown.world, shown.episode.scene.view(), "the start", 0.0, on_picture), None
         sheet = take_phase_pictures(shown, rounds, smooth=True, on_picture=on_picture)
         clip = take_clip(shown, on_picture=on_picture) if with_clip else None
-    sections = tuple(
-        StripSection(
+    sections = [
+        _describe_section(
             section.title,
-            section.failed,
-            tuple(
-                StripPicture(_encode_jpeg(tile.picture), f"{tile.label}, {tile.opening}", tile.time_s, tile.failed)
-                for tile in section.tiles
-            ),
+            [(tile.picture, f"{tile.label}, {tile.opening}", tile.time_s, tile.failed) for tile in section.tiles],
+            failed=section.failed,
         )
         for section in sheet.sections
-    )
+    ]
     return sections, clip
+
+
+def _describe_section(
+    title: str, pictures: Iterable[tuple[Array, str, float | None, bool]], *, failed: bool = False
+) -> dict[str, Any]:
+    """Returns a section; each picture has a label, its time [s], and whether it shows the moment of the failure."""
+    keys = ("jpeg_base64", "label", "time_s", "failed")
+    shown = [dict(zip(keys, (_encode_jpeg(picture), *rest), strict=True)) for picture, *rest in pictures]
+    return {"title": title, "failed": failed, "pictures": shown}
 
 
 def _single_picture(
     world: World, view: LookAtCamera, label: str, time_s: float | None, on_picture: Callable[[], None]
-) -> tuple[StripSection, ...]:
+) -> list[dict[str, Any]]:
     width, height = (OVERSAMPLED * side for side in TILE_PX)
-    picture = _encode_jpeg(take_picture(world, view, width=width, height=height))
+    picture = take_picture(world, view, width=width, height=height)
     on_picture()
-    return (StripSection("no arm moved", False, (StripPicture(picture, label, time_s),)),)
+    return [_describe_section("no arm moved", [(picture, label, time_s, False)])]
 
 
 def _encode_jpeg(picture: Array) -> str:
@@ -387,46 +331,39 @@ def _draw_rates(axes: Axes, xy: np.ndarray, good: np.ndarray) -> None:
     bar.outline.set_visible(False)
 
 
-def opening_curves(series: Sequence[EpisodeCurves]) -> str:
-    """Draws how far open the part was over time, one line per episode."""
+def episode_curves(series: Sequence[EpisodeCurves]) -> list[str]:
+    """Draws how far open the part was, the force on a finger with the allowed one dashed, and forbidden contacts.
 
-    def draw(axes: Axes) -> None:
+    A chart of forces that are all zero is left out.
+    """
+
+    def draw_openings(axes: Axes) -> None:
         for item in series:
-            axes.plot(item.times_s, item.openings, **_line_style(item.code))
+            axes.plot(item["time_s"], item["opening"], **_line_style(item["code"]))
         axes.set(title="the part's joint, from closed", xlabel="time [s]", ylabel="open by [rad or m]")
         low, high = axes.get_ylim()
         axes.set_ylim(min(low, -_LEAST_OPENING / 20), max(high, _LEAST_OPENING))
 
-    return _draw_svg(draw, "displacement of the part's joint over time")
+    def draw_forces(axes: Axes, key: str, title: str, label: str) -> None:
+        for item in series:
+            values, times = item[key], item["time_s"][1:]
+            axes.plot(times[: len(values)], values[: len(times)], **_line_style(item["code"]))
+        axes.set(title=title, xlabel="time [s]", ylabel=label)
+        axes.set_ylim(bottom=0.0, top=None if axes.get_ylim()[1] > 1.0 else 1.0)
 
-
-def finger_force_curves(series: Sequence[EpisodeCurves]) -> str:
-    """Draws the force that a finger bears for longer than 20 ms over time, and the allowed force as a dashed line."""
-
-    def draw(axes: Axes) -> None:
-        for limit_n in sorted({item.finger_limit_n for item in series if item.finger_limit_n is not None}):
+    def draw_fingers(axes: Axes) -> None:
+        for limit_n in sorted({item["finger_force_limit_n"] for item in series} - {None}):
             axes.axhline(limit_n, color=color("overload"), linewidth=1.0, linestyle="--")
-        _draw_forces(axes, series, [item.finger_n for item in series])
-        axes.set(title="force on a finger, the limit dashed", ylabel="borne for longer than 20 ms [N]")
+        words = "force on a finger, the limit dashed", "borne for longer than 20 ms [N]"
+        draw_forces(axes, "finger_force_n", *words)
 
-    return _draw_svg(draw, "force on a finger over time")
-
-
-def forbidden_force_curves(series: Sequence[EpisodeCurves]) -> str:
-    """Draws the largest force of forbidden contacts in each frame over time."""
-
-    def draw(axes: Axes) -> None:
-        _draw_forces(axes, series, [item.forbidden_n for item in series])
-        axes.set(title="forbidden contacts", ylabel="largest force of a frame [N]")
-
-    return _draw_svg(draw, "forbidden contacts")
-
-
-def _draw_forces(axes: Axes, series: Sequence[EpisodeCurves], forces: Sequence[np.ndarray]) -> None:
-    for item, values in zip(series, forces, strict=True):
-        axes.plot(item.times_s[1 : len(values) + 1], values[: len(item.times_s) - 1], **_line_style(item.code))
-    axes.set_xlabel("time [s]")
-    axes.set_ylim(bottom=0.0, top=None if axes.get_ylim()[1] > 1.0 else 1.0)
+    drawn = [_draw_svg(draw_openings, "displacement of the part's joint over time")]
+    if any(any(item["finger_force_n"]) for item in series):
+        drawn.append(_draw_svg(draw_fingers, "force on a finger over time"))
+    if any(any(item["forbidden_n"]) for item in series):
+        draw = partial(draw_forces, key="forbidden_n", title="forbidden contacts", label="largest force of a frame [N]")
+        drawn.append(_draw_svg(draw, "forbidden contacts"))
+    return drawn
 
 
 def _line_style(code: str | None) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import math
 import secrets
 import threading
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import chain, cycle
@@ -157,7 +157,8 @@ class SceneNodes:
         shown, marked = {body.name: body for body in bodies}, {point.name: point for point in points}
         with self._server.atomic():
             for name in [*self._bodies]:
-                if name not in shown or not _are_same(self._bodies[name][0], shown[name].meshes):
+                before, now = self._bodies[name][0], shown[name].meshes if name in shown else None
+                if now is None or [*map(id, before)] != [*map(id, now)]:
                     self._bodies.pop(name)[1].remove()
             for name in [*self.points]:
                 if name not in marked:
@@ -175,19 +176,6 @@ class SceneNodes:
         """Hides all bodies; those of the next `show` are visible again."""
         for _, handle in self._bodies.values():
             handle.visible = False
-
-    def show_points(self, *, dots: bool, names: bool) -> None:
-        """Decides whether keypoints and their names are visible."""
-        for node in self.points.values():
-            node.dot.visible, node.label.visible = dots, dots and names
-
-    def add_paths(self, paths: Mapping[str, Array]) -> None:
-        """Draws paths (T, 3) in the world frame [m] as `path/NAME`."""
-        for name, path in paths.items():
-            if len(path) > 1:
-                self.add_path(
-                    "paths", f"path/{name}", path, recorded_scene.PATH_RGB, thickness=2.0, thickness_units="screen"
-                )
 
     def add_path(self, group: str, name: str, path: Array, rgb: tuple[int, int, int], **style: Any) -> None:
         """Draws a path (T, 3) in the world frame [m]; `style` are viser's names for its thickness."""
@@ -273,10 +261,6 @@ class SceneNodes:
             ball.position = _round_values(force.positions[frame])
 
 
-def _are_same(meshes: Sequence[recorded_scene.ColouredMesh], others: Sequence[recorded_scene.ColouredMesh]) -> bool:
-    return len(meshes) == len(others) and all(one is other for one, other in zip(meshes, others, strict=True))
-
-
 def _round_values(array: Array) -> Array:
     """Rounds values to a micrometre or microradian: such numbers compress well."""
     return np.round(array, 6).astype(np.float32)
@@ -322,7 +306,7 @@ class ShownEpisode:
 
 
 class LiveScene:
-    """Shows one episode at a time on a `viser.ViserServer`; use it from one thread, as a context manager.
+    """Shows one episode at a time on a `viser.ViserServer`; use it from one thread.
 
     The robot stays while the next episode has the same one: its meshes are sent once.
     """
@@ -344,14 +328,6 @@ class LiveScene:
         """Table and plinths."""
         self._key: Hashable = None
         self._models_key: Hashable = None
-        self._object_worlds, self._robot_world = ExitStack(), ExitStack()
-
-    def __enter__(self) -> LiveScene:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._object_worlds.close()
-        self._robot_world.close()
 
     def show(self, episode: ShownEpisode, arrays: Mapping[str, Array], frame: int, *, acted_on: set[str]) -> None:
         """Shows a state.
@@ -370,18 +346,17 @@ class LiveScene:
         if not all(np.isfinite(array).all() for array in now.values()):
             return
         if episode.key != self._key:
-            self._open_models(episode, now)
+            self._read_models(episode, now)
         robot = recorded_scene.robot_bodies(self.robot, episode.cfg.robot, now) if self.robot is not None else ()
         objects = (recorded_scene.object_bodies(model, name, now) for name, model in self.objects.items())
         points = (point for point in recorded_scene.shown_points(now, acted_on) if point.acted_on)
         self.nodes.show([*self._fixed, *robot, *chain.from_iterable(objects)], points)
 
-    def _open_models(self, episode: ShownEpisode, now: Mapping[str, Array]) -> None:
-        """Opens the models of an episode; those of the robot and of equal objects stay open."""
+    def _read_models(self, episode: ShownEpisode, now: Mapping[str, Array]) -> None:
+        """Reads the models of an episode; those of the robot and of equal objects stay."""
         cfg, self._key = episode.cfg, None
         if self._models_key is None or episode.models_key != self._models_key:
             self._models_key = None
-            self._object_worlds.close()
             self.objects.clear()
             self.assets, _ = recorded_scene.load_assets(
                 [cfg.object, *cfg.objects], episode.layout, episode.hashes, number=episode.number
@@ -389,12 +364,9 @@ class LiveScene:
             if not self._has_view:
                 set_view(self._server, *recorded_scene.choose_view(self.assets, now))
                 self._has_view = True
-            for name, asset in self.assets.items():
-                self.objects[name] = self._object_worlds.enter_context(recorded_scene.open_object(name, asset))
+            self.objects.update((name, recorded_scene.object_model(name, asset)) for name, asset in self.assets.items())
         if self._robot_cfg != cfg.robot:
             self.robot, self._robot_cfg = None, None
-            self._robot_world.close()
-            self.robot = self._robot_world.enter_context(recorded_scene.open_robot(cfg.robot))
-            self._robot_cfg = cfg.robot
+            self.robot, self._robot_cfg = recorded_scene.robot_model(cfg.robot), cfg.robot
         self._fixed = list(recorded_scene.fixed_bodies(episode.layout))
         self._key, self._models_key = episode.key, episode.models_key

@@ -195,7 +195,7 @@ def _draw_episode(cfg: EpisodeCfg, record: EpisodeRecord, checker: BulletCollisi
             view = recorded.episode.scene.view()
             pictures.append(take_picture(recorded.world, view, width=TILE[0], height=TILE[1]))
     instruction = f': "{record.instruction}"' if record.instruction else ""
-    return SheetRow(f"episode {record.number}, {record.outcome}{instruction}", record.success, pictures)
+    return SheetRow(f"episode {record.number}, {record.outcome}{instruction}", pictures, record.success)
 
 
 def choose_episodes(data_set: DataSet, numbers: Sequence[int], *, rows: int) -> list[int]:

@@ -20,7 +20,6 @@ from unlatch.workflows.viewing.recorded_scene import (
     ColouredMesh,
     RecordedScene,
     ShownBody,
-    ShownForce,
 )
 from unlatch.workflows.viewing.scene_nodes import SceneNodes, set_view, start_viser, stop_viser
 
@@ -52,7 +51,9 @@ def to_html(scene: RecordedScene) -> bytes:
         set_view(server, scene.eye, scene.target)
         nodes = SceneNodes(server)
         nodes.show(scene.bodies, scene.points, scene.forces, frame=0)
-        nodes.add_paths(scene.tool_paths)
+        for name, path in scene.tool_paths.items():
+            if len(path) > 1:
+                nodes.add_path("paths", f"path/{name}", path, PATH_RGB, thickness=2.0, thickness_units="screen")
         recording = server.get_scene_serializer()
         for frame, pause in enumerate(np.diff(scene.times_s), start=1):
             recording.insert_sleep(float(pause))
@@ -115,7 +116,12 @@ def to_rrd(scene: RecordedScene) -> bytes:
         stream.log(path, look, static=True)
         stream.send_columns(path, times, rr.Points3D.columns(positions=point.positions))
     for force in scene.forces:
-        _log_force(rr, stream, times, force)
+        plot, ball = (f"{place}/{force.name.replace('.', '/')}" for place in ("plots/force", "world/forces"))
+        stream.log(plot, rr.SeriesLines.from_fields(names=force.label, colors=force.rgb), static=True)
+        stream.send_columns(plot, times, rr.Scalars.columns(scalars=force.values_n))
+        if force.radii_m.any():
+            stream.log(ball, rr.Points3D.from_fields(colors=(*force.rgb, 120)), static=True)
+            stream.send_columns(ball, times, rr.Points3D.columns(positions=force.positions, radii=force.radii_m))
     for curve in scene.curves:
         path = f"plots/position/{curve.label.replace(' ', '_')}"
         stream.log(path, rr.SeriesLines.from_fields(names=f"{curve.label} [{curve.unit}]"), static=True)
@@ -152,16 +158,6 @@ def texture_arguments(mesh: ColouredMesh) -> dict[str, Array]:
         return {}
     shades = np.asarray(Image.open(io.BytesIO(mesh.texture.picture)).convert("RGB"))
     return {"albedo_texture": shades, "vertex_texcoords": mesh.texture.uvs * (1, -1) + (0, 1)}
-
-
-def _log_force(rr: Any, stream: Any, times: list[Any], force: ShownForce) -> None:
-    plot = f"plots/force/{force.name.replace('.', '/')}"
-    stream.log(plot, rr.SeriesLines.from_fields(names=force.label, colors=force.rgb), static=True)
-    stream.send_columns(plot, times, rr.Scalars.columns(scalars=force.values_n))
-    if force.radii_m.any():
-        ball = f"world/forces/{force.name.replace('.', '/')}"
-        stream.log(ball, rr.Points3D.from_fields(colors=(*force.rgb, 120)), static=True)
-        stream.send_columns(ball, times, rr.Points3D.columns(positions=force.positions, radii=force.radii_m))
 
 
 def _make_blueprint(scene: RecordedScene) -> Any:

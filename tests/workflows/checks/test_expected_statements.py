@@ -189,7 +189,7 @@ class TestReportOfASearch:
 
     def test_a_success_needs_a_choice_too(self):
         expected = layout_of({"tried": 4, "chosen": None})
-        expected._record.success, expected._record.code = True, None
+        expected.record.success, expected.record.code = True, None
         assert list(expected.problems()) == [BEGAN]
 
     @pytest.mark.usefixtures("draws")

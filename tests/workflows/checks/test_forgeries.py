@@ -20,7 +20,7 @@ from unlatch.workflows.checks import criteria_source
 from unlatch.workflows.checks.criteria_source import check_data_set
 from unlatch.workflows.commands.check import evaluate_command as evaluate_main
 from unlatch.workflows.commands.check import replay_problems
-from unlatch.workflows.commands.collect import main as collect_main
+from unlatch.workflows.commands.collect import collect_command as collect_main
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.runner import EpisodeRunner
 

@@ -21,7 +21,7 @@ from unlatch.simcore.recording.episode_structure import CLOCK, PLANNER, sources
 from unlatch.workflows.checks.criteria_source import check_data_set
 from unlatch.workflows.commands.check import ReplayArraysJob
 from unlatch.workflows.commands.check import evaluate_command as evaluate_main
-from unlatch.workflows.commands.collect import main as collect_main
+from unlatch.workflows.commands.collect import collect_command as collect_main
 from unlatch.workflows.runs.recorded_config import config_of
 
 pytest.importorskip("gymnasium")

@@ -7,7 +7,7 @@ import pytest
 from unlatch import command_table
 from unlatch.simcore import process as interrupts
 from unlatch.simcore.errors import ConfigError, PluginError
-from unlatch.workflows.cli import debugger
+from unlatch.workflows.cli import run_report
 from unlatch.workflows.cli.terminal import BAD_INPUT, FAILED, INTERRUPTED, OK, command, run_command
 
 
@@ -133,7 +133,7 @@ def test_a_value_that_a_plugin_refuses_is_one_line(tmp_path, capsys):
 )
 def test_the_debugger_opens_for_a_bug_and_the_exception_goes_on(raised, active, opened, monkeypatch):
     seen: list[Exception] = []
-    monkeypatch.setattr(debugger, "open_debugger", lambda exc, advice: seen.append(exc))
-    with pytest.raises(type(raised)), debugger.debugging(active=active):
+    monkeypatch.setattr(run_report, "open_debugger", lambda exc, advice: seen.append(exc))
+    with pytest.raises(type(raised)), run_report.debugging(active=active):
         raise raised
     assert seen == ([raised] if opened else [])

@@ -1,9 +1,9 @@
-"""`unlatch completion`: the words, their cache, and the scripts in real shells."""
+"""`unlatch completion`: the words, and the scripts in real shells."""
 
-import json
 import os
 import shutil
 import sys
+from functools import cache
 from pathlib import Path
 
 import pexpect
@@ -11,21 +11,14 @@ import pytest
 
 from unlatch.configs.config_files import option_names
 from unlatch.robots.catalog import ROBOTS
-from unlatch.simcore.cache import CACHE_VARIABLE
-from unlatch.workflows.cli.shell_text import CACHE_FILE, SHELLS, load_catalog
+from unlatch.workflows.cli.shell_text import SHELLS, make_catalog
 from unlatch.workflows.cli.shell_text import complete as complete_from
 
-
-@pytest.fixture(scope="module", autouse=True)
-def cache(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("cache")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(CACHE_VARIABLE, str(folder))
-        yield folder
+catalog = cache(make_catalog)
 
 
 def complete(words: list[str]) -> list[str]:
-    return complete_from(words, load_catalog())
+    return complete_from(words, catalog())
 
 
 @pytest.mark.parametrize(
@@ -67,20 +60,6 @@ def test_names_in_the_users_folder_are_completed(tmp_path):
     assert complete(["collect", "task=open_mine"]) == []
 
 
-def test_the_cache_is_read_and_is_made_anew_when_a_source_changes(cache):
-    complete(["collect", ""])
-    file = cache / CACHE_FILE
-    kept = json.loads(file.read_text())
-    kept["commands"]["from_the_cache"] = {}
-    file.write_text(json.dumps(kept))
-    assert complete(["from_"]) == ["from_the_cache"]
-    kept["sources"][min(kept["sources"])] = 1
-    file.write_text(json.dumps(kept))
-    assert complete(["from_"]) == []
-    file.write_text("{")
-    assert complete(["colle"]) == ["collect"]
-
-
 START = {
     "bash": ["bash", "--norc", "--noprofile", "-i"],
     "zsh": ["zsh", "-f", "-i"],
@@ -104,7 +83,6 @@ def test_tab_completes_in_a_real_shell(shell, tmp_path, monkeypatch):
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "my_file.urdf").write_text("")
-    complete(["collect", ""])  # fills the cache
     cwd = Path.cwd()
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(cwd), *filter(None, [os.environ.get("PYTHONPATH")])]))
     terminal = pexpect.spawn(START[shell][0], START[shell][1:], cwd=str(tmp_path), encoding="utf-8", timeout=20)

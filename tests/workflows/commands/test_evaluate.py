@@ -17,7 +17,7 @@ from unlatch.simcore.errors import AssetError
 from unlatch.simcore.recording.check import check_dataset
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.workflows.commands.check import evaluate_command as main
-from unlatch.workflows.commands.collect import main as collect_main
+from unlatch.workflows.commands.collect import collect_command as collect_main
 from unlatch.workflows.commands.objects import make_object_command as make_object_main
 from unlatch.workflows.episode.episode import Episode
 

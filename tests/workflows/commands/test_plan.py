@@ -7,7 +7,7 @@ from PIL import Image
 
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.solver.diagnosis import Diagnosis
-from unlatch.workflows.commands.collect import main as collect_main
+from unlatch.workflows.commands.collect import collect_command as collect_main
 from unlatch.workflows.commands.looking import plan_command as main
 
 FAR = "task.regions.0.center_m=[2.0,0.0]"

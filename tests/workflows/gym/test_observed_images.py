@@ -91,7 +91,7 @@ def test_nothing_is_rendered_between_new_images_and_a_reset_makes_new_ones(make,
 
 @pytest.fixture(scope="module")
 def demonstration(tmp_path_factory) -> Path:
-    from unlatch.workflows.commands.collect import main as collect
+    from unlatch.workflows.commands.collect import collect_command as collect
 
     out = tmp_path_factory.mktemp("set") / "d"
     few_frames = "task.max_duration_s=1"

@@ -15,7 +15,7 @@ from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.sim.renderers.software import SoftwareRenderer
 from unlatch.workflows.commands.check import evaluate_command as evaluate
-from unlatch.workflows.commands.collect import main as collect
+from unlatch.workflows.commands.collect import collect_command as collect
 from unlatch.workflows.gym.config import ActionMode
 from unlatch.workflows.policies.catalog import load_policy, wrap_policy
 

@@ -19,7 +19,7 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.cli.multirun import load_configs
 from unlatch.workflows.cli.terminal import CommandLine
 from unlatch.workflows.commands.check import evaluate_command as evaluate_main
-from unlatch.workflows.commands.collect import main as collect_main
+from unlatch.workflows.commands.collect import collect_command as collect_main
 from unlatch.workflows.commands.objects import make_object_command as make_object_main
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.episode.assets import load_assets, with_derived_task

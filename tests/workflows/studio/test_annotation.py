@@ -26,8 +26,8 @@ def test_a_moved_keypoint_is_checked_and_saved(cfg):
     assert annotation.check()
     assert annotation.problems == []
     assert not annotation.check(), "nothing has changed since"
-    before = annotation.edit.articulation.part("drawer").keypoint(TAIL).xyz
-    head = annotation.edit.articulation.part("drawer").keypoint(HEAD).xyz + np.array([0.0, 0.01, 0.0])
+    before = annotation.articulation.part("drawer").keypoint(TAIL).xyz
+    head = annotation.articulation.part("drawer").keypoint(HEAD).xyz + np.array([0.0, 0.01, 0.0])
     annotation.move("drawer", HEAD, head)
     assert annotation.check()
     assert not annotation.to_dict()["is_saved"]
@@ -43,7 +43,7 @@ def test_a_keypoint_off_the_part_is_a_problem_and_is_not_saved(cfg):
     annotation = open_annotation({"object": cfg}, "object")
     file = Path(str(cfg.root)) / "articulation.yaml"
     before = file.read_bytes()
-    annotation.move("drawer", "link_contact_point", [2.0, 0.0, 0.0])
+    annotation.move("drawer", "link_contact_point", np.array([2.0, 0.0, 0.0]))
     annotation.check()
     assert "link_contact_point" in annotation.problems[0]
     with pytest.raises(AssetError, match="Not saved"):
@@ -55,13 +55,13 @@ def test_only_keypoints_at_the_same_place_in_file_and_scene_can_be_moved(cfg):
     annotation = open_annotation({"object": cfg}, "object")
     shown = load_object(cfg, rng=np.random.default_rng(0)).articulation
     assert set(annotation.movable(shown)) == {("drawer", name) for name in shown.part("drawer").keypoints}
-    annotation.edit.loaded.articulation.part("drawer").keypoints[TAIL] = shown.part("drawer").keypoints[HEAD]
+    annotation.loaded.articulation.part("drawer").keypoints[TAIL] = shown.part("drawer").keypoints[HEAD]
     assert ("drawer", TAIL) not in annotation.movable(shown)
 
 
 def test_a_missing_annotation_is_made_first(cfg):
     (Path(str(cfg.root)) / "articulation.yaml").unlink()
-    assert open_annotation({"object": cfg}, "object").edit.articulation.parts.keys() == {"drawer"}
+    assert open_annotation({"object": cfg}, "object").articulation.parts.keys() == {"drawer"}
 
 
 def test_a_generated_object_has_no_file_to_edit():

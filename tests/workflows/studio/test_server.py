@@ -13,9 +13,9 @@ import pytest
 from unlatch.simcore.errors import PluginError
 from unlatch.workflows.runs.schema import LOCAL_HOST
 from unlatch.workflows.studio.document import new_document
-from unlatch.workflows.studio.jobs import Problem
+from unlatch.workflows.studio.jobs import PLAN, REACH, SCENE, Problem
 from unlatch.workflows.studio.server import StudioServer
-from unlatch.workflows.studio.session import PLAN, REACH, SCENE, StudioSession
+from unlatch.workflows.studio.session import StudioSession
 from unlatch.workflows.viewing import scene_nodes as viser_scene
 from unlatch.workflows.viewing.page_server import is_local, listen_at, opened_in_browser
 

@@ -15,9 +15,20 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.tasks.task import RegionCfg, TaskCfg
 from unlatch.workflows.studio import jobs
 from unlatch.workflows.studio.document import new_document, read_tree, value_at
-from unlatch.workflows.studio.jobs import PlanResult, Problem, RunResult, ShownPlan, ShownScene, ShownSegment
+from unlatch.workflows.studio.jobs import (
+    PLAN,
+    REACH,
+    RUN,
+    SCENE,
+    PlanResult,
+    Problem,
+    RunResult,
+    ShownPlan,
+    ShownScene,
+    ShownSegment,
+)
 from unlatch.workflows.studio.page_state import describe_plan, problem_line
-from unlatch.workflows.studio.session import PLAN, REACH, RUN, SCENE, StudioSession
+from unlatch.workflows.studio.session import StudioSession
 
 REGION = {"object": "${object.name}", "center_m": [0.68, 0.0], "half_extent_m": [0.1, 0.1], "yaw_deg": 25.0}
 KEY = "skills[0].planner_setting.constraint_list[0]"
@@ -76,24 +87,26 @@ class Worker:
         self.jobs.append(job)
         if "wrong: true" in job.task.text:
             return Problem("task.wrong is unknown.", "task.wrong")
-        if isinstance(job, jobs.SceneJob):
-            constraint = jobs.ShownConstraint(KEY, "point2point_constraint", "point2point_constraint", "", 0.002, "m")
-            skill = jobs.ShownSkill("skills[0]", "open", "microwave", "door", ("given",), constraints=(constraint,))
-            part = jobs.ShownPart("microwave", "door", "hinge", 0, "rad", 0.0, 1.5, 0.0)
+        if job.kind == SCENE:
+            constraint = {"key": KEY, "label": "point2point_constraint", "tolerance": 0.002, "unit": "m"}
+            skill = {"key": "skills[0]", "name": "open", "object": "microwave", "part": "door", "settings": {}}
+            skill |= {"strategies": ["given"], "constraints": [constraint]}
+            part = {"object": "microwave", "part": "door", "joint": "hinge", "unit": "rad", "closed": 0.0, "open": 1.5}
+            part["position"] = 0.0
             cameras = (CAMERA,) if "camera" in job.task.text else ()
             return jobs.SceneResult(scene_of(job), BASE, (skill,), (part,), cameras, (), 0.1)
-        if isinstance(job, jobs.CheckJob):
+        if job.kind == jobs.CHECK:
             key = "skills[0].planner_setting.constraint_list" if "in_list" in job.task.text else "task.name"
             refused = Problem("'a' and 'b' contradict each other.", key)
-            return jobs.CheckResult(refused if "no_plan" in job.task.text else None)
-        if isinstance(job, jobs.PlanJob):
+            return refused if "no_plan" in job.task.text else None
+        if job.kind == PLAN:
             plan = plan_of(job, found="no_plan" not in job.task.text)
             return PlanResult(scene_of(job), (plan,), plan.found, 0.1)
-        if isinstance(job, jobs.RunJob):
+        if job.kind == RUN:
             return RunResult(scene_of(job).cfg, EpisodeRecord(job.task.episode, 1, False, code="timeout"), 0.1)
-        if isinstance(job, jobs.ViewJob):
+        if job.kind == jobs.VIEW:
             return jobs.ViewResult({"front": b"seen"})
-        assert isinstance(job, jobs.ReachJob)
+        assert job.kind == REACH
         return jobs.ReachResult(job.region.center_m[0] < 0.65, "path_infeasible", "too far")
 
     def stop(self):
@@ -350,7 +363,7 @@ def test_an_answer_about_a_task_that_was_closed_is_dropped(session, tmp_path):
     session.act("open", {"path": str(tmp_path / "task" / "mine.yaml")})
     wait(session, lambda state: state["scene"] and state["plan"])
     before = session.plan
-    session._receive(document, PLAN, jobs.PlanJob(session._task_text()), plan)
+    session._receive(document, jobs.Job(PLAN, session._task_text()), plan)
     assert session.plan is before
 
 

@@ -11,10 +11,10 @@ from PIL import Image
 
 from unlatch.simcore.errors import UnlatchError
 from unlatch.workflows.studio.document import TaskDocument, new_document
-from unlatch.workflows.studio.jobs import VIEW_PX, PlanJob, PlanResult, SceneJob, SceneResult, TaskText, ViewJob
-from unlatch.workflows.studio.plan_ghosts import planned_state
+from unlatch.workflows.studio.jobs import PLAN, SCENE, VIEW, VIEW_PX, Job, PlanResult, SceneResult, TaskText
+from unlatch.workflows.studio.scene_marks import planned_state
 from unlatch.workflows.studio.work import StudioWork
-from unlatch.workflows.viewing.recorded_scene import load_assets, open_object, open_robot
+from unlatch.workflows.viewing.recorded_scene import load_assets, object_model, robot_model
 
 
 @pytest.fixture(scope="module")
@@ -46,33 +46,35 @@ def test_a_carried_object_follows_the_hand_and_stays_where_it_is_put(work):
     assets, _ = load_assets(
         [cfg.object, *cfg.objects], result.scene.layout, result.scene.hashes, number=result.scene.episode
     )
-    with open_robot(cfg.robot) as robot, open_object("can", assets["can"]) as can:
-        scene = SimpleNamespace(robot=robot, objects={"can": can}, assets=assets)
+    robot, can = robot_model(cfg.robot), object_model("can", assets["can"])
+    scene = SimpleNamespace(robot=robot, objects={"can": can}, assets=assets)
 
-        def at(frame):
-            return can_position(planned_state(result, frame, cfg.robot, scene))
+    def at(frame):
+        return can_position(planned_state(result, frame, cfg.robot, scene))
 
-        start, lifted = at(0), at(pick.frames - 1)
-        assert at(pick.carried.first) == pytest.approx(start)
-        assert lifted[2] > start[2] + 0.05
-        assert at(pick.frames) == pytest.approx(lifted, abs=0.02), "the next skill begins where this one ends"
-        assert at(result.frames - 1) == pytest.approx(at(pick.frames + place.carried.last))
-        assert at(result.frames - 1)[2] == pytest.approx(start[2], abs=0.03), "it stands on the table again"
+    start, lifted = at(0), at(pick.frames - 1)
+    assert at(pick.carried.first) == pytest.approx(start)
+    assert lifted[2] > start[2] + 0.05
+    assert at(pick.frames) == pytest.approx(lifted, abs=0.02), "the next skill begins where this one ends"
+    assert at(result.frames - 1) == pytest.approx(at(pick.frames + place.carried.last))
+    assert at(result.frames - 1)[2] == pytest.approx(start[2], abs=0.03), "it stands on the table again"
 
 
 @pytest.mark.slow
 def test_cameras_see_the_state_that_is_asked_for(work):
     document = new_document(["task=open_microwave", "camera=front"])
     task = TaskText(document.name, document.text)
-    shown = work.do(SceneJob(task)).scene
+    shown = work.do(Job(SCENE, task)).scene
     opened = dict(shown.state)
     opened["objects.microwave.joint_positions"] = np.array([1.2])
     first, same, other = (
-        np.asarray(Image.open(io.BytesIO(work.do(ViewJob(task, shown, state)).images["front"])), dtype=float)
+        np.asarray(
+            Image.open(io.BytesIO(work.do(Job(VIEW, task, scene=shown, state=state)).images["front"])), dtype=float
+        )
         for state in (shown.state, shown.state, opened)
     )
     assert first.shape[1] <= VIEW_PX
-    (seen_from,) = work.do(ViewJob(task, shown, opened)).cameras
+    (seen_from,) = work.do(Job(VIEW, task, scene=shown, state=opened)).cameras
     assert seen_from.name == "front"
     assert np.array_equal(first, same)
     assert np.abs(first - other).max() > 60.0, "the door is open"
@@ -82,12 +84,12 @@ def test_cameras_see_the_state_that_is_asked_for(work):
 def test_a_camera_at_the_wrist_is_where_the_hand_is(work):
     document = new_document(["task=open_microwave", "camera=front_wrist"])
     task = TaskText(document.name, document.text)
-    scene = work.do(SceneJob(task))
+    scene = work.do(Job(SCENE, task))
     key = next(key for key in scene.scene.state if key.startswith("robot") and key.endswith("joint_positions"))
     turned = np.array(scene.scene.state[key])
     turned.flat[0] += 0.5  # about the vertical axis of the base
     start, moved = (
-        {camera.name: camera.position for camera in work.do(ViewJob(task, scene.scene, state)).cameras}
+        {camera.name: camera.position for camera in work.do(Job(VIEW, task, scene=scene.scene, state=state)).cameras}
         for state in (scene.scene.state, {**scene.scene.state, key: turned})
     )
     assert start["wrist"] == pytest.approx({each.name: each.position for each in scene.cameras}["wrist"], abs=1e-6)
@@ -111,7 +113,7 @@ def task_text(document: TaskDocument) -> TaskText:
 
 
 def plan(work: StudioWork, document: TaskDocument) -> PlanResult:
-    answer = work.do(PlanJob(task_text(document)))
+    answer = work.do(Job(PLAN, task_text(document)))
     assert isinstance(answer, PlanResult), answer
     return answer
 
@@ -141,7 +143,7 @@ def test_a_text_without_constraints_is_refused(clip):
 @pytest.mark.slow
 def test_the_constraint_contradicts_the_shipped_ones_and_its_remedy_leads_to_a_plan(clip, work):
     document = new_document(["task=open_microwave"])
-    scene = work.do(SceneJob(task_text(document)))
+    scene = work.do(Job(SCENE, task_text(document)))
     assert isinstance(scene, SceneResult), scene
     set_value(document, scene, ("task", "regions", 0, "center_m", 0), 0.62)
     set_value(document, scene, (*LIST, 1, "tolerance"), 0.06)

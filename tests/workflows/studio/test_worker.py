@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from unlatch.workflows.studio.jobs import Problem, SceneJob, TaskText
+from unlatch.workflows.studio.jobs import SCENE, Job, Problem, TaskText
 from unlatch.workflows.studio.worker import JobQueue, WorkerProcess
 
 WAIT_S = 20.0
@@ -26,8 +26,8 @@ class Recorder:
         self.go.release()
 
 
-def job(name):
-    return SceneJob(TaskText(name, ""))
+def job(name, kind="plan"):
+    return Job(kind, TaskText(name, ""))
 
 
 def collect():
@@ -48,7 +48,7 @@ def collect():
 
 def begin_job(jobs, name, keep):
     """Submits a job and waits until it is going on."""
-    jobs.submit("plan", job(name), keep)
+    jobs.submit(job(name), keep)
     while jobs.current is None:
         pass
 
@@ -67,7 +67,7 @@ def test_a_newer_job_replaces_one_that_waits(queue):
     keep, wait = collect()
     begin_job(jobs, "first", keep)
     for name in ("second", "third"):
-        jobs.submit("plan", job(name), keep)
+        jobs.submit(job(name), keep)
     assert jobs.is_busy_with("plan")
     runner.go.release(2)
     assert wait(2) == ["first", "third"]
@@ -77,8 +77,8 @@ def test_the_most_urgent_kind_comes_first(queue):
     jobs, runner = queue
     keep, wait = collect()
     begin_job(jobs, "going on", keep)
-    jobs.submit("plan", job("plan"), keep)
-    jobs.submit("run", job("run"), keep)
+    jobs.submit(job("plan"), keep)
+    jobs.submit(job("run", "run"), keep)
     runner.go.release(3)
     assert wait(3) == ["going on", "run", "plan"]
 
@@ -87,7 +87,7 @@ def test_interrupting_gives_up_the_job_and_all_that_wait(queue):
     jobs, runner = queue
     keep, wait = collect()
     begin_job(jobs, "going on", keep)
-    jobs.submit("run", job("waits"), keep)
+    jobs.submit(job("waits", "run"), keep)
     jobs.interrupt()
     wait(1)
     assert runner.stopped == 1
@@ -99,7 +99,7 @@ def test_closing_gives_up_the_job_and_ends_the_thread(queue):
     jobs, runner = queue
     keep, _ = collect()
     begin_job(jobs, "going on", keep)
-    jobs.submit("run", job("waits"), keep)
+    jobs.submit(job("waits", "run"), keep)
     before = threading.active_count()
     jobs.close()
     assert threading.active_count() == before - 1
@@ -112,13 +112,13 @@ def test_a_process_that_is_killed_is_an_answer_and_the_next_job_has_a_new_one():
     worker = WorkerProcess()
     text = "# @package _global_\ndefaults: [open_microwave]\ntask: {name: mine}\n"
     try:
-        first = worker.do(SceneJob(TaskText("mine", text)))
+        first = worker.do(Job(SCENE, TaskText("mine", text)))
         assert first.scene.cfg.task.name == "mine"
         threading.Timer(0.05, worker.stop).start()
-        killed = worker.do(SceneJob(TaskText("mine", text, episode=1)))
+        killed = worker.do(Job(SCENE, TaskText("mine", text, episode=1)))
         assert isinstance(killed, Problem)
         assert "SIGTERM" in killed.message
-        again = worker.do(SceneJob(TaskText("mine", text, episode=1)))
+        again = worker.do(Job(SCENE, TaskText("mine", text, episode=1)))
         assert again.scene.episode == 1
     finally:
         worker.close()
@@ -128,7 +128,7 @@ def test_a_process_that_is_killed_is_an_answer_and_the_next_job_has_a_new_one():
 def test_a_text_that_holds_itself_is_an_error_of_one_line():
     worker = WorkerProcess()
     try:
-        answer = worker.do(SceneJob(TaskText("mine", "a: &a [*a]\n")))
+        answer = worker.do(Job(SCENE, TaskText("mine", "a: &a [*a]\n")))
     finally:
         worker.close()
     assert answer.message.endswith("is nested too deeply for a configuration. Correct the file.")

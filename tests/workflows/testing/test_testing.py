@@ -14,8 +14,15 @@ from unlatch.simcore.registry import CatalogEntry
 from unlatch.simcore.sim.sensors.config import SENSORS
 from unlatch.skills.catalog import SKILLS
 from unlatch.solver.term_kinds import COSTS, TERMS
-from unlatch.workflows.testing.robots_and_sensors import check_robot, check_sensor
-from unlatch.workflows.testing.skills_and_tasks import check_exporter, check_object, check_skill, check_task, check_term
+from unlatch.workflows.testing.contracts import (
+    check_exporter,
+    check_object,
+    check_robot,
+    check_sensor,
+    check_skill,
+    check_task,
+    check_term,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -236,7 +243,7 @@ def test_what_is_not_listed_is_named(check, message):
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory) -> Path:
-    from unlatch.workflows.testing.skills_and_tasks import make_successes
+    from unlatch.workflows.testing.contracts import make_successes
 
     return make_successes(tmp_path_factory.mktemp("data") / "set").path
 

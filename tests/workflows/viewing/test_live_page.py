@@ -129,18 +129,16 @@ def test_the_scene_shows_the_last_episode_where_it_was_recorded(tmp_path, drawer
         data_set.write(record)
     server = start_viser()
     try:
-        with LiveScene(server) as scene:
-            current = CurrentEpisode(scene)
-            current.update([(data_set.path, None)])
-            assert current.about is None
-            current.update([(data_set.path, record.number)])
-            assert current.about is not None
-            assert (current.about["number"], current.about["phase"]) == (record.number, "success")
-            assert current.about["problem"] == ""
-            hand = scene.nodes._bodies["robot/franka_panda/panda_hand"][1]
-            np.testing.assert_allclose(
-                hand.position, record.arrays["robots.franka_panda.left.ee_position"][0], atol=1e-6
-            )
+        scene = LiveScene(server)
+        current = CurrentEpisode(scene)
+        current.update([(data_set.path, None)])
+        assert current.about is None
+        current.update([(data_set.path, record.number)])
+        assert current.about is not None
+        assert (current.about["number"], current.about["phase"]) == (record.number, "success")
+        assert current.about["problem"] == ""
+        hand = scene.nodes._bodies["robot/franka_panda/panda_hand"][1]
+        np.testing.assert_allclose(hand.position, record.arrays["robots.franka_panda.left.ee_position"][0], atol=1e-6)
     finally:
         stop_viser(server)
 

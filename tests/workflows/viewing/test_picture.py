@@ -51,7 +51,7 @@ def test_successes_and_one_failure_are_chosen(tmp_path, outcomes, rows, chosen):
 
 def test_a_sheet_has_a_caption_and_a_strip_for_each_row():
     tile = np.full((40, 60, 3), 128, dtype=np.uint8)
-    sheet = compose_sheet([SheetRow("one", True, [tile] * 3), SheetRow("two", False, [tile] * 2)])
+    sheet = compose_sheet([SheetRow("one", [tile] * 3, True), SheetRow("two", [tile] * 2, False)])
     assert sheet.shape == (2 * (22 + 40), 180, 3)
     assert (sheet[22:62] == 128).all()
     assert (sheet[62 + 22 :, 120:] == 255).all()

@@ -301,7 +301,7 @@ def test_counted_values_come_from_the_index_if_it_suffices(tmp_path, monkeypatch
     monkeypatch.setattr(DataSet, "read", lambda *args, **options: pytest.fail("an episode was read"))
     counted = tally(data_set, name="a")
     assert (counted.total.n, counted.total.successes) == (8, 4)
-    assert [place.x_m for place in counted.places] == pytest.approx([0.5 + 0.01 * number for number in range(8)])
+    assert [place.x_m for place in counted.places.items] == pytest.approx([0.5 + 0.01 * number for number in range(8)])
 
 
 @pytest.mark.slow
@@ -327,7 +327,7 @@ def test_missing_objects_of_index_lines_are_read_from_the_folders(tmp_path):
     index.write_text("".join(json.dumps(line, sort_keys=True) + "\n" for line in lines))
     counted = tally(data_set, name="a")
     assert counted.by_category["carton"].n == 8
-    assert len(counted.places) == 8
+    assert len(counted.places.items) == 8
 
 
 def test_large_sets_are_counted_completely_and_sampled_evenly(tmp_path):
@@ -337,7 +337,7 @@ def test_large_sets_are_counted_completely_and_sampled_evenly(tmp_path):
     for _ in range(3 * SAMPLE):
         counted.add(summary)
     assert counted.total.n == 3 * SAMPLE + 1
-    assert SAMPLE // 2 <= len(counted.places) < SAMPLE
+    assert SAMPLE // 2 <= len(counted.places.items) < SAMPLE
 
 
 def test_many_attempts_are_drawn_as_rates():

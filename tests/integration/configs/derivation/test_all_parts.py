@@ -11,7 +11,7 @@ from unlatch.configs.derived_request import name_each_part
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.simcore.errors import ConfigError
-from unlatch.workflows.commands.collect import main
+from unlatch.workflows.commands.collect import collect_command as main
 from unlatch.workflows.runs.schema import CollectCfg
 
 pytestmark = pytest.mark.integration
