@@ -246,32 +246,33 @@ def _decompose_concave(
     pieces: list[TriangleMesh], cfg: ConvexDecompositionCfg, *, size_m: float, where: str, solid: bool
 ) -> list[tuple[str, list[TriangleMesh]]]:
     """Returns method and convex parts of each concave piece."""
-    plated = _choose_for_plates(pieces, cfg)
+    left, plated = cfg.plate_faces, set()  # those with few enough triangles for plates, the largest first
+    for number in _largest_first(pieces):
+        if len(pieces[number].faces) <= left:
+            plated.add(number)
+            left -= len(pieces[number].faces)
     made: dict[int, tuple[str, list[TriangleMesh]]] = {}
     for number, piece in enumerate(pieces):
         if number in plated and not is_closed(piece) and (plates := _make_plates(piece, cfg, size_m=size_m)):
             made[number] = ("plates", plates)
-    left = [number for number in range(len(pieces)) if number not in made]
-    found = _run_coacd([pieces[number] for number in left], cfg, size_m=size_m, where=where)
-    for number, parts in zip(left, found, strict=True):
+    others = [number for number in range(len(pieces)) if number not in made]
+    found = _run_coacd([pieces[number] for number in others], cfg, size_m=size_m, where=where)
+    for number, parts in zip(others, found, strict=True):
         piece = pieces[number]
         if parts and _fills_no_cavity(parts, piece, cfg, size_m=size_m, solid=solid):
             made[number] = ("coacd", parts)
         elif number in plated and is_closed(piece) and (plates := _make_plates(piece, cfg, size_m=size_m)):
             made[number] = ("plates", plates)
         else:
-            made[number] = ("boxes", [convex_hull(box) for box in _cover_with_boxes(piece, cfg)])
+            cells = cfg.grid_cells
+            while len(boxes := voxel_boxes(piece, cells=cells, thickness_m=cfg.sheet_m)) > cfg.most_boxes and cells > 4:
+                cells = cells * 3 // 4
+            made[number] = ("boxes", [convex_hull(box) for box in boxes])
     return [made[number] for number in range(len(pieces))]
 
 
-def _choose_for_plates(pieces: list[TriangleMesh], cfg: ConvexDecompositionCfg) -> set[int]:
-    """Returns the pieces with few enough triangles for plates, the largest pieces first."""
-    left, chosen = cfg.plate_faces, set()
-    for number in sorted(range(len(pieces)), key=lambda n: (-float(np.max(pieces[n].extents)), n)):
-        if len(pieces[number].faces) <= left:
-            chosen.add(number)
-            left -= len(pieces[number].faces)
-    return chosen
+def _largest_first(pieces: list[TriangleMesh]) -> list[int]:
+    return sorted(range(len(pieces)), key=lambda n: (-float(np.max(pieces[n].extents)), n))
 
 
 def _make_plates(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float) -> list[TriangleMesh]:
@@ -286,13 +287,6 @@ def _make_plates(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: fl
         most=cfg.most_plates,
     )
     return [_thick_hull(patch, cfg) for patch in patches or []]
-
-
-def _cover_with_boxes(piece: TriangleMesh, cfg: ConvexDecompositionCfg) -> list[np.ndarray]:
-    cells = cfg.grid_cells
-    while len(boxes := voxel_boxes(piece, cells=cells, thickness_m=cfg.sheet_m)) > cfg.most_boxes and cells > 4:
-        cells = cells * 3 // 4
-    return boxes
 
 
 def _thick_hull(points: np.ndarray, cfg: ConvexDecompositionCfg) -> TriangleMesh:
@@ -325,15 +319,10 @@ def _is_near_convex(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m:
         hull = convex_hull(piece.vertices)
     except scipy.spatial.QhullError:
         return False
-    if _is_its_hull(piece, hull):
-        return True
-    return SampledSurface(piece).is_near(hull, limit_m=_convexity_tolerance(piece, cfg, size_m=size_m))
-
-
-def _is_its_hull(piece: TriangleMesh, hull: TriangleMesh) -> bool:
-    """Returns whether a piece has the area and the volume of its hull, which saves the measurement."""
     volume = hull.volume
-    return abs(abs(piece.volume) - volume) <= 0.002 * volume and abs(piece.area / hull.area - 1.0) <= 0.002
+    if abs(abs(piece.volume) - volume) <= 0.002 * volume and abs(piece.area / hull.area - 1.0) <= 0.002:
+        return True  # it is its own hull, and need not be measured
+    return SampledSurface(piece).is_near(hull, limit_m=_convexity_tolerance(piece, cfg, size_m=size_m))
 
 
 def _convexity_tolerance(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float) -> float:
@@ -353,8 +342,7 @@ def _run_coacd(
 ) -> list[list[TriangleMesh]]:
     """Returns the hulls of each piece; none if CoACD crashed on it, or did not get it (`coacd_pieces`)."""
     results: list[list[TriangleMesh]] = [[] for _ in pieces]
-    largest = sorted(range(len(pieces)), key=lambda n: (-float(np.max(pieces[n].extents)), n))
-    pending = sorted(largest[: cfg.coacd_pieces])
+    pending = sorted(_largest_first(pieces)[: cfg.coacd_pieces])
     if not pending:
         return results
     require_package("coacd", extra="assets", needed_by=f"{where}: a concave mesh", error=AssetError)
@@ -377,11 +365,9 @@ def _run_coacd(
             if output.exists():
                 with np.load(output, allow_pickle=False) as data:
                     groups = np.split(data["vertices"], np.cumsum(data["counts"])[:-1])
-                hulls = []
                 for points in groups:
                     with suppress(scipy.spatial.QhullError, ValueError):  # a hull without volume has no contacts
-                        hulls.append(convex_hull(points))
-                results[number] = hulls
+                        results[number].append(convex_hull(points))
     return results
 
 
