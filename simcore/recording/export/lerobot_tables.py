@@ -312,16 +312,7 @@ def data_schema(features: Features) -> pa.Schema:
 
 def data_table(values: Mapping[str, Array], schema: pa.Schema) -> pa.Table:
     """Makes an Arrow table from an (N, n), (N, points, n) or (N,) array of each field of the schema."""
-    columns = []
-    for field in schema:
-        if pa.types.is_list(field.type):
-            columns.append(_nested_array(values[field.name], field.type))
-        elif pa.types.is_fixed_size_list(field.type):
-            flat = np.ascontiguousarray(values[field.name], dtype=field.type.value_type.to_pandas_dtype()).ravel()
-            columns.append(pa.FixedSizeListArray.from_arrays(pa.array(flat), type=field.type))
-        else:
-            columns.append(pa.array(np.asarray(values[field.name]).ravel(), type=field.type))
-    return pa.Table.from_arrays(columns, schema=schema)
+    return pa.Table.from_pydict({name: np.asarray(values[name]).tolist() for name in schema.names}, schema=schema)
 
 
 def frame_columns(
@@ -371,14 +362,6 @@ def _column_type(feature: Mapping[str, Any]) -> pa.DataType:
     if len(feature["shape"]) == 2:
         return pa.list_(pa.list_(number))  # as `datasets.Array2D` stores it
     return number if feature["shape"] == [1] else pa.list_(number, feature["shape"][0])
-
-
-def _nested_array(values: Array, kind: pa.DataType) -> pa.ListArray:
-    """Returns (N, points, n) numbers as lists of lists."""
-    n_rows, n_points, n = values.shape
-    flat = pa.array(np.ascontiguousarray(values).ravel(), type=kind.value_type.value_type)
-    points = pa.ListArray.from_arrays(np.arange(0, n_rows * n_points * n + 1, n, dtype=np.int32), flat)
-    return pa.ListArray.from_arrays(np.arange(0, n_rows * n_points + 1, n_points, dtype=np.int32), points)
 
 
 EpisodeRow = dict[str, Any]
