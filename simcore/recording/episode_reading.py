@@ -274,22 +274,13 @@ def _read_layout(text: Array | None, where: str) -> dict[str, tuple[str, tuple[i
         raise _damage_error(where, f"it has no member '{LAYOUT}'")
     try:
         layout = json.loads(text.tobytes())
-        return dict(_checked_items(layout))
+        if len(layout) > MAX_KEYS:
+            raise ValueError(f"{len(layout)} arrays, more than {MAX_KEYS}")
+        for key, (name, shape) in layout.items():
+            sizes = shape if isinstance(shape, list) and len(shape) <= _MAX_DIMENSIONS else [None]
+            wrong_size = any(type(size) is not int or not 0 <= size <= MAX_STATE_BYTES for size in sizes)
+            if not KEY_FORM.match(key) or not isinstance(name, str) or wrong_size:
+                raise ValueError(f"{key!r} of shape {shape!r}")
+        return {key: (name, tuple(shape)) for key, (name, shape) in layout.items()}
     except (ValueError, TypeError, AttributeError, RecursionError) as exc:
         raise _damage_error(where, f"the member '{LAYOUT}' ({exc})") from exc
-
-
-def _checked_items(layout: dict[str, tuple[str, list[int]]]) -> Iterator[tuple[str, tuple[str, tuple[int, ...]]]]:
-    """Yields the items of a layout.
-
-    Raises:
-        ValueError, TypeError, AttributeError: It has another form.
-    """
-    if len(layout) > MAX_KEYS:
-        raise ValueError(f"{len(layout)} arrays, more than {MAX_KEYS}")
-    for key, (name, shape) in layout.items():
-        sizes = shape if isinstance(shape, list) and len(shape) <= _MAX_DIMENSIONS else [None]
-        wrong_size = any(type(size) is not int or not 0 <= size <= MAX_STATE_BYTES for size in sizes)
-        if not KEY_FORM.match(key) or not isinstance(name, str) or wrong_size:
-            raise ValueError(f"{key!r} of shape {shape!r}")
-        yield key, (name, tuple(shape))

@@ -99,9 +99,10 @@ class Draft:
         try:
             self._restore()
             _remove(self.path)
-            if not self._has_key(key):
+            key_file = self._root / _KEY_FILE
+            if not key_file.is_file() or key_file.read_bytes() != key.encode():
                 _remove(self.parts)
-                (self._root / _KEY_FILE).write_text(key, encoding="utf-8")
+                key_file.write_text(key, encoding="utf-8")
             self.parts.mkdir(exist_ok=True)
             if not is_file:
                 self.path.mkdir()
@@ -160,12 +161,6 @@ class Draft:
                 _remove(self._old)
             else:
                 self._old.rename(self._target)
-
-    def _has_key(self, key: str) -> bool:
-        try:
-            return (self._root / _KEY_FILE).read_text(encoding="utf-8") == key
-        except (OSError, UnicodeDecodeError):
-            return False
 
     def __enter__(self) -> Draft:
         return self
@@ -227,8 +222,15 @@ def run_export(
     is_file = bool(exporter.suffix)
     if is_file and target.suffix != exporter.suffix:
         raise RecordingError(f"out={out} does not end in {exporter.suffix}, the format that is written. Rename it.")
-    _check_apart(target, exporter.source.data_set.path)
-    with Draft(target, key=_parts_key(exporter), is_file=is_file) as draft:
+    data_set = exporter.source.data_set.path.resolve()
+    if target.resolve() in (data_set, *data_set.parents):
+        raise RecordingError(
+            f"out='{target}' is the data set or contains it. Expected another target. Choose another out=.",
+            path=str(target),
+        )
+    name = f"{type(exporter).__module__}.{type(exporter).__qualname__}"
+    made_of = {"exporter": name, "source": exporter.source.identity, "cfg": plain(exporter.cfg)}
+    with Draft(target, key=json.dumps(made_of, sort_keys=True), is_file=is_file) as draft:
         if target.exists() and not (target.is_dir() and not any(target.iterdir())):
             base = target
             there = _exported_numbers(exporter, target, append=exporter.cfg.append)
@@ -273,19 +275,3 @@ def _exported_numbers(exporter: Exporter, target: Path, *, append: bool) -> set[
             path=str(target),
         )
     return there
-
-
-def _check_apart(target: Path, data_set: Path) -> None:
-    resolved = target.resolve()
-    if resolved == data_set.resolve() or resolved in data_set.resolve().parents:
-        raise RecordingError(
-            f"out='{target}' is the data set or contains it. Expected another target. Choose another out=.",
-            path=str(target),
-        )
-
-
-def _parts_key(exporter: Exporter) -> str:
-    """Returns a text that changes when finished parts of an export cannot be reused."""
-    name = f"{type(exporter).__module__}.{type(exporter).__qualname__}"
-    values = {"exporter": name, "source": exporter.source.identity, "cfg": plain(exporter.cfg)}
-    return json.dumps(values, sort_keys=True)

@@ -234,7 +234,17 @@ class LeRobotExporter(Exporter):
         """See `Exporter.write`."""
         writer = LeRobotWriter(draft, self.features, self.cfg, fps=self.source.layout.fps, base=base)
         for trajectory in trajectories:
-            writer.add(trajectory, self._videos_of(trajectory, parts), source=self.source.identity)
+            name = f"{trajectory.number:010d}"
+            videos = {
+                IMAGE + camera: lerobot_videos.encode_video(
+                    images,
+                    parts / f"{name}.{camera}.{images.digest[:16]}.mp4",
+                    fps=self.source.layout.fps,
+                    codec=self.cfg.codec,
+                )
+                for camera, images in trajectory.images.items()
+            }
+            writer.add(trajectory, videos, source=self.source.identity)
         info = writer.finish(self.source.layout.robot)
         before = base / tables.CONVENTIONS_FILE if base is not None else None
         ours = {
@@ -246,18 +256,6 @@ class LeRobotExporter(Exporter):
         tables.write_json(draft / tables.CONVENTIONS_FILE, ours)
         card = _CARD.format(**{**info, **ours, "description": describe_set(info, ours)})
         (draft / tables.CARD_FILE).write_text(card, encoding="utf-8")
-
-    def _videos_of(self, trajectory: Trajectory, parts: Path) -> dict[str, Path]:
-        """Returns the video files of an episode by key."""
-        return {
-            IMAGE + name: lerobot_videos.encode_video(
-                images,
-                parts / f"{trajectory.number:010d}.{name}.{images.digest[:16]}.mp4",
-                fps=self.source.layout.fps,
-                codec=self.cfg.codec,
-            )
-            for name, images in trajectory.images.items()
-        }
 
     def _check_compatible(self, target: Path) -> None:
         """Raises unless an existing set has the same columns, rate and conventions."""

@@ -56,7 +56,6 @@ class RunningStatistics:
         self._count = 0
         self._mean = self._squares = self._least = self._largest = np.zeros(0)
         self._kept: list[Array] = []
-        self._n_kept = 0
         self._stride = 1
 
     def update(self, rows: Array) -> None:
@@ -65,7 +64,10 @@ class RunningStatistics:
             return
         block = np.asarray(rows, dtype=float)
         n, mean, squares = len(block), block.mean(axis=0), block.var(axis=0) * len(block)
-        self._sample_rows(block)
+        self._kept.append(block[-self._count % self._stride :: self._stride].copy())
+        while sum(map(len, self._kept)) > _MAX_ROWS:
+            self._kept = [np.concatenate(self._kept)[::2]]
+            self._stride *= 2
         if not self._count:
             self._mean, self._squares = mean, squares
             self._least, self._largest = block.min(axis=0), block.max(axis=0)
@@ -77,16 +79,6 @@ class RunningStatistics:
             self._least = np.minimum(self._least, block.min(axis=0))
             self._largest = np.maximum(self._largest, block.max(axis=0))
         self._count += n
-
-    def _sample_rows(self, block: Array) -> None:
-        first = -self._count % self._stride
-        kept = block[first :: self._stride].copy()
-        self._kept.append(kept)
-        self._n_kept += len(kept)
-        while self._n_kept > _MAX_ROWS:
-            rows = np.concatenate(self._kept)[::2]
-            self._kept, self._n_kept = [rows], len(rows)
-            self._stride *= 2
 
     def result(self) -> Statistics:
         """Returns the statistics of all rows."""
@@ -307,7 +299,13 @@ def table_features(features: Features) -> Features:
 
 def data_schema(features: Features) -> pa.Schema:
     """Returns the Arrow schema of the data files."""
-    return pa.schema([pa.field(key, _column_type(feature)) for key, feature in table_features(features).items()])
+    fields = []
+    for key, feature in table_features(features).items():
+        number, shape = pa.from_numpy_dtype(np.dtype(feature["dtype"])), feature["shape"]
+        # lists of lists as `datasets.Array2D` stores them
+        row = pa.list_(pa.list_(number)) if len(shape) == 2 else pa.list_(number, shape[0])
+        fields.append(pa.field(key, number if shape == [1] else row))
+    return pa.schema(fields)
 
 
 def data_table(values: Mapping[str, Array], schema: pa.Schema) -> pa.Table:
@@ -355,13 +353,6 @@ def column_array(table: pa.Table, key: str) -> Array:
     if pa.types.is_fixed_size_list(column.type):
         return column.flatten().to_numpy(zero_copy_only=False).reshape(len(column), column.type.list_size)
     return column.to_numpy(zero_copy_only=False)
-
-
-def _column_type(feature: Mapping[str, Any]) -> pa.DataType:
-    number = pa.from_numpy_dtype(np.dtype(feature["dtype"]))
-    if len(feature["shape"]) == 2:
-        return pa.list_(pa.list_(number))  # as `datasets.Array2D` stores it
-    return number if feature["shape"] == [1] else pa.list_(number, feature["shape"][0])
 
 
 EpisodeRow = dict[str, Any]
