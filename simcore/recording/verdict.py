@@ -17,7 +17,6 @@ from unlatch.simcore.recording.broken_rules import (
     JudgedSkill,
     broken_goal_rules,
     broken_skill_rules,
-    check_conditions,
 )
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.episode_structure import CONFIGURATION, Table
@@ -165,7 +164,6 @@ def recompute_success(record: EpisodeRecord, criteria: Criteria | None = None) -
     record = record if criteria is None else criteria.apply_to(record)
     criteria = criteria or Criteria()
     skills = [JudgedSkill.read(record, index) for index in range(len(record.skills))]
-    check_conditions(record)
     aborts = [*_declared_abort(record, criteria), *_exceeded_time(record, skills, criteria)]
     broken = [*_non_finite_arrays(record), *aborts]
     limit = min((rule.frame for rule in aborts), default=record.n_actions + 1)
