@@ -66,7 +66,7 @@ def read_obj(path: Path, *, with_corners: bool = False) -> ObjMesh:
     are kept in the cache under the hash of its content.
 
     Raises:
-        AssetError: The file cannot be read, an index is out of range, or a vertex is not finite.
+        AssetError: The file cannot be read. Indices out of range and numbers that are not finite are no error here.
     """
     try:
         content = path.read_bytes()
@@ -105,13 +105,6 @@ def _parse_obj(path: Path, content: bytes, kinds: Sequence[str]) -> dict[str, Ar
     except ValueError as exc:
         raise AssetError(f"{path}: no readable OBJ mesh ({exc}).", path=str(path)) from exc
     names = [name.strip() for name in lines["mtllib"] if name]
-    vertices, faces = found["v"], at["v"]
-    if len(faces) and (faces.min() < 0 or faces.max() >= len(vertices)):
-        raise AssetError(
-            f"{path}: a face names vertex {int(faces.max()) + 1} of {len(vertices)}. Export it again.", path=str(path)
-        )
-    if not np.all(np.isfinite(vertices)):
-        raise AssetError(f"{path}: a vertex is not finite. Export it again.", path=str(path))
     library = {"library": np.array(names[0])} if names else {}
     return {**found, **{f"{kind}_faces": at[kind] for kind in _KINDS}, **library}
 
@@ -290,7 +283,7 @@ def read_textured_surface(path: Path, folder: Path) -> TexturedSurface | None:
         library, material = (text.partition(word)[2].partition("\n")[0].strip() for word in ("mtllib ", "\nusemtl "))
         picture = _find_picture(path.parent / library, material, folder.resolve())
         return None if picture is None else _index_corners(read_obj(path, with_corners=True), picture)
-    except (OSError, ValueError, AssetError):  # a damaged file is reported where its surface is read
+    except (OSError, ValueError, IndexError, AssetError):  # a damaged file is reported where its surface is read
         return None
 
 

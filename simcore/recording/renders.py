@@ -277,7 +277,7 @@ class RenderSet(EpisodeFolders):
     def streams(self) -> dict[str, dict[str, ImageStream]]:
         """How images are stored, by camera and modality."""
         return {
-            name: {item["modality"]: ImageStream.read(item) for item in camera["streams"]}
+            name: {item["modality"]: ImageStream(**item) for item in camera["streams"]}
             for name, camera in self.cameras.items()
         }
 

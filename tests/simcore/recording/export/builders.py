@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +157,7 @@ def write_renders(
 ) -> RenderSet:
     """Writes a render set of a camera `front`: `image_of(stream, number, frame)`, and `track(n_frames)`, its motion."""
     size = {"width": width, "height": height}
-    camera = {"name": "front", "lens": lens, **size, "streams": [stream.to_json() for stream in streams]}
+    camera = {"name": "front", "lens": lens, **size, "streams": [asdict(stream) for stream in streams]}
     header = {"cameras": [camera], "modalities": [stream.modality for stream in streams], "rate_hz": 30}
     with RenderSet.create_or_resume(data_set.path, name, header) as renders:
         for summary in data_set.summaries():
