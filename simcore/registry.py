@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from importlib import import_module
@@ -362,12 +363,10 @@ def _find_requirement(dist: Distribution) -> str:
     from packaging.requirements import InvalidRequirement, Requirement  # as in `Catalog._check_version`
 
     for text in dist.requires or ():
-        try:
+        with suppress(InvalidRequirement):
             requirement = Requirement(text)
-        except InvalidRequirement:
-            continue
-        if requirement.name == DISTRIBUTION:
-            return str(requirement.specifier)
+            if requirement.name == DISTRIBUTION:
+                return str(requirement.specifier)
     return ""
 
 

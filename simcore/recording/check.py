@@ -93,7 +93,12 @@ def check_dataset(
                 summaries[number] = replace(EpisodeSummary.of(record, state), timings_ms={})
         if on_episode is not None:
             on_episode(done, len(numbers))
-    problems += _index_problems(data_set, summaries)
+    for line in read_lines(data_set.path):  # times, and what older lines lack, are free
+        if (known := summaries.get(line.number)) is not None:
+            share = known.range_share if line.range_share is None else line.range_share
+            if replace(line, timings_ms={}, range_share=share) != known:
+                message = "its line in the index contradicts its folder. Rebuild the index."
+                problems.append(Problem(line.number, message))
     return problems
 
 
@@ -383,14 +388,3 @@ def _evidence_problems(record: EpisodeRecord, verdict: Verdict) -> Iterator[str]
         yield f"evidence.frame is {frame} in the record, expected {expected} from evidence.time_s={time_s}."
     elif record.code not in ABORT_CODES and verdict.code == record.code and frame != verdict.evidence["frame"]:
         yield f"evidence.frame is {frame} in the record, recomputed {verdict.evidence['frame']} ({verdict.evidence})."
-
-
-def _index_problems(data_set: DataSet, summaries: Mapping[int, EpisodeSummary]) -> Iterator[Problem]:
-    """Yields lines of an index that do not state what their records do. Times, and what older lines lack, are free."""
-    for line in read_lines(data_set.path):
-        known = summaries.get(line.number)
-        if known is None:
-            continue
-        share = known.range_share if line.range_share is None else line.range_share
-        if replace(line, timings_ms={}, range_share=share) != known:
-            yield Problem(line.number, "its line in the index contradicts its folder. Rebuild the index.")
