@@ -8,7 +8,6 @@ group `unlatch.exporters` in your own distribution), and a test. Methods are cal
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -17,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from filelock import lock_descriptor
+from filelock import FileLock, Timeout
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.files import report_unwritable, sync_path, unwritable_error
@@ -94,9 +93,10 @@ class Draft:
         self._root = target.with_name(f".{target.name}.export")
         self._old = self._root / "old"
         self._made = missing_folders(target.parent)
-        with report_unwritable(target.parent):
-            self._lock = self._take_lock()
+        self._lock = FileLock(self._root / "lock", timeout=0.5)  # longer than an export takes to remove its folder
         try:
+            self._root.mkdir(parents=True, exist_ok=True)
+            self._lock.acquire()
             self._restore()
             _remove(self.path)
             key_file = self._root / _KEY_FILE
@@ -106,8 +106,13 @@ class Draft:
             self.parts.mkdir(exist_ok=True)
             if not is_file:
                 self.path.mkdir()
+        except Timeout as exc:
+            raise RecordingError(
+                f"Another command is writing '{target}'. Expected one at a time. Wait for it, or choose another out=.",
+                path=str(target),
+            ) from exc
         except OSError as exc:
-            os.close(self._lock)
+            self._lock.release()
             raise unwritable_error(target.parent, exc) from exc
 
     @property
@@ -136,24 +141,6 @@ class Draft:
             _remove(self._old)
             _remove(self.parts)
 
-    def _take_lock(self) -> int:
-        lock_path = self._root / "lock"
-        while True:
-            self._root.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(lock_path, os.O_RDWR | os.O_CREAT, 0o644)
-            if not lock_descriptor(descriptor, blocking=False):
-                break
-            with suppress(FileNotFoundError):
-                if os.path.samestat(lock_path.stat(), os.fstat(descriptor)):
-                    return descriptor
-            os.close(descriptor)  # the lock of an export that has just ended and removed its folder
-        os.close(descriptor)
-        raise RecordingError(
-            f"Another command is writing '{self._target}'. Expected one at a time. Wait for it, or choose another "
-            "out=.",
-            path=str(self._target),
-        )
-
     def _restore(self) -> None:
         """Undoes a replacement that was interrupted between its two renames."""
         if self._old.exists():
@@ -175,7 +162,7 @@ class Draft:
                 shutil.rmtree(self._root)
                 for folder in self._made:  # removes created parent folders up to the first that is not empty
                     folder.rmdir()
-        os.close(self._lock)
+        self._lock.release()
 
 
 def _remove(path: Path) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from unlatch.simcore.errors import FormatVersionError, RecordingError, shorten
@@ -363,11 +362,9 @@ class LeRobotSet:
         row = self._row(index)
         place = {"chunk_index": row["data/chunk_index"], "file_index": row["data/file_index"]}
         path = self.root / str(self.info["data_path"]).format(**place)
-        try:
+        with tables.report_damage(path):
             table = pq.read_table(path, filters=[("episode_index", "=", index)])
             columns = {key: tables.column_array(table, key) for key in tables.table_features(self.info["features"])}
-        except (OSError, KeyError, pa.ArrowException) as exc:
-            raise RecordingError(f"File '{path}' cannot be read: {exc}. Export the set again.", path=str(path)) from exc
         if len(table) != row["length"]:
             raise RecordingError(
                 f"File '{path}' has {len(table)} rows of episode {index}, expected {row['length']}. Export it again.",

@@ -144,22 +144,11 @@ def is_lerobot_set(folder: Path) -> bool:
 
 
 def read_tasks(root: Path) -> list[str]:
-    """Reads the instructions of a set in the order of their indices.
-
-    Raises:
-        RecordingError: The table is missing or damaged.
-    """
-    path = root / TASKS_FILE
-    try:
-        table = pq.read_table(path)
-        # pandas' name of an unnamed index
-        (column,) = [name for name in table.column_names if name in ("task", "__index_level_0__")]
-        pairs = zip(table.column("task_index").to_pylist(), table.column(column).to_pylist(), strict=True)
-    except (OSError, pa.ArrowException, KeyError, ValueError) as exc:
-        raise RecordingError(
-            f"File '{path}' cannot be read: {exc}. Expected a table of 'task' and 'task_index'. Restore it.",
-            path=str(path),
-        ) from exc
+    """Reads the instructions of a set in the order of their indices; errors as for `report_damage`."""
+    table = pq.read_table(root / TASKS_FILE)
+    # pandas' name of an unnamed index
+    (column,) = [name for name in table.column_names if name in ("task", "__index_level_0__")]
+    pairs = zip(table.column("task_index").to_pylist(), table.column(column).to_pylist(), strict=True)
     return [task for _, task in sorted(pairs)]
 
 
@@ -384,7 +373,7 @@ def report_damage(root: Path) -> Iterator[None]:
     """
     try:
         yield
-    except (OSError, KeyError, pa.ArrowException) as exc:
+    except (OSError, KeyError, ValueError, pa.ArrowException) as exc:
         raise RecordingError(
             f"'{root}' is damaged or cannot be read: {exc}. Export it again, or choose another folder.",
             path=str(root),
