@@ -113,15 +113,7 @@ class MeshStore:
 
     def add_surface(self, mesh: TriangleMesh, *, kind: str = "visual") -> str:
         """Writes a surface as an OBJ and returns its name, which begins with `kind`."""
-        text = format_obj([mesh])
-        key = f"{kind}:{hashlib.sha256(text.encode()).hexdigest()}"
-        if self.shared and key in self._files:
-            return self._files[key]
-        name = f"{kind}_{self._written}.obj"
-        self._written += 1
-        (self.folder / name).write_text(text, encoding="utf-8")
-        self._files[key] = name
-        return name
+        return self._write(kind, format_obj([mesh]), f"{kind}_{self._written}.obj")
 
     def add_parts(self, parts: tuple[TriangleMesh, ...], name: str) -> str:
         """Writes convex parts into one OBJ, each as an object, and returns its name.
@@ -131,12 +123,15 @@ class MeshStore:
         """
         if not any(len(part.vertices) for part in parts):
             raise AssetError(f"'{name}' has no collider part. Expected one or more.")
-        text = format_obj(parts, named=True)
-        key = f"parts:{hashlib.sha256(text.encode()).hexdigest()}"
+        return self._write("parts", format_obj(parts, named=True), name)
+
+    def _write(self, kind: str, text: str, name: str) -> str:
+        key = f"{kind}:{hashlib.sha256(text.encode()).hexdigest()}"
         if not (self.shared and key in self._files):
             target = self._free_path(self.folder / name)
             target.write_text(text, encoding="utf-8")
             self._files[key] = target.name
+            self._written += kind != "parts"
         return self._files[key]
 
     def _free_path(self, path: Path) -> Path:

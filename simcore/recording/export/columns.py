@@ -232,8 +232,7 @@ class ArmColumns:
 
         `observed_scene.GEOMETRY` names the numbers.
         """
-        scene = self._known_scene()
-        T_base_world = scene.bases[self.arm].inverse()
+        scene, T_base_world = self._known_scene(), self._known_scene().bases[self.arm].inverse()
         items = {name: scene.load_object(name) for name in {part.object for part in self.acted}}
         rows = []
         for row, part in enumerate(self._parts()):
@@ -247,8 +246,7 @@ class ArmColumns:
         Each has x, y, z in the base frame of the arm [m], then 1 if the joint of the part moves it, else 0. The points
         are drawn once for an episode and move with the links. `part_share`: share of the points that lie on the part.
         """
-        scene = self._known_scene()
-        T_base_world = scene.bases[self.arm].inverse()
+        scene, T_base_world = self._known_scene(), self._known_scene().bases[self.arm].inverse()
         clouds = {part: scene.cloud(part, n, surface, part_share) for part in set(self.acted)}
         labels = {part: cloud.on_part(part.part) for part, cloud in clouds.items()}
         values: Array = np.empty((len(self._indices()), n, 4), dtype=np.float32)  # as sensors give them
@@ -265,8 +263,7 @@ class ArmColumns:
             n: Number of points.
             views: For each of the T+1 states, what every camera sees.
         """
-        scene = self._known_scene()
-        T_base_world = scene.bases[self.arm].inverse()
+        scene, T_base_world = self._known_scene(), self._known_scene().bases[self.arm].inverse()
         values = [
             scene.camera_cloud(part.object, n).points(seen, part.part, T_base_world)
             for part, seen in zip(self._parts(), views, strict=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from unlatch.simcore.errors import FormatVersionError, RecordingError, shorten
@@ -100,7 +101,8 @@ class LeRobotWriter:
             fps=self._fps,
             float_type=self._cfg.float_type.name,
         )
-        self._data.add(tables.data_table(values, self._schema))
+        plain = {name: np.asarray(values[name]).tolist() for name in self._schema.names}
+        self._data.add(pa.Table.from_pydict(plain, schema=self._schema))
         statistics = {key: tables.compute_statistics(tables.as_rows(array)) for key, array in values.items()}
         n = trajectory.n_actions
         row: tables.EpisodeRow = {
@@ -118,13 +120,12 @@ class LeRobotWriter:
             row[f"videos/{key}/chunk_index"], row[f"videos/{key}/file_index"] = there.chunk_index, there.file_index
             row[f"videos/{key}/from_timestamp"], row[f"videos/{key}/to_timestamp"] = begin, end
             statistics[key] = lerobot_videos.image_statistics(videos[key], n)
-        self._table.add(
-            {
-                **row,
-                **tables.statistics_columns(statistics),
-                **tables.own_columns(trajectory, source=source),
-            }
-        )
+        for key, found in statistics.items():
+            row |= {f"stats/{key}/{name}": np.atleast_1d(value).tolist() for name, value in found.items()}
+        row |= {key: getattr(trajectory, key) for key in ("success", "code", "seed", "robot")}
+        lists = {"object": trajectory.objects, "part": trajectory.parts, "phrasings": trajectory.phrasings}
+        row |= {key: list(names) for key, names in lists.items()}
+        self._table.add({**row, tables.SOURCE: source, tables.NUMBER: trajectory.number})
         self._episodes, self._frames = self._episodes + 1, self._frames + n
 
     def finish(self, robot: str) -> dict[str, Any]:

@@ -297,11 +297,6 @@ def data_schema(features: Features) -> pa.Schema:
     return pa.schema(fields)
 
 
-def data_table(values: Mapping[str, Array], schema: pa.Schema) -> pa.Table:
-    """Makes an Arrow table from an (N, n), (N, points, n) or (N,) array of each field of the schema."""
-    return pa.Table.from_pydict({name: np.asarray(values[name]).tolist() for name in schema.names}, schema=schema)
-
-
 def frame_columns(
     trajectory: Trajectory, *, index: int, first_frame: int, task: int, fps: int, float_type: str
 ) -> dict[str, Array]:
@@ -378,26 +373,6 @@ def report_damage(root: Path) -> Iterator[None]:
             f"'{root}' is damaged or cannot be read: {exc}. Export it again, or choose another folder.",
             path=str(root),
         ) from exc
-
-
-def own_columns(trajectory: Trajectory, *, source: str) -> EpisodeRow:
-    """Returns the columns of an episode that we add; `source` is the digest of the data set."""
-    return {
-        **{key: getattr(trajectory, key) for key in ("success", "code", "seed", "robot")},
-        "object": list(trajectory.objects),
-        "part": list(trajectory.parts),
-        "phrasings": list(trajectory.phrasings),
-        **{SOURCE: source, NUMBER: trajectory.number},
-    }
-
-
-def statistics_columns(statistics: Mapping[str, Statistics]) -> EpisodeRow:
-    """Returns the columns `stats/<key>/<name>` of an episode."""
-    return {
-        f"stats/{key}/{name}": np.atleast_1d(value).tolist()
-        for key, found in statistics.items()
-        for name, value in found.items()
-    }
 
 
 def statistics_in(row: Mapping[str, Any], key: str) -> Statistics | None:
