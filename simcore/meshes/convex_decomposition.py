@@ -17,7 +17,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
@@ -45,71 +44,55 @@ from unlatch.simcore.ranges import Count, Positive, check_ranges
 from unlatch.simcore.registry import installed_version, require_package
 from unlatch.simcore.urdf.model import Shape, ShapeKind
 
+logger = logging.getLogger(__name__)
+
 _CRASHES = (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGFPE, -signal.SIGILL, 0xC0000005)
 """Exit codes of crashes in native code, the last one on Windows. A killed child is no crash: it may lack memory."""
 
 
-def run_coacd_child(folder: Path, *, limit_s: float, where: str) -> str | None:
-    """Runs a child over the inputs of a folder; returns the input that crashed it, or None.
+def run_coacd_child(
+    piece: TriangleMesh, settings: dict[str, object], *, limit_s: float, where: str
+) -> list[np.ndarray]:
+    """Returns the corners (N, 3) of the hulls of a piece; none if CoACD crashes on it.
 
     Raises:
         AssetError: It does not end, or cannot run.
     """
-    started = folder / coacd_child.STARTED_FILE
-    started.unlink(missing_ok=True)
-    messages = folder / "said.txt"
-    with messages.open("w", encoding="utf-8") as output:
-        child = subprocess.Popen(
-            [sys.executable, str(coacd_child.__file__), str(folder)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=output,
-            # its threads share one random generator, so the result would depend on their timing
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-        )
+    with tempfile.TemporaryDirectory(prefix="unlatch-coacd-") as name:
+        folder = Path(name)
+        np.savez(folder / "in.npz", vertices=piece.vertices, faces=piece.faces)
+        (folder / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
+        command = [sys.executable, str(coacd_child.__file__), name]
+        # its threads share one random generator, so the result would depend on their timing
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         try:
-            _wait_for_child(child, started, limit_s=limit_s, where=where)
-        finally:
-            child.kill()
-            child.wait()
-    if child.returncode == 0:
-        return None
-    current = _read_text(started)
-    last = messages.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
-    if current and child.returncode in _CRASHES and "bad_alloc" not in "".join(last):
-        return current
-    raise AssetError(
-        f"{where}: CoACD ended with code {child.returncode}{f' ({last[0]})' if last else ''}. Expected convex pieces. "
-        "Check that the package coacd works here and that there is memory for it.",
-        returncode=child.returncode,
-    )
-
-
-def _wait_for_child(child: subprocess.Popen[bytes], started: Path, *, limit_s: float, where: str) -> None:
-    """Waits for the end of a child that writes the name of each piece when it starts it."""
-    current, since = "", time.monotonic()
-    while child.poll() is None:
-        if (name := _read_text(started)) != current:
-            current, since = name, time.monotonic()
-        if time.monotonic() - since > limit_s:
+            child = subprocess.run(
+                command, stdin=subprocess.DEVNULL, capture_output=True, env=environment, timeout=limit_s, check=False
+            )
+        except subprocess.TimeoutExpired as exc:
             raise AssetError(
                 f"{where}: CoACD is not done with one piece after {limit_s:g} s. Expected seconds. "
                 "Try again while the machine does less, or leave this object out.",
                 limit_s=limit_s,
+            ) from exc
+        last = child.stderr.decode("utf-8", errors="replace").strip().splitlines()[-1:]
+        if child.returncode in _CRASHES and "bad_alloc" not in "".join(last):
+            logger.warning("CoACD crashed on a piece of %s, which is made of boxes instead.", where)
+            return []
+        if child.returncode:
+            raise AssetError(
+                f"{where}: CoACD ended with code {child.returncode}{f' ({last[0]})' if last else ''}. Expected convex "
+                "pieces. Check that the package coacd works here and that there is memory for it.",
+                returncode=child.returncode,
             )
-        time.sleep(0.02)
-
-
-def _read_text(path: Path) -> str:
-    return path.read_text(encoding="utf-8") if path.exists() else ""
+        with np.load(folder / "out.npz", allow_pickle=False) as data:
+            return np.split(data["vertices"], np.cumsum(data["counts"])[:-1])
 
 
 def coacd_version() -> str:
     """Returns the installed version of CoACD, on which converted objects depend; `none` if there is none."""
     return installed_version("coacd") or "none"
 
-
-logger = logging.getLogger(__name__)
 
 _MOST_PROTRUSION = 2.0
 """Largest protrusion of parts, as a multiple of that of a nearly convex piece."""
@@ -346,28 +329,13 @@ def _run_coacd(
     if not pending:
         return results
     require_package("coacd", extra="assets", needed_by=f"{where}: a concave mesh", error=AssetError)
-    with tempfile.TemporaryDirectory(prefix="unlatch-coacd-") as name:
-        folder = Path(name)
-        settings = {}
-        for number in pending:
-            piece = pieces[number]
-            first_m = float(np.max(piece.extents)) / 400
-            piece = simplify_mesh(piece, max_faces=cfg.coacd_faces, first_distance_m=first_m)
-            np.savez(folder / f"in_{number:05d}.npz", vertices=piece.vertices, faces=piece.faces)
-            settings[f"in_{number:05d}.npz"] = _coacd_settings(piece, cfg, size_m=size_m)
-        (folder / coacd_child.SETTINGS_FILE).write_text(json.dumps(settings), encoding="utf-8")
-        # a piece that crashes it is skipped, and a new child continues with the rest
-        while (crashed := run_coacd_child(folder, limit_s=cfg.piece_limit_s, where=where)) is not None:
-            logger.warning("CoACD crashed on a piece of %s, which is made of boxes instead.", where)
-            (folder / crashed).unlink()
-        for number in pending:
-            output = folder / f"out_{number:05d}.npz"
-            if output.exists():
-                with np.load(output, allow_pickle=False) as data:
-                    groups = np.split(data["vertices"], np.cumsum(data["counts"])[:-1])
-                for points in groups:
-                    with suppress(scipy.spatial.QhullError, ValueError):  # a hull without volume has no contacts
-                        results[number].append(convex_hull(points))
+    for number in pending:
+        first_m = float(np.max(pieces[number].extents)) / 400
+        piece = simplify_mesh(pieces[number], max_faces=cfg.coacd_faces, first_distance_m=first_m)
+        settings = _coacd_settings(piece, cfg, size_m=size_m)
+        for points in run_coacd_child(piece, settings, limit_s=cfg.piece_limit_s, where=where):
+            with suppress(scipy.spatial.QhullError, ValueError):  # a hull without volume has no contacts
+                results[number].append(convex_hull(points))
     return results
 
 
