@@ -30,6 +30,7 @@ from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes import coacd_child
 from unlatch.simcore.meshes.collider_pieces import SampledSurface, convex_patches, voxel_boxes
+from unlatch.simcore.meshes.shape_surface import primitive_mesh
 from unlatch.simcore.meshes.solids import convex_hull, mesh_hull, thicken_points
 from unlatch.simcore.meshes.triangle_mesh import (
     TriangleMesh,
@@ -415,51 +416,31 @@ def make_colliders(
     whole = join_meshes(meshes)
     if approximation is CollisionApproximation.convexHull:
         return Colliders([mesh_hull(whole, least_m=settings.sheet_m, where=where)])
-    if approximation is CollisionApproximation.boundingCube:
-        return _bounding_box(whole, least_m=settings.sheet_m, where=where)
-    if approximation is CollisionApproximation.boundingSphere:
-        return _bounding_sphere(whole)
-    first_m = float(np.max(whole.extents)) / 2000
-    triangles = simplify_mesh(whole, max_faces=SIMPLIFIED_FACES, first_distance_m=first_m)
-    return Colliders([], triangles=triangles)
+    if approximation is CollisionApproximation.meshSimplification:
+        first_m = float(np.max(whole.extents)) / 2000
+        return Colliders([], triangles=simplify_mesh(whole, max_faces=SIMPLIFIED_FACES, first_distance_m=first_m))
+    hull = mesh_hull(whole, least_m=settings.sheet_m, where=where)
+    make = _bounding_box if approximation is CollisionApproximation.boundingCube else _bounding_sphere
+    shape = make(hull.vertices)
+    return Colliders([primitive_mesh(shape.kind, shape.size).moved(shape.T_link_shape)], primitive=shape)
 
 
-def _bounding_box(mesh: TriangleMesh, *, least_m: float, where: str) -> Colliders:
+def _bounding_box(points: np.ndarray) -> Shape:
+    """Returns the smallest box around points (N, 3)."""
     import trimesh
 
-    hull = mesh_hull(mesh, least_m=least_m, where=where)
-    low, high = hull.vertices.min(axis=0), hull.vertices.max(axis=0)
+    low, high = points.min(axis=0), points.max(axis=0)
     pose, size = Pose.from_translation((low + high) / 2), high - low
-    to_origin, extents = trimesh.bounds.oriented_bounds(hull.vertices, angle_digits=6)
+    to_origin, extents = trimesh.bounds.oriented_bounds(points, angle_digits=6)
     # an axis-parallel box is preferred unless the oriented one is clearly smaller
     if float(np.prod(extents)) < 0.995 * float(np.prod(size)):
-        T = np.linalg.inv(to_origin)
-        pose, size = Pose(T[:3, :3], T[:3, 3]), np.asarray(extents, dtype=float)
-    corners = np.array(np.meshgrid((-0.5, 0.5), (-0.5, 0.5), (-0.5, 0.5))).reshape(3, -1).T * size
-    shape = Shape(ShapeKind.box, (float(size[0]), float(size[1]), float(size[2])), pose, "bounding_cube")
-    return Colliders([convex_hull(pose @ corners)], primitive=shape)
+        pose, size = Pose.from_matrix(np.linalg.inv(to_origin)), np.asarray(extents, dtype=float)
+    return Shape(ShapeKind.box, (float(size[0]), float(size[1]), float(size[2])), pose, "bounding_cube")
 
 
-def _bounding_sphere(mesh: TriangleMesh) -> Colliders:
-    points = mesh.vertices[np.unique(mesh.faces)]
-    centre = (points.min(axis=0) + points.max(axis=0)) / 2
-    # Badoiu and Clarkson: shrinking steps towards the farthest point; after n steps the error is at most 1/n
-    for n in range(1, 2001):
-        away = points - centre
-        centre = centre + away[int(np.argmax(np.einsum("ij,ij->i", away, away)))] / (n + 1)
-    radius = float(np.max(np.linalg.norm(points - centre, axis=1)))
-    pose = Pose.from_translation(centre)
-    shape = Shape(ShapeKind.sphere, (radius,), pose, "bounding_sphere")
-    return Colliders([convex_hull(pose @ (_sphere_points() * radius))], primitive=shape)
+def _bounding_sphere(points: np.ndarray) -> Shape:
+    """Returns the smallest sphere around points (N, 3) that do not lie in a plane."""
+    import trimesh
 
-
-def _sphere_points(rings: int = 12) -> np.ndarray:
-    """Returns points (N, 3) on the unit sphere, evenly in height and angle."""
-    heights = np.cos(np.linspace(0.0, np.pi, rings + 1))
-    angles = np.linspace(0.0, 2 * np.pi, 2 * rings, endpoint=False)
-    radii = np.sqrt(np.maximum(0.0, 1.0 - heights**2))
-    points = np.stack(
-        [np.outer(radii, np.cos(angles)), np.outer(radii, np.sin(angles)), np.outer(heights, np.ones_like(angles))],
-        axis=-1,
-    )
-    return np.unique(points.reshape(-1, 3).round(12), axis=0)
+    centre, radius = trimesh.nsphere.minimum_nsphere(points)
+    return Shape(ShapeKind.sphere, (float(radius),), Pose.from_translation(centre), "bounding_sphere")
