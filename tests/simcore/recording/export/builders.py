@@ -16,8 +16,7 @@ from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.frame_video import FrameVideoWriter
 from unlatch.simcore.recording.modality import ImageStream
-from unlatch.simcore.recording.object_geometry import ObjectGeometry, PartGeometry
-from unlatch.simcore.recording.observed_scene import ObservedScene
+from unlatch.simcore.recording.observed_scene import ObjectGeometry, ObservedScene, PartGeometry
 from unlatch.simcore.recording.renders import CAMERAS_FILE, RenderSet, stream_file
 from unlatch.simcore.recording.state_file import encode_npz
 from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
