@@ -224,15 +224,13 @@ def _file_hash(path: Path) -> str:
 
 
 def _carry_over(carry_over: Callable[[Path, Path], None], folder: Path, temporary: Path) -> None:
-    for _ in range(20):  # attempts to read a folder while another host replaces it
-        if not folder.exists():
-            return
+    for left in reversed(range(20)):  # attempts to read a folder while another host replaces it
         try:
-            carry_over(folder, temporary)
+            return carry_over(folder, temporary) if folder.exists() else None
         except FileNotFoundError:
-            continue  # another host, which the lock does not stop, replaced the folder: copy from the new one
-        return
-    carry_over(folder, temporary)
+            if not left:
+                raise
+            # another host, which the lock does not stop, replaced the folder: copy from the new one
 
 
 def _move_into_place(temporary: Path, folder: Path) -> None:
@@ -244,22 +242,16 @@ def _move_into_place(temporary: Path, folder: Path) -> None:
         # an existing folder is damaged, or another process was faster with the same content: it can be replaced
         with suppress(FileNotFoundError):
             folder.rename(Path(trash) / "old")
-        _rename_or_keep(temporary, folder)
-
-
-def _rename_or_keep(temporary: Path, folder: Path) -> None:
-    for _ in range(1000):  # attempts to rename a folder while other processes do the same
-        try:
-            temporary.rename(folder)
-        except OSError as exc:
-            if exc.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                raise
+        for left in reversed(range(1000)):  # attempts to rename a folder while other processes do the same
+            try:
+                temporary.rename(folder)
+                return
+            except OSError as exc:
+                if exc.errno not in (errno.ENOTEMPTY, errno.EEXIST) or not left:
+                    raise
             if folder.is_dir():
                 return  # another process has just put its own folder there: same name, same content
             # a third process has just moved that away: the place is free again
-        else:
-            return
-    temporary.rename(folder)
 
 
 def _cache_error(folder: Path, exc: OSError) -> AssetError:
@@ -457,7 +449,7 @@ class FileCache(Generic[ValueT]):
     """The least recently used values are dropped; a value is read again once a file that it was read from changes."""
 
     def __init__(self, max_size: int) -> None:
-        self._entries: LRUCache[list[_Entry[ValueT]]] = LRUCache(max_size)
+        self._entries: LRUCache[list[tuple[ValueT, dict[Path, FileState]]]] = LRUCache(max_size)
 
     def get(self, key: Hashable, read: Callable[[], ValueT], *, files_of: Callable[[ValueT], Iterable[Path]]) -> ValueT:
         """Returns the value of a key.
@@ -469,27 +461,17 @@ class FileCache(Generic[ValueT]):
                 folder changes when a file in it comes or goes. No files: the value is not kept.
         """
         entries = self._entries.get(key, list)
-        if entries and entries[0].is_current():
-            return entries[0].value
+        for value, states in entries:
+            if all(_state_of(path) == state for path, state in states.items()):
+                return value
         entries.clear()
         began = time.time_ns()
         value = read()
-        entry = _Entry(value, {path: _state_of(path) for path in files_of(value)})
-        if entry.states and entry.is_older_than(began - _SETTLED_NS):
-            entries.append(entry)
+        states = {path: _state_of(path) for path in files_of(value)}
+        is_settled = all(state is None or max(state[2:]) < began - _SETTLED_NS for state in states.values())
+        if states and is_settled:
+            entries.append((value, states))
         return value
-
-
-class _Entry(Generic[ValueT]):
-    def __init__(self, value: ValueT, states: dict[Path, FileState]) -> None:
-        self.value = value
-        self.states = states
-
-    def is_current(self) -> bool:
-        return all(_state_of(path) == state for path, state in self.states.items())
-
-    def is_older_than(self, limit_ns: int) -> bool:
-        return all(state is None or max(state[2:]) < limit_ns for state in self.states.values())
 
 
 def _state_of(path: Path) -> FileState:

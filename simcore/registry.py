@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from importlib import import_module
@@ -161,24 +162,17 @@ def own_entries(package: str, rows: Mapping[str, tuple[str, str]]) -> dict[str, 
 
 def installed_entry_points(group: str) -> EntryPoints:
     """Returns the entry points of a group; all distributions are read once, and again after one was installed."""
-    return _read_entry_points(tuple((place, _changed_ns(place)) for place in sys.path)).select(group=group)
+    folders = [folder for place in sys.path if (folder := Path(place or ".")).exists()]
+    return _read_entry_points(tuple((folder, folder.stat().st_mtime_ns) for folder in folders)).select(group=group)
 
 
 @lru_cache(maxsize=1)
-def _read_entry_points(places: tuple[tuple[str, int], ...]) -> Any:
-    """Returns all entry points on `sys.path`, whose folders and times of change are `places`.
+def _read_entry_points(places: tuple[tuple[Path, int], ...]) -> Any:
+    """Returns all entry points on `sys.path`, whose folders and times of change [ns] are `places`.
 
     Their class differs between versions of Python.
     """
     return entry_points()
-
-
-def _changed_ns(place: str) -> int:
-    """Returns when a file came into a folder last, or left it [ns]; 0 if there is no such folder."""
-    try:
-        return Path(place or ".").stat().st_mtime_ns
-    except OSError:
-        return 0
 
 
 class Catalog:
@@ -369,12 +363,10 @@ def _find_requirement(dist: Distribution) -> str:
     from packaging.requirements import InvalidRequirement, Requirement  # as in `Catalog._check_version`
 
     for text in dist.requires or ():
-        try:
+        with suppress(InvalidRequirement):
             requirement = Requirement(text)
-        except InvalidRequirement:
-            continue
-        if requirement.name == DISTRIBUTION:
-            return str(requirement.specifier)
+            if requirement.name == DISTRIBUTION:
+                return str(requirement.specifier)
     return ""
 
 

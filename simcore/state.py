@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from enum import Enum, auto
 from typing import Any, ClassVar, NamedTuple
 
@@ -121,12 +121,8 @@ class Module:
     def __init__(self) -> None:
         self._buffers: dict[str, Buffer] = {}
         self._children: dict[str, Module] = {}
-        self._by_tags: dict[tuple[frozenset[str] | None, frozenset[str]], tuple[int, list[tuple[str, Buffer]]]] = {}
-        """Cached buffers with their paths, after the value of `_changes` for which they are valid."""
-        self._sampled: dict[frozenset[str], tuple[int, list[tuple[str, Buffer]], list[tuple[str, SampledModule]]]] = {}
-        """Cached buffers that belong to no sample, and modules that take samples, after that value of `_changes`."""
-        self._readers: tuple[int, list[Callable[[], None]]] = (-1, [])
-        """Cached functions that read the simulation, after the value of `_changes` for which they are valid."""
+        self._found: dict[Hashable, tuple[int, list[Any]]] = {}
+        """What `_keep` has found in the tree, after the value of `_changes` for which it is valid."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if not name.startswith("_"):
@@ -175,12 +171,16 @@ class Module:
 
     def update_state(self) -> None:
         """Reads the simulation into the buffers of this module and of all modules below it."""
-        changes, readers = self._readers
-        if changes != Module._changes:
-            readers = list(self._find_readers())
-            self._readers = (Module._changes, readers)
-        for read in readers:
+        for read in self._keep("readers", self._find_readers):
             read()
+
+    def _keep(self, key: Hashable, find: Callable[[], Iterable[Any]]) -> list[Any]:
+        """Returns what is found in the tree; searched again only after a tree has changed."""
+        changes, found = self._found.get(key, (-1, []))
+        if changes != Module._changes:
+            found = list(find())
+            self._found[key] = (Module._changes, found)
+        return found
 
     def _find_readers(self) -> Iterator[Callable[[], None]]:
         """Yields `_read_state` of this module and of all modules below it that read something."""
@@ -249,16 +249,12 @@ class Module:
                 yield f"{name}.{path}", buffer
 
     def _select_buffers(self, include: frozenset[str] | None, exclude: frozenset[str]) -> list[tuple[str, Buffer]]:
-        """Returns the buffers with such tags; the list is cached until a tree changes, since every frame needs it."""
-        changes, found = self._by_tags.get((include, exclude), (-1, []))
-        if changes != Module._changes:
-            found = [
-                (path, buffer)
-                for path, buffer in self.named_buffers()
-                if not buffer.tags & exclude and (include is None or buffer.tags & include)
-            ]
-            self._by_tags[include, exclude] = (Module._changes, found)
-        return found
+        """Returns the buffers with such tags, with their paths."""
+
+        def is_chosen(item: tuple[str, Buffer]) -> bool:
+            return not item[1].tags & exclude and (include is None or bool(item[1].tags & include))
+
+        return self._keep((include, exclude), lambda: filter(is_chosen, self.named_buffers()))
 
     def state_dict(
         self, include_tags: Collection[str] | None = None, exclude_tags: Collection[str] = ()
@@ -282,14 +278,13 @@ class Module:
     def samples(self, exclude_tags: Collection[str] = ()) -> dict[str, Array | Sample]:
         """Returns what `state_dict` would, with one `Sample` under its path for each module that takes samples."""
         excluded = frozenset(exclude_tags)
-        changes, chosen, sampled = self._sampled.get(excluded, (-1, [], []))
-        if changes != Module._changes:
-            sampled = list(self._find_sampled())
-            buffers = self._select_buffers(None, excluded)
-            chosen = [(path, buffer) for path, buffer in buffers if buffer._owner is None]
-            self._sampled[excluded] = (Module._changes, chosen, sampled)
+        sampled: list[tuple[str, SampledModule]] = self._keep("sampled", self._find_sampled)
+        others = self._keep(
+            ("others", excluded),
+            lambda: [item for item in self._select_buffers(None, excluded) if item[1]._owner is None],
+        )
         found: dict[str, Array | Sample] = {path: module.sample for path, module in sampled}
-        found.update({path: value for path, buffer in chosen if (value := buffer.get_value()) is not None})
+        found.update({path: value for path, buffer in others if (value := buffer.get_value()) is not None})
         return found
 
     def _find_sampled(self) -> Iterator[tuple[str, SampledModule]]:

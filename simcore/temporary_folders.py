@@ -100,9 +100,11 @@ def clean_areas(root: Path, *, prefix: str = "") -> int:
     cleaned = 0
     for path in found:
         # a folder exists only while its lock file does, unless another program removed the lock file
-        if path.suffix != _LOCK_SUFFIX and path.name not in locks and _age_s(path) > _STALE_S:
-            shutil.rmtree(path, ignore_errors=True)
-            cleaned += 1
+        if path.suffix != _LOCK_SUFFIX and path.name not in locks:
+            with suppress(OSError):
+                if time.time() - path.stat().st_mtime > _STALE_S:
+                    shutil.rmtree(path, ignore_errors=True)
+                    cleaned += 1
     return cleaned + sum(_clean_area(root / name, lock_path) for name, lock_path in locks.items())
 
 
@@ -138,13 +140,6 @@ def _clean_area(folder: Path, lock_path: Path) -> bool:
     finally:
         os.close(descriptor)
     return True
-
-
-def _age_s(path: Path) -> float:
-    try:
-        return time.time() - path.stat().st_mtime
-    except OSError:
-        return 0.0
 
 
 PREFIX = "unlatch-objects-"

@@ -1,9 +1,8 @@
-"""A separate program that decomposes meshes with CoACD, so that a hanging decomposition can be killed.
+"""A separate program that decomposes a mesh with CoACD, so that a decomposition that hangs or crashes ends alone.
 
-Usage: `python coacd_child.py FOLDER`. It reads `in_<n>.npz` (vertices, faces) in the order of n, and the arguments
-by file name from `settings.json`. It writes `out_<n>.npz` (vertices of all hulls and their count per hull) under
-a temporary name first; `started` holds the name of the present input. It imports nothing of ours, so it runs wherever
-NumPy and CoACD do.
+Usage: `python coacd_child.py FOLDER`. It reads `in.npz` (vertices, faces) and the arguments from `settings.json`. It
+writes `out.npz` (vertices of all hulls and their count per hull). It imports nothing of ours, so it runs wherever NumPy
+and CoACD do.
 """
 
 import json
@@ -12,31 +11,20 @@ from pathlib import Path
 
 import numpy as np
 
-SETTINGS_FILE = "settings.json"
-STARTED_FILE = "started"
-
 
 def main(folder: Path) -> None:
-    """Decomposes every input of a folder that has no output yet."""
+    """Decomposes the input of a folder."""
     import coacd
 
     coacd.set_log_level("off")
-    settings = json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8"))
-    for source in sorted(folder.glob("in_*.npz")):
-        target = folder / source.name.replace("in_", "out_")
-        if target.exists():
-            continue
-        (folder / STARTED_FILE).write_text(source.name, encoding="utf-8")
-        with np.load(source, allow_pickle=False) as data:
-            mesh = coacd.Mesh(data["vertices"], data["faces"])
-        hulls = coacd.run_coacd(mesh, **settings[source.name])
-        temporary = target.with_suffix(".tmp.npz")
-        np.savez(
-            temporary,
-            vertices=np.concatenate([np.asarray(v, dtype=float) for v, _ in hulls]) if hulls else np.zeros((0, 3)),
-            counts=np.array([len(v) for v, _ in hulls], dtype=int),
-        )
-        temporary.rename(target)
+    with np.load(folder / "in.npz", allow_pickle=False) as data:
+        mesh = coacd.Mesh(data["vertices"], data["faces"])
+    hulls = coacd.run_coacd(mesh, **json.loads((folder / "settings.json").read_text(encoding="utf-8")))
+    np.savez(
+        folder / "out.npz",
+        vertices=np.concatenate([np.asarray(v, dtype=float) for v, _ in hulls]) if hulls else np.zeros((0, 3)),
+        counts=np.array([len(v) for v, _ in hulls], dtype=int),
+    )
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import scipy
@@ -160,15 +161,11 @@ class _PatchMerger:
         _, one, other, _ = heapq.heappop(self.candidates)
         corners = np.union1d(self._hull_corners[one], self._hull_corners[other])
         cost_m, kept = self._measure_protrusion(self.mesh.vertices[corners])
-        self._note_cost(one, other, cost_m)
-        heapq.heappush(self.candidates, (cost_m, one, other, corners[kept]))
+        self._propose_merge(one, other, cost_m, corners[kept])
 
-    def _propose_merge(self, one: int, other: int, least_m: float) -> None:
-        self._note_cost(one, other, least_m)
-        heapq.heappush(self.candidates, (least_m, one, other, None))
-
-    def _note_cost(self, one: int, other: int, cost_m: float) -> None:
+    def _propose_merge(self, one: int, other: int, cost_m: float, hull_corners: np.ndarray | None = None) -> None:
         self._costs_m[one, other] = self._costs_m[other, one] = cost_m
+        heapq.heappush(self.candidates, (cost_m, one, other, hull_corners))
 
     def _measure_protrusion(self, points: np.ndarray) -> tuple[float, np.ndarray]:
         """Returns the protrusion of the hull of some points from the surface [m], and the indices of its corners."""
@@ -211,10 +208,7 @@ def voxel_boxes(mesh: TriangleMesh, *, cells: int, thickness_m: float) -> list[n
         inside = points[order[starts[number] : starts[number + 1]]]
         low, high = inside.min(axis=0), inside.max(axis=0)
         missing = np.maximum(thickness_m - (high - low), 0.0) / 2
-        low, high = low - missing, high + missing
-        boxes.append(
-            np.array([[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])
-        )
+        boxes.append(np.array(list(product(*zip(low - missing, high + missing, strict=True)))))
     return boxes
 
 
@@ -326,10 +320,7 @@ def _are_inside(points: np.ndarray, planes: Sequence[np.ndarray], *, slack_m: fl
 
 
 def _largest_distance(points: np.ndarray, others: np.ndarray) -> float:
-    if not len(points) or not len(others):
-        return 0.0
-    distances, _ = scipy.spatial.cKDTree(others).query(points)
-    return float(np.max(distances))
+    return float(np.max(scipy.spatial.cKDTree(others).query(points)[0])) if len(points) and len(others) else 0.0
 
 
 Array = np.ndarray

@@ -17,7 +17,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
@@ -31,6 +30,7 @@ from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes import coacd_child
 from unlatch.simcore.meshes.collider_pieces import SampledSurface, convex_patches, voxel_boxes
+from unlatch.simcore.meshes.shape_surface import primitive_mesh
 from unlatch.simcore.meshes.solids import convex_hull, mesh_hull, thicken_points
 from unlatch.simcore.meshes.triangle_mesh import (
     TriangleMesh,
@@ -45,71 +45,55 @@ from unlatch.simcore.ranges import Count, Positive, check_ranges
 from unlatch.simcore.registry import installed_version, require_package
 from unlatch.simcore.urdf.model import Shape, ShapeKind
 
+logger = logging.getLogger(__name__)
+
 _CRASHES = (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGFPE, -signal.SIGILL, 0xC0000005)
 """Exit codes of crashes in native code, the last one on Windows. A killed child is no crash: it may lack memory."""
 
 
-def run_coacd_child(folder: Path, *, limit_s: float, where: str) -> str | None:
-    """Runs a child over the inputs of a folder; returns the input that crashed it, or None.
+def run_coacd_child(
+    piece: TriangleMesh, settings: dict[str, object], *, limit_s: float, where: str
+) -> list[np.ndarray]:
+    """Returns the corners (N, 3) of the hulls of a piece; none if CoACD crashes on it.
 
     Raises:
         AssetError: It does not end, or cannot run.
     """
-    started = folder / coacd_child.STARTED_FILE
-    started.unlink(missing_ok=True)
-    messages = folder / "said.txt"
-    with messages.open("w", encoding="utf-8") as output:
-        child = subprocess.Popen(
-            [sys.executable, str(coacd_child.__file__), str(folder)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=output,
-            # its threads share one random generator, so the result would depend on their timing
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-        )
+    with tempfile.TemporaryDirectory(prefix="unlatch-coacd-") as name:
+        folder = Path(name)
+        np.savez(folder / "in.npz", vertices=piece.vertices, faces=piece.faces)
+        (folder / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
+        command = [sys.executable, str(coacd_child.__file__), name]
+        # its threads share one random generator, so the result would depend on their timing
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         try:
-            _wait_for_child(child, started, limit_s=limit_s, where=where)
-        finally:
-            child.kill()
-            child.wait()
-    if child.returncode == 0:
-        return None
-    current = _read_text(started)
-    last = messages.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
-    if current and child.returncode in _CRASHES and "bad_alloc" not in "".join(last):
-        return current
-    raise AssetError(
-        f"{where}: CoACD ended with code {child.returncode}{f' ({last[0]})' if last else ''}. Expected convex pieces. "
-        "Check that the package coacd works here and that there is memory for it.",
-        returncode=child.returncode,
-    )
-
-
-def _wait_for_child(child: subprocess.Popen[bytes], started: Path, *, limit_s: float, where: str) -> None:
-    """Waits for the end of a child that writes the name of each piece when it starts it."""
-    current, since = "", time.monotonic()
-    while child.poll() is None:
-        if (name := _read_text(started)) != current:
-            current, since = name, time.monotonic()
-        if time.monotonic() - since > limit_s:
+            child = subprocess.run(
+                command, stdin=subprocess.DEVNULL, capture_output=True, env=environment, timeout=limit_s, check=False
+            )
+        except subprocess.TimeoutExpired as exc:
             raise AssetError(
                 f"{where}: CoACD is not done with one piece after {limit_s:g} s. Expected seconds. "
                 "Try again while the machine does less, or leave this object out.",
                 limit_s=limit_s,
+            ) from exc
+        last = child.stderr.decode("utf-8", errors="replace").strip().splitlines()[-1:]
+        if child.returncode in _CRASHES and "bad_alloc" not in "".join(last):
+            logger.warning("CoACD crashed on a piece of %s, which is made of boxes instead.", where)
+            return []
+        if child.returncode:
+            raise AssetError(
+                f"{where}: CoACD ended with code {child.returncode}{f' ({last[0]})' if last else ''}. Expected convex "
+                "pieces. Check that the package coacd works here and that there is memory for it.",
+                returncode=child.returncode,
             )
-        time.sleep(0.02)
-
-
-def _read_text(path: Path) -> str:
-    return path.read_text(encoding="utf-8") if path.exists() else ""
+        with np.load(folder / "out.npz", allow_pickle=False) as data:
+            return np.split(data["vertices"], np.cumsum(data["counts"])[:-1])
 
 
 def coacd_version() -> str:
     """Returns the installed version of CoACD, on which converted objects depend; `none` if there is none."""
     return installed_version("coacd") or "none"
 
-
-logger = logging.getLogger(__name__)
 
 _MOST_PROTRUSION = 2.0
 """Largest protrusion of parts, as a multiple of that of a nearly convex piece."""
@@ -246,32 +230,33 @@ def _decompose_concave(
     pieces: list[TriangleMesh], cfg: ConvexDecompositionCfg, *, size_m: float, where: str, solid: bool
 ) -> list[tuple[str, list[TriangleMesh]]]:
     """Returns method and convex parts of each concave piece."""
-    plated = _choose_for_plates(pieces, cfg)
+    left, plated = cfg.plate_faces, set()  # those with few enough triangles for plates, the largest first
+    for number in _largest_first(pieces):
+        if len(pieces[number].faces) <= left:
+            plated.add(number)
+            left -= len(pieces[number].faces)
     made: dict[int, tuple[str, list[TriangleMesh]]] = {}
     for number, piece in enumerate(pieces):
         if number in plated and not is_closed(piece) and (plates := _make_plates(piece, cfg, size_m=size_m)):
             made[number] = ("plates", plates)
-    left = [number for number in range(len(pieces)) if number not in made]
-    found = _run_coacd([pieces[number] for number in left], cfg, size_m=size_m, where=where)
-    for number, parts in zip(left, found, strict=True):
+    others = [number for number in range(len(pieces)) if number not in made]
+    found = _run_coacd([pieces[number] for number in others], cfg, size_m=size_m, where=where)
+    for number, parts in zip(others, found, strict=True):
         piece = pieces[number]
         if parts and _fills_no_cavity(parts, piece, cfg, size_m=size_m, solid=solid):
             made[number] = ("coacd", parts)
         elif number in plated and is_closed(piece) and (plates := _make_plates(piece, cfg, size_m=size_m)):
             made[number] = ("plates", plates)
         else:
-            made[number] = ("boxes", [convex_hull(box) for box in _cover_with_boxes(piece, cfg)])
+            cells = cfg.grid_cells
+            while len(boxes := voxel_boxes(piece, cells=cells, thickness_m=cfg.sheet_m)) > cfg.most_boxes and cells > 4:
+                cells = cells * 3 // 4
+            made[number] = ("boxes", [convex_hull(box) for box in boxes])
     return [made[number] for number in range(len(pieces))]
 
 
-def _choose_for_plates(pieces: list[TriangleMesh], cfg: ConvexDecompositionCfg) -> set[int]:
-    """Returns the pieces with few enough triangles for plates, the largest pieces first."""
-    left, chosen = cfg.plate_faces, set()
-    for number in sorted(range(len(pieces)), key=lambda n: (-float(np.max(pieces[n].extents)), n)):
-        if len(pieces[number].faces) <= left:
-            chosen.add(number)
-            left -= len(pieces[number].faces)
-    return chosen
+def _largest_first(pieces: list[TriangleMesh]) -> list[int]:
+    return sorted(range(len(pieces)), key=lambda n: (-float(np.max(pieces[n].extents)), n))
 
 
 def _make_plates(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float) -> list[TriangleMesh]:
@@ -286,13 +271,6 @@ def _make_plates(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: fl
         most=cfg.most_plates,
     )
     return [_thick_hull(patch, cfg) for patch in patches or []]
-
-
-def _cover_with_boxes(piece: TriangleMesh, cfg: ConvexDecompositionCfg) -> list[np.ndarray]:
-    cells = cfg.grid_cells
-    while len(boxes := voxel_boxes(piece, cells=cells, thickness_m=cfg.sheet_m)) > cfg.most_boxes and cells > 4:
-        cells = cells * 3 // 4
-    return boxes
 
 
 def _thick_hull(points: np.ndarray, cfg: ConvexDecompositionCfg) -> TriangleMesh:
@@ -325,15 +303,10 @@ def _is_near_convex(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m:
         hull = convex_hull(piece.vertices)
     except scipy.spatial.QhullError:
         return False
-    if _is_its_hull(piece, hull):
-        return True
-    return SampledSurface(piece).is_near(hull, limit_m=_convexity_tolerance(piece, cfg, size_m=size_m))
-
-
-def _is_its_hull(piece: TriangleMesh, hull: TriangleMesh) -> bool:
-    """Returns whether a piece has the area and the volume of its hull, which saves the measurement."""
     volume = hull.volume
-    return abs(abs(piece.volume) - volume) <= 0.002 * volume and abs(piece.area / hull.area - 1.0) <= 0.002
+    if abs(abs(piece.volume) - volume) <= 0.002 * volume and abs(piece.area / hull.area - 1.0) <= 0.002:
+        return True  # it is its own hull, and need not be measured
+    return SampledSurface(piece).is_near(hull, limit_m=_convexity_tolerance(piece, cfg, size_m=size_m))
 
 
 def _convexity_tolerance(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float) -> float:
@@ -353,35 +326,17 @@ def _run_coacd(
 ) -> list[list[TriangleMesh]]:
     """Returns the hulls of each piece; none if CoACD crashed on it, or did not get it (`coacd_pieces`)."""
     results: list[list[TriangleMesh]] = [[] for _ in pieces]
-    largest = sorted(range(len(pieces)), key=lambda n: (-float(np.max(pieces[n].extents)), n))
-    pending = sorted(largest[: cfg.coacd_pieces])
+    pending = sorted(_largest_first(pieces)[: cfg.coacd_pieces])
     if not pending:
         return results
     require_package("coacd", extra="assets", needed_by=f"{where}: a concave mesh", error=AssetError)
-    with tempfile.TemporaryDirectory(prefix="unlatch-coacd-") as name:
-        folder = Path(name)
-        settings = {}
-        for number in pending:
-            piece = pieces[number]
-            first_m = float(np.max(piece.extents)) / 400
-            piece = simplify_mesh(piece, max_faces=cfg.coacd_faces, first_distance_m=first_m)
-            np.savez(folder / f"in_{number:05d}.npz", vertices=piece.vertices, faces=piece.faces)
-            settings[f"in_{number:05d}.npz"] = _coacd_settings(piece, cfg, size_m=size_m)
-        (folder / coacd_child.SETTINGS_FILE).write_text(json.dumps(settings), encoding="utf-8")
-        # a piece that crashes it is skipped, and a new child continues with the rest
-        while (crashed := run_coacd_child(folder, limit_s=cfg.piece_limit_s, where=where)) is not None:
-            logger.warning("CoACD crashed on a piece of %s, which is made of boxes instead.", where)
-            (folder / crashed).unlink()
-        for number in pending:
-            output = folder / f"out_{number:05d}.npz"
-            if output.exists():
-                with np.load(output, allow_pickle=False) as data:
-                    groups = np.split(data["vertices"], np.cumsum(data["counts"])[:-1])
-                hulls = []
-                for points in groups:
-                    with suppress(scipy.spatial.QhullError, ValueError):  # a hull without volume has no contacts
-                        hulls.append(convex_hull(points))
-                results[number] = hulls
+    for number in pending:
+        first_m = float(np.max(pieces[number].extents)) / 400
+        piece = simplify_mesh(pieces[number], max_faces=cfg.coacd_faces, first_distance_m=first_m)
+        settings = _coacd_settings(piece, cfg, size_m=size_m)
+        for points in run_coacd_child(piece, settings, limit_s=cfg.piece_limit_s, where=where):
+            with suppress(scipy.spatial.QhullError, ValueError):  # a hull without volume has no contacts
+                results[number].append(convex_hull(points))
     return results
 
 
@@ -461,51 +416,31 @@ def make_colliders(
     whole = join_meshes(meshes)
     if approximation is CollisionApproximation.convexHull:
         return Colliders([mesh_hull(whole, least_m=settings.sheet_m, where=where)])
-    if approximation is CollisionApproximation.boundingCube:
-        return _bounding_box(whole, least_m=settings.sheet_m, where=where)
-    if approximation is CollisionApproximation.boundingSphere:
-        return _bounding_sphere(whole)
-    first_m = float(np.max(whole.extents)) / 2000
-    triangles = simplify_mesh(whole, max_faces=SIMPLIFIED_FACES, first_distance_m=first_m)
-    return Colliders([], triangles=triangles)
+    if approximation is CollisionApproximation.meshSimplification:
+        first_m = float(np.max(whole.extents)) / 2000
+        return Colliders([], triangles=simplify_mesh(whole, max_faces=SIMPLIFIED_FACES, first_distance_m=first_m))
+    hull = mesh_hull(whole, least_m=settings.sheet_m, where=where)
+    make = _bounding_box if approximation is CollisionApproximation.boundingCube else _bounding_sphere
+    shape = make(hull.vertices)
+    return Colliders([primitive_mesh(shape.kind, shape.size).moved(shape.T_link_shape)], primitive=shape)
 
 
-def _bounding_box(mesh: TriangleMesh, *, least_m: float, where: str) -> Colliders:
+def _bounding_box(points: np.ndarray) -> Shape:
+    """Returns the smallest box around points (N, 3)."""
     import trimesh
 
-    hull = mesh_hull(mesh, least_m=least_m, where=where)
-    low, high = hull.vertices.min(axis=0), hull.vertices.max(axis=0)
+    low, high = points.min(axis=0), points.max(axis=0)
     pose, size = Pose.from_translation((low + high) / 2), high - low
-    to_origin, extents = trimesh.bounds.oriented_bounds(hull.vertices, angle_digits=6)
+    to_origin, extents = trimesh.bounds.oriented_bounds(points, angle_digits=6)
     # an axis-parallel box is preferred unless the oriented one is clearly smaller
     if float(np.prod(extents)) < 0.995 * float(np.prod(size)):
-        T = np.linalg.inv(to_origin)
-        pose, size = Pose(T[:3, :3], T[:3, 3]), np.asarray(extents, dtype=float)
-    corners = np.array(np.meshgrid((-0.5, 0.5), (-0.5, 0.5), (-0.5, 0.5))).reshape(3, -1).T * size
-    shape = Shape(ShapeKind.box, (float(size[0]), float(size[1]), float(size[2])), pose, "bounding_cube")
-    return Colliders([convex_hull(pose @ corners)], primitive=shape)
+        pose, size = Pose.from_matrix(np.linalg.inv(to_origin)), np.asarray(extents, dtype=float)
+    return Shape(ShapeKind.box, (float(size[0]), float(size[1]), float(size[2])), pose, "bounding_cube")
 
 
-def _bounding_sphere(mesh: TriangleMesh) -> Colliders:
-    points = mesh.vertices[np.unique(mesh.faces)]
-    centre = (points.min(axis=0) + points.max(axis=0)) / 2
-    # Badoiu and Clarkson: shrinking steps towards the farthest point; after n steps the error is at most 1/n
-    for n in range(1, 2001):
-        away = points - centre
-        centre = centre + away[int(np.argmax(np.einsum("ij,ij->i", away, away)))] / (n + 1)
-    radius = float(np.max(np.linalg.norm(points - centre, axis=1)))
-    pose = Pose.from_translation(centre)
-    shape = Shape(ShapeKind.sphere, (radius,), pose, "bounding_sphere")
-    return Colliders([convex_hull(pose @ (_sphere_points() * radius))], primitive=shape)
+def _bounding_sphere(points: np.ndarray) -> Shape:
+    """Returns the smallest sphere around points (N, 3) that do not lie in a plane."""
+    import trimesh
 
-
-def _sphere_points(rings: int = 12) -> np.ndarray:
-    """Returns points (N, 3) on the unit sphere, evenly in height and angle."""
-    heights = np.cos(np.linspace(0.0, np.pi, rings + 1))
-    angles = np.linspace(0.0, 2 * np.pi, 2 * rings, endpoint=False)
-    radii = np.sqrt(np.maximum(0.0, 1.0 - heights**2))
-    points = np.stack(
-        [np.outer(radii, np.cos(angles)), np.outer(radii, np.sin(angles)), np.outer(heights, np.ones_like(angles))],
-        axis=-1,
-    )
-    return np.unique(points.reshape(-1, 3).round(12), axis=0)
+    centre, radius = trimesh.nsphere.minimum_nsphere(points)
+    return Shape(ShapeKind.sphere, (float(radius),), Pose.from_translation(centre), "bounding_sphere")

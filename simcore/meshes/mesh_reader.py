@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
@@ -102,14 +103,20 @@ def read_mesh(
     check_file(path, name)
     suffix = path.suffix.lower()
     if suffix == ".obj":
-        surface = _read_obj_surface(path, with_shading=with_shading)
+        found = read_obj(path, with_corners=with_shading)
+        uvs, library = found.corner_uvs, found.library if with_shading else None
+        texture = first_texture(library) if uvs is not None and library is not None else None
+        finish = None if library is None else first_finish(library)
+        surface = SurfaceMesh(found.mesh, None, found.corner_normals, uvs, texture, finish)
     elif suffix == ".fbx":
         surface = _read_fbx(path, name, z_up=turn_to_z_up)
     else:
         surface = _read_with_trimesh(path, name, turn=turn_to_z_up)
     check_faces(surface.mesh, path, name)
-    if not allow_empty:
-        _check_extent(surface.mesh, path, name)
+    if not allow_empty and not len(surface.mesh.faces):
+        raise AssetError(f"{name}: the mesh has no triangle. Expected a surface. Export it again.", path=str(path))
+    if not allow_empty and not np.ptp(surface.mesh.vertices[np.unique(surface.mesh.faces)], axis=0).any():
+        raise AssetError(f"{name}: all vertices are one point. Expected a surface. Export it again.", path=str(path))
     return surface
 
 
@@ -129,7 +136,11 @@ def read_coloured_parts(path: Path, *, with_materials: bool) -> list[SurfaceMesh
         raise AssetError(
             f"Mesh '{path}' cannot be read ({type(exc).__name__}: {exc}). Restore the asset.", path=str(path)
         ) from exc
-    return [part for part in _read_scene_parts(scene, per_vertex=True) if len(part.mesh.faces)]
+    return [
+        SurfaceMesh(mesh, _read_colour(getattr(geometry.visual, "material", geometry.visual)))
+        for _, geometry, mesh, _ in _surfaces(scene)
+        if len(mesh.faces)
+    ]
 
 
 def check_file(path: Path, where: str) -> None:
@@ -176,21 +187,6 @@ def check_faces(mesh: TriangleMesh, path: Path, where: str) -> None:
         )
 
 
-def _check_extent(mesh: TriangleMesh, path: Path, where: str) -> None:
-    if not len(mesh.faces):
-        raise AssetError(f"{where}: the mesh has no triangle. Expected a surface. Export it again.", path=str(path))
-    if float(np.max(np.ptp(mesh.vertices[np.unique(mesh.faces)], axis=0))) <= 0.0:
-        raise AssetError(f"{where}: all vertices are one point. Expected a surface. Export it again.", path=str(path))
-
-
-def _read_obj_surface(path: Path, *, with_shading: bool) -> SurfaceMesh:
-    found = read_obj(path, with_corners=with_shading)
-    uvs = found.corner_uvs
-    texture = None if uvs is None or found.library is None else first_texture(found.library)
-    finish = first_finish(found.library) if with_shading and found.library is not None else None
-    return SurfaceMesh(found.mesh, corner_normals=found.corner_normals, corner_uvs=uvs, texture=texture, finish=finish)
-
-
 def _common_colour(colours: set[Colour | None]) -> Colour | None:
     """Returns the one colour of all parts, or None where they differ."""
     return next(iter(colours)) if len(colours) == 1 else None
@@ -199,14 +195,15 @@ def _common_colour(colours: set[Colour | None]) -> Colour | None:
 def _read_with_trimesh(path: Path, where: str, *, turn: bool) -> SurfaceMesh:
     scale, up = read_conventions(path, where=where)
     try:
-        parts = _read_scene_parts(load_scene(path, path.read_bytes()))
+        parts = list(_surfaces(load_scene(path, path.read_bytes())))
+        colours = {_read_colour(getattr(geometry.visual, "material", None)) for _, geometry, *_ in parts}
     except READER_ERRORS as exc:
         raise unreadable_mesh(path, exc, where=where) from exc
-    whole = join_meshes(part.mesh for part in parts)
+    whole = join_meshes(mesh for _, _, mesh, _ in parts)
     vertices = whole.vertices * scale
     if turn and up in TO_Z_UP:
         vertices = vertices @ TO_Z_UP[up].T
-    return SurfaceMesh(TriangleMesh(vertices, whole.faces), _common_colour({part.rgba for part in parts}))
+    return SurfaceMesh(TriangleMesh(vertices, whole.faces), _common_colour(colours))
 
 
 def read_conventions(path: Path, *, where: str) -> tuple[float, str]:
@@ -216,10 +213,26 @@ def read_conventions(path: Path, *, where: str) -> tuple[float, str]:
         AssetError: The reader of its format is not installed, or its unit is no length.
     """
     suffix = path.suffix.lower()
-    if suffix == ".dae":
-        import_extra("collada", extra=_EXTRA, needed_by=f"{where}: COLLADA", error=AssetError)
-        return _read_dae_conventions(path)
-    return 1.0, "y" if suffix in GLTF_SUFFIXES else "z"
+    if suffix != ".dae":
+        return 1.0, "y" if suffix in GLTF_SUFFIXES else "z"
+    import_extra("collada", extra=_EXTRA, needed_by=f"{where}: COLLADA", error=AssetError)
+    scale, up = 1.0, "y"
+    for element in parse_xml(path).iter():
+        tag = element.tag.rpartition("}")[2]
+        if tag == "unit":
+            try:
+                scale = float(element.get("meter", "1"))
+            except ValueError:
+                scale = float("nan")
+            if not 1e-6 <= scale <= 1e6:
+                raise AssetError(
+                    f"{path}: unit meter='{element.get('meter')}' is no length. Expected metres per unit, as in "
+                    '<unit meter="0.01"/>.',
+                    path=str(path),
+                )
+        elif tag == "up_axis":
+            up = (element.text or "Y_UP").strip()[:1].lower()
+    return scale, up
 
 
 def load_scene(path: Path, data: bytes, **options: Any) -> Any:
@@ -239,25 +252,21 @@ def load_scene(path: Path, data: bytes, **options: Any) -> Any:
 
 def unreadable_mesh(path: Path, exc: BaseException, *, where: str) -> AssetError:
     """Returns the error of a mesh file that its reader cannot read."""
-    return AssetError(
-        f"{where}: no readable {path.suffix.lower()[1:].upper()} mesh ({_shorten(exc)}). Export it again.",
-        path=str(path),
-    )
+    reason = shorten(" ".join(str(exc).split()) or type(exc).__name__, 160)
+    kind = path.suffix[1:].upper()
+    return AssetError(f"{where}: no readable {kind} mesh ({reason}). Export it again.", path=str(path))
 
 
-def _read_scene_parts(scene: Any, *, per_vertex: bool = False) -> list[SurfaceMesh]:
-    """Returns the parts of a scene of trimesh, each with the colour that `_read_colour` returns."""
-    parts = []
+def _surfaces(scene: Any) -> Iterator[tuple[str, Any, TriangleMesh, bool]]:
+    """Yields name, geometry, mesh in the scene's frame, and whether it is mirrored, of each surface in a scene."""
     for node in sorted(scene.graph.nodes_geometry):
         T, name = scene.graph[node]
         geometry = scene.geometry[name]
-        if not hasattr(geometry, "faces"):  # points and curves have no surface
-            continue
-        T = np.asarray(T, dtype=float)
-        vertices = np.asarray(geometry.vertices, dtype=float).reshape(-1, 3)
-        faces = np.asarray(geometry.faces, dtype=int).reshape(-1, 3)
-        parts.append(SurfaceMesh(place_mesh(vertices, faces, T[:3]), _read_colour(geometry, per_vertex=per_vertex)))
-    return parts
+        if hasattr(geometry, "faces"):  # points and curves have none
+            affine = np.asarray(T, dtype=float)[:3]
+            vertices = np.asarray(geometry.vertices, dtype=float).reshape(-1, 3)
+            mesh = place_mesh(vertices, np.asarray(geometry.faces, dtype=int).reshape(-1, 3), affine)
+            yield node, geometry, mesh, bool(np.linalg.det(affine[:, :3]) < 0)
 
 
 def place_mesh(vertices: Array, faces: Array, T: Array) -> TriangleMesh:
@@ -267,35 +276,13 @@ def place_mesh(vertices: Array, faces: Array, T: Array) -> TriangleMesh:
     return TriangleMesh(vertices @ T[:, :3].T + T[:, 3], faces)
 
 
-def _read_colour(geometry: Any, *, per_vertex: bool) -> Colour | None:
-    """Returns the colour of a part's material; without one, and with `per_vertex`, the main one of its vertices."""
-    source = getattr(geometry.visual, "material", geometry.visual if per_vertex else None)
-    colour = getattr(source, "main_color", None)
+def _read_colour(source: Any, key: str = "main_color") -> Colour | None:
+    """Returns a colour of a material of trimesh, or of the vertices of a visual; None without one."""
+    colour = getattr(source, key, None)
     if colour is None:
         return None
     red, green, blue, alpha = (float(value) / 255.0 for value in colour)
     return (red, green, blue, alpha)
-
-
-def _read_dae_conventions(path: Path) -> tuple[float, str]:
-    """Returns metres per unit, and the up axis, of a COLLADA file."""
-    scale, up = 1.0, "y"
-    for element in parse_xml(path).iter():
-        tag = element.tag.rpartition("}")[2]
-        if tag == "unit":
-            try:
-                scale = float(element.get("meter", "1"))
-            except ValueError:
-                scale = float("nan")
-            if not 1e-6 <= scale <= 1e6:
-                raise AssetError(
-                    f"{path}: unit meter='{element.get('meter')}' is no length. Expected metres per unit, as in "
-                    '<unit meter="0.01"/>.',
-                    path=str(path),
-                )
-        elif tag == "up_axis":
-            up = (element.text or "Y_UP").strip()[:1].lower()
-    return scale, up
 
 
 class _FolderResolver:
@@ -331,9 +318,11 @@ def _read_fbx(path: Path, where: str, *, z_up: bool) -> SurfaceMesh:
         )
         nodes = [node for node in scene.nodes if node.mesh is not None]
         mesh = join_meshes([_read_fbx_node(node) for node in nodes])
-        colours = {_read_fbx_colour(material) for node in nodes for material in node.mesh.materials}
+        materials = [material for node in nodes for material in node.mesh.materials]
+        values = [None if each is None else each.fbx.diffuse_color.value_vec4 for each in materials]
+        colours = {None if v is None else (float(v[0]), float(v[1]), float(v[2]), 1.0) for v in values}
     except (*READER_ERRORS, ufbx.UfbxError) as exc:
-        raise AssetError(f"{where}: no readable FBX mesh ({_shorten(exc)}). Export it again.", path=str(path)) from exc
+        raise unreadable_mesh(path, exc, where=where) from exc
     return SurfaceMesh(mesh, _common_colour(colours))
 
 
@@ -348,17 +337,6 @@ def _read_fbx_node(node: Any) -> TriangleMesh:
         for k in range(1, face.num_indices - 1)
     ]
     return place_mesh(vertices, np.array(faces, dtype=int).reshape(-1, 3), T)
-
-
-def _read_fbx_colour(material: Any) -> Colour | None:
-    if material is None:
-        return None
-    colour = material.fbx.diffuse_color.value_vec4
-    return (float(colour[0]), float(colour[1]), float(colour[2]), 1.0)
-
-
-def _shorten(exc: BaseException) -> str:
-    return shorten(" ".join(str(exc).split()) or type(exc).__name__, 160)
 
 
 _SMALL_PICTURE_PX = 512
@@ -408,11 +386,9 @@ def read_pieces(
     data = path.read_bytes() if content is None else content
     try:
         scene = _load_objects(path, data) if path.suffix.lower() == ".obj" else load_scene(path, data)
-        pieces = [
-            _read_piece(scene, node, is_linear=path.suffix.lower() in GLTF_SUFFIXES)
-            for node in sorted(scene.graph.nodes_geometry)
-            if hasattr(scene.geometry[scene.graph[node][1]], "faces")
-        ]
+        is_linear = path.suffix.lower() in GLTF_SUFFIXES
+        parents = scene.graph.transforms.parents
+        pieces = [_read_piece(*surface, parents, is_linear=is_linear) for surface in _surfaces(scene)]
     except READER_ERRORS as exc:
         raise unreadable_mesh(path, exc, where=where) from exc
     R = TO_Z_UP.get(up or own_up, np.eye(3)) * scale
@@ -454,55 +430,38 @@ def _load_objects(path: Path, data: bytes) -> Any:
     return scene
 
 
-def _read_piece(scene: Any, node: str, *, is_linear: bool) -> MeshPiece:
-    T, name = scene.graph[node]
-    geometry, affine = scene.geometry[name], np.asarray(T, dtype=float)
-    mesh = place_mesh(
-        np.asarray(geometry.vertices, dtype=float).reshape(-1, 3),
-        np.asarray(geometry.faces, dtype=int).reshape(-1, 3),
-        affine[:3],
-    )
-    parents = scene.graph.transforms.parents
+def _read_piece(
+    node: str, geometry: Any, mesh: TriangleMesh, is_mirrored: bool, parents: dict[str, str], *, is_linear: bool
+) -> MeshPiece:
+    """Returns a surface of a scene as a piece; the colours of glTF are linear."""
     above: list[str] = []
     while (node_above := parents.get(above[-1] if above else node)) is not None:
         above.append(node_above)
-    rgba, picture = _read_look(geometry.visual, is_linear=is_linear)
+    material = getattr(geometry.visual, "material", None)
+    image = getattr(material, "baseColorTexture", None) or getattr(material, "image", None)
+    picture = None if image is None else _png(image)
+    if picture is not None:
+        rgba = _read_colour(material, "baseColorFactor")
+    else:
+        rgba = _read_colour(material if material is not None else geometry.visual)
+    if rgba is not None and is_linear and material is not None:
+        red, green, blue = map(srgb_light, rgba[:3])
+        rgba = (red, green, blue, rgba[3])
     uvs = getattr(geometry.visual, "uv", None)
     if picture is None or uvs is None or len(uvs) != len(geometry.vertices):
         return MeshPiece(node, tuple(above), mesh, rgba)
     faces = np.asarray(geometry.faces, dtype=int)
-    corner_uvs = np.asarray(uvs, dtype=float)[faces[:, ::-1] if np.linalg.det(affine[:3, :3]) < 0 else faces]
+    corner_uvs = np.asarray(uvs, dtype=float)[faces[:, ::-1] if is_mirrored else faces]
     return MeshPiece(node, tuple(above), mesh, rgba, corner_uvs, picture)
-
-
-def _read_look(visual: Any, *, is_linear: bool) -> tuple[Colour | None, bytes | None]:
-    """Returns colour and picture of a surface of trimesh; the colours of glTF are linear."""
-    material = getattr(visual, "material", None)
-    image = getattr(material, "baseColorTexture", None) or getattr(material, "image", None)
-    picture = None if image is None else _png(image)
-    if picture is not None:
-        values = getattr(material, "baseColorFactor", None)
-    else:
-        values = getattr(material if material is not None else visual, "main_color", None)
-    if values is None:
-        return None, picture
-    red, green, blue, alpha = (float(value) / 255.0 for value in values)
-    if is_linear and material is not None:
-        red, green, blue = (srgb_light(value) for value in (red, green, blue))
-    return (red, green, blue, alpha), picture
 
 
 def _png(image: Any) -> bytes | None:
     """Returns a picture of Pillow as PNG; a smaller one if the file would be too large."""
     plain = image.convert("RGB")
-    data = _encode(plain)
-    if len(data) > MAX_PICTURE_BYTES:
-        plain.thumbnail((_SMALL_PICTURE_PX, _SMALL_PICTURE_PX))
-        data = _encode(plain)
-    return data if len(data) <= MAX_PICTURE_BYTES else None
-
-
-def _encode(image: Any) -> bytes:
-    stream = BytesIO()
-    image.save(stream, format="PNG")
-    return stream.getvalue()
+    for largest_px in (max(plain.size), _SMALL_PICTURE_PX):
+        plain.thumbnail((largest_px, largest_px))
+        stream = BytesIO()
+        plain.save(stream, format="PNG")
+        if stream.tell() <= MAX_PICTURE_BYTES:
+            return stream.getvalue()
+    return None

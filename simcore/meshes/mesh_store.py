@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import struct
 from pathlib import Path
@@ -30,17 +31,15 @@ def mesh_dependencies(path: Path, folder: Path) -> dict[str, Path]:
         libraries = material_files(path, folder)
         found = [*libraries, *(texture for library in libraries for texture in texture_files(library, folder))]
     elif suffix in (".glb", ".gltf"):
-        found = [
-            resolve_inside(folder, _relative_name(path.parent / name, folder), where=str(path))
-            for name in _gltf_files(path)
-        ]
+        names = _gltf_files(path)
+        found = [resolve_inside(path.parent, name, where=str(path), asset_folder=folder) for name in names]
     elif suffix == ".dae":
         for element in parse_xml(path).iter():
             name = (element.text or "").strip()
             if element.tag.rpartition("}")[2] == "init_from" and name and "://" not in name:
-                candidate = (path.parent / unquote(name)).resolve()
-                if candidate.is_file():
-                    found.append(resolve_inside(folder, _relative_name(candidate, folder), where=str(path)))
+                name = os.path.relpath(path.parent / unquote(name), path.parent)
+                if (path.parent / name).is_file():
+                    found.append(resolve_inside(path.parent, name, where=str(path), asset_folder=folder))
     return {file.relative_to(folder).as_posix(): file for file in sorted(set(found))}
 
 
@@ -57,11 +56,6 @@ def model_files(model: UrdfModel, folder: Path) -> dict[str, Path]:
                 files |= mesh_dependencies(shape.path, folder)
                 files[shape.path.relative_to(folder).as_posix()] = shape.path
     return files
-
-
-def _relative_name(path: Path, folder: Path) -> str:
-    resolved = path.resolve()
-    return resolved.relative_to(folder).as_posix() if resolved.is_relative_to(folder) else str(path)
 
 
 def _gltf_files(path: Path) -> list[str]:
@@ -119,15 +113,7 @@ class MeshStore:
 
     def add_surface(self, mesh: TriangleMesh, *, kind: str = "visual") -> str:
         """Writes a surface as an OBJ and returns its name, which begins with `kind`."""
-        text = format_obj([mesh])
-        key = f"{kind}:{hashlib.sha256(text.encode()).hexdigest()}"
-        if self.shared and key in self._files:
-            return self._files[key]
-        name = f"{kind}_{self._written}.obj"
-        self._written += 1
-        (self.folder / name).write_text(text, encoding="utf-8")
-        self._files[key] = name
-        return name
+        return self._write(kind, format_obj([mesh]), f"{kind}_{self._written}.obj")
 
     def add_parts(self, parts: tuple[TriangleMesh, ...], name: str) -> str:
         """Writes convex parts into one OBJ, each as an object, and returns its name.
@@ -137,12 +123,15 @@ class MeshStore:
         """
         if not any(len(part.vertices) for part in parts):
             raise AssetError(f"'{name}' has no collider part. Expected one or more.")
-        text = format_obj(parts, named=True)
-        key = f"parts:{hashlib.sha256(text.encode()).hexdigest()}"
+        return self._write("parts", format_obj(parts, named=True), name)
+
+    def _write(self, kind: str, text: str, name: str) -> str:
+        key = f"{kind}:{hashlib.sha256(text.encode()).hexdigest()}"
         if not (self.shared and key in self._files):
             target = self._free_path(self.folder / name)
             target.write_text(text, encoding="utf-8")
             self._files[key] = target.name
+            self._written += kind != "parts"
         return self._files[key]
 
     def _free_path(self, path: Path) -> Path:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, dropwhile, islice, takewhile
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,9 @@ from unlatch.simcore.urdf.reader import check_file_size
 
 Array = np.ndarray
 
-_KINDS = ("v", "vt", "vn")
-"""First words of the lines of vertices, texture coordinates and normals, in the order in which a corner names them."""
+_KINDS = {"v": 3, "vt": 2, "vn": 3}
+"""First words of the lines of vertices, texture coordinates and normals, in the order in which a corner names them, and
+how many of their numbers are read."""
 
 _LEAST_KEPT_BYTES = 50_000
 """Size from which the arrays of a file are kept in the cache; a smaller one is read as fast as they are."""
@@ -64,7 +66,7 @@ def read_obj(path: Path, *, with_corners: bool = False) -> ObjMesh:
     are kept in the cache under the hash of its content.
 
     Raises:
-        AssetError: The file cannot be read, an index is out of range, or a vertex is not finite.
+        AssetError: The file cannot be read. Indices out of range and numbers that are not finite are no error here.
     """
     try:
         content = path.read_bytes()
@@ -72,9 +74,9 @@ def read_obj(path: Path, *, with_corners: bool = False) -> ObjMesh:
         raise AssetError(f"{path}: no readable OBJ mesh ({exc}).", path=str(path)) from exc
     found: Mapping[str, Array]
     if not with_corners or len(content) < _LEAST_KEPT_BYTES:
-        found = _parse_obj(path, content, _KINDS if with_corners else _KINDS[:1])
+        found = _parse_obj(path, content, list(_KINDS) if with_corners else ["v"])
     else:
-        found = kept_arrays("meshes", arrays_key(__file__, content), lambda: _parse_obj(path, content, _KINDS))
+        found = kept_arrays("meshes", arrays_key(__file__, content), lambda: _parse_obj(path, content, list(_KINDS)))
     library = path.parent / str(found["library"]) if "library" in found else None
     mesh = TriangleMesh(found["v"], found["v_faces"])
     return ObjMesh(mesh, found["vt"], found["vt_faces"], found["vn"], found["vn_faces"], library)
@@ -94,18 +96,15 @@ def _parse_obj(path: Path, content: bytes, kinds: Sequence[str]) -> dict[str, Ar
             if words and words[0] in lines:
                 lines[words[0]].append(words[1] if len(words) > 1 else "")
                 order.append(words[0])
-        found = {kind: _read_values(kind, lines[kind] if kind in kinds else []) for kind in _KINDS}
+        lines["vt"] = [f"{line} 0 0" for line in lines["vt"]]  # the second number may be missing
+        found = {
+            kind: _read_columns(kind, lines[kind] if kind in kinds else [], count, dtype=float)
+            for kind, count in _KINDS.items()
+        }
         at = _read_triangles(lines["f"], order, kinds)
     except ValueError as exc:
         raise AssetError(f"{path}: no readable OBJ mesh ({exc}).", path=str(path)) from exc
     names = [name.strip() for name in lines["mtllib"] if name]
-    vertices, faces = found["v"], at["v"]
-    if len(faces) and (faces.min() < 0 or faces.max() >= len(vertices)):
-        raise AssetError(
-            f"{path}: a face names vertex {int(faces.max()) + 1} of {len(vertices)}. Export it again.", path=str(path)
-        )
-    if not np.all(np.isfinite(vertices)):
-        raise AssetError(f"{path}: a vertex is not finite. Export it again.", path=str(path))
     library = {"library": np.array(names[0])} if names else {}
     return {**found, **{f"{kind}_faces": at[kind] for kind in _KINDS}, **library}
 
@@ -126,18 +125,6 @@ def format_obj(meshes: Iterable[TriangleMesh], *, named: bool = False, decimals:
         lines += [f"f {a + offset} {b + offset} {c + offset}" for a, b, c in mesh.faces]
         offset += len(vertices)
     return "\n".join([*lines, ""])
-
-
-def _read_values(kind: str, lines: list[str]) -> Array:
-    """Returns the numbers of the lines of a kind; a texture coordinate may leave out its second one.
-
-    Raises:
-        ValueError: One is no number, or some are missing.
-    """
-    count = 2 if kind == "vt" else 3
-    if kind == "vt":
-        lines = [f"{line} 0 0" for line in lines]
-    return _read_columns(kind, lines, count, dtype=float)
 
 
 def _read_triangles(lines: list[str], order: list[str], kinds: Sequence[str]) -> dict[str, Array]:
@@ -211,11 +198,8 @@ def first_finish(library: Path) -> tuple[float, float] | None:
     """Returns roughness and metalness of the first material of a library that states them (`Pr`, `Pm`), else None."""
     if not library.is_file():
         return None
-    found = [next(iter(_find_values(library, key)), None) for key in ("Pr", "Pm")]
-    try:
-        return None if found[0] is None else (float(found[0]), float(found[1] or 0.0))
-    except ValueError:
-        return None
+    roughness, metalness = (_first_numbers(library, key, 1) for key in ("Pr", "Pm"))
+    return None if roughness is None else (roughness[0], metalness[0] if metalness else 0.0)
 
 
 def mesh_colour(shape: Shape, folder: Path) -> Colour:
@@ -227,18 +211,21 @@ def mesh_colour(shape: Shape, folder: Path) -> Colour:
     if shape.rgba is not None or shape.path is None:
         return shape.rgba or _GREY
     for library in material_files(shape.path, folder):
-        values: dict[str, list[float]] = {}
-        for line in library.read_text(encoding="utf-8", errors="replace").splitlines():
-            words = line.split()
-            if len(words) in (2, 4) and words[0] in ("Kd", "d") and words[0] not in values:
-                try:
-                    values[words[0]] = [min(1.0, max(0.0, float(word))) for word in words[1:]]
-                except ValueError:
-                    continue
-        if len(values.get("Kd", [])) == 3:
-            red, green, blue = values["Kd"]
-            return (red, green, blue, values.get("d", [1.0])[0])
+        colour, opacity = _first_numbers(library, "Kd", 3), _first_numbers(library, "d", 1)
+        if colour is not None:
+            red, green, blue, alpha = (min(1.0, max(0.0, value)) for value in (*colour, *(opacity or [1.0])))
+            return (red, green, blue, alpha)
     return _GREY
+
+
+def _first_numbers(library: Path, key: str, count: int) -> list[float] | None:
+    """Returns the numbers of the first line of a key that has so many; None if there is none."""
+    for value in _find_values(library, key):
+        with suppress(ValueError):
+            numbers = [float(word) for word in value.split()]
+            if len(numbers) == count:
+                return numbers
+    return None
 
 
 def _find_values(file: Path, key: str) -> list[str]:
@@ -296,7 +283,7 @@ def read_textured_surface(path: Path, folder: Path) -> TexturedSurface | None:
         library, material = (text.partition(word)[2].partition("\n")[0].strip() for word in ("mtllib ", "\nusemtl "))
         picture = _find_picture(path.parent / library, material, folder.resolve())
         return None if picture is None else _index_corners(read_obj(path, with_corners=True), picture)
-    except (OSError, ValueError, AssetError):  # a damaged file is reported where its surface is read
+    except (OSError, ValueError, IndexError, AssetError):  # a damaged file is reported where its surface is read
         return None
 
 
@@ -304,17 +291,13 @@ def _find_picture(library: Path, material: str, folder: Path) -> Path | None:
     file = _resolve_inside(library, folder)
     if file is None:
         return None
-    lines = [line.strip() for line in file.read_text(encoding="utf-8", errors="replace").splitlines()]
-    if f"newmtl {material}" not in lines:
-        return None
-    for line in lines[lines.index(f"newmtl {material}") + 1 :]:
-        if line.startswith("newmtl "):
-            return None
-        if line.startswith("map_Kd "):
-            found = _resolve_inside(file.parent / line[7:].strip(), folder)
-            small = found is not None and found.stat().st_size <= MAX_PICTURE_BYTES
-            return found if found is not None and small and found.suffix.lower() in _PICTURES else None
-    return None
+    lines = map(str.strip, file.read_text(encoding="utf-8", errors="replace").splitlines())
+    of_material = islice(dropwhile(lambda line: line != f"newmtl {material}", lines), 1, None)
+    own = takewhile(lambda line: not line.startswith("newmtl "), of_material)
+    name = next((line[7:].strip() for line in own if line.startswith("map_Kd ")), None)
+    found = None if name is None else _resolve_inside(file.parent / name, folder)
+    small = found is not None and found.stat().st_size <= MAX_PICTURE_BYTES
+    return found if found is not None and small and found.suffix.lower() in _PICTURES else None
 
 
 def _resolve_inside(path: Path, folder: Path) -> Path | None:

@@ -14,7 +14,6 @@ from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, split_components
-from unlatch.simcore.rng import sum_in_order
 from unlatch.simcore.urdf.model import Inertial, UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
 
@@ -62,19 +61,10 @@ def thicken_points(points: Array, *, least_m: float) -> tuple[Array, bool]:
 
 def hulls_inertial(hulls: Sequence[TriangleMesh], mass_kg: float) -> Inertial:
     """Returns mass, centre and inertia of convex pieces of one density; overlaps count twice."""
-    volume = sum_in_order(hull.volume for hull in hulls)
-    first, second = np.zeros(3), np.zeros((3, 3))
-    for hull in hulls:
-        a, b, c = (hull.vertices[hull.faces[:, k]] for k in range(3))
-        det = np.einsum("ij,ij->i", a, np.cross(b, c))  # (F,) six times the tetrahedra's volumes
-        total = a + b + c
-        first += (det[:, None] * total).sum(axis=0) / 24.0
-        outer = sum(np.einsum("i,ij,ik->jk", det, v, v) for v in (a, b, c, total))
-        second += outer / 120.0
-    com = first / volume
-    covariance = second / volume - np.outer(com, com)
-    inertia = mass_kg * (np.trace(covariance) * np.eye(3) - covariance)
-    return Inertial(mass_kg=mass_kg, com_link=com, inertia=(inertia + inertia.T) / 2)
+    import trimesh
+
+    found = trimesh.triangles.mass_properties(np.concatenate([hull.triangles for hull in hulls]))
+    return Inertial(mass_kg=mass_kg, com_link=found.center_mass, inertia=found.inertia * (mass_kg / found.volume))
 
 
 _SHEET_M = 5e-4

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
-from weakref import WeakMethod
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -92,7 +92,7 @@ class Distribution(ABC):
         self._values = self._check_values(values)
         self.width = self._count_components(self._values)
         """Number of components; None: any number."""
-        self._watchers: list[WeakMethod[Callable[[], None]]] = []
+        self._users: WeakSet[Any] = WeakSet()
 
     def get(self, name: str) -> Any:
         """Returns a parameter's value.
@@ -123,27 +123,26 @@ class Distribution(ABC):
             )
         before, self._values = self._values, changed
         try:
-            self._ask_watchers()
+            self.check_distribution()
         except ConfigError:
             self._values = before
             raise
 
-    def watch(self, check: Callable[[], None]) -> None:
-        """Registers a bound method that runs after every change and raises an error if the parameters do not fit."""
-        asked = WeakMethod(check)
-        if asked not in self._watchers:
-            self._watchers.append(asked)
+    def watch(self, user: Any) -> None:
+        """Registers an object whose `check_distribution` runs after every change, and raises if it does not fit."""
+        self._users.add(user)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Returns the state of a copy: the parameters without the registered checks."""
-        return {**vars(self), "_watchers": []}
+        """Returns the state of a copy: the parameters without the registered objects."""
+        return {key: value for key, value in vars(self).items() if key != "_users"}
 
-    def _ask_watchers(self) -> None:
-        self._watchers = [each for each in self._watchers if each() is not None]
-        for each in self._watchers:
-            check = each()
-            if check is not None:
-                check()
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _users=WeakSet())
+
+    def check_distribution(self) -> None:
+        """Lets all registered objects check the parameters, as far as they still exist."""
+        for user in list(self._users):
+            user.check_distribution()
 
     def _check_name(self, name: str) -> None:
         if name not in self.parameters:
@@ -349,8 +348,7 @@ class Combine(Distribution):
         return self._values["distributions"]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Registers the checks of the copied parts."""
-        vars(self).update(state)
+        super().__setstate__(state)
         self._watch_parts()
 
     def _check_values(self, values: dict[str, Any]) -> dict[str, Any]:
@@ -383,7 +381,7 @@ class Combine(Distribution):
     def _watch_parts(self) -> None:
         """Registers a check on every part: a change of a part changes the whole."""
         for part in self._parts:
-            part.watch(self._ask_watchers)
+            part.watch(self)
 
     def to_dict(self) -> dict[str, Any]:
         """See `Distribution`."""
@@ -442,9 +440,7 @@ def read_distribution(raw: Any, where: str) -> Distribution:
         ConfigError: The type or a parameter is unknown, missing or out of range.
     """
     try:
-        if not isinstance(raw, Mapping):
-            return as_distribution(raw)
-        return _read_map(raw, where)
+        return _read_map(raw, where) if isinstance(raw, Mapping) else as_distribution(raw)
     except ConfigError as exc:
         if exc.message.startswith(where):
             raise

@@ -476,8 +476,10 @@ class Graph:
         for node in self.nodes:
             self._pull_inputs(node)
             if node.type == FILTER:
-                node.outputs["indices"] = _filter_indices(node.inputs)
-                node.outputs["execOut"] = len(node.outputs["indices"]) > 0
+                indices, counts = node.inputs["indices"], node.inputs["frameCounts"]
+                if not node.inputs["ignoreInterval"]:
+                    indices = np.flatnonzero((counts > 0) & (counts % node.inputs["interval"] == 0))
+                node.outputs.update(indices=indices, execOut=len(indices) > 0)
             elif node.type == COUNT:
                 node.outputs["count"] = len(node.inputs["indices"])
         for index, (rule, _, write, source) in enumerate(self._rules):
@@ -516,14 +518,6 @@ class Graph:
 def graph() -> Graph:
     """Returns the graph of the present set-up."""
     return Graph(current())
-
-
-def _filter_indices(inputs: Mapping[str, Any]) -> Array:
-    """Returns the indices whose frame count is a positive multiple of the interval, or all if it is ignored."""
-    if inputs["ignoreInterval"]:
-        return inputs["indices"]
-    counts: Array = inputs["frameCounts"]
-    return np.flatnonzero((counts > 0) & (counts % inputs["interval"] == 0))
 
 
 def _parameter_ports(rule: Rule) -> dict[str, Any]:

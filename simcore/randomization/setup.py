@@ -132,15 +132,20 @@ class Rule:
         """(n, width) its written values."""
         self.drawn: Array = self.values
         """(n, w) its draws before operation and bounds."""
-        self._check_distribution()
-        distribution.watch(self._check_distribution)
+        self.check_distribution()
+        distribution.watch(self)
 
     @property
     def key(self) -> str:
         """Its view, attribute and gate as text: `ball.mass on_env_reset()`."""
         return f"{self.slot.view}.{self.slot.attribute.name} {self.gate}"
 
-    def _check_distribution(self) -> None:
+    def check_distribution(self) -> None:
+        """Raises unless the distribution fits the attribute; it runs again whenever a parameter changes.
+
+        Raises:
+            ConfigError: It does not.
+        """
         attribute, width = self.slot.attribute, self.distribution.width
         if width is not None and width not in attribute.widths:
             expected = " or ".join(f"({w},)" for w in attribute.widths)
@@ -323,7 +328,14 @@ class Setup:
         if operation not in Operation.__members__:
             raise unknown_name(operation, "a known operation", where="operation", known=Operation.__members__)
         given = {name: value for name, value in attributes.items() if value is not None}
-        self._check_buckets(view_name, given, num_buckets)
+        if num_buckets is not None:
+            _check_positive("num_buckets", num_buckets)
+            if "material_properties" not in given:
+                raise ConfigError(
+                    f"num_buckets={num_buckets} of '{view_name}' has no effect: it is for material_properties. Remove "
+                    "it.",
+                    key="num_buckets",
+                )
         for name, value in given.items():
             slot = self._get_slot(view_name, name, kind)
             if self._gate.on_reset and any(rule.slot is slot and rule.gate.on_reset for rule in self.rules):
@@ -336,16 +348,6 @@ class Setup:
             rule = Rule(slot, self._gate, Operation[operation], as_distribution(value), num_buckets=buckets)
             self.rules.append(rule)
         self._generators = None
-
-    def _check_buckets(self, view: str, given: Mapping[str, Any], num_buckets: int | None) -> None:
-        if num_buckets is None:
-            return
-        _check_positive("num_buckets", num_buckets)
-        if "material_properties" not in given:
-            raise ConfigError(
-                f"num_buckets={num_buckets} of '{view}' has no effect: it is for material_properties. Remove it.",
-                key="num_buckets",
-            )
 
     def _get_slot(self, view_name: str, name: str, kind: type[AttributeView] | None) -> AttributeSlot:
         if (view_name, name) in self._slots:
@@ -432,7 +434,11 @@ class Setup:
         """
         self.begin_step(reset_inds)
         if self._recorded is not None:
-            self._write_recorded(self._recorded.get(self.steps, ()))
+            for rule in self.rules:
+                rule.envs = rule.envs[:0]
+            for firing in self._recorded.get(self.steps, ()):
+                self.rules[firing.rule].apply(firing.envs, firing.values)
+                self._keep_firing(firing.rule)
         else:
             open_to: dict[Gate, Array] = {}
             for index, rule in enumerate(self.rules):
@@ -445,7 +451,15 @@ class Setup:
         """Runs the first part of `step_randomization`: counts the step and ends values that act for one step only."""
         if self._generators is None or self.num_envs is None:
             raise ConfigError("step_randomization was called before orchestrator.run(). Call that once first.")
-        reset = self._read_indices(reset_inds, self.num_envs)
+        given = np.asarray([] if reset_inds is None else reset_inds)
+        wrong = given.ndim != 1 or given.dtype.kind not in "iu"
+        if given.size and (wrong or given.min() < 0 or given.max() >= self.num_envs):
+            raise ConfigError(
+                f"reset_inds={given.tolist()} do not name environments. Expected whole numbers from 0 to "
+                f"{self.num_envs - 1}.",
+                key="reset_inds",
+            )
+        reset = np.unique(given).astype(int)
         self.counters += 1
         self.counters[reset] = 0
         self.reset_inds = reset
@@ -467,21 +481,15 @@ class Setup:
         if rule.slot.view == SIMULATION_CONTEXT:
             envs = np.zeros(1, dtype=int)
         rule.apply(envs, rule.draw(self._generators[index], envs))
-        self._keep_firing(index, rule)
+        self._keep_firing(index)
 
     def end_step(self) -> None:
         """Runs the last part of `step_randomization`."""
         self.steps += 1
 
-    def _write_recorded(self, firings: Sequence[Firing]) -> None:
-        for rule in self.rules:
-            rule.envs = rule.envs[:0]
-        for firing in firings:
-            self.rules[firing.rule].apply(firing.envs, firing.values)
-            self._keep_firing(firing.rule, self.rules[firing.rule])
-
-    def _keep_firing(self, index: int, rule: Rule) -> None:
+    def _keep_firing(self, index: int) -> None:
         if self._keep:
+            rule = self.rules[index]
             self.firings.append(Firing(self.steps, index, rule.envs.copy(), rule.values.copy()))
 
     def indices_of(self, gate: Gate) -> Array:
@@ -489,19 +497,6 @@ class Setup:
         if gate.interval is None:
             return self.reset_inds
         return np.flatnonzero((self.counters > 0) & (self.counters % gate.interval == 0))
-
-    def _read_indices(self, reset_inds: Any, num_envs: int) -> Array:
-        given = np.asarray([] if reset_inds is None else reset_inds)
-        if not given.size:
-            return np.zeros(0, dtype=int)
-        wrong = given.ndim != 1 or given.dtype.kind not in "iu"
-        if wrong or given.min() < 0 or given.max() >= num_envs:
-            raise ConfigError(
-                f"reset_inds={given.tolist()} do not name environments. Expected whole numbers from 0 to "
-                f"{num_envs - 1}.",
-                key="reset_inds",
-            )
-        return np.unique(given).astype(int)
 
 
 def _check_positive(key: str, value: Any) -> None:

@@ -40,23 +40,9 @@ class JudgedSkill:
 
     @classmethod
     def read(cls, record: EpisodeRecord, index: int) -> JudgedSkill:
-        """Reads an entry.
-
-        Raises:
-            RecordingError: A key is missing or has another type.
-        """
-        entry, where = record.skills[index], f"entry {index} of the skills of episode {record.number}"
-        success_rules.check_type(entry, "name", str, where=where)
-        if "entry" in entry:
-            success_rules.check_type(entry, "entry", int, where=where)
-        rule = success_rules.SuccessRule.from_entry(entry, where=where)
-        if entry.get("conditions") is not None:
-            success_rules.check_type(entry, "object", str, where=where)
-            success_rules.check_type(entry, "conditions", list, where=where)
-        if rule.success_mode is not None:
-            success_rules.check_type(entry, "object", str, where=where)
-            success_rules.check_type(entry, "joint_index", int, where=where)
-        return cls(record, index, entry, rule)
+        """Reads an entry."""
+        entry = record.skills[index]
+        return cls(record, index, entry, success_rules.SuccessRule.from_entry(entry))
 
     @property
     def conditions(self) -> list[Mapping[str, Any]]:
@@ -122,7 +108,9 @@ def broken_skill_rules(skill: JudgedSkill, skills: Sequence[JudgedSkill], *, lim
     """
     if not skill.ran:
         return
-    broken = list(_rules_broken_while_running(skill, slice(skill.start, _first_row_of_next(skill, skills))))
+    later = (other for other in skills[skill.index + 1 :] if not skill.runs_concurrently_with(other))
+    next_start = next((other.start for other in later if other.ran), None)
+    broken = list(_rules_broken_while_running(skill, slice(skill.start, next_start)))
     yield from broken
     # a skill that broke a rule was stopped there: the position of its joint is then not judged
     if any(rule.frame <= skill.end for rule in broken) or skill.broken_off:
@@ -143,12 +131,6 @@ def broken_skill_rules(skill: JudgedSkill, skills: Sequence[JudgedSkill], *, lim
             if away > success_rules.MAX_AWAY_FROM_HOME or speed > success_rules.MAX_SPEED_AT_HOME:
                 yield BrokenRule(skill.end, "not_reached", {**skill.label, "away": away, "speed": speed})
         yield from _unmet_conditions(skill)
-
-
-def _first_row_of_next(skill: JudgedSkill, skills: Sequence[JudgedSkill]) -> int | None:
-    """Returns the first row of the next skill that ran; None if there is none. Concurrent skills are not searched."""
-    later = (other for other in skills[skill.index + 1 :] if not skill.runs_concurrently_with(other))
-    return next((other.start for other in later if other.ran), None)
 
 
 def _rules_broken_while_running(skill: JudgedSkill, rows: slice) -> Iterator[BrokenRule]:
@@ -208,7 +190,7 @@ def _moving_rows(skill: JudgedSkill, start: int, end: int) -> np.ndarray:
 
 def _unmet_conditions(skill: JudgedSkill) -> Iterator[BrokenRule]:
     """Yields `not_reached` where a free object is not where it must be at the end of a skill."""
-    start = JudgedSkill.read(skill.record, _first_index(skill)).start
+    start = measurements.first_attempt(skill.record, skill.entry)["frame_start"]
     for condition in skill.conditions:
         reached, holds = measurements.object_value(skill.record, condition, skill.end, start)
         if not holds:
@@ -216,18 +198,8 @@ def _unmet_conditions(skill: JudgedSkill) -> Iterator[BrokenRule]:
             yield BrokenRule(skill.end, "not_reached", {**skill.label, **numbers, "wanted": condition["value"]})
 
 
-def _first_index(skill: JudgedSkill) -> int:
-    """Returns the place in the record of the first attempt at a skill."""
-    first = measurements.first_attempt(skill.record, skill.entry)
-    return next(index for index, entry in enumerate(skill.record.skills) if entry is first)
-
-
 def missed_threshold(skill: JudgedSkill) -> Iterator[BrokenRule]:
-    """Yields `not_reached` where the joint misses the skill's threshold at its end.
-
-    Raises:
-        RecordingError: The mode is unknown, or a number is missing.
-    """
+    """Yields `not_reached` where the joint misses the skill's threshold at its end."""
     if not is_threshold_met(skill, skill.end):
         s, (reached, wanted) = skill.positions(), measure_displacement(skill, skill.end)
         numbers = {"reached": reached, "wanted": wanted, "s0": measurements.start_position(skill.entry, s)}
@@ -236,11 +208,7 @@ def missed_threshold(skill: JudgedSkill) -> Iterator[BrokenRule]:
 
 
 def is_threshold_met(skill: JudgedSkill, frame: int) -> bool:
-    """Returns whether the joint meets the skill's threshold at a state frame.
-
-    Raises:
-        RecordingError: The mode is unknown, or a number is missing.
-    """
+    """Returns whether the joint meets the skill's threshold at a state frame."""
     reached, wanted = measure_displacement(skill, frame)
     return reached <= wanted if skill.rule.success_mode == "zero" else reached >= wanted
 
@@ -249,15 +217,10 @@ def measure_displacement(skill: JudgedSkill, frame: int) -> tuple[float, float]:
     """Returns what the skill's mode measures at a state frame, and its threshold [rad, m or share].
 
     Raises:
-        RecordingError: The mode is unknown, or a number is missing.
+        RecordingError: The mode is unknown.
     """
-    entry, mode, wanted = (
-        skill.entry,
-        skill.rule.success_mode,
-        measurements.read_number(skill.entry, "success_threshold"),
-    )
-    s_closed, s_open = measurements.read_number(entry, "s_closed"), measurements.read_number(entry, "s_open")
-    s = skill.positions()
+    entry, mode, s = skill.entry, skill.rule.success_mode, skill.positions()
+    s_closed, s_open = entry["s_closed"], entry["s_open"]
     s0, s_end = measurements.start_position(measurements.first_attempt(skill.record, entry), s), float(s[frame])
     if mode in ("abs", "dis_to_init"):
         reached = abs(s_end - s0)
@@ -266,46 +229,18 @@ def measure_displacement(skill: JudgedSkill, frame: int) -> tuple[float, float]:
     elif mode == "zero":
         reached = abs(s_end - s_closed)
     elif mode == "fraction":
-        reached = share_of_range(abs(s_end - s0), s_closed, s_open, skill.label)
+        reached = abs(s_end - s0) / abs(s_open - s_closed)
     else:
         raise RecordingError(
             f"Skill {skill.index} has success_mode {mode!r}, expected abs, normal, zero, dis_to_init or fraction. "
             "The record is damaged or of a newer version.",
             success_mode=mode,
         )
-    return reached, wanted
-
-
-def share_of_range(moved: float, s_closed: float, s_open: float, entry: Mapping[str, Any]) -> float:
-    """Returns a displacement [rad or m] as a share of the range from closed to open; `entry` is for the message.
-
-    Raises:
-        RecordingError: The range is empty.
-    """
-    if s_open == s_closed:
-        raise RecordingError(
-            f"s_open equals s_closed ({s_open}) in {dict(entry)}: the range is empty. The record is damaged.",
-            s_open=s_open,
-        )
-    return moved / abs(s_open - s_closed)
+    return reached, float(entry["success_threshold"])
 
 
 ROOT = "root"
 """In place of the index of a joint: the position of a free object."""
-
-
-def check_conditions(record: EpisodeRecord) -> None:
-    """Raises unless every condition of the goal has the keys that a verdict needs.
-
-    Raises:
-        RecordingError: A key is missing, or its value has another type.
-    """
-    for index, condition in enumerate(record.goal.get("conditions", [])):
-        where = f"entry {index} of the goal of episode {record.number}"
-        for key, types in {"object": (str,), "kind": (str,), "value": (int, float)}.items():
-            success_rules.check_type(condition, key, *types, where=where)
-        if condition["kind"] not in measurements.OBJECT_CONDITIONS:
-            success_rules.check_type(condition, "joint_index", int, where=where)
 
 
 def broken_goal_rules(record: EpisodeRecord, skills: Sequence[JudgedSkill]) -> Iterator[BrokenRule]:
@@ -328,15 +263,11 @@ def broken_goal_rules(record: EpisodeRecord, skills: Sequence[JudgedSkill]) -> I
         elif not held_at_end:
             yield BrokenRule(end, "unsettled", {**label, **wanted, "reached": at_end, "at_start": at_start})
     acted_on = [*conditions, *(skill.entry for skill in skills if skill.is_judged)]
-    for name, joint_index in sorted({_moving_thing(entry) for entry in acted_on}, key=str):
+    indices = ((entry["object"], entry.get("joint_index")) for entry in acted_on)
+    for name, joint_index in sorted({(name, ROOT if at is None else at) for name, at in indices}, key=str):
         change = _changes(record, name, joint_index, start, end)
         joint = f"{name}.{joint_index}"
-        changes = settle.get("max_changes") or {}
-        allowed = (
-            measurements.read_number(changes, joint)
-            if joint in changes
-            else measurements.read_number(settle, "max_change")
-        )
+        allowed = settle.get("max_changes", {}).get(joint, settle["max_change"])
         above = np.flatnonzero(change > allowed)
         if above.size:
             evidence = {"object": name, "joint_index": joint_index, "change": float(change.max()), "allowed": allowed}
@@ -347,13 +278,8 @@ def recompute_goal_frame(record: EpisodeRecord) -> int | None:
     """Returns the first state frame of a policy's episode in which the goal had held for long enough, or None.
 
     Broken rules and missing contact do not count: only where the joints are, and that every skill of the chain began.
-
-    Raises:
-        RecordingError: The record lacks what a judgement needs.
     """
-    goal, where = record.goal, f"the goal of episode {record.number}"
-    for key, kind in {"hold_frames": int, "chain_length": int, "max_changes": dict}.items():
-        success_rules.check_type(goal, key, kind, where=where)
+    goal = record.goal
     skills = [JudgedSkill.read(record, index) for index in range(len(record.skills))]
     last_attempts = {skill.entry.get("entry", skill.index): skill for skill in skills if skill.ran}
     begun = list(last_attempts.values())
@@ -371,18 +297,11 @@ def recompute_goal_frame(record: EpisodeRecord) -> int | None:
 
 
 def _stood_still(record: EpisodeRecord, start: int, end: int) -> bool:
-    for joint in record.goal["max_changes"]:
+    for joint, allowed in record.goal["max_changes"].items():
         name, _, index = joint.rpartition(".")
-        change = _changes(record, name, index if index == ROOT else int(index), start, end)
-        if not (change <= measurements.read_number(record.goal["max_changes"], joint)).all():
+        if not (_changes(record, name, index if index == ROOT else int(index), start, end) <= allowed).all():
             return False
     return True
-
-
-def _moving_thing(entry: Mapping[str, Any]) -> tuple[str, int | str]:
-    """Returns object and joint index of a skill or condition; `ROOT` in place of the index for a free object."""
-    index = entry.get("joint_index")
-    return entry["object"], ROOT if index is None else index
 
 
 def _changes(record: EpisodeRecord, name: str, joint: int | str, start: int, end: int) -> np.ndarray:
@@ -403,14 +322,16 @@ def goal_value(record: EpisodeRecord, condition: Mapping[str, Any], frame: int) 
     moved = abs(float(s[frame]) - float(s[0]))
     if kind == "moved":
         return moved, moved >= wanted
-    source = _source_of_limits(record, condition)
-    s_closed, s_open = measurements.read_number(source, "s_closed"), measurements.read_number(source, "s_open")
+    source = condition
+    if condition.get("s_closed") is None or condition.get("s_open") is None:  # they are those of the skill on the joint
+        joints = [(skill.get("object"), skill.get("joint_index")) for skill in record.skills]
+        source = record.skills[joints.index((condition["object"], condition["joint_index"]))]
+    s_closed, s_open = source["s_closed"], source["s_open"]
     if kind == "moved_fraction":
-        share = share_of_range(moved, s_closed, s_open, condition)
+        share = moved / abs(s_open - s_closed)
         return share, share >= wanted
     if kind == "open_fraction":
-        opened = float(np.sign(s_open - s_closed)) * (float(s[frame]) - s_closed)
-        share = share_of_range(opened, s_closed, s_open, condition)
+        share = (float(s[frame]) - s_closed) / (s_open - s_closed)
         return share, share >= wanted
     if kind == "within_closed":
         away = abs(float(s[frame]) - s_closed)
@@ -419,17 +340,4 @@ def goal_value(record: EpisodeRecord, condition: Mapping[str, Any], frame: int) 
         f"A goal condition has kind {kind!r}, expected moved, moved_fraction, open_fraction or within_closed. The "
         "record is damaged or of a newer version.",
         kind=kind,
-    )
-
-
-def _source_of_limits(record: EpisodeRecord, condition: Mapping[str, Any]) -> Mapping[str, Any]:
-    if condition.get("s_closed") is not None and condition.get("s_open") is not None:
-        return condition
-    for skill in record.skills:
-        if (skill.get("object"), skill.get("joint_index")) == (condition["object"], condition["joint_index"]):
-            return skill
-    raise RecordingError(
-        f"Goal on '{condition['object']}' joint {condition['joint_index']} needs s_closed and s_open; neither it nor a "
-        "skill on that joint has them. Record them with the goal.",
-        condition=dict(condition),
     )

@@ -13,7 +13,7 @@ import numpy as np
 from unlatch.simcore.errors import RecordingError, UnlatchError
 from unlatch.simcore.recording.broken_rules import recompute_goal_frame
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord
+from unlatch.simcore.recording.episode import EPISODE_FILE, RECORD_FIELDS, STATE_FILE, EpisodeRecord
 from unlatch.simcore.recording.episode_fields import EPISODE_FIELDS, EVIDENCE_FIELDS
 from unlatch.simcore.recording.episode_folders import numbers_in
 from unlatch.simcore.recording.episode_reading import content_problems
@@ -93,7 +93,12 @@ def check_dataset(
                 summaries[number] = replace(EpisodeSummary.of(record, state), timings_ms={})
         if on_episode is not None:
             on_episode(done, len(numbers))
-    problems += _index_problems(data_set, summaries)
+    for line in read_lines(data_set.path):  # times, and what older lines lack, are free
+        if (known := summaries.get(line.number)) is not None:
+            share = known.range_share if line.range_share is None else line.range_share
+            if replace(line, timings_ms={}, range_share=share) != known:
+                message = "its line in the index contradicts its folder. Rebuild the index."
+                problems.append(Problem(line.number, message))
     return problems
 
 
@@ -120,7 +125,8 @@ def check_record(record: EpisodeRecord, derive: Callable[[EpisodeRecord], Criter
     The form of every value is checked first, so that the rules after it can rely on it. A rule may still find values
     that do not fit together. That is a problem of this record, and no other record is concerned.
     """
-    messages = list(_form_problems(record, complete=derive is not None)) or [
+    finite, fields = record.code not in _NOT_FINITE_CODES, {key: EPISODE_FIELDS[key] for key in RECORD_FIELDS}
+    messages = list(kind_problems(record.to_json(), fields, "", finite=finite, complete=True)) or [
         *_array_problems(record),
         *(_missing_keys(record) if derive is None else _unbegun_problems(record)),
     ]
@@ -135,12 +141,6 @@ def check_record(record: EpisodeRecord, derive: Callable[[EpisodeRecord], Criter
     except MISFITS as exc:
         reason = exc.message if isinstance(exc, UnlatchError) else f"{type(exc).__name__}: {exc}."
         return messages or [f"it cannot be checked, because its values do not fit together: {reason}"]
-
-
-def _form_problems(record: EpisodeRecord, *, complete: bool) -> Iterator[str]:
-    fields = {key: field for key, field in EPISODE_FIELDS.items() if hasattr(record, key)}
-    finite = record.code not in _NOT_FINITE_CODES
-    yield from kind_problems(record.to_json(), fields, "", finite=finite, complete=complete)
 
 
 def _foreign_entries(data_set: DataSet) -> Iterator[str]:
@@ -247,14 +247,12 @@ def unexpected_arrays(record: EpisodeRecord, names: ArrayNames) -> Iterator[str]
     expected = {
         key: (spec, found) for spec in KEYS if spec.kind == STATE or record.n_actions for key, found in spec.keys(names)
     }
-    has_added = any(spec.is_added and key in record.arrays for key, (spec, _) in expected.items())
     for key in sorted(record.arrays.keys() - expected.keys()):
         yield f"array '{key}' is in the record, expected no such array by the configuration."
     for key, (spec, found) in expected.items():
         array = record.arrays.get(key)
         if array is None:
-            if has_added or not spec.is_added:
-                yield f"array '{key}' is missing, expected by the configuration."
+            yield f"array '{key}' is missing, expected by the configuration."
         elif spec.shape is not None:
             wanted = [found.get(size, size) if isinstance(size, str) else size for size in spec.shape]
             if list(array.shape[1:]) != wanted:
@@ -262,11 +260,7 @@ def unexpected_arrays(record: EpisodeRecord, names: ArrayNames) -> Iterator[str]
 
 
 def _verdict_problems(record: EpisodeRecord, criteria: Criteria | None) -> Iterator[str]:
-    try:
-        verdict = recompute_success(record, criteria)
-    except RecordingError as exc:
-        yield f"its verdict cannot be recomputed: {exc}"
-        return
+    verdict = recompute_success(record, criteria)
     if verdict.success != record.success:
         yield (
             f"success is {record.success} (code {record.code!r}) in the record, recomputed {verdict.success} "
@@ -289,14 +283,9 @@ def _goal_problems(record: EpisodeRecord) -> Iterator[str]:
     """Yields what is wrong with the goal of a policy's episode that went on after broken rules."""
     if "reached" not in record.goal:
         return
-    try:
-        frame = recompute_goal_frame(record)
-    except RecordingError as exc:
-        yield f"whether its goal was reached cannot be recomputed: {exc}"
-        return
-    recorded = (record.goal["reached"], record.goal.get("reached_frame"))
-    if recorded != (frame is not None, frame):
-        again = (frame is not None, frame)
+    frame = recompute_goal_frame(record)
+    recorded, again = (record.goal["reached"], record.goal.get("reached_frame")), (frame is not None, frame)
+    if recorded != again:
         yield f"goal.reached and goal.reached_frame are {recorded} in the record, recomputed {again}."
     if record.success and frame is None:
         yield "it is a success, but its goal was not reached."
@@ -317,7 +306,7 @@ def _skill_problems(record: EpisodeRecord, number: int, skill: dict[str, Any], j
             yield f"{label} has s0={skill['s0']}, the states at frames {start} and 0 are {s[start]} and {s[0]}."
         if "s_end" in skill and skill["s_end"] != float(s[end]):
             yield f"{label} has s_end={skill['s_end']}, the state at frame {end} is {s[end]}."
-    rule = SuccessRule.from_entry(skill, where=label)
+    rule = SuccessRule.from_entry(skill)
     hits = forbidden_rows(record, slice(start, end), rule, skipped_arms=concurrent_arms(record, skill))
     yield from _violation_problems(record, skill.get("first_violation"), hits, label)
 
@@ -360,11 +349,11 @@ def _flag_problems(record: EpisodeRecord) -> Iterator[str]:
     expected: dict[str, np.ndarray] = {
         flag: np.ones(record.n_actions + 1, dtype=bool) for flag in ("collision", "process")
     }
-    for place, (which, skill) in enumerate(begun):
+    for place, (_, skill) in enumerate(begun):
         others = concurrent_arms(record, skill)
         later = (each for _, each in begun[place + 1 :] if not (others and each.get("arm") in others))
         start, end = skill["frame_start"], next((each["frame_start"] for each in later), record.n_actions)
-        rule = SuccessRule.from_entry(skill, where=f"skill {which}")
+        rule = SuccessRule.from_entry(skill)
         hits = forbidden_rows(record, slice(start, end), rule)  # of all arms: concurrent skills share one flag
         for flag, rows in (("collision", hits), ("process", overspeed_rows(record, slice(start, end)))):
             if skill[f"{flag}_valid_enabled"] and rows:
@@ -399,14 +388,3 @@ def _evidence_problems(record: EpisodeRecord, verdict: Verdict) -> Iterator[str]
         yield f"evidence.frame is {frame} in the record, expected {expected} from evidence.time_s={time_s}."
     elif record.code not in ABORT_CODES and verdict.code == record.code and frame != verdict.evidence["frame"]:
         yield f"evidence.frame is {frame} in the record, recomputed {verdict.evidence['frame']} ({verdict.evidence})."
-
-
-def _index_problems(data_set: DataSet, summaries: Mapping[int, EpisodeSummary]) -> Iterator[Problem]:
-    """Yields lines of an index that do not state what their records do. Times, and what older lines lack, are free."""
-    for line in read_lines(data_set.path):
-        known = summaries.get(line.number)
-        if known is None:
-            continue
-        share = known.range_share if line.range_share is None else line.range_share
-        if replace(line, timings_ms={}, range_share=share) != known:
-            yield Problem(line.number, "its line in the index contradicts its folder. Rebuild the index.")

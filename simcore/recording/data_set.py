@@ -188,8 +188,13 @@ class DataSet(episode_folders.EpisodeFolders):
         content = episode.encode_episode(record, state)
         if self._keeps(record.number):
             return False
+
+        def write_files(draft: Path) -> None:
+            write_durably(draft / episode.STATE_FILE, state)
+            write_durably(draft / episode.EPISODE_FILE, content)
+
         try:
-            written = self._write_or_replace(record.number, lambda draft: _write_files(draft, content, state))
+            written = self._write_or_replace(record.number, write_files)
         except OSError as exc:
             raise RecordingError(
                 f"Episode {record.number} cannot be written into '{self.path}': {exc.strerror or exc}. Expected "
@@ -208,7 +213,13 @@ class DataSet(episode_folders.EpisodeFolders):
         return number in self and not (number in self.replaceable and self._may_replace(self.folder_of(number)))
 
     def _may_replace(self, folder: Path) -> bool:
-        return self.replaces_outcomes or _is_error(folder)
+        """Whether an episode may be replaced: every one, or one that can be read and ended as `error`."""
+        from unlatch.simcore.recording.episode_reading import read_episode
+
+        try:
+            return self.replaces_outcomes or read_episode(folder, arrays=False).code == "error"
+        except RecordingError:
+            return False
 
     def _write_or_replace(self, number: int, fill: Callable[[Path], None]) -> bool:
         if number in self.replaceable and number in self:
@@ -360,21 +371,6 @@ def _read_header(folder: Path) -> dict[str, dict[str, Any]]:
             path=str(path),
         )
     return found
-
-
-def _write_files(draft: Path, content: bytes, state: bytes) -> None:
-    write_durably(draft / episode.STATE_FILE, state)
-    write_durably(draft / episode.EPISODE_FILE, content)
-
-
-def _is_error(folder: Path) -> bool:
-    """Whether the episode in a folder can be read and ended as `error`."""
-    try:
-        from unlatch.simcore.recording.episode_reading import read_episode
-
-        return read_episode(folder, arrays=False).code == "error"
-    except RecordingError:
-        return False
 
 
 def _ms_since(started: float) -> float:

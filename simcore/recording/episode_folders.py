@@ -12,9 +12,8 @@ import platform
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -125,13 +124,11 @@ class EpisodeFolders:
         areas = self.area.folder.parent
         with locked_folder(areas):
             for path in areas.glob(f"*/{_CLAIM_FILE}"):
-                other = None if path.parent == self.area.folder else _read_claim(path)
-                if other is None:
-                    continue
-                both = next((number for number in numbers if number in other.numbers), None)
+                claimed, owner = ((), "") if path.parent == self.area.folder else _read_claim(path)
+                both = next((number for number in numbers if number in claimed), None)
                 if both is not None:
                     raise RecordingError(
-                        f"Another run has claimed episode {both} of '{self.path}': {other.owner}. Expected one run for "
+                        f"Another run has claimed episode {both} of '{self.path}': {owner}. Expected one run for "
                         f"each episode. Wait until it has ended, {advice}",
                         path=str(self.path),
                         number=both,
@@ -253,24 +250,14 @@ class EpisodeFolders:
         return {**vars(self), "_area": None}
 
 
-@dataclass(frozen=True)
-class _Claim:
-    """The episodes that a run which has not ended makes."""
-
-    numbers: range | frozenset[int]
-    owner: str
-
-
-def _read_claim(path: Path) -> _Claim | None:
-    """Returns a claim; None if its run has ended."""
-    if not is_in_use(path.parent):
-        return None
+def _read_claim(path: Path) -> tuple[Collection[int], str]:
+    """Returns the episodes that a run makes, and who runs it; none if it has ended."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8")) if is_in_use(path.parent) else {}
     except FileNotFoundError:  # it has just ended
-        return None
-    numbers = content["numbers"]
-    return _Claim(range(*numbers["range"]) if "range" in numbers else frozenset(numbers["list"]), content["owner"])
+        content = {}
+    numbers = content.get("numbers", {"list": []})
+    return range(*numbers["range"]) if "range" in numbers else frozenset(numbers["list"]), content.get("owner", "")
 
 
 def _encode_numbers(numbers: Sequence[int]) -> dict[str, list[int]]:

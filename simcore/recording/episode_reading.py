@@ -34,8 +34,6 @@ from unlatch.simcore.recording.state_file import DELTA_BYTES, KEY_FORM, LAYOUT, 
 
 Array = np.ndarray
 
-_PLAIN_VERSION = 2
-
 
 def verify_episode(folder: Path) -> None:
     """Raises unless the record in a folder is complete: both files exist and are unchanged.
@@ -56,8 +54,7 @@ def read_episode(folder: Path, *, arrays: bool = True) -> EpisodeRecord:
     """
     record, content = _read_content(folder)
     if arrays:
-        decode = decode_npz if content["format_version"] == _PLAIN_VERSION else decode_state
-        record.arrays = decode(_read_state_bytes(folder, content["state"]), where=str(folder / STATE_FILE))
+        record.arrays = decode_state(_read_state_bytes(folder, content["state"]), where=str(folder / STATE_FILE))
     return record
 
 
@@ -89,7 +86,7 @@ def read_arrays(path: str | Path) -> dict[str, Array]:
     data = read_bounded(found.resolve(), limit=MAX_STATE_BYTES)  # a cache of the Hub has links
     if not data.startswith(b"PK"):
         raise _path_error(path, "is not an .npz file")
-    arrays = decode_any_state(data, where=str(path))
+    arrays = decode_state(data, where=str(path))
     foreign = next((key for key in arrays if kind_of(key) is None), None)
     if foreign is not None:
         raise _path_error(path, f"has the array '{foreign}', which no episode has")
@@ -219,15 +216,6 @@ def _damage_error(where: str, what: str) -> RecordingError:
 
 
 def decode_state(data: bytes, *, where: str) -> dict[str, Array]:
-    """Returns the arrays of `state.npz` by key, of version 3 of the format or later.
-
-    Raises:
-        RecordingError: The file is damaged, foreign or larger than allowed.
-    """
-    return _unpack_members(decode_npz(data, where=where), where)
-
-
-def decode_any_state(data: bytes, *, where: str) -> dict[str, Array]:
     """Returns the arrays of `state.npz` by key, of any version of the format that is read.
 
     Raises:
@@ -239,7 +227,7 @@ def decode_any_state(data: bytes, *, where: str) -> dict[str, Array]:
 
 def _unpack_members(members: dict[str, Array], where: str) -> dict[str, Array]:
     """Returns the arrays by key from the packed members by name."""
-    layout = _read_layout(members.pop(LAYOUT, None), where)
+    layout = _read_layout(members.pop(LAYOUT), where)
     values = {name.removesuffix(DELTA_BYTES): _unpack(name, planes, where) for name, planes in members.items()}
     if len(values) != len(members):
         raise _damage_error(where, "it has two members of one type")
@@ -268,28 +256,17 @@ def _unpack(name: str, planes: Array, where: str) -> Array:
     return bits.astype(dtype) if dtype.kind == "b" else bits.view(dtype)
 
 
-def _read_layout(text: Array | None, where: str) -> dict[str, tuple[str, tuple[int, ...]]]:
+def _read_layout(text: Array, where: str) -> dict[str, tuple[str, tuple[int, ...]]]:
     """Returns the name of the type and the shape of every array by key."""
-    if text is None:
-        raise _damage_error(where, f"it has no member '{LAYOUT}'")
     try:
         layout = json.loads(text.tobytes())
-        return dict(_checked_items(layout))
+        if len(layout) > MAX_KEYS:
+            raise ValueError(f"{len(layout)} arrays, more than {MAX_KEYS}")
+        for key, (name, shape) in layout.items():
+            sizes = shape if isinstance(shape, list) and len(shape) <= _MAX_DIMENSIONS else [None]
+            wrong_size = any(type(size) is not int or not 0 <= size <= MAX_STATE_BYTES for size in sizes)
+            if not KEY_FORM.match(key) or not isinstance(name, str) or wrong_size:
+                raise ValueError(f"{key!r} of shape {shape!r}")
+        return {key: (name, tuple(shape)) for key, (name, shape) in layout.items()}
     except (ValueError, TypeError, AttributeError, RecursionError) as exc:
         raise _damage_error(where, f"the member '{LAYOUT}' ({exc})") from exc
-
-
-def _checked_items(layout: dict[str, tuple[str, list[int]]]) -> Iterator[tuple[str, tuple[str, tuple[int, ...]]]]:
-    """Yields the items of a layout.
-
-    Raises:
-        ValueError, TypeError, AttributeError: It has another form.
-    """
-    if len(layout) > MAX_KEYS:
-        raise ValueError(f"{len(layout)} arrays, more than {MAX_KEYS}")
-    for key, (name, shape) in layout.items():
-        sizes = shape if isinstance(shape, list) and len(shape) <= _MAX_DIMENSIONS else [None]
-        wrong_size = any(type(size) is not int or not 0 <= size <= MAX_STATE_BYTES for size in sizes)
-        if not KEY_FORM.match(key) or not isinstance(name, str) or wrong_size:
-            raise ValueError(f"{key!r} of shape {shape!r}")
-        yield key, (name, tuple(shape))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -117,16 +117,9 @@ def has_form(value: Any, kind: Kind, *, finite: bool = True) -> bool:
     if isinstance(kind, list | dict):
         return isinstance(value, type(kind))
     if kind is float:
-        is_number = isinstance(value, int | float) and not isinstance(value, bool) and _is_finite(value)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
         return is_number or (not finite and value in _NOT_FINITE)
     return type(value) is kind and not (kind is int and not -_MOST <= value <= _MOST)
-
-
-def _is_finite(value: float) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # an integer beyond all floats
-        return False
 
 
 def sources(table: Table, where: str = "") -> Iterator[tuple[str, str]]:

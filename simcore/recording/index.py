@@ -22,7 +22,7 @@ from unlatch.simcore.errors import FormatVersionError, RecordingError
 from unlatch.simcore.files import sync_path
 from unlatch.simcore.recording.episode import STATE_FILE, EpisodeRecord
 from unlatch.simcore.recording.episode_folders import SHARD_SIZE, EpisodeFolders
-from unlatch.simcore.recording.episode_structure import Kind, has_form
+from unlatch.simcore.recording.episode_structure import Kind, kind_problems
 from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.recording.policy_outcome import PolicyOutcome, end_share
 from unlatch.simcore.recording.success_rules import CODE_ORDER, NO_FAILURES
@@ -37,16 +37,8 @@ _MAX_LINE_BYTES = 1 << 20
 _DEFAULTS = {"replans": 0, "range_share": None}
 """Values that a line leaves out."""
 _KINDS: dict[str, Kind] = {
-    "number": int,
-    "seed": int,
-    "success": bool,
-    "code": (str, None),
-    "n_actions": int,
-    "state_sha256": str,
-    "timings_ms": {str: float},
-    "objects": {str: object},
-    "replans": int,
-    "range_share": (float, None),
+    **{"number": int, "seed": int, "success": bool, "code": (str, None), "n_actions": int, "state_sha256": str},
+    **{"timings_ms": {str: float}, "objects": {str: object}, "replans": int, "range_share": (float, None)},
 }
 """Types of the values of a line."""
 _NUMBER = re.compile(rb'"number": (\d{1,10})[,}]')
@@ -200,11 +192,9 @@ def parse_line(line: bytes) -> EpisodeSummary | None:
         summary = EpisodeSummary(**{**content, "policy": PolicyOutcome.from_dict(content.get("policy"))})
     except (ValueError, TypeError, AttributeError, RecursionError):
         return None
-    if any(not has_form(getattr(summary, key), kind) for key, kind in _KINDS.items()):
-        return None
-    has_times = all(has_form(value, float) for value in summary.timings_ms.values())
+    is_formed = not any(any(kind_problems(getattr(summary, key), kind, key)) for key, kind in _KINDS.items())
     is_coded = summary.success == (summary.code is None) and (summary.code is None or summary.code in CODE_ORDER)
-    return summary if has_times and is_coded else None
+    return summary if is_formed and is_coded else None
 
 
 Array = np.ndarray

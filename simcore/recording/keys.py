@@ -73,8 +73,6 @@ class KeySpec:
     32 bits."""
     only: str = ""
     """For which of the names in its pattern a record has the key: a group of `ArrayNames`; empty: for all."""
-    is_added: bool = False
-    """Whether records of earlier versions lack it: a record may lack all such keys, but not some of them."""
 
     @property
     def required(self) -> bool:

@@ -1,8 +1,10 @@
-"""Reads what a verdict needs from a record: joints, contacts, speeds, and where free objects are."""
+"""Reads what a verdict needs from a record: joints, contacts, speeds, and where free objects are.
+
+`unlatch check` has compared the record with the tables of its keys before: it has the types and arrays that they state.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -112,42 +114,16 @@ def _first_row_above(name: str, values: Array, rows: slice, limit: float) -> lis
 
 
 def hold_rows(record: EpisodeRecord, skill: Mapping[str, Any], start: int, end: int) -> Array:
-    """Returns a (end - start,) mask of the rows in which a skill is in the phase `hold`; it ran from `start` to `end`.
-
-    Raises:
-        RecordingError: The record has no phases.
-    """
-    key = f"skills.{skill['arm']}.phase" if "arm" in skill else "skills.phase"
-    phases = record.arrays.get(key)
-    if phases is None:
-        raise RecordingError(
-            f"Episode {record.number} has no array '{key}', which the verdict of a hold needs. The record is "
-            "incomplete.",
-            key=key,
-        )
+    """Returns a (end - start,) mask of the rows in which a skill is in the phase `hold`; it ran from `start` on."""
+    phases = record.arrays[f"skills.{skill['arm']}.phase" if "arm" in skill else "skills.phase"]
     return phases[start + 1 : end + 1] == success_rules.HOLD_PHASE
 
 
 def arm_states(record: EpisodeRecord, skill: Mapping[str, Any], quantity: str) -> Array:
-    """Returns the (T+1, n) `joint_positions` [rad] or `joint_velocities` [rad/s] of the arm of a skill.
-
-    Raises:
-        RecordingError: The record has none, or those of several arms and the skill names none.
-    """
-    arm = str(skill.get("arm", ""))
-    found = [
-        array
-        for key, array in record.arrays.items()
-        if key.startswith("robots.") and key.endswith(f".{arm}.{quantity}" if arm else f".{quantity}")
-    ]
-    if len(found) != 1 or found[0].ndim != 2:
-        key = f"robots.*.{arm or '*'}.{quantity}"
-        raise RecordingError(
-            f"Episode {record.number} has {len(found)} arrays '{key}', and the verdict of a skill that goes home needs "
-            "one. The record is incomplete.",
-            key=key,
-        )
-    return found[0]
+    """Returns the (T+1, n) `joint_positions` [rad] or `joint_velocities` [rad/s] of the arm of a skill."""
+    ending = f".{skill['arm']}.{quantity}" if "arm" in skill else f".{quantity}"
+    (found,) = (key for key in record.arrays if key.startswith("robots.") and key.endswith(ending))
+    return record.arrays[found]
 
 
 def touching_rows(record: EpisodeRecord, skill: Mapping[str, Any], start: int, end: int) -> Array:
@@ -161,22 +137,11 @@ def touching_rows(record: EpisodeRecord, skill: Mapping[str, Any], start: int, e
 
 
 def first_attempt(record: EpisodeRecord, skill: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Returns the entry of the first attempt at the skill of an entry; the entry itself if it is the first.
-
-    Raises:
-        RecordingError: There is none.
-    """
+    """Returns the entry of the first attempt at the skill of an entry; the entry itself if it is the first."""
     if not skill.get("attempt"):
         return skill
-    found = (other for other in record.skills if other.get("entry") == skill.get("entry"))
-    first = next((other for other in found if other.get("attempt") == 0), None)
-    if first is None:
-        raise RecordingError(
-            f"Episode {record.number} has attempt {skill['attempt']} at skill {skill.get('entry')} of the chain and no "
-            "attempt 0. The record is incomplete.",
-            entry=skill.get("entry"),
-        )
-    return first
+    attempts = [other for other in record.skills if other.get("entry") == skill["entry"]]
+    return attempts[[other.get("attempt") for other in attempts].index(0)]
 
 
 def start_position(skill: Mapping[str, Any], s: Array) -> float:
@@ -191,16 +156,7 @@ def start_position(skill: Mapping[str, Any], s: Array) -> float:
 
 def joint_positions(record: EpisodeRecord, entry: Mapping[str, Any]) -> Array:
     """Returns the (T+1,) positions of the joint of a skill or condition [rad or m]."""
-    key, column = f"objects.{entry['object']}.joint_positions", entry["joint_index"]
-    array = record.arrays.get(key)
-    if array is None or array.ndim != 2 or not isinstance(column, int) or not 0 <= column < array.shape[1]:
-        raise RecordingError(
-            f"Episode {record.number} has no column {column!r} of '{key}', which its verdict needs. "
-            "The record is incomplete.",
-            key=key,
-            column=column,
-        )
-    return array[:, column]
+    return record.arrays[f"objects.{entry['object']}.joint_positions"][:, entry["joint_index"]]
 
 
 def interval_arrays(record: EpisodeRecord, prefix: str, suffix: str) -> list[tuple[str, Array]]:
@@ -233,29 +189,13 @@ def read_frame(entry: Mapping[str, Any], key: str, n_actions: int) -> int:
     return frame
 
 
-def read_number(entry: Mapping[str, Any], key: str) -> float:
-    """Returns a number of an entry.
-
-    Raises:
-        RecordingError: It is missing or not finite.
-    """
-    value = entry.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise RecordingError(f"'{key}' is {value!r}, expected a finite number. The record is incomplete.", key=key)
-    return float(value)
-
-
 OBJECT_CONDITIONS = ("inside", "on", "upright", "lifted")
 """Kinds of conditions that speak of a whole object, not of a joint."""
 
 
 def root_positions(record: EpisodeRecord, name: str) -> Array:
-    """Returns the (T+1, 3) positions of the root of an object [m].
-
-    Raises:
-        RecordingError: The record has none.
-    """
-    return _read(record, f"objects.{name}.root_position")
+    """Returns the (T+1, 3) positions of the root of an object [m]."""
+    return record.arrays[f"objects.{name}.root_position"]
 
 
 def object_value(record: EpisodeRecord, condition: Mapping[str, Any], frame: int, start: int) -> tuple[float, bool]:
@@ -266,34 +206,31 @@ def object_value(record: EpisodeRecord, condition: Mapping[str, Any], frame: int
         condition: An entry of `conditions`.
         frame: The state frame.
         start: State frame from which `lifted` counts.
-
-    Raises:
-        RecordingError: The record lacks a value.
     """
-    name, kind, wanted = condition["object"], condition["kind"], read_number(condition, "value")
+    name, kind, wanted = condition["object"], condition["kind"], float(condition["value"])
     position = root_positions(record, name)
     if kind == "lifted":
         rise = float(position[frame, 2]) - float(position[start, 2])
         return rise, rise >= wanted
-    R_world_root = matrix_from_quat_xyzw(_read(record, f"objects.{name}.root_quat_xyzw")[frame])
+    R_world_root = matrix_from_quat_xyzw(record.arrays[f"objects.{name}.root_quat_xyzw"][frame])
     if kind == "upright":
-        x, y, z = R_world_root @ _numbers(condition, "up_axis", (3,))
+        x, y, z = R_world_root @ condition["up_axis"]
         tilt = float(np.arctan2(np.hypot(x, y), z))
         return tilt, tilt <= wanted
-    low, high = _numbers(condition, "bounds", (2, 3))
+    low, high = np.asarray(condition["bounds"], dtype=float)
     signs = 2.0 * np.array(list(np.ndindex(2, 2, 2))) - 1.0  # (8, 3)
     center, half = 0.5 * (low + high), 0.5 * (high - low)
     outline, radius = center + signs * half, np.zeros(8)  # the outline of older records is the bounding box
     if "outline" in condition:
-        rows = _numbers(condition, "outline", (4,), in_rows=True)
-        outline, radius = rows[:, :3], rows[:, 3]
+        *corners, radius = np.asarray(condition["outline"], dtype=float).T
+        outline = np.stack(corners, axis=1)
     # the middle, then the balls of the outline
     points = np.vstack([center, outline]) @ R_world_root.T + position[frame]
     if condition.get("of") is not None:
         place = f"regions.{condition['of']}.{condition['region']}"
-        origin = _read(record, f"{place}.position")[frame]
-        points = (points - origin) @ matrix_from_quat_xyzw(_read(record, f"{place}.quat_xyzw")[frame])
-    size = [np.inf] * 3 if condition.get("size") is None else _numbers(condition, "size", (3,))
+        origin = record.arrays[f"{place}.position"][frame]
+        points = (points - origin) @ matrix_from_quat_xyzw(record.arrays[f"{place}.quat_xyzw"][frame])
+    size = [np.inf] * 3 if condition.get("size") is None else condition["size"]
     middle, low, high = points[0], (points[1:].T - radius).min(axis=1), (points[1:].T + radius).max(axis=1)
     if kind == "on":
         out = max(abs(middle[0]) - size[0] / 2, abs(middle[1]) - size[1] / 2, abs(low[2]))
@@ -302,29 +239,3 @@ def object_value(record: EpisodeRecord, condition: Mapping[str, Any], frame: int
         top = middle[2] if condition.get("open_above") else high[2]
         out = max(*sides, -low[2], top - size[2])
     return float(out), bool(out <= wanted)
-
-
-def _numbers(condition: Mapping[str, Any], key: str, shape: tuple[int, ...], *, in_rows: bool = False) -> Array:
-    """Returns the numbers of a key, or any number of rows of a shape."""
-    try:
-        found = np.asarray(condition.get(key), dtype=float)
-    except (TypeError, ValueError):
-        found = np.zeros(0)
-    wanted = (*found.shape[:1], *shape) if in_rows else shape
-    if found.shape != wanted or not np.isfinite(found).all():
-        sizes = ", ".join(map(str, ["N", *shape] if in_rows else shape))
-        raise RecordingError(
-            f"'{key}' of a condition on '{condition.get('object')}' is {condition.get(key)!r}, expected numbers of "
-            f"shape [{sizes}]. The record is incomplete.",
-            key=key,
-        )
-    return found
-
-
-def _read(record: EpisodeRecord, key: str) -> Array:
-    found = record.arrays.get(key)
-    if found is None:
-        raise RecordingError(
-            f"Episode {record.number} has no array '{key}', which its verdict needs. The record is incomplete.", key=key
-        )
-    return found

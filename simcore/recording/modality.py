@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 import numpy as np
 
@@ -62,15 +61,6 @@ class ImageStream:
             unit_m = _UNIT_STEP_M * math.ceil(farthest_m / _MAX_STORED / _UNIT_STEP_M)
             return cls(modality, "ffv1_gray16", round(unit_m, 5))
         return cls(modality, "ffv1_rgb16" if modality == NORMALS else "ffv1_gray16")
-
-    @classmethod
-    def read(cls, content: dict[str, Any]) -> ImageStream:
-        """Reads the stream that `to_json` wrote."""
-        return cls(str(content["modality"]), str(content["encoding"]), float(content["unit_m"]))
-
-    def to_json(self) -> dict[str, Any]:
-        """Returns the stream as plain JSON."""
-        return {"modality": self.modality, "encoding": self.encoding, "unit_m": self.unit_m}
 
     def pack(self, image: Array) -> Array:
         """Returns the stored values of an image.

@@ -16,9 +16,67 @@ from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, draw_surface_points, join_meshes
 from unlatch.simcore.recording.modality import DEPTH, DISTANCE, PointSurface
-from unlatch.simcore.recording.object_geometry import ObjectGeometry, PartGeometry
 from unlatch.simcore.rng import stream, sum_in_order
-from unlatch.simcore.urdf.model import Link, Shape, UrdfModel
+from unlatch.simcore.urdf.model import UrdfModel
+
+
+@dataclass(frozen=True)
+class PartGeometry:
+    """One part of an object; vectors are in the frame of its link unless they say otherwise."""
+
+    kind: str
+    """How the part moves, one of `ObservedScene.part_kinds`."""
+    link: str
+    """URDF link of the part."""
+    joint: str
+    """URDF joint that moves it."""
+    slides: bool
+    """Whether the joint is prismatic."""
+    closed: float
+    """Joint position of the closed part [rad or m]."""
+    open: float
+    """Joint position of the fully open part [rad or m]."""
+    limits: tuple[float, float]
+    """Lower and upper limit of the joint [rad or m]; for a joint without limits, the lesser and greater of `closed` and
+    `open`."""
+    T_link_box: Pose
+    """Centre of the box around the part, handle included; x out of the part, z along the grip."""
+    box_size: Array
+    """(3,) extents of that box along its x, y and z [m]."""
+    hinge_point: Array
+    """(3,) point on the axis of the joint nearest to the grip [m]; for a part that slides, the grip."""
+    hinge_axis: Array
+    """(3,) unit direction of the joint; the part opens by a positive turn about it or a motion along it."""
+    T_link_grip: Pose
+    """Centre of what the fingers hold; x out of the part, z along the handle. Without a handle: the keypoint at which a
+    hand acts."""
+    grip_type: str
+    """What the fingers hold, one of `ObservedScene.grip_types`."""
+    grip_size: Array
+    """(3,) depth, thickness and length of what the fingers hold, along its x, y and z [m]; 0 without a handle."""
+
+    @property
+    def sign(self) -> float:
+        """+1 if the position of the joint grows as the part opens, else -1."""
+        return 1.0 if self.open >= self.closed else -1.0
+
+
+@dataclass(frozen=True)
+class ObjectGeometry:
+    """One articulated object."""
+
+    model: UrdfModel
+    """Links, joints and shapes."""
+    joints: tuple[str, ...]
+    """Names of the movable joints, in the order of `objects.<object>.joint_positions`."""
+    bounds: Array
+    """(2, 3) lower and upper corner of the closed object in its root link frame [m]; x is its front, z is up."""
+    parts: Mapping[str, PartGeometry]
+    """Its annotated parts by name."""
+
+    def link_pose(self, link: str, positions: Array) -> Pose:
+        """Returns the frame of a link in the root link frame at (m,) positions of the movable joints [rad or m]."""
+        return self.model.link_pose(link, dict(zip(self.joints, map(float, positions), strict=True)))
 
 
 @dataclass(frozen=True)
@@ -52,36 +110,19 @@ def recorded_parts(skills: Sequence[Mapping[str, Any]], *, number: int) -> list[
     Raises:
         RecordingError: An entry names no part.
     """
-    return [_read_entry(entry, number=number) for entry in skills]
-
-
-def _read_entry(entry: Mapping[str, Any], *, number: int) -> ActedPart:
-    try:
-        return ActedPart(
-            skill=str(entry["name"]),
-            object=str(entry["object"]),
-            part=str(entry["part"]),
-            joint_index=int(entry["joint_index"]),
-            closed=float(entry["s_closed"]),
-            open=float(entry["s_open"]),
-        )
-    except (KeyError, TypeError, ValueError) as exc:
-        raise RecordingError(
-            f"Episode {number} has a skill '{entry.get('name')}' without a part ({exc}). The columns of the task "
-            "need object, part, joint_index, s_closed and s_open. Leave the episode out by only=[...], or "
-            "choose other values of state.",
-            number=number,
-        ) from exc
-
-
-def entry_indices(arrays: Mapping[str, Array], arm: str) -> Array:
-    """Returns (T,) the index of the skill that an arm carries out in each frame, among the skills of the episode.
-
-    An arm without a skill of its own takes the skill that began last; before the first skill, it takes the first.
-    """
-    current = np.asarray(arrays["skills.index"])
-    own = np.asarray(arrays.get(f"skills.{arm}.index", current))
-    return np.maximum(np.where(own >= 0, own, current), 0)
+    types = {"name": str, "object": str, "part": str, "joint_index": int, "s_closed": float, "s_open": float}
+    found = []
+    for entry in skills:
+        try:
+            found.append(ActedPart(*(convert(entry[key]) for key, convert in types.items())))
+        except (KeyError, TypeError, ValueError) as exc:
+            raise RecordingError(
+                f"Episode {number} has a skill '{entry.get('name')}' without a part ({exc}). The columns of the task "
+                "need object, part, joint_index, s_closed and s_open. Leave the episode out by only=[...], or "
+                "choose other values of state.",
+                number=number,
+            ) from exc
+    return found
 
 
 @dataclass(frozen=True)
@@ -199,18 +240,11 @@ class ObservedScene:
 
         `part_share`: share of the points that lie on the part; None: the density is the same everywhere.
         """
-        name = part.object
-        key = (name, n, surface) if part_share is None else (name, n, surface, part.part, part_share)
+        share: dict[str, Any] = {} if part_share is None else {"part": part.part, "part_share": part_share}
+        key = (part.object, n, surface, *share.values())
         if key not in self._clouds:
-            rng = stream(self.seed, f"points.{name}")
-            self._clouds[key] = SurfaceCloud(
-                self.load_object(name),
-                n,
-                surface=surface,
-                rng=rng,
-                part=None if part_share is None else part.part,
-                part_share=part_share or 0.0,
-            )
+            item, rng = self.load_object(part.object), stream(self.seed, f"points.{part.object}")
+            self._clouds[key] = SurfaceCloud(item, n, surface=surface, rng=rng, **share)
         return self._clouds[key]
 
     def camera_cloud(self, name: str, n: int) -> CameraCloud:
@@ -314,17 +348,18 @@ def geometry_names(scene: ObservedScene) -> tuple[str, ...]:
 
 
 def geometry_values(
-    scene: ObservedScene, item: ObjectGeometry, part: PartGeometry, *, T_base_root: Pose, positions: Array
+    scene: ObservedScene, item: ObjectGeometry, name: str, T_base_root: Pose, positions: Array
 ) -> Array:
     """Returns the numbers of one frame, in the order of `geometry_names`.
 
     Args:
         scene: Gives the order of the kinds.
         item: The object.
-        part: The part of it that the arm acts on.
+        name: The part of it that the arm acts on.
         T_base_root: Root link frame of the object in the base frame of the arm.
         positions: (m,) positions of the object's movable joints [rad or m].
     """
+    part = item.parts[name]
     T_base_link = T_base_root @ item.link_pose(part.link, positions)
     T_base_box, T_base_grip = T_base_link @ part.T_link_box, T_base_link @ part.T_link_grip
     lower, upper = item.bounds
@@ -337,7 +372,7 @@ def geometry_values(
             T_base_box.p,
             T_base_box.R[:, 0],
             part.box_size,
-            _one_hot(part.kind, scene.part_kinds),
+            [float(part.kind == each) for each in scene.part_kinds],
             T_base_link @ part.hinge_point,
             T_base_link.rotate(part.hinge_axis),
             [float(part.slides), openings[0], abs(part.open - part.closed), *sorted(openings[1:])],
@@ -345,13 +380,9 @@ def geometry_values(
             T_base_grip.R[:, 0],
             T_base_grip.R[:, 2],
             part.grip_size,
-            _one_hot(part.grip_type, scene.grip_types),
+            [float(part.grip_type == each) for each in scene.grip_types],
         ]
     )
-
-
-def _one_hot(word: str, words: Sequence[str]) -> list[float]:
-    return [float(word == each) for each in words]
 
 
 class SurfaceCloud:
@@ -387,7 +418,9 @@ class SurfaceCloud:
         meshes: dict[str, list[TriangleMesh]] = {}
         for name, link in model.links.items():
             moving, T_moving_link = _moving_link(model, name)
-            found = [shape_mesh(shape).moved(T_moving_link @ shape.T_link_shape) for shape in _shapes(link, surface)]
+            visual = link.visuals or link.collisions
+            shapes = visual if surface is PointSurface.visual else link.collisions or link.visuals
+            found = [shape_mesh(shape).moved(T_moving_link @ shape.T_link_shape) for shape in shapes]
             meshes.setdefault(moving, []).extend(found)
         self._item = item
         self._links = list(meshes)
@@ -398,12 +431,13 @@ class SurfaceCloud:
         groups = [np.flatnonzero(on_part), np.flatnonzero(~on_part)]
         areas = [sum_in_order(whole[index].area for index in group) for group in groups]
         n_part = 0 if not areas[0] else n if not areas[1] else round(n * part_share)
-        drawn = [
-            _draw_points(whole, group, count, rng)
-            for group, count in zip(groups, (n_part, n - n_part), strict=True)
-            if count
-        ]
-        self._points, self._owners = (np.concatenate(arrays) for arrays in zip(*drawn, strict=True))
+        points, owners = [], []
+        for group, count in zip(groups, (n_part, n - n_part), strict=True):
+            if count:
+                drawn, faces = draw_surface_points(join_meshes(whole[index] for index in group), count, rng)
+                points.append(drawn)
+                owners.append(np.repeat(group, [len(whole[index].faces) for index in group])[faces])
+        self._points, self._owners = np.concatenate(points), np.concatenate(owners)
         self._places = [np.flatnonzero(self._owners == index) for index in range(len(self._links))]
 
     def positions(self, positions: Array, T_base_root: Pose) -> Array:
@@ -430,12 +464,6 @@ class SurfaceCloud:
         return np.array([model.is_below(link, top) for link in self._links])
 
 
-def _draw_points(meshes: list[TriangleMesh], chosen: Array, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Draws n points (n, 3) on the chosen ones of some meshes, and returns (n,) the index of each point's mesh."""
-    points, faces = draw_surface_points(join_meshes([meshes[index] for index in chosen]), n, rng)
-    return points, np.repeat(chosen, [len(meshes[index].faces) for index in chosen])[faces]
-
-
 def _moving_link(model: UrdfModel, link: str) -> tuple[str, Pose]:
     """Returns the root or the child of the nearest movable joint above a link, and the link's frame in its frame."""
     T_moving_link = Pose.identity()
@@ -444,8 +472,3 @@ def _moving_link(model: UrdfModel, link: str) -> tuple[str, Pose]:
             return joint.child, T_moving_link
         T_moving_link = joint.T_parent_joint @ T_moving_link
     return model.root, T_moving_link
-
-
-def _shapes(link: Link, surface: PointSurface) -> tuple[Shape, ...]:
-    visual = link.visuals or link.collisions
-    return visual if surface is PointSurface.visual else link.collisions or link.visuals

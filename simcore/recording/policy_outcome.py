@@ -62,11 +62,7 @@ class PolicyOutcome:
 
     @classmethod
     def of(cls, record: EpisodeRecord) -> PolicyOutcome | None:
-        """Returns the outcome of an episode of a policy that went on after broken rules; None for any other.
-
-        Raises:
-            RecordingError: The record is incomplete.
-        """
+        """Returns the outcome of an episode of a policy that went on after broken rules; None for any other."""
         if "reached" not in record.goal or not record.arrays:
             return None if "reached" not in record.goal else cls(False, None, None, "never_touched", None, 0.0)
         from unlatch.simcore.recording.motion_share import compute_motion_share

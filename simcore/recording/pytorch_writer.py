@@ -36,8 +36,6 @@ class PytorchListener:
         return images.transpose(0, 3, 1, 2) if isinstance(images, np.ndarray) else images.permute(0, 3, 1, 2)
 
 
-Array = np.ndarray
-
 logger = logging.getLogger(__name__)
 
 _BUFFER = "rgb_image"
@@ -87,15 +85,16 @@ class PytorchWriter:
                 "'sensors.front.rgb_image' or 'rgb'. Call scene.enable_rgb_rendering(), and give all cameras one size."
             )
         if self._output_dir is not None:
-            self._write_files(images, self._output_dir)
-        batch = _move_to_device(np.stack(list(images.values())), self.device)
+            self._output_dir.mkdir(parents=True, exist_ok=True)
+            for name, image in images.items():
+                Image.fromarray(image).save(self._output_dir / f"rgb_{self._frame_id:04d}_{name}.png")
+        batch: Any = np.stack(list(images.values()))
+        if find_spec("torch") is not None:
+            import torch
+
+            batch = torch.from_numpy(batch).to(self.device)
         self.listener.write_data({"pytorch_rgb": batch, "device": self.device})
         self._frame_id += 1
-
-    def _write_files(self, images: Mapping[str, Array], folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, image in images.items():
-            Image.fromarray(image).save(folder / f"rgb_{self._frame_id:04d}_{name}.png")
 
 
 def _camera_of(key: str) -> str:
@@ -126,11 +125,3 @@ def _check_device(wanted: str) -> str:
         logger.warning("device=%s does not exist here (%s). Batches are on the cpu.", wanted, reason)
         return "cpu"
     return wanted
-
-
-def _move_to_device(batch: Array, device: str) -> Any:
-    if find_spec("torch") is None:
-        return batch
-    import torch
-
-    return torch.from_numpy(batch).to(device)

@@ -165,12 +165,9 @@ class RenderedEpisode:
 
     def problems(self) -> list[str]:
         """Returns the files that are missing or changed, by their checksums."""
-        found = []
-        for name, wanted in self.files.items():
-            path = self.folder / name
-            if not path.is_file() or file_sha256(path) != wanted["sha256"]:
-                found.append(f"'{path}' is missing or was changed")
-        return found
+        wanted = {self.folder / name: about["sha256"] for name, about in self.files.items()}
+        changed = (path for path in wanted if not path.is_file() or file_sha256(path) != wanted[path])
+        return [f"'{path}' is missing or was changed" for path in changed]
 
 
 def stream_file(camera: str, stream: ImageStream) -> str:
@@ -280,7 +277,7 @@ class RenderSet(EpisodeFolders):
     def streams(self) -> dict[str, dict[str, ImageStream]]:
         """How images are stored, by camera and modality."""
         return {
-            name: {item["modality"]: ImageStream.read(item) for item in camera["streams"]}
+            name: {item["modality"]: ImageStream(**item) for item in camera["streams"]}
             for name, camera in self.cameras.items()
         }
 
@@ -320,7 +317,10 @@ class RenderSet(EpisodeFolders):
 
         def fill_folder(draft: Path) -> None:
             content = fill(draft)
-            files = {path.name: _digest_file(path) for path in sorted(draft.iterdir())}
+            files = {}
+            for path in sorted(draft.iterdir()):
+                sync_path(path)
+                files[path.name] = {"bytes": path.stat().st_size, "sha256": file_sha256(path)}
             head = {"format": FRAMES_FORMAT, "format_version": FORMAT_VERSION, "number": number, "files": files}
             write_durably(draft / FRAMES_FILE, encode_sealed({**content, **head}))
 
@@ -352,8 +352,3 @@ def render_folder(data_set: Path, name: str) -> Path:
 def render_names(data_set: Path) -> list[str]:
     """Returns the names of the render sets of a data set, sorted."""
     return sorted(path.parent.name for path in (data_set / RENDERS).glob(f"*/{RENDER_FILE}"))
-
-
-def _digest_file(path: Path) -> dict[str, Any]:
-    sync_path(path)
-    return {"bytes": path.stat().st_size, "sha256": file_sha256(path)}

@@ -37,8 +37,7 @@ class _Table:
             self.rows.append(kept)
             return
         if list(row) != list(self.rows[0]):
-            odd = sorted(row.keys() ^ self.rows[0].keys())
-            if odd:
+            if odd := sorted(row.keys() ^ self.rows[0].keys()):
                 raise RecordingError(
                     f"The {self.kind} row {len(self.rows)} has other keys than the first: {odd} are in only one of "
                     "them. Record the same keys in every frame.",
@@ -143,11 +142,10 @@ class EpisodeRecorder:
             raise self._out_of_order("add_action")
         self._actions.add(action)
 
-    def last_actions(self, key: str, count: int = 2) -> Array:
-        """Returns the last rows of an action by key; the first one is repeated where there are fewer."""
+    def last_actions(self, key: str) -> Array:
+        """Returns the last two rows of an action by key; the first one twice if there is no other."""
         n = len(self._actions.rows)
-        rows = [self._actions.values(index)[key] for index in range(max(0, n - count), n)]
-        return np.array([*rows[:1] * (count - len(rows)), *rows])
+        return np.array([self._actions.values(max(0, index))[key] for index in (n - 2, n - 1)])
 
     def add_frame(
         self, state: Mapping[str, ArrayLike | Sample], interval: Mapping[str, ArrayLike] | None = None
@@ -203,14 +201,12 @@ MAX_KEYS = 10_000
 """Largest number of arrays in one episode."""
 
 KEY_FORM = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\Z")
-_KINDS = "biuf"
 LAYOUT = "layout"
 """Name of the member that has type and shape of each array by key, as JSON."""
 DELTA_BYTES = "_delta_bytes"
 """Ending of the name of a member: the name of its type comes before it."""
 _PACKED_LEVEL = 6
 """Level of compression: 3 % smaller than level 3, for 1 ms more an episode."""
-_EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def _checked_array(key: str, array: Array) -> Array:
@@ -220,7 +216,7 @@ def _checked_array(key: str, array: Array) -> Array:
         RecordingError: The key or the array cannot be stored. Only booleans, integers and floats can.
     """
     array = np.asarray(array)
-    if not KEY_FORM.match(key) or array.dtype.kind not in _KINDS or array.dtype.itemsize > 8:
+    if not KEY_FORM.match(key) or array.dtype.kind not in _ACCEPTED["f"] or array.dtype.itemsize > 8:
         raise RecordingError(
             f"Array '{key}' of type {array.dtype} cannot be recorded. Expected a key of words joined by dots "
             "and booleans, integers or floats. Rename or convert it.",
@@ -243,8 +239,7 @@ def encode_npz(arrays: Mapping[str, Array], *, level: int = 1) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=level) as archive:
         for key in sorted(arrays):
-            array = _checked_array(key, arrays[key])
-            array = np.ascontiguousarray(array).reshape(array.shape)
+            array = np.asarray(_checked_array(key, arrays[key]), order="C")
             total += array.nbytes
             member = io.BytesIO()
             np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)

@@ -4,14 +4,11 @@ failure codes.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
-
-from unlatch.simcore.errors import RecordingError
 
 INITIAL_S = 0.16
 """Time of standing still before the first skill begins, in which nothing is judged [s]."""
@@ -82,52 +79,10 @@ class SuccessRule:
         return {key: value for key, value in asdict(self).items() if not (key in OPTIONAL_RULES and is_unset[key])}
 
     @classmethod
-    def from_entry(cls, entry: Mapping[str, Any], *, where: str) -> SuccessRule:
-        """Reads the rule of an entry of the record's `skills`.
-
-        Raises:
-            RecordingError: A key is missing or has another type.
-        """
-        if entry.get("success_mode") is not None:
-            check_type(entry, "success_mode", str, where=where)
-            check_type(entry, "success_threshold", int, float, where=where)
-        for key in ("finger_contact_required", "collision_valid_enabled", "process_valid_enabled"):
-            check_type(entry, key, bool, where=where)
-        check_type(entry, "finger_force_limit_n", int, float, where=where)
-        if entry["collision_valid_enabled"]:
-            check_type(entry, "contact_force_threshold_n", int, float, where=where)
-        if "scene_force_threshold_n" in entry:
-            check_type(entry, "scene_force_threshold_n", int, float, where=where)
-        return cls(
-            success_mode=entry.get("success_mode"),
-            success_threshold=entry.get("success_threshold"),
-            finger_contact_required=entry["finger_contact_required"],
-            collision_valid_enabled=entry["collision_valid_enabled"],
-            process_valid_enabled=entry["process_valid_enabled"],
-            contact_force_threshold_n=float(entry.get("contact_force_threshold_n", math.inf)),
-            finger_force_limit_n=float(entry["finger_force_limit_n"]),
-            scene_force_threshold_n=entry.get("scene_force_threshold_n"),
-            holds=entry.get("holds") is True,
-            goes_home=entry.get("goes_home") is True,
-        )
-
-
-def check_type(entry: Mapping[str, Any], key: str, *types: type, where: str) -> None:
-    """Raises unless an entry has a value of one of the types under a key.
-
-    A boolean is not a number, and a number must be finite. `where` names the entry in the message.
-
-    Raises:
-        RecordingError: The entry is not a map, the key is missing, or its value has another type.
-    """
-    if not isinstance(entry, Mapping):
-        raise RecordingError(f"{entry!r} is {where}, expected a map. The record is incomplete.", where=where)
-    value = entry.get(key)
-    is_wrong_bool = isinstance(value, bool) and bool not in types
-    is_not_finite = isinstance(value, float) and not math.isfinite(value)
-    if not isinstance(value, types) or is_wrong_bool or is_not_finite:
-        names = "a finite number" if float in types else " or ".join(t.__name__ for t in types)
-        raise RecordingError(f"{key}={value!r} in {where}, expected {names}. The record is incomplete.", key=key)
+    def from_entry(cls, entry: Mapping[str, Any]) -> SuccessRule:
+        """Reads the rule of an entry of the record's `skills`."""
+        names = [each.name for each in fields(cls) if each.name in entry or each.name not in OPTIONAL_RULES]
+        return cls(**{name: entry[name] for name in names})
 
 
 FAILURE_CODES: dict[str, str] = {

@@ -17,7 +17,6 @@ from unlatch.simcore.recording.broken_rules import (
     JudgedSkill,
     broken_goal_rules,
     broken_skill_rules,
-    check_conditions,
 )
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.episode_structure import CONFIGURATION, Table
@@ -165,19 +164,24 @@ def recompute_success(record: EpisodeRecord, criteria: Criteria | None = None) -
     record = record if criteria is None else criteria.apply_to(record)
     criteria = criteria or Criteria()
     skills = [JudgedSkill.read(record, index) for index in range(len(record.skills))]
-    check_conditions(record)
     aborts = [*_declared_abort(record, criteria), *_exceeded_time(record, skills, criteria)]
     broken = [*_non_finite_arrays(record), *aborts]
     limit = min((rule.frame for rule in aborts), default=record.n_actions + 1)
     results: list[bool | None] = []
     for skill in skills:
         found = list(broken_skill_rules(skill, skills, limit=limit))
-        if skill.index in criteria.own_conditions and not found and skill.end_is_judged(limit):
-            found += _claimed_condition(record, skill)
+        is_own = skill.index in criteria.own_conditions and skill.end_is_judged(limit) and not found
+        if is_own and record.code == "not_reached" and skill.entry.get("success") is False:
+            # only the code of its class knows whether the condition held: the record can say that it failed
+            reason = {"reason": "a condition of the skill's own class"}
+            found.append(BrokenRule(skill.end, "not_reached", {**skill.label, **reason}))
         broken += found
         results.append(_skill_result(skill, found, limit=limit))
     if not broken:
-        broken += _unrepeated_attempts(skills)
+        reason = {"reason": "broken off and not attempted again"}
+        cut_short = [each for each in skills if "attempt" in each.entry and each.ran and each.broken_off]
+        left = [skill for skill in cut_short if not skill.is_repeated]
+        broken = [BrokenRule(skill.end, "not_reached", {**skill.label, **reason}) for skill in left]
     if not aborts and (record.settle is not None or not broken):
         broken += broken_goal_rules(record, skills)
         broken += _moving_targets(record) if criteria.targets_rest else ()
@@ -196,12 +200,6 @@ def recompute_success(record: EpisodeRecord, criteria: Criteria | None = None) -
     return Verdict(success=False, code=first.code, evidence=evidence, skills=tuple(results))
 
 
-def _claimed_condition(record: EpisodeRecord, skill: JudgedSkill) -> Iterator[BrokenRule]:
-    """Yields `not_reached` where a record claims it for a skill with a condition of its own; a success never counts."""
-    if not record.success and record.code == "not_reached" and skill.entry.get("success") is False:
-        yield BrokenRule(skill.end, "not_reached", {**skill.label, "reason": "a condition of the skill's own class"})
-
-
 def contradicts_success(record: EpisodeRecord, criteria: Criteria) -> bool:
     """Returns whether an attempt that was stopped for a reason that arrays do not show would have succeeded by then.
 
@@ -214,13 +212,6 @@ def contradicts_success(record: EpisodeRecord, criteria: Criteria) -> bool:
         return False
     claimed = replace(record, success=True, code=None, settle=dict(criteria.success_settle))
     return recompute_success(claimed, criteria).success
-
-
-def _unrepeated_attempts(skills: list[JudgedSkill]) -> Iterator[BrokenRule]:
-    """Yields `not_reached` for attempts that were broken off and that no other attempt follows."""
-    for skill in skills:
-        if "attempt" in skill.entry and skill.ran and skill.broken_off and not skill.is_repeated:
-            yield BrokenRule(skill.end, "not_reached", {**skill.label, "reason": "broken off and not attempted again"})
 
 
 def _skill_result(skill: JudgedSkill, found: list[BrokenRule], *, limit: int) -> bool | None:

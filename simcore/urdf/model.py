@@ -155,6 +155,20 @@ class UrdfModel:
         return "\n".join([*lines, "</robot>", ""])
 
 
+def movable_joints(model: UrdfModel) -> tuple[str, ...]:
+    """Returns the movable joints in the order of a record: depth first from the root, as the engine numbers them."""
+    found: list[str] = []
+
+    def visit(link: str) -> None:
+        for joint in model.joints.values():
+            if joint.parent == link:
+                found.extend([joint.name] if joint.moves else [])
+                visit(joint.child)
+
+    visit(model.root)
+    return tuple(found)
+
+
 def rigid_links(model: UrdfModel, link: str) -> list[str]:
     """Returns a link and all links fixed to it, directly or indirectly, in the order of the model."""
     found = {link}

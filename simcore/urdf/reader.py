@@ -157,12 +157,9 @@ def is_shared_folder(folder: Path) -> bool:
 
 def _declared_name(folder: Path) -> str | None:
     """Returns the name in the `package.xml` of a folder; None without a readable one."""
-    file = folder / PACKAGE_FILE
-    if not file.is_file():
-        return None
     try:
-        name = parse_xml(file).findtext("name")
-    except AssetError:  # the file does not belong to the asset
+        name = parse_xml(folder / PACKAGE_FILE).findtext("name")
+    except AssetError:  # there is none, or it does not belong to the asset
         return None
     return name.strip() if name is not None else None
 
@@ -321,7 +318,10 @@ class _UrdfReader:
             return shape
         mesh = child.get("filename", "")
         if mesh not in self._paths:
-            self._paths[mesh] = self._find_file(mesh, f"{self.file}: {where}")
+            folder, rest, place = self.file.parent, mesh, f"{self.file}: {where}"
+            if self.packages and mesh.startswith(PACKAGE_PREFIX):
+                folder, rest = package_path(self.file, mesh, where=place)
+            self._paths[mesh] = resolve_inside(folder, rest, where=place, asset_folder=self.folder)
         return replace(shape, mesh=mesh, path=self._paths[mesh], concave=element.get("concave") == "yes")
 
     def read_joint(self, element: ET.Element) -> Joint:
@@ -367,23 +367,14 @@ class _UrdfReader:
             self._read_numbers(origin.get("rpy", "0 0 0"), 3, where),
         )
 
-    def _find_file(self, name: str, where: str) -> Path:
-        if self.packages and name.startswith(PACKAGE_PREFIX):
-            folder, rest = package_path(self.file, name, where=where)
-            return resolve_inside(folder, rest, where=where, asset_folder=self.folder)
-        return resolve_inside(self.file.parent, name, where=where, asset_folder=self.folder)
-
     def _read_colour(self, material: ET.Element | None, where: str) -> tuple[float, float, float, float] | None:
         if material is None:
             return None
-        colour = material.find("color")
-        if colour is None:
-            shared = self.materials.get(material.get("name", ""))
-            colour = shared.find("color") if shared is not None else None
-        if colour is None:
-            return None
-        r, g, b, a = self._read_numbers(colour.get("rgba", ""), 4, where)
-        return (r, g, b, a)
+        for source in (material, self.materials.get(material.get("name", ""))):
+            if source is not None and (colour := source.find("color")) is not None:
+                r, g, b, a = self._read_numbers(colour.get("rgba", ""), 4, where)
+                return (r, g, b, a)
+        return None
 
     def _read_attribute(self, element: ET.Element, key: str, where: str) -> str:
         value = element.get(key)

@@ -14,10 +14,9 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.robots.description import ArmCfg
 from unlatch.simcore.geometry import Pose, matrices_from_quats_xyzw
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.object_geometry import movable_joints
 from unlatch.simcore.recording.success_rules import PART_MOVED
 from unlatch.simcore.recording.verdict import TOLERANCE
-from unlatch.simcore.urdf.model import UrdfModel
+from unlatch.simcore.urdf.model import UrdfModel, movable_joints
 from unlatch.skills.commands import Phase
 from unlatch.solver.kinematics import ChainJoint, Kinematics
 from unlatch.workflows.checks.expected_statements import POSES, randomizes

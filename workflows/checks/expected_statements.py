@@ -32,9 +32,9 @@ from unlatch.simcore.recording.keys import (
     match_key,
 )
 from unlatch.simcore.recording.measurements import joint_positions, read_frame
-from unlatch.simcore.recording.object_geometry import movable_joints
 from unlatch.simcore.recording.success_rules import FAILURE_CODES, INITIAL_S, NO_FAILURES, OPTIONAL_RULES
 from unlatch.simcore.recording.verdict import ABSENT, POSSIBLE, RECORDED, TOLERANCE, Criteria, undetermined
+from unlatch.simcore.urdf.model import movable_joints
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.config import SkillCfg, stages_of
 from unlatch.skills.gripping import grip_force, load_of

@@ -18,8 +18,8 @@ import numpy as np
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.object_geometry import movable_joints
 from unlatch.simcore.recording.success_rules import MAX_SETTLE_CHANGE_M, MAX_SETTLE_CHANGE_RAD, MAX_SETTLE_SHARE
+from unlatch.simcore.urdf.model import movable_joints
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.holding import moves_part
 from unlatch.tasks.task import TaskCfg

@@ -14,10 +14,9 @@ from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.object_geometry import ObjectGeometry, PartGeometry, movable_joints
-from unlatch.simcore.recording.observed_scene import ActedPart, ObservedScene
+from unlatch.simcore.recording.observed_scene import ActedPart, ObjectGeometry, ObservedScene, PartGeometry
 from unlatch.simcore.rng import stream
-from unlatch.simcore.urdf.model import UrdfModel, rigid_shapes
+from unlatch.simcore.urdf.model import UrdfModel, movable_joints, rigid_shapes
 from unlatch.workflows.episode.assets import load_assets
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.scene import base_of

@@ -222,10 +222,10 @@ def header_of(cfg: RenderCfg, episode_cfg: EpisodeCfg, settings: RenderSettings,
                 height=camera.height,
                 farthest_m=camera.farthest_m(modality),
                 lossless=cfg.rgb == "lossless",
-            ).to_json()
+            )
             for modality in cfg.images
         ]
-        cameras.append({**plain(camera), **camera.lens_values(), "streams": streams})
+        cameras.append({**plain(camera), **camera.lens_values(), "streams": plain(streams)})
     return {
         **_annotation_header(cfg),
         "cameras": cameras,

@@ -14,12 +14,10 @@ from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.recording.export.config import ExportCfg, RotationForm, StateKind
 from unlatch.simcore.recording.modality import PointSource, PointSurface
-from unlatch.simcore.recording.object_geometry import ObjectGeometry
 from unlatch.simcore.recording.observed_scene import (
     ActedPart,
     CameraView,
     ObservedScene,
-    entry_indices,
     geometry_names,
     geometry_values,
 )
@@ -103,6 +101,12 @@ def rotation_changes(old_quat_xyzw: Array, new_quat_xyzw: Array) -> Array:
 
 
 FORCES = ("load_mean", "load_max", "on_part_mean")
+_JOINT_VALUES = {
+    StateKind.joint_position: ("position", "positions"),
+    StateKind.joint_velocity: ("velocity", "velocities"),
+    StateKind.joint_effort: ("effort", "efforts"),
+}
+"""The quantity of a kind of joint values, and its plural in the keys of a record."""
 
 
 @dataclass(frozen=True)
@@ -129,12 +133,11 @@ class ArmColumns:
 
     def state(self, kind: StateKind) -> Column:
         """Returns one part of `observation.state`."""
+        if kind in _JOINT_VALUES:
+            return self.joint_values(*_JOINT_VALUES[kind])
+        if kind in (StateKind.ee_pose, StateKind.tcp_pose):
+            return self.pose(kind.name.removesuffix("_pose"))
         make: dict[StateKind, Callable[[], Column]] = {
-            StateKind.joint_position: partial(self.joint_values, "position"),
-            StateKind.joint_velocity: partial(self.joint_values, "velocity"),
-            StateKind.joint_effort: partial(self.joint_values, "effort"),
-            StateKind.ee_pose: partial(self.pose, "ee"),
-            StateKind.tcp_pose: partial(self.pose, "tcp"),
             StateKind.gripper: self.gripper,
             StateKind.last_action: self.last_action,
             StateKind.finger_forces: self.finger_forces,
@@ -145,9 +148,8 @@ class ArmColumns:
         }
         return make[kind]()
 
-    def joint_values(self, quantity: str) -> Column:
+    def joint_values(self, quantity: str, plural: str) -> Column:
         """Returns `position` [rad], `velocity` [rad/s] or `effort` [N m] of the joints; (T+1, n)."""
-        plural = {"position": "positions", "velocity": "velocities", "effort": "efforts"}[quantity]
         values = self._read(f"robots.{self.robot}.{self.arm}.joint_{plural}")
         names = fitting_names(self.joints, values.shape[1])
         return Column(tuple(f"{self.arm}.{name}.{quantity}" for name in names), values)
@@ -230,13 +232,12 @@ class ArmColumns:
 
         `observed_scene.GEOMETRY` names the numbers.
         """
-        scene = self._known_scene()
-        T_base_world = scene.bases[self.arm].inverse()
+        scene, T_base_world = self._known_scene(), self._known_scene().bases[self.arm].inverse()
         items = {name: scene.load_object(name) for name in {part.object for part in self.acted}}
-        rows = [
-            self._geometry_row(scene, items[part.object], part, row, T_base_world)
-            for row, part in enumerate(self._parts())
-        ]
+        rows = []
+        for row, part in enumerate(self._parts()):
+            T_world_root, positions = self._object_state(part.object, row)
+            rows.append(geometry_values(scene, items[part.object], part.part, T_base_world @ T_world_root, positions))
         return Column(prefix_names(self.arm, geometry_names(scene)), np.stack(rows))
 
     def point_cloud(self, n: int, surface: PointSurface, part_share: float | None) -> Column:
@@ -245,8 +246,7 @@ class ArmColumns:
         Each has x, y, z in the base frame of the arm [m], then 1 if the joint of the part moves it, else 0. The points
         are drawn once for an episode and move with the links. `part_share`: share of the points that lie on the part.
         """
-        scene = self._known_scene()
-        T_base_world = scene.bases[self.arm].inverse()
+        scene, T_base_world = self._known_scene(), self._known_scene().bases[self.arm].inverse()
         clouds = {part: scene.cloud(part, n, surface, part_share) for part in set(self.acted)}
         labels = {part: cloud.on_part(part.part) for part, cloud in clouds.items()}
         values: Array = np.empty((len(self._indices()), n, 4), dtype=np.float32)  # as sensors give them
@@ -263,8 +263,7 @@ class ArmColumns:
             n: Number of points.
             views: For each of the T+1 states, what every camera sees.
         """
-        scene = self._known_scene()
-        T_base_world = scene.bases[self.arm].inverse()
+        scene, T_base_world = self._known_scene(), self._known_scene().bases[self.arm].inverse()
         values = [
             scene.camera_cloud(part.object, n).points(seen, part.part, T_base_world)
             for part, seen in zip(self._parts(), views, strict=True)
@@ -276,13 +275,6 @@ class ArmColumns:
         pose = (self._read(f"objects.{name}.root_{what}")[row] for what in ("position", "quat_xyzw"))
         return Pose.from_quat_xyzw(*pose), self._read(f"objects.{name}.joint_positions")[row]
 
-    def _geometry_row(
-        self, scene: ObservedScene, item: ObjectGeometry, part: ActedPart, row: int, T_base_world: Pose
-    ) -> Array:
-        T_world_root, positions = self._object_state(part.object, row)
-        T_base_root = T_base_world @ T_world_root
-        return geometry_values(scene, item, item.parts[part.part], T_base_root=T_base_root, positions=positions)
-
     def _known_scene(self) -> ObservedScene:
         if self.scene is None:
             raise RecordingError(
@@ -293,7 +285,13 @@ class ArmColumns:
         return self.scene
 
     def _indices(self) -> Array:
-        return entry_indices(self.arrays, self.arm)
+        """Returns (T,) the index of the skill that the arm carries out in each frame, among the skills of the episode.
+
+        Without a skill of its own, it is the one that began last; before the first skill, it is the first.
+        """
+        current = np.asarray(self.arrays["skills.index"])
+        own = np.asarray(self.arrays.get(f"skills.{self.arm}.index", current))
+        return np.maximum(np.where(own >= 0, own, current), 0)
 
     def _parts(self) -> list[ActedPart]:
         """Returns the part that is acted on in each frame."""

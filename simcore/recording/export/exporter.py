@@ -8,7 +8,6 @@ group `unlatch.exporters` in your own distribution), and a test. Methods are cal
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -17,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from filelock import lock_descriptor
+from filelock import FileLock, Timeout
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.files import report_unwritable, sync_path, unwritable_error
@@ -94,19 +93,26 @@ class Draft:
         self._root = target.with_name(f".{target.name}.export")
         self._old = self._root / "old"
         self._made = missing_folders(target.parent)
-        with report_unwritable(target.parent):
-            self._lock = self._take_lock()
+        self._lock = FileLock(self._root / "lock", timeout=0.5)  # longer than an export takes to remove its folder
         try:
+            self._root.mkdir(parents=True, exist_ok=True)
+            self._lock.acquire()
             self._restore()
             _remove(self.path)
-            if not self._has_key(key):
+            key_file = self._root / _KEY_FILE
+            if not key_file.is_file() or key_file.read_bytes() != key.encode():
                 _remove(self.parts)
-                (self._root / _KEY_FILE).write_text(key, encoding="utf-8")
+                key_file.write_text(key, encoding="utf-8")
             self.parts.mkdir(exist_ok=True)
             if not is_file:
                 self.path.mkdir()
+        except Timeout as exc:
+            raise RecordingError(
+                f"Another command is writing '{target}'. Expected one at a time. Wait for it, or choose another out=.",
+                path=str(target),
+            ) from exc
         except OSError as exc:
-            os.close(self._lock)
+            self._lock.release()
             raise unwritable_error(target.parent, exc) from exc
 
     @property
@@ -135,24 +141,6 @@ class Draft:
             _remove(self._old)
             _remove(self.parts)
 
-    def _take_lock(self) -> int:
-        lock_path = self._root / "lock"
-        while True:
-            self._root.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(lock_path, os.O_RDWR | os.O_CREAT, 0o644)
-            if not lock_descriptor(descriptor, blocking=False):
-                break
-            with suppress(FileNotFoundError):
-                if os.path.samestat(lock_path.stat(), os.fstat(descriptor)):
-                    return descriptor
-            os.close(descriptor)  # the lock of an export that has just ended and removed its folder
-        os.close(descriptor)
-        raise RecordingError(
-            f"Another command is writing '{self._target}'. Expected one at a time. Wait for it, or choose another "
-            "out=.",
-            path=str(self._target),
-        )
-
     def _restore(self) -> None:
         """Undoes a replacement that was interrupted between its two renames."""
         if self._old.exists():
@@ -160,12 +148,6 @@ class Draft:
                 _remove(self._old)
             else:
                 self._old.rename(self._target)
-
-    def _has_key(self, key: str) -> bool:
-        try:
-            return (self._root / _KEY_FILE).read_text(encoding="utf-8") == key
-        except (OSError, UnicodeDecodeError):
-            return False
 
     def __enter__(self) -> Draft:
         return self
@@ -180,7 +162,7 @@ class Draft:
                 shutil.rmtree(self._root)
                 for folder in self._made:  # removes created parent folders up to the first that is not empty
                     folder.rmdir()
-        os.close(self._lock)
+        self._lock.release()
 
 
 def _remove(path: Path) -> None:
@@ -227,8 +209,15 @@ def run_export(
     is_file = bool(exporter.suffix)
     if is_file and target.suffix != exporter.suffix:
         raise RecordingError(f"out={out} does not end in {exporter.suffix}, the format that is written. Rename it.")
-    _check_apart(target, exporter.source.data_set.path)
-    with Draft(target, key=_parts_key(exporter), is_file=is_file) as draft:
+    data_set = exporter.source.data_set.path.resolve()
+    if target.resolve() in (data_set, *data_set.parents):
+        raise RecordingError(
+            f"out='{target}' is the data set or contains it. Expected another target. Choose another out=.",
+            path=str(target),
+        )
+    name = f"{type(exporter).__module__}.{type(exporter).__qualname__}"
+    made_of = {"exporter": name, "source": exporter.source.identity, "cfg": plain(exporter.cfg)}
+    with Draft(target, key=json.dumps(made_of, sort_keys=True), is_file=is_file) as draft:
         if target.exists() and not (target.is_dir() and not any(target.iterdir())):
             base = target
             there = _exported_numbers(exporter, target, append=exporter.cfg.append)
@@ -273,19 +262,3 @@ def _exported_numbers(exporter: Exporter, target: Path, *, append: bool) -> set[
             path=str(target),
         )
     return there
-
-
-def _check_apart(target: Path, data_set: Path) -> None:
-    resolved = target.resolve()
-    if resolved == data_set.resolve() or resolved in data_set.resolve().parents:
-        raise RecordingError(
-            f"out='{target}' is the data set or contains it. Expected another target. Choose another out=.",
-            path=str(target),
-        )
-
-
-def _parts_key(exporter: Exporter) -> str:
-    """Returns a text that changes when finished parts of an export cannot be reused."""
-    name = f"{type(exporter).__module__}.{type(exporter).__qualname__}"
-    values = {"exporter": name, "source": exporter.source.identity, "cfg": plain(exporter.cfg)}
-    return json.dumps(values, sort_keys=True)

@@ -87,7 +87,11 @@ class RobomimicExporter(HDF5Exporter):
                 masks["valid" if every and index % every == every - 1 else "train"].append(name)
                 total += trajectory.n_actions
             data.attrs["total"] = total
-            data.attrs["env_args"] = json.dumps(self._env_args())
+            name = self.source.task or "unlatch"
+            kwargs = {"task": name, "robot": self.source.layout.robot}
+            # robomimic's number for environments of Gymnasium
+            environment = {"env_name": name, "env_type": 2, "env_version": "0", "env_kwargs": kwargs}
+            data.attrs["env_args"] = json.dumps(environment)
             data.attrs["conventions"] = json.dumps(self.source.layout.convention)
             for key, names in masks.items():
                 if names:
@@ -126,15 +130,6 @@ class RobomimicExporter(HDF5Exporter):
             layout[:] = self.h5py.VirtualSource(states)[rows]
             group.create_virtual_dataset(name, layout)
 
-    def _env_args(self) -> dict[str, Any]:
-        name = self.source.task or "unlatch"
-        kwargs = {"task": name, "robot": self.source.layout.robot}
-        # robomimic's number for environments of Gymnasium
-        return {"env_name": name, "env_type": 2, "env_version": "0", "env_kwargs": kwargs}
-
-
-_NAME = "trajectory"
-
 
 class ManiSkillExporter(HDF5Exporter):
     """Writes a folder with `trajectory.h5` and `trajectory.json`."""
@@ -142,7 +137,7 @@ class ManiSkillExporter(HDF5Exporter):
     def write(self, draft: Path, trajectories: Iterator[Trajectory], *, parts: Path, base: Path | None) -> None:
         """See `Exporter.write`."""
         episodes = []
-        with self.h5py.File(draft / f"{_NAME}.h5", "w") as file:
+        with self.h5py.File(draft / "trajectory.h5", "w") as file:
             for index, trajectory in enumerate(trajectories):
                 self._write_trajectory(file.create_group(f"traj_{index}"), trajectory)
                 episodes.append(self._describe_episode(index, trajectory))
@@ -157,7 +152,7 @@ class ManiSkillExporter(HDF5Exporter):
             "source_desc": f"Unlatch; {json.dumps(self.source.layout.convention)}",
             "episodes": episodes,
         }
-        (draft / f"{_NAME}.json").write_text(json.dumps(content, indent=2), encoding="utf-8")
+        (draft / "trajectory.json").write_text(json.dumps(content, indent=2), encoding="utf-8")
 
     def _write_trajectory(self, group: Any, trajectory: Trajectory) -> None:
         n = trajectory.n_actions

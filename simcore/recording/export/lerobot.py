@@ -17,7 +17,8 @@ import pyarrow.parquet as pq
 from unlatch.simcore.errors import FormatVersionError, RecordingError, shorten
 from unlatch.simcore.ranges import Count
 from unlatch.simcore.recording.episode_folders import absolute_folder
-from unlatch.simcore.recording.export import lerobot_tables, lerobot_videos
+from unlatch.simcore.recording.export import lerobot_tables as tables
+from unlatch.simcore.recording.export import lerobot_videos
 from unlatch.simcore.recording.export.columns import IMAGE
 from unlatch.simcore.recording.export.config import ExportCfg
 from unlatch.simcore.recording.export.exporter import Exporter
@@ -53,23 +54,21 @@ class LeRobotCfg(ExportCfg):
 class LeRobotWriter:
     """Writes one set: `add` for every episode, then `finish`."""
 
-    def __init__(
-        self, root: Path, features: lerobot_tables.Features, cfg: LeRobotCfg, *, fps: int, base: Path | None
-    ) -> None:
+    def __init__(self, root: Path, features: tables.Features, cfg: LeRobotCfg, *, fps: int, base: Path | None) -> None:
         """Creates a set in an empty folder; the episodes of `base`, which has the same columns, come first."""
         self._root, self._features, self._cfg, self._fps = root, features, cfg, fps
-        self._schema = lerobot_tables.data_schema(features)
+        self._schema = tables.data_schema(features)
         self._tasks: dict[str, int] = {}
         self._episodes = self._frames = 0
         self._robot: str | None = None
-        self._table = lerobot_tables.EpisodeTable(root / lerobot_tables.EPISODES_FOLDER)
-        self._videos = [key for key, feature in features.items() if feature["dtype"] == lerobot_tables.VIDEO]
+        self._table = tables.EpisodeTable(root / tables.EPISODES_FOLDER)
+        self._videos = [key for key, feature in features.items() if feature["dtype"] == tables.VIDEO]
         last = dict.fromkeys(["data", *self._videos], -1)
         if base is not None:
-            with lerobot_tables.report_damage(base):
+            with tables.report_damage(base):
                 last = self._add_base(base)
-        places = {key: lerobot_tables.FilePlace(index + 1, cfg.chunks_size) for key, index in last.items()}
-        self._data = lerobot_tables.DataFiles(root, places["data"], size_mb=cfg.data_files_size_in_mb)
+        places = {key: tables.FilePlace(index + 1, cfg.chunks_size) for key, index in last.items()}
+        self._data = tables.DataFiles(root, places["data"], size_mb=cfg.data_files_size_in_mb)
         self._files = {
             key: lerobot_videos.VideoFiles(root, key, places[key], size_mb=cfg.video_files_size_in_mb, fps=fps)
             for key in self._videos
@@ -77,15 +76,15 @@ class LeRobotWriter:
 
     def _add_base(self, base: Path) -> dict[str, int]:
         """Adds the episodes of another set; returns the number of the last file of each kind."""
-        info = lerobot_tables.read_json(base / lerobot_tables.INFO_FILE)
+        info = tables.read_json(base / tables.INFO_FILE)
         chunk, columns = int(info["chunks_size"]), {"data": "data", **{key: f"videos/{key}" for key in self._videos}}
-        self._tasks = {task: index for index, task in enumerate(lerobot_tables.read_tasks(base))}
+        self._tasks = {task: index for index, task in enumerate(tables.read_tasks(base))}
         self._episodes, self._frames, self._robot = info["total_episodes"], info["total_frames"], info["robot_type"]
         for name in ("data", "videos"):
             if (base / name).is_dir():
                 shutil.copytree(base / name, self._root / name, copy_function=_link_or_copy)
         last = dict.fromkeys(columns, -1)
-        for row in lerobot_tables.read_rows(base / lerobot_tables.EPISODES_FOLDER):
+        for row in tables.read_rows(base / tables.EPISODES_FOLDER):
             self._table.add(row)
             for key, column in columns.items():
                 last[key] = max(last[key], row[f"{column}/chunk_index"] * chunk + row[f"{column}/file_index"])
@@ -94,7 +93,7 @@ class LeRobotWriter:
     def add(self, trajectory: Trajectory, videos: Mapping[str, Path], *, source: str) -> None:
         """Writes an episode with its video files of T+1 frames by key; `source` is the digest of its data set."""
         task = self._tasks.setdefault(trajectory.language, len(self._tasks))
-        values = lerobot_tables.frame_columns(
+        values = tables.frame_columns(
             trajectory,
             index=self._episodes,
             first_frame=self._frames,
@@ -102,12 +101,11 @@ class LeRobotWriter:
             fps=self._fps,
             float_type=self._cfg.float_type.name,
         )
-        self._data.add(lerobot_tables.data_table(values, self._schema))
-        statistics = {
-            key: lerobot_tables.compute_statistics(lerobot_tables.as_rows(array)) for key, array in values.items()
-        }
+        plain = {name: np.asarray(values[name]).tolist() for name in self._schema.names}
+        self._data.add(pa.Table.from_pydict(plain, schema=self._schema))
+        statistics = {key: tables.compute_statistics(tables.as_rows(array)) for key, array in values.items()}
         n = trajectory.n_actions
-        row: lerobot_tables.EpisodeRow = {
+        row: tables.EpisodeRow = {
             "episode_index": self._episodes,
             "tasks": [trajectory.language],
             "length": n,
@@ -122,13 +120,12 @@ class LeRobotWriter:
             row[f"videos/{key}/chunk_index"], row[f"videos/{key}/file_index"] = there.chunk_index, there.file_index
             row[f"videos/{key}/from_timestamp"], row[f"videos/{key}/to_timestamp"] = begin, end
             statistics[key] = lerobot_videos.image_statistics(videos[key], n)
-        self._table.add(
-            {
-                **row,
-                **lerobot_tables.statistics_columns(statistics),
-                **lerobot_tables.own_columns(trajectory, source=source),
-            }
-        )
+        for key, found in statistics.items():
+            row |= {f"stats/{key}/{name}": np.atleast_1d(value).tolist() for name, value in found.items()}
+        row |= {key: getattr(trajectory, key) for key in ("success", "code", "seed", "robot")}
+        lists = {"object": trajectory.objects, "part": trajectory.parts, "phrasings": trajectory.phrasings}
+        row |= {key: list(names) for key, names in lists.items()}
+        self._table.add({**row, tables.SOURCE: source, tables.NUMBER: trajectory.number})
         self._episodes, self._frames = self._episodes + 1, self._frames + n
 
     def finish(self, robot: str) -> dict[str, Any]:
@@ -137,32 +134,21 @@ class LeRobotWriter:
         self._table.close()
         for video in self._files.values():
             video.close()
-        lerobot_tables.write_tasks(self._root, list(self._tasks))
-        statistics = {**self._frame_statistics(), **self._video_statistics()}
-        lerobot_tables.write_json(
-            self._root / lerobot_tables.STATS_FILE,
-            {key: {name: value.tolist() for name, value in found.items()} for key, found in statistics.items()},
-        )
+        tables.write_tasks(self._root, list(self._tasks))
+        running = {key: tables.RunningStatistics() for key in tables.table_features(self._features)}
+        for block in tables.read_blocks(self._root):
+            for key, each in running.items():
+                each.update(tables.as_rows(tables.column_array(block, key)))
+        statistics = {key: each.result() for key, each in running.items()}
+        for key in self._videos:
+            rows = tables.read_rows(self._root / tables.EPISODES_FOLDER)
+            parts = [part for row in rows if (part := tables.statistics_in(row, key)) is not None]
+            statistics.update({key: tables.combine_statistics(parts)} if parts else {})
+        content = {key: {name: value.tolist() for name, value in each.items()} for key, each in statistics.items()}
+        tables.write_json(self._root / tables.STATS_FILE, content)
         info = self._info(robot)
-        lerobot_tables.write_json(self._root / lerobot_tables.INFO_FILE, info)
+        tables.write_json(self._root / tables.INFO_FILE, info)
         return info
-
-    def _frame_statistics(self) -> dict[str, lerobot_tables.Statistics]:
-        running = {key: lerobot_tables.RunningStatistics() for key in lerobot_tables.table_features(self._features)}
-        for block in lerobot_tables.read_blocks(self._root):
-            for key, statistics in running.items():
-                statistics.update(lerobot_tables.as_rows(lerobot_tables.column_array(block, key)))
-        return {key: statistics.result() for key, statistics in running.items()}
-
-    def _video_statistics(self) -> dict[str, lerobot_tables.Statistics]:
-        found: dict[str, list[lerobot_tables.Statistics]] = {key: [] for key in self._videos}
-        if self._videos:
-            for row in lerobot_tables.read_rows(self._root / lerobot_tables.EPISODES_FOLDER):
-                for key, parts in found.items():
-                    part = lerobot_tables.statistics_in(row, key)
-                    if part is not None:
-                        parts.append(part)
-        return {key: lerobot_tables.combine_statistics(parts) for key, parts in found.items() if parts}
 
     def _info(self, robot: str) -> dict[str, Any]:
         return {
@@ -175,8 +161,8 @@ class LeRobotWriter:
             "chunks_size": self._cfg.chunks_size,
             "data_files_size_in_mb": self._cfg.data_files_size_in_mb,
             "video_files_size_in_mb": self._cfg.video_files_size_in_mb,
-            "data_path": lerobot_tables.DATA_PATH,
-            "video_path": lerobot_tables.VIDEO_PATH if self._videos else None,
+            "data_path": tables.DATA_PATH,
+            "video_path": tables.VIDEO_PATH if self._videos else None,
             "robot_type": self._robot or robot,
             "splits": {"train": f"0:{self._episodes}"},
         }
@@ -233,86 +219,73 @@ class LeRobotExporter(Exporter):
             IMAGE + name: lerobot_videos.video_feature(size, fps=layout.fps, codec=cfg.codec)
             for name, size in layout.cameras.items()
         }
-        self.features: lerobot_tables.Features = lerobot_tables.features_of(
-            layout, float_type=cfg.float_type.name, videos=videos
-        )
+        self.features: tables.Features = tables.features_of(layout, float_type=cfg.float_type.name, videos=videos)
 
     def taken(self, target: Path) -> set[int] | None:
         """See `Exporter.taken`."""
-        if not lerobot_tables.is_lerobot_set(target):
+        if not tables.is_lerobot_set(target):
             return None
         self._check_compatible(target)
-        with lerobot_tables.report_damage(target):
-            rows = list(
-                lerobot_tables.read_rows(
-                    target / lerobot_tables.EPISODES_FOLDER, columns=[lerobot_tables.SOURCE, lerobot_tables.NUMBER]
-                )
-            )
-        return {row[lerobot_tables.NUMBER] for row in rows if row.get(lerobot_tables.SOURCE) == self.source.identity}
+        with tables.report_damage(target):
+            rows = list(tables.read_rows(target / tables.EPISODES_FOLDER, columns=[tables.SOURCE, tables.NUMBER]))
+        return {row[tables.NUMBER] for row in rows if row.get(tables.SOURCE) == self.source.identity}
 
     def write(self, draft: Path, trajectories: Iterator[Trajectory], *, parts: Path, base: Path | None) -> None:
         """See `Exporter.write`."""
         writer = LeRobotWriter(draft, self.features, self.cfg, fps=self.source.layout.fps, base=base)
         for trajectory in trajectories:
-            writer.add(trajectory, self._videos_of(trajectory, parts), source=self.source.identity)
+            name = f"{trajectory.number:010d}"
+            videos = {
+                IMAGE + camera: lerobot_videos.encode_video(
+                    images,
+                    parts / f"{name}.{camera}.{images.digest[:16]}.mp4",
+                    fps=self.source.layout.fps,
+                    codec=self.cfg.codec,
+                )
+                for camera, images in trajectory.images.items()
+            }
+            writer.add(trajectory, videos, source=self.source.identity)
         info = writer.finish(self.source.layout.robot)
-        before = base / lerobot_tables.CONVENTIONS_FILE if base is not None else None
+        before = base / tables.CONVENTIONS_FILE if base is not None else None
         ours = {
-            **(lerobot_tables.read_json(before) if before and before.is_file() else {}),
+            **(tables.read_json(before) if before and before.is_file() else {}),
             "title": f"{self.source.task or 'demonstrations'}, {self.source.layout.robot}",
             "version": installed_version(DISTRIBUTION) or "of unknown version",
             "conventions": self.source.layout.convention,
         }
-        lerobot_tables.write_json(draft / lerobot_tables.CONVENTIONS_FILE, ours)
+        tables.write_json(draft / tables.CONVENTIONS_FILE, ours)
         card = _CARD.format(**{**info, **ours, "description": describe_set(info, ours)})
-        (draft / lerobot_tables.CARD_FILE).write_text(card, encoding="utf-8")
-
-    def _videos_of(self, trajectory: Trajectory, parts: Path) -> dict[str, Path]:
-        """Returns the video files of an episode by key."""
-        return {
-            IMAGE + name: lerobot_videos.encode_video(
-                images,
-                parts / f"{trajectory.number:010d}.{name}.{images.digest[:16]}.mp4",
-                fps=self.source.layout.fps,
-                codec=self.cfg.codec,
-            )
-            for name, images in trajectory.images.items()
-        }
+        (draft / tables.CARD_FILE).write_text(card, encoding="utf-8")
 
     def _check_compatible(self, target: Path) -> None:
         """Raises unless an existing set has the same columns, rate and conventions."""
-        info = lerobot_tables.read_json(target / lerobot_tables.INFO_FILE)
-        wanted = {"codebase_version": "v3.0", "fps": self.source.layout.fps}
-        for key, value in wanted.items():
-            if info.get(key) != value:
-                raise _difference_error(target, key, info.get(key), value)
-        theirs = info.get("features", {})
-        for key in sorted(theirs.keys() | self.features.keys()):
-            there, here = (_comparable_properties(found.get(key, {})) for found in (theirs, self.features))
-            for word in sorted(there.keys() | here.keys()):
-                if key not in lerobot_tables.BOOKKEEPING and there.get(word) != here.get(word):
-                    raise _difference_error(target, f"features.{key}.{word}", there.get(word), here.get(word))
-        if (target / lerobot_tables.CONVENTIONS_FILE).is_file():
-            conventions = lerobot_tables.read_json(target / lerobot_tables.CONVENTIONS_FILE).get("conventions", {})
-            for key, value in self.source.layout.convention.items():
-                if conventions.get(key) != value:
-                    raise _difference_error(target, f"conventions.{key}", conventions.get(key), value)
+        info, layout = tables.read_json(target / tables.INFO_FILE), self.source.layout
+        here = {"codebase_version": "v3.0", "fps": layout.fps, **_comparable_features(self.features)}
+        there = {"codebase_version": info.get("codebase_version"), "fps": info.get("fps")}
+        there |= _comparable_features(info.get("features", {}))
+        if (target / tables.CONVENTIONS_FILE).is_file():
+            conventions = tables.read_json(target / tables.CONVENTIONS_FILE).get("conventions", {})
+            here |= {f"conventions.{key}": text for key, text in layout.convention.items()}
+            there |= {f"conventions.{key}": conventions.get(key) for key in layout.convention}
+        for key in [*here, *sorted(there.keys() - here.keys())]:
+            if there.get(key) != here.get(key):
+                theirs, ours = (shorten(str(found.get(key)), 160) for found in (there, here))
+                raise RecordingError(
+                    f"'{target}' has {key}={theirs}, this export has {ours}. Expected equal values. Choose another "
+                    "out=, or export with the conventions in its README.md.",
+                    path=str(target),
+                    key=key,
+                )
 
 
-def _comparable_properties(feature: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the properties of a column that must be equal in both sets."""
-    found = {key: feature[key] for key in ("dtype", "shape", "names") if key in feature}
-    video = feature.get("info") or {}
-    return {**found, **{key: video[key] for key in ("video.codec", "video.pix_fmt") if key in video}}
-
-
-def _difference_error(target: Path, key: str, there: Any, here: Any) -> RecordingError:
-    return RecordingError(
-        f"'{target}' has {key}={shorten(str(there), 160)}, this export has {shorten(str(here), 160)}. Expected equal "
-        "values. Choose another out=, or export with the conventions in its README.md.",
-        path=str(target),
-        key=key,
-    )
+def _comparable_features(features: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the properties of columns that must be equal in both sets, by `features.<column>.<property>`."""
+    found: dict[str, Any] = {}
+    for key, feature in sorted(features.items()):
+        own = {**feature, **(feature.get("info") or {})} if key not in tables.BOOKKEEPING else {}
+        wanted = ("dtype", "names", "shape", "video.codec", "video.pix_fmt")
+        found |= {f"features.{key}.{word}": own[word] for word in wanted if word in own}
+    return found
 
 
 def describe_set(info: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
@@ -337,10 +310,10 @@ class LeRobotSet:
         """Its folder."""
         self.info = info
         """Its `info.json`."""
-        self.tasks = lerobot_tables.read_tasks(root)
+        self.tasks = tables.read_tasks(root)
         """Instructions by their index."""
-        rows = list(lerobot_tables.read_rows(root / lerobot_tables.EPISODES_FOLDER))
-        self.episodes: list[lerobot_tables.EpisodeRow] = sorted(rows, key=lambda row: row["episode_index"])
+        rows = list(tables.read_rows(root / tables.EPISODES_FOLDER))
+        self.episodes: list[tables.EpisodeRow] = sorted(rows, key=lambda row: row["episode_index"])
         """One row per episode: place, properties and statistics."""
 
     @classmethod
@@ -352,20 +325,20 @@ class LeRobotSet:
             FormatVersionError: It has another version.
         """
         root = absolute_folder(path)
-        if not lerobot_tables.is_lerobot_set(root):
+        if not tables.is_lerobot_set(root):
             raise RecordingError(
-                f"'{root}' is not a LeRobot set: it has no {lerobot_tables.INFO_FILE}. Expected a folder that "
+                f"'{root}' is not a LeRobot set: it has no {tables.INFO_FILE}. Expected a folder that "
                 "`unlatch export` made. Check the path.",
                 path=str(root),
             )
-        info = lerobot_tables.read_json(root / lerobot_tables.INFO_FILE)
+        info = tables.read_json(root / tables.INFO_FILE)
         if info.get("codebase_version") != "v3.0":
             raise FormatVersionError(
                 f"'{root}' has format {info.get('codebase_version')}, this reads v3.0. Export it again.",
                 path=str(root),
                 version=info.get("codebase_version"),
             )
-        with lerobot_tables.report_damage(root):
+        with tables.report_damage(root):
             return cls(root, info)
 
     @property
@@ -376,7 +349,7 @@ class LeRobotSet:
     @property
     def video_keys(self) -> list[str]:
         """Columns that are videos."""
-        return [key for key, feature in self.info["features"].items() if feature["dtype"] == lerobot_tables.VIDEO]
+        return [key for key, feature in self.info["features"].items() if feature["dtype"] == tables.VIDEO]
 
     def __len__(self) -> int:
         return len(self.episodes)
@@ -390,14 +363,9 @@ class LeRobotSet:
         row = self._row(index)
         place = {"chunk_index": row["data/chunk_index"], "file_index": row["data/file_index"]}
         path = self.root / str(self.info["data_path"]).format(**place)
-        try:
+        with tables.report_damage(path):
             table = pq.read_table(path, filters=[("episode_index", "=", index)])
-            columns = {
-                key: lerobot_tables.column_array(table, key)
-                for key in lerobot_tables.table_features(self.info["features"])
-            }
-        except (OSError, KeyError, pa.ArrowException) as exc:
-            raise RecordingError(f"File '{path}' cannot be read: {exc}. Export the set again.", path=str(path)) from exc
+            columns = {key: tables.column_array(table, key) for key in tables.table_features(self.info["features"])}
         if len(table) != row["length"]:
             raise RecordingError(
                 f"File '{path}' has {len(table)} rows of episode {index}, expected {row['length']}. Export it again.",
@@ -424,7 +392,7 @@ class LeRobotSet:
         """Returns the instruction of an episode."""
         return str(self._row(index)["tasks"][0])
 
-    def _row(self, index: int) -> lerobot_tables.EpisodeRow:
+    def _row(self, index: int) -> tables.EpisodeRow:
         if not 0 <= index < len(self.episodes):
             raise RecordingError(
                 f"'{self.root}' has no episode {index}. Expected 0 to {len(self.episodes) - 1}.", index=index

@@ -56,7 +56,6 @@ class RunningStatistics:
         self._count = 0
         self._mean = self._squares = self._least = self._largest = np.zeros(0)
         self._kept: list[Array] = []
-        self._n_kept = 0
         self._stride = 1
 
     def update(self, rows: Array) -> None:
@@ -65,7 +64,10 @@ class RunningStatistics:
             return
         block = np.asarray(rows, dtype=float)
         n, mean, squares = len(block), block.mean(axis=0), block.var(axis=0) * len(block)
-        self._sample_rows(block)
+        self._kept.append(block[-self._count % self._stride :: self._stride].copy())
+        while sum(map(len, self._kept)) > _MAX_ROWS:
+            self._kept = [np.concatenate(self._kept)[::2]]
+            self._stride *= 2
         if not self._count:
             self._mean, self._squares = mean, squares
             self._least, self._largest = block.min(axis=0), block.max(axis=0)
@@ -77,16 +79,6 @@ class RunningStatistics:
             self._least = np.minimum(self._least, block.min(axis=0))
             self._largest = np.maximum(self._largest, block.max(axis=0))
         self._count += n
-
-    def _sample_rows(self, block: Array) -> None:
-        first = -self._count % self._stride
-        kept = block[first :: self._stride].copy()
-        self._kept.append(kept)
-        self._n_kept += len(kept)
-        while self._n_kept > _MAX_ROWS:
-            rows = np.concatenate(self._kept)[::2]
-            self._kept, self._n_kept = [rows], len(rows)
-            self._stride *= 2
 
     def result(self) -> Statistics:
         """Returns the statistics of all rows."""
@@ -152,22 +144,11 @@ def is_lerobot_set(folder: Path) -> bool:
 
 
 def read_tasks(root: Path) -> list[str]:
-    """Reads the instructions of a set in the order of their indices.
-
-    Raises:
-        RecordingError: The table is missing or damaged.
-    """
-    path = root / TASKS_FILE
-    try:
-        table = pq.read_table(path)
-        # pandas' name of an unnamed index
-        (column,) = [name for name in table.column_names if name in ("task", "__index_level_0__")]
-        pairs = zip(table.column("task_index").to_pylist(), table.column(column).to_pylist(), strict=True)
-    except (OSError, pa.ArrowException, KeyError, ValueError) as exc:
-        raise RecordingError(
-            f"File '{path}' cannot be read: {exc}. Expected a table of 'task' and 'task_index'. Restore it.",
-            path=str(path),
-        ) from exc
+    """Reads the instructions of a set in the order of their indices; errors as for `report_damage`."""
+    table = pq.read_table(root / TASKS_FILE)
+    # pandas' name of an unnamed index
+    (column,) = [name for name in table.column_names if name in ("task", "__index_level_0__")]
+    pairs = zip(table.column("task_index").to_pylist(), table.column(column).to_pylist(), strict=True)
     return [task for _, task in sorted(pairs)]
 
 
@@ -307,21 +288,13 @@ def table_features(features: Features) -> Features:
 
 def data_schema(features: Features) -> pa.Schema:
     """Returns the Arrow schema of the data files."""
-    return pa.schema([pa.field(key, _column_type(feature)) for key, feature in table_features(features).items()])
-
-
-def data_table(values: Mapping[str, Array], schema: pa.Schema) -> pa.Table:
-    """Makes an Arrow table from an (N, n), (N, points, n) or (N,) array of each field of the schema."""
-    columns = []
-    for field in schema:
-        if pa.types.is_list(field.type):
-            columns.append(_nested_array(values[field.name], field.type))
-        elif pa.types.is_fixed_size_list(field.type):
-            flat = np.ascontiguousarray(values[field.name], dtype=field.type.value_type.to_pandas_dtype()).ravel()
-            columns.append(pa.FixedSizeListArray.from_arrays(pa.array(flat), type=field.type))
-        else:
-            columns.append(pa.array(np.asarray(values[field.name]).ravel(), type=field.type))
-    return pa.Table.from_arrays(columns, schema=schema)
+    fields = []
+    for key, feature in table_features(features).items():
+        number, shape = pa.from_numpy_dtype(np.dtype(feature["dtype"])), feature["shape"]
+        # lists of lists as `datasets.Array2D` stores them
+        row = pa.list_(pa.list_(number)) if len(shape) == 2 else pa.list_(number, shape[0])
+        fields.append(pa.field(key, number if shape == [1] else row))
+    return pa.schema(fields)
 
 
 def frame_columns(
@@ -366,21 +339,6 @@ def column_array(table: pa.Table, key: str) -> Array:
     return column.to_numpy(zero_copy_only=False)
 
 
-def _column_type(feature: Mapping[str, Any]) -> pa.DataType:
-    number = pa.from_numpy_dtype(np.dtype(feature["dtype"]))
-    if len(feature["shape"]) == 2:
-        return pa.list_(pa.list_(number))  # as `datasets.Array2D` stores it
-    return number if feature["shape"] == [1] else pa.list_(number, feature["shape"][0])
-
-
-def _nested_array(values: Array, kind: pa.DataType) -> pa.ListArray:
-    """Returns (N, points, n) numbers as lists of lists."""
-    n_rows, n_points, n = values.shape
-    flat = pa.array(np.ascontiguousarray(values).ravel(), type=kind.value_type.value_type)
-    points = pa.ListArray.from_arrays(np.arange(0, n_rows * n_points * n + 1, n, dtype=np.int32), flat)
-    return pa.ListArray.from_arrays(np.arange(0, n_rows * n_points + 1, n_points, dtype=np.int32), points)
-
-
 EpisodeRow = dict[str, Any]
 
 SOURCE = "unlatch/source"
@@ -410,31 +368,11 @@ def report_damage(root: Path) -> Iterator[None]:
     """
     try:
         yield
-    except (OSError, KeyError, pa.ArrowException) as exc:
+    except (OSError, KeyError, ValueError, pa.ArrowException) as exc:
         raise RecordingError(
             f"'{root}' is damaged or cannot be read: {exc}. Export it again, or choose another folder.",
             path=str(root),
         ) from exc
-
-
-def own_columns(trajectory: Trajectory, *, source: str) -> EpisodeRow:
-    """Returns the columns of an episode that we add; `source` is the digest of the data set."""
-    return {
-        **{key: getattr(trajectory, key) for key in ("success", "code", "seed", "robot")},
-        "object": list(trajectory.objects),
-        "part": list(trajectory.parts),
-        "phrasings": list(trajectory.phrasings),
-        **{SOURCE: source, NUMBER: trajectory.number},
-    }
-
-
-def statistics_columns(statistics: Mapping[str, Statistics]) -> EpisodeRow:
-    """Returns the columns `stats/<key>/<name>` of an episode."""
-    return {
-        f"stats/{key}/{name}": np.atleast_1d(value).tolist()
-        for key, found in statistics.items()
-        for name, value in found.items()
-    }
 
 
 def statistics_in(row: Mapping[str, Any], key: str) -> Statistics | None:

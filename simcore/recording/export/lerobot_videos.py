@@ -7,11 +7,10 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import av
 import numpy as np
@@ -36,32 +35,31 @@ class Codec(Enum):
     """AV1 with LeRobot's own parameters, for sets that are to be merged with sets made by LeRobot."""
 
 
-@dataclass(frozen=True)
-class _Encoder:
+class _Encoder(NamedTuple):
     name: str
     options: dict[str, str]
-    info: dict[str, Any]
-    """Its description in `info.json`."""
+    crf: int
+    preset: str | int
+    extra: dict[str, int]
 
 
 _ENCODERS = {
-    Codec.h264: _Encoder(
-        "libx264",
-        H264_OPTIONS,
-        {"video.g": 2, "video.crf": CRF, "video.preset": "veryfast", "video.extra_options": {"bf": 0, "mbtree": 0}},
-    ),
+    Codec.h264: _Encoder("libx264", H264_OPTIONS, CRF, "veryfast", {"bf": 0, "mbtree": 0}),
     Codec.av1: _Encoder(
         "libsvtav1",
         # without look-ahead it is up to a third faster, for a quarter more bytes; LeRobot records neither
         {"crf": "30", "g": "2", "preset": "12", "svtav1-params": "fast-decode=0:lookahead=0:pred-struct=1"},
-        {"video.g": 2, "video.crf": 30, "video.preset": 12, "video.extra_options": {}},
+        crf=30,
+        preset=12,
+        extra={},
     ),
 }
+"""How FFmpeg is called for each codec, and what `info.json` says of it."""
 
 
 def video_feature(size: ImageSize, *, fps: int, codec: Codec) -> dict[str, Any]:
     """Returns the feature of a video for `info.json`, with the keys that LeRobot writes and compares."""
-    encoder, size = _ENCODERS[codec].info, _even_size(size)
+    encoder, size = _ENCODERS[codec], _even_size(size)
     return {
         "dtype": "video",
         "shape": [size.height, size.width, 3],
@@ -74,12 +72,12 @@ def video_feature(size: ImageSize, *, fps: int, codec: Codec) -> dict[str, Any]:
             "video.fps": fps,
             "video.channels": 3,
             "has_audio": False,
-            "video.g": encoder["video.g"],
-            "video.crf": encoder["video.crf"],
-            "video.preset": encoder["video.preset"],
+            "video.g": 2,
+            "video.crf": encoder.crf,
+            "video.preset": encoder.preset,
             "video.fast_decode": 0,
             "video.video_backend": "pyav",
-            "video.extra_options": encoder["video.extra_options"],
+            "video.extra_options": encoder.extra,
             "is_depth_map": False,
         },
     }
@@ -93,17 +91,12 @@ def encode_video(images: Images, part: Path, *, fps: int, codec: Codec) -> Path:
     """
     if codec is Codec.h264 and images.encoding == "h264":
         return images.path
-    if not part.exists():
-        part.parent.mkdir(parents=True, exist_ok=True)
-        draft = part.with_suffix(".tmp.mp4")
-        _encode(images, draft, fps=fps, encoder=_ENCODERS[codec])
-        draft.rename(part)
-    return part
-
-
-def _encode(images: Images, path: Path, *, fps: int, encoder: _Encoder) -> None:
+    if part.exists():
+        return part
+    part.parent.mkdir(parents=True, exist_ok=True)
+    draft, encoder = part.with_suffix(".tmp.mp4"), _ENCODERS[codec]
     os.environ.setdefault("SVT_LOG", "1")  # else the AV1 encoder prints its settings for every episode
-    with av.open(str(path), "w") as container:
+    with av.open(str(draft), "w") as container:
         stream: Any = container.add_stream(encoder.name, rate=fps, options=dict(encoder.options))
         size = _even_size(images.size)
         stream.width, stream.height, stream.pix_fmt = size.width, size.height, "yuv420p"
@@ -115,6 +108,8 @@ def _encode(images: Images, path: Path, *, fps: int, encoder: _Encoder) -> None:
             frame.pts, frame.time_base = index, Fraction(1, fps)
             container.mux(stream.encode(frame))
         container.mux(stream.encode())
+    draft.rename(part)
+    return part
 
 
 @contextmanager
@@ -267,10 +262,6 @@ def image_statistics(path: Path, n_frames: int) -> Statistics:
                     counts[channel] += np.bincount(pixels[:, :, channel].ravel(), minlength=256)
             if index >= n_frames - 1:
                 break
-    return _histogram_statistics(counts, len(wanted))
-
-
-def _histogram_statistics(counts: Array, n_images: int) -> Statistics:
     values = np.arange(256) / 255.0
     total = counts.sum(axis=1)  # (3,)
     mean = counts @ values / total
@@ -283,7 +274,7 @@ def _histogram_statistics(counts: Array, n_images: int) -> Statistics:
         "std": np.sqrt(np.maximum(counts @ values**2 / total - mean**2, 0.0)),
         **{name: values[(reached >= share).argmax(axis=1)] for name, share in QUANTILES.items()},
     }
-    return {**{name: value.reshape(3, 1, 1) for name, value in found.items()}, "count": np.array([n_images])}
+    return {**{name: value.reshape(3, 1, 1) for name, value in found.items()}, "count": np.array([len(wanted)])}
 
 
 def read_video(path: Path, *, first: int, n_frames: int, fps: int) -> Iterator[Array]:

@@ -44,60 +44,69 @@ class ImageSize:
     height: int
 
 
+@dataclass(frozen=True)
 class Images:
     """The images of one camera in one episode, read one at a time."""
 
-    def __init__(self, renders: RenderSet, number: int, camera: str, size: ImageSize) -> None:
-        self._episode = renders.episode(number)
-        self._camera = camera
-        self.size = size
-        self.encoding = renders.streams[camera][RGB].encoding
-        """Encoding of the file, one of `unlatch.simcore.recording.frame_video.ENCODINGS`."""
+    episode: RenderedEpisode
+    camera: str
+    size: ImageSize
+    encoding: str
+    """Encoding of the file, one of `unlatch.simcore.recording.frame_video.ENCODINGS`."""
 
     @property
     def digest(self) -> str:
         """Checksum of the file, as stored in the render set."""
-        return str(self._episode.files[self.path.name]["sha256"])
+        return str(self.episode.files[self.path.name]["sha256"])
 
     @property
     def path(self) -> Path:
         """The video file with T+1 frames."""
-        return self._episode.path(self._camera, RGB)
+        return self.episode.path(self.camera, RGB)
 
     def frames(self) -> Iterator[np.ndarray]:
         """Yields the T+1 images (H, W, 3) uint8, one in memory at a time."""
-        return self._episode.frames(self._camera, RGB)
+        return self.episode.frames(self.camera, RGB)
 
 
-class ImageSource:
-    """The cameras of a render set that are exported."""
+def _find_image_sizes(renders: RenderSet, cameras: Sequence[str] | None) -> dict[str, ImageSize]:
+    """Returns the sizes of colour images by camera; `cameras` as in `_choose_cameras`.
 
-    def __init__(self, renders: RenderSet, cameras: Sequence[str] | None) -> None:
-        """Chooses the named cameras of a render set; None: all.
+    Raises:
+        RecordingError: The set has no such camera, or no colour images.
+    """
+    if RGB not in renders.modalities:
+        raise RecordingError(
+            f"Render set '{renders.path}' has no '{RGB}', only {', '.join(renders.modalities)}. Colour images are "
+            f"exported. Render them: unlatch render {path_word(renders.path.parents[1])} name=NAME modalities=[{RGB}]",
+        )
+    abouts = {name: renders.cameras[name] for name in _choose_cameras(renders, cameras, key="cameras")}
+    return {name: ImageSize(int(about["width"]), int(about["height"])) for name, about in abouts.items()}
 
-        Raises:
-            RecordingError: The set has no such camera, or no colour images.
-        """
-        self._renders = renders
-        if RGB not in renders.modalities:
+
+def _find_length_kinds(renders: RenderSet, cameras: Sequence[str] | None) -> dict[str, str]:
+    """Returns the kind of images of lengths from which points are made, by camera; `cameras` as in `_choose_cameras`.
+
+    Raises:
+        RecordingError: The set has no such camera, or not the images that points need.
+    """
+    kinds: dict[str, str] = {}
+    for camera in _choose_cameras(renders, cameras, key="point_cloud_cameras"):
+        wanted = (DISTANCE,) if renders.cameras[camera]["lens"] == "fisheye" else (DEPTH, DISTANCE)
+        found = [kind for kind in wanted if kind in renders.modalities]
+        if not found or LINKS not in renders.modalities:
             raise RecordingError(
-                f"Render set '{renders.path}' has no '{RGB}', only {', '.join(renders.modalities)}. Colour images are "
-                f"exported. Render them: unlatch render {path_word(renders.path.parents[1])} name=NAME "
-                f"modalities=[{RGB}]",
+                f"Render set '{renders.path}' has only {', '.join(renders.modalities)}. Expected "
+                f"{' or '.join(wanted)}, and {LINKS}, for the points of camera '{camera}'. Render them: unlatch render "
+                f"{path_word(renders.path.parents[1])} name=NAME modalities=[{wanted[0]},{LINKS}], and give "
+                "render=NAME.",
+                camera=camera,
             )
-        chosen = choose_cameras(renders, cameras, key="cameras")
-        self.sizes: Mapping[str, ImageSize] = {
-            name: ImageSize(int(renders.cameras[name]["width"]), int(renders.cameras[name]["height"]))
-            for name in chosen
-        }
-        """Sizes of images by camera."""
-
-    def of(self, number: int) -> dict[str, Images]:
-        """Returns the images of an episode by camera."""
-        return {camera: Images(self._renders, number, camera, size) for camera, size in self.sizes.items()}
+        kinds[camera] = found[0]
+    return kinds
 
 
-def choose_cameras(renders: RenderSet, cameras: Sequence[str] | None, *, key: str) -> list[str]:
+def _choose_cameras(renders: RenderSet, cameras: Sequence[str] | None, *, key: str) -> list[str]:
     """Returns the named cameras of a render set, each once; None: all.
 
     Raises:
@@ -113,7 +122,7 @@ def choose_cameras(renders: RenderSet, cameras: Sequence[str] | None, *, key: st
     return list(renders.cameras) if cameras is None else list(dict.fromkeys(cameras))
 
 
-def check_rendered(renders: RenderSet, summaries: Sequence[EpisodeSummary]) -> None:
+def _check_rendered(renders: RenderSet, summaries: Sequence[EpisodeSummary]) -> None:
     """Raises unless all episodes have images that were made from their current states.
 
     Raises:
@@ -157,39 +166,6 @@ class EpisodeViews:
             if kind == DISTANCE and isinstance(optics, Pinhole):
                 lengths = lengths / optics.ray_lengths
             yield CameraView(camera, optics, track.T_world_camera(frame), lengths, links, labels)
-
-
-class ViewSource:
-    """The cameras of a render set from which points are made."""
-
-    def __init__(self, renders: RenderSet, cameras: Sequence[str] | None) -> None:
-        """Chooses the named cameras of a render set; None: all.
-
-        Raises:
-            RecordingError: The set has no such camera, or not the images that points need.
-        """
-        self._renders = renders
-        chosen = choose_cameras(renders, cameras, key="point_cloud_cameras")
-        self._kinds = {name: self._choose_kind(name) for name in chosen}
-
-    def _choose_kind(self, camera: str) -> str:
-        """Returns the kind of a camera's images of lengths."""
-        about, there = self._renders.cameras[camera], self._renders.modalities
-        wanted = (DISTANCE,) if about["lens"] == "fisheye" else (DEPTH, DISTANCE)
-        found = [kind for kind in wanted if kind in there]
-        if not found or LINKS not in there:
-            raise RecordingError(
-                f"Render set '{self._renders.path}' has only {', '.join(there)}. Expected {' or '.join(wanted)}, and "
-                f"{LINKS}, for the points of camera '{camera}'. Render them: unlatch render "
-                f"{path_word(self._renders.path.parents[1])} name=NAME "
-                f"modalities=[{wanted[0]},{LINKS}], and give render=NAME.",
-                camera=camera,
-            )
-        return found[0]
-
-    def of(self, number: int) -> EpisodeViews:
-        """Returns what the cameras see in an episode."""
-        return EpisodeViews(self._renders.episode(number), self._kinds)
 
 
 ACTION = "action"
@@ -286,7 +262,10 @@ class TrajectoryMaker:
             language=record.instruction,
             phrasings=tuple(record.language),
             robot=robot,
-            objects=_describe_objects(record),
+            objects=tuple(
+                f"{name}={instance.get('category', '?')}:{instance.get('instance', '?')}"
+                for name, instance in sorted(record.layout.get("instances", {}).items())
+            ),
             parts=tuple(f"{name}.{part}" for name, part, _ in parts),
             columns=columns,
         )
@@ -300,27 +279,21 @@ class TrajectoryMaker:
         commanded = executed
         if self._cfg.action_source is ActionSource.label and f"labels.{robot}.{arm}.joint_targets" in record.arrays:
             commanded = f"labels.{robot}.{arm}"
-        gripper = Column((f"{arm}.gripper",), read(f"{commanded}.gripper_target"))
-        kind = self._cfg.action
+        kind, gripper = self._cfg.action, Column((f"{arm}.gripper",), read(f"{commanded}.gripper_target"))
         if not kind.has_rotation:
             values = read(f"{commanded}.joint_targets")
             if kind is ActionKind.joint_delta:
-                values = values - self._reference(
-                    read(f"{executed}.joint_targets"), read(f"{measured}.joint_positions")
-                )
+                targets, positions = read(f"{executed}.joint_targets"), read(f"{measured}.joint_positions")
+                values = values - self._reference(targets, positions)
             what = "position" if kind is ActionKind.joint_position else "delta"
             return join_columns([Column(self._observed.joint_names(arm, values.shape[1], what), values), gripper])
-        position = read(f"{commanded}.ee_target_position")
-        quats = read(f"{commanded}.ee_target_quat_xyzw")
-        what = "ee"
+        position, quats = read(f"{commanded}.ee_target_position"), read(f"{commanded}.ee_target_quat_xyzw")
         if kind is ActionKind.ee_delta:
-            what = "ee_delta"
-            position = position - self._reference(
-                read(f"{executed}.ee_target_position"), read(f"{measured}.ee_position")
-            )
+            before = self._reference(read(f"{executed}.ee_target_position"), read(f"{measured}.ee_position"))
+            position = position - before
             before = self._reference(read(f"{executed}.ee_target_quat_xyzw"), read(f"{measured}.ee_quat_xyzw"))
             quats = rotation_changes(before, quats)
-        form = self._cfg.action_rotation
+        form, what = self._cfg.action_rotation, "ee_delta" if kind is ActionKind.ee_delta else "ee"
         names = prefix_names(f"{arm}.{what}", (*AXES, *COMPONENTS[form]))
         return join_columns([Column(names, np.hstack([position, convert_rotations(quats, form)])), gripper])
 
@@ -376,14 +349,6 @@ def _acted_parts(record: EpisodeRecord) -> list[Part]:
         if isinstance(name, str) and isinstance(part, str) and isinstance(index, int):
             found.setdefault((name, part), index)
     return [(name, part, index) for (name, part), index in found.items()]
-
-
-def _describe_objects(record: EpisodeRecord) -> tuple[str, ...]:
-    instances = record.layout.get("instances", {})
-    return tuple(
-        f"{name}={instance.get('category', '?')}:{instance.get('instance', '?')}"
-        for name, instance in sorted(instances.items())
-    )
 
 
 @dataclass(frozen=True)
@@ -442,15 +407,16 @@ class ExportSource:
                 "Collect more, or export the failed ones that have states too: all=true.",
                 path=str(data_set.path),
             )
-        self._images: ImageSource | None = None
-        views: ViewSource | None = None
+        self._sizes: dict[str, ImageSize] = {}
+        views_of: ViewsOf | None = None
         if cfg.render is not None:
-            renders = RenderSet.open(data_set.path, cfg.render)
+            renders = self._renders = RenderSet.open(data_set.path, cfg.render)
             if cfg.has_camera_points:
-                views = ViewSource(renders, cfg.point_cloud_cameras)
+                kinds = _find_length_kinds(renders, cfg.point_cloud_cameras)
+                views_of = lambda number: EpisodeViews(renders.episode(number), kinds)  # noqa: E731 - of this set alone
             if RGB in renders.modalities or cfg.cameras is not None or not cfg.has_camera_points:
-                self._images = ImageSource(renders, cfg.cameras)
-            check_rendered(renders, [by_number[number] for number in self.numbers])
+                self._sizes = _find_image_sizes(renders, cfg.cameras)
+            _check_rendered(renders, [by_number[number] for number in self.numbers])
         elif cfg.has_camera_points:
             raise ConfigError(
                 f"point_cloud_source={cfg.point_cloud_source.name} has no images: render=null. Expected a render set "
@@ -458,7 +424,7 @@ class ExportSource:
                 f"modalities=[{DEPTH},{LINKS}], and give render=NAME.",
                 key="render",
             )
-        self._maker = TrajectoryMaker(cfg, self.config, scene_of=scene_of, views_of=None if views is None else views.of)
+        self._maker = TrajectoryMaker(cfg, self.config, scene_of=scene_of, views_of=views_of)
 
     @property
     def task(self) -> str | None:
@@ -489,7 +455,7 @@ class ExportSource:
             names={key: column.names for key, column in first.columns.items()},
             shapes={key: column.values.shape[1:] for key, column in first.columns.items()},
             convention=self.cfg.convention(),
-            cameras=self._images.sizes if self._images is not None else {},
+            cameras=self._sizes,
         )
 
     def trajectories(self, numbers: list[int] | None = None) -> Iterator[Trajectory]:
@@ -506,7 +472,7 @@ class ExportSource:
     def _read(self, number: int) -> list[Trajectory]:
         record = self.data_set.read(number)
         found = self._maker.make(record)
-        if self._images is None:
+        if not self._sizes:
             return found
         exported = sum(trajectory.n_actions for trajectory in found)
         if exported != record.n_actions:
@@ -516,7 +482,9 @@ class ExportSource:
                 "actions: action_source=executed.",
                 number=number,
             )
-        return [replace(trajectory, images=self._images.of(number)) for trajectory in found]
+        episode, streams = self._renders.episode(number), self._renders.streams
+        images = {name: Images(episode, name, size, streams[name][RGB].encoding) for name, size in self._sizes.items()}
+        return [replace(trajectory, images=images) for trajectory in found]
 
     def _check_layout(self, trajectory: Trajectory) -> None:
         for key, expected in self.layout.names.items():

@@ -25,14 +25,14 @@ def test_obj_polygons_and_negative_indices(tmp_path):
         ("v 0 0 x", "no readable OBJ mesh .*begin with .v.: .*x"),
         ("v 0 0", "no readable OBJ mesh .*begin with .v.: .*2 columns"),
         ("v 0 0 0\nf 1 1 a", "no readable OBJ mesh .*begin with .f.: "),
-        ("v 0 0 nan", "not finite"),
+        ("v 0 0 nan\nf 1 1 1", "1 of 1 vertices are not finite"),
     ],
 )
 def test_damaged_meshes_are_refused(tmp_path, text, message):
     path = tmp_path / "a.obj"
     path.write_text(text)
     with pytest.raises(AssetError, match=message):
-        read_obj(path)
+        read_mesh(path)
 
 
 def test_corners_name_what_they_have_in_every_notation(tmp_path):

@@ -144,9 +144,9 @@ def test_a_copy_is_independent_and_checks_its_parts(copied):
     class Rule:
         def __init__(self, name: str, drawn: Distribution) -> None:
             self.name = name
-            drawn.watch(self.check)
+            drawn.watch(self)
 
-        def check(self) -> None:
+        def check_distribution(self) -> None:
             asked.append(self.name)
 
     rules = [Rule("of the first", whole), Rule("of the copy", own)]

@@ -1,5 +1,6 @@
 """What a render set keeps is what a reader gets, and an episode's images are there whole or not at all."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,7 @@ def image_of(modality, rng):
 
 
 def open_set(folder, name="default", **changes):
-    camera = {"name": "top", **SIZE, "streams": [item.to_json() for item in STREAMS]}
+    camera = {"name": "top", **SIZE, "streams": [asdict(item) for item in STREAMS]}
     header = {"cameras": [camera], "modalities": list(MODALITIES), "rate_hz": 30, **changes}
     return RenderSet.create_or_resume(folder, name, header)
 

@@ -199,7 +199,7 @@ def test_a_bad_urdf_is_one_line_and_nothing_is_written(cwd, assert_refused, urdf
 @pytest.mark.parametrize(
     ("mesh", "said"),
     [
-        ("v 0 0 nan\nf 1 1 1\n", "a vertex is not finite"),
+        ("v 0 0 nan\nf 1 1 1\n", "vertices are not finite"),
         ("v 0 0 0\nf 1 2 3\n", "a face names vertex 3 of 1"),
         ("nothing\n", "no movable joint that a skill fits (j: nothing can be seen of its part)"),
         (MESH.replace("v 1", "v 1000"), "the largest extent is 1000 m, expected 0.01 to 10 m"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,7 @@ from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.frame_video import FrameVideoWriter
 from unlatch.simcore.recording.modality import ImageStream
-from unlatch.simcore.recording.object_geometry import ObjectGeometry, PartGeometry
-from unlatch.simcore.recording.observed_scene import ObservedScene
+from unlatch.simcore.recording.observed_scene import ObjectGeometry, ObservedScene, PartGeometry
 from unlatch.simcore.recording.renders import CAMERAS_FILE, RenderSet, stream_file
 from unlatch.simcore.recording.state_file import encode_npz
 from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
@@ -156,7 +156,7 @@ def write_renders(
 ) -> RenderSet:
     """Writes a render set of a camera `front`: `image_of(stream, number, frame)`, and `track(n_frames)`, its motion."""
     size = {"width": width, "height": height}
-    camera = {"name": "front", "lens": lens, **size, "streams": [stream.to_json() for stream in streams]}
+    camera = {"name": "front", "lens": lens, **size, "streams": [asdict(stream) for stream in streams]}
     header = {"cameras": [camera], "modalities": [stream.modality for stream in streams], "rate_hz": 30}
     with RenderSet.create_or_resume(data_set.path, name, header) as renders:
         for summary in data_set.summaries():
