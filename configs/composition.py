@@ -43,8 +43,6 @@ from unlatch.configs.config_files import (
 )
 from unlatch.configs.dataclass_reader import to_values
 from unlatch.configs.overrides import (
-    apply_list_override,
-    explain_list_error,
     find_misspelt_key,
     keep_texts,
     parse_override,
@@ -281,17 +279,31 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
                 if override is not None:
                     if _changes_images(override):
                         _read_named_sensors(cfg, search_path, _IMAGES)
-                    apply_list_override(cfg, override)
+                    _apply_list_override(cfg, override)
                 for key in SENSOR_LISTS:
                     _read_named_sensors(cfg, search_path, key)
     except (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as exc:
         peer = _explain_peer_task(request)
-        from unlatch.configs.override_errors import explain_error
-
-        raise (peer or _explain_missing_skill(request, explain_error(exc, schema))) from exc
+        raise (peer or _explain_missing_skill(request, _explain_error(exc, schema))) from exc
     except (TypeError, ValueError) as exc:  # Hydra's errors for a word as list index, or a key without a name
+        from unlatch.configs.override_errors import explain_list_error
+
         raise explain_list_error(plain, exc) from exc
     return cfg
+
+
+def _apply_list_override(cfg: DictConfig, override: Override) -> None:
+    """See `apply_list_override`, which few command lines need."""
+    from unlatch.configs.override_errors import apply_list_override
+
+    apply_list_override(cfg, override)
+
+
+def _explain_error(exc: Exception, schema: type | None = None) -> ConfigError:
+    """See `explain_error`."""
+    from unlatch.configs.override_errors import explain_error
+
+    return explain_error(exc, schema)
 
 
 def _explain_peer_task(request: Request) -> ConfigError | None:
@@ -332,9 +344,7 @@ def to_plain(cfg: DictConfig) -> dict[str, Any]:
     try:
         plain = OmegaConf.to_container(cfg, resolve=True, enum_to_str=True)
     except OmegaConfBaseException as exc:
-        from unlatch.configs.override_errors import explain_error
-
-        raise explain_error(exc) from exc
+        raise _explain_error(exc) from exc
     if not isinstance(plain, dict):
         raise ConfigError("The configuration is not a mapping. Check the primary YAML file.")
     return {str(key): value for key, value in plain.items()}
@@ -365,11 +375,9 @@ def compose_additions(
             for key in sensors:
                 _read_named_sensors(cfg, search_path, key)
             for override in [*map(parse_override, plain), *in_lists]:
-                apply_list_override(cfg, override)
+                _apply_list_override(cfg, override)
     except (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as exc:
-        from unlatch.configs.override_errors import explain_error
-
-        raise explain_error(exc) from exc
+        raise _explain_error(exc) from exc
     resolved = to_plain(cfg)
     return {key: resolved[key] for key in (*sensors, *groups)}
 
@@ -460,9 +468,7 @@ def _read_named_sensors(cfg: DictConfig, search_path: Sequence[str], key: str) -
                 raise unknown_name(
                     name, "a known camera", where=f"{key}[{index}]", known=known, listed_by="unlatch list sensors"
                 ) from exc
-            from unlatch.configs.override_errors import explain_error
-
-            error = explain_error(exc)
+            error = _explain_error(exc)
             raise ConfigError(f"{key}[{index}]: {error.message}", **error.values) from exc
         entries[index] = found[SENSOR_GROUP]
 

@@ -11,13 +11,18 @@ from dataclasses import replace
 from operator import itemgetter
 
 from unlatch.configs.dataclass_reader import read_dataclass
-from unlatch.configs.schema import EpisodeCfg
+from unlatch.configs.derived_task import derive_layout
+from unlatch.configs.schema import EpisodeCfg, part_of_skill
 from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.robots.description import ArmCfg, RobotCfg
-from unlatch.skills.catalog import SKILLS, derivable_skill
+from unlatch.robots.hand_shape import hand_shape, hand_shapes
+from unlatch.skills.catalog import derivable_skill
 from unlatch.skills.config import HoldCfg, HomeCfg, SkillCfg, StrategyCfg, part_acted_on
+from unlatch.skills.hold import hold_setting
 from unlatch.skills.layout_search import LayoutSearchCfg
+from unlatch.skills.strategies.open_close import count_holds, opening_of_share
+from unlatch.skills.strategies.ranking import derive_strategies
 from unlatch.solver.setting import FollowJointCfg, PlannerSettingCfg
 from unlatch.tasks.task import GoalKind, TaskCfg
 
@@ -50,12 +55,7 @@ def fill_skill_setting(
     """
     if not entry.planner_setting.derived or part is None or isinstance(entry, HomeCfg):
         return entry  # a skill that carries finds grasps and spots itself, in the scene as it is
-    from unlatch.robots.hand_shape import hand_shape
-    from unlatch.skills.strategies.ranking import derive_strategies
-
     if isinstance(entry, HoldCfg):
-        from unlatch.skills.hold import hold_setting
-
         setting = hold_setting(asset.articulation.fixed_handle(entry.handle), hand_shape(robot, arm))
         return replace(entry, strategy="hold", planner_setting=setting)
     opening = abs(s - part.openness.closed)
@@ -96,25 +96,6 @@ def skill_strategies(
     return filled.entries_by_strategy()
 
 
-def part_of_skill(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset]) -> Part | None:
-    """Returns the part that a skill of the chain acts on; for `artpreplan`, that of the next skill on its object.
-
-    None: the skill carries a whole object, or an arm goes home beside one or with it.
-    """
-    entry = cfg.skills[index]
-    if isinstance(entry, LayoutSearchCfg):
-        if assets[entry.objects[0]].free:
-            return None
-        later = (i for i in range(index + 1, len(cfg.skills)) if cfg.skills[i].objects[0] == entry.objects[0])
-        parts = (part_of_skill(cfg, i, assets) for i in later)
-        return next((part for part in parts if part is not None), None) or part_acted_on(
-            entry.name, entry.part, assets[entry.objects[0]].articulation
-        )
-    if SKILLS.load(entry.name).carries or (isinstance(entry, HomeCfg) and assets[entry.objects[0]].free):
-        return None
-    return part_acted_on(entry.name, entry.part, assets[entry.objects[0]].articulation)
-
-
 def _displacement_of_goal(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset], part: Part) -> float:
     """Returns the displacement of a part that the goal needs [rad or m]; 0 if a later skill moves the part too."""
     name = cfg.skills[index].objects[0]
@@ -141,8 +122,6 @@ def _opening_of_goal(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAss
 
     None: it asks for none, the skill does not open the part, or a later skill moves the part further.
     """
-    from unlatch.skills.strategies.open_close import opening_of_share
-
     if derivable_skill(cfg.skills[index].name) != "open" or _moves_later(cfg, index, assets, part):
         return None
     shares = [
@@ -167,8 +146,6 @@ def _with_more_holds(
 
     A chain that states where to grasp, or that opens several parts, stays as it is.
     """
-    from unlatch.skills.strategies.open_close import count_holds, opening_of_share
-
     derived = cfg.task.derived
     if derived is None or derived.openness is None:
         return cfg.skills
@@ -194,8 +171,6 @@ def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
     derived = cfg.task.derived
     if derived is None:
         return cfg
-    from unlatch.configs.derived_task import derive_layout
-    from unlatch.robots.hand_shape import hand_shapes
 
     asset = assets[cfg.object.name]
     part = part_acted_on(derived.skill, derived.part, asset.articulation)

@@ -17,7 +17,6 @@ from unlatch.configs.config_files import TASKS, yaml_files
 from unlatch.configs.derived_request import derive_request
 from unlatch.configs.json_schema import task_schema
 from unlatch.configs.origins import find_origins, iterate_leaves, origin_of
-from unlatch.configs.reading import read_config
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.catalogs import ANNOTATORS, AUTO, EXPORTERS, RENDERERS
@@ -32,6 +31,7 @@ from unlatch.workflows.cli.installation import describe_installation
 from unlatch.workflows.cli.shell_text import SHELLS, complete, load_catalog
 from unlatch.workflows.cli.terminal import FAILED, OK, command, parse_command_line, print_line, print_row, print_wrapped
 from unlatch.workflows.runs.data_sets import data_sets_below, describe_data_set
+from unlatch.workflows.runs.loading import read_config
 from unlatch.workflows.runs.schema import CollectCfg
 
 _Row = tuple[str, str]

@@ -12,7 +12,6 @@ from itertools import chain, combinations
 import numpy as np
 
 from unlatch.configs.dataclass_reader import entry_keys
-from unlatch.configs.derived_episode import fill_derived_task, fill_skill_setting
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
@@ -224,8 +223,11 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
     check_robot(cfg.robot, object_friction=OBJECT_FRICTION)
     rng = EpisodeStreams(episode_seed(cfg.seed, number))["layout"]
     assets = {name: _load_example(item, rng, number) for name, item in cfg.all_objects().items()}
-    with naming_drawn_object(cfg.object, assets[cfg.object.name], error=ConfigError):
-        cfg = fill_derived_task(cfg, assets)
+    if cfg.task.derived is not None:
+        from unlatch.configs.derived_episode import fill_derived_task
+
+        with naming_drawn_object(cfg.object, assets[cfg.object.name], error=ConfigError):
+            cfg = fill_derived_task(cfg, assets)
     for problem in chain.from_iterable(joint_problems(asset) for asset in assets.values()):
         raise problem
     for index, opening in enumerate(cfg.task.openness):
@@ -298,6 +300,8 @@ def _check_carried(skill: SkillCfg, assets: Mapping[str, ObjectAsset], where: st
 def _check_settings(skill: SkillCfg, asset: ObjectAsset, part: Part, cfg: EpisodeCfg, arm: ArmCfg, where: str) -> None:
     """Checks an entry's settings for one of the arms that may carry it out."""
     if skill.planner_setting.derived:
+        from unlatch.configs.derived_episode import fill_skill_setting
+
         try:
             with naming_drawn_object(cfg.all_objects()[asset.name], asset):
                 fill_skill_setting(skill, asset, part, robot=cfg.robot, arm=arm, s=part.openness.closed)

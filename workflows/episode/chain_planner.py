@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from unlatch.configs.derived_episode import skill_strategies
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.rng import stream
@@ -274,11 +273,16 @@ class ChainPlanner:
             ConfigError: The skill does not fit the part.
             AssetError: It does not fit the part of the drawn object.
         """
-        item, arm = self.scene.objects[self.cfg.skills[index].objects[0]], self.scene.robot.arm(arm_name)
+        entry = self.cfg.skills[index]
+        if not entry.planner_setting.derived:
+            return replace(entry, arm=arm_name).entries_by_strategy()
+        item, arm = self.scene.objects[entry.objects[0]], self.scene.robot.arm(arm_name)
         name = self.part_of(index)
         part = None if name is None else item.asset.articulation.part(name)
         s = 0.0 if part is None else item.joint_position(part.joint)
         if (index, arm_name, s) not in self._derived:
+            from unlatch.configs.derived_episode import skill_strategies
+
             with naming_drawn_object(self.cfg.all_objects()[item.asset.name], item.asset):
                 self._derived[index, arm_name, s] = skill_strategies(
                     self.cfg, index, self._assets, part=part, arm=arm.cfg, s=s

@@ -24,10 +24,9 @@ from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.episode.episode import EpisodeOptions
 from unlatch.workflows.runs import code_versions
 from unlatch.workflows.runs.code_versions import CodeVersions
-from unlatch.workflows.runs.collect_job import CollectJob
 from unlatch.workflows.runs.executors import Executor, Outcome, make_executor, never_ended
 from unlatch.workflows.runs.progress import Interruption, OnProgress, Progress, RunClock, RunTime, forget_code
-from unlatch.workflows.runs.runner import RecordingJob, writer_name
+from unlatch.workflows.runs.runner import CollectJob, RecordingJob, writer_name
 from unlatch.workflows.runs.schema import CollectCfg, Retry, RunCfg
 from unlatch.workflows.runs.statistics import CorruptEpisodes, RunStatistics
 

@@ -30,7 +30,7 @@ from unlatch.workflows.episode.episode import Episode, EpisodeOptions
 from unlatch.workflows.episode.skill_run import SkillRun
 from unlatch.workflows.runs.code_versions import CodeVersions
 from unlatch.workflows.runs.executors import EpisodeMaker, Outcome
-from unlatch.workflows.runs.schema import RunCfg
+from unlatch.workflows.runs.schema import CollectCfg, RunCfg
 
 Array = np.ndarray
 
@@ -272,3 +272,23 @@ class RecordingJob(ABC):
         self.code.note_in(record)
         self.data_set.write(record)
         return Outcome(number, False, code)
+
+
+@dataclass(frozen=True)
+class CollectJob(RecordingJob):
+    """Makes demonstrations of one configuration."""
+
+    cfg: CollectCfg
+
+    @contextmanager
+    def open_episode_source(self) -> Iterator[Callable[[int], EpisodeRecord]]:
+        """See `RecordingJob`."""
+        if self.cfg.policy is not None:
+            from unlatch.workflows.policies.takeover import open_corrections
+
+            with open_corrections(self.cfg, self.options) as run:
+                yield run
+            return
+        with EpisodeRunner(self.cfg, self.options) as runner:
+            runner.warm_up()
+            yield runner.run
