@@ -51,7 +51,14 @@ from unlatch.workflows.runs.data_sets import data_sets_below
 from unlatch.workflows.runs.executors import EXECUTORS, EpisodeMaker, Outcome
 from unlatch.workflows.runs.progress import Progress, StepProgress
 from unlatch.workflows.runs.recorded_config import config_of
-from unlatch.workflows.runs.replay import ReplayMode, ReplayOutcome, deviations, replay_all, replay_outcome
+from unlatch.workflows.runs.replay import (
+    ReplayMode,
+    ReplayOutcome,
+    deviations,
+    replay_all,
+    replay_judged,
+    replay_outcome,
+)
 from unlatch.workflows.runs.run import RunRequest
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import MAX_WORKERS, CollectCfg, EvaluateCfg
@@ -444,7 +451,7 @@ def replay_problems(runner: EpisodeRunner, record: EpisodeRecord, policy: Policy
     """
     if not record.arrays:
         return
-    episode = runner.replay_judged(record, policy)
+    episode = replay_judged(runner, record, policy)
     yield from Criteria(_replayed_statements(episode, record)).differences(record, by="a replay of its actions")
     arrays = episode.frames.recorder.arrays()
     compared = {key: array for key, array in arrays.items() if not key.startswith(_OF_PLANNER)}

@@ -112,7 +112,7 @@ def with_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
             check_opening(opening, asset.articulation.part(opening.part), asset, index=index)
     if cfg.task.derived is None:
         return cfg
-    from unlatch.configs.derived_episode import fill_derived_task
+    from unlatch.configs.derived_task import fill_derived_task
 
     with naming_drawn_object(cfg.object, assets[cfg.object.name]):
         return fill_derived_task(cfg, assets)

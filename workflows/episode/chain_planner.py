@@ -281,7 +281,7 @@ class ChainPlanner:
         part = None if name is None else item.asset.articulation.part(name)
         s = 0.0 if part is None else item.joint_position(part.joint)
         if (index, arm_name, s) not in self._derived:
-            from unlatch.configs.derived_episode import skill_strategies
+            from unlatch.configs.derived_task import skill_strategies
 
             with naming_drawn_object(self.cfg.all_objects()[item.asset.name], item.asset):
                 self._derived[index, arm_name, s] = skill_strategies(

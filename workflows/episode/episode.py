@@ -26,7 +26,7 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import RestsOn
 from unlatch.simcore.errors import AssetError, ConfigError, RecordingError, UnlatchError
-from unlatch.simcore.randomization.config import VisualDraw
+from unlatch.simcore.randomization.config import RandomizationCfg, VisualDraw
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.keys import convert_to_stored_types
 from unlatch.simcore.recording.success_rules import INITIAL_S
@@ -53,7 +53,6 @@ from unlatch.workflows.episode.chain_planner import ChainPlanner, PlannedSkill
 from unlatch.workflows.episode.criteria import Actor, PolicyRules
 from unlatch.workflows.episode.frame_loop import FrameLoop
 from unlatch.workflows.episode.judge import Judge
-from unlatch.workflows.episode.recorded_randomization import make_randomization, recorded_randomization
 from unlatch.workflows.episode.scene import EpisodeScene, build_scene
 from unlatch.workflows.episode.skill_run import SkillRun
 
@@ -202,7 +201,8 @@ class Episode:
             layout = [self._draw_layout(rng) for _ in range(1 + number)][-1]
         else:
             layout = Layout.from_dict(recorded.layout)
-            self.cfg = replace(cfg, randomization=recorded_randomization(recorded.applied, name=cfg.randomization.name))
+            applied = RandomizationCfg(name=cfg.randomization.name, recorded=dict(recorded.applied) or None)
+            self.cfg = replace(cfg, randomization=applied)
         problem = self._build(layout)
         self.failure = failure or problem
         self._is_reset = True
@@ -239,13 +239,16 @@ class Episode:
             object_views=any(skill.scene_force_threshold_n is not None for skill in cfg.skills),
         )
         room = self._make_room()
-        self.randomization = make_randomization(
-            self.scene, cfg.randomization, self.seed, visual_draw=options.visual_draw, room=room
-        )
+        self.randomization = None
+        if cfg.randomization.active or options.visual_draw is not None:
+            from unlatch.workflows.episode.randomization import make_randomization
+
+            self.randomization = make_randomization(
+                self.scene, cfg.randomization, self.seed, visual_draw=options.visual_draw, room=room
+            )
+            self._layout = replace(layout, q_home=self.randomization.homes(layout.q_home))
         if room is not None:
             room.show()
-        if self.randomization is not None:
-            self._layout = replace(layout, q_home=self.randomization.homes(layout.q_home))
         unrest = self.scene.let_rest(self._layout)
         self.judge = Judge(cfg, self.scene, acted_on, policy=options.policy)
         self.frames = FrameLoop(
