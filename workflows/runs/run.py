@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.library import describe_folder
@@ -29,9 +29,6 @@ from unlatch.workflows.runs.progress import Interruption, OnProgress, Progress, 
 from unlatch.workflows.runs.runner import CollectJob, RecordingJob, writer_name
 from unlatch.workflows.runs.schema import CollectCfg, Retry, RunCfg
 from unlatch.workflows.runs.statistics import CorruptEpisodes, RunStatistics
-
-if TYPE_CHECKING:
-    from unlatch.workflows.runs.live_state import StatePublisher
 
 
 class StopCondition:
@@ -176,16 +173,6 @@ class _RunPlan:
         return sorted([*self.missing, *self.again.numbers])
 
 
-@dataclass
-class _RunOutcome:
-    """What a run has done."""
-
-    left_again: set[int]
-    """Episodes that were to be made again and were not."""
-    stopped: bool = False
-    """Whether Ctrl-C ended it at once."""
-
-
 def run_episodes(request: RunRequest, display: RunDisplay | None = None) -> RunResult:
     """Makes the missing episodes of a run, and those of earlier runs again that `cfg.retry` chooses.
 
@@ -209,16 +196,16 @@ def run_episodes(request: RunRequest, display: RunDisplay | None = None) -> RunR
     ) as data_set:
         plan = _plan_run(cfg, numbers, data_set, code, display)
         clock = RunClock(data_set.path, writer_name("run"), code.packages)
-        outcome = _make_episodes(request, plan, data_set, code, clock, executor, display)
+        stopped, left_again = _make_episodes(request, plan, data_set, code, clock, executor, display)
         seconds = time.perf_counter() - started
-        made = len(plan.to_make) - len(data_set.missing(plan.missing)) - len(outcome.left_again)
-        _remove_traces(plan, outcome, data_set, clock, display)
+        made = len(plan.to_make) - len(data_set.missing(plan.missing)) - len(left_again)
+        _remove_traces(plan, left_again, data_set, clock, display)
         if plan.stop.wanted is not None:
             numbers = [number for number in numbers if number in data_set]
-        asked = display.interruption is not None and display.interruption.asked
-        if not (outcome.stopped or asked):
+        stopped |= display.interruption is not None and display.interruption.asked
+        if not stopped:
             _draw_picture(cfg, data_set, numbers, again=made > 0)
-    return RunResult(data_set, numbers, made, seconds, clock.times, plan.stop, outcome.stopped or asked)
+    return RunResult(data_set, numbers, made, seconds, clock.times, plan.stop, stopped)
 
 
 def _plan_run(cfg: RunCfg, numbers: list[int], data_set: DataSet, code: CodeVersions, display: RunDisplay) -> _RunPlan:
@@ -228,7 +215,8 @@ def _plan_run(cfg: RunCfg, numbers: list[int], data_set: DataSet, code: CodeVers
     for number, problem in data_set.damaged(numbers).items():
         aside = data_set.set_aside(number)
         display.notify(f"episode {number} is damaged and is made again; kept as {aside}: {problem}")
-    stop = _stop_condition(cfg)
+    limits = {"successes": cfg.successes, "give_up_after": cfg.give_up_after} if isinstance(cfg, CollectCfg) else {}
+    stop = StopCondition(**limits)
     missing = data_set.missing(numbers)
     existing = set(numbers).difference(missing)
     repeatable = sorted(existing) if cfg.retry is Retry.all else _count_existing(data_set, existing, stop)
@@ -252,14 +240,22 @@ def _make_episodes(
     clock: RunClock,
     executor: Executor,
     display: RunDisplay,
-) -> _RunOutcome:
-    """Makes the episodes of a plan, until they are made, a stop condition is met or Ctrl-C is pressed."""
-    to_make, stop, outcome = plan.to_make, plan.stop, _RunOutcome(set(plan.again.numbers))
+) -> tuple[bool, set[int]]:
+    """Makes the episodes of a plan, until they are made, a stop condition is met or Ctrl-C is pressed.
+
+    Returns:
+        Whether Ctrl-C ended it at once, and the episodes that were to be made again and were not.
+    """
+    to_make, stop, left_again = plan.to_make, plan.stop, set(plan.again.numbers)
     if not to_make or stop.is_met:
         _notify_other_code(data_set, plan.existing, code, display.notify)
-        return outcome
+        return False, left_again
     _allow_replacing(plan, data_set, code, display)
-    publisher = _make_publisher(data_set, clock) if request.cfg.live else None
+    publisher = None
+    if request.cfg.live:
+        from unlatch.workflows.runs.live_state import StatePublisher
+
+        publisher = StatePublisher(data_set.path, clock.run)
     options = EpisodeOptions(on_bug=display.on_bug, on_state=publisher)
     interruption = display.interruption
     outcomes = executor.run(
@@ -281,14 +277,14 @@ def _make_episodes(
             for made in outcomes:
                 stop.count(made)
                 clock.count(made)
-                outcome.left_again.discard(made.number)
+                left_again.discard(made.number)
                 counts.update(made)
         except KeyboardInterrupt:
             outcomes.close()
             if interruption is None:
                 raise
-            outcome.stopped = True
-    return outcome
+            return True, left_again
+    return False, left_again
 
 
 def _allow_replacing(plan: _RunPlan, data_set: DataSet, code: CodeVersions, display: RunDisplay) -> None:
@@ -306,7 +302,7 @@ def _allow_replacing(plan: _RunPlan, data_set: DataSet, code: CodeVersions, disp
 
 
 def _remove_traces(
-    plan: _RunPlan, outcome: _RunOutcome, data_set: DataSet, clock: RunClock, display: RunDisplay
+    plan: _RunPlan, left_again: set[int], data_set: DataSet, clock: RunClock, display: RunDisplay
 ) -> None:
     """Removes what is left of episodes that were made again."""
     if not plan.again.numbers:
@@ -314,10 +310,10 @@ def _remove_traces(
     data_set.remove_empty_replaced()
     from unlatch.workflows.viewing.episode_files import remove_outdated
 
-    outdated = remove_outdated(data_set.path, set(plan.again.numbers) - outcome.left_again)
+    outdated = remove_outdated(data_set.path, set(plan.again.numbers) - left_again)
     if outdated:
         display.notify(f"removed, since they show episodes that were made again: {', '.join(outdated)}")
-    if plan.replaces_set and not outcome.left_again:
+    if plan.replaces_set and not left_again:
         forget_code(data_set.path, except_run=clock.run)
 
 
@@ -334,12 +330,6 @@ def _notify_other_code(
         )
 
 
-def _stop_condition(cfg: RunCfg) -> StopCondition:
-    if isinstance(cfg, CollectCfg):
-        return StopCondition(successes=cfg.successes, give_up_after=cfg.give_up_after)
-    return StopCondition()
-
-
 def _count_existing(data_set: DataSet, numbers: set[int], stop: StopCondition) -> list[int]:
     """Counts the episodes that earlier runs made, except those that ended as `error`, whose numbers it returns."""
     errors = []
@@ -350,13 +340,6 @@ def _count_existing(data_set: DataSet, numbers: set[int], stop: StopCondition) -
             else:
                 stop.count(summary)
     return sorted(errors)
-
-
-def _make_publisher(data_set: DataSet, clock: RunClock) -> StatePublisher:
-    """Returns what shows the present state of an episode to the page of a run with `live`."""
-    from unlatch.workflows.runs.live_state import StatePublisher
-
-    return StatePublisher(data_set.path, clock.run)
 
 
 def _draw_picture(cfg: RunCfg, data_set: DataSet, numbers: Sequence[int], *, again: bool) -> None:
