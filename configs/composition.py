@@ -31,14 +31,10 @@ from yaml import YAMLError
 
 from unlatch.configs.config_files import (
     TASKS,
-    camera_names,
-    check_own_folders,
-    check_unique_names,
     config_dir,
     content_of,
     generated_objects,
     load_yaml,
-    option_names,
     plugin_folders,
 )
 from unlatch.configs.dataclass_reader import to_values
@@ -258,7 +254,10 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
         ConfigError: A file, group, key or value is wrong.
     """
     _store_schema(primary, schema)
-    check_unique_names()
+    if plugin_folders() or TASKS.names():
+        from unlatch.configs.group_files import check_unique_names
+
+        check_unique_names()
     try:
         plain, in_lists = separate_list_overrides(keep_texts(request.overrides, schema))
     except ConfigError as exc:  # the path of a file stands alone
@@ -410,6 +409,8 @@ def _register_given(given: Mapping[str, dict[str, Any]]) -> list[str]:
 def _search_path(folders: Sequence[str]) -> list[str]:
     if not folders:
         return []
+    from unlatch.configs.group_files import check_own_folders
+
     check_own_folders(folders)
     paths = [quote_text(f"{YAML_SCHEME}://{user_path(folder).absolute()}") for folder in folders]
     return [f"hydra.searchpath=[{','.join(paths)}]"]
@@ -453,6 +454,8 @@ def _read_named_sensors(cfg: DictConfig, search_path: Sequence[str], key: str) -
             entries[index] = there[name]
             continue
         if not _OPTION.match(name):
+            from unlatch.configs.group_files import option_names
+
             raise ConfigError(
                 f"{key}[{index}]={name!r} cannot name a YAML file. Expected one of "
                 f"{', '.join(option_names(SENSOR_GROUP))}, or one of your own. Change it.",
@@ -463,6 +466,8 @@ def _read_named_sensors(cfg: DictConfig, search_path: Sequence[str], key: str) -
             found = compose(config_name=_EMPTY_CONFIG, overrides=[f"+{SENSOR_GROUP}={name}", *search_path])
         except MissingConfigException as exc:
             if key != "sensors":
+                from unlatch.configs.group_files import camera_names, option_names
+
                 others = {*option_names(SENSOR_GROUP)} - {*camera_names()}
                 known = [option for option in exc.options or () if option not in others]
                 raise unknown_name(

@@ -12,12 +12,14 @@ import numpy as np
 from omegaconf import OmegaConf
 
 from unlatch.configs.composition import Request, compose_config, to_plain
-from unlatch.configs.config_files import option_names
 from unlatch.configs.dataclass_reader import read_dataclass
+from unlatch.configs.derived_task import derive_task, derive_task_for_any
+from unlatch.configs.group_files import option_names
 from unlatch.configs.overrides import override_key, unquote_text
 from unlatch.objects.config import ObjectCfg, RestsOn
 from unlatch.objects.library import chooses_instance, load_object
 from unlatch.robots.description import RobotCfg
+from unlatch.robots.hand_shape import hand_shapes
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.simcore.files import user_path
 from unlatch.skills.catalog import DERIVABLE_SKILLS, SKILLS, derivable_skill
@@ -55,9 +57,6 @@ def derive_request(primary: str, schema: type, request: Request) -> Request:
     found = replace(request, overrides=rest, given=given)
     if skill is None:
         return found
-    from unlatch.configs.derived_task import derive_task, derive_task_for_any
-    from unlatch.robots.hand_shape import hand_shapes
-
     cfg, robot = read_object_and_robot(primary, schema, found)
     if chooses_instance(cfg):
         return replace(found, given={**given, "task": derive_task_for_any(skill, cfg, part, openness=openness)})
@@ -228,9 +227,6 @@ def name_each_part(
     choices = {override_key(text): text.partition("=")[2] for text in overrides}
     if choices.get("part") != ALL_PARTS:
         return [list(overrides)], {}
-    from unlatch.configs.derived_task import derive_task
-    from unlatch.robots.hand_shape import hand_shapes
-
     if "object" not in choices or "skill" not in choices:
         raise ConfigError(
             "part=all stands for each part of an object in turn. Expected object=PATH skill=open, close or rotate "

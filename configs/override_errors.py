@@ -21,8 +21,9 @@ from omegaconf.errors import (
 )
 from yaml import MarkedYAMLError
 
-from unlatch.configs.config_files import broken_plugin_folders, default_option, group_names, yaml_files
+from unlatch.configs.config_files import broken_plugin_folders, group_names
 from unlatch.configs.dataclass_reader import find_type, list_item_type, split_optional, write_as_list
+from unlatch.configs.group_files import default_option, yaml_files
 from unlatch.simcore.errors import ConfigError, close_matches, describe_choices, unknown_key
 
 _IN_FILE = re.compile(r"In '([^']+)': ")

@@ -10,7 +10,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 
-from unlatch.configs.config_files import group_names, option_names
+from unlatch.configs.config_files import group_names
 from unlatch.configs.dataclass_reader import find_type, split_optional
 from unlatch.simcore.errors import ConfigError, unknown_key
 
@@ -198,6 +198,8 @@ def _check_choice(text: str, group: str, value: object) -> None:
         wrong, advice = "chooses several files", f"; with -m, {group}=a,b makes one run for each. Name one."
     else:
         return
+    from unlatch.configs.group_files import option_names
+
     raise ConfigError(f"{text} {wrong}. Expected one of {', '.join(option_names(group))}{advice}", key=group)
 
 

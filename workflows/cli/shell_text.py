@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from unlatch import command_table
-from unlatch.configs.config_files import config_dir, group_names, option_names, plugin_folders
+from unlatch.configs.config_files import config_dir, group_names, plugin_folders
 from unlatch.configs.dataclass_reader import split_optional
+from unlatch.configs.group_files import option_names
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.procedural import catalog
 from unlatch.simcore.cache import cache_root, make_cache_folder

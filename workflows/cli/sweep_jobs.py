@@ -25,6 +25,7 @@ from unlatch.workflows.cli.terminal import (
     relative_path,
     result_console,
 )
+from unlatch.workflows.runs.data_sets import count_episodes
 from unlatch.workflows.runs.loading import LoadedConfig
 from unlatch.workflows.runs.run import output_folder
 from unlatch.workflows.runs.schema import SERIAL, LauncherCfg, RunCfg
@@ -235,8 +236,6 @@ def _print_jobs(
 
 def _describe_success(folder: Path) -> tuple[str, str]:
     """Returns the success rate of a data set, and its interval, as they stand in a table."""
-    from unlatch.workflows.runs.data_sets import count_episodes
-
     if not folder.is_dir():
         return "no data set", ""
     try:

@@ -13,8 +13,8 @@ from typing import Any
 import yaml
 
 from unlatch.configs.composition import Request
-from unlatch.configs.config_files import TASKS, yaml_files
-from unlatch.configs.derived_request import derive_request
+from unlatch.configs.config_files import TASKS
+from unlatch.configs.group_files import yaml_files
 from unlatch.configs.json_schema import task_schema
 from unlatch.configs.origins import find_origins, iterate_leaves, origin_of
 from unlatch.objects.procedural.catalog import GENERATORS
@@ -206,6 +206,8 @@ def _compose(overrides: list[str], config_dirs: list[str]) -> tuple[dict[str, An
     Raises:
         ConfigError: A key or a value is wrong, as for `collect`.
     """
+    from unlatch.configs.derived_request import derive_request  # it imports the strategies
+
     request = derive_request("collect", CollectCfg, Request(overrides, config_dirs))
     _, _, values = read_config("collect", CollectCfg, request)
     return dict(iterate_leaves(values, "", into_lists=True)), request

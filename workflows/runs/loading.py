@@ -121,10 +121,10 @@ def load_config(
     cfg, composed, values = read_config(primary, schema, request, notices=notices)
     check_episode(cfg)
     notices += hand_notices(cfg)
-    if getattr(cfg, "sweep", None):
+    if sweep := getattr(cfg, "sweep", None):
         from unlatch.workflows.runs.sweep import check_sweep_values
 
-        check_sweep_values(cfg.sweep, overrides)
+        check_sweep_values(sweep, overrides)
     if cfg.randomization.source is not None:
         from unlatch.workflows.runs.recorded_config import with_recorded
 
@@ -156,7 +156,7 @@ def read_config(
     """
     composed = compose_config(primary, schema, request)
     try:
-        _check_parts(composed, [item.name for item in fields(schema)])  # type: ignore[arg-type]
+        _check_parts(composed, [item.name for item in fields(schema)])
         values = to_plain(composed)
         check_chain_form(values)
         cfg = read_dataclass(schema, values, where="", notices=notices)

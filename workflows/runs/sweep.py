@@ -14,8 +14,9 @@ from typing import Any
 
 import yaml
 
-from unlatch.configs.config_files import content_of, yaml_files
+from unlatch.configs.config_files import content_of
 from unlatch.configs.dataclass_reader import wrong_type
+from unlatch.configs.group_files import yaml_files
 from unlatch.configs.overrides import override_key, quote_text, unquote_text
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import read_text, write_whole_file

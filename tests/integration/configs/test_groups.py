@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from unlatch.configs.cameras import read_render_settings
-from unlatch.configs.config_files import option_names
+from unlatch.configs.group_files import option_names
 from unlatch.simcore.errors import ConfigError, UnlatchError
 from unlatch.simcore.sim.sensors.camera import CameraCfg
 from unlatch.solver.plan import PlanBudget

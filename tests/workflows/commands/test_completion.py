@@ -9,7 +9,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from unlatch.configs.config_files import option_names
+from unlatch.configs.group_files import option_names
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.cache import CACHE_VARIABLE
 from unlatch.workflows.cli.shell_text import CACHE_FILE, SHELLS, load_catalog
