@@ -46,8 +46,8 @@ from unlatch.workflows.cli.terminal import (
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.episode.criteria import PolicyRules
 from unlatch.workflows.episode.episode import Episode
-from unlatch.workflows.runs.code_versions import describe_machine, describe_mixed_code, differing_versions
 from unlatch.workflows.runs.data_sets import data_sets_below
+from unlatch.workflows.runs.earlier_code import describe_machine, describe_mixed_code, differing_versions
 from unlatch.workflows.runs.executors import EXECUTORS, EpisodeMaker, Outcome
 from unlatch.workflows.runs.progress import Progress, StepProgress
 from unlatch.workflows.runs.recorded_config import config_of

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.library import describe_folder
@@ -29,6 +29,9 @@ from unlatch.workflows.runs.progress import Interruption, OnProgress, Progress, 
 from unlatch.workflows.runs.runner import CollectJob, RecordingJob, writer_name
 from unlatch.workflows.runs.schema import CollectCfg, Retry, RunCfg
 from unlatch.workflows.runs.statistics import CorruptEpisodes, RunStatistics
+
+if TYPE_CHECKING:
+    from unlatch.workflows.runs.earlier_code import Retries
 
 
 class StopCondition:
@@ -160,17 +163,22 @@ class _RunPlan:
     existing: set[int]
     """Those that earlier runs made."""
     missing: list[int]
-    again: code_versions.Retries
-    """Episodes of earlier runs that are made again."""
+    retries: Retries | None
+    """Episodes of earlier runs that are made again; None: there are none to choose from."""
     stop: StopCondition
     """Has counted the episodes of earlier runs that stay."""
-    replaces_set: bool
+    replaces_set: bool = False
     """Whether every episode of the data set is made again."""
+
+    @property
+    def again(self) -> list[int]:
+        """Numbers of the episodes that are made again."""
+        return [] if self.retries is None else self.retries.numbers
 
     @property
     def to_make(self) -> list[int]:
         """The episodes that the run makes, in their order."""
-        return sorted([*self.missing, *self.again.numbers])
+        return sorted([*self.missing, *self.again])
 
 
 def run_episodes(request: RunRequest, display: RunDisplay | None = None) -> RunResult:
@@ -220,13 +228,17 @@ def _plan_run(cfg: RunCfg, numbers: list[int], data_set: DataSet, code: CodeVers
     missing = data_set.missing(numbers)
     existing = set(numbers).difference(missing)
     repeatable = sorted(existing) if cfg.retry is Retry.all else _count_existing(data_set, existing, stop)
-    again = code_versions.choose_retries(data_set, repeatable, cfg.retry, code)
-    for number in set(repeatable).difference(again.numbers):
+    retries = None
+    if repeatable and cfg.retry is not Retry.never:
+        from unlatch.workflows.runs.earlier_code import choose_retries
+
+        retries = choose_retries(data_set, repeatable, cfg.retry, code)
+    plan = _RunPlan(numbers, existing, missing, retries, stop)
+    for number in set(repeatable).difference(plan.again):
         stop.count(Outcome(number, False, "error"))
-    if cfg.retry is Retry.error and existing and not again.numbers:
+    if cfg.retry is Retry.error and existing and not plan.again:
         display.notify("retry=error: no episode that is there ended as `error`, so none is made again")
-    replaces_set = cfg.retry is Retry.all and set(data_set.numbers()) <= set(again.numbers)
-    plan = _RunPlan(numbers, existing, missing, again, stop, replaces_set)
+    plan.replaces_set = cfg.retry is Retry.all and set(data_set.numbers()) <= set(plan.again)
     for line in filter(None, map(describe_folder, cfg.all_objects().values() if plan.to_make else ())):
         display.notify(line)
     return plan
@@ -246,7 +258,7 @@ def _make_episodes(
     Returns:
         Whether Ctrl-C ended it at once, and the episodes that were to be made again and were not.
     """
-    to_make, stop, left_again = plan.to_make, plan.stop, set(plan.again.numbers)
+    to_make, stop, left_again = plan.to_make, plan.stop, set(plan.again)
     if not to_make or stop.is_met:
         _notify_other_code(data_set, plan.existing, code, display.notify)
         return False, left_again
@@ -289,11 +301,15 @@ def _make_episodes(
 
 def _allow_replacing(plan: _RunPlan, data_set: DataSet, code: CodeVersions, display: RunDisplay) -> None:
     """Lets workers replace the episodes that are made again; says if the others were made with other code."""
-    if plan.again.numbers:
-        display.notify(plan.again.text())
-        replace_old = data_set.replace_errors if plan.again.are_errors else data_set.replace_all
-        replace_old(plan.again.numbers)
-    mixed = "" if plan.replaces_set else code_versions.describe_mixed_code(data_set.path, code.packages)
+    if plan.retries is not None and plan.again:
+        display.notify(plan.retries.text())
+        replace_old = data_set.replace_errors if plan.retries.are_errors else data_set.replace_all
+        replace_old(plan.again)
+    if plan.replaces_set or not len(data_set):
+        return
+    from unlatch.workflows.runs.earlier_code import describe_mixed_code
+
+    mixed = describe_mixed_code(data_set.path, code.packages)
     if mixed:
         display.notify(
             f"earlier episodes of this data set were made with other code of {mixed}, so equal settings may give other "
@@ -305,12 +321,12 @@ def _remove_traces(
     plan: _RunPlan, left_again: set[int], data_set: DataSet, clock: RunClock, display: RunDisplay
 ) -> None:
     """Removes what is left of episodes that were made again."""
-    if not plan.again.numbers:
+    if not plan.again:
         return
     data_set.remove_empty_replaced()
     from unlatch.workflows.viewing.episode_files import remove_outdated
 
-    outdated = remove_outdated(data_set.path, set(plan.again.numbers) - left_again)
+    outdated = remove_outdated(data_set.path, set(plan.again) - left_again)
     if outdated:
         display.notify(f"removed, since they show episodes that were made again: {', '.join(outdated)}")
     if plan.replaces_set and not left_again:
@@ -321,7 +337,9 @@ def _notify_other_code(
     data_set: DataSet, existing: set[int], code: CodeVersions, notify: Callable[[str], None]
 ) -> None:
     """Says that episodes of an earlier run are kept, though the code has changed since."""
-    count, names = code_versions.count_other_code(data_set.path, code.packages)
+    from unlatch.workflows.runs.earlier_code import count_other_code
+
+    count, names = count_other_code(data_set.path, code.packages)
     if existing and count:
         kept = count_noun(min(count, len(data_set)), "episode")
         notify(

@@ -17,7 +17,7 @@ from unlatch.simcore.recording.state_file import encode_npz
 from unlatch.workflows.checks.criteria_source import check_data_set
 from unlatch.workflows.commands.check import replay_arrays
 from unlatch.workflows.commands.collect import collect_and_report
-from unlatch.workflows.runs import code_versions
+from unlatch.workflows.runs import earlier_code
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.replay import ReplayMode, largest_deviation, replay_deviation, replay_record
@@ -186,7 +186,7 @@ def test_a_damaged_episode_is_named_and_the_others_are_replayed(data_set, tmp_pa
 
 @pytest.mark.slow
 def test_differing_versions_are_named(data_set, run, monkeypatch):
-    monkeypatch.setattr(code_versions, "versions_of", lambda names: dict.fromkeys(names, "0.0.1"))
+    monkeypatch.setattr(earlier_code, "versions_of", lambda names: dict.fromkeys(names, "0.0.1"))
     code, _, err = run(data_set.path, "episode=0")
     assert code == 0
     assert "here is 0.0.1; replays may deviate" in err
