@@ -56,7 +56,7 @@ class ChainPlanner:
         self.cfg = cfg
         self.layout_search: LayoutSearchReport | None = None
         """Result of the search for a layout, if the chain begins with one; its strategies are tried first."""
-        self._assets = assets
+        self.assets = assets
         self._checker = checker
         self._seed = seed
         self._derived: dict[tuple[int, str, float], list[SkillCfg]] = {}
@@ -73,7 +73,7 @@ class ChainPlanner:
 
     def part_of(self, index: int) -> str | None:
         """Returns the name of the part that a skill acts on; None: it carries a whole object."""
-        return part_acted_on_by(self.cfg, self._assets, index)
+        return part_acted_on_by(self.cfg, self.assets, index)
 
     @property
     def acted_on(self) -> list[tuple[str, str | None]]:
@@ -285,7 +285,7 @@ class ChainPlanner:
 
             with naming_drawn_object(self.cfg.all_objects()[item.asset.name], item.asset):
                 self._derived[index, arm_name, s] = skill_strategies(
-                    self.cfg, index, self._assets, part=part, arm=arm.cfg, s=s
+                    self.cfg, index, self.assets, part=part, arm=arm.cfg, s=s
                 )
         return self._derived[index, arm_name, s]
 

@@ -304,8 +304,9 @@ class Judge:
             self.goal.carry(name)
         else:
             joint = item.asset.articulation.part(part).joint
-            moved = MovedJoint(joint, item.joint_index(joint), item.joint_position(joint))
-            self.goal.act_on((name, moved.index), moved.s)
+            index, s = item.joint_index(joint), item.joint_position(joint)
+            moved = MovedJoint(joint, index, s, s)
+            self.goal.act_on((name, index), s)
         run = SkillRun(skill, part, moved, chain_index, stage, self._frame, self.goal.poses, conditions)
         if earlier is not None:
             run.continue_from(earlier)

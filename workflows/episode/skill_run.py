@@ -5,7 +5,6 @@ Beside it the queue of an arm: its skills in a stage, one after the other.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -30,14 +29,10 @@ class MovedJoint:
     name: str
     index: int
     """Its place in the object's arrays."""
+    s0: float
+    """Its position when the skill began, at its first attempt [rad or m]."""
     s: float
     """Its position at the end of the skill, or in the last frame [rad or m]."""
-    s0: float = math.nan
-    """Its position when the skill began, at its first attempt [rad or m]."""
-
-    def __post_init__(self) -> None:
-        if math.isnan(self.s0):
-            self.s0 = self.s
 
 
 @dataclass
