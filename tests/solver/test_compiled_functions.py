@@ -16,8 +16,8 @@ from unlatch.solver.compiled_functions import (
     StoredFunction,
     compile_stored,
     digest_of_code,
+    find_compiler,
     function_key,
-    has_compiler,
 )
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.parameter_layout import ParameterLayout, RowCounts
@@ -25,7 +25,7 @@ from unlatch.solver.path_with_goal import PathProgram, PathShape
 from unlatch.solver.program import REFINING_STEPS, Program, program_key
 from unlatch.solver.term import RowKind
 
-needs_compiler = pytest.mark.skipif(not has_compiler(), reason="no C compiler on this machine")
+needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="no C compiler on this machine")
 KEYED = {"key": "0" * 32}
 SHAPE = PathShape(approach=1, waypoints=2, held=2, slides=True, points=1, axes=2, planes=1)
 
@@ -248,7 +248,7 @@ def test_without_a_compiler_or_a_cache_the_function_itself_runs(cache, tmp_path,
         assert StoredFunction("double", double, **KEYED).function([1.0, 3.0])[1] == 6.0
         assert compiled() is None
     monkeypatch.setenv("PATH", str(cache))
-    assert not has_compiler()
+    assert find_compiler() is None
     assert compiled() is None
 
 
