@@ -65,8 +65,6 @@ class SkillRun:
     process_valid: bool = True
     overloaded: bool = False
     """Whether a finger of the arm bore more than its limit."""
-    broke_rule: bool = False
-    """Whether a contact, a force or a speed broke a rule in it."""
     touching_frames: int = 0
     moving_frames: int = 0
     touching_while_moving: int = 0
@@ -88,6 +86,11 @@ class SkillRun:
     def rule(self) -> SuccessRule:
         """The rule by which the skill succeeds."""
         return self.skill.success_rule
+
+    @property
+    def broke_rule(self) -> bool:
+        """Whether a contact, a force or a speed broke a rule in it."""
+        return self.overloaded or not (self.collision_valid and self.process_valid)
 
     @property
     def object_name(self) -> str:
