@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from unlatch.configs.config_files import option_names
+from unlatch.configs.group_files import option_names
 from unlatch.simcore.errors import UnlatchError
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.terminal import OK, run_guarded

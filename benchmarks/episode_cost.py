@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 from unittest.mock import patch
 
-from unlatch.configs.config_files import option_names
+from unlatch.configs.group_files import option_names
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.recording.data_set import DataSet

@@ -22,7 +22,7 @@ from fingerprint import age_of
 from results_page import ROBOTS, Row, describe, read_rows
 from success_runs import Result, Seed
 
-from unlatch.configs.config_files import own_option_names
+from unlatch.configs.group_files import own_option_names
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord

@@ -129,7 +129,7 @@ def main() -> int:
     data = kpam.load(options.get("problems"))
     common, problems = data["common"], data["problems"][:: int(options.get("every", 6))]
     problems = [p for p in problems if p["feasibility"] in kpam.FEASIBLE]
-    solvers = [goals.ours(common, compiled=goals.has_compiler()), goals.ours(common, compiled=False)]
+    solvers = [goals.ours(common, compiled=goals.find_compiler() is not None), goals.ours(common, compiled=False)]
     solvers += [(f"{name}, {n} start{'s' * (n > 1)}", method(common, name, n)) for name in METHODS for n in (1, 4)]
     began = time.perf_counter()
     tallies = goals.run(problems, solvers, warm_up_all=True)

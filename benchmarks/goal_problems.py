@@ -36,7 +36,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from unlatch.solver.compiled_functions import COMPILE_VARIABLE, has_compiler
+from unlatch.solver.compiled_functions import COMPILE_VARIABLE, find_compiler
 from unlatch.solver.contradiction import find_contradictions
 from unlatch.solver.goal_solver import GoalSolver
 
@@ -168,7 +168,7 @@ def main() -> int:
         raise SystemExit(f"Unknown: {', '.join(sorted(unknown))}.\n\n{__doc__}")
     data = kpam.load(options.get("problems"))
     common, problems = data["common"], data["problems"][:: int(options.get("every", 1))]
-    solvers = [ours(common, compiled=has_compiler())]
+    solvers = [ours(common, compiled=find_compiler() is not None)]
     if options.get("interpreted", "true") == "true":
         solvers.append(ours(common, compiled=False))
     if options.get("drake", "true") == "true":
@@ -176,7 +176,7 @@ def main() -> int:
 
         solvers.append(("Drake, 9 starts", DrakePeer(common).solve))
     console = Console(width=140)
-    if not has_compiler():
+    if find_compiler() is None:
         console.print("There is no C compiler: our solver runs interpreted.")
     report(console, "as given", problems, run(problems, solvers), common)
     count = int(options.get("moved", 200))

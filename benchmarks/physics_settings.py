@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from unlatch.configs.config_files import option_names
+from unlatch.configs.group_files import option_names
 from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.cli.arguments import read_pairs

@@ -23,7 +23,7 @@ from unlatch.simcore.sim.visuals.pictures import take_picture
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.viewing.picture import write_picture
-from unlatch.workflows.viewing.scene_picture import contact_frame, open_record
+from unlatch.workflows.viewing.scene_picture import contact_frame, open_record, whole_view
 
 ORDER = ("software", "pygfx", "mitsuba")
 
@@ -57,7 +57,7 @@ def pictures(cfg: PictureCfg, folder: Path) -> dict[str, np.ndarray]:
         world = World(episode_cfg.world, visuals=True, renderer=RENDERERS.load(name)())
         with suppress(WorldError), world, open_record(episode_cfg, record, world=world) as shown:
             shown.show(contact_frame(record))
-            view = shown.episode.scene.view()
+            view = whole_view(shown.episode.scene)
             found[name] = take_picture(world, view, width=cfg.width, height=cfg.height)
     return found
 

@@ -27,7 +27,7 @@ from peer_settings import KIND as PEERS
 from peer_settings import peer_table
 from success_runs import DOES_NOT_FIT, RESULTS, ROBOT, STRICT_SHARE, TASK, WIDE, Job, Result, Seed, read_results
 
-from unlatch.configs.config_files import own_option_names
+from unlatch.configs.group_files import own_option_names
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.terminal import OK, print_line, run_guarded
 from unlatch.workflows.runs.statistics import wilson_interval

@@ -22,7 +22,7 @@ from unlatch.simcore.sim.visuals.pictures import take_picture
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.viewing.picture import write_picture
-from unlatch.workflows.viewing.scene_picture import contact_frame, make_picture_renderer, open_record
+from unlatch.workflows.viewing.scene_picture import contact_frame, make_picture_renderer, open_record, whole_view
 
 ROOMS = (Scenery.studio, Scenery.kitchen, Scenery.workshop, Scenery.office)
 
@@ -54,7 +54,7 @@ def column(cfg: SheetCfg, task: str, folder: Path) -> np.ndarray:
             shown_cfg = replace(episode_cfg, scenery=room)
             with open_record(shown_cfg, record, world=world, scenery_seed=cfg.seed + number) as shown:
                 shown.show(contact_frame(record))
-                view = shown.episode.scene.view()
+                view = whole_view(shown.episode.scene)
                 tiles.append(take_picture(world, view, width=cfg.width, height=cfg.height))
     return np.concatenate(tiles, axis=0)
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from skill_matrix import CountedCfg, matrix_table, robot_lines
 from success_runs import TASK, Job, run_or_read
 
-from unlatch.configs.config_files import own_option_names
+from unlatch.configs.group_files import own_option_names
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.terminal import OK, print_line, result_console, run_guarded
 

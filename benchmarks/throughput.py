@@ -37,10 +37,10 @@ from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.multirun import load_configs
 from unlatch.workflows.cli.terminal import OK, CommandLine, run_guarded
 from unlatch.workflows.runs.code_versions import header_of
-from unlatch.workflows.runs.collect_job import CollectJob
 from unlatch.workflows.runs.executors import EpisodeMaker, Outcome
 from unlatch.workflows.runs.progress import Progress
 from unlatch.workflows.runs.run import StopCondition
+from unlatch.workflows.runs.runner import CollectJob
 from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.runs.worker_processes import ProcessExecutor
 

@@ -31,20 +31,14 @@ from yaml import YAMLError
 
 from unlatch.configs.config_files import (
     TASKS,
-    camera_names,
-    check_own_folders,
-    check_unique_names,
     config_dir,
     content_of,
     generated_objects,
     load_yaml,
-    option_names,
     plugin_folders,
 )
 from unlatch.configs.dataclass_reader import to_values
 from unlatch.configs.overrides import (
-    apply_list_override,
-    explain_list_error,
     find_misspelt_key,
     keep_texts,
     parse_override,
@@ -260,7 +254,10 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
         ConfigError: A file, group, key or value is wrong.
     """
     _store_schema(primary, schema)
-    check_unique_names()
+    if plugin_folders() or TASKS.names():
+        from unlatch.configs.group_files import check_unique_names
+
+        check_unique_names()
     try:
         plain, in_lists = separate_list_overrides(keep_texts(request.overrides, schema))
     except ConfigError as exc:  # the path of a file stands alone
@@ -281,17 +278,31 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
                 if override is not None:
                     if _changes_images(override):
                         _read_named_sensors(cfg, search_path, _IMAGES)
-                    apply_list_override(cfg, override)
+                    _apply_list_override(cfg, override)
                 for key in SENSOR_LISTS:
                     _read_named_sensors(cfg, search_path, key)
     except (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as exc:
         peer = _explain_peer_task(request)
-        from unlatch.configs.override_errors import explain_error
-
-        raise (peer or _explain_missing_skill(request, explain_error(exc, schema))) from exc
+        raise (peer or _explain_missing_skill(request, _explain_error(exc, schema))) from exc
     except (TypeError, ValueError) as exc:  # Hydra's errors for a word as list index, or a key without a name
+        from unlatch.configs.override_errors import explain_list_error
+
         raise explain_list_error(plain, exc) from exc
     return cfg
+
+
+def _apply_list_override(cfg: DictConfig, override: Override) -> None:
+    """See `apply_list_override`, which few command lines need."""
+    from unlatch.configs.override_errors import apply_list_override
+
+    apply_list_override(cfg, override)
+
+
+def _explain_error(exc: Exception, schema: type | None = None) -> ConfigError:
+    """See `explain_error`."""
+    from unlatch.configs.override_errors import explain_error
+
+    return explain_error(exc, schema)
 
 
 def _explain_peer_task(request: Request) -> ConfigError | None:
@@ -332,9 +343,7 @@ def to_plain(cfg: DictConfig) -> dict[str, Any]:
     try:
         plain = OmegaConf.to_container(cfg, resolve=True, enum_to_str=True)
     except OmegaConfBaseException as exc:
-        from unlatch.configs.override_errors import explain_error
-
-        raise explain_error(exc) from exc
+        raise _explain_error(exc) from exc
     if not isinstance(plain, dict):
         raise ConfigError("The configuration is not a mapping. Check the primary YAML file.")
     return {str(key): value for key, value in plain.items()}
@@ -365,11 +374,9 @@ def compose_additions(
             for key in sensors:
                 _read_named_sensors(cfg, search_path, key)
             for override in [*map(parse_override, plain), *in_lists]:
-                apply_list_override(cfg, override)
+                _apply_list_override(cfg, override)
     except (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as exc:
-        from unlatch.configs.override_errors import explain_error
-
-        raise explain_error(exc) from exc
+        raise _explain_error(exc) from exc
     resolved = to_plain(cfg)
     return {key: resolved[key] for key in (*sensors, *groups)}
 
@@ -402,6 +409,8 @@ def _register_given(given: Mapping[str, dict[str, Any]]) -> list[str]:
 def _search_path(folders: Sequence[str]) -> list[str]:
     if not folders:
         return []
+    from unlatch.configs.group_files import check_own_folders
+
     check_own_folders(folders)
     paths = [quote_text(f"{YAML_SCHEME}://{user_path(folder).absolute()}") for folder in folders]
     return [f"hydra.searchpath=[{','.join(paths)}]"]
@@ -445,6 +454,8 @@ def _read_named_sensors(cfg: DictConfig, search_path: Sequence[str], key: str) -
             entries[index] = there[name]
             continue
         if not _OPTION.match(name):
+            from unlatch.configs.group_files import option_names
+
             raise ConfigError(
                 f"{key}[{index}]={name!r} cannot name a YAML file. Expected one of "
                 f"{', '.join(option_names(SENSOR_GROUP))}, or one of your own. Change it.",
@@ -455,14 +466,14 @@ def _read_named_sensors(cfg: DictConfig, search_path: Sequence[str], key: str) -
             found = compose(config_name=_EMPTY_CONFIG, overrides=[f"+{SENSOR_GROUP}={name}", *search_path])
         except MissingConfigException as exc:
             if key != "sensors":
+                from unlatch.configs.group_files import camera_names, option_names
+
                 others = {*option_names(SENSOR_GROUP)} - {*camera_names()}
                 known = [option for option in exc.options or () if option not in others]
                 raise unknown_name(
                     name, "a known camera", where=f"{key}[{index}]", known=known, listed_by="unlatch list sensors"
                 ) from exc
-            from unlatch.configs.override_errors import explain_error
-
-            error = explain_error(exc)
+            error = _explain_error(exc)
             raise ConfigError(f"{key}[{index}]: {error.message}", **error.values) from exc
         entries[index] = found[SENSOR_GROUP]
 

@@ -12,8 +12,9 @@ from functools import cache
 from itertools import pairwise
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from unlatch.configs.config_files import group_names, option_names
+from unlatch.configs.config_files import group_names
 from unlatch.configs.dataclass_reader import split_optional
+from unlatch.configs.group_files import option_names
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import PluginError
 from unlatch.simcore.ranges import Range

@@ -17,6 +17,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from unlatch.configs.composition import SCHEMA_SUFFIX, YAML_SCHEME, PluginSource, Request, split_overrides
 from unlatch.configs.config_files import TASKS, config_dir, group_names, load_yaml
+from unlatch.configs.override_errors import explain_error
 from unlatch.configs.overrides import override_key
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.robots.catalog import ROBOTS
@@ -55,8 +56,6 @@ def find_origins(primary: str, request: Request) -> dict[str, str]:
                     for key, origin in _stated_keys(loader, request.config_dirs, path, default.package or ""):
                         origins[key] = origin
     except (HydraException, OmegaConfBaseException) as exc:
-        from unlatch.configs.override_errors import explain_error
-
         raise explain_error(exc) from exc
     for text in [*plain, *in_lists]:
         key = override_key(text)

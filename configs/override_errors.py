@@ -1,12 +1,17 @@
-"""Explains in one line what Hydra, OmegaConf and YAML cannot read: what, where, got, expected."""
+"""Explains in one line what Hydra, OmegaConf and YAML cannot read: what, where, got, expected.
+
+It also changes values inside of lists, which Hydra's overrides cannot name.
+"""
 
 from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 
+from hydra.core.override_parser.types import Override, ValueType
 from hydra.errors import ConfigCompositionException, MissingConfigException, OverrideParseException
-from omegaconf import DictConfig
+from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import (
     ConfigAttributeError,
     ConfigKeyError,
@@ -16,8 +21,9 @@ from omegaconf.errors import (
 )
 from yaml import MarkedYAMLError
 
-from unlatch.configs.config_files import broken_plugin_folders, default_option, group_names, yaml_files
+from unlatch.configs.config_files import broken_plugin_folders, group_names
 from unlatch.configs.dataclass_reader import find_type, list_item_type, split_optional, write_as_list
+from unlatch.configs.group_files import default_option, yaml_files
 from unlatch.simcore.errors import ConfigError, close_matches, describe_choices, unknown_key
 
 _IN_FILE = re.compile(r"In '([^']+)': ")
@@ -39,6 +45,12 @@ _LISTED_BY = {
     "images": "unlatch list images",
 }
 """The command that prints the options of a group."""
+_DERIVED_LISTS = ("images.cameras",)
+"""Keys whose lists are derived from other keys if they are not given."""
+_LISTS = frozenset({"skills", "objects", "arms", "regions", "relations", "openness", "goal", "sensors", "cameras"}) | {
+    *("constraint_list", "cost_list", "rules", "views", "tendons"),
+}
+"""Keys whose values are lists of entries."""
 _NOT_IN_KEYS = re.compile(r"[^A-Za-z0-9_.@/+~:\[\]-]")
 
 
@@ -189,3 +201,83 @@ def explain_several_values(override: str, schema: type | None) -> ConfigError:
 
 def _join_lines(text: str) -> str:
     return " ".join(text.split()).rstrip(".")
+
+
+def apply_list_override(cfg: DictConfig, override: Override) -> None:
+    """Changes, adds or removes a value inside a list of the composed configuration; the key has an index.
+
+    Raises:
+        ConfigError: The list has no such index, or several values are given.
+    """
+    key = override.key_or_group
+    parts = key.split(".")
+    for index, part in enumerate(parts):
+        if not part.isdigit():
+            continue
+        parent = ".".join(parts[:index])
+        node = OmegaConf.select(cfg, parent)
+        if node is None and parent in _DERIVED_LISTS:
+            raise ConfigError(
+                f"{parent} is not given, so {key} has no entry to change. Expected names first. Add {parent}=[front].",
+                key=key,
+            )
+        if node is None:
+            above, _, last = parent.rpartition(".")
+            known = OmegaConf.select(cfg, above) if above else cfg
+            if isinstance(known, DictConfig) and last not in known:
+                raise unknown_key(parent, last, [str(name) for name in known])
+        if not isinstance(node, ListConfig):
+            raise ConfigError(
+                f"{parent} is not a list. Expected one of its keys instead of '{part}' in {key}.", key=key
+            )
+        if int(part) == len(node) and override.is_add() and index == len(parts) - 1:
+            node.append(override.value())
+            return
+        if int(part) >= len(node):
+            raise ConfigError(
+                f"{parent}[{part}] is out of range. {parent} has {_list_entries(node)}. Name one of them, or add one "
+                f"with +{parent}.{len(node)}=...",
+                key=key,
+            )
+    if override.is_delete():
+        parent, _, last = key.rpartition(".")
+        node = OmegaConf.select(cfg, parent)
+        OmegaConf.set_struct(cfg, False)
+        if isinstance(node, ListConfig):
+            del node[int(last)]
+        elif isinstance(node, DictConfig) and last in node:
+            del node[last]
+        else:
+            raise ConfigError(f"~{key} does not exist and cannot be removed. Check the key.", key=key)
+        return
+    if override.value_type not in (ValueType.ELEMENT, None):
+        raise explain_several_values(override.input_line or key, None)
+    OmegaConf.update(cfg, key, override.value(), merge=True, force_add=True)
+
+
+def explain_list_error(overrides: Sequence[str], exc: Exception) -> ConfigError:
+    """Explains an override with a word in place of a list index, which Hydra cannot apply."""
+    for text in overrides:
+        parts = text.partition("=")[0].lstrip("+~").split(".")
+        for name in _LISTS.intersection(parts[:-1]):
+            word = parts[parts.index(name) + 1]
+            key = ".".join(parts[: parts.index(name) + 1])
+            return ConfigError(
+                f"{text.removeprefix('++')}: {key} is a list, and '{word}' is not an index. "
+                f"Expected a number, from 0: {key}.0...",
+                key=key,
+            )
+        if not all(parts):
+            return ConfigError(f"'{text}' cannot be read. Expected key=value. Name the key.", key=text)
+    return ConfigError(f"The configuration cannot be composed: {' '.join(str(exc).split())}. Check the overrides.")
+
+
+def _list_entries(entries: ListConfig) -> str:
+    """Returns how many entries a list has, and what each is: `1 entry (0: open)`."""
+    named = [
+        f"{index}: {name}"
+        for index, entry in enumerate(entries)
+        if isinstance(entry, DictConfig) and (name := entry.get("name") or entry.get("object"))
+    ]
+    count = "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
+    return f"{count} ({', '.join(named)})" if named else f"{count}, counted from 0"

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import fields
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override, ValueType
+from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
-from omegaconf import DictConfig, ListConfig, OmegaConf
 
-from unlatch.configs.config_files import group_names, option_names
+from unlatch.configs.config_files import group_names
 from unlatch.configs.dataclass_reader import find_type, split_optional
 from unlatch.simcore.errors import ConfigError, unknown_key
 
@@ -22,13 +21,7 @@ _BRACKETS = {"[": "]", "{": "}", "(": ")"}
 _OPENING = "[{'\""
 """What a list, a mapping or a text in quotes begins with."""
 _INDEX = re.compile(r"\[(\d+)\]")
-_LISTS = frozenset({"skills", "objects", "arms", "regions", "relations", "openness", "goal", "sensors", "cameras"}) | {
-    *("constraint_list", "cost_list", "rules", "views", "tendons"),
-}
-"""Keys whose values are lists of entries."""
 _IMAGE_CAMERAS = "images.cameras"
-_DERIVED_LISTS = frozenset({_IMAGE_CAMERAS})
-"""Keys whose lists are derived from other keys if they are not given."""
 _REQUEST_KEYS = ("skill", "part", "openness")
 """Keys of the command line that derive a task from an object, beside those of the configuration."""
 _NAMES_BY_OURS = {
@@ -205,6 +198,8 @@ def _check_choice(text: str, group: str, value: object) -> None:
         wrong, advice = "chooses several files", f"; with -m, {group}=a,b makes one run for each. Name one."
     else:
         return
+    from unlatch.configs.group_files import option_names
+
     raise ConfigError(f"{text} {wrong}. Expected one of {', '.join(option_names(group))}{advice}", key=group)
 
 
@@ -227,86 +222,3 @@ def find_misspelt_key(overrides: Sequence[str], schema: type) -> ConfigError | N
             if key and key not in known:
                 return unknown_key(key, key, [*keys, *_REQUEST_KEYS], listed_by="--cfg job")
     return None
-
-
-def apply_list_override(cfg: DictConfig, override: Override) -> None:
-    """Changes, adds or removes a value inside a list of the composed configuration; the key has an index.
-
-    Raises:
-        ConfigError: The list has no such index, or several values are given.
-    """
-    key = override.key_or_group
-    parts = key.split(".")
-    for index, part in enumerate(parts):
-        if not part.isdigit():
-            continue
-        parent = ".".join(parts[:index])
-        node = OmegaConf.select(cfg, parent)
-        if node is None and parent in _DERIVED_LISTS:
-            raise ConfigError(
-                f"{parent} is not given, so {key} has no entry to change. Expected names first. Add {parent}=[front].",
-                key=key,
-            )
-        if node is None:
-            above, _, last = parent.rpartition(".")
-            known = OmegaConf.select(cfg, above) if above else cfg
-            if isinstance(known, DictConfig) and last not in known:
-                raise unknown_key(parent, last, [str(name) for name in known])
-        if not isinstance(node, ListConfig):
-            raise ConfigError(
-                f"{parent} is not a list. Expected one of its keys instead of '{part}' in {key}.", key=key
-            )
-        if int(part) == len(node) and override.is_add() and index == len(parts) - 1:
-            node.append(override.value())
-            return
-        if int(part) >= len(node):
-            raise ConfigError(
-                f"{parent}[{part}] is out of range. {parent} has {_list_entries(node)}. Name one of them, or add one "
-                f"with +{parent}.{len(node)}=...",
-                key=key,
-            )
-    if override.is_delete():
-        parent, _, last = key.rpartition(".")
-        node = OmegaConf.select(cfg, parent)
-        OmegaConf.set_struct(cfg, False)
-        if isinstance(node, ListConfig):
-            del node[int(last)]
-        elif isinstance(node, DictConfig) and last in node:
-            del node[last]
-        else:
-            raise ConfigError(f"~{key} does not exist and cannot be removed. Check the key.", key=key)
-        return
-    if override.value_type not in (ValueType.ELEMENT, None):
-        from unlatch.configs.override_errors import explain_several_values
-
-        raise explain_several_values(override.input_line or key, None)
-    OmegaConf.update(cfg, key, override.value(), merge=True, force_add=True)
-
-
-def explain_list_error(overrides: Sequence[str], exc: Exception) -> ConfigError:
-    """Explains an override with a word in place of a list index, which Hydra cannot apply."""
-    for text in overrides:
-        match = _KEY.match(text)
-        parts = match["key"].split(".") if match else []
-        for name in _LISTS.intersection(parts[:-1]):
-            word = parts[parts.index(name) + 1]
-            key = ".".join(parts[: parts.index(name) + 1])
-            return ConfigError(
-                f"{text.removeprefix('++')}: {key} is a list, and '{word}' is not an index. "
-                f"Expected a number, from 0: {key}.0...",
-                key=key,
-            )
-        if not parts or not all(parts):
-            return ConfigError(f"'{text}' cannot be read. Expected key=value. Name the key.", key=text)
-    return ConfigError(f"The configuration cannot be composed: {' '.join(str(exc).split())}. Check the overrides.")
-
-
-def _list_entries(entries: ListConfig) -> str:
-    """Returns how many entries a list has, and what each is: `1 entry (0: open)`."""
-    named = [
-        f"{index}: {name}"
-        for index, entry in enumerate(entries)
-        if isinstance(entry, DictConfig) and (name := entry.get("name") or entry.get("object"))
-    ]
-    count = "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
-    return f"{count} ({', '.join(named)})" if named else f"{count}, counted from 0"

@@ -15,6 +15,8 @@ from typing import Annotated
 import numpy as np
 
 from unlatch.configs.dataclass_reader import entry_keys
+from unlatch.objects.annotation import Part
+from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg, RestsOn
 from unlatch.robots.catalog import check_robot_name
 from unlatch.robots.description import RobotCfg
@@ -25,7 +27,16 @@ from unlatch.simcore.recording.keys import is_name
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.simcore.sim.world import WorldCfg
 from unlatch.skills.catalog import SKILLS, STRATEGY_NAMES
-from unlatch.skills.config import DisturbCfg, HoldCfg, HomeCfg, SkillCfg, StageSequences, fill_objects, stages_of
+from unlatch.skills.config import (
+    DisturbCfg,
+    HoldCfg,
+    HomeCfg,
+    SkillCfg,
+    StageSequences,
+    fill_objects,
+    part_acted_on,
+    stages_of,
+)
 from unlatch.skills.layout_search import LayoutSearchCfg, layout_search_of
 from unlatch.solver.plan import PlannerCfg
 from unlatch.solver.setting import PlannerSettingCfg
@@ -115,6 +126,25 @@ class EpisodeCfg:
         """Returns `camera.cameras` and `sensors` by full key: `camera.cameras[0]`, `sensors[0]`."""
         listed = (("camera.cameras", self.camera.cameras), ("sensors", self.sensors))
         return {f"{key}[{index}]": item for key, items in listed for index, item in enumerate(items)}
+
+
+def part_of_skill(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset]) -> Part | None:
+    """Returns the part that a skill of the chain acts on; for `artpreplan`, that of the next skill on its object.
+
+    None: the skill carries a whole object, or an arm goes home beside one or with it.
+    """
+    entry = cfg.skills[index]
+    if isinstance(entry, LayoutSearchCfg):
+        if assets[entry.objects[0]].free:
+            return None
+        later = (i for i in range(index + 1, len(cfg.skills)) if cfg.skills[i].objects[0] == entry.objects[0])
+        parts = (part_of_skill(cfg, i, assets) for i in later)
+        return next((part for part in parts if part is not None), None) or part_acted_on(
+            entry.name, entry.part, assets[entry.objects[0]].articulation
+        )
+    if SKILLS.load(entry.name).carries or (isinstance(entry, HomeCfg) and assets[entry.objects[0]].free):
+        return None
+    return part_acted_on(entry.name, entry.part, assets[entry.objects[0]].articulation)
 
 
 _FOLDERS_ABOVE = 3

@@ -13,8 +13,9 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
-from unlatch.configs.config_files import load_yaml, yaml_files
+from unlatch.configs.config_files import load_yaml
 from unlatch.configs.dataclass_reader import read_dataclass
+from unlatch.configs.group_files import yaml_files
 from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import ConfigError, UnlatchError, close_matches
 from unlatch.simcore.files import path_word, user_path

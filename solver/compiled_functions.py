@@ -242,11 +242,6 @@ def compile_stored(stored: StoredFunction, *, build: bool = True) -> Any:
         return None
 
 
-def has_compiler() -> bool:
-    """Returns whether programs are compiled on this machine."""
-    return find_compiler() is not None
-
-
 def find_compiler() -> tuple[str, str] | None:
     """Returns path and version of the compiler, or None."""
     return None if os.environ.get(COMPILE_VARIABLE, "1") == "0" else _find_compiler(os.environ.get("PATH", ""))

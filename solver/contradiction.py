@@ -103,23 +103,12 @@ class LinearCondition:
 Condition: TypeAlias = AngleCondition | LinearCondition
 
 
-@dataclass(frozen=True)
-class RotationSearch:
-    """The result of a search."""
+def search_rotation(conditions: Sequence[Condition]) -> tuple[Array, Array]:
+    """Finds the best rotation for K >= 1 conditions from many evenly spread starts (Levenberg-Marquardt).
 
-    R: Array
-    """(3, 3) rotation with the least violation (sum of squares, metres and radians alike)."""
-    excess: Array
-    """(K,) violation of each condition there."""
-
-    @property
-    def found(self) -> bool:
-        """Whether all conditions hold."""
-        return bool(np.all(self.excess <= SLACK))
-
-
-def search_rotation(conditions: Sequence[Condition]) -> RotationSearch:
-    """Returns the best rotation for K >= 1 conditions from many evenly spread starts (Levenberg-Marquardt)."""
+    Returns:
+        (3, 3) rotation with the least sum of squared violations, metres and radians alike, and the (K,) violations.
+    """
     R = _spread_rotations(_STARTS)
     damping = np.full(_STARTS, 1e-3)
     r, J = _stack_conditions(conditions, R)
@@ -139,7 +128,7 @@ def search_rotation(conditions: Sequence[Condition]) -> RotationSearch:
         damping = np.clip(np.where(better, 0.2 * damping, 5.0 * damping), 1e-12, 1e3)
     best = int(np.argmin(value))
     at_best = R[best][None]
-    return RotationSearch(R[best], np.array([float(c.excess(at_best)[0]) for c in conditions]))
+    return R[best], np.array([float(c.excess(at_best)[0]) for c in conditions])
 
 
 def proves_no_rotation(conditions: Sequence[Condition]) -> bool:
@@ -215,14 +204,8 @@ class Contradiction:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        return {
-            "constraints": list(self.labels),
-            "indices": list(self.indices),
-            "out_by": self.out_by,
-            "unit": self.unit,
-            "workspace": self.workspace,
-            "message": self.message,
-        }
+        values = {key: getattr(self, key) for key in ("out_by", "unit", "workspace", "message")}
+        return {"constraints": list(self.labels), "indices": list(self.indices), **values}
 
 
 @dataclass(frozen=True)
@@ -446,7 +429,7 @@ def _find_smallest_set(conditions: Sequence[_Condition], allowed: frozenset[int]
 
     def holds(kept: frozenset[int]) -> bool:
         relevant = [c.condition for c in conditions if c.sources <= kept]
-        return not relevant or search_rotation(relevant).found
+        return not relevant or bool(np.all(search_rotation(relevant)[1] <= SLACK))
 
     if holds(allowed):
         return None
@@ -461,11 +444,11 @@ def _describe_larger_set(
     kept: frozenset[int], conditions: Sequence[_Condition], rows: Mapping[int, GeometricRow], labels: Sequence[str]
 ) -> Contradiction:
     relevant = [c for c in conditions if c.sources <= kept]
-    best = search_rotation([c.condition for c in relevant])
+    R, excess = search_rotation([c.condition for c in relevant])
     indices = tuple(sorted(kept - {WORKSPACE}))
-    worst = int(np.argmax(best.excess))
+    worst = int(np.argmax(excess))
     unit = "rad" if isinstance(relevant[worst].condition, AngleCondition) else "m"
-    out = float(best.excess[worst])
+    out = float(excess[worst])
     amount = format_amount(out, unit, degree_digits=2)
     wanted = [
         f"{_format_degrees(row.lower, row.upper)}" if isinstance(row, AxisRow) else f"within {row.tolerance:g} m"
@@ -473,7 +456,7 @@ def _describe_larger_set(
     ]
     named = ", ".join(f"'{labels[i]}' ({text})" for i, text in zip(indices, wanted, strict=True))
     box = " and the workspace box" if WORKSPACE in kept else ""
-    faces = _crossed_faces(relevant, best.R)
+    faces = _crossed_faces(relevant, R)
     beyond = f", the hand's origin would lie beyond {' and '.join(faces)}" if faces else ""
     what = "orientation" if all(isinstance(rows[i], AxisRow) for i in indices) else "pose"
     reason = (

@@ -11,6 +11,7 @@ import numpy as np
 
 from unlatch.simcore.geometry import Pose, matrix_from_rpy, unit
 from unlatch.solver.goal_solver import Goal, GoalBatch, GoalSolver
+from unlatch.solver.motion import StageFailure
 from unlatch.solver.path_solver import PathSolution, PathSolver, apply_motion, pre_poses
 from unlatch.solver.plan import PlanRequest
 from unlatch.solver.plan_log import PlanLog
@@ -244,7 +245,7 @@ class GoalFinder:
             if path.found:
                 reached.append(ReachedGoal(goal, path.q[-1], T_goal))
         if not reached:
-            self.log.fail("goal", "no goal can be reached with the offset and noise of the setting", {})
+            self.log.fail(StageFailure("goal", "no goal can be reached with the offset and noise of the setting"))
         return reached
 
     def _roll_guides(self, tool: Mapping[str, Array], wave: int) -> list[tuple[Row, ...]]:
@@ -420,7 +421,7 @@ class GoalRanker:
         from unlatch.solver.failed_paths import FailedPartPath
 
         grasp = Grasp(slip, self._inward_direction([self.arm.kinematics.pose(path.q[0])]), self.contact_ee)
-        return self.log.furthest_reached.add_failed_path(FailedPartPath(self.arm, self.scene, path, grasp, target))
+        return self.log.add_failed_path(FailedPartPath(self.arm, self.scene, path, grasp, target))
 
     def _cone_limit(self) -> float:
         """Returns a little more than the widest cone about the approach that the constraints allow [rad]."""

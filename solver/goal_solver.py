@@ -163,40 +163,6 @@ class GoalSolver:
         """Returns the cost of the distance of joints and hand pose, all weights 1."""
         return Nearness(np.ones(self.arm.n_q), self.arm.kinematics.pose(q_reference), 1.0, 1.0)
 
-    def solve_all(
-        self,
-        terms: Sequence[Term],
-        scene: PlanningScene,
-        *,
-        q_reference: Array,
-        costs: Sequence[Term] = (),
-        starts: int = 24,
-        waves: int = 3,
-    ) -> list[Solution]:
-        """Returns all distinct solutions, the nearest to the joints q_reference (n,) [rad] first.
-
-        Waves of `starts` starts for each set of tool keypoints run until one finds a solution. If none does, the only
-        entry is the best compromise, with `found` False.
-        """
-        began = time.perf_counter()
-        problems, build_ms = self._build_problems(terms, scene, costs, q_reference)
-        batches: list[GoalBatch] = []
-        found: list[Goal] = []
-        for wave in range(waves):
-            batches += [
-                self.run(rows, variant=variant, q_reference=q_reference, starts=starts, wave=wave)
-                for variant, rows in problems
-            ]
-            found = self.goals(batches, q_reference)
-            if found:
-                break
-        tried = starts * len(batches)
-        solve_ms = 1e3 * (time.perf_counter() - began) - build_ms
-        return [
-            self.solution(goal, terms, starts_tried=tried, build_ms=build_ms, solve_ms=solve_ms)
-            for goal in (found or [self.best_compromise(batches)])
-        ]
-
     def run(self, rows: tuple[Row, ...], *, variant: str, q_reference: Array, starts: int, wave: int = 0) -> GoalBatch:
         """Runs one wave of starts on rows; the first start is q_reference (n,) [rad].
 

@@ -136,7 +136,7 @@ class _Problem:
         found: list[tuple[Array, float]] = []
         memory = None
         for _ in range(_RUNS):
-            refined = self.program.refiner.run(q, self.q_reference, self.parameters, memory=memory)
+            refined = self.program.refine(q, self.q_reference, self.parameters, memory=memory)
             done = (refined.violation <= _CONVERGED) & (refined.step <= _AT_REST_RAD)
             for i in np.flatnonzero(done):
                 found.append((refined.q[i], float(refined.cost[i])))

@@ -6,37 +6,26 @@ import math
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from itertools import pairwise, starmap
 from typing import Any
 
 import numpy as np
 
 from unlatch.simcore.geometry import Pose
 from unlatch.solver.plan import Carrying, PlanRequest
-from unlatch.solver.scene import ArmModel, Array, CarryingChecker, Collision, CollisionChecker, describe_collision
+from unlatch.solver.scene import (
+    RESOLUTION_RAD,
+    ArmModel,
+    Array,
+    CarryingChecker,
+    CheckedSpace,
+    Collision,
+    CollisionChecker,
+    describe_collision,
+    sample_path,
+)
 
-RESOLUTION_RAD = 0.05
-"""Largest joint distance (norm) between two collision queries along an edge [rad]."""
-FINE_RESOLUTION_RAD = RESOLUTION_RAD / 4
-"""The same near obstacles. At the coarse resolution a stretched arm moves its hand by up to 4 cm between queries; a
-board is 15 mm thick."""
-_NEAR_M = 0.018
-"""If an obstacle is nearer than this to a checked configuration, the path around it is checked more finely [m]."""
-_CLEARANCES_M = (0.012, 0.004)
-"""Clearances that a path around an obstacle keeps if possible: a timed path swings out of its corners by up to 5 mrad
-per joint, and the arm lags by half as much [m]."""
 _LEAST_M = 0.0025
 """Smallest clearance of a timed motion [m]."""
-_NO_CLEARANCE = ((None, RESOLUTION_RAD), (None, FINE_RESOLUTION_RAD))
-_BLEND_RAD = 0.3
-"""Distance from a corner at which its rounding starts [rad]."""
-_BLENDS = 4
-"""Number of roundings tried per corner, each 0.4 times as wide as the last."""
-_ROW_SPACING_RAD = 0.1
-"""Largest distance between two rows of a straight part of a path around obstacles [rad]."""
-_SHORTCUTS = 40
-_STUB_RAD = 0.05
-"""Corners nearer than this are merged if the result is free [rad]."""
 
 
 @dataclass(frozen=True)
@@ -58,49 +47,6 @@ class MotionResult:
     """What the straight line collides with, even if a path around it is found."""
     reason: str = ""
     """Why no motion is found."""
-
-
-@dataclass
-class _CheckedSpace:
-    """The checker at one state of the object and the gripper, with a budget."""
-
-    checker: CollisionChecker
-    s: float | None
-    gripper: float | None
-    budget: int
-    queries: int = 0
-    resolution: float = RESOLUTION_RAD
-    clearance_m: float | None = None
-
-    def check(self, q: Array) -> Collision | None:
-        self.queries += 1
-        return self.checker.deepest_collision(q, s=self.s, gripper=self.gripper, clearance_m=self.clearance_m)
-
-    @property
-    def spent(self) -> bool:
-        return self.queries >= self.budget
-
-    def check_all(self, configurations: Iterable[Array]) -> Collision | None:
-        """Returns the first collision; the configurations after it are not checked."""
-        hits = (self.check(q) for q in configurations)
-        return next((hit for hit in hits if hit is not None), None)
-
-    def check_edge(self, start: Array, end: Array) -> Collision | None:
-        """Returns the first collision strictly between two configurations, halves first."""
-        return self.check_all(_inner_points(start, end, self.resolution))
-
-    def check_closely(self, path: Array) -> Collision | None:
-        """Returns the first collision between checked configurations of a free path, where obstacles are near."""
-        if self.resolution <= FINE_RESOLUTION_RAD:
-            return None
-        points = _sample_path(path, self.resolution)
-        near = [self._is_near(q) for q in points]
-        edges = [edge for edge, about in zip(pairwise(points), pairwise(near), strict=True) if any(about)]
-        return self.check_all(q for edge in edges for q in _inner_points(*edge, FINE_RESOLUTION_RAD))
-
-    def _is_near(self, q: Array) -> bool:
-        self.queries += 1
-        return self.checker.deepest_collision(q, s=self.s, gripper=self.gripper, clearance_m=_NEAR_M) is not None
 
 
 def plan_motion(
@@ -137,7 +83,7 @@ def plan_motion(
     straight = np.vstack([start, goal])
     if checker is None:
         return MotionResult(True, straight, "straight", 0)
-    space = _CheckedSpace(checker, s, gripper, max_queries)
+    space = CheckedSpace(checker, s, gripper, max_queries)
     for q, name in ((goal, "end"), (start, "start")):
         hit = space.check(q)
         if hit is not None:
@@ -153,26 +99,20 @@ def plan_motion(
         return MotionResult(True, bent, "via", space.queries, blocked_by=hit)
     if straight_only:
         return _no_motion(space, hit, f"the straight way is blocked by {describe_collision(hit)}")
-    around = _plan_around(start, goal, space, arm, rng)
+    from unlatch.solver.motion_search import plan_around
+
+    around = plan_around(start, goal, space, arm, rng)
     if around is not None:
         return MotionResult(True, around, "rrt_connect", space.queries, blocked_by=hit)
     return _no_motion(space, hit, f"no way around {describe_collision(hit)} in {space.queries} collision queries")
 
 
-def _find_bent_path(start: Array, vias: Iterable[Array], goal: Array, space: _CheckedSpace) -> Array | None:
-    """Returns a (W, n) path with clearance through the first of `vias` that allows one, its corner rounded."""
-    space.clearance_m = _CLEARANCES_M[-1]
-    for via in vias:
-        corners = [start, np.asarray(via, dtype=float), goal]
-        blocked = space.check_all(corners) or next(filter(None, starmap(space.check_edge, pairwise(corners))), None)
-        if blocked is None:
-            path = _round_corners(corners, space)
-            if space.check_closely(path) is None:
-                break
-    else:
-        path = None
-    space.clearance_m = None
-    return path
+def _find_bent_path(start: Array, vias: Iterable[Array], goal: Array, space: CheckedSpace) -> Array | None:
+    if vias == ():
+        return None
+    from unlatch.solver.motion_search import find_bent_path
+
+    return find_bent_path(start, vias, goal, space)
 
 
 def is_timed_motion_clear(
@@ -184,7 +124,7 @@ def is_timed_motion_clear(
     """
     if checker is None:
         return True, 0
-    points = _sample_path(samples, RESOLUTION_RAD)
+    points = sample_path(samples, RESOLUTION_RAD)
     hits = (checker.deepest_collision(q, s=s, gripper=gripper, clearance_m=_LEAST_M) for q in points)
     for number, hit in enumerate(hits):
         if hit is not None:
@@ -192,148 +132,8 @@ def is_timed_motion_clear(
     return True, len(points)
 
 
-def _plan_around(
-    start: Array, goal: Array, space: _CheckedSpace, arm: ArmModel, rng: np.random.Generator
-) -> Array | None:
-    """Returns a (W, n) path around the obstacle, with clearance if possible; None if there is none."""
-    budget = space.budget
-    for clearance_m, resolution in (*((clearance, RESOLUTION_RAD) for clearance in _CLEARANCES_M), *_NO_CLEARANCE):
-        space.clearance_m, space.resolution = clearance_m, resolution
-        if clearance_m is not None and space.check_all((start, goal)) is not None:
-            continue
-        space.budget = space.queries + (budget - space.queries) // (1 if clearance_m is None else 2)
-        corners = _rrt_connect(start, goal, space, arm, seed=int(rng.integers(1, 2**31 - 1)))
-        if corners is not None:
-            path = _round_corners(_shortcut_path(corners, space, rng), space)
-            if space.check_closely(path) is None:
-                return path
-    return None
-
-
-def _no_motion(space: _CheckedSpace, hit: Collision, reason: str) -> MotionResult:
+def _no_motion(space: CheckedSpace, hit: Collision, reason: str) -> MotionResult:
     return MotionResult(False, np.empty((0, 0)), "none", space.queries, blocked_by=hit, reason=reason)
-
-
-def _inner_points(start: Array, end: Array, resolution: float) -> Array:
-    """Returns (K, n) inner points of an edge, in bisection order: an early hit saves the others."""
-    count = math.ceil(float(np.linalg.norm(end - start)) / resolution)
-    if count < 2:
-        return np.empty((0, len(start)))
-    order = sorted(range(1, count), key=lambda i: (-((i & -i).bit_length()), i))
-    fractions = np.array(order, dtype=float)[:, None] / count
-    return start + fractions * (end - start)
-
-
-def _sample_path(path: Array, resolution: float) -> list[Array]:
-    """Returns the rows of a path, and between them as many points as the resolution requires, in order."""
-    points = [path[0]]
-    for start, end in pairwise(path):
-        count = max(1, math.ceil(float(np.linalg.norm(end - start)) / resolution))
-        points.extend(start + k / count * (end - start) for k in range(1, count + 1))
-    return points
-
-
-def _rrt_connect(start: Array, goal: Array, space: _CheckedSpace, arm: ArmModel, *, seed: int) -> list[Array] | None:
-    import ompl
-
-    ompl.util.setLogLevel(ompl.util.LogLevel.LOG_NONE)  # it warns at each reseed, and reports each solve
-    ompl.util.RNG.setSeed(seed)
-    n = arm.n_q
-    bounds = ompl.base.RealVectorBounds(n)
-    low, high = np.minimum(arm.q_lower, np.minimum(start, goal)), np.maximum(arm.q_upper, np.maximum(start, goal))
-    for i in range(n):
-        bounds.setLow(i, float(low[i]))
-        bounds.setHigh(i, float(high[i]))
-    states = ompl.base.RealVectorStateSpace(n)
-    states.setBounds(bounds)
-    information = ompl.base.SpaceInformation(states)
-
-    def is_free(state: object) -> bool:
-        # out of budget: nothing is free any more, and the termination condition below ends the search
-        return not space.spent and space.check(np.array([state[i] for i in range(n)])) is None  # type: ignore[index]
-
-    information.setStateValidityChecker(is_free)
-    information.setStateValidityCheckingResolution(space.resolution / float(np.linalg.norm(high - low)))
-    information.setup()
-    problem = ompl.base.ProblemDefinition(information)
-    first, last = states.allocState(), states.allocState()
-    for i in range(n):
-        first[i], last[i] = float(start[i]), float(goal[i])
-    problem.setStartAndGoalStates(first, last)
-    planner = ompl.geometric.RRTConnect(information)
-    planner.setRange(0.6)
-    planner.setProblemDefinition(problem)
-    planner.setup()
-    planner.solve(ompl.base.PlannerTerminationCondition(lambda: space.spent))
-    if space.spent or not problem.hasExactSolution():
-        return None
-    path = problem.getSolutionPath()
-    corners = [np.array([state[i] for i in range(n)]) for state in path.getStates()]
-    corners[0], corners[-1] = start, goal
-    return corners
-
-
-def _shortcut_path(corners: list[Array], space: _CheckedSpace, rng: np.random.Generator) -> list[Array]:
-    """Replaces parts of the path by straight edges that are free."""
-    path = list(corners)
-    for _ in range(_SHORTCUTS):
-        if len(path) <= 2 or space.spent:
-            break
-        i, j = sorted(rng.choice(len(path) - 1, 2, replace=False).tolist())
-        a, b = float(rng.uniform()), float(rng.uniform())
-        first = path[i] + a * (path[i + 1] - path[i])
-        second = path[j] + b * (path[j + 1] - path[j])
-        if space.check_edge(first, second) is None and space.check(first) is None and space.check(second) is None:
-            path = [*path[: i + 1], first, second, *path[j + 1 :]]
-            path = [q for k, q in enumerate(path) if k == 0 or float(np.linalg.norm(q - path[k - 1])) > 1e-6]
-            path[0], path[-1] = corners[0], corners[-1]  # the line above may have replaced an end by a point next to it
-    k = 1
-    while k < len(path) - 1:
-        # at a short edge the timed path almost stops, so it is checked even if the budget is spent
-        stub = min(float(np.linalg.norm(path[k] - path[i])) for i in (k - 1, k + 1)) < _STUB_RAD
-        if (stub or not space.spent) and space.check_edge(path[k - 1], path[k + 1]) is None:
-            del path[k]
-        else:
-            k += 1
-    return path
-
-
-def _round_corners(corners: list[Array], space: _CheckedSpace) -> Array:
-    """Returns the dense path with each corner rounded by the widest free arc, or left sharp.
-
-    Straight parts and sharp corners are already checked: if the budget is spent, the corners stay sharp.
-    """
-    points = [corners[0]]
-    for before, corner, after in zip(corners[:-2], corners[1:-1], corners[2:], strict=True):
-        arc = _free_arc(before, corner, after, space)
-        points += [*_sample_path(np.array([points[-1], arc[0]]), _ROW_SPACING_RAD)[1:-1], *arc]
-    points += [*_sample_path(np.array([points[-1], corners[-1]]), _ROW_SPACING_RAD)[1:-1], corners[-1]]
-    return np.array(points)
-
-
-def _free_arc(before: Array, corner: Array, after: Array, space: _CheckedSpace) -> Array:
-    """Returns (K, n) points that replace a corner; they and the edges between them are free."""
-    blend = _BLEND_RAD
-    for _ in range(_BLENDS):
-        if space.spent:
-            break
-        arc = _corner_arc(before, corner, after, blend)
-        if space.check_all(arc) is None and all(space.check_edge(a, b) is None for a, b in pairwise(arc)):
-            return arc
-        blend *= 0.4
-    return corner[None]
-
-
-def _corner_arc(before: Array, corner: Array, after: Array, blend: float) -> Array:
-    """Returns (K, n) points of a parabola (quadratic Bezier curve) from `blend` before to `blend` after a corner."""
-    to_before, to_after = before - corner, after - corner
-    near, far = float(np.linalg.norm(to_before)), float(np.linalg.norm(to_after))
-    length = min(blend, 0.45 * near, 0.45 * far)
-    if length < 1e-6:
-        return corner[None]
-    first, last = corner + to_before / near * length, corner + to_after / far * length
-    t = np.linspace(0.0, 1.0, 6)[:, None]
-    return (1 - t) ** 2 * first + 2 * t * (1 - t) * corner + t * t * last
 
 
 _TOUCH_M = 0.038
@@ -420,7 +220,7 @@ class Clearance:
             where = f"while the part moves, at joint position {s_here:.3f}"
             return self._check("follow", where, q_here, s_here, self._held_gripper_m)
 
-        with self._contact_allowed(), self._taken(q[0]):
+        with self._contact_allowed(), self._carried(Carrying.taken, q[0]):
             return _first_failure(check(at, q_here) for at, q_here in [*waypoints, *_list_inner_poses(q)])
 
     def check_retreat(self, q: Array, poses: Sequence[Pose], s: float) -> StageFailure | None:
@@ -428,7 +228,7 @@ class Clearance:
 
         The part stays at position s [rad or m].
         """
-        with self._put_down(q[0]):
+        with self._carried(Carrying.put, q[0]):
             return self._check_backwards("retreat", "on the retreat", q, poses, s, gripper=self._released_gripper_m)
 
     def _check_backwards(
@@ -445,17 +245,12 @@ class Clearance:
         waypoints = [(float(i), q[i]) for i in reversed(range(1, len(q)))]
         return _first_failure(check(at, q_here) for at, q_here in [*waypoints, *_list_inner_poses(q)])
 
-    def _taken(self, q: Array) -> Any:
+    def _carried(self, when: Carrying, q: Array) -> Any:
+        """Returns a context in which the object is taken or put down at joints q (n,) [rad], if it is so then."""
         checker = self._checker
-        if self._carrying is Carrying.taken and isinstance(checker, CarryingChecker):
-            return checker.carried_from(q)
-        return nullcontext()
-
-    def _put_down(self, q: Array) -> Any:
-        checker = self._checker
-        if self._carrying is Carrying.put and isinstance(checker, CarryingChecker):
-            return checker.released_at(q)
-        return nullcontext()
+        if self._carrying is not when or not isinstance(checker, CarryingChecker):
+            return nullcontext()
+        return checker.carried_from(q) if when is Carrying.taken else checker.released_at(q)
 
     def _contact_allowed(self) -> Any:
         return nullcontext() if self._checker is None else self._checker.allow(self._contact_links)

@@ -237,7 +237,7 @@ class PathSolver:
         """
         from unlatch.solver.path_with_goal import WAYPOINTS, solve_with_goal
 
-        solved = solve_with_goal(
+        solved, s_solved, goal_violation = solve_with_goal(
             self.arm,
             scene,
             grasp,
@@ -249,16 +249,16 @@ class PathSolver:
             q_now=q_now,
             max_step_rad=self.max_step_rad * max(1.0, (len(s_values) - 1) / WAYPOINTS),
         )
-        fine = interpolate_rows(s_values, solved.s, solved.q)
-        fine[0] = solved.q[0]
+        fine = interpolate_rows(s_values, s_solved, solved)
+        fine[0] = solved[0]
         R, p = self.arm.kinematics.fk_batch(fine)
         waypoints = part_waypoints(self.arm, scene, R[0], p[0], *part_motions(scene, s_values), grasp)
         restored = waypoints.program(self.arm).solve(fine[1:], fine[1:], waypoints.pack(self.arm), _RESTORE)
         q = np.concatenate([fine[:1], restored])
         R, p = self.arm.kinematics.fk_batch(q)
         path = self._judge(q, R, p, s_values, waypoints)
-        if path.found and solved.goal_violation > SLACK:
-            reason = f"the goal would be out by {solved.goal_violation:.4f}"
+        if path.found and goal_violation > SLACK:
+            reason = f"the goal would be out by {goal_violation:.4f}"
             return replace(path, found=False, reached_s=float(s_values[0]), reason=reason)
         return path
 

@@ -52,18 +52,6 @@ _LIMIT_SHARE = 0.97
 _FREE = 1e3
 
 
-@dataclass(frozen=True)
-class GoalPath:
-    """A goal and the waypoints after it."""
-
-    q: Array
-    """(1 + WAYPOINTS, n) joints, the goal first, inside their limits [rad]."""
-    s: Array
-    """(1 + WAYPOINTS,) joint positions of the part [rad or m]."""
-    goal_violation: float
-    """Largest excess of a goal row or of the workspace at the goal, metres and radians alike."""
-
-
 def solve_with_goal(
     arm: ArmModel,
     scene: PlanningScene,
@@ -76,7 +64,7 @@ def solve_with_goal(
     retreats: Array,
     q_now: Array,
     max_step_rad: float,
-) -> GoalPath:
+) -> tuple[Array, Array, float]:
     """Solves for the goal, its approach and the path of the part.
 
     Args:
@@ -90,6 +78,11 @@ def solve_with_goal(
         retreats: (K, 3) offsets back from the goal, ee frame, the goal (zero) first; one row = no approach [m].
         q_now: (n,) joints to stay near [rad].
         max_step_rad: Largest change of a joint between two stages [rad].
+
+    Returns:
+        (1 + WAYPOINTS, n) joints, the goal first, inside their limits [rad]; the (1 + WAYPOINTS,) joint positions of
+        the part [rad or m]; and the largest excess of a goal row or of the workspace at the goal, metres and radians
+        alike.
     """
     s_values = np.linspace(scene.s, target_s, WAYPOINTS + 1)
     first = interpolate_rows(s_values, s_guess, guess)
@@ -126,14 +119,15 @@ def solve_with_goal(
         goal=goal,
         q_now=q_now,
     )
-    cone = math.pi if fixed else _LIMIT_SHARE * grasp.slip.limit_rad
-    problem = PathProblem(parameters, cone, _LIMIT_SHARE * grasp.slip.slide_m, low, high)
     place = R0 @ grasp.contact_ee + p0
     joints = path_program_of(arm.kinematics, shape).solve(
-        problem,
+        parameters,
         np.concatenate([np.repeat(first[:1], APPROACH, axis=0), first]),
         place,
         np.concatenate([_pair_values(pairs_approach, R0), _pair_values(pairs_held, R0)]),
+        cone=math.pi if fixed else _LIMIT_SHARE * grasp.slip.limit_rad,
+        slide_m=_LIMIT_SHARE * grasp.slip.slide_m,
+        goal_bounds=(low, high),
         limits=np.array([arm.q_lower, arm.q_upper]),
         box=arm.workspace,
         step=0.95 * max_step_rad,
@@ -141,7 +135,7 @@ def solve_with_goal(
     q = np.clip(joints, arm.q_lower, arm.q_upper)
     R, p = arm.kinematics.fk_batch(q[APPROACH : APPROACH + 1])
     out = max(float(row_excess(rows, R, p).max(initial=0.0)), float(box_excess(arm, p)[0]))
-    return GoalPath(q=q[APPROACH:], s=s_values, goal_violation=out if np.isfinite(q).all() else math.inf)
+    return q[APPROACH:], s_values, out if np.isfinite(q).all() else math.inf
 
 
 def _held_pairs(arm: ArmModel, scene: PlanningScene, grasp: Grasp, R0: Array) -> Array:
@@ -268,21 +262,6 @@ class PathParameters(NamedTuple):
     """(n,) joints to stay near [rad]."""
 
 
-@dataclass(frozen=True)
-class PathProblem:
-    """One problem: its parameters and bounds."""
-
-    parameters: PathParameters
-    cone: float
-    """Largest angle between the approach axis and the inward direction of the part [rad]."""
-    slide_m: float
-    """Largest slide of the contact to either side [m]."""
-    goal_lower: Array
-    """(3 points + axes + planes,) lower bounds of the goal's rows."""
-    goal_upper: Array
-    """(3 points + axes + planes,) upper bounds of the goal's rows."""
-
-
 class PathProgram:
     """The program for one arm and shape; get it from `path_program_of`."""
 
@@ -301,15 +280,29 @@ class PathProgram:
         self._solver = ca.nlpsol("path", "ipopt", problem.function, options)
 
     def solve(
-        self, problem: PathProblem, guess: Array, place: Array, held: Array, *, limits: Array, box: Array, step: float
+        self,
+        problem: PathParameters,
+        guess: Array,
+        place: Array,
+        held: Array,
+        *,
+        cone: float,
+        slide_m: float,
+        goal_bounds: tuple[Array, Array],
+        limits: Array,
+        box: Array,
+        step: float,
     ) -> Array:
         """Returns (stages, n) joints [rad], solved from a guess; the caller measures whether they hold.
 
         Args:
-            problem: The problem.
+            problem: The numbers of the problem.
             guess: (stages, n) joints to start from [rad].
             place: (3,) place of the contact on the part in the guess [m].
             held: (3 + held,) values of the held directions in the guess: on the approach, then while the part moves.
+            cone: Largest angle between the approach axis and the inward direction of the part [rad].
+            slide_m: Largest slide of the contact to either side [m].
+            goal_bounds: (3 points + axes + planes,) lower and upper bounds of the goal's rows.
             limits: (2, n) lower and upper joint limits [rad].
             box: (2, 3) workspace of the ee origin [m].
             step: Largest change of a joint between two stages [rad].
@@ -317,22 +310,24 @@ class PathProgram:
         s, n = self.shape, self.n_q
         guess = np.clip(guess, limits[0], limits[1])
         unbound = np.full(3 + 3 + s.held, np.inf)
-        slides = np.full(s.waypoints if s.slides else 0, problem.slide_m)
+        slides = np.full(s.waypoints if s.slides else 0, slide_m)
         lower = np.concatenate([-unbound, np.tile(limits[0], s.stages), -slides])
         upper = np.concatenate([unbound, np.tile(limits[1], s.stages), slides])
         first = np.concatenate([place, held, guess.ravel(), 0.0 * slides])
         inset = np.minimum(WISHED_MARGIN_RAD, 0.25 * (limits[1] - limits[0]))
-        low_g, high_g = self._row_bounds(problem, box, step)
+        low_g, high_g = self._row_bounds(cone, goal_bounds, box, step)
         wished = (limits[0] + inset, limits[1] - inset)
-        parameters = np.concatenate([np.ravel(value) for value in (*problem.parameters, *wished)])
+        parameters = np.concatenate([np.ravel(value) for value in (*problem, *wished)])
         answer = self._solver(x0=first, p=parameters, lbx=lower, ubx=upper, lbg=low_g, ubg=high_g)
         x: Array = answer["x"].toarray().ravel()
         begin = 6 + s.held
         return x[begin : begin + n * s.stages].reshape(s.stages, n)
 
-    def _row_bounds(self, problem: PathProblem, box: Array, step: float) -> tuple[Array, Array]:
+    def _row_bounds(
+        self, cone: float, goal_bounds: tuple[Array, Array], box: Array, step: float
+    ) -> tuple[Array, Array]:
         s, n = self.shape, self.n_q
-        cosine = math.cos(problem.cone) - (1e-6 if problem.cone == 0.0 else 0.0)
+        cosine = math.cos(cone) - (1e-6 if cone == 0.0 else 0.0)
         low, high = [], []
         for k in range(s.stages):
             equal = np.zeros(3 + (s.held if k > s.approach else 3))
@@ -342,8 +337,8 @@ class PathProgram:
                 low.append(np.full(n, -step))
                 high.append(np.full(n, step))
             if k == s.approach:
-                low += [np.zeros(s.held), problem.goal_lower]
-                high += [np.zeros(s.held), problem.goal_upper]
+                low += [np.zeros(s.held), goal_bounds[0]]
+                high += [np.zeros(s.held), goal_bounds[1]]
             if k > s.approach:
                 low.append(np.array([cosine]))
                 high.append(np.array([2.0]))

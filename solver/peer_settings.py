@@ -481,12 +481,10 @@ def read_peer_scene(setting: PlannerSettingCfg, scene: PlanningScene, *, opens: 
     """Returns the scene that the constraints of a setting of another system mean; see `read_scene`."""
     if setting.origin is Origin.gensim2:
         return _read_gensim2(scene)
-    if setting.origin is Origin.interndata:
-        theirs = peer_axes(scene)
-        if theirs is None:
-            return scene
-        keypoints = {**scene.keypoints, TAIL: scene.keypoint(HEAD) + _TAIL_M * theirs.tail}
-        own = {name: axis for name, axis in scene.axes.items() if axis_name(name) not in theirs.axes}
-        sign = _cross_sign(setting, theirs, opens=opens)
-        return replace(scene, keypoints=keypoints, axes={**own, **theirs.axes}, cross_sign=sign)
-    return scene
+    theirs = peer_axes(scene)
+    if theirs is None:
+        return scene
+    keypoints = {**scene.keypoints, TAIL: scene.keypoint(HEAD) + _TAIL_M * theirs.tail}
+    own = {name: axis for name, axis in scene.axes.items() if axis_name(name) not in theirs.axes}
+    sign = _cross_sign(setting, theirs, opens=opens)
+    return replace(scene, keypoints=keypoints, axes={**own, **theirs.axes}, cross_sign=sign)

@@ -11,7 +11,7 @@ import numpy as np
 
 from unlatch.simcore.geometry import Pose
 from unlatch.solver.goal_search import GoalRanker, RankedGoal
-from unlatch.solver.motion import Clearance
+from unlatch.solver.motion import Clearance, StageFailure
 from unlatch.solver.path_solver import PathSolution, PathSolver, PoseTrack, post_poses, pre_poses, step_back
 from unlatch.solver.plan import Carrying, PlanRequest
 from unlatch.solver.plan_log import PlanLog
@@ -80,7 +80,7 @@ class PlanCompleter:
         q, T_goal = goal.reached.q, goal.reached.T_base_ee
         if self._is_on_wrong_side(T_goal):
             what = "the hand is on the side to which the part must move, where it cannot push"
-            self.log.fail("path", what, {})
+            self.log.fail(StageFailure("path", what))
             return None
         reading = self.request.motion_reading(goal.reached.variant)
         pre = pre_poses(T_goal, self.setting.pre_actuation_motions, self.scene, reading)
@@ -90,7 +90,7 @@ class PlanCompleter:
             what = "the hand cannot step back to the pre-grasp"
             from unlatch.solver.failed_paths import FailedPosePath
 
-            self.log.furthest_reached.add_failed_path(FailedPosePath(self.arm, approach, pre.dense, "approach", what))
+            self.log.add_failed_path(FailedPosePath(self.arm, approach, pre.dense, "approach", what))
             if goal.path is None:
                 self.ranker.keep_for_rescue(goal)
             return None
@@ -125,7 +125,7 @@ class PlanCompleter:
             self._reached_s = float(hit.evidence["s"])
             from unlatch.solver.failed_paths import CollidingPath
 
-            self.log.furthest_reached.add_failed_path(CollidingPath(self.clearance, self.scene, follow, hit))
+            self.log.add_failed_path(CollidingPath(self.clearance, self.scene, follow, hit))
         if hit is not None or not free:
             return None
         retreat = self._plan_retreat(follow)
@@ -182,7 +182,7 @@ class PlanCompleter:
         from unlatch.solver.failed_paths import FailedPosePath
 
         failed = FailedPosePath(self.arm, path, post.dense, "follow", what, s=moves, unit=joint.unit)
-        self.log.furthest_reached.add_failed_path(failed)
+        self.log.add_failed_path(failed)
 
     def _ways_forward(self, T_end: Pose, follow: PathSolution) -> list[Array]:
         """Returns the directions (3,) whose opposites a retreat tries, ee frame.
@@ -213,7 +213,7 @@ class PlanCompleter:
                 from unlatch.solver.failed_paths import FailedPosePath
 
                 failed = FailedPosePath(self.arm, path, poses, "retreat", what, tilt_rad)
-                self.log.furthest_reached.add_failed_path(failed)
+                self.log.add_failed_path(failed)
                 continue
             with self.log.clock("collision"):
                 free = self.log.is_free(self.clearance.check_retreat(path.q, poses, float(follow.s[-1])))

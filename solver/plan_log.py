@@ -47,7 +47,7 @@ _COUNTS = ("starts", "goals", "candidates", "rescues", "queries", "noise_draws",
 
 
 class PlanLog:
-    """Collects what the stages of one plan count, time and report."""
+    """Collects what the stages of one plan count, time and report; of failures, that which came furthest."""
 
     def __init__(self) -> None:
         self.timings_ms = dict.fromkeys(_TIMED, 0.0)
@@ -56,8 +56,9 @@ class PlanLog:
         """How much was tried."""
         self.notices: list[str] = []
         """Messages for the user of a plan that was found."""
-        self.furthest_reached = FurthestReached()
-        """The failure of the candidate that came furthest."""
+        self._failure, self._progress = StageFailure("goal", ""), -1.0
+        self._path: FailedPath | None = None
+        self._tally: Counter[str] = Counter()
 
     @contextmanager
     def clock(self, stage: str) -> Iterator[None]:
@@ -68,39 +69,25 @@ class PlanLog:
         finally:
             self.timings_ms[stage] += 1e3 * (time.perf_counter() - began)
 
-    def fail(self, stage: str, message: str, evidence: dict[str, Any], *, progress: float = 0.0) -> None:
-        """Notes why a candidate failed; `progress` is how far it came inside the stage."""
-        self.furthest_reached.add(StageFailure(stage, message, evidence), progress=progress)
-
-    def is_free(self, failure: StageFailure | None) -> bool:
-        """Returns whether a check found no failure; notes the failure that it found."""
-        if failure is not None:
-            self.furthest_reached.add(failure)
-        return failure is None
-
-
-class FurthestReached:
-    """Takes the failure of every candidate and keeps that of the one that came furthest."""
-
-    def __init__(self) -> None:
-        self._failure = StageFailure("goal", "")
-        self._path: FailedPath | None = None
-        self._progress = -1.0
-        self._tally: Counter[str] = Counter()
-
-    def add(self, failure: StageFailure, *, progress: float = 0.0, path: FailedPath | None = None) -> None:
+    def fail(self, failure: StageFailure, *, progress: float = 0.0, path: FailedPath | None = None) -> None:
         """Takes the failure of a candidate, its progress inside the stage, and the path that failed, if one did."""
         pair = failure.evidence.get("pair")
         self._tally[f"{failure.stage}: {pair[0]} and {pair[1]}" if pair is not None else failure.stage] += 1
         if (STAGES.index(failure.stage), progress) > (STAGES.index(self._failure.stage), self._progress):
             self._failure, self._progress, self._path = failure, progress, path
 
+    def is_free(self, failure: StageFailure | None) -> bool:
+        """Returns whether a check found no failure; takes the failure that it found."""
+        if failure is not None:
+            self.fail(failure)
+        return failure is None
+
     def add_failed_path(self, path: FailedPath) -> float:
         """Takes a path that failed; returns the share of the path that holds.
 
         Within one stage, a path that collides counts as further than a path that is not found.
         """
-        self.add(path.failure(), progress=path.share - 1.0, path=path)
+        self.fail(path.failure(), progress=path.share - 1.0, path=path)
         return path.share
 
     @property
@@ -109,13 +96,14 @@ class FurthestReached:
         place = _describe_collision_place(self._failure.evidence)
         return f"{self._failure.message}. {place}" if place else self._failure.message
 
-    def diagnosis(self, goals: int, *, explain: bool = True) -> Diagnosis:
+    def diagnosis(self, *, explain: bool = True) -> Diagnosis:
         """Returns why none of the goals leads to a plan.
 
         With `explain` it works out where exactly a failed path ends, in some 20 solves.
         """
         from unlatch.solver.diagnosis import Diagnosis, compose_message
 
+        goals = self.counts["goals"]
         failure = self._path.explain() if explain and self._path is not None else self._failure
         evidence: dict[str, Any] = {"stage": failure.stage, "goals": goals, "ended_at": dict(self._tally)}
         code, advice = _FAILURES[failure.stage]

@@ -21,6 +21,7 @@ from unlatch.solver.goal_solver import Goal
 from unlatch.solver.motion import (
     Clearance,
     MotionResult,
+    StageFailure,
     carried_by_hand,
     collision_evidence,
     is_timed_motion_clear,
@@ -184,7 +185,7 @@ class _Planner:
         found = next((candidate for candidate in candidates if candidate is not None), None)
         if found is not None:
             return self._finish(self._build_plan(found, None), began)
-        message = self.log.furthest_reached.message or "this setting does not lead the part along its joint"
+        message = self.log.message or "this setting does not lead the part along its joint"
         plan = KeyframePlan(False, diagnosis=Diagnosis("plan_infeasible", message, {}), counts=self.log.counts)
         return self._finish(plan, began)
 
@@ -195,7 +196,7 @@ class _Planner:
         """
         misfit = None if T_base_ee is None else self._find_misfit(reached, slip, T_base_ee)
         if misfit is not None:
-            self.log.fail("goal", misfit, {})
+            self.log.fail(StageFailure("goal", misfit))
             return None
         self.log.counts["goals"] += 1
         return self.completer.complete_from_contact(RankedGoal(reached, slip, 0.0), reached.q[None])
@@ -390,7 +391,9 @@ class _Planner:
         if not motion.found:
             evidence = collision_evidence(motion.blocked_by, s=self.s0) if motion.blocked_by is not None else {}
             progress = 0.0 if straight_only else 1.0
-            self.log.fail("transit", f"on the way to the object {motion.reason}", evidence, progress=progress)
+            self.log.fail(
+                StageFailure("transit", f"on the way to the object {motion.reason}", evidence), progress=progress
+            )
         return motion
 
     def _is_transit_clear(self, samples: Array) -> bool:
@@ -437,7 +440,7 @@ class _Planner:
             raise SolverError("The planner ran no start: goal_waves and goal_starts must be at least 1.")
         if best.found:
             self.log.counts["explanations"] += int(self.budget.thorough)
-            diagnosis = self.log.furthest_reached.diagnosis(self.log.counts["goals"], explain=self.budget.thorough)
+            diagnosis = self.log.diagnosis(explain=self.budget.thorough)
         else:
             from unlatch.solver.diagnosis import nearest_goal
 

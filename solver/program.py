@@ -31,38 +31,8 @@ class Refined(NamedTuple):
     """(B,) largest component of the next step [rad]."""
 
 
-class Refiner:
-    """Newton steps for one arm and one layout of rows."""
-
-    STEPS = 8
-    """Steps of one run; a run may continue another."""
-
-    def __init__(self, kinematics: Kinematics, layout: ParameterLayout) -> None:
-        self.kinematics = kinematics
-        self.layout = layout
-        self._run = CompiledFunction("refine", self._build, key=program_key(kinematics, layout))
-
-    def run(self, q: Array, reference: Array, parameters: Array, *, memory: Array | None = None) -> Refined:
-        """Takes Newton steps from several ends of one problem.
-
-        Args:
-            q: (B, n_q) joints at the end of the penalty steps [rad].
-            reference: (n_q,) reference joints of the cost [rad].
-            parameters: (n_parameters,) the problem, packed without tightening.
-            memory: (B, m + 1) `memory` of the run to continue; None = a first run.
-        """
-        count, n = q.shape
-        m = self.layout.scalar_rows
-        if memory is None:
-            memory = np.zeros((count, m + 1))
-            memory[:, m] = LEAST_DAMPING
-        out = self._run(count, lambda f: f.map(count), q, memory, reference, parameters)
-        return Refined(out[:, :n], out[:, n : n + m + 1], *out[:, n + m + 1 :].T)
-
-    def _build(self) -> Any:
-        from unlatch.solver.program_steps import build_refinement
-
-        return build_refinement(self.kinematics, self.layout, steps=self.STEPS)
+REFINING_STEPS = 8
+"""Newton steps of one run; a run may continue another."""
 
 
 def program_key(kinematics: Kinematics, layout: ParameterLayout, *sizes: Any) -> str | None:
@@ -91,10 +61,23 @@ class Program:
         """CasADi Function (q, parameters, schedule row) -> gradient and lower triangle of the Hessian of the rows."""
         return self._built_step[0]
 
-    @cached_property
-    def refiner(self) -> Refiner:
-        """The exact refinement, built on first use."""
-        return Refiner(self.kinematics, self.layout)
+    def refine(self, q: Array, reference: Array, parameters: Array, *, memory: Array | None = None) -> Refined:
+        """Takes Newton steps from several ends of one problem.
+
+        Args:
+            q: (B, n_q) joints at the end of the penalty steps [rad].
+            reference: (n_q,) reference joints of the cost [rad].
+            parameters: (n_parameters,) the problem, packed without tightening.
+            memory: (B, m + 1) `memory` of the run to continue; None = a first run.
+        """
+        count, n = q.shape
+        m = self.layout.scalar_rows
+        if memory is None:
+            memory = np.zeros((count, m + 1))
+            memory[:, m] = LEAST_DAMPING
+        function = self._compiled_function("refine", (REFINING_STEPS,), self._build_refinement)
+        out = function(count, lambda f: f.map(count), q, memory, reference, parameters)
+        return Refined(out[:, :n], out[:, n : n + m + 1], *out[:, n + m + 1 :].T)
 
     def solve(self, starts: Array, reference: Array, parameters: Array, schedule: Schedule) -> Array:
         """Returns the (B, n_q) joints [rad] to which the schedule leads from starts (B, n_q).
@@ -154,6 +137,11 @@ class Program:
         from unlatch.solver.program_steps import build_step
 
         return build_step(self.kinematics, self.layout)
+
+    def _build_refinement(self) -> Any:
+        from unlatch.solver.program_steps import build_refinement
+
+        return build_refinement(self.kinematics, self.layout, steps=REFINING_STEPS)
 
     def _build_solve(self, steps: int, *, measured: bool) -> Any:
         from unlatch.solver.program_steps import build_solve

@@ -1,5 +1,5 @@
 """Input of the planner, in the arm's base frame: the arm, the object's keypoints, axes and joint, the freedom of the
-hand on the part, and the protocol of a collision checker.
+hand on the part, and a collision checker with the space that it checks.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from itertools import pairwise
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -404,3 +405,76 @@ def inward_direction(scene: PlanningScene, approaches: Array) -> Array:
     if np.any(axes @ inward >= np.abs(axes @ over_edge)):
         return inward
     return over_edge if float(np.sum(axes @ over_edge)) >= 0.0 else -over_edge
+
+
+RESOLUTION_RAD = 0.05
+"""Largest joint distance (norm) between two collision queries along an edge [rad]."""
+FINE_RESOLUTION_RAD = RESOLUTION_RAD / 4
+"""The same near obstacles. At the coarse resolution a stretched arm moves its hand by up to 4 cm between queries; a
+board is 15 mm thick."""
+_NEAR_M = 0.018
+"""If an obstacle is nearer than this to a checked configuration, the path around it is checked more finely [m]."""
+
+
+@dataclass
+class CheckedSpace:
+    """The checker at one state of the object and the gripper, with a budget."""
+
+    checker: CollisionChecker
+    s: float | None
+    gripper: float | None
+    budget: int
+    queries: int = 0
+    resolution: float = RESOLUTION_RAD
+    clearance_m: float | None = None
+
+    def check(self, q: Array) -> Collision | None:
+        """Returns the deepest collision at joints q (n,) [rad], and counts the query."""
+        self.queries += 1
+        return self.checker.deepest_collision(q, s=self.s, gripper=self.gripper, clearance_m=self.clearance_m)
+
+    @property
+    def spent(self) -> bool:
+        """Whether the budget of queries is spent."""
+        return self.queries >= self.budget
+
+    def check_all(self, configurations: Iterable[Array]) -> Collision | None:
+        """Returns the first collision; the configurations after it are not checked."""
+        hits = (self.check(q) for q in configurations)
+        return next((hit for hit in hits if hit is not None), None)
+
+    def check_edge(self, start: Array, end: Array) -> Collision | None:
+        """Returns the first collision strictly between two configurations, halves first."""
+        return self.check_all(_inner_points(start, end, self.resolution))
+
+    def check_closely(self, path: Array) -> Collision | None:
+        """Returns the first collision between checked configurations of a free path, where obstacles are near."""
+        if self.resolution <= FINE_RESOLUTION_RAD:
+            return None
+        points = sample_path(path, self.resolution)
+        near = [self._is_near(q) for q in points]
+        edges = [edge for edge, about in zip(pairwise(points), pairwise(near), strict=True) if any(about)]
+        return self.check_all(q for edge in edges for q in _inner_points(*edge, FINE_RESOLUTION_RAD))
+
+    def _is_near(self, q: Array) -> bool:
+        self.queries += 1
+        return self.checker.deepest_collision(q, s=self.s, gripper=self.gripper, clearance_m=_NEAR_M) is not None
+
+
+def _inner_points(start: Array, end: Array, resolution: float) -> Array:
+    """Returns (K, n) inner points of an edge, in bisection order: an early hit saves the others."""
+    count = math.ceil(float(np.linalg.norm(end - start)) / resolution)
+    if count < 2:
+        return np.empty((0, len(start)))
+    order = sorted(range(1, count), key=lambda i: (-((i & -i).bit_length()), i))
+    fractions = np.array(order, dtype=float)[:, None] / count
+    return start + fractions * (end - start)
+
+
+def sample_path(path: Array, resolution: float) -> list[Array]:
+    """Returns the rows of a path, and between them as many points as the resolution requires, in order."""
+    points = [path[0]]
+    for start, end in pairwise(path):
+        count = max(1, math.ceil(float(np.linalg.norm(end - start)) / resolution))
+        points.extend(start + k / count * (end - start) for k in range(1, count + 1))
+    return points

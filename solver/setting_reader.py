@@ -49,11 +49,11 @@ def read_scene(setting: PlannerSettingCfg, scene: PlanningScene, *, opens: bool 
         scene: The object by our own conventions.
         opens: Whether the skill opens the part (True) or closes it (False); None = neither.
     """
-    if setting.origin.is_peer:
-        from unlatch.solver.peer_settings import read_peer_scene  # few files have such a block
+    if not setting.origin.is_peer:
+        return scene
+    from unlatch.solver.peer_settings import read_peer_scene  # few files have such a block
 
-        return read_peer_scene(setting, scene, opens=opens)
-    return scene
+    return read_peer_scene(setting, scene, opens=opens)
 
 
 def read_motions(

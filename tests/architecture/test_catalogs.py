@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 import unlatch.skills
-from unlatch.configs.config_files import TASKS, config_dir, own_option_names
+from unlatch.configs.config_files import TASKS, config_dir
+from unlatch.configs.group_files import own_option_names
 from unlatch.configs.user_files import read_robot_file
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import DESCRIPTIONS, ROBOTS

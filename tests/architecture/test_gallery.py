@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 from PIL import Image
 
-from unlatch.configs.config_files import own_option_names
+from unlatch.configs.group_files import own_option_names
 from unlatch.robots.catalog import ROBOTS
 
 ROOT = Path(__file__).parents[2]

@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 import yaml
 
-from unlatch.configs.config_files import yaml_files
+from unlatch.configs.group_files import yaml_files
 from unlatch.configs.json_schema import task_schema
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"

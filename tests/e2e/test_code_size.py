@@ -8,10 +8,13 @@ from benchmarks.code_size import Loaded, run_episode
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
-MOST_MODULES, MOST_LINES = 165, 37_600
+MOST_MODULES, MOST_LINES = 156, 35_900
 """Of our own modules. The aims are 220 and 28,000; what has come down does not go up again, except for what makes
 episodes better: a part is led until it has arrived, and a record is computed at its end (500 lines)."""
 SIDE_PRODUCTS = (
+    "unlatch.configs.derived_request",
+    "unlatch.configs.derived_task",
+    "unlatch.configs.group_files",
     "unlatch.configs.origins",
     "unlatch.configs.override_errors",
     "unlatch.configs.peer_tasks.",
@@ -35,16 +38,20 @@ SIDE_PRODUCTS = (
     "unlatch.skills.turning",
     "unlatch.solver.diagnosis",
     "unlatch.solver.explanation",
+    "unlatch.solver.motion_search",
     "unlatch.solver.peer_settings",
     "unlatch.solver.program_steps",
     "unlatch.tasks.placing",
     "unlatch.workflows.checks.",
+    "unlatch.workflows.cli.sweep_jobs",
     "unlatch.workflows.episode.layout_search.",
     "unlatch.workflows.episode.randomization",
     "unlatch.workflows.episode.recovery",
     "unlatch.workflows.episode.room_parts",
     "unlatch.workflows.hub",
     "unlatch.workflows.policies.",
+    "unlatch.workflows.runs.earlier_code",
+    "unlatch.workflows.runs.sweep",
     "unlatch.workflows.studio.",
     "unlatch.workflows.viewing.",
 )

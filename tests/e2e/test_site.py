@@ -10,7 +10,7 @@ import pytest
 
 import unlatch
 from unlatch import command_table
-from unlatch.configs.config_files import own_option_names
+from unlatch.configs.group_files import own_option_names
 from unlatch.simcore.recording.success_rules import FAILURE_CODES
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.heavy]

@@ -15,7 +15,7 @@ import pytest
 
 from tests.e2e.quick_pip import has_setuptools, pip_environment
 from tests.e2e.running import ROOT
-from unlatch.configs.config_files import own_option_names
+from unlatch.configs.group_files import own_option_names
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

@@ -11,7 +11,7 @@ from unlatch.simcore.recording.verdict import Verdict, recompute_success
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.workflows.checks.criteria_source import CriteriaSource
 from unlatch.workflows.runs.loading import load
-from unlatch.workflows.runs.replay import largest_deviation
+from unlatch.workflows.runs.replay import largest_deviation, replay_actions, replay_record
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 
@@ -44,13 +44,13 @@ def assert_success(record: EpisodeRecord, cfg: CollectCfg | None = None) -> None
 def assert_replays(record: EpisodeRecord, cfg: CollectCfg) -> None:
     """A replay of the recorded actions has the recorded states, to the bit."""
     with EpisodeRunner(cfg) as runner:
-        deviation = largest_deviation(runner.replay(record), record.arrays)
+        deviation = largest_deviation(replay_record(runner, record), record.arrays)
     assert (deviation.value, deviation.arrays > 20) == (0.0, True), deviation
 
 
 def assert_ends_alike(runner: EpisodeRunner, record: EpisodeRecord) -> None:
     """The recorded actions alone, without sensors, reach the recorded end."""
-    _, state = runner.replay_actions(record)
+    _, state = replay_actions(runner, record)
     ends = {key: array[-1:] for key, array in record.arrays.items()}
     deviation = largest_deviation({key: value[None] for key, value in state.items()}, ends)
     assert (deviation.value, deviation.arrays > 5) == (0.0, True), deviation

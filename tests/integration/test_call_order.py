@@ -21,6 +21,7 @@ from unlatch.skills.skill import Skill
 from unlatch.workflows.episode import episode as episode_module
 from unlatch.workflows.episode.judge import Judge
 from unlatch.workflows.runs.loading import load
+from unlatch.workflows.runs.replay import replay_record
 from unlatch.workflows.runs.runner import EpisodeRunner
 
 pytestmark = pytest.mark.integration
@@ -86,7 +87,7 @@ def test_a_replay_moves_the_robot_by_the_same_calls(episode: Callable[..., Episo
     record = episode("close_drawer")
     calls.clear()
     with EpisodeRunner(load("close_drawer")) as runner:
-        runner.replay(record)
+        replay_record(runner, record)
     assert calls == ["build_scene", "update_state", "add_frame", *[*FRAME, "add_frame"] * record.n_actions]
 
 

@@ -28,7 +28,7 @@ from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.plan import plan
-from unlatch.workflows.runs.replay import largest_deviation
+from unlatch.workflows.runs.replay import largest_deviation, replay_record
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 
@@ -324,7 +324,7 @@ def test_the_search_lays_a_box_on_its_back_where_its_lid_is_too_high(laid: tuple
 @pytest.mark.slow
 def test_the_record_of_a_found_side_is_replayed_exactly(laid: tuple[EpisodeRunner, EpisodeRecord]):
     runner, record = laid
-    assert largest_deviation(runner.replay(record), record.arrays).value == 0.0
+    assert largest_deviation(replay_record(runner, record), record.arrays).value == 0.0
     assert list(replay_problems(runner, record)) == []
 
 
@@ -339,9 +339,9 @@ def test_another_side_in_a_record_is_found_out(laid: tuple[EpisodeRunner, Episod
     forged = lying("left")
     assert any("assets.box" in problem for problem in check_record(forged, CriteriaSource(runner.cfg).derive))
     with pytest.raises(RecordingError, match="is not the one that was recorded"):
-        runner.replay(forged)
+        replay_record(runner, forged)
     with pytest.raises(RecordingError, match=r"layout\.instances\.box\.rests_on='edge' is not a side .* bottom, back"):
-        runner.replay(lying("edge"))
+        replay_record(runner, lying("edge"))
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.verdict import recompute_success
 from unlatch.workflows.runs.code_versions import header_of
 from unlatch.workflows.runs.loading import load
-from unlatch.workflows.runs.replay import ReplayMode, largest_deviation, replay_deviation
+from unlatch.workflows.runs.replay import ReplayMode, largest_deviation, replay_actions, replay_deviation, replay_record
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 
@@ -95,7 +95,7 @@ def test_a_randomized_episode_is_replayed_exactly(record: EpisodeRecord) -> None
         deviation = replay_deviation(runner, record, ReplayMode.action)
         assert deviation.value == 0.0
         assert deviation.arrays > 20
-        _, end = runner.replay_actions(record)
+        _, end = replay_actions(runner, record)
     assert largest_deviation({k: v[None] for k, v in end.items()}, {k: record.arrays[k][-1:] for k in end}).value == 0.0
 
 
@@ -224,7 +224,7 @@ def test_recorded_values_that_do_not_fit_are_refused(record: EpisodeRecord) -> N
         EpisodeRunner(config()) as runner,
         pytest.raises(RecordingError, match=r"joint_friction .* has shape \(1, 2\)"),
     ):
-        runner.replay(odd)
+        replay_record(runner, odd)
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import pytest
 
 from tests.integration.episodes import run, same_bits
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.randomization.config import VisualDraw
+from unlatch.simcore.randomization.config import RandomizationCfg, VisualDraw
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.renderers.light import decode_srgb, encode_srgb
@@ -20,7 +20,6 @@ from unlatch.simcore.sim.world import World
 from unlatch.simcore.state import Rendering
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.episode.episode import Episode
-from unlatch.workflows.episode.recorded_randomization import recorded_randomization
 from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M
 from unlatch.workflows.episode.visual_views import Distractor, DistractorView, read_distractors
 from unlatch.workflows.runs.loading import load
@@ -239,7 +238,7 @@ def test_a_record_can_be_rendered_with_other_cameras(record: EpisodeRecord) -> N
 @pytest.mark.slow
 def test_visuals_applied_to_another_episode_look_the_same(record: EpisodeRecord) -> None:
     cfg = varied()
-    cfg.randomization = recorded_randomization(record.applied, name="again")
+    cfg.randomization = RandomizationCfg(name="again", recorded=record.applied)
     with EpisodeRunner(cfg) as runner:
         episode = runner.episode(0)
         episode.reset()

@@ -6,7 +6,7 @@ import numpy as np
 import pybullet as p
 import pytest
 
-from unlatch.configs.config_files import default_option
+from unlatch.configs.group_files import default_option
 from unlatch.robots.arm_control import Action, ArmAction
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import base_pose

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.geometry import matrix_from_axis_angle
+from unlatch.solver.goal_solver import Goal, GoalBatch, GoalSolver
 from unlatch.solver.scene import JointGeometry, PlanningScene
 from unlatch.solver.setting import PlannerSettingCfg
 from unlatch.solver.setting_reader import read_planner_setting
+from unlatch.solver.solution import Solution
+from unlatch.solver.term import Term
 
 X, Y, Z = np.eye(3)
 HEAD, TAIL, SPOT = "articulated_object_head", "articulated_object_tail", "link_contact_point"
@@ -159,3 +162,27 @@ def assert_inside(arm, q, *, beyond=0.0):
     """Joint positions keep the limits of an arm."""
     assert np.all(q >= arm.q_lower - beyond)
     assert np.all(q <= arm.q_upper + beyond)
+
+
+def solve_all(
+    solver: GoalSolver, terms: list[Term], scene: PlanningScene, *, q_reference: np.ndarray
+) -> list[Solution]:
+    """All distinct solutions of 24 starts a wave, the nearest first; without one, the best compromise alone."""
+    batches: list[GoalBatch] = []
+    found: list[Goal] = []
+    for wave in range(3):
+        batches += [
+            solver.run(
+                tuple(term.row(tool, scene) for term in terms),
+                variant=variant,
+                q_reference=q_reference,
+                starts=24,
+                wave=wave,
+            )
+            for variant, tool in solver.arm.tool_variants()
+        ]
+        found = solver.goals(batches, q_reference)
+        if found:
+            break
+    goals = found or [solver.best_compromise(batches)]
+    return [solver.solution(goal, terms, starts_tried=24 * len(batches)) for goal in goals]

@@ -16,16 +16,16 @@ from unlatch.solver.compiled_functions import (
     StoredFunction,
     compile_stored,
     digest_of_code,
+    find_compiler,
     function_key,
-    has_compiler,
 )
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.parameter_layout import ParameterLayout, RowCounts
 from unlatch.solver.path_with_goal import PathProgram, PathShape
-from unlatch.solver.program import Program, Refiner, program_key
+from unlatch.solver.program import REFINING_STEPS, Program, program_key
 from unlatch.solver.term import RowKind
 
-needs_compiler = pytest.mark.skipif(not has_compiler(), reason="no C compiler on this machine")
+needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="no C compiler on this machine")
 KEYED = {"key": "0" * 32}
 SHAPE = PathShape(approach=1, waypoints=2, held=2, slides=True, points=1, axes=2, planes=1)
 
@@ -88,9 +88,10 @@ def test_the_functions_that_were_not_used_for_longest_are_removed(store, monkeyp
 @pytest.mark.slow
 def test_programs_of_an_arm_read_back_are_the_same_code(panda, store):
     layout = ParameterLayout(RowCounts(1, 2, 0, 1), 7, True)
-    refiner = Refiner(panda, layout)
-    again = StoredFunction("refine", never, key=program_key(panda, layout))
-    assert again.code_digest == digest_of_code(again.function) == digest_of_code(refiner._build())
+    program = Program(panda, layout.row_counts, pose=True)
+    program._compiled_function("refine", (REFINING_STEPS,), program._build_refinement)
+    again = StoredFunction("refine", never, key=program_key(panda, layout, (REFINING_STEPS,)))
+    assert again.code_digest == digest_of_code(again.function) == digest_of_code(program._build_refinement())
 
 
 def test_a_path_problem_read_back_gives_the_same_bits(panda, store):
@@ -163,8 +164,8 @@ def test_the_programs_of_an_arm_give_the_same_bits_as_casadi(arm, cache, monkeyp
 
     def answers(mode):
         monkeypatch.setenv(COMPILE_VARIABLE, mode)
-        program, refiner = Program(arm.kinematics, row_counts, pose=True), Refiner(arm.kinematics, layout)
-        found = (*program.descend(q, arm.q_home, P, schedules), *refiner.run(q, arm.q_home, P))
+        program = Program(arm.kinematics, row_counts, pose=True)
+        found = (*program.descend(q, arm.q_home, P, schedules), *program.refine(q, arm.q_home, P))
         return found, program._compiled_function("descend", (12,), lambda: None).is_machine_code
 
     (first, machine), (second, interpreted) = answers("now"), answers("0")
@@ -247,7 +248,7 @@ def test_without_a_compiler_or_a_cache_the_function_itself_runs(cache, tmp_path,
         assert StoredFunction("double", double, **KEYED).function([1.0, 3.0])[1] == 6.0
         assert compiled() is None
     monkeypatch.setenv("PATH", str(cache))
-    assert not has_compiler()
+    assert find_compiler() is None
     assert compiled() is None
 
 

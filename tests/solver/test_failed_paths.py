@@ -11,7 +11,7 @@ from unlatch.solver.failed_paths import CollidingPath, FailedPartPath, FailedPos
 from unlatch.solver.motion import Clearance, StageFailure
 from unlatch.solver.path_solver import PathSolution, PathSolver, step_back
 from unlatch.solver.plan import PlanBudget, PlanRequest
-from unlatch.solver.plan_log import FurthestReached
+from unlatch.solver.plan_log import PlanLog
 from unlatch.solver.planner import plan_keyframes
 from unlatch.solver.scene import Slide, Slip, SlipMode
 from unlatch.solver.waypoints import Grasp
@@ -129,13 +129,13 @@ def test_a_step_back_ends_where_a_slide_ends(gantry):
 
 
 def test_the_path_that_came_furthest_is_explained(gantry, drawer):
-    furthest = FurthestReached()
+    log = PlanLog()
     for start in (0.6, 0.8):
         case = failed_path(gantry, drawer(), [start, 0.5, 0.5], 1.0)
-        furthest.add_failed_path(replace(case, path=replace(case.path, reached_s=start - 0.3)))
+        log.add_failed_path(replace(case, path=replace(case.path, reached_s=start - 0.3)))
     pair = {"pair": ["a", "b"], "distance_m": -0.01, "where": [0, 0, 0]}
-    furthest.add(StageFailure("contact", "at contact a meets b", pair))
-    diagnosis = furthest.diagnosis(2)
+    log.fail(StageFailure("contact", "at contact a meets b", pair))
+    diagnosis = log.diagnosis()
     assert diagnosis.code == "path_infeasible"
     assert diagnosis.evidence["reached_s"] == pytest.approx(0.8, abs=3e-3)
     assert diagnosis.evidence["ended_at"] == {"path": 2, "contact: a and b": 1}

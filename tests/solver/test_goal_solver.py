@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.solver.builders import CONTACT, HEAD, TAIL, RowTerm, X, Z, assert_inside, setting_of
+from tests.solver.builders import CONTACT, HEAD, TAIL, RowTerm, X, Z, assert_inside, setting_of, solve_all
 from unlatch.simcore.errors import ConfigError, NoSolutionError
 from unlatch.simcore.geometry import angle_between
 from unlatch.solver.goal_solver import GoalSolver
@@ -25,7 +25,7 @@ def solver(arm):
 
 def test_solutions_are_distinct_cheapest_first_and_lie_inside_the_tolerances(solver, arm, door, open_setting):
     scene = door(yaw=0.2, s=0.05)
-    solutions = solver.solve_all(open_setting.constraint_list, scene, q_reference=arm.q_home)
+    solutions = solve_all(solver, open_setting.constraint_list, scene, q_reference=arm.q_home)
     assert all(s.found for s in solutions)
     assert {s.tool_variant for s in solutions} == {"+", "-"}
     costs, q = [s.cost for s in solutions], np.array([s.q for s in solutions])
@@ -49,7 +49,7 @@ def test_solutions_are_distinct_cheapest_first_and_lie_inside_the_tolerances(sol
 
 def test_an_asymmetric_gripper_is_not_turned(arm, door, open_setting):
     solver = GoalSolver(replace(arm, symmetric_gripper=False))
-    solutions = solver.solve_all(open_setting.constraint_list, door(), q_reference=arm.q_home)
+    solutions = solve_all(solver, open_setting.constraint_list, door(), q_reference=arm.q_home)
     assert {s.tool_variant for s in solutions} == {"+"}
 
 

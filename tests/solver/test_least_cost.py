@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.solver.builders import Y, Z
+from tests.solver.builders import Y, Z, solve_all
 from unlatch.simcore.geometry import angle_between
 from unlatch.solver.goal_solver import GoalSolver
 from unlatch.solver.least_cost import solve_least_cost
@@ -78,7 +78,7 @@ def test_no_feasible_neighbour_is_cheaper(arm, solve, nearness):
 def test_none_of_the_other_goals_is_cheaper(arm, door, open_setting):
     scene, solver, terms = door(yaw=0.1), GoalSolver(arm), open_setting.constraint_list
     best = solver.solve(terms, scene, q_reference=arm.q_home, nearness=Nearness(np.ones(7)))
-    others = solver.solve_all(terms, scene, q_reference=arm.q_home)
+    others = solve_all(solver, terms, scene, q_reference=arm.q_home)
     assert best.cost < min(float(((s.q - arm.q_home) ** 2).sum()) for s in others)
 
 

@@ -12,8 +12,9 @@ from scipy.spatial import cKDTree
 
 from tests.solver.builders import ToyChecker, nothing_near, post
 from unlatch.solver.joint_transit import plan_to_joints
-from unlatch.solver.motion import RESOLUTION_RAD, plan_motion
+from unlatch.solver.motion import plan_motion
 from unlatch.solver.plan import PlanBudget
+from unlatch.solver.scene import RESOLUTION_RAD
 from unlatch.solver.timing import time_path
 
 FRAME_S = 1 / 30
@@ -60,7 +61,7 @@ def test_the_way_around_is_shortened(move, monkeypatch):
         return float(np.linalg.norm(np.diff(move(post, seed).q, axis=0), axis=1).sum())
 
     short = [length(seed) for seed in range(8)]
-    monkeypatch.setattr("unlatch.solver.motion._shortcut_path", lambda corners, space, rng: corners)
+    monkeypatch.setattr("unlatch.solver.motion_search._shortcut_path", lambda corners, space, rng: corners)
     searched = [length(seed) for seed in range(8)]
     assert all(a <= b + 1e-9 for a, b in zip(short, searched, strict=True)), (short, searched)
     assert np.median(short) < 0.8 * np.median(searched), (short, searched)

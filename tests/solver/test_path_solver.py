@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks.path_scenes import MAX_STEP_RAD, panda, problems
-from tests.solver.builders import CONTACT, Y, assert_inside, assert_joins
+from tests.solver.builders import CONTACT, Y, assert_inside, assert_joins, solve_all
 from unlatch.simcore.geometry import Pose, angle_between
 from unlatch.solver.goal_search import GoalRanker
 from unlatch.solver.goal_solver import GoalSolver
@@ -22,7 +22,7 @@ TIP = np.array([0, 0, 0.1034])
 
 
 def goals_of(arm, scene, setting, count):
-    found = GoalSolver(arm).solve_all(setting.constraint_list, scene, q_reference=arm.q_home)
+    found = solve_all(GoalSolver(arm), setting.constraint_list, scene, q_reference=arm.q_home)
     return np.array([s.q for s in found[:count]])
 
 

@@ -24,7 +24,7 @@ from unlatch.workflows.checks.array_identities import frame_problems, identity_p
 from unlatch.workflows.checks.expected_statements import ExpectedGoal, ExpectedLayout, ExpectedSkills, array_names
 from unlatch.workflows.episode.assets import describe_instances, language_steps, pin_side, with_derived_task
 from unlatch.workflows.episode.criteria import PolicyRules, find_actor
-from unlatch.workflows.runs.code_versions import describe_machine
+from unlatch.workflows.runs.earlier_code import describe_machine
 from unlatch.workflows.runs.recorded_config import config_of, format_ranges
 
 _MOST_ARRAYS = 6

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.configs.derived_episode import part_of_skill, skill_strategies
-from unlatch.configs.schema import EpisodeCfg
+from unlatch.configs.derived_task import skill_strategies
+from unlatch.configs.schema import EpisodeCfg, part_of_skill
 from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.robots.description import ArmCfg

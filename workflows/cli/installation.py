@@ -20,7 +20,8 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from unlatch import __version__
-from unlatch.configs.config_files import CONFIGS_GROUP, TASKS, broken_plugin_folders, check_unique_names, plugin_folders
+from unlatch.configs.config_files import CONFIGS_GROUP, TASKS, broken_plugin_folders, plugin_folders
+from unlatch.configs.group_files import check_unique_names
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.cache import CACHE_VARIABLE, cache_root, foreign_access

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +24,7 @@ from unlatch.workflows.cli.terminal import (
     relative_path,
     result_console,
 )
+from unlatch.workflows.runs.loading import LoadedConfig
 from unlatch.workflows.runs.progress import Interruption, RunTime, is_telling, pace_of, read_run_times
 from unlatch.workflows.runs.run import (
     PICTURE,
@@ -36,6 +37,21 @@ from unlatch.workflows.runs.run import (
 )
 from unlatch.workflows.runs.schema import EvaluateCfg, ExecutorCfg, Retry, RunCfg
 from unlatch.workflows.runs.statistics import CorruptEpisodes, RunStatistics
+
+R = TypeVar("R", bound=RunCfg)
+
+
+def run_job(job: LoadedConfig[R], run: Callable[[R], int], *, place: str) -> int:
+    """Runs one job after its notices; after Ctrl-C it says how to go on."""
+    for notice in job.notices:
+        print_note(notice)
+    try:
+        code = run(job.cfg)
+    except KeyboardInterrupt:  # while no episode was made
+        code = INTERRUPTED
+    if code == INTERRUPTED:
+        print_note(f"unlatch: interrupted{place}; the same command makes what is missing")
+    return code
 
 
 @contextmanager

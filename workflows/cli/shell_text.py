@@ -11,8 +11,9 @@ from itertools import pairwise
 from typing import Any, get_type_hints
 
 from unlatch import command_table
-from unlatch.configs.config_files import group_names, option_names
+from unlatch.configs.config_files import group_names
 from unlatch.configs.dataclass_reader import split_optional
+from unlatch.configs.group_files import option_names
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.catalogs import AUTO, EXPORTERS, RENDERERS
 from unlatch.simcore.files import user_path

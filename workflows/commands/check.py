@@ -45,12 +45,20 @@ from unlatch.workflows.cli.terminal import (
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.episode.criteria import PolicyRules
 from unlatch.workflows.episode.episode import Episode
-from unlatch.workflows.runs.code_versions import describe_machine, describe_mixed_code, differing_versions
 from unlatch.workflows.runs.data_sets import data_sets_below
+from unlatch.workflows.runs.earlier_code import describe_machine, describe_mixed_code, differing_versions
 from unlatch.workflows.runs.executors import EXECUTORS, EpisodeMaker, Outcome
 from unlatch.workflows.runs.progress import Progress, StepProgress
 from unlatch.workflows.runs.recorded_config import config_of
-from unlatch.workflows.runs.replay import ReplayJob, ReplayMode, ReplayOutcome, deviations, replay_all, replay_outcome
+from unlatch.workflows.runs.replay import (
+    ReplayJob,
+    ReplayMode,
+    ReplayOutcome,
+    deviations,
+    replay_all,
+    replay_judged,
+    replay_outcome,
+)
 from unlatch.workflows.runs.run import RunRequest
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import MAX_WORKERS, CollectCfg, EvaluateCfg
@@ -438,7 +446,7 @@ def replay_problems(runner: EpisodeRunner, record: EpisodeRecord, policy: Policy
     """
     if not record.arrays:
         return
-    episode = runner.replay_judged(record, policy)
+    episode = replay_judged(runner, record, policy)
     yield from Criteria(_replayed_statements(episode, record)).differences(record, by="a replay of its actions")
     arrays = episode.frames.recorder.arrays()
     compared = {key: array for key, array in arrays.items() if not key.startswith(_OF_PLANNER)}

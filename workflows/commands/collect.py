@@ -15,8 +15,8 @@ from unlatch.workflows.cli.multirun import run_jobs
 from unlatch.workflows.cli.run_report import run_and_report
 from unlatch.workflows.cli.terminal import INTERRUPTED, OK, parse_command_line, print_note, run_command
 from unlatch.workflows.images.render_config import RenderCfg
-from unlatch.workflows.runs.collect_job import CollectJob
 from unlatch.workflows.runs.run import RunRequest, output_folder
+from unlatch.workflows.runs.runner import CollectJob
 from unlatch.workflows.runs.schema import CollectCfg
 
 

@@ -12,11 +12,10 @@ from typing import Any
 import yaml
 
 from unlatch.configs.composition import Request
-from unlatch.configs.config_files import TASKS, yaml_files
-from unlatch.configs.derived_request import derive_request
+from unlatch.configs.config_files import TASKS
+from unlatch.configs.group_files import yaml_files
 from unlatch.configs.json_schema import task_schema
 from unlatch.configs.origins import find_origins, iterate_leaves, origin_of
-from unlatch.configs.reading import read_config
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.catalogs import ANNOTATORS, AUTO, EXPORTERS, RENDERERS
@@ -31,6 +30,7 @@ from unlatch.workflows.cli.installation import describe_installation
 from unlatch.workflows.cli.shell_text import SHELLS, complete, make_catalog
 from unlatch.workflows.cli.terminal import FAILED, OK, command, parse_command_line, print_line, print_row, print_wrapped
 from unlatch.workflows.runs.data_sets import data_sets_below, describe_data_set
+from unlatch.workflows.runs.loading import read_config
 from unlatch.workflows.runs.schema import CollectCfg
 
 _Row = tuple[str, str]
@@ -193,6 +193,8 @@ def _compose(overrides: list[str], config_dirs: list[str]) -> tuple[dict[str, An
     Raises:
         ConfigError: A key or a value is wrong, as for `collect`.
     """
+    from unlatch.configs.derived_request import derive_request  # it imports the strategies
+
     request = derive_request("collect", CollectCfg, Request(overrides, config_dirs))
     _, _, values = read_config("collect", CollectCfg, request)
     return dict(iterate_leaves(values, "", into_lists=True)), request

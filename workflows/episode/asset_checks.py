@@ -12,7 +12,6 @@ from itertools import chain, combinations
 import numpy as np
 
 from unlatch.configs.dataclass_reader import entry_keys
-from unlatch.configs.derived_episode import fill_derived_task, fill_skill_setting
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
@@ -37,7 +36,6 @@ from unlatch.solver.term_kinds import Point2Point
 from unlatch.tasks.layout import check_opening, describe_object, sample_layout
 from unlatch.tasks.task import RegionCfg
 from unlatch.workflows.episode.assets import naming_drawn_object
-from unlatch.workflows.episode.recorded_randomization import make_randomization
 from unlatch.workflows.episode.scene import build_scene
 
 
@@ -224,8 +222,11 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
     check_robot(cfg.robot, object_friction=OBJECT_FRICTION)
     rng = EpisodeStreams(episode_seed(cfg.seed, number))["layout"]
     assets = {name: _load_example(item, rng, number) for name, item in cfg.all_objects().items()}
-    with naming_drawn_object(cfg.object, assets[cfg.object.name], error=ConfigError):
-        cfg = fill_derived_task(cfg, assets)
+    if cfg.task.derived is not None:
+        from unlatch.configs.derived_task import fill_derived_task
+
+        with naming_drawn_object(cfg.object, assets[cfg.object.name], error=ConfigError):
+            cfg = fill_derived_task(cfg, assets)
     for problem in chain.from_iterable(joint_problems(asset) for asset in assets.values()):
         raise problem
     for index, opening in enumerate(cfg.task.openness):
@@ -266,6 +267,8 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
 
 def _check_randomization(cfg: EpisodeCfg, assets: dict[str, ObjectAsset], rng: np.random.Generator) -> None:
     """Builds the scene of one layout and applies every rule: views, attributes and sizes must fit its bodies."""
+    from unlatch.workflows.episode.randomization import make_randomization
+
     homes = [(arm.name, arm.home, arm.home_std) for arm in cfg.robot.arms]
     layout = sample_layout(cfg.task, assets, homes, rng)
     with World(cfg.world) as world:
@@ -298,6 +301,8 @@ def _check_carried(skill: SkillCfg, assets: Mapping[str, ObjectAsset], where: st
 def _check_settings(skill: SkillCfg, asset: ObjectAsset, part: Part, cfg: EpisodeCfg, arm: ArmCfg, where: str) -> None:
     """Checks an entry's settings for one of the arms that may carry it out."""
     if skill.planner_setting.derived:
+        from unlatch.configs.derived_task import fill_skill_setting
+
         try:
             with naming_drawn_object(cfg.all_objects()[asset.name], asset):
                 fill_skill_setting(skill, asset, part, robot=cfg.robot, arm=arm, s=part.openness.closed)

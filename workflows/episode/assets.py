@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.configs.derived_episode import fill_derived_task, part_of_skill
-from unlatch.configs.schema import EpisodeCfg
+from unlatch.configs.schema import EpisodeCfg, part_of_skill
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg, RestsOn
 from unlatch.objects.library import chooses_instance, load_instance, load_object, split_record
@@ -111,6 +110,10 @@ def with_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
         asset = assets[opening.object]
         with naming_drawn_object(cfg.all_objects()[asset.name], asset):
             check_opening(opening, asset.articulation.part(opening.part), asset, index=index)
+    if cfg.task.derived is None:
+        return cfg
+    from unlatch.configs.derived_task import fill_derived_task
+
     with naming_drawn_object(cfg.object, assets[cfg.object.name]):
         return fill_derived_task(cfg, assets)
 

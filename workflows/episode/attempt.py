@@ -42,15 +42,18 @@ class Attempt:
 
     def run(self) -> None:
         """Runs the whole episode: every stage of the chain, then settling."""
-        episode = self.episode
-        episode.begin()
-        failure = episode.failure
-        for sequences in stages_of(episode.cfg.skills):
-            if failure is None and not episode.judge.over:
+        self.episode.begin()
+        self._run_to_end(stages_of(self.episode.cfg.skills), self.episode.failure)
+
+    def _run_to_end(self, stages: Sequence[StageSequences], failure: Failure | None) -> None:
+        """Runs stages and lets the scene settle, unless the episode has failed."""
+        judge = self.episode.judge
+        for sequences in stages:
+            if failure is None and not judge.over:
                 failure = self._run_stage(sequences)
-        if failure is None and not episode.judge.over:
+        if failure is None and not judge.over:
             failure = self._settle()
-        episode.conclude(failure)
+        self.episode.conclude(failure)
 
     def run_from_here(self) -> None:
         """Takes over an episode that a policy has begun, and runs it to its end.
@@ -58,8 +61,8 @@ class Attempt:
         Raises:
             UnlatchError: No skill is under way, or several arms act at the same time.
         """
-        episode, stages = self.episode, stages_of(self.episode.cfg.skills)
-        runs = [run for run in episode.judge.current if run.is_open]
+        stages = stages_of(self.episode.cfg.skills)
+        runs = [run for run in self.episode.judge.current if run.is_open]
         if len(runs) != 1 or len(stages[runs[0].stage]) != 1:
             raise UnlatchError(f"{len(runs)} skills are under way. A planner takes over where one arm acts.")
         (sequence,), index = stages[runs[0].stage], runs[0].chain_index
@@ -67,12 +70,7 @@ class Attempt:
         self._recovery.take_over(queue)
         with self._timing("execute"):
             failure = self._move_arms([queue], [queue], [])
-        for sequences in stages[runs[0].stage + 1 :]:
-            if failure is None and not episode.judge.over:
-                failure = self._run_stage(sequences)
-        if failure is None and not episode.judge.over:
-            failure = self._settle()
-        episode.conclude(failure)
+        self._run_to_end(stages[runs[0].stage + 1 :], failure)
 
     @cached_property
     def _recovery(self) -> Recovery:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from unlatch.configs.derived_episode import skill_strategies
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.rng import stream
@@ -57,7 +56,7 @@ class ChainPlanner:
         self.cfg = cfg
         self.layout_search: LayoutSearchReport | None = None
         """Result of the search for a layout, if the chain begins with one; its strategies are tried first."""
-        self._assets = assets
+        self.assets = assets
         self._checker = checker
         self._seed = seed
         self._derived: dict[tuple[int, str, float], list[SkillCfg]] = {}
@@ -74,7 +73,7 @@ class ChainPlanner:
 
     def part_of(self, index: int) -> str | None:
         """Returns the name of the part that a skill acts on; None: it carries a whole object."""
-        return part_acted_on_by(self.cfg, self._assets, index)
+        return part_acted_on_by(self.cfg, self.assets, index)
 
     @property
     def acted_on(self) -> list[tuple[str, str | None]]:
@@ -274,14 +273,19 @@ class ChainPlanner:
             ConfigError: The skill does not fit the part.
             AssetError: It does not fit the part of the drawn object.
         """
-        item, arm = self.scene.objects[self.cfg.skills[index].objects[0]], self.scene.robot.arm(arm_name)
+        entry = self.cfg.skills[index]
+        if not entry.planner_setting.derived:
+            return replace(entry, arm=arm_name).entries_by_strategy()
+        item, arm = self.scene.objects[entry.objects[0]], self.scene.robot.arm(arm_name)
         name = self.part_of(index)
         part = None if name is None else item.asset.articulation.part(name)
         s = 0.0 if part is None else item.joint_position(part.joint)
         if (index, arm_name, s) not in self._derived:
+            from unlatch.configs.derived_task import skill_strategies
+
             with naming_drawn_object(self.cfg.all_objects()[item.asset.name], item.asset):
                 self._derived[index, arm_name, s] = skill_strategies(
-                    self.cfg, index, self._assets, part=part, arm=arm.cfg, s=s
+                    self.cfg, index, self.assets, part=part, arm=arm.cfg, s=s
                 )
         return self._derived[index, arm_name, s]
 

@@ -26,7 +26,7 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import RestsOn
 from unlatch.simcore.errors import AssetError, ConfigError, RecordingError, UnlatchError
-from unlatch.simcore.randomization.config import VisualDraw
+from unlatch.simcore.randomization.config import RandomizationCfg, VisualDraw
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.keys import convert_to_stored_types
 from unlatch.simcore.recording.success_rules import INITIAL_S
@@ -53,7 +53,6 @@ from unlatch.workflows.episode.chain_planner import ChainPlanner, PlannedSkill
 from unlatch.workflows.episode.criteria import Actor, PolicyRules
 from unlatch.workflows.episode.frame_loop import FrameLoop
 from unlatch.workflows.episode.judge import Judge
-from unlatch.workflows.episode.recorded_randomization import make_randomization, recorded_randomization
 from unlatch.workflows.episode.scene import EpisodeScene, build_scene
 from unlatch.workflows.episode.skill_run import SkillRun
 
@@ -86,24 +85,6 @@ class EpisodeOptions:
     on_planned: Callable[[Episode, int, Sequence[int], Sequence[PlannedSkill]], None] | None = None
     """Called after each planning of a search for a layout, such as by a page that shows the plans: with the number of
     the layout, the indices of the skills in the chain, and these skills, planned or refused."""
-
-
-@dataclass
-class _SideSearch:
-    """A search for a layout with objects on certain sides."""
-
-    sides: Mapping[str, RestsOn]
-    """The side that is down of each object with `rests_on=any`."""
-    cfg: EpisodeCfg
-    assets: dict[str, ObjectAsset]
-    planner: ChainPlanner
-    search: LayoutSearch
-    last_layout: Layout | None = None
-    """The layout that was built last."""
-
-    def describe(self) -> dict[str, Any]:
-        """Returns the entry of `other_sides` of the report."""
-        return self.search.report.describe_side({name: side.value for name, side in self.sides.items()})
 
 
 class Episode:
@@ -153,7 +134,7 @@ class Episode:
         self._streams = EpisodeStreams(self.seed)
         self._bug: Failure | None = None
         self._is_reset = False
-        self._assets: dict[str, ObjectAsset] = {}
+        self._assets: Mapping[str, ObjectAsset] = {}
         self._layout: Layout | None = None
 
     def begin(self, recorded: EpisodeRecord | None = None) -> None:
@@ -202,7 +183,8 @@ class Episode:
             layout = [self._draw_layout(rng) for _ in range(1 + number)][-1]
         else:
             layout = Layout.from_dict(recorded.layout)
-            self.cfg = replace(cfg, randomization=recorded_randomization(recorded.applied, name=cfg.randomization.name))
+            applied = RandomizationCfg(name=cfg.randomization.name, recorded=dict(recorded.applied) or None)
+            self.cfg = replace(cfg, randomization=applied)
         problem = self._build(layout)
         self.failure = failure or problem
         self._is_reset = True
@@ -239,13 +221,16 @@ class Episode:
             object_views=any(skill.scene_force_threshold_n is not None for skill in cfg.skills),
         )
         room = self._make_room()
-        self.randomization = make_randomization(
-            self.scene, cfg.randomization, self.seed, visual_draw=options.visual_draw, room=room
-        )
+        self.randomization = None
+        if cfg.randomization.active or options.visual_draw is not None:
+            from unlatch.workflows.episode.randomization import make_randomization
+
+            self.randomization = make_randomization(
+                self.scene, cfg.randomization, self.seed, visual_draw=options.visual_draw, room=room
+            )
+            self._layout = replace(layout, q_home=self.randomization.homes(layout.q_home))
         if room is not None:
             room.show()
-        if self.randomization is not None:
-            self._layout = replace(layout, q_home=self.randomization.homes(layout.q_home))
         unrest = self.scene.let_rest(self._layout)
         self.judge = Judge(cfg, self.scene, acted_on, policy=options.policy)
         self.frames = FrameLoop(
@@ -296,46 +281,43 @@ class Episode:
         start, first_draw = time.perf_counter(), copy.deepcopy(rng)
         names = [name for name, item in asked.all_objects().items() if item.rests_on is RestsOn.any]
         standing = self._begin_search(entry, rng, dict.fromkeys(names, RestsOn.bottom))
-        tried, layout = [standing], standing.search.look_first()
-        standing.last_layout = self._layout
+        tried, layout = [standing], standing.look_first()
         others = find_other_sides(self.cfg, self._assets) if layout is None else []
         upright, share = self._assets, 1.0 / max(1, len(others))
         for sides in others:
             try:
-                self._take_objects(asked, lay_objects(standing.cfg, upright, sides))
+                self._take_objects(asked, lay_objects(standing.planner.cfg, upright, sides))
             except (ConfigError, AssetError) as exc:
                 logger.info("No search with objects on %s: %s", sides, exc.message)
                 continue
             tried.append(self._begin_search(entry, copy.deepcopy(first_draw), sides, share=share))
-            layout = tried[-1].search.look_first()
-            tried[-1].last_layout = self._layout
+            layout = tried[-1].look_first()
             if layout is not None:
                 break
-        for item in tried if layout is None else ():
-            self._take_search(item)
-            layout = item.search.look_thoroughly()
-            item.last_layout = self._layout
+        for search in tried if layout is None else ():
+            self._take_search(search)
+            layout = search.look_thoroughly()
             if layout is not None:
                 break
         failure = None
         report = self.planner.layout_search
         if layout is None or report is None:
             self._take_search(standing)
-            report = standing.search.report
+            report = standing.report
             layout = standing.last_layout or self._draw_layout(rng)
             message = report.refusal() + advise_any_side(self.cfg, self._assets)
             if len(tried) > 1:
-                report.other_sides = [item.describe() for item in tried[1:]]
+                report.other_sides = [search.report.describe_side() for search in tried[1:]]
                 message += f" On another side, it has no plan either: {', '.join(report.earlier_sides())}."
             failure = Failure("invalid_layout", message, 0.0, {"preplan": report.refused_counts()})
         else:
-            report.other_sides = [item.describe() for item in tried if item.search.report is not report]
+            report.other_sides = [each.report.describe_side() for each in tried if each.report is not report]
         self.timings_ms["preplan"] = 1e3 * (time.perf_counter() - start)
         return layout, failure
 
     def _begin_search(
         self, entry: LayoutSearchCfg, rng: np.random.Generator, sides: Mapping[str, RestsOn], *, share: float = 1.0
-    ) -> _SideSearch:
+    ) -> LayoutSearch:
         """Returns a search with the present objects, which lie on `sides`; nothing is tried yet.
 
         It has a `share` of the work of a search.
@@ -351,12 +333,14 @@ class Episode:
             on_planned=None if on_planned is None else partial(on_planned, self),
             work_share=share,
         )
+        search.report.sides = {name: side.value for name, side in sides.items()}
         self.planner.layout_search = search.report
-        return _SideSearch(sides, self.cfg, self._assets, self.planner, search)
+        return search
 
-    def _take_search(self, item: _SideSearch) -> None:
+    def _take_search(self, search: LayoutSearch) -> None:
         """Takes the objects of an earlier search again."""
-        self.cfg, self._assets, self.planner, self._layout = item.cfg, item.assets, item.planner, item.last_layout
+        self.planner, self._layout = search.planner, search.last_layout
+        self.cfg, self._assets = self.planner.cfg, self.planner.assets
 
     @property
     def may_push(self) -> bool:

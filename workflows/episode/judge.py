@@ -304,8 +304,9 @@ class Judge:
             self.goal.carry(name)
         else:
             joint = item.asset.articulation.part(part).joint
-            moved = MovedJoint(joint, item.joint_index(joint), item.joint_position(joint))
-            self.goal.act_on((name, moved.index), moved.s)
+            index, s = item.joint_index(joint), item.joint_position(joint)
+            moved = MovedJoint(joint, index, s, s)
+            self.goal.act_on((name, index), s)
         run = SkillRun(skill, part, moved, chain_index, stage, self._frame, self.goal.poses, conditions)
         if earlier is not None:
             run.continue_from(earlier)
@@ -541,7 +542,6 @@ class Judge:
             run.first_violation = hit
         if run.rule.collision_valid_enabled and run.collision_valid:
             run.collision_valid = False
-            run.broke_rule = True
             allowed_n = self._scene.monitor.views[hit.view].exceeded_n
             phase = run.skill.phase
             while_in = "" if phase is Phase.idle else f" while in phase {phase.name}"
@@ -557,7 +557,7 @@ class Judge:
         loads, limit_n = self._scene.loads[run.arm], run.rule.finger_force_limit_n
         force_n = float(np.asarray(loads.force_sustained_n.get_value()))
         if force_n > limit_n and not run.overloaded:
-            run.overloaded = run.broke_rule = True
+            run.overloaded = True
             finger = min(loads.fingers[loads.sustained_on])
             failure = self._failure(
                 "overload",
@@ -576,7 +576,6 @@ class Judge:
         for name, speed in ((self._cfg.robot.name, speeds.robot), *speeds.objects.items()):
             if speed > MAX_JOINT_SPEED:
                 run.process_valid = False
-                run.broke_rule = True
                 joint = speeds.too_fast.get(name)
                 which = "A joint" if joint is None else f"Joint '{joint.name}'"
                 unit = "rad/s or m/s" if joint is None else "m/s" if joint.prismatic else "rad/s"

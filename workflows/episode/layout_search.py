@@ -69,7 +69,9 @@ class LayoutSearch:
         """
         self.report = LayoutSearchReport()
         self.refused: list[LayoutCandidate] = []
-        self._planner = planner
+        self.planner = planner
+        self.last_layout: Layout | None = None
+        """The layout that was built last."""
         self._cfg = cfg
         self._draw = draw
         self._build = build
@@ -116,9 +118,10 @@ class LayoutSearch:
         """Plans the whole chain in one layout; returns None where a skill does not plan."""
         self.report.begin_candidate(number, thorough=budget.thorough)
         # the scene is loaded into the simulation, and for each arm into the collision checker, with all arms
-        arms = len(self._planner.cfg.robot.arms)
+        arms = len(self.planner.cfg.robot.arms)
         budget.meter.spend("loads", arms * (1 + arms))
         problem = self._build(layout)
+        self.last_layout = self.planner.layout
         if problem is not None:
             self._count_refusal(number, LAYOUT, problem)
             return None
@@ -126,11 +129,11 @@ class LayoutSearch:
 
     def plan_chain(self, candidate: LayoutCandidate, budget: PlanBudget) -> LayoutCandidate | None:
         """Plans the whole chain in the present scene, in which arms and parts move with the plans; None: no plan."""
-        if any(SKILLS.load(entry.name).carries for entry in self._planner.cfg.skills):
-            groups = [each for stage in stages_of(self._planner.cfg.skills) for each in self._planned_together(stage)]
+        if any(SKILLS.load(entry.name).carries for entry in self.planner.cfg.skills):
+            groups = [each for stage in stages_of(self.planner.cfg.skills) for each in self._planned_together(stage)]
             if all(len(indices) == 1 for indices in groups):
                 return self._plan_one_by_one(candidate, [indices[0] for indices in groups], budget)
-        for sequences in stages_of(self._planner.cfg.skills):
+        for sequences in stages_of(self.planner.cfg.skills):
             holding: list[HoldingSkill] = []
             for indices in self._planned_together(sequences):
                 planned = self._plan_skills(candidate, indices, holding, budget)
@@ -179,7 +182,7 @@ class LayoutSearch:
 
     def _remember_scene(self) -> Callable[[], None]:
         """Returns a function that puts arms and objects back where they are now."""
-        scene = self._planner.scene
+        scene = self.planner.scene
         arms = [(arm, arm.q.copy(), arm.gripper_opening_m) for arm in scene.robot.arms.values()]
         objects = [
             (
@@ -206,7 +209,7 @@ class LayoutSearch:
         self, candidate: LayoutCandidate, indices: list[int], holding: Sequence[HoldingSkill], budget: PlanBudget
     ) -> list[Skill] | None:
         """Plans skills that begin together and notes their strategies; returns None where one does not plan."""
-        planned = self._planner.plan_together(indices, budget=budget, concurrent=holding)
+        planned = self.planner.plan_together(indices, budget=budget, concurrent=holding)
         self._tell(candidate, indices, planned)
         for index, (skill, refused) in zip(indices, planned, strict=False):
             if not skill.commands:
@@ -218,7 +221,7 @@ class LayoutSearch:
             candidate.strategies[index] = skill.cfg.strategy
             if skill.choice is not None:
                 candidate.choices[index] = skill.choice
-            if self._planner.has_several_arms:
+            if self.planner.has_several_arms:
                 candidate.arms[index] = skill.context.arm.name
             if skill.keyframe_plan is not None:
                 candidate.margins_rad.append(skill.keyframe_plan.margin_rad)
@@ -233,7 +236,7 @@ class LayoutSearch:
 
         Skills that hold for others come first, then the first skills of all other arms, their second skills, and so on.
         """
-        skills = self._planner.cfg.skills
+        skills = self.planner.cfg.skills
         holding = [each for each in sequences if issubclass(SKILLS.load(skills[each[0]].name), HoldingSkill)]
         for some in (holding, [sequence for sequence in sequences if sequence not in holding]):
             for places in zip_longest(*some):
@@ -243,7 +246,7 @@ class LayoutSearch:
 
     def _move_to_end(self, skill: Skill) -> None:
         """Puts arm and part where the plan ends: the next skill plans from there."""
-        scene = self._planner.scene
+        scene = self.planner.scene
         if isinstance(skill, HoldingSkill) and not skill.has_skipped:
             skill.skip_to_hold()
             skill.context.arm.reset(skill.q_hold, gripper_m=skill.gripper_hold_m)
@@ -266,7 +269,7 @@ class LayoutSearch:
 
     def _count_refusal(self, candidate: int, index: int, failure: Failure, *, plan: KeyframePlan | None = None) -> None:
         """Counts a refused layout in the report, with the diagnosis of a `plan` that says why."""
-        name, message = "layout" if index == LAYOUT else self._planner.cfg.skills[index].name, failure.message
+        name, message = "layout" if index == LAYOUT else self.planner.cfg.skills[index].name, failure.message
         if plan is not None and plan.diagnosis is not None and plan.diagnosis.message == message:
             self.report.diagnoses[candidate] = diagnosis = plan.diagnosis.without_stop()
             message = diagnosis.message

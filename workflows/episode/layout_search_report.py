@@ -54,6 +54,8 @@ class LayoutSearchReport:
     thorough: set[int] = field(default_factory=set)
     """Numbers of the layouts that were tried a second time, with the full budget."""
 
+    sides: dict[str, str] = field(default_factory=dict)
+    """The side that is down of each object with `rests_on=any`."""
     other_sides: list[dict[str, Any]] = field(default_factory=list)
     """One entry for each side on which objects lay in an earlier search without a plan: `rests_on` by object, and
     `tried` and `counts` of that search."""
@@ -77,9 +79,9 @@ class LayoutSearchReport:
         """Returns the sides of `other_sides`, in order of trial; of several objects, their sides joined by `/`."""
         return ["/".join(item["rests_on"].values()) for item in self.other_sides]
 
-    def describe_side(self, sides: Mapping[str, str]) -> dict[str, Any]:
-        """Returns the entry of `other_sides` for this search; `sides` are the sides that are down, by object."""
-        return {"rests_on": dict(sides), "tried": self.tried, "counts": self.refused_counts()}
+    def describe_side(self) -> dict[str, Any]:
+        """Returns the entry of `other_sides` for this search."""
+        return {"rests_on": dict(self.sides), "tried": self.tried, "counts": self.refused_counts()}
 
     def refused_counts(self) -> dict[str, int]:
         """Returns the number of refused layouts by `skill index name: code`, the largest first."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -504,3 +505,49 @@ class EpisodeRandomization:
         lines = [line for layer in self.layers.values() for line in layer.lines(control_hz=hz)]
         lines = [f"randomization {self.cfg.name}: {len(lines)} rules", *lines]
         return lines + ([f"  distractors: {len(self._distractors)}"] if self._distractors else [])
+
+
+def make_randomization(
+    scene: EpisodeScene,
+    cfg: RandomizationCfg,
+    seed: int,
+    *,
+    visual_draw: VisualDraw | None = None,
+    room: Room | None = None,
+) -> EpisodeRandomization:
+    """Makes the randomization of a scene and resets it; `room` is the room of the configuration.
+
+    Raises:
+        ConfigError: A rule, or a value of the episode that `from` names, does not fit the scene.
+        RecordingError: A recorded value does not fit the scene.
+    """
+    with _explain_misfit(cfg, {name: item.asset.instance for name, item in scene.objects.items()}):
+        made = EpisodeRandomization(scene, cfg, visual_draw=visual_draw, room=room)
+        made.reset(seed)
+    return made
+
+
+_KEY = "randomization.from"
+
+
+@contextmanager
+def _explain_misfit(cfg: RandomizationCfg, instances: Mapping[str, str]) -> Iterator[None]:
+    """Explains an error of recorded values that do not fit an episode: where they come from, and what would fit.
+
+    Raises:
+        ConfigError: Recorded values do not fit the scene.
+    """
+    try:
+        yield
+    except (ConfigError, RecordingError) as exc:
+        if cfg.source is None:
+            raise
+        here = ", ".join(f"{name} {instance}" for name, instance in instances.items())
+        said = exc.message.replace("randomization.recorded.", "its ").removeprefix("Recorded randomization: ")
+        for advice in (" Name one of them.", " Use the scene that it was recorded in."):
+            said = said.removesuffix(advice)
+        raise ConfigError(
+            f"{_KEY}='{cfg.source}' does not fit an episode of {here}: {said} Name an episode of the same robot and "
+            "objects, or keep the object the same by object.instance.",
+            key=_KEY,
+        ) from exc

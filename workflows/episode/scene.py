@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -37,10 +37,6 @@ from unlatch.skills.gripping import grip_force, load_of
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.scene import ArmModel
 from unlatch.tasks.layout import TABLE, Layout, plinth_name
-
-if TYPE_CHECKING:
-    from unlatch.simcore.sim.visuals.pictures import LookAtCamera
-
 
 _LIMIT_MARGIN_RAD = 0.03
 """Distance that plans keep from the ends of a joint's range [rad]."""
@@ -120,22 +116,6 @@ REST_MOVED_M = 0.02
 """A free object that moves farther than this while it comes to rest has no valid place [m]."""
 REST_TURNED_RAD = 0.3
 """A free object that turns farther than this while it comes to rest has no valid place [rad]."""
-_ARM_POINTS_M = (
-    (-0.12, -0.12, 0.0),
-    (-0.12, 0.12, 0.0),
-    (-0.1, 0.0, 0.72),
-    (0.1, 0.0, 0.76),
-    (0.45, 0.0, 0.72),
-    (-0.24, 0.0, 0.55),
-)
-"""Points around an arm at its home pose, from its foot [m]."""
-_OPENING_M = 0.2
-"""How far before an object its parts are seen while they open [m]."""
-_BEHIND_SHOULDER, _BETWEEN_SHOULDERS, _RIGHT_SIDE = (-0.8, -0.88, 0.5), (-0.95, -0.12, 0.8), (0.05, -1.0, 0.8)
-"""Directions from the scene to the camera."""
-_ON_TABLE_M = 0.05
-"""Greatest height of an arm's foot above the table if it stands on it [m]."""
-_FOV_DEG = 40.0
 
 
 @dataclass
@@ -162,29 +142,6 @@ class EpisodeScene:
 
     def __post_init__(self) -> None:
         self._turned_contacts = TurnedContacts(self.robot.body)
-
-    def view(self, *, aspect: float = 1.25) -> LookAtCamera:
-        """Returns a camera that sees the whole robot and the objects; it does not depend on how they stand now.
-
-        Args:
-            aspect: Width of the picture over its height.
-        """
-        from unlatch.simcore.sim.visuals.pictures import framing_camera
-
-        arms = [self.robot.body.link_pose(arm.base_link).p for arm in self.robot.cfg.arms]
-        points = [foot + np.array(offset) for foot in arms for offset in _ARM_POINTS_M]
-        for item in self.objects.values():
-            boxes = np.array([item.body.link_aabb(link) for link in item.body.mounted_links])
-            low, high = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
-            points += [np.where(pick, high, low) for pick in np.ndindex(2, 2, 2)]
-            points.append(np.array([low[0] - _OPENING_M, (low[1] + high[1]) / 2, low[2]]))
-        # objects turn their front to the robot: over its right shoulder, front and hand are both seen. The right one
-        # of two arms would hide the object, and a torso between the arms hides it from behind
-        looks_from = _BEHIND_SHOULDER
-        if len(arms) > 1:
-            on_table = all(abs(foot[2]) < _ON_TABLE_M for foot in arms)
-            looks_from = _BETWEEN_SHOULDERS if on_table else _RIGHT_SIDE
-        return framing_camera(points, looks_from, fov_deg=_FOV_DEG, aspect=aspect, margin=1.12)
 
     def hold_flags(self, held: Mapping[str, frozenset[str]]) -> dict[str, tuple[bool, ...]]:
         """Returns which joints of every object are held, as an action has them."""

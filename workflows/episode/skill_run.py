@@ -5,7 +5,6 @@ Beside it the queue of an arm: its skills in a stage, one after the other.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -30,14 +29,10 @@ class MovedJoint:
     name: str
     index: int
     """Its place in the object's arrays."""
+    s0: float
+    """Its position when the skill began, at its first attempt [rad or m]."""
     s: float
     """Its position at the end of the skill, or in the last frame [rad or m]."""
-    s0: float = math.nan
-    """Its position when the skill began, at its first attempt [rad or m]."""
-
-    def __post_init__(self) -> None:
-        if math.isnan(self.s0):
-            self.s0 = self.s
 
 
 @dataclass
@@ -70,8 +65,6 @@ class SkillRun:
     process_valid: bool = True
     overloaded: bool = False
     """Whether a finger of the arm bore more than its limit."""
-    broke_rule: bool = False
-    """Whether a contact, a force or a speed broke a rule in it."""
     touching_frames: int = 0
     moving_frames: int = 0
     touching_while_moving: int = 0
@@ -93,6 +86,11 @@ class SkillRun:
     def rule(self) -> SuccessRule:
         """The rule by which the skill succeeds."""
         return self.skill.success_rule
+
+    @property
+    def broke_rule(self) -> bool:
+        """Whether a contact, a force or a speed broke a rule in it."""
+        return self.overloaded or not (self.collision_valid and self.process_valid)
 
     @property
     def object_name(self) -> str:

@@ -325,8 +325,10 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         self._check_open()
         if self.render_mode is None:
             return None
+        from unlatch.workflows.viewing.scene_picture import whole_view  # few environments are drawn
+
         width, height = RENDER_SIZE
-        return take_picture(self._world, self.episode.scene.view(), width=width, height=height)
+        return take_picture(self._world, whole_view(self.episode.scene), width=width, height=height)
 
     def close(self) -> None:
         """Closes the world; a second call does nothing."""

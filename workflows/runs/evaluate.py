@@ -33,7 +33,7 @@ from unlatch.workflows.runs.progress import OnProgress
 from unlatch.workflows.runs.run import RunDisplay, RunRequest, output_folder, run_episodes
 from unlatch.workflows.runs.runner import RecordingJob
 from unlatch.workflows.runs.schema import EnvCfg, EvaluateCfg
-from unlatch.workflows.runs.statistics import MeanShare, RunStatistics, SuccessMeasure
+from unlatch.workflows.runs.statistics import RunStatistics, SuccessMeasure
 
 if TYPE_CHECKING:
     from unlatch.workflows.gym.env import UnlatchEnv
@@ -44,57 +44,19 @@ PREFIX = "eval-"
 """Beginning of the default folder's name."""
 
 
-@dataclass(frozen=True)
-class EvaluationResult:
-    """How often a policy succeeded, by two measures of success, and how far it led the parts."""
+@dataclass(frozen=True, kw_only=True)
+class EvaluationResult(RunStatistics):
+    """How often a policy succeeded, by two measures of success, how far it led the parts, and its attempts.
+
+    `goal` counts the attempts in which the part is where it should be, and stays there, whatever rules were broken;
+    `clean` those of them without a broken rule: the success of a demonstration.
+    """
 
     data: DataSet
     """Every attempt, recorded like a demonstration."""
-    statistics: RunStatistics
-    """Counts, failure codes and times."""
+    clean: SuccessMeasure
     inference: InferenceStatistics | None = None
     """How a batched policy was asked; None: each worker has its own policy."""
-
-    @property
-    def goal(self) -> SuccessMeasure | None:
-        """Attempts in which the part is where it should be, and stays there, whatever rules were broken.
-
-        None if episodes ended at the first broken rule, so that it is not known.
-        """
-        return self.statistics.goal
-
-    @property
-    def clean(self) -> SuccessMeasure:
-        """Attempts that reached the goal without a broken rule: the success of a demonstration."""
-        return self.statistics.clean or SuccessMeasure(self.n, self.successes)
-
-    @property
-    def share(self) -> MeanShare | None:
-        """Mean share of the asked motion: how far the parts were led at the end, whatever rules were broken.
-
-        None if episodes ended at the first broken rule, so that it is not known.
-        """
-        return self.statistics.share
-
-    @property
-    def stages(self) -> dict[str, int]:
-        """Number of attempts by the last stage that they reached; `policy_outcome.STAGES` explains each."""
-        return self.statistics.stages
-
-    @property
-    def violations(self) -> dict[str, int]:
-        """Number of attempts with a forbidden contact, overload or overspeed, by the stage in which it came first."""
-        return self.statistics.violations
-
-    @property
-    def n(self) -> int:
-        """Number of attempts."""
-        return self.statistics.n
-
-    @property
-    def successes(self) -> int:
-        """Number of attempts that succeeded: those of `clean`."""
-        return self.statistics.successes
 
     @property
     def success_rate(self) -> float:
@@ -102,19 +64,14 @@ class EvaluationResult:
         return self.clean.rate
 
     @property
-    def interval(self) -> tuple[float, float]:
-        """Wilson's 95 % interval of the success rate."""
-        return self.statistics.interval
-
-    @property
     def failures(self) -> dict[str, int]:
         """Number of failures by failure code, the most frequent first."""
-        return self.statistics.codes
+        return self.codes
 
     def __str__(self) -> str:
         goal = "" if self.goal is None else f"goal {self.goal}; "
         share = "" if self.share is None else f"share {self.share}; "
-        return f"{goal}clean {self.clean}; {share}failures: {self.statistics.codes_text()}"
+        return f"{goal}clean {self.clean}; {share}failures: {self.codes_text()}"
 
 
 def evaluate(
@@ -204,7 +161,12 @@ def evaluate(
             identity=identity_of(run),
         )
         result = run_episodes(request, RunDisplay(progress))
-    return EvaluationResult(result.data_set, result.statistics(), None if served is None else served.statistics)
+    counts = vars(result.statistics())
+    return EvaluationResult(
+        **{**counts, "clean": counts["clean"] or SuccessMeasure(counts["n"], counts["successes"])},
+        data=result.data_set,
+        inference=None if served is None else served.statistics,
+    )
 
 
 def _read_options(schema: type[T], options: T | Mapping[str, Any] | None, where: str) -> T | None:

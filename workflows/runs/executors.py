@@ -45,12 +45,8 @@ class Outcome:
     """Wall time by stage [ms]."""
 
 
-class EpisodeMaker(Protocol):
-    """Makes and writes one episode after the other; lives as long as its worker."""
-
-    def __call__(self, number: int) -> Outcome:
-        """Makes the episode of a number and writes its record."""
-        ...
+EpisodeMaker = Callable[[int], Outcome]
+"""Makes the episode of a number and writes its record; lives as long as its worker."""
 
 
 class Job(Protocol):

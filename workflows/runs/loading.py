@@ -1,27 +1,30 @@
-"""Composes, reads and checks configurations."""
+"""Composes, reads and checks configurations, and finds the file that states each wrong value."""
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
-from unlatch.configs.composition import Request
-from unlatch.configs.dataclass_reader import refuse_repeated_keys
-from unlatch.configs.derived_request import check_sweep_values, derive_request
-from unlatch.configs.reading import read_config
+from unlatch.configs.composition import Request, compose_config, to_plain
+from unlatch.configs.config_files import group_names
+from unlatch.configs.dataclass_reader import check_chain_form, read_dataclass, refuse_repeated_keys, wrong_type
 from unlatch.configs.schema import EpisodeCfg, check_episode, find_info_files, hand_notices
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, unknown_key
 from unlatch.simcore.files import user_path
 from unlatch.workflows.runs.schema import CollectCfg
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=EpisodeCfg)
+
+_DERIVES = re.compile(r"\+{0,2}(object|skill|part|openness)=|\++task=")
+"""Overrides that choose more than a file of a group; see `derive_request`."""
 
 
 @dataclass(frozen=True)
@@ -109,12 +112,19 @@ def load_config(
         ConfigError: The configuration is wrong; the message is one line.
     """
     folders = [config_dirs] if isinstance(config_dirs, str | Path) else config_dirs
-    request = derive_request(primary, schema, Request(list(overrides), [str(path) for path in folders]))
+    request = Request(list(overrides), [str(path) for path in folders])
+    if any(map(_DERIVES.match, overrides)):
+        from unlatch.configs.derived_request import derive_request  # what an object and a skill stand for
+
+        request = derive_request(primary, schema, request)
     notices: list[str] = []
     cfg, composed, values = read_config(primary, schema, request, notices=notices)
     check_episode(cfg)
     notices += hand_notices(cfg)
-    check_sweep_values(getattr(cfg, "sweep", {}), overrides)
+    if sweep := getattr(cfg, "sweep", None):
+        from unlatch.workflows.runs.sweep import check_sweep_values
+
+        check_sweep_values(sweep, overrides)
     if cfg.randomization.source is not None:
         from unlatch.workflows.runs.recorded_config import with_recorded
 
@@ -124,6 +134,49 @@ def load_config(
             item.root = str(user_path(item.root).absolute())
     find_info_files(cfg)
     return LoadedConfig(cfg, OmegaConf.create(values) if resolve else composed, notices, list(overrides))
+
+
+def read_config(
+    primary: str, schema: type[T], request: Request, *, notices: list[str] | None = None
+) -> tuple[T, DictConfig, dict[str, Any]]:
+    """Composes one configuration and reads it.
+
+    Args:
+        primary: Name of the command's YAML file.
+        schema: Dataclass of its configuration.
+        request: Overrides and folders of YAML files.
+        notices: Receives one line for each value in an older form that was rewritten.
+
+    Returns:
+        The configuration as its dataclass; as Hydra composes it, with references to other keys; and as plain mappings,
+        lists and values, with references resolved.
+
+    Raises:
+        ConfigError: A file, group, key or value is wrong.
+    """
+    composed = compose_config(primary, schema, request)
+    try:
+        _check_parts(composed, [item.name for item in fields(schema)])
+        values = to_plain(composed)
+        check_chain_form(values)
+        cfg = read_dataclass(schema, values, where="", notices=notices)
+    except ConfigError as exc:
+        from unlatch.configs.origins import explain_value
+        from unlatch.configs.user_files import explain_peer_task
+
+        peer = explain_peer_task(request.overrides, request.config_dirs)
+        raise peer or explain_value(exc, primary, request) from exc
+    return cfg, composed, values
+
+
+def _check_parts(composed: DictConfig, known: list[str]) -> None:
+    """Checks the keys at the top, and that files of groups are not given by their names; others refer to them."""
+    groups = group_names()
+    for key, value in composed.items_ex(resolve=False):
+        if key not in known:
+            raise unknown_key(str(key), str(key), known, listed_by="--cfg job")
+        if key in groups and isinstance(value, str):
+            raise wrong_type(str(key), value, "a mapping")
 
 
 def config_as(schema: type[T], cfg: EpisodeCfg, **changes: Any) -> T:

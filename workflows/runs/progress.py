@@ -188,7 +188,6 @@ class Interruption:
 
 FIRST_LINE_S = 30.0
 """Time after which the first line is printed where there is no terminal [s]."""
-_BAR_WIDTH = 20
 
 
 DisplayT = TypeVar("DisplayT", bound="_Display")
@@ -295,13 +294,14 @@ class StepProgress(_Display):
     def __rich__(self) -> RenderableType:
         if not self._total:
             return Text(self.line())
-        grid = Table.grid(padding=(0, 2))
-        grid.add_row(
-            ProgressBar(total=self._total, completed=self._done, width=_BAR_WIDTH),
-            f"{self._done:,}/{self._total:,} {self._noun}",
-            *self._rate(),
-        )
-        return grid
+        return _bar(self._done, self._total, f"{self._done:,}/{self._total:,} {self._noun}", *self._rate())
+
+
+def _bar(done: int, total: int, *words: str) -> Table:
+    """Returns a bar with words beside it."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_row(ProgressBar(total=total, completed=done, width=20), *words)
+    return grid
 
 
 def _describe_rate(done: int, total: int, seconds: float) -> list[str]:
@@ -403,19 +403,16 @@ class Progress(_Display):
 
     def __rich__(self) -> Group:
         done = min(self.done, self.total)
-        bar = Table.grid(padding=(0, 2))
         left = "" if self.left_s is None else _describe_left(self.left_s)
         if self._frames is not None:
             made = self._frames.count_done()
-            completed = ProgressBar(total=self._frames.total, completed=made, width=_BAR_WIDTH)
-            rate = _describe_rate(made, self._frames.total, self._elapsed_s())[:1]
-            bar.add_row(completed, f"{done}/{self.total}", f"{made:,}/{self._frames.total:,} frames", *rate, left)
+            frames = self._frames.total
+            rate = _describe_rate(made, frames, self._elapsed_s())[:1]
+            bar = _bar(made, frames, f"{done}/{self.total}", f"{made:,}/{frames:,} frames", *rate, left)
         else:
             pace = f"{self.per_hour:,.0f}/h" if self.per_hour else ""
             pace = pace if self.made else f"no episode has ended yet, {self._elapsed_s():.0f} s"
-            bar.add_row(
-                ProgressBar(total=self.total, completed=done, width=_BAR_WIDTH), f"{done}/{self.total}", pace, left
-            )
+            bar = _bar(done, self.total, f"{done}/{self.total}", pace, left)
         share = f" ({100 * self.successes / self.made:.0f} %)" if self.made else ""
         counts = Text.assemble((f"{self.successes} {self.success_word}{share}", "green"))
         for code, count in self.codes.most_common():

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
@@ -16,7 +17,12 @@ from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.verdict import Criteria
+from unlatch.simcore.sim.scene import NOT_RECORDED
 from unlatch.workflows.checks.criteria_source import CriteriaSource
+from unlatch.workflows.episode.criteria import Actor, PolicyRules
+from unlatch.workflows.episode.episode import Episode
+from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
+from unlatch.workflows.episode.skill_run import SkillRun
 from unlatch.workflows.runs.executors import EXECUTORS, EpisodeMaker, Outcome
 from unlatch.workflows.runs.recorded_config import config_of, config_of_record
 from unlatch.workflows.runs.runner import EpisodeRunner
@@ -183,10 +189,119 @@ def replay_deviation(runner: EpisodeRunner, record: EpisodeRecord, mode: ReplayM
     if not record.arrays:
         return Deviation()
     if mode is ReplayMode.action:
-        return largest_deviation(runner.replay(record), record.arrays)
-    read = runner.write_states(record)
+        return largest_deviation(replay_record(runner, record), record.arrays)
+    read = write_states(runner, record)
     writable = {key: array for key, array in read.items() if not (key.endswith(_MEASURED) or key.startswith(_SENSORS))}
     return largest_deviation(writable, record.arrays)
+
+
+PLANNER_KEYS = ("skills.", "validity.", "labels.")
+"""Beginnings of the record keys that a planner and the judge write, not the world."""
+
+
+def _repeat(runner: EpisodeRunner, record: EpisodeRecord, policy: PolicyRules | None = None) -> Episode:
+    """Returns the episode of a record, which has not begun; `policy` says how it is judged."""
+    return runner.episode(record.number, replace(runner.options, actor=Actor.record, policy=policy))
+
+
+def replay_record(runner: EpisodeRunner, record: EpisodeRecord) -> dict[str, Array]:
+    """Drives a fresh world with the recorded reset values, actions and hold events, and records it anew.
+
+    Returns:
+        The arrays of the replay by record key, except those that a planner writes.
+
+    Raises:
+        RecordingError: Its objects have changed since the recording, or its actions do not fit the robot.
+    """
+    episode = _repeat(runner, record)
+    episode.reset(record)
+    episode.frames.record_state()
+    scene, stage = episode.scene, None
+    for index in range(record.n_actions):
+        for skill in record.skills:
+            if skill["frame_start"] == index:
+                alone = stage is None or skill.get("stage") != stage
+                stage = skill.get("stage")
+                arm = skill.get("arm", next(iter(scene.robot.arms)))
+                scene.act_on(skill["object"], skill["part"], arm=arm, alone=alone, link=skill.get("link"))
+        episode.frames.advance_action(scene.action_at(record.arrays, index))
+        episode.frames.record_state()
+    arrays = episode.frames.recorder.arrays()
+    return {key: value for key, value in arrays.items() if not key.startswith(PLANNER_KEYS)}
+
+
+def replay_judged(runner: EpisodeRunner, record: EpisodeRecord, policy: PolicyRules | None = None) -> Episode:
+    """As `replay_record`, but layout and randomization are drawn again from the configuration, and a judge follows.
+
+    The judge begins and ends each skill at the frames of the record, and sees the same contacts as at the time.
+
+    Args:
+        runner: Makes episodes of the configuration.
+        record: The record.
+        policy: How it was judged if a policy moved the arms; None: it is a demonstration.
+
+    Returns:
+        The episode in its last state, with its judge and its arrays.
+
+    Raises:
+        RecordingError: See `replay_record`.
+    """
+    episode = _repeat(runner, record, policy)
+    episode.reset(record, redraws=True)
+    episode.planner.layout_search = LayoutSearchReport.from_dict(record.layout.get("preplan"))
+    episode.frames.record_state()
+    runs: dict[int, SkillRun] = {}
+    for index in range(record.n_actions + 1):  # a skill without a plan may begin at the last state
+        for number, entry in enumerate(record.skills):
+            if number in runs and runs[number].is_open and entry["frame_end"] == index:
+                episode.judge.end_skill(runs[number], broken_off=entry.get("broken_off", False))
+        for number, entry in enumerate(record.skills):
+            if entry["frame_start"] == index:
+                runs[number] = episode.begin_recorded_skill(entry.get("entry", number), entry)
+        if index < record.n_actions:
+            episode.frames.advance_action(episode.scene.action_at(record.arrays, index))
+            episode.frames.record_state()
+    return episode
+
+
+def write_states(runner: EpisodeRunner, record: EpisodeRecord) -> dict[str, Array]:
+    """Writes every recorded state into the world and reads the world again.
+
+    Returns:
+        Arrays of shape (T+1, ...) that were read, by record key.
+
+    Raises:
+        RecordingError: Its objects have changed since the recording.
+    """
+    episode = _repeat(runner, record)
+    episode.reset(record)
+    scene = episode.scene.state_tree
+    rows: list[dict[str, Array]] = []
+    for frame in range(record.n_actions + 1):
+        scene.load_state_dict(record.state_at(frame))
+        scene.write_replay_data()
+        scene.update_state()
+        rows.append(scene.state_dict(exclude_tags=NOT_RECORDED))
+    return {key: np.stack([row[key] for row in rows]) for key in rows[0]}
+
+
+def replay_actions(runner: EpisodeRunner, record: EpisodeRecord) -> tuple[float, dict[str, Array]]:
+    """Drives a fresh world with recorded actions, with all sensors off; reads the state at the end.
+
+    Returns:
+        Wall time of the physics alone [s], and the state at the end by record key.
+    """
+    episode = _repeat(runner, record)
+    episode.reset(record)
+    scene = episode.scene
+    actions = [scene.action_at(record.arrays, index) for index in range(record.n_actions)]
+    start = time.perf_counter()
+    for action in actions:
+        scene.apply(action)
+        scene.robot.simulate_frame(None if episode.randomization is None else episode.randomization.step)
+    seconds = time.perf_counter() - start
+    scene.state_tree.update_state()
+    return seconds, scene.state_tree.state_dict(exclude_tags=NOT_RECORDED)
 
 
 def largest_deviation(found: Mapping[str, Array], wanted: Mapping[str, Array]) -> Deviation:

@@ -24,15 +24,14 @@ from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.episode.episode import EpisodeOptions
 from unlatch.workflows.runs import code_versions
 from unlatch.workflows.runs.code_versions import CodeVersions
-from unlatch.workflows.runs.collect_job import CollectJob
 from unlatch.workflows.runs.executors import Executor, Outcome, make_executor, never_ended
 from unlatch.workflows.runs.progress import Interruption, OnProgress, Progress, RunClock, RunTime, forget_code
-from unlatch.workflows.runs.runner import RecordingJob, writer_name
+from unlatch.workflows.runs.runner import CollectJob, RecordingJob, writer_name
 from unlatch.workflows.runs.schema import CollectCfg, Retry, RunCfg
 from unlatch.workflows.runs.statistics import CorruptEpisodes, RunStatistics
 
 if TYPE_CHECKING:
-    from unlatch.workflows.runs.live_state import StatePublisher
+    from unlatch.workflows.runs.earlier_code import Retries
 
 
 class StopCondition:
@@ -164,27 +163,22 @@ class _RunPlan:
     existing: set[int]
     """Those that earlier runs made."""
     missing: list[int]
-    again: code_versions.Retries
-    """Episodes of earlier runs that are made again."""
+    retries: Retries | None
+    """Episodes of earlier runs that are made again; None: there are none to choose from."""
     stop: StopCondition
     """Has counted the episodes of earlier runs that stay."""
-    replaces_set: bool
+    replaces_set: bool = False
     """Whether every episode of the data set is made again."""
+
+    @property
+    def again(self) -> list[int]:
+        """Numbers of the episodes that are made again."""
+        return [] if self.retries is None else self.retries.numbers
 
     @property
     def to_make(self) -> list[int]:
         """The episodes that the run makes, in their order."""
-        return sorted([*self.missing, *self.again.numbers])
-
-
-@dataclass
-class _RunOutcome:
-    """What a run has done."""
-
-    left_again: set[int]
-    """Episodes that were to be made again and were not."""
-    stopped: bool = False
-    """Whether Ctrl-C ended it at once."""
+        return sorted([*self.missing, *self.again])
 
 
 def run_episodes(request: RunRequest, display: RunDisplay | None = None) -> RunResult:
@@ -210,16 +204,16 @@ def run_episodes(request: RunRequest, display: RunDisplay | None = None) -> RunR
     ) as data_set:
         plan = _plan_run(cfg, numbers, data_set, code, display)
         clock = RunClock(data_set.path, writer_name("run"), code.packages)
-        outcome = _make_episodes(request, plan, data_set, code, clock, executor, display)
+        stopped, left_again = _make_episodes(request, plan, data_set, code, clock, executor, display)
         seconds = time.perf_counter() - started
-        made = len(plan.to_make) - len(data_set.missing(plan.missing)) - len(outcome.left_again)
-        _remove_traces(plan, outcome, data_set, clock, display)
+        made = len(plan.to_make) - len(data_set.missing(plan.missing)) - len(left_again)
+        _remove_traces(plan, left_again, data_set, clock, display)
         if plan.stop.wanted is not None:
             numbers = [number for number in numbers if number in data_set]
-        asked = display.interruption is not None and display.interruption.asked
-        if not (outcome.stopped or asked):
+        stopped |= display.interruption is not None and display.interruption.asked
+        if not stopped:
             _draw_picture(cfg, data_set, numbers, again=made > 0)
-    return RunResult(data_set, numbers, made, seconds, clock.times, plan.stop, outcome.stopped or asked)
+    return RunResult(data_set, numbers, made, seconds, clock.times, plan.stop, stopped)
 
 
 def _plan_run(cfg: RunCfg, numbers: list[int], data_set: DataSet, code: CodeVersions, display: RunDisplay) -> _RunPlan:
@@ -229,17 +223,22 @@ def _plan_run(cfg: RunCfg, numbers: list[int], data_set: DataSet, code: CodeVers
     for number, problem in data_set.damaged(numbers).items():
         aside = data_set.set_aside(number)
         display.notify(f"episode {number} is damaged and is made again; kept as {aside}: {problem}")
-    stop = _stop_condition(cfg)
+    limits = {"successes": cfg.successes, "give_up_after": cfg.give_up_after} if isinstance(cfg, CollectCfg) else {}
+    stop = StopCondition(**limits)
     missing = data_set.missing(numbers)
     existing = set(numbers).difference(missing)
     repeatable = sorted(existing) if cfg.retry is Retry.all else _count_existing(data_set, existing, stop)
-    again = code_versions.choose_retries(data_set, repeatable, cfg.retry, code)
-    for number in set(repeatable).difference(again.numbers):
+    retries = None
+    if repeatable and cfg.retry is not Retry.never:
+        from unlatch.workflows.runs.earlier_code import choose_retries
+
+        retries = choose_retries(data_set, repeatable, cfg.retry, code)
+    plan = _RunPlan(numbers, existing, missing, retries, stop)
+    for number in set(repeatable).difference(plan.again):
         stop.count(Outcome(number, False, "error"))
-    if cfg.retry is Retry.error and existing and not again.numbers:
+    if cfg.retry is Retry.error and existing and not plan.again:
         display.notify("retry=error: no episode that is there ended as `error`, so none is made again")
-    replaces_set = cfg.retry is Retry.all and set(data_set.numbers()) <= set(again.numbers)
-    plan = _RunPlan(numbers, existing, missing, again, stop, replaces_set)
+    plan.replaces_set = cfg.retry is Retry.all and set(data_set.numbers()) <= set(plan.again)
     for line in filter(None, map(describe_folder, cfg.all_objects().values() if plan.to_make else ())):
         display.notify(line)
     return plan
@@ -253,14 +252,22 @@ def _make_episodes(
     clock: RunClock,
     executor: Executor,
     display: RunDisplay,
-) -> _RunOutcome:
-    """Makes the episodes of a plan, until they are made, a stop condition is met or Ctrl-C is pressed."""
-    to_make, stop, outcome = plan.to_make, plan.stop, _RunOutcome(set(plan.again.numbers))
+) -> tuple[bool, set[int]]:
+    """Makes the episodes of a plan, until they are made, a stop condition is met or Ctrl-C is pressed.
+
+    Returns:
+        Whether Ctrl-C ended it at once, and the episodes that were to be made again and were not.
+    """
+    to_make, stop, left_again = plan.to_make, plan.stop, set(plan.again)
     if not to_make or stop.is_met:
         _notify_other_code(data_set, plan.existing, code, display.notify)
-        return outcome
+        return False, left_again
     _allow_replacing(plan, data_set, code, display)
-    publisher = _make_publisher(data_set, clock) if request.cfg.live else None
+    publisher = None
+    if request.cfg.live:
+        from unlatch.workflows.runs.live_state import StatePublisher
+
+        publisher = StatePublisher(data_set.path, clock.run)
     options = EpisodeOptions(on_bug=display.on_bug, on_state=publisher)
     interruption = display.interruption
     outcomes = executor.run(
@@ -282,23 +289,27 @@ def _make_episodes(
             for made in outcomes:
                 stop.count(made)
                 clock.count(made)
-                outcome.left_again.discard(made.number)
+                left_again.discard(made.number)
                 counts.update(made)
         except KeyboardInterrupt:
             outcomes.close()
             if interruption is None:
                 raise
-            outcome.stopped = True
-    return outcome
+            return True, left_again
+    return False, left_again
 
 
 def _allow_replacing(plan: _RunPlan, data_set: DataSet, code: CodeVersions, display: RunDisplay) -> None:
     """Lets workers replace the episodes that are made again; says if the others were made with other code."""
-    if plan.again.numbers:
-        display.notify(plan.again.text())
-        replace_old = data_set.replace_errors if plan.again.are_errors else data_set.replace_all
-        replace_old(plan.again.numbers)
-    mixed = "" if plan.replaces_set else code_versions.describe_mixed_code(data_set.path, code.packages)
+    if plan.retries is not None and plan.again:
+        display.notify(plan.retries.text())
+        replace_old = data_set.replace_errors if plan.retries.are_errors else data_set.replace_all
+        replace_old(plan.again)
+    if plan.replaces_set or not len(data_set):
+        return
+    from unlatch.workflows.runs.earlier_code import describe_mixed_code
+
+    mixed = describe_mixed_code(data_set.path, code.packages)
     if mixed:
         display.notify(
             f"earlier episodes of this data set were made with other code of {mixed}, so equal settings may give other "
@@ -307,18 +318,18 @@ def _allow_replacing(plan: _RunPlan, data_set: DataSet, code: CodeVersions, disp
 
 
 def _remove_traces(
-    plan: _RunPlan, outcome: _RunOutcome, data_set: DataSet, clock: RunClock, display: RunDisplay
+    plan: _RunPlan, left_again: set[int], data_set: DataSet, clock: RunClock, display: RunDisplay
 ) -> None:
     """Removes what is left of episodes that were made again."""
-    if not plan.again.numbers:
+    if not plan.again:
         return
     data_set.remove_empty_replaced()
     from unlatch.workflows.viewing.episode_files import remove_outdated
 
-    outdated = remove_outdated(data_set.path, set(plan.again.numbers) - outcome.left_again)
+    outdated = remove_outdated(data_set.path, set(plan.again) - left_again)
     if outdated:
         display.notify(f"removed, since they show episodes that were made again: {', '.join(outdated)}")
-    if plan.replaces_set and not outcome.left_again:
+    if plan.replaces_set and not left_again:
         forget_code(data_set.path, except_run=clock.run)
 
 
@@ -326,19 +337,15 @@ def _notify_other_code(
     data_set: DataSet, existing: set[int], code: CodeVersions, notify: Callable[[str], None]
 ) -> None:
     """Says that episodes of an earlier run are kept, though the code has changed since."""
-    count, names = code_versions.count_other_code(data_set.path, code.packages)
+    from unlatch.workflows.runs.earlier_code import count_other_code
+
+    count, names = count_other_code(data_set.path, code.packages)
     if existing and count:
         kept = count_noun(min(count, len(data_set)), "episode")
         notify(
             f"{kept} of this data set: kept, although the code of {names} has changed since; retry=all makes them "
             "again, out=FOLDER starts a new data set"
         )
-
-
-def _stop_condition(cfg: RunCfg) -> StopCondition:
-    if isinstance(cfg, CollectCfg):
-        return StopCondition(successes=cfg.successes, give_up_after=cfg.give_up_after)
-    return StopCondition()
 
 
 def _count_existing(data_set: DataSet, numbers: set[int], stop: StopCondition) -> list[int]:
@@ -351,13 +358,6 @@ def _count_existing(data_set: DataSet, numbers: set[int], stop: StopCondition) -
             else:
                 stop.count(summary)
     return sorted(errors)
-
-
-def _make_publisher(data_set: DataSet, clock: RunClock) -> StatePublisher:
-    """Returns what shows the present state of an episode to the page of a run with `live`."""
-    from unlatch.workflows.runs.live_state import StatePublisher
-
-    return StatePublisher(data_set.path, clock.run)
 
 
 def _draw_picture(cfg: RunCfg, data_set: DataSet, numbers: Sequence[int], *, again: bool) -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import platform
 import re
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -20,24 +19,19 @@ from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.rng import episode_seed
 from unlatch.simcore.sim.collision import BulletCollisionChecker
-from unlatch.simcore.sim.scene import NOT_RECORDED
 from unlatch.simcore.sim.world import World
 from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.skills.skill import Skill
 from unlatch.workflows.episode.attempt import Attempt
-from unlatch.workflows.episode.criteria import Actor, PolicyRules
 from unlatch.workflows.episode.episode import Episode, EpisodeOptions
-from unlatch.workflows.episode.skill_run import SkillRun
 from unlatch.workflows.runs.code_versions import CodeVersions
 from unlatch.workflows.runs.executors import EpisodeMaker, Outcome
-from unlatch.workflows.runs.schema import RunCfg
+from unlatch.workflows.runs.schema import CollectCfg, RunCfg
 
 Array = np.ndarray
 
 WARM_UP_WORK = 1500
 """Largest work of planning before the first episode; see `planner.work`."""
-PLANNER_KEYS = ("skills.", "validity.", "labels.")
-"""Beginnings of the record keys that a planner and the judge write, not the world."""
 
 
 class EpisodeRunner:
@@ -112,115 +106,6 @@ class EpisodeRunner:
         """
         return Episode(self.cfg, number, self._world, self._checker, options or self.options)
 
-    def _repeat(self, record: EpisodeRecord, policy: PolicyRules | None = None) -> Episode:
-        """Returns the episode of a record, which has not begun; `policy` says how it is judged."""
-        return self.episode(record.number, replace(self.options, actor=Actor.record, policy=policy))
-
-    def replay(self, record: EpisodeRecord) -> dict[str, Array]:
-        """Drives a fresh world with the recorded reset values, actions and hold events, and records it anew.
-
-        Returns:
-            The arrays of the replay by record key, except those that a planner writes.
-
-        Raises:
-            RecordingError: Its objects have changed since the recording, or its actions do not fit the robot.
-        """
-        return self._drive(record)
-
-    def replay_judged(self, record: EpisodeRecord, policy: PolicyRules | None = None) -> Episode:
-        """As `replay`, but layout and randomization are drawn again from the configuration, and a judge follows.
-
-        The judge begins and ends each skill at the frames of the record, and sees the same contacts as at the time.
-
-        Args:
-            record: The record.
-            policy: How it was judged if a policy moved the arms; None: it is a demonstration.
-
-        Returns:
-            The episode in its last state, with its judge and its arrays.
-
-        Raises:
-            RecordingError: See `replay`.
-        """
-        from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
-
-        episode = self._repeat(record, policy)
-        episode.reset(record, redraws=True)
-        episode.planner.layout_search = LayoutSearchReport.from_dict(record.layout.get("preplan"))
-        episode.frames.record_state()
-        runs: dict[int, SkillRun] = {}
-        for index in range(record.n_actions + 1):  # a skill without a plan may begin at the last state
-            for number, entry in enumerate(record.skills):
-                if number in runs and runs[number].is_open and entry["frame_end"] == index:
-                    episode.judge.end_skill(runs[number], broken_off=entry.get("broken_off", False))
-            for number, entry in enumerate(record.skills):
-                if entry["frame_start"] == index:
-                    runs[number] = episode.begin_recorded_skill(entry.get("entry", number), entry)
-            if index < record.n_actions:
-                episode.frames.advance_action(episode.scene.action_at(record.arrays, index))
-                episode.frames.record_state()
-        return episode
-
-    def _drive(self, record: EpisodeRecord) -> dict[str, Array]:
-        episode = self._repeat(record)
-        episode.reset(record)
-        episode.frames.record_state()
-        arms, stage = list(episode.scene.robot.arms), None
-        for index in range(record.n_actions):
-            for skill in record.skills:
-                if skill["frame_start"] == index:
-                    alone = stage is None or skill.get("stage") != stage
-                    stage = skill.get("stage")
-                    episode.scene.act_on(
-                        skill["object"],
-                        skill["part"],
-                        arm=skill.get("arm", arms[0]),
-                        alone=alone,
-                        link=skill.get("link"),
-                    )
-            episode.frames.advance_action(episode.scene.action_at(record.arrays, index))
-            episode.frames.record_state()
-        arrays = episode.frames.recorder.arrays()
-        return {key: value for key, value in arrays.items() if not key.startswith(PLANNER_KEYS)}
-
-    def write_states(self, record: EpisodeRecord) -> dict[str, Array]:
-        """Writes every recorded state into the world and reads the world again.
-
-        Returns:
-            Arrays of shape (T+1, ...) that were read, by record key.
-
-        Raises:
-            RecordingError: Its objects have changed since the recording.
-        """
-        episode = self._repeat(record)
-        episode.reset(record)
-        scene = episode.scene.state_tree
-        rows: list[dict[str, Array]] = []
-        for frame in range(record.n_actions + 1):
-            scene.load_state_dict(record.state_at(frame))
-            scene.write_replay_data()
-            scene.update_state()
-            rows.append(scene.state_dict(exclude_tags=NOT_RECORDED))
-        return {key: np.stack([row[key] for row in rows]) for key in rows[0]}
-
-    def replay_actions(self, record: EpisodeRecord) -> tuple[float, dict[str, Array]]:
-        """Drives a fresh world with recorded actions, with all sensors off; reads the state at the end.
-
-        Returns:
-            Wall time of the physics alone [s], and the state at the end by record key.
-        """
-        episode = self._repeat(record)
-        episode.reset(record)
-        scene = episode.scene
-        actions = [scene.action_at(record.arrays, index) for index in range(record.n_actions)]
-        start = time.perf_counter()
-        for action in actions:
-            scene.apply(action)
-            scene.robot.simulate_frame(None if episode.randomization is None else episode.randomization.step)
-        seconds = time.perf_counter() - start
-        scene.state_tree.update_state()
-        return seconds, scene.state_tree.state_dict(exclude_tags=NOT_RECORDED)
-
 
 def writer_name(worker: str) -> str:
     """Returns a name for a worker's index that no worker on another host has.
@@ -272,3 +157,23 @@ class RecordingJob(ABC):
         self.code.note_in(record)
         self.data_set.write(record)
         return Outcome(number, False, code)
+
+
+@dataclass(frozen=True)
+class CollectJob(RecordingJob):
+    """Makes demonstrations of one configuration."""
+
+    cfg: CollectCfg
+
+    @contextmanager
+    def open_episode_source(self) -> Iterator[Callable[[int], EpisodeRecord]]:
+        """See `RecordingJob`."""
+        if self.cfg.policy is not None:
+            from unlatch.workflows.policies.takeover import open_corrections
+
+            with open_corrections(self.cfg, self.options) as run:
+                yield run
+            return
+        with EpisodeRunner(self.cfg, self.options) as runner:
+            runner.warm_up()
+            yield runner.run

@@ -23,6 +23,8 @@ DEFAULT_PORT = 8090
 LOCAL_HOST = "127.0.0.1"
 """Address that only this computer reaches."""
 MAX_PORT = 65535
+SERIAL = "serial"
+"""Name of no launcher: this process runs the jobs of a multirun."""
 
 
 _SHARD = re.compile(r"([0-9]{1,9})/([0-9]{1,9})\Z")
@@ -59,7 +61,7 @@ class Retry(Enum):
 class LauncherCfg:
     """The launcher that runs the jobs of a multirun."""
 
-    name: str = "serial"
+    name: str = SERIAL
     """Name in the catalog of launchers."""
     jobs_at_once: Count | None = None
     """Jobs at a time, for a launcher without such a setting; the next jobs begin when all of these have ended."""

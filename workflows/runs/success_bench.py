@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
 from rich.box import MARKDOWN
@@ -18,12 +18,10 @@ from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.verdict import recompute_success
 from unlatch.workflows.checks.criteria_source import CriteriaSource
 from unlatch.workflows.runs.loading import load_config
+from unlatch.workflows.runs.replay import replay_actions
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import MAX_WORKERS, CollectCfg
 from unlatch.workflows.runs.statistics import STAGES, RunStatistics
-
-if TYPE_CHECKING:
-    pass
 
 TASKS = ("open_microwave", "close_microwave", "open_drawer", "close_drawer")
 REAL_OBJECT_TASKS = (
@@ -113,7 +111,7 @@ def sensor_ratio(cfg: CollectCfg, numbers: list[int]) -> float | None:
         runner.warm_up()
         for number in numbers:
             record = runner.run(number)
-            replay_s, _ = runner.replay_actions(record)
+            replay_s, _ = replay_actions(runner, record)
             ratios.append(record.timings_ms["execute"] / (1e3 * replay_s))
     return float(np.median(ratios)) if ratios else None
 

@@ -12,8 +12,9 @@ from typing import Any, TypeAlias
 
 import yaml
 
-from unlatch.configs.config_files import group_names, option_names, yaml_files
+from unlatch.configs.config_files import group_names
 from unlatch.configs.derived_request import check_derivable, describe_object_path, is_object_path
+from unlatch.configs.group_files import option_names, yaml_files
 from unlatch.simcore.errors import ConfigError, unknown_name
 from unlatch.simcore.files import read_text, user_path, write_whole_file
 

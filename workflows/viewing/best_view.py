@@ -24,7 +24,7 @@ from unlatch.simcore.state import Rendering
 from unlatch.skills.commands import Phase
 from unlatch.workflows.episode.visual_views import cameras
 from unlatch.workflows.viewing.phase_moments import find_rounds, last_finite_frame
-from unlatch.workflows.viewing.scene_picture import RecordedWorld
+from unlatch.workflows.viewing.scene_picture import RecordedWorld, whole_view
 
 _HELD_AT, _PUSHED_AT = "articulated_object_head", "link_contact_point"
 
@@ -221,7 +221,7 @@ def choose_view(shown: RecordedWorld, *, whole_robot: bool, aspect: float) -> Lo
     """
     skills = _acting_frames(shown.record)
     if not skills:
-        return shown.episode.scene.view(aspect=aspect)
+        return whole_view(shown.episode.scene, aspect=aspect)
     arrays, last = shown.record.arrays, last_finite_frame(shown.record)
     subjects, motions, near = [], [], []
     for skill, frames in skills.items():

@@ -14,8 +14,8 @@ import numpy as np
 
 from unlatch.configs.cameras import read_render_settings, with_cameras
 from unlatch.configs.composition import Request
-from unlatch.configs.config_files import camera_names, option_names
 from unlatch.configs.dataclass_reader import read_dataclass
+from unlatch.configs.group_files import camera_names, option_names
 from unlatch.configs.schema import EpisodeCfg, Scenery
 from unlatch.simcore.catalogs import AUTO, RENDERERS
 from unlatch.simcore.errors import ConfigError, check_range, unknown_name

@@ -20,7 +20,7 @@ from unlatch.workflows.runs.progress import StepProgress
 from unlatch.workflows.viewing import phase_moments
 from unlatch.workflows.viewing.best_view import Subject, choose_best_view, find_acted_part
 from unlatch.workflows.viewing.picture import GOOD, INK, PAPER, Font, Rgb, draw_caption, load_font, write_picture
-from unlatch.workflows.viewing.scene_picture import RecordedWorld, add_laid_out_state, open_record
+from unlatch.workflows.viewing.scene_picture import RecordedWorld, add_laid_out_state, open_record, whole_view
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -381,7 +381,7 @@ def _draw_last_state(shown: RecordedWorld, *, smooth: bool) -> Section:
     shown.show(frame)
     times = record.arrays["time"]
     width, height = (OVERSAMPLED * side for side in TILE_PX)
-    picture = take_picture(shown.world, shown.episode.scene.view(), width=width, height=height, smooth=smooth)
+    picture = take_picture(shown.world, whole_view(shown.episode.scene), width=width, height=height, smooth=smooth)
     tile = Tile(picture, record.outcome, float(times[frame] - times[0]), "", Phase.idle, failed=not record.success)
     return Section("no arm moved", [tile])
 

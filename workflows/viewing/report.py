@@ -14,7 +14,7 @@ import yaml
 from unlatch.simcore.errors import UnlatchError, count_noun
 from unlatch.simcore.recording.json_values import differences
 from unlatch.simcore.recording.policy_outcome import STAGES
-from unlatch.workflows.runs.code_versions import describe_mixed_code
+from unlatch.workflows.runs.earlier_code import describe_mixed_code
 from unlatch.workflows.runs.progress import Pace, StepProgress, is_telling, pace_of, read_run_times
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.statistics import MOST_KEPT, SEARCH

@@ -33,7 +33,7 @@ from unlatch.workflows.viewing.episode_files import view_command
 from unlatch.workflows.viewing.phase_moments import failure_notes, find_rounds, last_finite_frame, part_openings
 from unlatch.workflows.viewing.phase_sheet import OVERSAMPLED, TILE_PX, take_phase_pictures
 from unlatch.workflows.viewing.report_counts import MapPoint, Tally
-from unlatch.workflows.viewing.scene_picture import add_laid_out_state, open_record, open_scene
+from unlatch.workflows.viewing.scene_picture import add_laid_out_state, open_record, open_scene, whole_view
 
 Array = np.ndarray
 
@@ -195,7 +195,7 @@ def _take_sections(
     with open_record(cfg, record) as shown:
         if not rounds:
             shown.show(0)
-            return _single_picture(shown.world, shown.episode.scene.view(), "the start", 0.0, on_picture), None
+            return _single_picture(shown.world, whole_view(shown.episode.scene), "the start", 0.0, on_picture), None
         sheet = take_phase_pictures(shown, rounds, smooth=True, on_picture=on_picture)
         clip = take_clip(shown, on_picture=on_picture) if with_clip else None
     sections = [

@@ -20,15 +20,56 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.renderers.auto import choose_renderer
 from unlatch.simcore.sim.renderers.renderer import Renderer
-from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
+from unlatch.simcore.sim.visuals.pictures import LookAtCamera, framing_camera, take_picture
 from unlatch.simcore.sim.world import World
 from unlatch.tasks.task import RegionCfg
 from unlatch.workflows.episode.criteria import Actor
 from unlatch.workflows.episode.episode import Episode, EpisodeOptions
+from unlatch.workflows.episode.scene import EpisodeScene
 from unlatch.workflows.runs.statistics import CorruptEpisodes
 from unlatch.workflows.viewing.picture import Overlay, SheetRow, compose_sheet, write_picture
 
 Array = np.ndarray
+
+_ARM_POINTS_M = (
+    (-0.12, -0.12, 0.0),
+    (-0.12, 0.12, 0.0),
+    (-0.1, 0.0, 0.72),
+    (0.1, 0.0, 0.76),
+    (0.45, 0.0, 0.72),
+    (-0.24, 0.0, 0.55),
+)
+"""Points around an arm at its home pose, from its foot [m]."""
+_OPENING_M = 0.2
+"""How far before an object its parts are seen while they open [m]."""
+_BEHIND_SHOULDER, _BETWEEN_SHOULDERS, _RIGHT_SIDE = (-0.8, -0.88, 0.5), (-0.95, -0.12, 0.8), (0.05, -1.0, 0.8)
+"""Directions from the scene to the camera."""
+_ON_TABLE_M = 0.05
+"""Greatest height of an arm's foot above the table if it stands on it [m]."""
+_FOV_DEG = 40.0
+
+
+def whole_view(scene: EpisodeScene, *, aspect: float = 1.25) -> LookAtCamera:
+    """Returns a camera that sees the whole robot and the objects; it does not depend on how they stand now.
+
+    Args:
+        scene: The scene.
+        aspect: Width of the picture over its height.
+    """
+    arms = [scene.robot.body.link_pose(arm.base_link).p for arm in scene.robot.cfg.arms]
+    points = [foot + np.array(offset) for foot in arms for offset in _ARM_POINTS_M]
+    for item in scene.objects.values():
+        boxes = np.array([item.body.link_aabb(link) for link in item.body.mounted_links])
+        low, high = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
+        points += [np.where(pick, high, low) for pick in np.ndindex(2, 2, 2)]
+        points.append(np.array([low[0] - _OPENING_M, (low[1] + high[1]) / 2, low[2]]))
+    # objects turn their front to the robot: over its right shoulder, front and hand are both seen. The right one
+    # of two arms would hide the object, and a torso between the arms hides it from behind
+    looks_from = _BEHIND_SHOULDER
+    if len(arms) > 1:
+        on_table = all(abs(foot[2]) < _ON_TABLE_M for foot in arms)
+        looks_from = _BETWEEN_SHOULDERS if on_table else _RIGHT_SIDE
+    return framing_camera(points, looks_from, fov_deg=_FOV_DEG, aspect=aspect, margin=1.12)
 
 
 def make_picture_renderer(name: str = AUTO) -> Renderer:
@@ -93,7 +134,7 @@ def open_scene(cfg: EpisodeCfg, number: int, *, visuals: bool = True, renderer: 
     ):
         episode = Episode(cfg, number, world, checker)
         episode.begin()
-        yield DrawnScene(world, episode, episode.scene.view())
+        yield DrawnScene(world, episode, whole_view(episode.scene))
 
 
 @dataclass(frozen=True)
@@ -192,7 +233,7 @@ def _draw_episode(cfg: EpisodeCfg, record: EpisodeRecord, checker: BulletCollisi
     with open_record(cfg, record, checker) as recorded:
         for frame in (0, contact_frame(record), record.n_actions):
             recorded.show(frame)
-            view = recorded.episode.scene.view()
+            view = whole_view(recorded.episode.scene)
             pictures.append(take_picture(recorded.world, view, width=TILE[0], height=TILE[1]))
     instruction = f': "{record.instruction}"' if record.instruction else ""
     return SheetRow(f"episode {record.number}, {record.outcome}{instruction}", pictures, record.success)

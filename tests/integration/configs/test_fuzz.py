@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import yaml
 
-from unlatch.configs.config_files import yaml_files
+from unlatch.configs.group_files import yaml_files
 from unlatch.simcore.errors import UnlatchError
 from unlatch.workflows.cli.multirun import load_configs
 from unlatch.workflows.cli.terminal import CommandLine

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from unlatch.configs.cameras import read_render_settings
-from unlatch.configs.config_files import option_names
+from unlatch.configs.group_files import option_names
 from unlatch.simcore.errors import ConfigError, UnlatchError
 from unlatch.simcore.sim.sensors.camera import CameraCfg
 from unlatch.solver.plan import PlanBudget
-from unlatch.workflows.cli.multirun import load_configs, make_sweep_job
+from unlatch.workflows.cli.multirun import load_configs
+from unlatch.workflows.cli.sweep_jobs import make_sweep_job
 from unlatch.workflows.cli.terminal import parse_command_line
 from unlatch.workflows.runs.code_versions import header_of
 from unlatch.workflows.runs.loading import LoadedConfig

@@ -11,7 +11,8 @@ import pytest
 
 from tests.integration.distribution import install
 from unlatch.configs.composition import Request, compose_config
-from unlatch.configs.config_files import TASKS, broken_plugin_folders, option_names, plugin_folders, yaml_files
+from unlatch.configs.config_files import TASKS, broken_plugin_folders, plugin_folders
+from unlatch.configs.group_files import option_names, yaml_files
 from unlatch.configs.json_schema import task_schema
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, DuplicateEntryError, PluginError

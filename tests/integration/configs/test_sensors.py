@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.integration.distribution import install
-from unlatch.configs.config_files import option_names
 from unlatch.configs.dataclass_reader import read_dataclass
+from unlatch.configs.group_files import option_names
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError

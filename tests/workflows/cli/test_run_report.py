@@ -11,8 +11,8 @@ import pytest
 from tests.workflows.builders import data_set_of
 from unlatch import command_table
 from unlatch.simcore.errors import ConfigError
-from unlatch.workflows.cli.multirun import _name_jobs, _run_one_by_one
 from unlatch.workflows.cli.run_report import _describe_first, exit_code, print_summary
+from unlatch.workflows.cli.sweep_jobs import _name_jobs, _run_one_by_one
 from unlatch.workflows.cli.terminal import FAILED, OK
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.runs.progress import RunTime

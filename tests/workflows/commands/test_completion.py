@@ -9,7 +9,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from unlatch.configs.config_files import option_names
+from unlatch.configs.group_files import option_names
 from unlatch.robots.catalog import ROBOTS
 from unlatch.workflows.cli.shell_text import SHELLS, make_catalog
 from unlatch.workflows.cli.shell_text import complete as complete_from

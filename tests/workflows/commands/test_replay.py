@@ -17,10 +17,10 @@ from unlatch.simcore.recording.state_file import encode_npz
 from unlatch.workflows.checks.criteria_source import check_data_set
 from unlatch.workflows.commands.check import replay_arrays
 from unlatch.workflows.commands.collect import collect_and_report
-from unlatch.workflows.runs import code_versions
+from unlatch.workflows.runs import earlier_code
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.recorded_config import config_of
-from unlatch.workflows.runs.replay import ReplayMode, largest_deviation, replay_deviation
+from unlatch.workflows.runs.replay import ReplayMode, largest_deviation, replay_deviation, replay_record
 from unlatch.workflows.runs.runner import EpisodeRunner
 
 pytestmark = pytest.mark.integration
@@ -76,7 +76,7 @@ def test_a_recorded_episode_replays_to_the_bit(fixture, request, run, mode):
 def test_every_array_that_the_world_fills_is_replayed(data_set):
     record = data_set.read(0)
     with EpisodeRunner(config_of(data_set)) as runner:
-        replayed = runner.replay(record)
+        replayed = replay_record(runner, record)
     left_out = {key for key in record.arrays if key not in replayed}
     assert all(key.startswith(("skills.", "validity.")) for key in left_out)
     assert all(
@@ -89,7 +89,7 @@ def data_set_of_version_2(data_set, tmp_path_factory) -> DataSet:
     """Episode 1 of the data set as version 2 wrote it: every array a member of its own, all floats in 64 bits."""
     path, record = tmp_path_factory.mktemp("replay") / "earlier", data_set.read(1)
     with EpisodeRunner(config_of(data_set)) as runner:
-        record.arrays |= runner.replay(record)
+        record.arrays |= replay_record(runner, record)
     assert record.arrays[VELOCITIES].dtype == np.float64
     state = encode_npz(record.arrays)
     with pytest.MonkeyPatch.context() as patch:
@@ -166,7 +166,7 @@ def test_a_replay_with_another_object_raises_an_error(data_set):
         EpisodeRunner(config_of(data_set)) as runner,
         pytest.raises(RecordingError, match="not the one that was recorded"),
     ):
-        runner.replay(record)
+        replay_record(runner, record)
 
 
 @pytest.mark.slow
@@ -186,7 +186,7 @@ def test_a_damaged_episode_is_named_and_the_others_are_replayed(data_set, tmp_pa
 
 @pytest.mark.slow
 def test_differing_versions_are_named(data_set, run, monkeypatch):
-    monkeypatch.setattr(code_versions, "versions_of", lambda names: dict.fromkeys(names, "0.0.1"))
+    monkeypatch.setattr(earlier_code, "versions_of", lambda names: dict.fromkeys(names, "0.0.1"))
     code, _, err = run(data_set.path, "episode=0")
     assert code == 0
     assert "here is 0.0.1; replays may deviate" in err

@@ -149,7 +149,8 @@ def test_a_report_names_the_sides_without_a_plan_and_keeps_them_for_the_record()
     found.begin_candidate(0)
     found.chosen = LayoutCandidate(0, Layout({}, {}))
     assert "other_sides" not in found.to_dict()
-    found.other_sides = [standing.describe_side({"box": "bottom"})]
+    standing.sides = {"box": "bottom"}
+    found.other_sides = [standing.describe_side()]
     assert str(found) == "1 layout tried, number 0 taken, 0.00 rad from the joint limits; no plan on its bottom"
     (entry,) = found.to_dict()["other_sides"]
     assert entry == {"rests_on": {"box": "bottom"}, "tried": 1, "counts": {"1 open: path_infeasible": 1}}

@@ -50,7 +50,7 @@ def make_run(*, arms: tuple[str, ...] = ("left",), **changes: Any) -> SkillRun:
     for key in [key for key in changes if hasattr(skill, key)]:
         setattr(skill, key, changes.pop(key))
     place = {"chain_index": 2, "stage": 1, "frame_start": 5, "start_poses": ObjectPoses({}, {})}
-    moved = {"part": "door", "moved": MovedJoint("hinge", 3, s=0.9, s0=0.2)}
+    moved = {"part": "door", "moved": MovedJoint("hinge", 3, s0=0.2, s=0.9)}
     return SkillRun(skill, **{**moved, **place, **changes})
 
 

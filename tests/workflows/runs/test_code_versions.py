@@ -14,7 +14,8 @@ import pytest
 
 from tests.workflows.builders import episode
 from unlatch.workflows.policies.catalog import policy_module
-from unlatch.workflows.runs.code_versions import MADE_WITH, CodeVersions, describe_mixed_code, library_folders
+from unlatch.workflows.runs.code_versions import MADE_WITH, CodeVersions, library_folders
+from unlatch.workflows.runs.earlier_code import changes_since, describe_mixed_code
 from unlatch.workflows.runs.progress import RUNS, RunTime, read_run_times
 from unlatch.workflows.runs.traceback_frames import frames_to_show, user_frames
 
@@ -68,7 +69,7 @@ def test_a_change_of_a_plugin_is_seen(site, change, said):
     code = CodeVersions.of(CONFIG)
     assert set(code.packages) == {"unlatch", "press_kit"}
     change(site)
-    assert CodeVersions.of(CONFIG).changes_since(failed_record(code)) == said
+    assert changes_since(failed_record(code), CodeVersions.of(CONFIG)) == said
     slipped = episode("slipped")
     code.note_in(slipped)
     assert slipped.evidence == {}, "only an error notes its code"
@@ -84,7 +85,7 @@ def test_a_changed_file_of_unlatch_is_a_change(tmp_path, monkeypatch):
     evidence = failed_record(CodeVersions.of({}))
     (tmp_path / "changed.py").write_text("x = 1\n")
     monkeypatch.setattr("unlatch.workflows.runs.code_versions.find_places", lambda module: [tmp_path])
-    assert CodeVersions.of({}).changes_since(evidence) == ["the code of unlatch has changed"]
+    assert changes_since(evidence, CodeVersions.of({})) == ["the code of unlatch has changed"]
 
 
 def test_the_code_of_unlatch_is_that_of_all_its_folders(monkeypatch):
@@ -107,11 +108,11 @@ def test_a_changed_policy_is_a_change(spec, tmp_path, monkeypatch):
         return CodeVersions.of({}, policy=policy_module(spec))
 
     evidence, before, name = failed_record(versions()), failed_record(CodeVersions.of({})), module.partition(".")[0]
-    assert versions().changes_since(evidence) == []
+    assert changes_since(evidence, versions()) == []
     path.write_text("x = 2\n")
-    assert versions().changes_since(evidence) == [f"the code of {name} has changed"]
-    assert CodeVersions.of({}).changes_since(evidence) == [f"{name} is not used now"]
-    assert versions().changes_since(before) == [f"{name} was not used then"]
+    assert changes_since(evidence, versions()) == [f"the code of {name} has changed"]
+    assert changes_since(evidence, CodeVersions.of({})) == [f"{name} is not used now"]
+    assert changes_since(before, versions()) == [f"{name} was not used then"]
 
 
 @pytest.mark.parametrize("policy", [None, "random", "tcp://localhost:1", "recorded:data/demo", "recorded:data"])
@@ -130,7 +131,7 @@ def test_the_code_of_a_policy_object_is_that_of_its_module(tmp_path, monkeypatch
     assert set(by_class.packages) == {"unlatch", "own_net"}
     assert by_class == by_object == by_function
     (tmp_path / "own_net.py").write_text("class Net: ...\n")
-    changes = CodeVersions.of({}, policy=policy_module(own_net.Net)).changes_since(failed_record(by_class))
+    changes = changes_since(failed_record(by_class), CodeVersions.of({}, policy=policy_module(own_net.Net)))
     assert changes == ["the code of own_net has changed"]
 
 
@@ -150,18 +151,18 @@ def test_a_changed_file_of_the_traceback_is_a_change(tmp_path):
     code = CodeVersions.of({})
     evidence = failed_record(code, trace=make_trace(path))
     assert list(evidence[MADE_WITH]["files"]) == [str(path)]
-    assert code.changes_since(evidence) == []
+    assert changes_since(evidence, code) == []
     path.write_text("1 / 1\n")
-    assert code.changes_since(evidence) == ["helper.py has changed"]
+    assert changes_since(evidence, code) == ["helper.py has changed"]
     path.unlink()
-    assert code.changes_since(evidence) == []  # the episode may come from another computer
+    assert changes_since(evidence, code) == []  # the episode may come from another computer
 
 
 def test_a_file_that_was_changed_while_the_run_went_on_counts_as_changed(tmp_path):
     path = tmp_path / "helper.py"
     path.write_text("1 / 0\n")  # after this process began, as an edit during a run
     code = CodeVersions.of({})
-    assert code.changes_since(failed_record(code, trace=make_trace(path))) == ["helper.py has changed"]
+    assert changes_since(failed_record(code, trace=make_trace(path)), code) == ["helper.py has changed"]
 
 
 @pytest.mark.slow
@@ -181,14 +182,14 @@ def test_a_file_of_a_noted_package_is_not_noted_again(site):
     "evidence", [{}, {MADE_WITH: 3}, {MADE_WITH: {"packages": {}}}, {MADE_WITH: {"packages": [], "files": {}}}]
 )
 def test_an_error_without_a_note_may_come_from_other_code(evidence):
-    assert CodeVersions.of({}).changes_since(evidence) == ["it is not known which code made them"]
+    assert changes_since(evidence, CodeVersions.of({})) == ["it is not known which code made them"]
 
 
 def test_a_foreign_note_is_read_without_harm():
     code = CodeVersions.of({})
     files = {"/dev/zero": "0", "x" * 9999: "0", "a\0b": "0"}
-    assert code.changes_since({MADE_WITH: {"packages": {**code.packages}, "files": files}}) == []
-    changes = code.changes_since({MADE_WITH: {"packages": {"unlatch": 3}, "files": {}}})
+    assert changes_since({MADE_WITH: {"packages": {**code.packages}, "files": files}}, code) == []
+    changes = changes_since({MADE_WITH: {"packages": {"unlatch": 3}, "files": {}}}, code)
     assert changes == ["unlatch was not used then"]
 
 

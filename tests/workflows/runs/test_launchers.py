@@ -18,12 +18,11 @@ from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.registry import install_command
 from unlatch.workflows.cli.terminal import BAD_INPUT, FAILED, OK
 from unlatch.workflows.runs.hydra_launcher import HydraLauncher
-from unlatch.workflows.runs.schema import LauncherCfg
+from unlatch.workflows.runs.schema import SERIAL, LauncherCfg
 from unlatch.workflows.runs.sweep import (
     JOBS_FILES,
     LAUNCHERS,
     LOGS,
-    SERIAL,
     SweepJob,
     default_folder,
     job_name,

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from unlatch.configs.dataclass_reader import read_dataclass
-from unlatch.configs.derived_episode import fill_derived_task, fill_skill_setting, skill_strategies
-from unlatch.configs.derived_task import derive_layout
+from unlatch.configs.derived_task import derive_layout, fill_derived_task, fill_skill_setting, skill_strategies
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.objects.procedural.drawer import drawer

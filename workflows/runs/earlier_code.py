@@ -1,0 +1,162 @@
+"""What has changed since the earlier runs of a data set: versions and code; and which episodes are made again."""
+
+from __future__ import annotations
+
+import platform
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unlatch.simcore.errors import RecordingError, count_noun
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.workflows.runs.code_versions import (
+    COMPARED_DISTRIBUTIONS,
+    MADE_WITH,
+    NOTED_DISTRIBUTIONS,
+    CodeVersions,
+    Packages,
+    digest_file,
+    versions_of,
+)
+from unlatch.workflows.runs.progress import read_run_times
+from unlatch.workflows.runs.schema import Retry
+
+_MOST_REASONS = 3
+"""Largest number of reasons in a message."""
+
+
+def describe_machine(data_set: DataSet) -> str:
+    """Returns the versions and the host that differ from those of a data set, for the end of a message.
+
+    Derived numbers and replays may then differ without a forgery. Empty if nothing is known to differ.
+    """
+    found = [f"{name} {then}, here {now}" for name, (then, now) in differing_versions(data_set).items()]
+    host: Any = data_set.info.get("host")
+    if host is not None and host != platform.node():
+        found.append(f"host {host}, here {platform.node()}")
+    return f" The data set was made with {'; '.join(found)}." if found else ""
+
+
+def differing_versions(data_set: DataSet) -> dict[str, tuple[str, str]]:
+    """Returns (then, now) by name for the versions, of Python and platform too, that differ from a data set's."""
+    then = {**data_set.info, **data_set.header.get("versions", {}), **data_set.info.get("versions", {})}
+    now = versions_of((*COMPARED_DISTRIBUTIONS, *NOTED_DISTRIBUTIONS))
+    now |= {"python": platform.python_version(), "platform": platform.platform()}
+    return {name: (str(then[name]), now[name]) for name in now if name in then and str(then[name]) != now[name]}
+
+
+def changes_since(evidence: Mapping[str, Any], code: CodeVersions) -> list[str]:
+    """Returns what has changed since an `error` was made, in words; empty: nothing has.
+
+    A file of its traceback that does not exist here is not compared: the episode may come from another computer.
+
+    Args:
+        evidence: That of the episode.
+        code: The present code.
+    """
+    noted = evidence.get(MADE_WITH)
+    then = noted.get("packages") if isinstance(noted, dict) else None
+    files = noted.get("files") if isinstance(noted, dict) else None
+    if not isinstance(then, dict) or not isinstance(files, dict):
+        return ["it is not known which code made them"]
+    changes = [
+        _describe_change(name, then.get(name), code.packages.get(name))
+        for name in sorted({*then, *code.packages})
+        if then.get(name) != code.packages.get(name)
+    ]
+    return changes or [
+        f"{Path(name).name} has changed"
+        for name, digest in sorted(files.items())
+        if (now := digest_file(Path(name))) is not None and now != digest
+    ]
+
+
+def _describe_change(name: str, then: Any, now: Mapping[str, str] | None) -> str:
+    if now is None:
+        return f"{name} is not used now"
+    if not isinstance(then, dict):
+        return f"{name} was not used then"
+    if then.get("version") != now["version"]:
+        return f"{name} {then.get('version')} is {now['version']} now"
+    return f"the code of {name} has changed"
+
+
+def describe_mixed_code(data_set: Path, now: Packages | None = None) -> str:
+    """Returns the packages whose code differs between episodes of a data set, in words; empty: none is known to.
+
+    Args:
+        data_set: Its folder; the code of each run is kept there.
+        now: Code of episodes that are to be added; None: there are none.
+    """
+    found: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
+    for packages in [*(run.packages for run in read_run_times(data_set) if run.episodes), now or {}]:
+        for name, noted in packages.items():
+            found[name].add((str(noted.get("version", "")), str(noted.get("sha256", ""))))
+    words = []
+    for name, codes in sorted(found.items()):
+        versions = sorted({version for version, _ in codes})
+        if len(codes) > 1:
+            words.append(f"{name} {' and '.join(versions)}" if len(versions) > 1 else name)
+    return ", ".join(words)
+
+
+def count_other_code(data_set: Path, now: Packages) -> tuple[int, str]:
+    """Returns how many episodes of a data set were made with other code than `now`, and the packages that differ.
+
+    Episodes that ended as `error`, and those of which the code is not known, do not count. The code of each run is
+    kept in the folder of the data set.
+    """
+    count, differing = 0, set[str]()
+    for run in read_run_times(data_set):
+        names = {name for name, noted in run.packages.items() if dict(noted) != dict(now.get(name, {}))}
+        if names:
+            count += run.episodes
+            differing |= names if run.episodes else set()
+    return count, ", ".join(sorted(differing))
+
+
+@dataclass(frozen=True)
+class Retries:
+    """Episodes that are made again, and why."""
+
+    numbers: list[int]
+    """Their numbers, sorted."""
+    reasons: Counter[str]
+    """How many of them have each reason."""
+    are_errors: bool = True
+    """Whether all of them ended as `error`."""
+
+    def text(self) -> str:
+        """Says in one line how many episodes are made again, and why."""
+        count = count_noun(len(self.numbers), "episode")
+        named = [reason for reason, _ in self.reasons.most_common(_MOST_REASONS)]
+        more = [f"{len(self.reasons) - _MOST_REASONS} more reasons"] if len(self.reasons) > _MOST_REASONS else []
+        which = f"{count} ended as `error`; " if self.are_errors else f"{count} of earlier runs; "
+        return f"{which}made again now: {'; '.join([*named, *more])}"
+
+
+def choose_retries(data_set: DataSet, candidates: Sequence[int], retry: Retry, code: CodeVersions) -> Retries:
+    """Chooses among episodes of earlier runs.
+
+    Args:
+        data_set: Their data set.
+        candidates: Numbers of those that ended as `error`, or of all with `Retry.all`; sorted.
+        retry: Whether all of these are chosen, or those whose code has changed; not `Retry.never`.
+        code: The code that would make them now.
+    """
+    if retry is Retry.all:
+        return Retries(list(candidates), Counter({"retry=all": len(candidates)}), are_errors=False)
+    if retry is Retry.error:
+        return Retries(list(candidates), Counter({"retry=error": len(candidates)}))
+    numbers, reasons = [], Counter[str]()
+    for number in candidates:
+        try:
+            changes = changes_since(data_set.read(number, arrays=False).evidence, code)
+        except RecordingError:  # another writer is replacing it
+            continue
+        if changes:
+            numbers.append(number)
+            reasons.update(changes)
+    return Retries(numbers, reasons)
