@@ -223,8 +223,6 @@ _SERIAL = "serial"
 _IN_RUN = "`continue` records the error and goes on, `quit` ends the run"
 """What the commands of the debugger do in a run."""
 
-R = TypeVar("R", bound=RunCfg)
-
 
 def make_debuggable(cfg: R) -> R:
     """Returns a run that makes its episodes in this process, also those that ended as `error`; says so on stderr."""

@@ -20,7 +20,7 @@ from unlatch.robots.description import RobotCfg
 from unlatch.robots.models import model_path
 from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.recording.object_geometry import movable_joints
+from unlatch.simcore.urdf.model import movable_joints
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.tasks.task import RegionCfg
 from unlatch.workflows.studio.jobs import PLAN, RUN, Array, PlanResult, ShownPlan

@@ -26,9 +26,8 @@ from unlatch.simcore.meshes.obj_file import read_textured_surface
 from unlatch.simcore.meshes.shape_surface import primitive_mesh
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.object_geometry import movable_joints
 from unlatch.simcore.recording.success_rules import OBJECT_VIEWS
-from unlatch.simcore.urdf.model import Joint, Shape, ShapeKind, UrdfModel
+from unlatch.simcore.urdf.model import Joint, Shape, ShapeKind, UrdfModel, movable_joints
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.skills.commands import Phase
 from unlatch.workflows.episode.assets import pin_side
