@@ -8,6 +8,7 @@ from bisect import insort
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from unlatch.simcore.catalogs import AUTO, RENDERERS
 from unlatch.simcore.randomization.config import VisualDraw
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.keys import STATE, kind_of
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.renderers.auto import choose_renderer
 from unlatch.simcore.sim.renderers.renderer import Renderer
@@ -104,12 +106,17 @@ class RecordedWorld:
     episode: Episode
     record: EpisodeRecord
 
+    @cached_property
+    def _states(self) -> dict[str, Array]:
+        """Arrays of the recorded states by key."""
+        return {key: array for key, array in self.record.arrays.items() if kind_of(key) == STATE}
+
     def show(self, frame: int) -> None:
         """Sets the world to a recorded state with its appearance; negative frames count from the end."""
         scene = self.episode.scene.state_tree
         if self.episode.randomization is not None:
             self.episode.randomization.show(frame % (self.record.n_actions + 1))
-        scene.load_state_dict(self.record.state_at(frame))
+        scene.load_state_dict({key: array[frame] for key, array in self._states.items()})
         scene.write_replay_data()
 
 

@@ -939,10 +939,15 @@ static float smooth_taken(const View* view, int column, int row) {
     int count = 0;
     if (depth == 0.0f) return 0.0f;
     if (row >= TILE / 2 && row + TILE / 2 <= view->height && column >= TILE / 2 && column + TILE / 2 <= view->width) {
-        const float* taken = view->taken + (size_t)(row - TILE / 2) * view->width + column - TILE / 2;
+        const size_t corner = (size_t)(row - TILE / 2) * view->width + column - TILE / 2;
+        const float *taken = view->taken + corner, *depths = view->depth + corner;
         for (int j = 0; j < TILE; j++, taken += view->width) total += taken[0] + taken[1] + taken[2] + taken[3];
         if (total == 0.0f) return 0.0f;
-        total = 0.0f;
+        total = 0.0f, taken = view->taken + corner;
+        for (int j = row - TILE / 2; j < row + TILE / 2; j++, taken += view->width, depths += view->width)
+            for (int i = !looks(view, column, j); i < TILE; i += view->is_fine ? 1 : 2)
+                if (fabsf(depths[i] - depth) < BESIDE * depth) total += taken[i], count++;
+        return count ? least(total / count, DARKEST) : 0.0f;
     }
     for (int j = row - TILE / 2; j < row + TILE / 2; j++)
         for (int i = column - TILE / 2 + !looks(view, column, j); i < column + TILE / 2; i += view->is_fine ? 1 : 2) {
