@@ -129,7 +129,7 @@ _ARM_POINTS_M = (
     (-0.24, 0.0, 0.55),
 )
 """Points around an arm at its home pose, from its foot [m]."""
-_OPENING_M = 0.2
+OPENING_M = 0.2
 """How far before an object its parts are seen while they open [m]."""
 _BEHIND_SHOULDER, _BETWEEN_SHOULDERS, _RIGHT_SIDE = (-0.8, -0.88, 0.5), (-0.95, -0.12, 0.8), (0.05, -1.0, 0.8)
 """Directions from the scene to the camera."""
@@ -177,7 +177,7 @@ class EpisodeScene:
             boxes = np.array([item.body.link_aabb(link) for link in item.body.mounted_links])
             low, high = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
             points += [np.where(pick, high, low) for pick in np.ndindex(2, 2, 2)]
-            points.append(np.array([low[0] - _OPENING_M, (low[1] + high[1]) / 2, low[2]]))
+            points.append(np.array([low[0] - OPENING_M, (low[1] + high[1]) / 2, low[2]]))
         # objects turn their front to the robot: over its right shoulder, front and hand are both seen. The right one
         # of two arms would hide the object, and a torso between the arms hides it from behind
         looks_from = _BEHIND_SHOULDER

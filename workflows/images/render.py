@@ -25,7 +25,9 @@ from unlatch.simcore.recording.modality import ImageStream
 from unlatch.simcore.recording.renders import RenderSet, render_folder
 from unlatch.simcore.sim.annotators.annotation import AnnotationCfg
 from unlatch.simcore.sim.renderers.auto import choose_renderer
+from unlatch.simcore.sim.sensors.camera import CameraCfg
 from unlatch.simcore.sim.world import World
+from unlatch.workflows.episode.visual_views import fit_sensors
 from unlatch.workflows.images.render_config import ImagesCfg, RenderCfg
 from unlatch.workflows.images.render_job import RenderJob, RenderOutcome, count_unfinished
 from unlatch.workflows.runs.code_versions import versions_of
@@ -215,9 +217,11 @@ def make_render_job(data_set: DataSet, cfg: ImagesCfg, request: Request | None =
 
 def _read_settings(data_set: DataSet, cfg: ImagesCfg, request: Request | None) -> RenderSettings:
     """Returns the cameras and the visual rules of a request."""
-    return read_render_settings(
-        config_of(data_set), cfg.cameras, size_px=cfg.size_px, randomization=cfg.randomization, request=request
+    episode_cfg = config_of(data_set)
+    settings = read_render_settings(
+        episode_cfg, cfg.cameras, size_px=cfg.size_px, randomization=cfg.randomization, request=request
     )
+    return replace(settings, cameras=cast("list[CameraCfg]", fit_sensors(episode_cfg, settings.cameras)))
 
 
 def _seen_config(data_set: DataSet, cfg: ImagesCfg, settings: RenderSettings) -> EpisodeCfg:
