@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -202,15 +202,22 @@ def can_simplify(shape: ShapeGeometry) -> bool:
     Levels need fast_simplification, which comes with the extra that brings meshes of many triangles.
     """
     many = len(shape.faces) >= 500  # shapes with fewer triangles stay as they are
-    return many and not shape.textured and find_spec("fast_simplification") is not None
+    return many and not shape.textured and _simplifier_versions() is not None
+
+
+@cache
+def _simplifier_versions() -> tuple[str, str] | None:
+    """Returns the versions of the packages that make levels of detail; None: one is missing."""
+    if find_spec("fast_simplification") is None:
+        return None
+    return version("fast_simplification"), version("scipy")
 
 
 def simplify_shape(shape: ShapeGeometry, level: int) -> ShapeGeometry:
     """Returns a shape with the triangles that pixels of a level need; the same one if it has no levels of detail."""
     if not can_simplify(shape):
         return shape
-    versions = version("fast_simplification"), version("scipy")
-    key = arrays_key(__file__, versions, level, shape.vertices, shape.normals, shape.faces)
+    key = arrays_key(__file__, _simplifier_versions(), level, shape.vertices, shape.normals, shape.faces)
     found: dict[str, Any] = {**kept_arrays("levels_of_detail", key, lambda: _simplified_arrays(shape, level))}
     return replace(shape, **found)
 

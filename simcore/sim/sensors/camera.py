@@ -79,6 +79,8 @@ class ImageNoise:
     """Standard deviation of a Gaussian blur [px]."""
     exposure: Annotated[float, Range(0.0, 8.0, unit="[-]")] = 1.0
     """Factor on every colour value."""
+    white_balance: Annotated[float, Range(-0.5, 0.5, unit="[-]")] = 0.0
+    """Share by which red is too bright and blue too dark: above 0, the image is too warm; below, too cold."""
     depth_noise: Annotated[float, Range(0.0, 0.5, unit="[1/m]")] = 0.0
     """Standard deviation of a depth of 1 m [m]; it grows with the square of the depth, as for stereo cameras."""
     depth_holes: Annotated[float, Range(0.0, 1.0, unit="[-]")] = 0.0
@@ -90,7 +92,8 @@ class ImageNoise:
     @property
     def in_colours(self) -> bool:
         """Whether it changes colours."""
-        return not (self.image_noise == 0.0 and self.image_blur == 0.0 and self.exposure == 1.0)
+        changes = (self.image_noise, self.image_blur, self.exposure - 1.0, self.white_balance)
+        return any(change != 0.0 for change in changes)
 
     @property
     def in_depth(self) -> bool:
@@ -104,7 +107,8 @@ class ImageNoise:
         seen: Array = rgb.astype(float)
         if self.image_blur > 0.0:
             seen = scipy.ndimage.gaussian_filter(seen, sigma=(self.image_blur, self.image_blur, 0.0), mode="nearest")
-        seen = seen * self.exposure + rng.normal(0.0, 1.0, rgb.shape) * self.image_noise
+        gains = self.exposure * np.array([1.0 + self.white_balance, 1.0, 1.0 - self.white_balance])
+        seen = seen * gains + rng.normal(0.0, 1.0, rgb.shape) * self.image_noise
         return np.clip(np.rint(seen), 0, 255).astype(np.uint8)
 
     def add_depth_noise(self, depth_m: Array, rng: np.random.Generator) -> Array:
@@ -479,8 +483,8 @@ class CameraView(AttributeView):
         )
         self._add_attribute("intrinsics", 4, "px", "fx, fy, cx, cy", self._read_intrinsics, self._set_intrinsics)
         for name, limits in ranges_of(ImageNoise).items():
-            unit, most = limits.unit.strip("[]"), limits.high
-            self._add_field(name, 1, unit, "strength", camera, "noise", lambda v: float(v[0]), least=0.0, most=most)
+            unit, least, most = limits.unit.strip("[]"), limits.low, limits.high
+            self._add_field(name, 1, unit, "strength", camera, "noise", lambda v: float(v[0]), least=least, most=most)
 
     def _set_position(self, _env: int, values: Array) -> None:
         self._camera.mount.T_mount_sensor = Pose(self._camera.mount.T_mount_sensor.R, values)
