@@ -237,7 +237,7 @@ static float* make_corners(const Scene* scene) {
         if (scene->shapes[s].n_vertices > n) n = scene->shapes[s].n_vertices;
         if (scene->shapes[s].n_shadow_vertices > n) n = scene->shapes[s].n_shadow_vertices;
     }
-    return malloc(3 * (size_t)n * sizeof(float));
+    return malloc((3 * (size_t)n + 1) * sizeof(float)); /* three are written as four */
 }
 
 static void to_single(const double* T, float* single) {
@@ -285,17 +285,61 @@ static int is_outside(const View* view, const float* T, const Shape* shape) {
     return outside;
 }
 
-static void draw_shape(Grid* grid, const View* view, const float* T, const Shape* shape) {
-    float* projected = grid->corners;
-    if (is_outside(view, T, shape)) return;
-    for (int v = 0; v < shape->n_vertices; v++) {
+#ifdef __SSE2__
+/* As transform: three sums at once, of the columns of T. */
+static inline __m128 transform_at_once(const __m128* columns, const float* p) {
+    const __m128 x = _mm_mul_ps(columns[0], _mm_set1_ps(p[0])), y = _mm_mul_ps(columns[1], _mm_set1_ps(p[1]));
+    return _mm_add_ps(_mm_add_ps(_mm_add_ps(x, y), _mm_mul_ps(columns[2], _mm_set1_ps(p[2]))), columns[3]);
+}
+
+static inline void columns_of(const float* T, __m128* columns) {
+    for (int k = 0; k < 4; k++) columns[k] = _mm_set_ps(0.0f, T[8 + k], T[4 + k], T[k]);
+}
+#endif
+
+/* Moves n points. There must be room for one number more. */
+static void transform_all(const float* T, const float* points, int n, float* moved) {
+#ifdef __SSE2__
+    __m128 columns[4];
+    columns_of(T, columns);
+    for (int v = 0; v < n; v++) _mm_storeu_ps(moved + 3 * v, transform_at_once(columns, points + 3 * v));
+#else
+    for (int v = 0; v < n; v++) transform(T, points + 3 * v, moved + 3 * v);
+#endif
+}
+
+/* Moves n points into the frame of the camera and projects them; the nearness is 0 of those before the near plane.
+ * There must be room for one number more. */
+static void project_all(const View* view, const float* T, const float* points, int n, float* projected) {
+    const float near = (float)view->near;
+#ifdef __SSE2__
+    const __m128 focal = _mm_set_ps(0.0f, 0.0f, (float)view->fy, (float)view->fx);
+    const __m128 centre = _mm_set_ps(0.0f, 0.0f, (float)view->cy, (float)view->cx), one = _mm_set1_ps(1.0f);
+    __m128 columns[4];
+    columns_of(T, columns);
+    for (int v = 0; v < n; v++) {
+        const __m128 p = transform_at_once(columns, points + 3 * v), z = _mm_shuffle_ps(p, p, _MM_SHUFFLE(2, 2, 2, 2));
+        const __m128 inverse = _mm_div_ps(one, z);
+        const __m128 at = _mm_add_ps(_mm_mul_ps(_mm_mul_ps(p, inverse), focal), centre);
+        _mm_storeu_ps(projected + 3 * v, _mm_shuffle_ps(at, inverse, _MM_SHUFFLE(0, 0, 1, 0)));
+        if (!(_mm_cvtss_f32(z) >= near)) projected[3 * v + 2] = 0.0f;
+    }
+#else
+    for (int v = 0; v < n; v++) {
         float p[3];
-        transform(T, shape->vertices + 3 * v, p);
-        if (p[2] >= (float)view->near)
+        transform(T, points + 3 * v, p);
+        if (p[2] >= near)
             project(view, p, projected + 3 * v);
         else
             projected[3 * v + 2] = 0.0f;
     }
+#endif
+}
+
+static void draw_shape(Grid* grid, const View* view, const float* T, const Shape* shape) {
+    float* projected = grid->corners;
+    if (is_outside(view, T, shape)) return;
+    project_all(view, T, shape->vertices, shape->n_vertices, projected);
     for (int f = 0; f < shape->n_faces; f++) {
         const int32_t* corners = shape->faces + 3 * f;
         const float *a = projected + 3 * corners[0], *b = projected + 3 * corners[1], *c = projected + 3 * corners[2];
@@ -340,8 +384,7 @@ static int draw_shadows(const Scene* scene, const ShadowMap* map, int which, flo
         compose(T_light_world, scene->poses + 12 * shape->link, T_light_link);
         to_single(T_light_link, T);
         float* projected = grid.corners;
-        for (int v = 0; v < shape->n_shadow_vertices; v++)
-            transform(T, shape->shadow_vertices + 3 * v, projected + 3 * v);
+        transform_all(T, shape->shadow_vertices, shape->n_shadow_vertices, projected);
         for (int f = 0; f < shape->n_shadow_faces; f++) {
             const int32_t* corners = shape->shadow_faces + 3 * f;
             draw_triangle(&grid, projected + 3 * corners[0], projected + 3 * corners[1], projected + 3 * corners[2], 0);
@@ -464,22 +507,48 @@ static void corners_of(const float* T, const Shape* shape, int face, float corne
     for (int i = 0; i < 3; i++) transform(T, shape->vertices + 3 * shape->faces[3 * face + i], corners[i]);
 }
 
+/* The plane of a triangle, camera frame. */
+typedef struct {
+    double a[3], e1[3], e2[3]; /* its first corner, and the edges from there */
+    double normal[3];          /* as long as twice its area */
+    double offset;             /* normal a */
+    double squared;            /* of the length of the normal */
+} Plane;
+
+static Plane plane_of(const float corners[3][3]) {
+    Plane plane;
+    for (int i = 0; i < 3; i++) {
+        plane.a[i] = corners[0][i];
+        plane.e1[i] = corners[1][i] - plane.a[i], plane.e2[i] = corners[2][i] - plane.a[i];
+    }
+    double* n = plane.normal;
+    for (int i = 0; i < 3; i++) {
+        const int j = (i + 1) % 3, k = (i + 2) % 3;
+        n[i] = plane.e1[j] * plane.e2[k] - plane.e1[k] * plane.e2[j];
+    }
+    plane.offset = n[0] * plane.a[0] + n[1] * plane.a[1] + n[2] * plane.a[2];
+    plane.squared = n[0] * n[0] + n[1] * n[1] + n[2] * n[2];
+    return plane;
+}
+
+static void ray_at(const View* view, double u, double v, double* d) {
+    d[0] = (u - view->cx) / view->fx, d[1] = (v - view->cy) / view->fy, d[2] = 1.0;
+}
+
+/* Returns the normal along a ray, whose product with the distance of the plane is plane.offset. */
+static double normal_along(const Plane* plane, const double* d) {
+    return plane->normal[0] * d[0] + plane->normal[1] * d[1] + plane->normal[2] * d[2];
+}
+
 /* Finds the point of a triangle's plane on the ray of a place in the picture: shares of the corners, and distance. */
 static double meet(const View* view, const float corners[3][3], double u, double v, double* shares, double* normal,
                    double* area) {
-    const double d[3] = {(u - view->cx) / view->fx, (v - view->cy) / view->fy, 1.0};
-    double a[3], e1[3], e2[3];
-    for (int i = 0; i < 3; i++)
-        a[i] = corners[0][i], e1[i] = corners[1][i] - a[i], e2[i] = corners[2][i] - a[i];
-    for (int i = 0; i < 3; i++) {
-        const int j = (i + 1) % 3, k = (i + 2) % 3;
-        normal[i] = e1[j] * e2[k] - e1[k] * e2[j];
-    }
-    const double along = normal[0] * d[0] + normal[1] * d[1] + normal[2] * d[2];
-    const double z = (normal[0] * a[0] + normal[1] * a[1] + normal[2] * a[2]) / along;
-    double to[3], q[3]; /* the point from the first corner; its areas with the two edges */
-    for (int i = 0; i < 3; i++) to[i] = z * d[i] - a[i];
-    const double squared = normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2];
+    const Plane plane = plane_of(corners);
+    const double *a = plane.a, *e1 = plane.e1, *e2 = plane.e2, squared = plane.squared;
+    double d[3], to[3], q[3]; /* the ray; the point from the first corner; its areas with the two edges */
+    ray_at(view, u, v, d);
+    const double along = normal_along(&plane, d), z = plane.offset / along;
+    for (int i = 0; i < 3; i++) to[i] = z * d[i] - a[i], normal[i] = plane.normal[i];
     for (int i = 0; i < 3; i++) {
         const int j = (i + 1) % 3, k = (i + 2) % 3;
         q[i] = to[j] * e2[k] - to[k] * e2[j];
@@ -1214,23 +1283,32 @@ EXPORT int raster_draw_picture(const Scene* scene, ShadowMap* map, View* view) {
  * not wanted) of the centres of pixels. */
 static void read_geometry(Drawing* drawing, float* depth, int32_t* links, float* normals) {
     const View* view = drawing->view;
+    const Shape* shape = NULL;
+    int32_t last = -1; /* the triangle whose plane is known */
+    Plane plane;
     for (int row = 0; row < view->height; row++)
         for (int column = 0; column < view->width; column++) {
             const size_t pixel = (size_t)row * view->width + column;
             const Seen seen = seen_at(view, pixel);
             const int32_t face = seen.clear >= 0 ? seen.clear : seen.face;
-            double z = INFINITY, n[3] = {0.0, 0.0, 0.0};
+            double z = INFINITY, scale = 0.0, d[3];
             links[pixel] = 0;
             if (face >= 0) {
-                const Shape* shape = shape_of(drawing, face);
-                double shares[3], area;
-                float corners[3][3];
-                corners_of(drawing->T_camera_link[shape - drawing->scene->shapes], shape, face - shape->first_face, corners);
-                z = meet(view, (const float(*)[3])corners, column, row, shares, n, &area);
+                if (face != last) {
+                    float corners[3][3];
+                    shape = shape_of(drawing, face);
+                    const float* T = drawing->T_camera_link[shape - drawing->scene->shapes];
+                    corners_of(T, shape, face - shape->first_face, corners);
+                    plane = plane_of((const float(*)[3])corners), last = face;
+                }
+                ray_at(view, column, row, d);
+                const double along = normal_along(&plane, d);
+                z = plane.offset / along;
+                if (normals) scale = (along > 0.0 ? -1.0 : 1.0) / sqrt(plane.squared);
                 links[pixel] = shape->link_id;
             }
             depth[pixel] = (float)z;
-            for (int i = 0; normals && i < 3; i++) normals[3 * pixel + i] = (float)n[i];
+            for (int i = 0; normals && i < 3; i++) normals[3 * pixel + i] = face < 0 ? 0.0f : (float)(plane.normal[i] * scale);
         }
 }
 
