@@ -111,7 +111,7 @@ def shape_geometry(body: Body, shape: VisualShape) -> ShapeGeometry:
 
 
 def _split_corners(surface: SurfaceMesh, scale: Array) -> tuple[Array, Array, Array, Array]:
-    """Returns vertices (V, 3), normals (V, 3), coordinates (V, 2) and faces (F, 3) of a surface with scaled coordinates.
+    """Returns vertices (V, 3), normals (V, 3), coordinates (V, 2) and faces (F, 3) of a surface that is scaled.
 
     Corners with other normals or coordinates are vertices of their own.
     """
