@@ -449,7 +449,14 @@ class _DrawnScene:
             self._n_moves += 1
             if not first and not self._moves[place]:
                 self._moves[place] = True
+                self._moves[self._beyond_root(link.body)] = (
+                    True  # they will, too: what stands still is drawn once for all
+                )
                 self.generation += 1
+
+    def _beyond_root(self, body: Body) -> list[int]:
+        """Returns the places of the links of a body without its root."""
+        return [place for place, link in enumerate(self._links) if link.body is body and link.name != body.root_link]
 
     def set_light(self, light: Light | None, *, shadow: bool) -> None:
         """Sets the light; `shadow` is whether things cast shadows. None: pixels show the colours of surfaces."""
