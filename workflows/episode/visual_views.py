@@ -429,7 +429,7 @@ def _fit_sensor(cfg: EpisodeCfg, sensor: SensorCfg) -> SensorCfg:
     return replace(sensor, mount=replace(sensor.mount, fit=MountFit.none, **mount))
 
 
-def _mount_on_hand(cfg: EpisodeCfg, half_rad: float) -> dict[str, list[float]]:
+def _mount_on_hand(cfg: EpisodeCfg, half_rad: float) -> dict[str, Any]:
     """Returns position and rotation of a camera that looks over the palm at the fingertips, frame of the ee link.
 
     The palm stays below the picture as far as that leaves the fingertips in its lower third.
