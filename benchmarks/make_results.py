@@ -63,7 +63,8 @@ class Step:
         if self.script == "learning.py":
             words += ["seed_is=fresh", f"scale={cfg.size}", f"cores={cfg.cores}", f"cards={cfg.cards}"]
         else:
-            words += [f"{self.key}={max(round(self.n * cfg.size), 1)}", f"workers={cfg.cores}"]
+            key = "cores" if self.script == "image_cost.py" else "workers"
+            words += [f"{self.key}={max(round(self.n * cfg.size), 1)}", f"{key}={cfg.cores}"]
         if self.script != "throughput.py" and self.script != "image_cost.py":
             words.append(f"out={Path(cfg.out).absolute() / fingerprint_here() / self.name}")
         return [sys.executable, str(FOLDER / self.script), *words]
@@ -87,7 +88,7 @@ STEPS = (
     Step("second_engine", "second_engine.py", (_KEPT,), 50, 8, needs="mujoco"),
     Step("second_engine_library", "second_engine.py", ("tasks=library", _KEPT), 4, 12, needs="mujoco"),
     Step("pace", "throughput.py", (_KEPT,), 60, 2, key="episodes"),
-    Step("images", "image_cost.py", (_KEPT,), 10, 4, key="episodes"),
+    Step("images", "image_cost.py", (_KEPT,), 15, 15, key="minutes"),
     Step("tasks_of_robots", "task_matrix.py", ("robots=dual_panda,xarm6,ur5,baxter", _COUNTS), 3, 30, in_readme=False),
     Step(
         "library_of_robots",

@@ -98,9 +98,9 @@ def summary_table(*, tasks: Pooled, n_tasks: int, library: Pooled, real: Pooled)
             "[speed](docs/sweeps.md#how-large)",
         ),
         (
-            f"images of 1,000 such episodes: two cameras of 128x128, {images['rate_hz']} a second, 2 cores, "
-            f"renderer `{images['renderer']}`",
-            f"{images['hours']:.1f} hours more, {images['gigabytes']:.1f} GB",
+            f"1,000 such demonstrations with images: two cameras of 128x128, {images['rate_hz']} a second, 2 cores, "
+            f"renderer `{images['renderer']}` (from {images['successes']})",
+            f"{60.0 * images['hours']:.0f} minutes, {images['gigabytes']:.1f} GB",
             "",
             fingerprint.age_of([images]),
             "[renderers](docs/images.md#renderers)",

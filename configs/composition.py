@@ -209,8 +209,8 @@ SENSOR_GROUP = "sensor"
 SENSOR_LISTS = ("camera.cameras", "sensors")
 """Keys of the lists of sensors."""
 
-_IMAGES = "images.cameras"
-"""Key of the cameras of images that are rendered at the end of a run."""
+_IMAGES = ("images.cameras", "cameras")
+"""Keys of the cameras of images that a run draws."""
 _WITHOUT_RUNNER = tuple(
     f"~hydra/{group}"
     for group in ("env", "help", "hydra_help", "hydra_logging", "job_logging", "launcher", "output", "sweeper")
@@ -274,10 +274,10 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
             if isinstance(cfg.task, DictConfig) and isinstance(cfg.task.get("derived"), DictConfig):
                 cfg.task.derived = OmegaConf.merge(to_values(DerivedTaskCfg()), cfg.task.derived)  # null by default
             # the overrides of images come last: they may name a sensor that the other overrides define
-            for override in (None, *sorted(in_lists, key=_changes_images)):
+            for override in (None, *sorted(in_lists, key=lambda each: _images_key(each) is not None)):
                 if override is not None:
-                    if _changes_images(override):
-                        _read_named_sensors(cfg, search_path, _IMAGES)
+                    if (images := _images_key(override)) is not None:
+                        _read_named_sensors(cfg, search_path, images)
                     _apply_list_override(cfg, override)
                 for key in SENSOR_LISTS:
                     _read_named_sensors(cfg, search_path, key)
@@ -438,8 +438,9 @@ def _list_at(cfg: DictConfig, key: str) -> ListConfig:
     return node if isinstance(node, ListConfig) else OmegaConf.create([])
 
 
-def _changes_images(override: Override) -> bool:
-    return override.key_or_group.startswith(f"{_IMAGES}.")
+def _images_key(override: Override) -> str | None:
+    """Returns the key of the cameras of images that an override changes; None if it changes something else."""
+    return next((key for key in _IMAGES if override.key_or_group.startswith(f"{key}.")), None)
 
 
 def _read_named_sensors(cfg: DictConfig, search_path: Sequence[str], key: str) -> None:
@@ -450,7 +451,7 @@ def _read_named_sensors(cfg: DictConfig, search_path: Sequence[str], key: str) -
     for index, name in enumerate(entries):
         if not isinstance(name, str):
             continue
-        if key == _IMAGES and name in there:
+        if key in _IMAGES and name in there:
             entries[index] = there[name]
             continue
         if not _OPTION.match(name):

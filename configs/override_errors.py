@@ -45,7 +45,7 @@ _LISTED_BY = {
     "images": "unlatch list images",
 }
 """The command that prints the options of a group."""
-_DERIVED_LISTS = ("images.cameras",)
+_DERIVED_LISTS = ("images.cameras", "cameras")
 """Keys whose lists are derived from other keys if they are not given."""
 _LISTS = frozenset({"skills", "objects", "arms", "regions", "relations", "openness", "goal", "sensors", "cameras"}) | {
     *("constraint_list", "cost_list", "rules", "views", "tendons"),

@@ -21,11 +21,9 @@ _BRACKETS = {"[": "]", "{": "}", "(": ")"}
 _OPENING = "[{'\""
 """What a list, a mapping or a text in quotes begins with."""
 _INDEX = re.compile(r"\[(\d+)\]")
-_IMAGE_CAMERAS = "images.cameras"
 _REQUEST_KEYS = ("skill", "part", "openness")
 """Keys of the command line that derive a task from an object, beside those of the configuration."""
 _NAMES_BY_OURS = {
-    _IMAGE_CAMERAS: "cameras",
     "episodes": "count demos n n_demos num_demos num_trials trials",
     "out": "dir folder out_dir output output_dir path save_dir",
     "task": "env environment scene",
@@ -214,11 +212,9 @@ def find_misspelt_key(overrides: Sequence[str], schema: type) -> ConfigError | N
             ours = _OTHER_NAMES.get(key, "")
             if key not in known and ours.partition(".")[0] in known:
                 kind = "group" if ours in group_names() else "key"
-                rest = match["rest"]
-                if ours == _IMAGE_CAMERAS:  # they have no effect without images
-                    rest = f"=[{rest[1:].strip('[]')}] render=true"
-                advice = f"Write {ours}{rest}."
-                return ConfigError(f"{key} is unknown. The {kind} is called {ours}. {advice}", key=key)
+                return ConfigError(
+                    f"{key} is unknown. The {kind} is called {ours}. Write {ours}{match['rest']}.", key=key
+                )
             if key and key not in known:
                 return unknown_key(key, key, [*keys, *_REQUEST_KEYS], listed_by="--cfg job")
     return None

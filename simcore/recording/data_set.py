@@ -205,7 +205,9 @@ class DataSet(episode_folders.EpisodeFolders):
             ) from exc
         record.timings_ms["write"] = _ms_since(started)
         if written:
-            index.append_line(self.path, self.worker, index.EpisodeSummary.of(record, state))
+            summary = index.EpisodeSummary.of(record, state)
+            record.state_sha256 = summary.state_sha256
+            index.append_line(self.path, self.worker, summary)
         return written
 
     def _keeps(self, number: int) -> bool:

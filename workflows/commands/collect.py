@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from unlatch.configs.composition import Request
 from unlatch.configs.dataclass_reader import prefix_error_keys
@@ -15,8 +16,7 @@ from unlatch.workflows.cli.multirun import run_jobs
 from unlatch.workflows.cli.run_report import run_and_report
 from unlatch.workflows.cli.terminal import INTERRUPTED, OK, parse_command_line, print_note, run_command
 from unlatch.workflows.images.render_config import RenderCfg
-from unlatch.workflows.runs.run import RunRequest, output_folder
-from unlatch.workflows.runs.runner import CollectJob
+from unlatch.workflows.runs.run import RunRequest, make_collect_job, output_folder
 from unlatch.workflows.runs.schema import CollectCfg
 
 
@@ -40,18 +40,18 @@ def collect_and_report(
     debug: bool = False,
     pdb: bool = False,
 ) -> int:
-    """Makes the missing episodes of a run, prints a summary, renders successes if asked for; see `run_and_report`."""
+    """Makes the missing episodes of a run, with images if asked for, and prints a summary; see `run_and_report`."""
     if cfg.render:
         _check_images(cfg, config_dirs)
     if cfg.rehearse and cfg.policy is None and cfg.object.source is ObjectSource.urdf:
         from unlatch.workflows.commands.rehearse import with_rehearsal
 
         cfg = with_rehearsal(cfg, output_folder(cfg))
-    request = RunRequest(cfg, lambda data_set: CollectJob(cfg, data_set), command=words)
+    request = RunRequest(cfg, partial(make_collect_job, cfg, config_dirs=config_dirs), command=words)
     code = run_and_report(request, debug=debug, pdb=pdb)
     if not cfg.render or code == INTERRUPTED:
         return code
-    return max(code, _render_successes(cfg, config_dirs))  # also where some episodes ended as `error`
+    return max(code, _render_missing(cfg, config_dirs))  # also where some episodes ended as `error`
 
 
 def _check_images(cfg: CollectCfg, config_dirs: Sequence[str]) -> None:
@@ -72,7 +72,11 @@ def _check_images(cfg: CollectCfg, config_dirs: Sequence[str]) -> None:
         raise prefix_error_keys("images", exc, keys=vars(cfg.images)) from exc
 
 
-def _render_successes(cfg: CollectCfg, config_dirs: Sequence[str]) -> int:
+def _render_missing(cfg: CollectCfg, config_dirs: Sequence[str]) -> int:
+    """Renders the successes that have no images, such as those of an earlier run that was killed; says how many have.
+
+    Returns the exit code.
+    """
     from unlatch.workflows.commands.images import render_and_report
 
     data_set = DataSet.open(output_folder(cfg))

@@ -73,11 +73,14 @@ def _print_summary(work: RenderWork, made: list[RenderOutcome], seconds: float) 
         print_line(f"... and {len(bad) - MAX_SHOWN} more")
     render_set, cameras = work.render_set, list(work.render_set.cameras)
     frames, rendered = sum(item.n_frames for item in made), len(made) - len(bad)
-    print_line(
-        f"{work.n_rendered_before + rendered} of {len(work.job.digests)} episodes done, {rendered} rendered in "
-        f"{seconds:.1f} s: {count_noun(frames, 'frame')} of {count_noun(len(cameras), 'camera')} "
-        f"({', '.join(cameras)}), renderer {render_set.header['renderer']['name']}"
+    done = f"{work.n_rendered_before + rendered} of {len(work.job.digests)} episodes"
+    what = (
+        f"{count_noun(len(cameras), 'camera')} ({', '.join(cameras)}), renderer {render_set.header['renderer']['name']}"
     )
+    if made:
+        print_line(f"{done} done, {rendered} rendered in {seconds:.1f} s: {count_noun(frames, 'frame')} of {what}")
+    else:
+        print_line(f"{done} have images of {what}")
     print_line(f"render set: {relative_path(render_set.path)}")
     return FAILED if bad else OK
 

@@ -32,6 +32,7 @@ from unlatch.simcore.recording.keys import convert_to_stored_types
 from unlatch.simcore.recording.success_rules import INITIAL_S
 from unlatch.simcore.rng import EpisodeStreams, episode_seed
 from unlatch.simcore.sim.collision import BulletCollisionChecker
+from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.simcore.sim.world import World
 from unlatch.skills.context import Failure, earliest
 from unlatch.skills.layout_search import LayoutSearchCfg, layout_search_of
@@ -116,7 +117,7 @@ class Episode:
             checker: An open collision checker.
             options: Who moves the arms, how it is judged, and what it calls on its way.
         """
-        self.cfg = cfg
+        self.cfg = self._asked = cfg
         self.number = number
         self.options = options
         self.seed = episode_seed(cfg.seed if options.run_seed is None else options.run_seed, number)
@@ -216,7 +217,7 @@ class Episode:
             layout,
             acted_on,
             regions=recorded_regions(cfg, self._assets),
-            sensors=list(cfg.all_sensors().values()),
+            sensors=self._fit_sensors(),
             seed=self.seed,
             object_views=any(skill.scene_force_threshold_n is not None for skill in cfg.skills),
         )
@@ -246,6 +247,15 @@ class Episode:
         if problem is None and unrest is not None:
             problem = Failure("invalid_layout", unrest, 0.0)
         return problem
+
+    def _fit_sensors(self) -> list[SensorCfg]:
+        """Returns the sensors; the places of some follow from the hand or the task."""
+        sensors = list(self._asked.all_sensors().values())
+        if not any(sensor.mount.is_fitted for sensor in sensors):
+            return sensors
+        from unlatch.workflows.episode.visual_views import fit_sensors
+
+        return fit_sensors(self._asked, sensors)
 
     def _make_room(self) -> Room | None:
         """Returns the room around the table, which only images show; None in a world without visual shapes."""

@@ -116,6 +116,8 @@ REST_MOVED_M = 0.02
 """A free object that moves farther than this while it comes to rest has no valid place [m]."""
 REST_TURNED_RAD = 0.3
 """A free object that turns farther than this while it comes to rest has no valid place [rad]."""
+OPENING_M = 0.2
+"""How far before an object its parts are seen while they open [m]."""
 
 
 @dataclass

@@ -11,13 +11,17 @@ from typing import Any
 import numpy as np
 
 from unlatch.configs.dataclass_reader import read_dataclass
-from unlatch.configs.schema import Scenery
-from unlatch.simcore.geometry import Pose
+from unlatch.configs.schema import EpisodeCfg, Scenery
+from unlatch.robots.hand_shape import hand_shape, tool_frame
+from unlatch.simcore.cache import LRUCache
+from unlatch.simcore.geometry import Pose, rpy_from_matrix
 from unlatch.simcore.randomization.config import DistractorsCfg
+from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.attribute_views import AttributeView
 from unlatch.simcore.sim.bodies import ROOT, Body
-from unlatch.simcore.sim.sensors.camera import Camera, CameraView
+from unlatch.simcore.sim.sensors.camera import Camera, CameraCfg, CameraView
+from unlatch.simcore.sim.sensors.config import MountFit, SensorCfg
 from unlatch.simcore.sim.visuals.appearance import (
     OWN_TEXTURE,
     SOLIDS,
@@ -29,11 +33,21 @@ from unlatch.simcore.sim.visuals.appearance import (
     add_solid,
     remove_scenery,
 )
+from unlatch.simcore.sim.visuals.pictures import framing_camera
 from unlatch.simcore.sim.visuals.visual_shapes import Light
-from unlatch.tasks.layout import TABLE
+from unlatch.tasks.layout import TABLE, sample_layout
+from unlatch.workflows.episode.assets import load_assets, with_derived_task
 from unlatch.workflows.episode.furnished_rooms import build_kitchen, build_office, build_studio, build_workshop
 from unlatch.workflows.episode.room_parts import PREFIX, STEEL, Material, RoomBuilder
-from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_RGBA, TABLE_SIZE_M, EpisodeScene
+from unlatch.workflows.episode.scene import (
+    OPENING_M,
+    TABLE_CENTER_M,
+    TABLE_RGBA,
+    TABLE_SIZE_M,
+    EpisodeScene,
+    base_of,
+    kinematics_of,
+)
 
 Array = np.ndarray
 
@@ -363,6 +377,113 @@ def visual_names(scene: EpisodeScene) -> list[str]:
 def cameras(scene: EpisodeScene) -> list[Camera]:
     """Returns the cameras of a scene."""
     return [sensor for sensor in scene.state_tree.sensors.children.values() if isinstance(sensor, Camera)]
+
+
+_FITTED_FROM = (-0.8, -0.95, 0.75)
+"""Direction from the objects to a camera that is fitted to a task: over the robot's right shoulder."""
+_FIT_OBJECTS, _FIT_LAYOUTS = 2, 6
+"""Objects that are drawn, and layouts of each, to find where objects may stand."""
+_FIT_MARGIN = 1.06
+_HAND_POINTS_M = ((0.0, 0.0, 0.0), (-0.12, 0.1, 0.0), (-0.12, -0.1, 0.0))
+"""Points of a hand at its start: its fingertips, and both sides of its palm, tool frame [m]."""
+_PUT_DOWN_M = np.array([(x, y, z) for x in (0.35, 0.65) for y in (-0.2, 0.2) for z in (0.0, 0.25)])
+"""Corners (8, 3) of the room in which free objects are put down, world frame [m]."""
+_OVER_PALM_M, _BEHIND_PALM_M = 0.038, 0.013
+"""Distance of a fitted camera from the side of the palm, and from its front, against the direction of the fingers."""
+_TIPS_AT = 0.52
+"""Place of the fingertips in the picture of such a camera: 0 in its middle, 1 at its lower edge."""
+_fitted: LRUCache[list[SensorCfg]] = LRUCache(8)
+
+
+def fit_sensors(cfg: EpisodeCfg, sensors: Sequence[SensorCfg]) -> list[SensorCfg]:
+    """Returns the sensors with the places of those that are fitted to the hand or to the task.
+
+    The places follow from the configuration alone, so that they are the same in all its episodes.
+
+    Raises:
+        ConfigError, AssetError: The configuration names something that does not exist.
+    """
+    if not any(sensor.mount.is_fitted for sensor in sensors):
+        return list(sensors)
+    key = repr(plain([cfg.task, cfg.object, cfg.objects, cfg.robot, *sensors]))
+    return _fitted.get(key, lambda: [_fit_sensor(cfg, sensor) for sensor in sensors])
+
+
+def _fit_sensor(cfg: EpisodeCfg, sensor: SensorCfg) -> SensorCfg:
+    if not sensor.mount.is_fitted or not isinstance(sensor, CameraCfg):
+        return sensor
+    optics = sensor.optics()
+    half_rad = 0.5 * min(optics.fov_rad, 2.0)
+    if sensor.mount.fit is MountFit.hand:
+        mount = _mount_on_hand(cfg, half_rad)
+    else:
+        aspect = optics.width / optics.height
+        view = framing_camera(
+            _task_points(cfg),
+            _FITTED_FROM,
+            fov_deg=float(np.degrees(2.0 * half_rad)),
+            aspect=aspect,
+            margin=_FIT_MARGIN,
+        )
+        mount = {"position_m": _rounded(view.eye), "look_at_m": _rounded(view.target)}
+    return replace(sensor, mount=replace(sensor.mount, fit=MountFit.none, **mount))
+
+
+def _mount_on_hand(cfg: EpisodeCfg, half_rad: float) -> dict[str, Any]:
+    """Returns position and rotation of a camera that looks over the palm at the fingertips, frame of the ee link.
+
+    The palm stays below the picture as far as that leaves the fingertips in its lower third.
+    """
+    arm = cfg.robot.arms[0]
+    hand, T_ee_tool = hand_shape(cfg.robot, arm), tool_frame(arm.keypoints)
+    _, palm = hand.boxes(hand.max_width_m)
+    near_palm = palm[palm[:, 1, 0] > palm[:, 1, 0].max() - _BEHIND_PALM_M] if len(palm) else np.zeros((1, 2, 3))
+    side_m, front_m = float(-near_palm[:, 0, 2].min()), float(near_palm[:, 1, 0].max())
+    over_m, along_m = side_m + _OVER_PALM_M, front_m - _BEHIND_PALM_M
+    to_palm = np.arctan2(over_m - side_m, front_m - along_m)
+    to_tips = np.arctan2(over_m, hand.tip_m - along_m)
+    turned = min(to_palm - half_rad, to_tips - np.arctan(_TIPS_AT * np.tan(half_rad)))
+    z = np.array([np.cos(turned), 0.0, np.sin(turned)])  # tool frame: x along the fingers, the camera at negative z
+    x = np.array([0.0, 1.0, 0.0])
+    T_tool_camera = Pose(np.column_stack([x, np.cross(z, x), z]), np.array([along_m, 0.0, -over_m]))
+    T_ee_camera = T_ee_tool @ T_tool_camera
+    rpy_deg = np.degrees(rpy_from_matrix(T_ee_camera.R))
+    return {"position_m": _rounded(T_ee_camera.p), "rpy_deg": [round(float(value), 3) for value in rpy_deg]}
+
+
+def _task_points(cfg: EpisodeCfg) -> Array:
+    """Returns points (K, 3) that a camera should see, world frame [m].
+
+    They are those of the boxes around objects, before objects that open, around the hands at their start, and of the
+    part of the table in which free objects are put down.
+    """
+    points = []
+    for arm in cfg.robot.arms:
+        T_world_ee = base_of(cfg.robot, arm) @ kinematics_of(cfg.robot, arm).pose(np.array(arm.home, dtype=float))
+        T_world_tool = T_world_ee @ tool_frame(arm.keypoints)
+        points += [T_world_tool @ np.array(place) for place in _HAND_POINTS_M]
+    homes = [(arm.name, arm.home, arm.home_std) for arm in cfg.robot.arms]
+    for number in range(_FIT_OBJECTS):
+        rng = stream(number, "sensors.fit")
+        assets = load_assets(cfg, number, None, rng)
+        task = with_derived_task(cfg, assets).task
+        for _ in range(_FIT_LAYOUTS):
+            layout = sample_layout(task, assets, homes, rng)
+            for name, asset in assets.items():
+                low, high = asset.bounds_obj
+                corners = [np.where(pick, high, low) for pick in np.ndindex(2, 2, 2)]
+                box = np.array([layout.objects[name].T_world_root @ corner for corner in corners])
+                points += list(box)
+                if asset.free:
+                    points += list(_PUT_DOWN_M)
+                else:
+                    middle = box.mean(axis=0)
+                    points.append(np.array([box[:, 0].min() - OPENING_M, middle[1], box[:, 2].min()]))
+    return np.array(points)
+
+
+def _rounded(point: Sequence[float] | Array) -> list[float]:
+    return [round(float(value), 4) for value in point]
 
 
 def visual_views(

@@ -25,8 +25,10 @@ from unlatch.simcore.recording.modality import ImageStream
 from unlatch.simcore.recording.renders import RenderSet, render_folder
 from unlatch.simcore.sim.annotators.annotation import AnnotationCfg
 from unlatch.simcore.sim.renderers.auto import choose_renderer
+from unlatch.simcore.sim.sensors.camera import CameraCfg
 from unlatch.simcore.sim.world import World
-from unlatch.workflows.images.render_config import RenderCfg
+from unlatch.workflows.episode.visual_views import fit_sensors
+from unlatch.workflows.images.render_config import ImagesCfg, RenderCfg
 from unlatch.workflows.images.render_job import RenderJob, RenderOutcome, count_unfinished
 from unlatch.workflows.runs.code_versions import versions_of
 from unlatch.workflows.runs.executors import EXECUTORS, WorkerLimits, make_executor, never_ended
@@ -191,27 +193,61 @@ def prepare_render(data_set: DataSet, cfg: RenderCfg, request: Request | None = 
         RENDERERS.entry(cfg.renderer)  # raises if the name is unknown, as the next line does
     EXECUTORS.entry(cfg.executor)
     render_folder(data_set.path, cfg.name)  # raises if the name is not valid
+    settings = _read_settings(data_set, cfg, request)
+    chosen = _choose_episodes(data_set, cfg)
+    notices: list[str] = []
+    renderer = _choose_renderer(cfg, notices)
+    seen_cfg = _seen_config(data_set, cfg, settings)
+    _check_scene(data_set, chosen[0].number, seen_cfg, settings, renderer, leave_out=cfg.leave_out)
+    job = _make_job(data_set, cfg, settings, renderer, {item.number: item.state_sha256 for item in chosen})
+    missing = _missing_numbers(job, notices)
+    frames = {item.number: item.n_actions + 1 for item in chosen if item.number in set(missing)}
+    return RenderWork(job, cfg, RunFrames(job.render_set, job.run, frames), missing, notices)
+
+
+def make_render_job(data_set: DataSet, cfg: ImagesCfg, request: Request | None = None) -> RenderJob:
+    """Creates or opens a render set for episodes that are drawn as they are made; returns the job that draws them.
+
+    Raises:
+        UnlatchError: The input is wrong. Nothing is written.
+    """
+    settings = _read_settings(data_set, cfg, request)
+    return _make_job(data_set, cfg, settings, choose_renderer(cfg.renderer), {})
+
+
+def _read_settings(data_set: DataSet, cfg: ImagesCfg, request: Request | None) -> RenderSettings:
+    """Returns the cameras and the visual rules of a request."""
     episode_cfg = config_of(data_set)
     settings = read_render_settings(
         episode_cfg, cfg.cameras, size_px=cfg.size_px, randomization=cfg.randomization, request=request
     )
-    chosen = _choose_episodes(data_set, cfg)
-    notices: list[str] = []
-    renderer = _choose_renderer(cfg, notices)
-    seen_cfg = replace(with_cameras(episode_cfg, settings.cameras), scenery=_scenery_of(cfg, episode_cfg))
-    _check_scene(data_set, chosen[0].number, seen_cfg, settings, renderer, leave_out=cfg.leave_out)
-    header = header_of(cfg, episode_cfg, settings, renderer)
-    render_set = RenderSet.create_or_resume(data_set.path, cfg.name, header)
-    draws_room = cfg.scenery is not None
-    digests = {item.number: item.state_sha256 for item in chosen}
-    run = uuid.uuid4().hex
-    job = RenderJob(seen_cfg, data_set, render_set, renderer, settings.randomization, digests, draws_room, run)
-    missing = _missing_numbers(job, notices)
-    frames = {item.number: item.n_actions + 1 for item in chosen if item.number in set(missing)}
-    return RenderWork(job, cfg, RunFrames(render_set, run, frames), missing, notices)
+    return replace(settings, cameras=cast("list[CameraCfg]", fit_sensors(episode_cfg, settings.cameras)))
 
 
-def header_of(cfg: RenderCfg, episode_cfg: EpisodeCfg, settings: RenderSettings, renderer: str) -> dict[str, Any]:
+def _seen_config(data_set: DataSet, cfg: ImagesCfg, settings: RenderSettings) -> EpisodeCfg:
+    """Returns the configuration of the episodes with the cameras and the room of the images."""
+    episode_cfg = config_of(data_set)
+    return replace(with_cameras(episode_cfg, settings.cameras), scenery=_scenery_of(cfg, episode_cfg))
+
+
+def _make_job(
+    data_set: DataSet, cfg: ImagesCfg, settings: RenderSettings, renderer: str, digests: Mapping[int, str]
+) -> RenderJob:
+    """Creates or opens the render set and makes the job that draws episodes into it."""
+    header = header_of(cfg, config_of(data_set), settings, renderer)
+    return RenderJob(
+        _seen_config(data_set, cfg, settings),
+        data_set,
+        RenderSet.create_or_resume(data_set.path, cfg.name, header),
+        renderer,
+        settings.randomization,
+        digests,
+        cfg.scenery is not None,
+        uuid.uuid4().hex,
+    )
+
+
+def header_of(cfg: ImagesCfg, episode_cfg: EpisodeCfg, settings: RenderSettings, renderer: str) -> dict[str, Any]:
     """Returns the header of a render set; two runs write into one set only if their headers are equal."""
     cameras = []
     for camera in settings.cameras:
@@ -238,7 +274,7 @@ def header_of(cfg: RenderCfg, episode_cfg: EpisodeCfg, settings: RenderSettings,
     }
 
 
-def _annotation_header(cfg: RenderCfg) -> dict[str, Any]:
+def _annotation_header(cfg: ImagesCfg) -> dict[str, Any]:
     """Returns the annotators and their settings, or nothing where there are no annotators."""
     if not cfg.annotators:
         return {}
@@ -276,7 +312,7 @@ def _choose_renderer(cfg: RenderCfg, notices: list[str]) -> str:
     return renderer
 
 
-def _scenery_of(cfg: RenderCfg, episode_cfg: EpisodeCfg) -> Scenery:
+def _scenery_of(cfg: ImagesCfg, episode_cfg: EpisodeCfg) -> Scenery:
     """Returns the room of the images: that of the request, else that of the episodes."""
     return episode_cfg.scenery if cfg.scenery is None else cfg.scenery
 

@@ -134,18 +134,43 @@ class RenderJob:
     @contextmanager
     def open(self, worker: str) -> Iterator[EpisodeMaker]:
         """See `Job.open`."""
-        with ExitStack() as stack:
-            world = stack.enter_context(World(self.cfg.world, visuals=True, renderer=RENDERERS.load(self.renderer)()))
-            checker = stack.enter_context(BulletCollisionChecker())
-            render_set = stack.enter_context(self.render_set)
+        with self._open_place() as place:
 
             def render_number(number: int) -> Outcome:
                 try:
-                    return self.render(self.data_set.read(number), world, checker, render_set)
+                    return self.render(self.data_set.read(number), *place)
                 except RecordingError as exc:
                     return RenderOutcome(number, False, "damaged", problem=exc.message)
 
             yield render_number
+
+    @contextmanager
+    def open_follow_up(self) -> Iterator[Callable[[EpisodeRecord], None]]:
+        """Opens what draws a success as soon as its record is written; see `FollowUp`.
+
+        Images that cannot be drawn are left out: `unlatch render` draws what is missing, and says why it cannot.
+        """
+        with self._open_place() as place:
+
+            def draw(record: EpisodeRecord) -> None:
+                if not record.success or record.n_actions == 0:
+                    return
+                place[-1].remove(record.number)  # of an earlier record of this number
+                with suppress(RecordingError):
+                    self.render(record, *place)
+
+            yield draw
+
+    @contextmanager
+    def _open_place(self) -> Iterator[tuple[World, BulletCollisionChecker, RenderSet]]:
+        """Opens a world with visual shapes, a checker, and the render set for writing."""
+        renderer = RENDERERS.load(self.renderer)()
+        with (
+            World(self.cfg.world, visuals=True, renderer=renderer) as world,
+            BulletCollisionChecker() as checker,
+            self.render_set as render_set,
+        ):
+            yield world, checker, render_set
 
     def record_loss(self, number: int, reason: str, *, code: str = "error") -> Outcome:
         """See `Job.record_loss`."""
@@ -167,7 +192,8 @@ class RenderJob:
             opened = time.perf_counter()
             images = EpisodeImages(recorded, render_set)
             with _FrameFile(render_set, self.run) as frames:
-                images.write(record.number, self.digests[record.number], on_frame=frames.count)
+                digest = record.state_sha256 or self.digests[record.number]
+                images.write(record.number, digest, on_frame=frames.count)
         timings = {
             "open": 1e3 * (opened - started),
             **images.timings_ms,

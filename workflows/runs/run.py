@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -417,7 +418,8 @@ def collect(
 ) -> DataSet:
     """Makes demonstrations and writes every attempt into a data set, with the reason for each failure.
 
-    Episodes that exist already are not made again, so the same call resumes a run. The calling script needs no
+    Images are drawn of each success if the configuration asks for them (`images=policy`). Episodes that exist already
+    are not made again, so the same call resumes a run. The calling script needs no
     `if __name__ == "__main__"`: workers do not import it.
 
     Args:
@@ -445,5 +447,19 @@ def collect(
     from unlatch.workflows.runs.loading import config_as  # it imports Hydra
 
     run = config_as(CollectCfg, cfg, episodes=episodes, out=None if out is None else str(out), workers=workers)
-    request = RunRequest(run, lambda data_set: CollectJob(run, data_set))
-    return run_episodes(request, RunDisplay(progress)).data_set
+    return run_episodes(RunRequest(run, partial(make_collect_job, run)), RunDisplay(progress)).data_set
+
+
+def make_collect_job(cfg: CollectCfg, data_set: DataSet, config_dirs: Sequence[str] = ()) -> CollectJob:
+    """Makes the job of a run, which draws images of its successes if the configuration asks for them.
+
+    Raises:
+        UnlatchError: The images cannot be drawn here, or do not fit those that exist. No episode is made.
+    """
+    if not cfg.render:
+        return CollectJob(cfg, data_set)
+    from unlatch.configs.composition import Request  # it imports Hydra
+    from unlatch.workflows.images.render import make_render_job
+
+    request = Request(config_dirs=list(config_dirs))
+    return CollectJob(cfg, data_set, follow_up=make_render_job(data_set, cfg.images, request))

@@ -8,8 +8,9 @@ import platform
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -116,6 +117,14 @@ def writer_name(worker: str) -> str:
     return f"{host}-{worker}"
 
 
+class FollowUp(Protocol):
+    """What a worker does with each episode once its record is written, such as drawing images of it."""
+
+    def open_follow_up(self) -> AbstractContextManager[Callable[[EpisodeRecord], None]]:
+        """Builds what a worker needs; returns the function that is called with each written record."""
+        ...
+
+
 @dataclass(frozen=True)
 class RecordingJob(ABC):
     """Makes episodes and writes them into one data set; see `Job`."""
@@ -126,6 +135,8 @@ class RecordingJob(ABC):
     """The code that makes the episodes, noted in those that end as `error`."""
     options: EpisodeOptions = field(default=EpisodeOptions(), kw_only=True)
     """Those of its episodes. They are sent to the workers: only a serial run can have `on_bug`."""
+    follow_up: FollowUp | None = field(default=None, kw_only=True)
+    """What is done with each written episode; None: nothing."""
 
     @abstractmethod
     def open_episode_source(self) -> AbstractContextManager[Callable[[int], EpisodeRecord]]:
@@ -137,6 +148,7 @@ class RecordingJob(ABC):
         with (
             self.open_episode_source() as make_record,
             DataSet.open(self.data_set.path, worker=writer_name(worker)) as data_set,
+            nullcontext() if self.follow_up is None else self.follow_up.open_follow_up() as follow_up,
         ):
             data_set.replaceable = self.data_set.replaceable
             data_set.replaces_outcomes = self.data_set.replaces_outcomes
@@ -144,7 +156,8 @@ class RecordingJob(ABC):
             def make_episode(number: int) -> Outcome:
                 record = make_record(number)
                 self.code.note_in(record)
-                data_set.write(record)
+                if data_set.write(record) and follow_up is not None:
+                    follow_up(record)
                 return Outcome(number, record.success, record.code, dict(record.timings_ms))
 
             yield make_episode

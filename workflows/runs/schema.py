@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Annotated, Any
 
@@ -196,8 +196,10 @@ class CollectCfg(RunCfg):
     """With `policy`: what it sees."""
     action: ActionCfg = field(default_factory=ActionCfg)
     """With `policy`: what the numbers of its actions mean."""
+    cameras: list[Any] | None = None
+    """Cameras whose images are drawn: short for `images.cameras` with `render`. null: those of `images`."""
     render: bool = False
-    """Whether the successes are rendered at the end of the run."""
+    """Whether images are drawn of each success, by the worker that made it."""
     images: ImagesCfg = field(default_factory=ImagesCfg)
     """With `render`: cameras, modalities and name of the render set."""
 
@@ -208,12 +210,7 @@ class CollectCfg(RunCfg):
                 f"label_every={self.label_every} has no effect without a policy. Set policy, or remove label_every.",
                 key="label_every",
             )
-        if self.images.cameras is not None and not self.render:
-            raise ConfigError(
-                f"images.cameras={self.images.cameras} has no effect without images. Set render=true, or render later: "
-                "unlatch render DATA.",
-                key="images.cameras",
-            )
+        self._check_images()
         if self.successes is None:
             if self.attempts is not None:
                 raise ConfigError(
@@ -232,6 +229,23 @@ class CollectCfg(RunCfg):
             raise ConfigError(
                 f"attempts={self.attempts} is less than successes={self.successes}. Raise it, or remove it.",
                 key="attempts",
+            )
+
+    def _check_images(self) -> None:
+        if self.cameras is not None:
+            self.render = True
+            if self.images.cameras not in (None, self.cameras):
+                raise ConfigError(
+                    f"cameras={self.cameras} and images.cameras={self.images.cameras} are both given. Expected one of "
+                    "them: they are the same cameras. Remove one.",
+                    key="cameras",
+                )
+            self.images = replace(self.images, cameras=self.cameras)
+        if self.images.cameras is not None and not self.render:
+            raise ConfigError(
+                f"images.cameras={self.images.cameras} has no effect without images. Set render=true, or render later: "
+                "unlatch render DATA.",
+                key="images.cameras",
             )
 
     @property

@@ -8,6 +8,7 @@ from bisect import insort
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from unlatch.simcore.catalogs import AUTO, RENDERERS
 from unlatch.simcore.randomization.config import VisualDraw
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.keys import STATE, kind_of
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.renderers.auto import choose_renderer
 from unlatch.simcore.sim.renderers.renderer import Renderer
@@ -25,7 +27,7 @@ from unlatch.simcore.sim.world import World
 from unlatch.tasks.task import RegionCfg
 from unlatch.workflows.episode.criteria import Actor
 from unlatch.workflows.episode.episode import Episode, EpisodeOptions
-from unlatch.workflows.episode.scene import EpisodeScene
+from unlatch.workflows.episode.scene import OPENING_M, EpisodeScene
 from unlatch.workflows.runs.statistics import CorruptEpisodes
 from unlatch.workflows.viewing.picture import Overlay, SheetRow, compose_sheet, write_picture
 
@@ -40,8 +42,6 @@ _ARM_POINTS_M = (
     (-0.24, 0.0, 0.55),
 )
 """Points around an arm at its home pose, from its foot [m]."""
-_OPENING_M = 0.2
-"""How far before an object its parts are seen while they open [m]."""
 _BEHIND_SHOULDER, _BETWEEN_SHOULDERS, _RIGHT_SIDE = (-0.8, -0.88, 0.5), (-0.95, -0.12, 0.8), (0.05, -1.0, 0.8)
 """Directions from the scene to the camera."""
 _ON_TABLE_M = 0.05
@@ -62,7 +62,7 @@ def whole_view(scene: EpisodeScene, *, aspect: float = 1.25) -> LookAtCamera:
         boxes = np.array([item.body.link_aabb(link) for link in item.body.mounted_links])
         low, high = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
         points += [np.where(pick, high, low) for pick in np.ndindex(2, 2, 2)]
-        points.append(np.array([low[0] - _OPENING_M, (low[1] + high[1]) / 2, low[2]]))
+        points.append(np.array([low[0] - OPENING_M, (low[1] + high[1]) / 2, low[2]]))
     # objects turn their front to the robot: over its right shoulder, front and hand are both seen. The right one
     # of two arms would hide the object, and a torso between the arms hides it from behind
     looks_from = _BEHIND_SHOULDER
@@ -145,12 +145,17 @@ class RecordedWorld:
     episode: Episode
     record: EpisodeRecord
 
+    @cached_property
+    def _states(self) -> dict[str, Array]:
+        """Arrays of the recorded states by key."""
+        return {key: array for key, array in self.record.arrays.items() if kind_of(key) == STATE}
+
     def show(self, frame: int) -> None:
         """Sets the world to a recorded state with its appearance; negative frames count from the end."""
         scene = self.episode.scene.state_tree
         if self.episode.randomization is not None:
             self.episode.randomization.show(frame % (self.record.n_actions + 1))
-        scene.load_state_dict(self.record.state_at(frame))
+        scene.load_state_dict({key: array[frame] for key, array in self._states.items()})
         scene.write_replay_data()
 
 

@@ -11,6 +11,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -60,6 +63,8 @@ static void rotate(const double* T, const float* v, float* turned) {
 
 /* ---- triangles ---- */
 
+#define CHUNK 32 /* samples of a row that are left out together where all are nearer than a triangle */
+
 /* A grid of samples. Sample i is at (i / per_pixel + first) of the picture, whose pixel centres are whole numbers. */
 typedef struct {
     int width, height;
@@ -68,7 +73,10 @@ typedef struct {
     int32_t* face; /* NULL: not wanted */
     Rect drawn;    /* samples that triangles may have changed */
     float* corners; /* projected corners of the present shape */
+    float* least;   /* a lower bound of `near` for each chunk of each row; NULL: there is none */
 } Grid;
+
+static int chunks_along(int width) { return (width + CHUNK - 1) / CHUNK; }
 
 static void include(Rect* rect, int left, int top, int right, int bottom) {
     if (rect->right <= rect->left) {
@@ -88,6 +96,60 @@ static inline void set_nearest(Grid* grid, int i, int j, float value, int32_t fa
     grid->near[sample] = value; /* of two at one distance, the first counts */
 }
 
+#ifdef __SSE2__
+/* Returns start + along i of four samples; `i` has them in pairs. */
+static inline __m128 nearness_of_four(__m128d start, __m128d along, const __m128d* i) {
+    return _mm_movelh_ps(_mm_cvtpd_ps(_mm_add_pd(start, _mm_mul_pd(along, i[0]))),
+                         _mm_cvtpd_ps(_mm_add_pd(start, _mm_mul_pd(along, i[1]))));
+}
+#endif
+
+/* Draws the samples of a row from `low` to `high`, whose nearness is start + along i. */
+static void draw_span(float* near, int32_t* faces, double start, double along, int low, int high, int32_t face) {
+    int i = low;
+#ifdef __SSE2__ /* the same numbers, four at once */
+    const __m128d starts = _mm_set1_pd(start), alongs = _mm_set1_pd(along), four = _mm_set1_pd(4.0);
+    const __m128i own = _mm_set1_epi32(face);
+    __m128d at[2] = {_mm_set_pd(i + 1, i), _mm_set_pd(i + 3, i + 2)};
+    for (; i + 3 <= high; i += 4, at[0] = _mm_add_pd(at[0], four), at[1] = _mm_add_pd(at[1], four)) {
+        const __m128 value = nearness_of_four(starts, alongs, at), before = _mm_loadu_ps(near + i);
+        const __m128i other = _mm_loadu_si128((const __m128i*)(faces + i));
+        const __m128 first = _mm_and_ps(_mm_cmpeq_ps(value, before), _mm_castsi128_ps(_mm_cmplt_epi32(own, other)));
+        const __m128 nearer = _mm_or_ps(_mm_cmpgt_ps(value, before), first);
+        const __m128i chosen = _mm_castps_si128(nearer);
+        _mm_storeu_ps(near + i, _mm_or_ps(_mm_and_ps(nearer, value), _mm_andnot_ps(nearer, before)));
+        _mm_storeu_si128((__m128i*)(faces + i), _mm_or_si128(_mm_and_si128(chosen, own), _mm_andnot_si128(chosen, other)));
+    }
+#endif
+    for (; i <= high; i++) {
+        const float value = (float)(start + along * i), before = near[i];
+        const int32_t other = faces[i];
+        const int32_t nearer = (value > before) | ((value == before) & (face < other));
+        near[i] = nearer ? value : before;
+        faces[i] = nearer ? face : other;
+    }
+}
+
+/* As draw_span, for distances alone. */
+static void draw_distances(float* near, double start, double along, int low, int high) {
+    int i = low;
+#ifdef __SSE2__
+    const __m128d starts = _mm_set1_pd(start), alongs = _mm_set1_pd(along), four = _mm_set1_pd(4.0);
+    __m128d at[2] = {_mm_set_pd(i + 1, i), _mm_set_pd(i + 3, i + 2)};
+    for (; i + 3 <= high; i += 4, at[0] = _mm_add_pd(at[0], four), at[1] = _mm_add_pd(at[1], four))
+        _mm_storeu_ps(near + i, _mm_max_ps(nearness_of_four(starts, alongs, at), _mm_loadu_ps(near + i)));
+#endif
+    for (; i <= high; i++) near[i] = most((float)(start + along * i), near[i]);
+}
+
+/* Whether all samples of a row from `low` to `high` are nearer than start + along i. */
+static int is_hidden(const float* least_near, double start, double along, int low, int high) {
+    const float nearest = most((float)(start + along * low), (float)(start + along * high));
+    for (int chunk = low / CHUNK; chunk <= high / CHUNK; chunk++)
+        if (nearest >= least_near[chunk]) return 0;
+    return 1;
+}
+
 /* Draws a triangle over a block of samples, from i0, j0 to i1, j1. `e` is the edge from each corner to
  * the next one, turned so that the area is positive. */
 static void draw_large(Grid* grid, const float* const* corners, double area, const double (*e)[2], const int* block,
@@ -98,6 +160,9 @@ static void draw_large(Grid* grid, const float* const* corners, double area, con
     const double along_x = ac * e[0][1] - ab * e[2][1], along_y = ab * e[2][0] - ac * e[0][0];
     for (int j = block[1]; j <= block[3]; j++) {
         const double y = j * step + first;
+        const double start = a[2] + along_y * (y - a[1]) + along_x * (first - a[0]), along = along_x * step;
+        float* least_near = grid->least ? grid->least + (size_t)j * chunks_along(grid->width) : NULL;
+        if (least_near && is_hidden(least_near, start, along, block[0], block[2])) continue;
         double row[3], slope[3], low = block[0], high = block[2];
         for (int k = 0; k < 3; k++) { /* inside where row - slope (x - corner) is not negative */
             row[k] = e[k][0] * (y - corners[k][1]), slope[k] = e[k][1];
@@ -113,19 +178,18 @@ static void draw_large(Grid* grid, const float* const* corners, double area, con
         while (from <= to && !INSIDE(from * step + first)) from++;
         while (to >= from && !INSIDE(to * step + first)) to--;
 #undef INSIDE
-        const double start = a[2] + along_y * (y - a[1]) + along_x * (first - a[0]), along = along_x * step;
         float* near = grid->near + (size_t)j * grid->width;
         if (!grid->face) {
-            for (int i = from; i <= to; i++) near[i] = most((float)(start + along * i), near[i]);
+            draw_distances(near, start, along, from, to);
             continue;
         }
         int32_t* faces = grid->face + (size_t)j * grid->width;
-        for (int i = from; i <= to; i++) { /* without branches, for four samples at once */
-            const float value = (float)(start + along * i), before = near[i];
-            const int32_t other = faces[i];
-            const int32_t nearer = (value > before) | ((value == before) & (face < other));
-            near[i] = nearer ? value : before;
-            faces[i] = nearer ? face : other;
+        for (int chunk = from / CHUNK; chunk <= to / CHUNK && from <= to; chunk++) {
+            const int low_i = clamp(chunk * CHUNK, from, to), high_i = clamp(chunk * CHUNK + CHUNK - 1, from, to);
+            const float value_low = (float)(start + along * low_i), value_high = (float)(start + along * high_i);
+            if (most(value_low, value_high) < least_near[chunk]) continue;
+            draw_span(near, faces, start, along, low_i, high_i, face);
+            if (high_i - low_i == CHUNK - 1) least_near[chunk] = most(least_near[chunk], least(value_low, value_high));
         }
     }
 }
@@ -173,7 +237,7 @@ static float* make_corners(const Scene* scene) {
         if (scene->shapes[s].n_vertices > n) n = scene->shapes[s].n_vertices;
         if (scene->shapes[s].n_shadow_vertices > n) n = scene->shapes[s].n_shadow_vertices;
     }
-    return malloc(3 * (size_t)n * sizeof(float));
+    return malloc((3 * (size_t)n + 1) * sizeof(float)); /* three are written as four */
 }
 
 static void to_single(const double* T, float* single) {
@@ -221,17 +285,61 @@ static int is_outside(const View* view, const float* T, const Shape* shape) {
     return outside;
 }
 
-static void draw_shape(Grid* grid, const View* view, const float* T, const Shape* shape) {
-    float* projected = grid->corners;
-    if (is_outside(view, T, shape)) return;
-    for (int v = 0; v < shape->n_vertices; v++) {
+#ifdef __SSE2__
+/* As transform: three sums at once, of the columns of T. */
+static inline __m128 transform_at_once(const __m128* columns, const float* p) {
+    const __m128 x = _mm_mul_ps(columns[0], _mm_set1_ps(p[0])), y = _mm_mul_ps(columns[1], _mm_set1_ps(p[1]));
+    return _mm_add_ps(_mm_add_ps(_mm_add_ps(x, y), _mm_mul_ps(columns[2], _mm_set1_ps(p[2]))), columns[3]);
+}
+
+static inline void columns_of(const float* T, __m128* columns) {
+    for (int k = 0; k < 4; k++) columns[k] = _mm_set_ps(0.0f, T[8 + k], T[4 + k], T[k]);
+}
+#endif
+
+/* Moves n points. There must be room for one number more. */
+static void transform_all(const float* T, const float* points, int n, float* moved) {
+#ifdef __SSE2__
+    __m128 columns[4];
+    columns_of(T, columns);
+    for (int v = 0; v < n; v++) _mm_storeu_ps(moved + 3 * v, transform_at_once(columns, points + 3 * v));
+#else
+    for (int v = 0; v < n; v++) transform(T, points + 3 * v, moved + 3 * v);
+#endif
+}
+
+/* Moves n points into the frame of the camera and projects them; the nearness is 0 of those before the near plane.
+ * There must be room for one number more. */
+static void project_all(const View* view, const float* T, const float* points, int n, float* projected) {
+    const float near = (float)view->near;
+#ifdef __SSE2__
+    const __m128 focal = _mm_set_ps(0.0f, 0.0f, (float)view->fy, (float)view->fx);
+    const __m128 centre = _mm_set_ps(0.0f, 0.0f, (float)view->cy, (float)view->cx), one = _mm_set1_ps(1.0f);
+    __m128 columns[4];
+    columns_of(T, columns);
+    for (int v = 0; v < n; v++) {
+        const __m128 p = transform_at_once(columns, points + 3 * v), z = _mm_shuffle_ps(p, p, _MM_SHUFFLE(2, 2, 2, 2));
+        const __m128 inverse = _mm_div_ps(one, z);
+        const __m128 at = _mm_add_ps(_mm_mul_ps(_mm_mul_ps(p, inverse), focal), centre);
+        _mm_storeu_ps(projected + 3 * v, _mm_shuffle_ps(at, inverse, _MM_SHUFFLE(0, 0, 1, 0)));
+        if (!(_mm_cvtss_f32(z) >= near)) projected[3 * v + 2] = 0.0f;
+    }
+#else
+    for (int v = 0; v < n; v++) {
         float p[3];
-        transform(T, shape->vertices + 3 * v, p);
-        if (p[2] >= (float)view->near)
+        transform(T, points + 3 * v, p);
+        if (p[2] >= near)
             project(view, p, projected + 3 * v);
         else
             projected[3 * v + 2] = 0.0f;
     }
+#endif
+}
+
+static void draw_shape(Grid* grid, const View* view, const float* T, const Shape* shape) {
+    float* projected = grid->corners;
+    if (is_outside(view, T, shape)) return;
+    project_all(view, T, shape->vertices, shape->n_vertices, projected);
     for (int f = 0; f < shape->n_faces; f++) {
         const int32_t* corners = shape->faces + 3 * f;
         const float *a = projected + 3 * corners[0], *b = projected + 3 * corners[1], *c = projected + 3 * corners[2];
@@ -259,7 +367,7 @@ enum { STANDS = 1, MOVES = 2 };
 static int chosen(const Shape* shape, int which) { return shape->moves ? which & MOVES : which & STANDS; }
 
 static int draw_shadows(const Scene* scene, const ShadowMap* map, int which, float* distances, Rect* changed) {
-    Grid grid = {map->side, map->side, 1.0, 0.0, distances, NULL, {0, 0, 0, 0}, make_corners(scene)};
+    Grid grid = {map->side, map->side, 1.0, 0.0, distances, NULL, {0, 0, 0, 0}, make_corners(scene), NULL};
     if (!grid.corners) return 0;
     double T_light_world[12];
     for (int i = 0; i < 3; i++) {
@@ -276,8 +384,7 @@ static int draw_shadows(const Scene* scene, const ShadowMap* map, int which, flo
         compose(T_light_world, scene->poses + 12 * shape->link, T_light_link);
         to_single(T_light_link, T);
         float* projected = grid.corners;
-        for (int v = 0; v < shape->n_shadow_vertices; v++)
-            transform(T, shape->shadow_vertices + 3 * v, projected + 3 * v);
+        transform_all(T, shape->shadow_vertices, shape->n_shadow_vertices, projected);
         for (int f = 0; f < shape->n_shadow_faces; f++) {
             const int32_t* corners = shape->shadow_faces + 3 * f;
             draw_triangle(&grid, projected + 3 * corners[0], projected + 3 * corners[1], projected + 3 * corners[2], 0);
@@ -324,17 +431,15 @@ static float sun_share(const ShadowMap* map, const Facet* facet) {
     const int i0 = (int)x, j0 = (int)y;
     const float right = x - i0, down = y - j0, *slope = facet->slope;
     float start = facet->place[2] + BIAS_M + SLOPE_BIAS * (fabsf(slope[0]) + fabsf(slope[1]));
-    float lit = 0.0f;
     start -= slope[0] * (1.0f + right) + slope[1] * (1.0f + down);
+    const float across[4] = {1.0f - right, 1.0f, 1.0f, right}, below[4] = {1.0f - down, 1.0f, 1.0f, down};
+    float steps[4], lit[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    for (int i = 0; i < 4; i++) steps[i] = i * slope[0];
     for (int j = 0; j < 4; j++, start += slope[1]) {
         const float* row = map->now + (size_t)(j0 + j) * map->side + i0;
-        float sum = row[0] <= start ? 1.0f - right : 0.0f;
-        sum += row[1] <= start + slope[0] ? 1.0f : 0.0f;
-        sum += row[2] <= start + 2.0f * slope[0] ? 1.0f : 0.0f;
-        sum += row[3] <= start + 3.0f * slope[0] ? right : 0.0f;
-        lit += (j == 0 ? 1.0f - down : j == 3 ? down : 1.0f) * sum;
+        for (int i = 0; i < 4; i++) lit[i] += row[i] <= start + steps[i] ? below[j] * across[i] : 0.0f;
     }
-    return lit * (1.0f / 9.0f);
+    return (lit[0] + lit[1] + lit[2] + lit[3]) * (1.0f / 9.0f);
 }
 
 static int in_changed_shadow(const ShadowMap* map, const Facet* facet) {
@@ -402,22 +507,48 @@ static void corners_of(const float* T, const Shape* shape, int face, float corne
     for (int i = 0; i < 3; i++) transform(T, shape->vertices + 3 * shape->faces[3 * face + i], corners[i]);
 }
 
+/* The plane of a triangle, camera frame. */
+typedef struct {
+    double a[3], e1[3], e2[3]; /* its first corner, and the edges from there */
+    double normal[3];          /* as long as twice its area */
+    double offset;             /* normal a */
+    double squared;            /* of the length of the normal */
+} Plane;
+
+static Plane plane_of(const float corners[3][3]) {
+    Plane plane;
+    for (int i = 0; i < 3; i++) {
+        plane.a[i] = corners[0][i];
+        plane.e1[i] = corners[1][i] - plane.a[i], plane.e2[i] = corners[2][i] - plane.a[i];
+    }
+    double* n = plane.normal;
+    for (int i = 0; i < 3; i++) {
+        const int j = (i + 1) % 3, k = (i + 2) % 3;
+        n[i] = plane.e1[j] * plane.e2[k] - plane.e1[k] * plane.e2[j];
+    }
+    plane.offset = n[0] * plane.a[0] + n[1] * plane.a[1] + n[2] * plane.a[2];
+    plane.squared = n[0] * n[0] + n[1] * n[1] + n[2] * n[2];
+    return plane;
+}
+
+static void ray_at(const View* view, double u, double v, double* d) {
+    d[0] = (u - view->cx) / view->fx, d[1] = (v - view->cy) / view->fy, d[2] = 1.0;
+}
+
+/* Returns the normal along a ray, whose product with the distance of the plane is plane.offset. */
+static double normal_along(const Plane* plane, const double* d) {
+    return plane->normal[0] * d[0] + plane->normal[1] * d[1] + plane->normal[2] * d[2];
+}
+
 /* Finds the point of a triangle's plane on the ray of a place in the picture: shares of the corners, and distance. */
 static double meet(const View* view, const float corners[3][3], double u, double v, double* shares, double* normal,
                    double* area) {
-    const double d[3] = {(u - view->cx) / view->fx, (v - view->cy) / view->fy, 1.0};
-    double a[3], e1[3], e2[3];
-    for (int i = 0; i < 3; i++)
-        a[i] = corners[0][i], e1[i] = corners[1][i] - a[i], e2[i] = corners[2][i] - a[i];
-    for (int i = 0; i < 3; i++) {
-        const int j = (i + 1) % 3, k = (i + 2) % 3;
-        normal[i] = e1[j] * e2[k] - e1[k] * e2[j];
-    }
-    const double along = normal[0] * d[0] + normal[1] * d[1] + normal[2] * d[2];
-    const double z = (normal[0] * a[0] + normal[1] * a[1] + normal[2] * a[2]) / along;
-    double to[3], q[3]; /* the point from the first corner; its areas with the two edges */
-    for (int i = 0; i < 3; i++) to[i] = z * d[i] - a[i];
-    const double squared = normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2];
+    const Plane plane = plane_of(corners);
+    const double *a = plane.a, *e1 = plane.e1, *e2 = plane.e2, squared = plane.squared;
+    double d[3], to[3], q[3]; /* the ray; the point from the first corner; its areas with the two edges */
+    ray_at(view, u, v, d);
+    const double along = normal_along(&plane, d), z = plane.offset / along;
+    for (int i = 0; i < 3; i++) to[i] = z * d[i] - a[i], normal[i] = plane.normal[i];
     for (int i = 0; i < 3; i++) {
         const int j = (i + 1) % 3, k = (i + 2) % 3;
         q[i] = to[j] * e2[k] - to[k] * e2[j];
@@ -445,22 +576,22 @@ static float microfacets(float a, float n_l, float n_v, float n_h) {
 static const float DIELECTRIC = 0.04f; /* reflected light of what is no metal, seen along the normal */
 static const float SMOOTHEST = 0.0525f;
 
-/* Lights a point of a shape. The equations are those of the renderer on graphics cards (pygfx): Lambert, GGX, and the
- * split-sum fit of Karis 2014 with the multiple scattering of Fdez-Aguera 2019 for the surroundings. */
-static void light_point(const Scene* scene, const View* view, const Shape* shape, int face, const Point* point, Facet* facet) {
-    float colour[3] = {shape->colour[0], shape->colour[1], shape->colour[2]}, diffuse[3], reflected[3], half[3];
-    float away[3], matt[3], mirrored[3];
-    if (shape->texture) {
-        const int32_t* corners = shape->faces + 3 * face;
-        const float *a = shape->uvs + 2 * corners[0], *b = shape->uvs + 2 * corners[1], *c = shape->uvs + 2 * corners[2];
-        float uv[2];
-        for (int k = 0; k < 2; k++) uv[k] = point->shares[0] * a[k] + point->shares[1] * b[k] + point->shares[2] * c[k];
-        const float in_picture = fabsf((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]));
-        const float distance = sqrtf(dot(point->p, point->p));
-        const float facing = most(-dot(point->flat, point->p) / distance, 0.05f);
-        const float covered = distance / (float)view->fy * sqrtf(in_picture / (point->area * facing));
-        apply_texture(scene, shape->texture, uv, covered, colour);
-    }
+/* Finds where a point is in the texture of its shape, and the length that a pixel covers there. */
+static void place_in_texture(const View* view, const Shape* shape, int face, const Point* point, float* uv, float* covered) {
+    const int32_t* corners = shape->faces + 3 * face;
+    const float *a = shape->uvs + 2 * corners[0], *b = shape->uvs + 2 * corners[1], *c = shape->uvs + 2 * corners[2];
+    for (int k = 0; k < 2; k++) uv[k] = point->shares[0] * a[k] + point->shares[1] * b[k] + point->shares[2] * c[k];
+    const float in_picture = fabsf((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]));
+    const float distance = sqrtf(dot(point->p, point->p));
+    const float facing = most(-dot(point->flat, point->p) / distance, 0.05f);
+    *covered = distance / (float)view->fy * sqrtf(in_picture / (point->area * facing));
+}
+
+/* Lights a point of a shape that has a colour there. The equations are those of the renderer on graphics cards (pygfx):
+ * Lambert, GGX, and the split-sum fit of Karis 2014 with the multiple scattering of Fdez-Aguera 2019 for the
+ * surroundings. */
+static void light_point(const Scene* scene, const Shape* shape, const float* colour, const Point* point, Facet* facet) {
+    float diffuse[3], reflected[3], half[3], away[3], matt[3], mirrored[3];
     if (shape->emission > 0.0f || scene->is_even) {
         const float strength = scene->is_even ? 1.0f : shape->emission;
         for (int k = 0; k < 3; k++) facet->sun[k] = strength * colour[k], facet->sky[k] = 0.0f;
@@ -535,6 +666,20 @@ static void place_in_shadow(const ShadowMap* map, const View* view, const Point*
 #define N_AROUND 16 /* places that a pixel of a fine picture looks at */
 #define FEW_AROUND 6 /* places that every other pixel of other pictures looks at */
 
+#define CELL 4  /* rows and columns of pixels between corners at which flat triangles are lit */
+#define N_KNOTS 3 /* triangles that are kept at one corner */
+
+/* How a flat triangle's plane is lit on the ray of a corner of a cell. */
+typedef struct {
+    int32_t face, row; /* the triangle, and the row of the corner; -1: nothing is kept */
+    int32_t is_fit;    /* whether the plane is in front of the camera there */
+    float nearness;    /* [1/m] */
+    float normal[3];   /* as of a point, world frame */
+    float slope[2];    /* as of a facet */
+    float values[18];  /* sky, sun and place of a facet; with a texture these are of black, and then come the differences
+                          of sky and sun to white, uv, and the length that a pixel covers there */
+} Knot;
+
 typedef struct {
     const Scene* scene;
     const ShadowMap* map;
@@ -542,6 +687,7 @@ typedef struct {
     int samples_wide;
     float (*T_camera_link)[12]; /* of each shape */
     const Shape* last;           /* the shape that was looked up last */
+    Knot* knots;                 /* two rows of corners, N_KNOTS each */
     float turns[TILE * TILE][N_AROUND][2]; /* these places: shares of the reach along columns and rows */
 } Drawing;
 
@@ -591,6 +737,108 @@ static void find_point(Drawing* drawing, const Shape* shape, int32_t face, doubl
         for (int i = 0; i < 3; i++) point->normal[i] = -point->normal[i];
 }
 
+/* ---- flat triangles: light that changes slowly is computed at the corners of cells ---- */
+
+static int cells_along(const View* view) { return (view->width + CELL - 1) / CELL + 1; }
+
+/* Whether a triangle is flat, and its light changes little within a cell. This follows from the triangle and the camera
+ * alone, so that a pixel has the same light whatever lies around it. */
+static int is_even_inside(const Drawing* drawing, const Shape* shape, int32_t face) {
+    const float a = shape->roughness * shape->roughness; /* width of a highlight [rad] */
+    if (drawing->scene->is_even || shape->emission > 0.0f || a * (float)drawing->view->fy < 2.0f * CELL) return 0;
+    if (shape->texture && shape->metalness > 0.0f) return 0; /* its light is not linear in its colour */
+    const int32_t* corners = shape->faces + 3 * (face - shape->first_face);
+    const float *p = shape->normals + 3 * corners[0], *q = shape->normals + 3 * corners[1], *r = shape->normals + 3 * corners[2];
+    return dot(p, q) > 0.999999f && dot(p, r) > 0.999999f;
+}
+
+static void light_knot(Drawing* drawing, const Shape* shape, int32_t face, int column, int row, Knot* knot) {
+    const View* view = drawing->view;
+    const float black[3] = {0.0f, 0.0f, 0.0f}, white[3] = {1.0f, 1.0f, 1.0f};
+    float* values = knot->values;
+    Facet facet = {0}, bright = {0};
+    Point point;
+    knot->face = face, knot->row = row;
+    find_point(drawing, shape, face, CELL * column, CELL * row, &point);
+    knot->is_fit = point.p[2] > (float)view->near && point.p[2] < (float)view->far;
+    if (!knot->is_fit) return;
+    knot->nearness = 1.0f / point.p[2];
+    memcpy(knot->normal, point.normal, sizeof knot->normal);
+    light_point(drawing->scene, shape, shape->texture ? black : shape->colour, &point, &facet);
+    if (shape->texture) {
+        light_point(drawing->scene, shape, white, &point, &bright);
+        place_in_shadow(drawing->map, view, &point, &bright);
+        place_in_texture(view, shape, face - shape->first_face, &point, values + 15, values + 17);
+        for (int k = 0; k < 3; k++) {
+            values[9 + k] = bright.sky[k] - facet.sky[k];
+            values[12 + k] = bright.sun[k] - facet.sun[k];
+        }
+        for (int k = 0; k < 3; k++) facet.sun[k] = bright.sun[k] == 0.0f ? 0.0f : facet.sun[k], facet.place[k] = bright.place[k];
+        memcpy(facet.slope, bright.slope, sizeof facet.slope);
+    } else
+        place_in_shadow(drawing->map, view, &point, &facet);
+    for (int k = 0; k < 3; k++) values[k] = facet.sky[k], values[3 + k] = facet.sun[k], values[6 + k] = facet.place[k];
+    memcpy(knot->slope, facet.slope, sizeof knot->slope);
+}
+
+static const Knot* find_knot(Drawing* drawing, const Shape* shape, int32_t face, int column, int row) {
+    Knot* knots = drawing->knots + ((size_t)(row & 1) * cells_along(drawing->view) + column) * N_KNOTS;
+    for (int k = 0; k < N_KNOTS; k++)
+        if (knots[k].face == face && knots[k].row == row) return knots + k;
+    int oldest = face % N_KNOTS;
+    for (int k = 0; k < N_KNOTS; k++)
+        if (knots[k].row != row) oldest = k;
+    light_knot(drawing, shape, face, column, row, knots + oldest);
+    return knots + oldest;
+}
+
+/* Lights the point of a flat triangle at (u, v) from the corners of its cell. Returns 0 where that is not possible. */
+static int mix_light(Drawing* drawing, const Shape* shape, int32_t face, float u, float v, Facet* facet, Point* point) {
+    const View* view = drawing->view;
+    const int column = clamp((int)u / CELL, 0, cells_along(view) - 2), row = v < 0.0f ? 0 : (int)v / CELL;
+    const float right = u * (1.0f / CELL) - column, down = v * (1.0f / CELL) - row;
+    const float weights[4] = {(1.0f - right) * (1.0f - down), right * (1.0f - down), (1.0f - right) * down, right * down};
+    const int n = shape->texture ? 18 : 9;
+    const Knot* knots[4];
+    float shares[4], values[18], nearness = 0.0f, low = 1e30f, high = 0.0f;
+    for (int k = 0; k < 4; k++) {
+        knots[k] = find_knot(drawing, shape, face, column + (k & 1), row + (k >> 1));
+        if (!knots[k]->is_fit) return 0;
+        low = least(low, knots[k]->nearness), high = most(high, knots[k]->nearness);
+        nearness += shares[k] = weights[k] * knots[k]->nearness;
+    }
+    if (high > 1.5f * low) return 0; /* seen at a grazing angle */
+    const float depth = 1.0f / nearness;
+    for (int k = 0; k < 4; k++) shares[k] *= depth;
+    for (int i = 0; i < n; i++)
+        values[i] = shares[0] * knots[0]->values[i] + shares[1] * knots[1]->values[i] + shares[2] * knots[2]->values[i] +
+                    shares[3] * knots[3]->values[i];
+    point->p[2] = depth;
+    memcpy(point->normal, knots[0]->normal, sizeof point->normal);
+    for (int k = 0; k < 3; k++) facet->sky[k] = values[k], facet->sun[k] = values[3 + k], facet->place[k] = values[6 + k];
+    memcpy(facet->slope, knots[0]->slope, sizeof facet->slope);
+    if (shape->texture) {
+        float colour[3] = {shape->colour[0], shape->colour[1], shape->colour[2]};
+        apply_texture(drawing->scene, shape->texture, values + 15, values[17], colour);
+        for (int k = 0; k < 3; k++) facet->sky[k] += colour[k] * values[9 + k], facet->sun[k] += colour[k] * values[12 + k];
+    }
+    return 1;
+}
+
+/* Lights a triangle on the ray of (u, v). */
+static void light_triangle(Drawing* drawing, const Shape* shape, int32_t face, double u, double v, Facet* facet, Point* point) {
+    const View* view = drawing->view;
+    if (is_even_inside(drawing, shape, face) && mix_light(drawing, shape, face, (float)u, (float)v, facet, point)) return;
+    float colour[3] = {shape->colour[0], shape->colour[1], shape->colour[2]}, uv[2], covered;
+    find_point(drawing, shape, face, u, v, point);
+    if (shape->texture) {
+        place_in_texture(view, shape, face - shape->first_face, point, uv, &covered);
+        apply_texture(drawing->scene, shape->texture, uv, covered, colour);
+    }
+    light_point(drawing->scene, shape, colour, point, facet);
+    place_in_shadow(drawing->map, view, point, facet);
+}
+
 /* What a sample shows: a triangle, and one in front of it that one can see through; -1: none. */
 typedef struct {
     int32_t face, clear;
@@ -607,10 +855,7 @@ static void light_facet(Drawing* drawing, Seen seen, int row, double u, double v
     const View* view = drawing->view;
     memset(facet, 0, sizeof *facet);
     if (seen.face >= 0) {
-        const Shape* shape = shape_of(drawing, seen.face);
-        find_point(drawing, shape, seen.face, u, v, point);
-        light_point(drawing->scene, view, shape, seen.face - shape->first_face, point, facet);
-        place_in_shadow(drawing->map, view, point, facet);
+        light_triangle(drawing, shape_of(drawing, seen.face), seen.face, u, v, facet, point);
     } else {
         memcpy(facet->sun, view->background + 3 * row, sizeof facet->sun);
         facet->place[0] = -1e6f;
@@ -618,8 +863,7 @@ static void light_facet(Drawing* drawing, Seen seen, int row, double u, double v
     if (seen.clear >= 0) {
         Facet front = {0};
         const Shape* shape = shape_of(drawing, seen.clear);
-        find_point(drawing, shape, seen.clear, u, v, point);
-        light_point(drawing->scene, view, shape, seen.clear - shape->first_face, point, &front);
+        light_triangle(drawing, shape, seen.clear, u, v, &front, point);
         if (seen.face < 0) facet->place[0] = -1e6f;
         for (int k = 0; k < 3; k++) {
             facet->sky[k] += shape->alpha * (front.sky[k] - facet->sky[k]);
@@ -649,6 +893,26 @@ static int is_same_side(Drawing* drawing, Seen a, Seen b) {
 static const int AROUND[9][2] = {{0, 0}, {-1, 0}, {1, 0}, {0, -1}, {0, 1}, {-1, -1}, {1, -1}, {-1, 1}, {1, 1}};
 static const float WEIGHTS[9] = {0.25f, 0.125f, 0.125f, 0.125f, 0.125f, 0.0625f, 0.0625f, 0.0625f, 0.0625f};
 
+/* Keeps what corners that darken each other need to know of the middle of a pixel. */
+static void keep_middle(View* view, size_t pixel, const Point* point) {
+    const double* T = view->T_camera_world;
+    view->depth[pixel] = point->p[2];
+    for (int i = 0; i < 3; i++)
+        view->normals[3 * pixel + i] = (float)T[4 * i] * point->normal[0] + (float)T[4 * i + 1] * point->normal[1] +
+                                       (float)T[4 * i + 2] * point->normal[2];
+}
+
+/* Whether all samples of a pixel around its middle one show the same triangles. */
+static int shows_one(const View* view, size_t middle, ptrdiff_t wide) {
+    for (int l = 0; l <= view->has_clear; l++) {
+        const int32_t *row = view->layers[l].face + middle - wide, face = row[wide];
+        int32_t differs = 0;
+        for (int j = 0; j < 3; j++, row += wide) differs |= (row[-1] ^ face) | (row[0] ^ face) | (row[1] ^ face);
+        if (differs) return 0;
+    }
+    return !view->has_clear || view->layers[1].face[middle] < 0; /* else the nearer one may change within the pixel */
+}
+
 /* Makes the facets of a pixel, from `at` on; returns how many. */
 static int make_facets(Drawing* drawing, int column, int row, Facet* at) {
     View* view = drawing->view;
@@ -659,12 +923,20 @@ static int make_facets(Drawing* drawing, int column, int row, Facet* at) {
     Seen sides[MAX_FACETS], seen[9];
     int count = 0, empty = 1, alike = 1;
     Point point;
+    view->depth[pixel] = 0.0f;
+    if (along == 2 && shows_one(view, middle, drawing->samples_wide)) {
+        seen[0] = seen_at(view, middle);
+        if (seen[0].face < 0) return 0;
+        light_facet(drawing, seen[0], row, column, row, at, &point);
+        keep_middle(view, pixel, &point);
+        at->share = 1.0f;
+        return 1;
+    }
     for (int s = 0; s < n_samples; s++) {
         seen[s] = seen_at(view, middle + AROUND[s][1] * (ptrdiff_t)drawing->samples_wide + AROUND[s][0]);
         empty &= seen[s].face < 0 && seen[s].clear < 0;
         alike &= seen[s].face == seen[0].face && seen[s].clear == seen[0].clear;
     }
-    view->depth[pixel] = 0.0f;
     if (empty) return 0;
     for (int s = 0; s < n_samples; s++) {
         int side = 0;
@@ -675,13 +947,7 @@ static int make_facets(Drawing* drawing, int column, int row, Facet* at) {
             sides[count++] = seen[s];
             const double u = column + 0.5 * AROUND[s][0], v = row + 0.5 * AROUND[s][1];
             light_facet(drawing, seen[s], row, u, v, at + side, &point);
-            if (s == 0 && (seen[s].face >= 0 || seen[s].clear >= 0)) {
-                const double* T = view->T_camera_world;
-                view->depth[pixel] = point.p[2];
-                for (int i = 0; i < 3; i++)
-                    view->normals[3 * pixel + i] = (float)T[4 * i] * point.normal[0] +
-                                                   (float)T[4 * i + 1] * point.normal[1] + (float)T[4 * i + 2] * point.normal[2];
-            }
+            if (s == 0 && (seen[s].face >= 0 || seen[s].clear >= 0)) keep_middle(view, pixel, &point);
         }
         at[side].share += weight;
         if (alike) break;
@@ -742,10 +1008,15 @@ static float smooth_taken(const View* view, int column, int row) {
     int count = 0;
     if (depth == 0.0f) return 0.0f;
     if (row >= TILE / 2 && row + TILE / 2 <= view->height && column >= TILE / 2 && column + TILE / 2 <= view->width) {
-        const float* taken = view->taken + (size_t)(row - TILE / 2) * view->width + column - TILE / 2;
+        const size_t corner = (size_t)(row - TILE / 2) * view->width + column - TILE / 2;
+        const float *taken = view->taken + corner, *depths = view->depth + corner;
         for (int j = 0; j < TILE; j++, taken += view->width) total += taken[0] + taken[1] + taken[2] + taken[3];
         if (total == 0.0f) return 0.0f;
-        total = 0.0f;
+        total = 0.0f, taken = view->taken + corner;
+        for (int j = row - TILE / 2; j < row + TILE / 2; j++, taken += view->width, depths += view->width)
+            for (int i = !looks(view, column, j); i < TILE; i += view->is_fine ? 1 : 2)
+                if (fabsf(depths[i] - depth) < BESIDE * depth) total += taken[i], count++;
+        return count ? least(total / count, DARKEST) : 0.0f;
     }
     for (int j = row - TILE / 2; j < row + TILE / 2; j++)
         for (int i = column - TILE / 2 + !looks(view, column, j); i < column + TILE / 2; i += view->is_fine ? 1 : 2) {
@@ -790,47 +1061,88 @@ static int within(Rect rect, int column, int row, float margin) {
            row < rect.bottom + margin;
 }
 
+typedef struct {
+    float depth; /* of the middle of its box [m] */
+    int shape;
+} Place;
+
+static int compare_places(const void* a, const void* b) {
+    const Place *first = a, *second = b;
+    if (first->depth != second->depth) return first->depth < second->depth ? -1 : 1;
+    return first->shape - second->shape;
+}
+
+static float depth_of_middle(const float* T, const Shape* shape) {
+    float depth = T[11];
+    for (int i = 0; i < 3; i++) depth += 0.5f * T[8 + i] * (shape->low[i] + shape->high[i]);
+    return depth;
+}
+
+/* Returns the chosen shapes of a layer, near ones first: they leave out most of what is behind them. */
+static int order_shapes(const Drawing* drawing, int which, int is_clear, Place* places) {
+    int n = 0;
+    for (int s = 0; s < drawing->scene->n_shapes; s++) {
+        const Shape* shape = drawing->scene->shapes + s;
+        if (chosen(shape, which) && shape->is_clear == is_clear)
+            places[n++] = (Place){depth_of_middle(drawing->T_camera_link[s], shape), s};
+    }
+    qsort(places, n, sizeof *places, compare_places);
+    return n;
+}
+
 /* Draws chosen shapes into the samples, which are cleared before for those that stand still. */
 static int draw_samples(Drawing* drawing, int which, Rect* drawn) {
     View* view = drawing->view;
     const int wide = drawing->samples_wide, high = view->samples_along * view->height + (view->samples_along == 2);
     const size_t n = (size_t)wide * high;
-    float* corners = make_corners(drawing->scene);
+    const size_t n_chunks = (size_t)chunks_along(wide) * high;
+    const float farthest = (float)(1.0 / view->far);
+    float *corners = make_corners(drawing->scene), *least_near = malloc(n_chunks * sizeof *least_near);
+    Place* places = malloc((drawing->scene->n_shapes + 1) * sizeof *places);
+    const int done = corners && least_near && places;
     *drawn = (Rect){0, 0, 0, 0};
-    for (int l = 0; corners && l <= view->has_clear; l++) {
+    for (int l = 0; done && l <= view->has_clear; l++) {
         Layer* layer = view->layers + l;
-        Grid grid = {wide, high, view->samples_along, view->samples_along == 2 ? -0.5 : 0.0, layer->near, layer->face, {0, 0, 0, 0}, corners};
-        const float farthest = (float)(1.0 / view->far);
+        const double first = view->samples_along == 2 ? -0.5 : 0.0;
+        Grid grid = {wide, high, view->samples_along, first, layer->near, layer->face, {0, 0, 0, 0}, corners, least_near};
+        for (size_t i = 0; i < n_chunks; i++) least_near[i] = farthest;
         if (which & STANDS) {
             for (size_t i = 0; i < n; i++) layer->near[i] = farthest;
             memset(layer->face, 0xFF, n * sizeof *layer->face); /* -1 */
         }
-        for (int s = 0; s < drawing->scene->n_shapes; s++) {
-            const Shape* shape = drawing->scene->shapes + s;
-            if (chosen(shape, which) && shape->is_clear == l) draw_shape(&grid, view, drawing->T_camera_link[s], shape);
+        const int n_places = order_shapes(drawing, which, l, places);
+        for (int k = 0; k < n_places; k++) {
+            const int s = places[k].shape;
+            draw_shape(&grid, view, drawing->T_camera_link[s], drawing->scene->shapes + s);
         }
         if (grid.drawn.right > grid.drawn.left)
             include(drawn, grid.drawn.left, grid.drawn.top, grid.drawn.right, grid.drawn.bottom);
     }
-    free(corners);
-    return corners != NULL;
+    free(corners), free(least_near), free(places);
+    return done;
+}
+
+/* Whether a pixel shows something else than what stands still. */
+static int differs_from_kept(const Drawing* drawing, int column, int row) {
+    const View* view = drawing->view;
+    const int along = view->samples_along, last = along == 2 ? 2 : 0;
+    for (int j = along * row; j <= along * row + last; j++)
+        for (int i = along * column; i <= along * column + last; i++) {
+            const size_t sample = (size_t)j * drawing->samples_wide + i;
+            for (int l = 0; l <= view->has_clear; l++)
+                if (view->layers[l].face[sample] != view->layers[l].kept_face[sample]) return 1;
+        }
+    return 0;
 }
 
 /* Makes the facets of pixels in a rectangle: of all, or of those that show something else than what stands still. */
 static int make_all_facets(Drawing* drawing, Rect rect, int first, int all) {
     View* view = drawing->view;
-    const int along = view->samples_along, border = along == 2;
+    for (size_t k = 0; k < 2 * (size_t)cells_along(view) * N_KNOTS; k++) drawing->knots[k].row = drawing->knots[k].face = -1;
     for (int row = rect.top; row < rect.bottom; row++)
         for (int column = rect.left; column < rect.right; column++) {
             const size_t pixel = (size_t)row * view->width + column;
-            int differs = all;
-            for (int j = along * row; !differs && j <= along * row + 2 * border; j++)
-                for (int i = along * column; !differs && i <= along * column + 2 * border; i++) {
-                    const size_t sample = (size_t)j * drawing->samples_wide + i;
-                    for (int l = 0; l <= view->has_clear; l++)
-                        differs |= view->layers[l].face[sample] != view->layers[l].kept_face[sample];
-                }
-            if (!differs) continue;
+            if (!all && !differs_from_kept(drawing, column, row)) continue;
             view->first[pixel] = first;
             first += view->count[pixel] = (uint8_t)make_facets(drawing, column, row, view->facets + first);
         }
@@ -928,9 +1240,12 @@ static int draw_moving(Drawing* drawing) {
 }
 
 static int begin(Drawing* drawing, const Scene* scene, const ShadowMap* map, View* view) {
-    *drawing = (Drawing){scene, map, view, view->samples_along * view->width + (view->samples_along == 2), NULL, NULL, {{{0.0f}}}};
+    memset(drawing, 0, sizeof *drawing);
+    drawing->scene = scene, drawing->map = map, drawing->view = view;
+    drawing->samples_wide = view->samples_along * view->width + (view->samples_along == 2);
     drawing->T_camera_link = malloc((scene->n_shapes + 1) * sizeof *drawing->T_camera_link);
-    if (!drawing->T_camera_link) return 0;
+    drawing->knots = malloc(2 * (size_t)cells_along(view) * N_KNOTS * sizeof *drawing->knots);
+    if (!drawing->T_camera_link || !drawing->knots) return 0;
     for (int s = 0; s < scene->n_shapes; s++) {
         double T[12];
         compose(view->T_camera_world, scene->poses + 12 * scene->shapes[s].link, T);
@@ -939,16 +1254,17 @@ static int begin(Drawing* drawing, const Scene* scene, const ShadowMap* map, Vie
     return 1;
 }
 
+static void end(Drawing* drawing) { free(drawing->T_camera_link), free(drawing->knots); }
+
 /* Draws a picture. */
 EXPORT int raster_draw_picture(const Scene* scene, ShadowMap* map, View* view) {
     Drawing drawing;
     int done = begin(&drawing, scene, map, view);
     make_turns(drawing.turns, count_around(view));
-    if (!done) return 0;
-    if (!view->keeps) {
+    if (done && !view->keeps) {
         view->is_kept = 0;
         done = draw_still(&drawing, STANDS | MOVES);
-    } else {
+    } else if (done) {
         if (!view->is_kept) {
             ShadowMap still = *map; /* the picture that is kept has the shadows of what stands still alone */
             still.now = map->kept;
@@ -959,7 +1275,7 @@ EXPORT int raster_draw_picture(const Scene* scene, ShadowMap* map, View* view) {
         }
         done = done && draw_moving(&drawing);
     }
-    free(drawing.T_camera_link);
+    end(&drawing);
     return done;
 }
 
@@ -967,23 +1283,32 @@ EXPORT int raster_draw_picture(const Scene* scene, ShadowMap* map, View* view) {
  * not wanted) of the centres of pixels. */
 static void read_geometry(Drawing* drawing, float* depth, int32_t* links, float* normals) {
     const View* view = drawing->view;
+    const Shape* shape = NULL;
+    int32_t last = -1; /* the triangle whose plane is known */
+    Plane plane;
     for (int row = 0; row < view->height; row++)
         for (int column = 0; column < view->width; column++) {
             const size_t pixel = (size_t)row * view->width + column;
             const Seen seen = seen_at(view, pixel);
             const int32_t face = seen.clear >= 0 ? seen.clear : seen.face;
-            double z = INFINITY, n[3] = {0.0, 0.0, 0.0};
+            double z = INFINITY, scale = 0.0, d[3];
             links[pixel] = 0;
             if (face >= 0) {
-                const Shape* shape = shape_of(drawing, face);
-                double shares[3], area;
-                float corners[3][3];
-                corners_of(drawing->T_camera_link[shape - drawing->scene->shapes], shape, face - shape->first_face, corners);
-                z = meet(view, (const float(*)[3])corners, column, row, shares, n, &area);
+                if (face != last) {
+                    float corners[3][3];
+                    shape = shape_of(drawing, face);
+                    const float* T = drawing->T_camera_link[shape - drawing->scene->shapes];
+                    corners_of(T, shape, face - shape->first_face, corners);
+                    plane = plane_of((const float(*)[3])corners), last = face;
+                }
+                ray_at(view, column, row, d);
+                const double along = normal_along(&plane, d);
+                z = plane.offset / along;
+                if (normals) scale = (along > 0.0 ? -1.0 : 1.0) / sqrt(plane.squared);
                 links[pixel] = shape->link_id;
             }
             depth[pixel] = (float)z;
-            for (int i = 0; normals && i < 3; i++) normals[3 * pixel + i] = (float)n[i];
+            for (int i = 0; normals && i < 3; i++) normals[3 * pixel + i] = face < 0 ? 0.0f : (float)(plane.normal[i] * scale);
         }
 }
 
@@ -1003,6 +1328,6 @@ EXPORT int raster_draw_geometry(const Scene* scene, View* view, float* depth, in
         done = done && draw_samples(&drawing, MOVES, &view->drawn);
     }
     if (done) read_geometry(&drawing, depth, links, normals);
-    free(drawing.T_camera_link);
+    end(&drawing);
     return done;
 }

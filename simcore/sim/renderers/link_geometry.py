@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -89,25 +89,45 @@ def shape_geometry(body: Body, shape: VisualShape) -> ShapeGeometry:
         AssetError: A mesh file cannot be read.
         WorldError: The shape is of a kind that has no triangles.
     """
-    surface, scale = shape_surface(body, shape), np.array(shape_scale(body, shape))
+    pose = Pose.identity() if body.surface is not None else shape.T_link_shape
+    finish, picture, textured = _colour_finish(body, shape), None, True
+    if body.surface is None and shape.kind == p.GEOM_BOX:  # a room has many, and normals are those of any other box
+        unit, normals, uvs, faces = _unit_box()
+        vertices = unit * np.array(shape.size)
+    else:
+        surface, scale = shape_surface(body, shape), np.array(shape_scale(body, shape))
+        picture, textured = surface.texture, surface.corner_uvs is not None
+        finish = finish if surface.finish is None else Finish(*surface.finish)
+        vertices, normals, uvs, faces = _split_corners(surface, scale)
+    return ShapeGeometry(
+        (pose @ vertices).astype(np.float32),
+        pose.rotate(normals).astype(np.float32),
+        uvs.astype(np.float32),
+        faces,
+        picture,
+        textured,
+        finish,
+    )
+
+
+def _split_corners(surface: SurfaceMesh, scale: Array) -> tuple[Array, Array, Array, Array]:
+    """Returns vertices (V, 3), normals (V, 3), coordinates (V, 2) and faces (F, 3) of a surface that is scaled.
+
+    Corners with other normals or coordinates are vertices of their own.
+    """
     mesh = surface.mesh.scaled(scale)
-    finish = _colour_finish(body, shape)
-    if surface.finish is not None:
-        finish = Finish(*surface.finish)
     corners = mesh.faces.ravel()
     normals = _corner_normals(surface, mesh, scale).reshape(-1, 3)
     uvs: Array = np.zeros((len(corners), 2)) if surface.corner_uvs is None else surface.corner_uvs.reshape(-1, 2)
     _, first, which = np.unique(corner_keys(corners, normals, uvs), return_index=True, return_inverse=True)
-    pose = Pose.identity() if body.surface is not None else shape.T_link_shape
-    return ShapeGeometry(
-        (pose @ mesh.vertices[corners[first]]).astype(np.float32),
-        pose.rotate(normals[first]).astype(np.float32),
-        uvs[first].astype(np.float32),
-        which.reshape(-1, 3).astype(np.uint32),
-        surface.texture,
-        surface.corner_uvs is not None,
-        finish,
-    )
+    return mesh.vertices[corners[first]], normals[first], uvs[first], which.reshape(-1, 3).astype(np.uint32)
+
+
+@cache
+def _unit_box() -> tuple[Array, Array, Array, Array]:
+    """Returns `_split_corners` of a box whose edges are 1 m long."""
+    mesh = primitive_mesh(ShapeKind.box, (1.0, 1.0, 1.0))
+    return _split_corners(SurfaceMesh(mesh, corner_uvs=_span_texture(mesh, box=True)), np.ones(3))
 
 
 _CREASE_RAD = np.radians(30.0)
@@ -202,15 +222,22 @@ def can_simplify(shape: ShapeGeometry) -> bool:
     Levels need fast_simplification, which comes with the extra that brings meshes of many triangles.
     """
     many = len(shape.faces) >= 500  # shapes with fewer triangles stay as they are
-    return many and not shape.textured and find_spec("fast_simplification") is not None
+    return many and not shape.textured and _simplifier_versions() is not None
+
+
+@cache
+def _simplifier_versions() -> tuple[str, str] | None:
+    """Returns the versions of the packages that make levels of detail; None: one is missing."""
+    if find_spec("fast_simplification") is None:
+        return None
+    return version("fast_simplification"), version("scipy")
 
 
 def simplify_shape(shape: ShapeGeometry, level: int) -> ShapeGeometry:
     """Returns a shape with the triangles that pixels of a level need; the same one if it has no levels of detail."""
     if not can_simplify(shape):
         return shape
-    versions = version("fast_simplification"), version("scipy")
-    key = arrays_key(__file__, versions, level, shape.vertices, shape.normals, shape.faces)
+    key = arrays_key(__file__, _simplifier_versions(), level, shape.vertices, shape.normals, shape.faces)
     found: dict[str, Any] = {**kept_arrays("levels_of_detail", key, lambda: _simplified_arrays(shape, level))}
     return replace(shape, **found)
 

@@ -20,6 +20,7 @@ from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
+from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.core import load_library
 from unlatch.simcore.sim.renderers.light import (
     HEADROOM,
@@ -333,6 +334,7 @@ class _DrawnScene:
         """Changes when what is kept of pictures is not valid any more."""
         self._links = links
         self._poses: list[Any] = [None] * len(links)
+        self._states: dict[Body, tuple[bytes, bytes]] = {}
         self._matrices = np.zeros((len(links), 3, 4))
         self._moves: Array = np.zeros(len(links), dtype=bool)
         self._geometries = geometries  # the renderer reads their arrays
@@ -427,8 +429,15 @@ class _DrawnScene:
 
     def update_poses(self) -> None:
         """Reads the poses of links. One that has moved is drawn anew in every picture from now on."""
-        first = self._poses[:1] == [None]
+        first, stays = self._poses[:1] == [None], False
         for place, link in enumerate(self._links):
+            if place == 0 or link.body is not self._links[place - 1].body:
+                state = link.body.read_state()
+                there = state.root[:7].tobytes(), state.links.tobytes()
+                stays = there == self._states.get(link.body)
+                self._states[link.body] = there
+            if stays:
+                continue
             pose = link.body.link_pose(link.name)
             if pose is self._poses[place]:
                 continue
@@ -440,7 +449,14 @@ class _DrawnScene:
             self._n_moves += 1
             if not first and not self._moves[place]:
                 self._moves[place] = True
+                self._moves[self._beyond_root(link.body)] = (
+                    True  # they will, too: what stands still is drawn once for all
+                )
                 self.generation += 1
+
+    def _beyond_root(self, body: Body) -> list[int]:
+        """Returns the places of the links of a body without its root."""
+        return [place for place, link in enumerate(self._links) if link.body is body and link.name != body.root_link]
 
     def set_light(self, light: Light | None, *, shadow: bool) -> None:
         """Sets the light; `shadow` is whether things cast shadows. None: pixels show the colours of surfaces."""

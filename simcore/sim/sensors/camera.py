@@ -79,6 +79,8 @@ class ImageNoise:
     """Standard deviation of a Gaussian blur [px]."""
     exposure: Annotated[float, Range(0.0, 8.0, unit="[-]")] = 1.0
     """Factor on every colour value."""
+    white_balance: Annotated[float, Range(-0.5, 0.5, unit="[-]")] = 0.0
+    """Share by which red is too bright and blue too dark: above 0, the image is too warm; below, too cold."""
     depth_noise: Annotated[float, Range(0.0, 0.5, unit="[1/m]")] = 0.0
     """Standard deviation of a depth of 1 m [m]; it grows with the square of the depth, as for stereo cameras."""
     depth_holes: Annotated[float, Range(0.0, 1.0, unit="[-]")] = 0.0
@@ -87,19 +89,31 @@ class ImageNoise:
     def __post_init__(self) -> None:
         check_ranges(self, "noise")
 
+    @property
+    def in_colours(self) -> bool:
+        """Whether it changes colours."""
+        changes = (self.image_noise, self.image_blur, self.exposure - 1.0, self.white_balance)
+        return any(change != 0.0 for change in changes)
+
+    @property
+    def in_depth(self) -> bool:
+        """Whether it changes depths."""
+        return not (self.depth_noise == 0.0 and self.depth_holes == 0.0)
+
     def add_colour_noise(self, rgb: Array, rng: np.random.Generator) -> Array:
         """Returns the rendered image (height, width, 3) uint8 with noise."""
-        if self.image_noise == 0.0 and self.image_blur == 0.0 and self.exposure == 1.0:
+        if not self.in_colours:
             return rgb
         seen: Array = rgb.astype(float)
         if self.image_blur > 0.0:
             seen = scipy.ndimage.gaussian_filter(seen, sigma=(self.image_blur, self.image_blur, 0.0), mode="nearest")
-        seen = seen * self.exposure + rng.normal(0.0, 1.0, rgb.shape) * self.image_noise
+        gains = self.exposure * np.array([1.0 + self.white_balance, 1.0, 1.0 - self.white_balance])
+        seen = seen * gains + rng.normal(0.0, 1.0, rgb.shape) * self.image_noise
         return np.clip(np.rint(seen), 0, 255).astype(np.uint8)
 
     def add_depth_noise(self, depth_m: Array, rng: np.random.Generator) -> Array:
         """Returns true depths (height, width), infinite where nothing is visible, with noise, float32 [m]."""
-        if self.depth_noise == 0.0 and self.depth_holes == 0.0:
+        if not self.in_depth:
             return depth_m
         grain, speckle = rng.normal(0.0, 1.0, depth_m.shape), rng.normal(0.0, 1.0, depth_m.shape)
         seen: Array = np.isfinite(depth_m)
@@ -367,7 +381,12 @@ class Camera(Sensor[CameraCfg]):
             return
         seen = self._raw = self._render_images(T_world_sensor)
         if Rendering.rgb in self._on:
-            self.rgb_image.set_value(self.noise.add_colour_noise(seen.rgb, self._noise_generator("rgb")))
+            noisy = (
+                self.noise.add_colour_noise(seen.rgb, self._noise_generator("rgb"))
+                if self.noise.in_colours
+                else seen.rgb
+            )
+            self.rgb_image.set_value(noisy)
         if self._on & {Rendering.depth, Rendering.distance}:
             self._measure_lengths(seen)
         if Rendering.normals in self._on and seen.normals is not None:
@@ -403,7 +422,9 @@ class Camera(Sensor[CameraCfg]):
         """Fills depth and distance: a pinhole measures depth, a fisheye distance; the other one gets the same noise."""
         distance_m = seen.depth_m if seen.distance_m is None else seen.distance_m
         measured = distance_m if isinstance(self.optics, Fisheye) else seen.depth_m
-        noisy = self.noise.add_depth_noise(measured, self._noise_generator("depth"))
+        noisy = (
+            self.noise.add_depth_noise(measured, self._noise_generator("depth")) if self.noise.in_depth else measured
+        )
         if self.cfg.depth_range_m is not None:
             least, most = self.cfg.depth_range_m
             noisy = np.where((noisy >= least) & (noisy <= most), noisy, np.inf)
@@ -462,8 +483,8 @@ class CameraView(AttributeView):
         )
         self._add_attribute("intrinsics", 4, "px", "fx, fy, cx, cy", self._read_intrinsics, self._set_intrinsics)
         for name, limits in ranges_of(ImageNoise).items():
-            unit, most = limits.unit.strip("[]"), limits.high
-            self._add_field(name, 1, unit, "strength", camera, "noise", lambda v: float(v[0]), least=0.0, most=most)
+            unit, least, most = limits.unit.strip("[]"), limits.low, limits.high
+            self._add_field(name, 1, unit, "strength", camera, "noise", lambda v: float(v[0]), least=least, most=most)
 
     def _set_position(self, _env: int, values: Array) -> None:
         self._camera.mount.T_mount_sensor = Pose(self._camera.mount.T_mount_sensor.R, values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 
 import numpy as np
 
@@ -10,6 +11,17 @@ from unlatch.simcore.errors import MISSING, ConfigError
 from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.registry import Catalog, CatalogEntry
 from unlatch.simcore.state import KEY_WORD
+
+
+class MountFit(Enum):
+    """What a mount follows from where no place is given."""
+
+    none = "none"
+    """It is what its fields say."""
+    hand = "hand"
+    """The sensor looks along the fingers of the robot's first arm, over the edge of its palm."""
+    task = "task"
+    """The sensor sees all places of the objects and the hand at its start, from beside the robot, as large as fits."""
 
 
 @dataclass
@@ -33,6 +45,14 @@ class MountCfg:
     rotation_offset_deg: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
     """A final rotation of the sensor about the x, then the y, then the z axis of the frame that the other keys define
     [degrees]."""
+    fit: MountFit = MountFit.none
+    """What the place of a camera follows from where `position_m`, `rpy_deg` and `look_at_m` are not given."""
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether the place follows from something else than its fields."""
+        given = any(self.position_m) or any(self.rpy_deg) or self.look_at_m is not None or self.look_at_body is not None
+        return self.fit is not MountFit.none and not given
 
     def __post_init__(self) -> None:
         for name in ("position_m", "rpy_deg", "look_at_m", "rotation_offset_deg"):

@@ -201,8 +201,12 @@ def test_an_experiment_may_choose_the_task(tmp_path: Path):
     assert {job.cfg.planner.name for job in found} == {"quick"}
 
 
-def test_cameras_of_another_tool_become_the_keys_for_images():
-    with pytest.raises(ConfigError, match=r"Write images\.cameras=\[front,wrist\] render=true\."):
-        read("cameras=[front,wrist]")
+def test_cameras_of_a_run_are_short_for_the_keys_of_images():
+    cfg = read("cameras=[front,wrist]")
+    assert (cfg.render, cfg.images.cameras) == (True, ["front", "wrist"])
+    front, wrist = read("cameras=[front,wrist] cameras.0.width=160").images.cameras
+    assert (front["width"], wrist["name"]) == (160, "wrist")
+    with pytest.raises(ConfigError, match=r"cameras=.* and images\.cameras=.* are both given\."):
+        read("cameras=[front] images.cameras=[wrist]")
     with pytest.raises(ConfigError, match=r"images\.cameras=.* has no effect without images\. Set render=true"):
         read("images.cameras=[front]")

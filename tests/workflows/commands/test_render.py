@@ -211,9 +211,16 @@ def test_collect_renders_what_it_made(tmp_path, capsys):
         "look_at_m: [0.4, 0, 0]}}]", "images.renderer=software", "images.name=first",
     )  # fmt: skip
     assert collect_and_report(cfg) == 0
-    assert "1 of 1 episodes done, 1 rendered" in capsys.readouterr().out
+    assert "1 of 1 episodes have images of 1 camera (top)" in capsys.readouterr().out
     data = DataSet.open(tmp_path / "data")
-    assert RenderSet.open(data.path, "first").episode(0).n_frames == data.read(0).n_actions + 1
+    drawn = RenderSet.open(data.path, "first")
+    assert drawn.episode(0).n_frames == data.read(0).n_actions + 1
+    later = render(data, cameras=cfg.images.cameras, name="later", executor="serial", renderer="software")
+    assert drawn.episode(0).files == later.episode(0).files  # with their checksums
+    drawn.remove(0)  # as if the run had been killed before it drew
+    assert collect_and_report(cfg) == 0
+    assert "1 of 1 episodes done, 1 rendered" in capsys.readouterr().out
+    assert drawn.episode(0).files == later.episode(0).files
 
 
 def test_a_run_that_is_killed_leaves_whole_episodes_only(data_set, run):

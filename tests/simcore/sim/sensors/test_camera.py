@@ -180,6 +180,10 @@ class TestNoise:
         assert seen.astype(float).std() == pytest.approx(5.0, rel=0.05)
         assert np.array_equal(seen, colours(image_noise=5.0, exposure=1.2))
 
+    def test_white_balance_makes_red_brighter_and_blue_darker_by_its_share(self):
+        assert colours(white_balance=0.1)[0, 0].tolist() == [110, 100, 90]
+        assert colours(white_balance=-0.1, exposure=0.5)[0, 0].tolist() == [45, 50, 55]
+
     def test_blur_has_its_standard_deviation(self):
         rgb, x = np.zeros((*SHAPE, 3), np.uint8), np.arange(SHAPE[1]) - 80
         rgb[60, 80] = 255
