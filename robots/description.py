@@ -333,6 +333,9 @@ class RobotCfg:
     """Height of the robot's base above the table [m]."""
     base_x_m: Annotated[float, Range(-_MAX_BASE_M, _MAX_BASE_M)] = 0.0
     """x of the robot's base in the world frame [m]. Objects stand where a Panda at the origin reaches them."""
+    scale: Annotated[float, Range(0.05, 5.0)] = 1.0
+    """Size of what the robot acts on, relative to what a Panda does: its tasks have objects, places and distances of
+    this size."""
     urdf: str | None = None
     """URDF of a robot that is in no catalog: a path, or `distribution://NAME/PATH` for a file of an installed package;
     `PATH` is as in the package's list of files.

@@ -11,10 +11,12 @@ import hashlib
 import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module, metadata
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -28,7 +30,11 @@ from unlatch.simcore.cache import cache_root, cached_folder
 from unlatch.simcore.errors import AssetError, PluginError, WorldError
 from unlatch.simcore.files import user_path
 from unlatch.simcore.geometry import matrix_from_rpy, rpy_from_matrix, unit
-from unlatch.simcore.urdf.reader import mesh_paths, parse_xml
+from unlatch.simcore.meshes.shape_surface import shape_mesh
+from unlatch.simcore.meshes.solids import convex_hull, hulls_inertial
+from unlatch.simcore.rng import sum_in_order
+from unlatch.simcore.urdf.model import Inertial, UrdfModel
+from unlatch.simcore.urdf.reader import mesh_paths, parse_xml, read_urdf
 
 _MADE = "unlatch.robots.made_models"
 MODELS = {
@@ -61,8 +67,7 @@ def model_path(robot: RobotCfg | str) -> Path:
     if not isinstance(robot, str) and robot.urdf is not None:
         # into the cache, with its meshes beside it
         source = stated_path(robot.urdf, where=f"robot.urdf of '{name}'")
-
-        return changed_model(name, source, RepairedInertias(_joints_with_rotors(robot)))
+        return changed_model(name, source, RepairedInertias(_joints_with_rotors(robot), source))
     path = _call(MODELS[name]) if name in MODELS else _plugin_model(name)
     if not path.is_file():
         raise AssetError(
@@ -194,6 +199,7 @@ INERTIA_KEYS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 """Attributes of a URDF's `<inertia>`."""
 _MARGIN = 1.001
 _FRAME_KG, _FRAME_M = 1e-4, 0.01
+_DENSITY_KG_M3 = 1000.0
 
 
 def changed_model(name: str, source: Path, change: Callable[[ET.Element], None]) -> Path:
@@ -209,16 +215,35 @@ def changed_model(name: str, source: Path, change: Callable[[ET.Element], None])
 def _make_model(root: Path, name: str, source: Path, change: Callable[[ET.Element], None]) -> Path:
     robot = parse_xml(source)
     change(robot)
-    files = _localise_meshes(robot, source)
+    files = _localise_meshes(robot, source, "meshes")
 
     def write_model(temporary: Path) -> None:
-        (temporary / "meshes").mkdir()
-        for local, path in files.items():
-            shutil.copyfile(path, temporary / local)
+        _copy_meshes(files, temporary)
         _use_hulls(robot, temporary, files)
         (temporary / f"{name}.urdf").write_text(to_text(robot), encoding="utf-8")
 
     return cached_model(root, name, f"{_VERSION}\0{to_text(robot)}", list(files.items()), write_model)
+
+
+def write_model(robot: ET.Element, source: Path, folder: Path, name: str) -> Path:
+    """Writes a URDF to `NAME.urdf` in a folder, with copies of its meshes beside it, and returns its path.
+
+    `source` is the file to which the paths of the meshes are relative.
+
+    Raises:
+        AssetError: A mesh is missing.
+        OSError: The folder cannot be written.
+    """
+    _copy_meshes(_localise_meshes(robot, source, f"{name}_meshes"), folder)
+    file = folder / f"{name}.urdf"
+    file.write_text(to_text(robot), encoding="utf-8")
+    return file
+
+
+def _copy_meshes(files: Mapping[str, Path], folder: Path) -> None:
+    for local, path in files.items():
+        (folder / local).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, folder / local)
 
 
 def cached_model(
@@ -237,15 +262,15 @@ def cached_model(
     return folder / f"{name}.urdf"
 
 
-def _localise_meshes(robot: ET.Element, source: Path) -> dict[str, Path]:
-    """Gives every mesh a path beside the URDF; returns the source of each."""
+def _localise_meshes(robot: ET.Element, source: Path, folder: str) -> dict[str, Path]:
+    """Gives every mesh a path in a folder beside the URDF; returns the source of each."""
     files: dict[str, Path] = {}
     by_path: dict[Path, str] = {}
     paths = mesh_paths(source, [mesh.get("filename", "") for mesh in robot.iter("mesh")], where=str(source))
     for mesh in robot.iter("mesh"):
         path = paths[mesh.get("filename", "")]
         if path not in by_path:
-            by_path[path] = f"meshes/{len(by_path):03d}_{path.stem}{path.suffix.lower()}"
+            by_path[path] = f"{folder}/{len(by_path):03d}_{path.stem}{path.suffix.lower()}"
             files[by_path[path]] = path
         mesh.set("filename", by_path[path])
     return files
@@ -306,16 +331,43 @@ def _unreadable_error(source: Path, reason: str) -> AssetError:
     )
 
 
-def repair_inertias(robot: ET.Element) -> None:
+def shape_inertials(model: UrdfModel) -> dict[str, Inertial]:
+    """Returns mass and inertia, from its shapes, of every link that has shapes and states no mass.
+
+    Each shape counts as its convex hull, with the density of water: printed and milled parts are hollow.
+    """
+    found = {}
+    for name, link in model.links.items():
+        shapes = link.collisions or link.visuals
+        if shapes and (link.inertial is None or link.inertial.mass_kg <= 0.0):
+            with suppress(scipy.spatial.QhullError):  # a flat shape has no volume
+                hulls = [convex_hull(shape.T_link_shape @ shape_mesh(shape).vertices) for shape in shapes]
+                mass_kg = _DENSITY_KG_M3 * sum_in_order(hull.volume for hull in hulls)
+                found[name] = hulls_inertial(hulls, max(_FRAME_KG, mass_kg))
+    return found
+
+
+def massless_links(urdf: Path) -> list[str]:
+    """Returns a line that names the links whose mass is that of their shapes; empty if all state one."""
+    found = shape_inertials(read_urdf(urdf, meshes_anywhere=True))
+    named = ", ".join(f"{name} {1e3 * inertial.mass_kg:.0f} g" for name, inertial in found.items())
+    return [f"masses from shapes and the density of water, the file states none: {named}"] if found else []
+
+
+def repair_inertias(robot: ET.Element, from_shapes: Mapping[str, Inertial] = MappingProxyType({})) -> None:
     """Makes the inertia of every link physically possible with the smallest change, in place; frames get almost no
     mass.
 
-    A link without an inertial gets 0.1 g: Bullet would give it 1 kg. No principal moment exceeds the sum of the others.
-    If a file's rounded numbers break this rule, Bullet ignores the whole tensor; the two smaller moments are then
-    raised evenly.
+    A link without an inertial gets the one of `from_shapes`, or else 0.1 g: Bullet would give it 1 kg. No principal
+    moment exceeds the sum of the others. If a file's rounded numbers break this rule, Bullet ignores the whole tensor;
+    the two smaller moments are then raised evenly.
     """
     for link in robot.iter("link"):
-        if link.find("inertial") is None:
+        if (solid := from_shapes.get(link.get("name", ""))) is not None:
+            for old in link.findall("inertial"):
+                link.remove(old)
+            write_inertial(link, solid)
+        elif link.find("inertial") is None:
             inertial = ET.SubElement(link, "inertial")
             ET.SubElement(inertial, "mass", {"value": f"{_FRAME_KG:g}"})
             moments_of = dict.fromkeys(("ixx", "iyy", "izz"), f"{_FRAME_KG * _FRAME_M**2:g}")
@@ -334,10 +386,12 @@ class RepairedInertias:
     """A change of a model for `changed_model`: `repair_inertias`, and `align_inertias` for some joints."""
 
     joints: tuple[str, ...] = ()
+    urdf: Path | None = None
+    """The file, if links without a mass get that of their shapes."""
 
     def __call__(self, robot: ET.Element) -> None:
         """Changes the model, in place."""
-        repair_inertias(robot)
+        repair_inertias(robot, {} if self.urdf is None else shape_inertials(read_urdf(self.urdf, meshes_anywhere=True)))
         align_inertias(robot, self.joints)
 
 
@@ -381,6 +435,14 @@ def _read_vector(element: ET.Element, key: str) -> Array:
 def _read_inertia(element: ET.Element) -> Array:
     xx, xy, xz, yy, yz, zz = (float(element.get(key, "0")) for key in INERTIA_KEYS)
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def write_inertial(link: ET.Element, inertial: Inertial) -> None:
+    """Adds mass, centre and inertia to a `<link>` element, in place."""
+    element = ET.SubElement(link, "inertial")
+    ET.SubElement(element, "origin", {"xyz": " ".join(f"{value:.9g}" for value in inertial.com_link), "rpy": "0 0 0"})
+    ET.SubElement(element, "mass", {"value": f"{inertial.mass_kg:.9g}"})
+    write_inertia(ET.SubElement(element, "inertia"), inertial.inertia)
 
 
 def write_inertia(element: ET.Element, inertia: Array) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import yaml
@@ -18,15 +20,16 @@ from unlatch.objects.friction import OBJECT_FRICTION
 from unlatch.robots.checks import check_robot
 from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
 from unlatch.robots.hands import GRIPPERS, GripperMount, with_data_sheet, with_gripper
-from unlatch.robots.models import DISTRIBUTION, model_path
+from unlatch.robots.mended_model import mend_hands
+from unlatch.robots.models import DISTRIBUTION, massless_links, model_path, write_model
 from unlatch.robots.robot import Arm, Robot
-from unlatch.robots.robot_from_urdf import ReachModel, ReachRegion, robot_from_urdf
+from unlatch.robots.robot_from_urdf import ReachModel, ReachRegion, robot_from_urdf, unstated_limits
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import user_path, write_whole_file
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.visuals.pictures import framing_camera, take_picture
 from unlatch.simcore.sim.world import World, WorldCfg
-from unlatch.simcore.urdf.reader import read_urdf
+from unlatch.simcore.urdf.reader import parse_xml, read_urdf
 from unlatch.solver.kinematics import Kinematics
 from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M
 from unlatch.workflows.viewing.picture import Overlay, SheetRow, compose_sheet, write_picture
@@ -96,6 +99,8 @@ class NewRobot:
     """Moving joints of the model that belong to no arm, such as wheels, or a lift below two arms."""
     mount: GripperMount | None = None
     """Where a gripper was put; None: the URDF has its own."""
+    lines: list[str] = field(default_factory=list)
+    """What the file lacks, and what was taken instead."""
 
     @property
     def remarks(self) -> dict[str, str]:
@@ -110,51 +115,84 @@ def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
         ConfigError: Files exist already, or cannot be written.
         AssetError: The URDF cannot be used, or has no arm with a gripper of two fingers.
     """
-    model = read_urdf(urdf, meshes_anywhere=True)
-    name = cfg.name or re.sub(r"[^A-Za-z0-9_]", "_", model.name) or urdf.stem
-    folder = user_path(cfg.out) / "robot"
-    yaml_file, picture = folder / f"{name}.yaml", folder / f"{name}.png"
-    for file in (yaml_file, picture, *([folder / f"{name}.urdf"] if cfg.gripper is not None else [])):
-        if file.exists() and not cfg.force:
+    with TemporaryDirectory() as scratch:
+        source = _prepare_model(urdf.absolute(), cfg, Path(scratch))
+        model = read_urdf(source.file, meshes_anywhere=True)
+        name = cfg.name or re.sub(r"[^A-Za-z0-9_]", "_", model.name) or urdf.stem
+        folder = user_path(cfg.out).absolute() / "robot"
+        yaml_file, picture, made = (folder / f"{name}{suffix}" for suffix in (".yaml", ".png", ".urdf"))
+        _check_free((yaml_file, picture, *([made] if source.is_made else [])), urdf, force=cfg.force)
+        robot = robot_from_urdf(source.file, name=name, stated=urdf_reference(source.file), reach=REACH)
+        robot = robot if source.mount is None else with_data_sheet(robot)
+        check_robot(robot, object_friction=OBJECT_FRICTION)
+        lines = [*source.lines, *massless_links(source.file), *unstated_limits(source.file, robot)]
+        shares = list(REACH.scaled(robot.scale).shares(robot))
+        sheet = compose_sheet(_draw_rows(robot))
+        if source.is_made:
+            _write_made(parse_xml(source.file), source.file, folder, name)
+            robot = replace(robot, urdf=str(made))
+    text = yaml_text(
+        replace(robot, urdf=_relative_to(robot.urdf, folder)), _remarks(has_data_sheet=source.mount is not None)
+    )
+    _write_text(yaml_file, text)
+    write_picture(sheet, picture)
+    used = {joint for arm in robot.arms for joint in (*arm.joints, *arm.gripper.joints)}
+    still = [joint.name for joint in model.joints.values() if joint.moves and joint.name not in used]
+    return NewRobot(robot, yaml_file, picture, shares, still, source.mount, lines)
+
+
+@dataclass(frozen=True)
+class _SourceModel:
+    """The URDF that a robot is derived from."""
+
+    file: Path
+    is_made: bool
+    """Whether it is another file than the user's, and is written beside the YAML."""
+    mount: GripperMount | None
+    lines: list[str]
+    """What was changed."""
+
+
+def _prepare_model(urdf: Path, cfg: NewRobotCfg, scratch: Path) -> _SourceModel:
+    """Returns the model of a file: with a gripper put on, and with what its hands lack."""
+    file, mount = urdf, None
+    if cfg.gripper is not None:
+        text, mount = with_gripper(file, cfg.flange)
+        file = scratch / "gripper.urdf"
+        file.write_text(text, encoding="utf-8")
+    robot = parse_xml(file, root_tag="robot")
+    lines = mend_hands(robot, file)
+    if lines:
+        file = write_model(robot, file, scratch, "mended")
+    return _SourceModel(file, file != urdf, mount, lines)
+
+
+def _check_free(files: Iterable[Path], urdf: Path, *, force: bool) -> None:
+    """Raises an error if a file that is to be written is there, or is the file that is read."""
+    for file in files:
+        if file.resolve() == urdf.resolve():
+            raise ConfigError(
+                f"{file} is the URDF of the arm itself. Expected another file. Choose another name= or out=.",
+                key="name",
+            )
+        if file.exists() and not force:
             raise ConfigError(
                 f"{file} exists already. Expected a new file. Choose another name=, or add force=true.", key="force"
             )
-    made = folder.absolute() / f"{name}.urdf"
-    mount = None
-    with _restored_after_an_error(made) if cfg.gripper is not None else nullcontext():
-        if cfg.gripper is None:
-            robot = robot_from_urdf(urdf.absolute(), name=name, stated=urdf_reference(urdf.absolute()), reach=REACH)
-        else:
-            if made.resolve() == urdf.resolve():
-                raise ConfigError(
-                    f"{made} is the URDF of the arm itself. Expected another file. Choose another name= or out=.",
-                    key="name",
-                )
-            text, mount = with_gripper(urdf.absolute(), cfg.flange)
-            _write_text(made, text)
-            robot = with_data_sheet(robot_from_urdf(made, name=name, stated=str(made), reach=REACH))
-        check_robot(robot, object_friction=OBJECT_FRICTION)
-        shares = list(REACH.shares(robot))
-        sheet = compose_sheet(_draw_rows(robot))
-        _write_text(yaml_file, yaml_text(robot, _remarks(has_data_sheet=mount is not None)))
-        write_picture(sheet, picture)
-    used = {joint for arm in robot.arms for joint in (*arm.joints, *arm.gripper.joints)}
-    still = [joint.name for joint in model.joints.values() if joint.moves and joint.name not in used]
-    return NewRobot(robot, yaml_file, picture, shares, still, mount)
 
 
-@contextmanager
-def _restored_after_an_error(file: Path) -> Iterator[None]:
-    """After an error, a file is as it was before, or gone if it was not there."""
-    before = file.read_bytes() if file.exists() else None
+def _write_made(robot: ET.Element, source: Path, folder: Path, name: str) -> None:
     try:
-        yield
-    except BaseException:
-        if before is None:
-            file.unlink(missing_ok=True)
-        else:
-            file.write_bytes(before)
-        raise
+        folder.mkdir(parents=True, exist_ok=True)
+        write_model(robot, source, folder, name)
+    except OSError as exc:
+        raise ConfigError(f"{folder} cannot be written: {exc.strerror}. Choose another out=.", key="out") from exc
+
+
+def _relative_to(stated: str | None, folder: Path) -> str:
+    """Returns the URDF as a YAML file in a folder states it: relative to it, so that both can move together."""
+    path = str(stated)
+    return path if path.startswith(DISTRIBUTION) else Path(os.path.relpath(path, folder)).as_posix()
 
 
 def _remarks(*, has_data_sheet: bool) -> dict[str, str]:

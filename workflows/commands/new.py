@@ -198,7 +198,11 @@ def _write_robot(words: Sequence[str], pairs: Sequence[str]) -> int:
         place = ", ".join(f"{1e3 * value + 0.0:.0f}" for value in made.mount.T_link_mount.p)
         out = describe_direction(made.mount.T_link_mount.R[:, 2])
         print_line(f"{cfg.gripper} on {made.mount.link}: at ({place}) mm, along {out}")
+    for line in made.lines:
+        print_line(line)
     print_line(f"base at x = {robot.base_x_m:g} m, {robot.base_height_m:g} m above the table")
+    if robot.scale != 1.0:
+        print_line(f"a small arm: its tasks have {robot.scale:g} of the size of those of a Panda (scale)")
     if made.still:
         more = f" and {len(made.still) - _MOST_NAMED} more" if len(made.still) > _MOST_NAMED else ""
         print_line(f"held still: {', '.join(made.still[:_MOST_NAMED])}{more}")
