@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -57,22 +58,37 @@ _SAMPLES = 9
 
 
 def derive_task(
-    skill: str, asset: ObjectAsset, part: Part, hand: HandShape, *, openness: float | str | None = None
+    skill: str,
+    asset: ObjectAsset,
+    part: Part,
+    hand: HandShape,
+    *,
+    openness: float | str | None = None,
+    scale: float = 1.0,
 ) -> dict[str, Any]:
     """Returns the content of a task's YAML file: a hand acts on a part of an object by a derivable skill.
 
+    `scale` is that of the robot's tasks; the file states lengths at full size, which an episode multiplies by it.
     `openness` is how far `open` opens the part: a share of its range, or `full`; None: the default of the part.
 
     Raises:
         ConfigError: The skill does not fit the part.
     """
-    task, start = derive_layout(skill, asset, part, hand, openness=openness)
+    task, start = derive_layout(skill, asset, part, hand, openness=openness, scale=scale)
     asked = None if openness is None else opening_of_share(openness, part)
     again: list[dict[str, Any]] = []
     if asked is not None and (holds := count_holds(part, asset, start, asked)) > 1:
         again = [{"name": skill, "objects": [asset.name], "part": part.name} for _ in range(holds - 1)]
         asked = None
-    (first, setting), *others = derive_strategies(skill, asset, part, hand, start, asked=asked)
+    strategies = derive_strategies(skill, asset, part, hand, start, asked=asked)
+    if scale != 1.0:
+        slides = part.kind is PartKind.slider
+        task = _at_full_size(task, scale, slides=slides)
+        strategies = [
+            (name, replace(item, success_threshold=item.success_threshold / (scale if slides else 1.0)))
+            for name, item in strategies
+        ]
+    (first, setting), *others = strategies
     return {
         "task": {
             "name": task_name(skill, asset, part),
@@ -94,6 +110,16 @@ def derive_task(
     }
 
 
+def _at_full_size(task: dict[str, Any], scale: float, *, slides: bool) -> dict[str, Any]:
+    """Returns the values of a task with lengths divided by a scale; `slides`: openings and goals are lengths too."""
+    (region,), (opening,), (goal,) = task["regions"], task["openness"], task["goal"]
+    lengths = {key: [value / scale for value in region[key]] for key in ("center_m", "half_extent_m", "height_m")}
+    if slides:
+        opening = {**opening, "range": [value / scale for value in opening["range"]]}
+        goal = {**goal, "value": goal["value"] / (1.0 if goal["kind"] == "open_fraction" else scale)}
+    return {**task, "regions": [{**region, **lengths}], "openness": [opening], "goal": [goal]}
+
+
 def derive_layout(
     skill: str,
     asset: ObjectAsset,
@@ -102,11 +128,12 @@ def derive_layout(
     *,
     start: tuple[float, float] | None = None,
     openness: float | str | None = None,
+    scale: float = 1.0,
 ) -> tuple[dict[str, Any], tuple[float, float]]:
     """Returns the values of a task, and its start: smallest and largest opening [rad or m].
 
-    A given `start`, from closed [rad or m], is kept; None: it is derived from skill and hand. `openness` is that of
-    `derive_task`.
+    A given `start`, from closed [rad or m], is kept; None: it is derived from skill and hand. `openness` and `scale`
+    are those of `derive_task`.
 
     Raises:
         ConfigError: The skill does not fit the part.
@@ -130,7 +157,7 @@ def derive_layout(
         turns = needs_turns(part.kind, opened_to(part, start, asked) - start[0])
     where = {"object": asset.name, "part": part.name}
     task: dict[str, Any] = {
-        "regions": [derive_region(skill, asset, part, start, asked=asked)],
+        "regions": [derive_region(skill, asset, part, start, asked=asked, scale=scale)],
         "openness": [{**where, "range": list(start)}],
         "goal": [{**where, "kind": kind, "value": value}],
         "language": task_phrasings(skill, part_words(asset, part.name).manner),
@@ -164,7 +191,13 @@ def task_name(skill: str, asset: ObjectAsset, part: Part) -> str:
 
 
 def derive_region(
-    skill: str, asset: ObjectAsset, part: Part, start: tuple[float, float], *, asked: float | None = None
+    skill: str,
+    asset: ObjectAsset,
+    part: Part,
+    start: tuple[float, float],
+    *,
+    asked: float | None = None,
+    scale: float = 1.0,
 ) -> dict[str, Any]:
     """Returns the region of an object: the path of the contact point is within the arm's reach.
 
@@ -176,15 +209,16 @@ def derive_region(
     low, high = path.min(axis=0), path.max(axis=0)
     depth, across, height = (low + high) / 2
     swing = np.deg2rad(YAW_DEG)
-    half_x = max(REACH_HALF_M[0] - swing * abs(across), LEAST_HALF_M)
-    half_y = max(REACH_HALF_M[1] - swing * abs(depth), LEAST_HALF_M)
+    half_x = max(scale * REACH_HALF_M[0] - swing * abs(across), scale * LEAST_HALF_M)
+    half_y = max(scale * REACH_HALF_M[1] - swing * abs(depth), scale * LEAST_HALF_M)
     # the object faces the arm: its x and y axes are turned by 180 degrees
-    room = max(MIN_FRONT_DISTANCE_M, MIN_PART_DISTANCE_M + _protrusion(asset, part, start))
-    x = max(REACH_CENTER_M[0] + depth, room + half_x)
-    y = REACH_CENTER_M[1] + across
+    room = max(scale * MIN_FRONT_DISTANCE_M, scale * MIN_PART_DISTANCE_M + _protrusion(asset, part, start))
+    x = max(scale * REACH_CENTER_M[0] + depth, room + half_x)
+    y = scale * REACH_CENTER_M[1] + across
     if part.kind is PartKind.lever:  # a bail that hangs down: near the table, the arm has little room to grasp it
         height = min(height, (height + path[0, 2]) / 2)
-    lift = float(np.clip(REACH_CENTER_M[2] - height, 0.0, MAX_PLINTH_M))
+    lift = float(np.clip(scale * REACH_CENTER_M[2] - height, 0.0, scale * MAX_PLINTH_M))
+    half_z = scale * HEIGHT_HALF_M
     swept = swept_below(asset, part, _openings_led(skill, part, start, asked), below_m=DIP_M)
     dip = float(asset.bounds_obj[0, 2] - swept[:, 2].min() + ABOVE_TABLE_M) if len(swept) else 0.0
     return {
@@ -192,7 +226,7 @@ def derive_region(
         "center_m": [_round_to_mm(x), _round_to_mm(y)],
         "half_extent_m": [_round_to_mm(half_x), _round_to_mm(half_y)],
         "yaw_deg": YAW_DEG,
-        "height_m": [_round_to_mm(max(lift - HEIGHT_HALF_M, dip)), _round_to_mm(max(lift, dip) + HEIGHT_HALF_M)],
+        "height_m": [_round_to_mm(max(lift - half_z, dip)), _round_to_mm(max(lift, dip) + half_z)],
     }
 
 

@@ -54,6 +54,23 @@ _MODEL_MOUNT, _BASE = "base_link", "base_link_inertia"
 """Names in the model's URDF of the frame of the mounting face and of the palm; an arm may have links so named."""
 
 
+def so100_urdf() -> Path:
+    """Returns the SO-100 of the package `example-robot-data` with its fixed jaw as a link."""
+    return _mended_example("so100", "so_arm_description/urdf/so100.urdf")
+
+
+def so101_urdf() -> Path:
+    """Returns the SO-101 of the package `example-robot-data` with its fixed jaw as a link."""
+    return _mended_example("so101", "so_arm_description/urdf/so101.urdf")
+
+
+def _mended_example(robot: str, path: str) -> Path:
+    from unlatch.robots.mended_model import MendedModel
+
+    source = example_robot_urdf(path, robot=robot)
+    return changed_model(robot, source, MendedModel(source, arm_joints(robot)))
+
+
 def attach_robotiq_2f85(robot: ET.Element, flange: str, *, where: str) -> None:
     """Adds the gripper with its coupling to a URDF, in place.
 

@@ -43,6 +43,8 @@ MODELS = {
     "fr3": f"{_MADE}:fr3_urdf",
     "franka_panda": "unlatch.robots.models:panda_urdf",
     "franka_robotiq": f"{_MADE}:franka_robotiq_urdf",
+    "so100": f"{_MADE}:so100_urdf",
+    "so101": f"{_MADE}:so101_urdf",
     "ur5": f"{_MADE}:ur5_urdf",
     "ur5e": f"{_MADE}:ur5e_urdf",
     "xarm6": f"{_MADE}:xarm6_urdf",

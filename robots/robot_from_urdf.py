@@ -360,9 +360,14 @@ _PANDA_REACH_M, _FULL_SIZE = 0.95, 0.7
 """Largest distance of a Panda's fingertips from its shoulder [m]. An arm of at least this share of it acts on objects
 of full size."""
 _REACH_SAMPLES = 4000
+_LEAST_FRONT = 0.05
+"""Least mean place of the hand, as a share of the reach, that tells the front of a robot."""
 _STRONGEST_NM, _STRONGEST_N = 500.0, 5000.0
 _FINGER_M_S = 0.05
 _ARMATURE_KG_M2 = 1e-3
+_ARMATURE_SHARE, _MOST_ARMATURE_KG_M2 = 0.005, 0.2
+"""Inertia of a motor's rotor behind its gear, as a share of its effort [kg m^2 / (N m)]: makers' and identified values
+are 0.001 to 0.02 of it. Without it, a light wrist bounces off at every touch."""
 _BASE_X_M = tuple(round(0.1 * i, 1) for i in range(-4, 4))
 _BASE_HEIGHTS_M = (0.0, 0.1, 0.2, 0.3)
 _FRONT_M = 0.2
@@ -398,7 +403,7 @@ def robot_from_urdf(urdf: Path, *, name: str, stated: str, reach: ReachModel) ->
     arms = [_describe_arm(model, *item) for item in zip(chains, hands, names, strict=True)]
     order = sorted(range(len(arms)), key=lambda i: names[i])
     cfg = RobotCfg(name=name, arms=[arms[i] for i in order], urdf=stated)
-    cfg = replace(cfg, scale=_task_scale(cfg, reach))
+    cfg = replace(cfg, scale=_task_scale(cfg, reach), base_yaw_deg=_yaw_deg(cfg, reach, model))
     reach = reach.scaled(cfg.scale)
     cfg = _place_base(cfg, reach)
     cfg = replace(cfg, self_collision_ignored=_overlapping_links(cfg, model))
@@ -411,14 +416,35 @@ def _task_scale(cfg: RobotCfg, reach: ReachModel) -> float:
     return 1.0 if min(shares) >= _FULL_SIZE else round(min(shares), 2)
 
 
+def _yaw_deg(cfg: RobotCfg, reach: ReachModel, model: UrdfModel) -> float:
+    """Returns the quarter turn with which the side on which the arms act most looks along +x [deg]."""
+    means = []
+    for arm in cfg.arms:
+        heads = _draw_heads(reach.kinematics(cfg, arm), arm)
+        mean = model.link_pose(arm.base_link).R @ heads.mean(axis=0)
+        means.append(mean[:2] / np.linalg.norm(heads, axis=1).max())
+    x, y = np.mean(means, axis=0)
+    if math.hypot(x, y) < _LEAST_FRONT:  # all sides are alike
+        return 0.0
+    return -90.0 * round(math.atan2(y, x) / (0.5 * math.pi)) + 0.0
+
+
 def _reach_m(kinematics: ArmKinematics, arm: ArmCfg) -> float:
-    """Returns the largest distance of `tool_head` from the shoulder, where the second turning joint is [m]."""
+    """Returns the largest distance of `tool_head` from the shoulder [m]."""
+    return float(np.linalg.norm(_draw_heads(kinematics, arm), axis=1).max())
+
+
+def _draw_heads(kinematics: ArmKinematics, arm: ArmCfg) -> Array:
+    """Returns (N, 3) places of `tool_head` at drawn postures, from the shoulder, the second turning joint [m].
+
+    Their axes are those of the arm's base frame.
+    """
     rng = np.random.default_rng(0)
     q = rng.uniform(arm.lower, arm.upper, (_REACH_SAMPLES, len(arm.joints)))
     R, p, _, origins = kinematics.sweep(q)
     turning = [i for i, slides in enumerate(_slides(kinematics)) if not slides]
-    head = R @ np.array(arm.keypoints["tool_head"]) + p
-    return float(np.linalg.norm(head - origins[turning[:2][-1]], axis=1).max())
+    heads: Array = R @ np.array(arm.keypoints["tool_head"]) + p - origins[turning[:2][-1]]
+    return heads
 
 
 def unstated_limits(urdf: Path, robot: RobotCfg) -> list[str]:
@@ -480,6 +506,10 @@ def _describe_arm(model: UrdfModel, chain: Chain, hand: Hand, name: str) -> ArmC
     force = float(round(min(GRIP_N, max(allowed, 1.0)), 1))
     slides = model.joints[hand.joints[0]].kind == "prismatic"
     tip = model.link_pose(chain.ee_link) @ np.array(hand.keypoints["tool_head"])
+    efforts = [
+        round(min(j.effort if j.effort > 0.0 else _holding_effort(model, j, tip), most), 3)
+        for j, most in zip(joints, strongest, strict=True)
+    ]
     gripper = GripperCfg(
         joints=list(hand.joints),
         closed=list(hand.closed),
@@ -507,9 +537,10 @@ def _describe_arm(model: UrdfModel, chain: Chain, hand: Hand, name: str) -> ArmC
             for j, most, s in zip(joints, fastest, slide, strict=True)
         ],
         max_acceleration=[_ACCELERATION_M_S2 if s else _ACCELERATION_RAD_S2 for s in slide],
-        max_effort=[
-            round(min(j.effort if j.effort > 0.0 else _holding_effort(model, j, tip), most), 3)
-            for j, most in zip(joints, strongest, strict=True)
+        max_effort=efforts,
+        armature=[
+            0.0 if s else round(min(_ARMATURE_SHARE * effort, _MOST_ARMATURE_KG_M2), 4)
+            for effort, s in zip(efforts, slide, strict=True)
         ],
         keypoints=hand.keypoints,
         forbidden_links=_forbidden_links(model, chain, hand),

@@ -39,7 +39,7 @@ REACH = ReachModel(ReachRegion(REACH_CENTER_M, (*REACH_HALF_M, 0.12)), Kinematic
 _TILE = (420, 420)
 VALUE_REMARKS = {
     "max_acceleration": "look up: no URDF states it",
-    "armature": "look up: inertia of each motor's rotor behind its gear; no URDF states it",
+    "armature": "look up: inertia of each motor's rotor behind its gear; 0.005 of its effort is assumed",
     "stiffness": "yields by 0.1 rad or m under max_effort; our own",
     "max_force_n": "look up: the data sheet of the gripper",
     "grip_force_n": "at most max_force_n",
