@@ -6,7 +6,7 @@ import json
 import os
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
@@ -21,9 +21,11 @@ from unlatch.robots.checks import check_robot
 from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
 from unlatch.robots.hands import GRIPPERS, GripperMount, with_data_sheet, with_gripper
 from unlatch.robots.mended_model import mend_hands
+from unlatch.robots.mjcf import MENAGERIE, convert_mjcf, is_mjcf, load_mjcf, menagerie_file
 from unlatch.robots.models import DISTRIBUTION, massless_links, model_path, write_model
 from unlatch.robots.robot import Arm, Robot
 from unlatch.robots.robot_from_urdf import ReachModel, ReachRegion, robot_from_urdf, unstated_limits
+from unlatch.simcore.cache import cache_root, json_hash
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import user_path, write_whole_file
 from unlatch.simcore.geometry import Pose
@@ -124,6 +126,7 @@ def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
         _check_free((yaml_file, picture, *([made] if source.is_made else [])), urdf, force=cfg.force)
         robot = robot_from_urdf(source.file, name=name, stated=urdf_reference(source.file), reach=REACH)
         robot = robot if source.mount is None else with_data_sheet(robot)
+        robot = _with_armature(robot, source.armature)
         check_robot(robot, object_friction=OBJECT_FRICTION)
         lines = [*source.lines, *massless_links(source.file), *unstated_limits(source.file, robot)]
         shares = list(REACH.scaled(robot.scale).shares(robot))
@@ -151,11 +154,17 @@ class _SourceModel:
     mount: GripperMount | None
     lines: list[str]
     """What was changed."""
+    armature: Mapping[str, float] = field(default_factory=dict)
+    """Inertia of the rotor by joint, as far as the file states it [kg m^2]."""
 
 
 def _prepare_model(urdf: Path, cfg: NewRobotCfg, scratch: Path) -> _SourceModel:
-    """Returns the model of a file: with a gripper put on, and with what its hands lack."""
+    """Returns the model of a file: an MJCF file as a URDF, with a gripper put on, and with what its hands lack."""
     file, mount = urdf, None
+    converted = None
+    if is_mjcf(urdf):
+        converted = convert_mjcf(load_mjcf(urdf), scratch, "converted", where=str(urdf))
+        file = converted.urdf
     if cfg.gripper is not None:
         text, mount = with_gripper(file, cfg.flange)
         file = scratch / "gripper.urdf"
@@ -164,7 +173,54 @@ def _prepare_model(urdf: Path, cfg: NewRobotCfg, scratch: Path) -> _SourceModel:
     lines = mend_hands(robot, file)
     if lines:
         file = write_model(robot, file, scratch, "mended")
-    return _SourceModel(file, file != urdf, mount, lines)
+    if converted is None:
+        return _SourceModel(file, file != urdf, mount, lines)
+    return _SourceModel(file, True, mount, [*converted.lines, *lines], converted.armature)
+
+
+def _with_armature(robot: RobotCfg, armature: Mapping[str, float]) -> RobotCfg:
+    arms = [
+        replace(arm, armature=[armature.get(j, a) for j, a in zip(arm.joints, arm.armature, strict=True)])
+        for arm in robot.arms
+    ]
+    return replace(robot, arms=arms)
+
+
+def model_file(stated: str) -> Path:
+    """Returns the file that `unlatch new robot` reads: a path, or `menagerie:NAME`.
+
+    Raises:
+        ConfigError: MuJoCo Menagerie is not there, or has no such robot.
+    """
+    return menagerie_file(stated.removeprefix(MENAGERIE)) if stated.startswith(MENAGERIE) else user_path(stated)
+
+
+def with_menagerie_robot(
+    overrides: Sequence[str], config_dirs: Sequence[str | Path]
+) -> tuple[list[str], list[str | Path]]:
+    """Returns overrides and folders in which `robot=menagerie:NAME` names a robot that is derived into the cache.
+
+    Raises:
+        ConfigError, AssetError: MuJoCo Menagerie is not there, or the robot cannot be derived.
+    """
+    word = f"robot={MENAGERIE}"
+    asked = [text for text in overrides if text.startswith(word)]
+    if not asked:
+        return list(overrides), list(config_dirs)
+    stated = asked[-1].removeprefix("robot=")
+    file = menagerie_file(stated.removeprefix(MENAGERIE)).absolute()
+    files = sorted(path for path in file.parent.rglob("*") if path.is_file())
+    key = json_hash([_DERIVED_VERSION, str(file), [[str(path), path.stat().st_mtime_ns] for path in files]])
+    name = "menagerie_" + re.sub(r"[^A-Za-z0-9_]", "_", stated.removeprefix(MENAGERIE))
+    folder = cache_root() / "menagerie" / f"{name}-{key[:16]}"
+    if not (folder / "robot" / f"{name}.yaml").is_file():
+        new_robot(file, NewRobotCfg(name=name, out=str(folder), force=True))
+    others = [text for text in overrides if text not in asked]
+    return [*others, f"robot={name}"], [*config_dirs, folder]
+
+
+_DERIVED_VERSION = 1
+"""Raise it with every change of what is derived from a model."""
 
 
 def _check_free(files: Iterable[Path], urdf: Path, *, force: bool) -> None:

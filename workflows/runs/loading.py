@@ -88,6 +88,9 @@ def task_overrides(task: str, overrides: Sequence[str]) -> list[str]:
     return [task if "=" in task else f"task={task}", *overrides]
 
 
+_MENAGERIE_ROBOT = "robot=menagerie:"
+
+
 def load_config(
     primary: str,
     schema: type[T],
@@ -109,6 +112,10 @@ def load_config(
         ConfigError: The configuration is wrong; the message is one line.
     """
     folders = [config_dirs] if isinstance(config_dirs, str | Path) else config_dirs
+    if any(text.startswith(_MENAGERIE_ROBOT) for text in overrides):
+        from unlatch.workflows.assets.new_robot import with_menagerie_robot
+
+        overrides, folders = with_menagerie_robot(overrides, folders)
     request = derive_request(primary, schema, Request(list(overrides), [str(path) for path in folders]))
     notices: list[str] = []
     cfg, composed, values = read_config(primary, schema, request, notices=notices)
