@@ -164,8 +164,8 @@ class _Converter:
         roots = [body for body in kept if m.body_parentid[body] == 0]
         if not roots:
             raise AssetError(
-                f"{self._where} has no robot: no body has at least {_LEAST_JOINTS} joints below it. Name the MJCF file of "
-                "an arm.",
+                f"{self._where} has no robot: no body has at least {_LEAST_JOINTS} joints below it. Name the MJCF "
+                "file of an arm.",
                 path=self._where,
             )
         if len(roots) > 1:

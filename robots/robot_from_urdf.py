@@ -448,19 +448,21 @@ def _draw_heads(kinematics: ArmKinematics, arm: ArmCfg) -> Array:
 
 
 def unstated_limits(urdf: Path, robot: RobotCfg) -> list[str]:
-    """Returns a line for each joint of an arm whose speed or effort a file does not state, or states as 0."""
+    """Returns a line for each speed or effort that some joints of a file do not state, or state as 0."""
     model = read_urdf(urdf, meshes_anywhere=True)
-    lines = []
+    taken: dict[tuple[str, str], list[str]] = {}
     for arm in robot.arms:
-        for joint, speed, effort in zip(arm.joints, arm.max_velocity, arm.max_effort, strict=True):
-            unit_name = "m" if model.joints[joint].kind == "prismatic" else "rad"
-            if model.joints[joint].velocity <= 0.0:
-                lines.append(f"{joint} states no velocity (0): {speed:g} {unit_name}/s is assumed")
-            if model.joints[joint].effort <= 0.0:
-                lines.append(
-                    f"{joint} states no effort (0): {effort:g} {'N' if unit_name == 'm' else 'N m'} is assumed"
-                )
-    return lines
+        for name, speed, effort in zip(arm.joints, arm.max_velocity, arm.max_effort, strict=True):
+            joint = model.joints[name]
+            slides = joint.kind == "prismatic"
+            if joint.velocity <= 0.0:
+                taken.setdefault(("velocity", f"{speed:g} {'m/s' if slides else 'rad/s'}"), []).append(name)
+            if joint.effort <= 0.0:
+                taken.setdefault(("effort", f"{effort:.3g} {'N' if slides else 'N m'}"), []).append(name)
+    return [
+        f"{', '.join(joints)}: the file states no {what}, or 0; {value} is assumed"
+        for (what, value), joints in taken.items()
+    ]
 
 
 def _holding_effort(model: UrdfModel, joint: Joint, tip: Array) -> float:

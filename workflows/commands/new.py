@@ -21,6 +21,7 @@ from unlatch.simcore.errors import ConfigError, close_matches, count_noun, descr
 from unlatch.simcore.files import path_word, user_path, write_whole_file
 from unlatch.skills.catalog import SKILLS, derivable_skill
 from unlatch.workflows.assets.new_robot import NewRobotCfg, model_file, new_robot
+from unlatch.workflows.assets.robot_trial import try_robot
 from unlatch.workflows.cli.arguments import read_pairs, split_some_paths
 from unlatch.workflows.cli.terminal import BAD_INPUT, OK, command, is_pair, print_line, print_note, relative_path
 from unlatch.workflows.episode.asset_checks import check_assets
@@ -181,7 +182,8 @@ def _write_robot(words: Sequence[str], pairs: Sequence[str]) -> int:
     """Writes the YAML of a robot from its URDF, and a picture to check it."""
     if len(words) != 2:
         raise ConfigError(
-            f"new got '{' '.join(words)}', expected `robot` and a URDF or MJCF file, then key=value. `unlatch new --help` shows it."
+            f"new got '{' '.join(words)}', expected `robot` and a URDF or MJCF file, then key=value. `unlatch new "
+            "--help` shows it."
         )
     cfg = read_pairs(NewRobotCfg, pairs)
     made = new_robot(model_file(words[1]), cfg)
@@ -203,6 +205,8 @@ def _write_robot(words: Sequence[str], pairs: Sequence[str]) -> int:
     print_line(f"base at x = {robot.base_x_m:g} m, {robot.base_height_m:g} m above the table")
     if robot.scale != 1.0:
         print_line(f"a small arm: its tasks have {robot.scale:g} of the size of those of a Panda (scale)")
+    for result in try_robot(robot):
+        print_line(result.line)
     if made.still:
         more = f" and {len(made.still) - _MOST_NAMED} more" if len(made.still) > _MOST_NAMED else ""
         print_line(f"held still: {', '.join(made.still[:_MOST_NAMED])}{more}")
