@@ -105,8 +105,6 @@ class EpisodeCfg:
         if not 0 <= self.seed < 2**63:
             raise ConfigError(f"seed={self.seed} is out of range. Expected 0 to 2^63 - 1.", key="seed")
         self.skills = fill_objects(self.skills)
-        for item in (self.object, *self.objects):
-            item.size = self.robot.scale if item.size is None else item.size
         check_ranges(self)
 
     def all_objects(self) -> dict[str, ObjectCfg]:

@@ -127,6 +127,8 @@ def load_config(
 
         cfg.randomization = with_recorded(cfg.randomization)
     for item in (cfg.object, *cfg.objects):
+        if item.size is None and cfg.robot.scale != 1.0:
+            item.size = cfg.robot.scale
         if item.root is not None:
             item.root = str(user_path(item.root).absolute())
     find_info_files(cfg)
