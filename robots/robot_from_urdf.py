@@ -346,6 +346,8 @@ _HOME_HEADS_M = (
     *((x, z) for z in (0.36, 0.3, 0.24) for x in (0.31, 0.22, 0.4)),
 )
 """Places of the hand at home, x and z, best first: before the nearest object, as for the Panda [m]."""
+_HOME_FRONT_M = 0.42
+"""Largest x of the fingers of a small arm at home, before its scale [m]."""
 _HOME_DIRECTIONS = ((0.0, 0.0, -1.0), (0.5, 0.0, -0.87), (0.87, 0.0, -0.5))
 """Directions in which the hand looks at home, best first: down, or forwards for a wrist that cannot look down."""
 GRIP_N = 30.0
@@ -688,6 +690,9 @@ def _find_home(cfg: RobotCfg, arm: ArmCfg, robot: Robot, world: World, reach: Re
         for q in homes[:_HOMES_TRIED]:
             robot.arm(arm.name).reset(q, gripper_m=arm.gripper.max_width_m)
             tried += 1
+            ahead = max(float(robot.body.link_aabb(link)[1, 0]) for link in arm.gripper.finger_links)
+            if cfg.scale < 1.0 and ahead > cfg.scale * _HOME_FRONT_M:
+                continue  # a jaw that swings out may reach far
             if not any(pair & own for pair in touching_pairs(world, robot.body)):
                 return q
     raise AssetError(
