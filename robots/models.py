@@ -36,26 +36,26 @@ from unlatch.simcore.rng import sum_in_order
 from unlatch.simcore.urdf.model import Inertial, UrdfModel
 from unlatch.simcore.urdf.reader import mesh_paths, parse_xml, read_urdf
 
-_MADE = "unlatch.robots.made_models"
+_MADE, _FOREIGN = "unlatch.robots.made_models", "unlatch.robots.foreign_models"
 MODELS = {
     "baxter": f"{_MADE}:baxter_urdf",
     "dual_panda": f"{_MADE}:dual_panda_urdf",
     "fr3": f"{_MADE}:fr3_urdf",
     "franka_panda": "unlatch.robots.models:panda_urdf",
     "franka_robotiq": f"{_MADE}:franka_robotiq_urdf",
-    "so100": f"{_MADE}:so100_urdf",
-    "so101": f"{_MADE}:so101_urdf",
+    "so100": f"{_FOREIGN}:so100_urdf",
+    "so101": f"{_FOREIGN}:so101_urdf",
     "ur5": f"{_MADE}:ur5_urdf",
     "ur5e": f"{_MADE}:ur5e_urdf",
-    "vx300s": f"{_MADE}:vx300s_urdf",
+    "vx300s": f"{_FOREIGN}:vx300s_urdf",
     "xarm6": f"{_MADE}:xarm6_urdf",
     "xarm7": f"{_MADE}:xarm7_urdf",
-    "yumi": f"{_MADE}:yumi_urdf",
+    "yumi": f"{_FOREIGN}:yumi_urdf",
 }
 """Functions that return the path of a URDF, by robot."""
 DRAWN_MODELS = {
     "dual_panda": f"{_MADE}:drawn_dual_panda_urdf",
-    "franka_panda": "unlatch.robots.drawn_panda:drawn_panda_urdf",
+    "franka_panda": f"{_MADE}:drawn_panda_urdf",
 }
 """The same for pictures, for robots with better visual meshes than those of their model."""
 

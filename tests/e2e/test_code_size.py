@@ -18,7 +18,7 @@ SIDE_PRODUCTS = (
     "unlatch.objects.annotate.",
     "unlatch.objects.annotation_reader",
     "unlatch.objects.importers.",
-    "unlatch.robots.drawn_panda",
+    "unlatch.robots.foreign_models",
     "unlatch.robots.made_models",
     "unlatch.robots.robot_from_urdf",
     "unlatch.simcore.meshes.mesh_reader",

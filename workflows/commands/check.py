@@ -29,7 +29,7 @@ from unlatch.simcore.recording.episode_fields import SKILL_FIELDS
 from unlatch.simcore.recording.episode_folders import DATASET_FILE
 from unlatch.simcore.recording.renders import RenderSet, render_names
 from unlatch.simcore.recording.verdict import POSSIBLE, RECORDED, Criteria
-from unlatch.workflows.assets.robot_trial import try_robot
+from unlatch.workflows.assets.new_robot import try_robot
 from unlatch.workflows.checks.criteria_source import CriteriaSource, check_data_set
 from unlatch.workflows.cli.arguments import read_pairs, split_paths
 from unlatch.workflows.cli.terminal import (

@@ -20,8 +20,7 @@ from unlatch.robots.hand_shape import describe_direction, describe_hand_frame
 from unlatch.simcore.errors import ConfigError, close_matches, count_noun, describe_choices
 from unlatch.simcore.files import path_word, user_path, write_whole_file
 from unlatch.skills.catalog import SKILLS, derivable_skill
-from unlatch.workflows.assets.new_robot import NewRobotCfg, model_file, new_robot
-from unlatch.workflows.assets.robot_trial import try_robot
+from unlatch.workflows.assets.new_robot import NewRobotCfg, model_file, new_robot, try_robot
 from unlatch.workflows.cli.arguments import read_pairs, split_some_paths
 from unlatch.workflows.cli.terminal import BAD_INPUT, OK, command, is_pair, print_line, print_note, relative_path
 from unlatch.workflows.episode.asset_checks import check_assets
