@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import scipy
 
+from unlatch.robots.catalog import read_description
 from unlatch.robots.hand_shape import PAD_M
 from unlatch.robots.hands import Chain, closes_on_fixed_jaw, find_chains, hand_forward
 from unlatch.robots.models import (
@@ -628,7 +629,27 @@ def _robosuite_urdf(robot: str, hands: Mapping[str, str], masses_kg: Mapping[str
         convert_mjcf(spec, temporary, f"{robot}_mjcf", where=str(arm))
 
     converted = cached_model(cache_root(), f"{robot}_mjcf", content, [], write)
-    return changed_model(robot, converted, RepairedInertias(arm_joints(robot), converted))
+    return changed_model(robot, converted, _StatedLimits(robot, converted))
+
+
+@dataclass(frozen=True)
+class _StatedLimits:
+    """A change of a model from an MJCF file for `changed_model`: `RepairedInertias`, and the limits of its joints."""
+
+    robot: str
+    urdf: Path
+
+    def __call__(self, robot: ET.Element) -> None:
+        """Changes the model, in place: MJCF files state no speeds, and efforts of a controller.
+
+        They are those that the robot's description states, with their source.
+        """
+        RepairedInertias(arm_joints(self.robot), self.urdf)(robot)
+        joints = {joint.get("name"): joint for joint in robot.iter("joint")}
+        for arm in read_description(self.robot)["arms"]:
+            for name, speed, effort in zip(arm["joints"], arm["max_velocity"], arm["max_effort"], strict=True):
+                if (limit := joints[name].find("limit")) is not None:
+                    limit.attrib.update(velocity=f"{speed:g}", effort=f"{effort:g}")
 
 
 def _mended_example(robot: str, path: str) -> Path:

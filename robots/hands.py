@@ -204,6 +204,8 @@ def measure_hand(model: UrdfModel, chain: Chain, mimics: dict[str, tuple[str, fl
         placed = [_place_points(model, chain, shapes, row) for row in rows]
         return placed, np.maximum.accumulate([max(track.gap_m(clouds), 0.0) for clouds in placed])
 
+    if all(model.joints[name].kind == "prismatic" for name in chain.finger_joints):
+        low = _closed_position(model, chain, shapes, track, low, high)
     placed, widths = measure_openings(high)
     if widths[-1] < _LEAST_OPENING_M:
         raise AssetError(
@@ -239,6 +241,18 @@ def measure_hand(model: UrdfModel, chain: Chain, mimics: dict[str, tuple[str, fl
         tuple(track.tips),
         {name: [round(float(v), 5) + 0.0 for v in point] for name, point in points.items()},
     )
+
+
+def _closed_position(
+    model: UrdfModel, chain: Chain, shapes: dict[str, Array], track: _FingerTrack, low: Array, high: Array
+) -> Array:
+    """Returns (n,) the positions at which sliding fingers meet, where they would overlap at the end of their range."""
+    gaps = [
+        track.gap_m(_place_points(model, chain, shapes, dict(zip(chain.finger_joints, end.tolist(), strict=True))))
+        for end in (low, high)
+    ]
+    share = float(np.clip(-gaps[0] / (gaps[1] - gaps[0]), 0.0, 1.0)) if gaps[1] > gaps[0] else 0.0
+    return low + share * (high - low)
 
 
 def _without_side_joints(model: UrdfModel, chain: Chain, mimics: dict[str, tuple[str, float, float]]) -> Chain:
