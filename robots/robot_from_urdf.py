@@ -97,8 +97,9 @@ class ReachModel:
 
     def scaled(self, scale: float) -> ReachModel:
         """Returns the model of a region of another size; the origin is where a Panda stands."""
-        center, half = (tuple(scale * v for v in values) for values in (self.region.center_m, self.region.half_m))
-        return replace(self, region=ReachRegion(center, half))
+        (x, y, z), (half_x, half_y, half_z) = self.region.center_m, self.region.half_m
+        region = ReachRegion((scale * x, scale * y, scale * z), (scale * half_x, scale * half_y, scale * half_z))
+        return replace(self, region=region)
 
     def kinematics(self, cfg: RobotCfg, arm: ArmCfg) -> ArmKinematics:
         """Returns the kinematics of one arm."""

@@ -96,9 +96,7 @@ class PlanCompleter:
             return None
         reading = self.request.motion_reading(goal.reached.variant)
         motions = self.setting.pre_actuation_motions
-        pre, approach = self._follow_track(
-            q, lambda step_m: pre_poses(T_goal, motions, self.scene, reading, step_m=step_m)
-        )
+        pre, approach = self._follow_track(q, partial(pre_poses, T_goal, motions, self.scene, reading))
         if not approach.found:
             what = "the hand cannot step back to the pre-grasp"
             from unlatch.solver.failed_paths import FailedPosePath
@@ -120,13 +118,13 @@ class PlanCompleter:
         done = next((candidate for candidate in found if candidate is not None), None)
         return None if done is None else replace(done, pre_grasps=tuple(pre_grasps))
 
-    def _follow_track(self, start: Array, make: Callable[[float], PoseTrack]) -> tuple[PoseTrack, PathSolution]:
-        """Returns the poses that `make` makes for a step [m] and how they are followed from the joints (n,) `start`.
+    def _follow_track(self, start: Array, make: Callable[..., PoseTrack]) -> tuple[PoseTrack, PathSolution]:
+        """Returns the poses that `make` makes for a `step_m` [m] and how they are followed from the joints (n,) `start`.
 
         Where a joint would turn too far in a step of the usual length, the steps are finer.
         """
         for step_m in (STEP_M, FINE_STEP_M):
-            track = make(step_m)
+            track = make(step_m=step_m)
             with self.log.clock("path"):
                 path = self.paths.follow_poses(start, track.dense)
             if path.found or not path.jumps:
@@ -195,7 +193,7 @@ class PlanCompleter:
             make = partial(
                 post_poses, start.T_base_ee, motions, self.scene, reading, before_contact=reaching, ends=ends
             )
-            post, path = self._follow_track(start.q, lambda step_m, make=make: make(step_m=step_m))
+            post, path = self._follow_track(start.q, make)
             if not path.found:
                 self._reached_s = float(post.s[int(path.reached_s)])
                 self._note_listed_failure(path, post)
