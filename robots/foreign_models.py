@@ -50,6 +50,7 @@ _SLAB_M = 0.03
 _PALM_SHARE = 0.3
 """Share of the way from the joint of a jaw to the fingertips that belongs to the palm."""
 _SPACING_M = 0.002
+_HIDDEN_M = 1e-4
 _POSITIONS = 9
 
 
@@ -138,6 +139,14 @@ class _FixedJaw:
                 elements[name].remove(old)
             for shape in self.model.links[name].collisions:
                 elements[name].append(_collision_element(shape))
+        # a link without a visual is drawn by its colliders: the palm's own visual shows the jaw
+        hidden = _collision_element(Shape(ShapeKind.sphere, (_HIDDEN_M,), self._inside()))
+        hidden.tag = "visual"
+        elements[self.name].append(hidden)
+
+    def _inside(self) -> Pose:
+        """Returns a place inside the jaw."""
+        return Pose.from_translation(_surface(self.model.links[self.name].collisions[0]).mean(axis=0))
 
 
 def _find_fixed_jaw(model: UrdfModel, chain: Chain) -> _FixedJaw | None:
