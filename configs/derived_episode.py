@@ -6,21 +6,23 @@ before.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from operator import itemgetter
 
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.objects.annotation import Part, PartKind
+from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.skills.catalog import SKILLS, derivable_skill
 from unlatch.skills.config import HoldCfg, HomeCfg, SkillCfg, StrategyCfg, part_acted_on
 from unlatch.skills.layout_search import LayoutSearchCfg
-from unlatch.solver.setting import FollowJointCfg, PlannerSettingCfg, SuccessMode
-from unlatch.solver.term_kinds import AxisAngle
+from unlatch.solver.setting import FollowJointCfg, PlannerSettingCfg
 from unlatch.tasks.task import GoalKind, TaskCfg
+
+FREE_HAND = 6
+"""Number of joints with which a hand can take any direction."""
 
 
 def fill_skill_setting(
@@ -94,93 +96,11 @@ def skill_strategies(
     derives = entry.planner_setting.derived and part is not None and not isinstance(entry, HoldCfg | HomeCfg)
     asked = _opening_of_goal(cfg, index, assets, part) if derives and part is not None else None
     filled = fill_skill_setting(entry, asset, part, robot=cfg.robot, arm=arm, s=s, wanted=wanted, asked=asked)
-    return _fitted_to_arm(filled, part, arm, scale=cfg.robot.scale, is_stated=filled is entry).entries_by_strategy()
+    if part is not None and (cfg.robot.scale != 1.0 or len(arm.joints) < FREE_HAND):
+        from unlatch.configs.derived_task import fitted_to_arm
 
-
-def _fitted_to_arm(entry: SkillCfg, part: Part | None, arm: ArmCfg, *, scale: float, is_stated: bool) -> SkillCfg:
-    """Returns an entry whose motions have the size of the robot's tasks.
-
-    An arm of fewer than six joints gets each strategy a second time, with the line between its fingertips less
-    strict: it cannot choose all directions of its hand.
-    """
-    if part is None or isinstance(entry, LayoutSearchCfg) or (scale == 1.0 and len(arm.joints) >= _FREE_HAND):
-        return entry
-    in_metres = is_stated and part.kind is PartKind.slider
-    found = [StrategyCfg(entry.strategy, entry.planner_setting), *entry.strategies]
-    scaled = [
-        replace(item, planner_setting=scaled_setting(item.planner_setting, scale, in_metres=in_metres))
-        for item in found
-    ]
-    loose = [
-        StrategyCfg(f"{item.name}+loose", _loosened(item.planner_setting))
-        for item in scaled
-        if len(arm.joints) < _FREE_HAND
-    ]
-    first, *others = scaled + loose
-    return replace(entry, strategy=first.name, planner_setting=first.planner_setting, strategies=others)
-
-
-_FREE_HAND = 6
-"""Number of joints with which a hand can take any direction."""
-_LOOSE_RAD = 0.5
-
-
-def scaled_setting(setting: PlannerSettingCfg, scale: float, *, in_metres: bool) -> PlannerSettingCfg:
-    """Returns a setting whose straight motions before contact are multiplied; `in_metres`: its threshold too."""
-    motions = [
-        motion if motion[0] == "rotate" else [motion[0], scale * float(motion[1])]
-        for motion in setting.pre_actuation_motions
-    ]
-    threshold = setting.success_threshold
-    if in_metres and setting.success_mode is not SuccessMode.fraction:
-        threshold = scale * threshold
-    return replace(setting, pre_actuation_motions=motions, success_threshold=threshold)
-
-
-def _loosened(setting: PlannerSettingCfg) -> PlannerSettingCfg:
-    """Returns a setting in which the line between the fingertips may lean further."""
-    terms = [
-        replace(term, tolerance=max(term.tolerance, _LOOSE_RAD))
-        if isinstance(term, AxisAngle) and "tool_side" in (term.axis_from_keypoint_name, term.axis_to_keypoint_name)
-        else term
-        for term in setting.constraint_list
-    ]
-    return replace(setting, constraint_list=terms)
-
-
-def scaled_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:
-    """Returns a configuration whose stated places, openings and goals have the size of the robot's tasks."""
-    scale, task = cfg.robot.scale, cfg.task
-    if scale == 1.0:
-        return cfg
-
-    def size_of(name: str, part: str | None) -> float:
-        """Returns `scale` for a part that slides, whose opening is in metres."""
-        parts = assets[name].articulation.parts
-        return scale if part in parts and parts[part].kind is PartKind.slider else 1.0
-
-    def times(values: Sequence[float], factor: float) -> list[float]:
-        return [factor * value for value in values]
-
-    regions = [
-        replace(
-            region,
-            center_m=times(region.center_m, scale),
-            half_extent_m=times(region.half_extent_m, scale),
-            height_m=times(region.height_m, scale),
-        )
-        for region in task.regions
-    ]
-    openness = [replace(item, range=times(item.range, size_of(item.object, item.part))) for item in task.openness]
-    goals = [
-        replace(goal, value=goal.threshold * size_of(goal.object, goal.part)) if goal.kind in _IN_METRES else goal
-        for goal in task.goal
-    ]
-    return replace(cfg, task=replace(task, regions=regions, openness=openness, goal=goals))
-
-
-_IN_METRES = (GoalKind.moved, GoalKind.within_closed)
-"""Goals whose value is a displacement."""
+        filled = fitted_to_arm(filled, part, arm, scale=cfg.robot.scale, is_stated=filled is entry)
+    return filled.entries_by_strategy()
 
 
 def part_of_skill(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset]) -> Part | None:

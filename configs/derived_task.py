@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from unlatch.configs.derived_episode import FREE_HAND
+from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation import Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset, front_frame
 from unlatch.objects.config import ObjectCfg
+from unlatch.robots.description import ArmCfg
 from unlatch.robots.hand_shape import HandShape
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.skills.catalog import derivable_skill
+from unlatch.skills.config import SkillCfg, StrategyCfg
 from unlatch.skills.grasping import needs_turns
+from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.skills.strategies.hand_fit import HandFit
 from unlatch.skills.strategies.open_close import (
     approach_m,
@@ -35,8 +41,11 @@ from unlatch.skills.strategies.ranking import (
     turned_by,
     turned_to,
 )
+from unlatch.solver.setting import PlannerSettingCfg, SuccessMode
+from unlatch.solver.term_kinds import AxisAngle
 from unlatch.tasks.language import part_words, task_phrasings
 from unlatch.tasks.placing import swept_below
+from unlatch.tasks.task import GoalKind
 
 REACH_CENTER_M = (0.54, 0.0, 0.34)
 REACH_HALF_M = (0.10, 0.18)
@@ -265,3 +274,85 @@ def _protrusion(asset: ObjectAsset, part: Part, start: tuple[float, float]) -> f
 
 def _round_to_mm(value: float) -> float:
     return round(float(value), 3) + 0.0
+
+
+def fitted_to_arm(entry: SkillCfg, part: Part, arm: ArmCfg, *, scale: float, is_stated: bool) -> SkillCfg:
+    """Returns an entry whose motions have the size of the robot's tasks.
+
+    An arm of fewer than six joints gets each strategy a second time, with the line between its fingertips less
+    strict: it cannot choose all directions of its hand.
+    """
+    if isinstance(entry, LayoutSearchCfg):
+        return entry
+    in_metres = is_stated and part.kind is PartKind.slider
+    found = [StrategyCfg(entry.strategy, entry.planner_setting), *entry.strategies]
+    scaled = [
+        replace(item, planner_setting=scaled_setting(item.planner_setting, scale, in_metres=in_metres))
+        for item in found
+    ]
+    loose = [
+        StrategyCfg(f"{item.name}+loose", _loosened(item.planner_setting))
+        for item in scaled
+        if len(arm.joints) < FREE_HAND
+    ]
+    first, *others = scaled + loose
+    return replace(entry, strategy=first.name, planner_setting=first.planner_setting, strategies=others)
+
+
+_LOOSE_RAD = 0.5
+
+
+def scaled_setting(setting: PlannerSettingCfg, scale: float, *, in_metres: bool) -> PlannerSettingCfg:
+    """Returns a setting whose straight motions before contact are multiplied; `in_metres`: its threshold too."""
+    motions = [
+        motion if motion[0] == "rotate" else [motion[0], scale * float(motion[1])]
+        for motion in setting.pre_actuation_motions
+    ]
+    threshold = setting.success_threshold
+    if in_metres and setting.success_mode is not SuccessMode.fraction:
+        threshold = scale * threshold
+    return replace(setting, pre_actuation_motions=motions, success_threshold=threshold)
+
+
+def _loosened(setting: PlannerSettingCfg) -> PlannerSettingCfg:
+    """Returns a setting in which the line between the fingertips may lean further."""
+    terms = [
+        replace(term, tolerance=max(term.tolerance, _LOOSE_RAD))
+        if isinstance(term, AxisAngle) and "tool_side" in (term.axis_from_keypoint_name, term.axis_to_keypoint_name)
+        else term
+        for term in setting.constraint_list
+    ]
+    return replace(setting, constraint_list=terms)
+
+
+def scaled_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:
+    """Returns a configuration whose stated places, openings and goals have the size of the robot's tasks."""
+    scale, task = cfg.robot.scale, cfg.task
+
+    def size_of(name: str, part: str | None) -> float:
+        """Returns `scale` for a part that slides, whose opening is in metres."""
+        parts = assets[name].articulation.parts
+        return scale if part in parts and parts[part].kind is PartKind.slider else 1.0
+
+    def times(values: Sequence[float], factor: float) -> list[float]:
+        return [factor * value for value in values]
+
+    regions = [
+        replace(
+            region,
+            center_m=times(region.center_m, scale),
+            half_extent_m=times(region.half_extent_m, scale),
+            height_m=times(region.height_m, scale),
+        )
+        for region in task.regions
+    ]
+    openness = [replace(item, range=times(item.range, size_of(item.object, item.part))) for item in task.openness]
+    goals = [
+        replace(goal, value=goal.threshold * size_of(goal.object, goal.part)) if goal.kind in _IN_METRES else goal
+        for goal in task.goal
+    ]
+    return replace(cfg, task=replace(task, regions=regions, openness=openness, goal=goals))
+
+
+_IN_METRES = (GoalKind.moved, GoalKind.within_closed)
+"""Goals whose value is a displacement."""

@@ -11,7 +11,6 @@ import hashlib
 import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module, metadata
@@ -30,10 +29,7 @@ from unlatch.simcore.cache import cache_root, cached_folder
 from unlatch.simcore.errors import AssetError, PluginError, WorldError
 from unlatch.simcore.files import user_path
 from unlatch.simcore.geometry import matrix_from_rpy, rpy_from_matrix, unit
-from unlatch.simcore.meshes.shape_surface import shape_mesh
-from unlatch.simcore.meshes.solids import convex_hull, hulls_inertial
-from unlatch.simcore.rng import sum_in_order
-from unlatch.simcore.urdf.model import Inertial, UrdfModel
+from unlatch.simcore.urdf.model import Inertial
 from unlatch.simcore.urdf.reader import mesh_paths, parse_xml, read_urdf
 
 _MADE, _FOREIGN = "unlatch.robots.made_models", "unlatch.robots.foreign_models"
@@ -205,7 +201,6 @@ INERTIA_KEYS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 """Attributes of a URDF's `<inertia>`."""
 _MARGIN = 1.001
 _FRAME_KG, _FRAME_M = 1e-4, 0.01
-_DENSITY_KG_M3 = 1000.0
 
 
 def changed_model(name: str, source: Path, change: Callable[[ET.Element], None]) -> Path:
@@ -221,32 +216,18 @@ def changed_model(name: str, source: Path, change: Callable[[ET.Element], None])
 def _make_model(root: Path, name: str, source: Path, change: Callable[[ET.Element], None]) -> Path:
     robot = parse_xml(source)
     change(robot)
-    files = _localise_meshes(robot, source, "meshes")
+    files = localise_meshes(robot, source, "meshes")
 
     def write_model(temporary: Path) -> None:
-        _copy_meshes(files, temporary)
+        copy_meshes(files, temporary)
         _use_hulls(robot, temporary, files)
         (temporary / f"{name}.urdf").write_text(to_text(robot), encoding="utf-8")
 
     return cached_model(root, name, f"{_VERSION}\0{to_text(robot)}", list(files.items()), write_model)
 
 
-def write_model(robot: ET.Element, source: Path, folder: Path, name: str) -> Path:
-    """Writes a URDF to `NAME.urdf` in a folder, with copies of its meshes beside it, and returns its path.
-
-    `source` is the file to which the paths of the meshes are relative.
-
-    Raises:
-        AssetError: A mesh is missing.
-        OSError: The folder cannot be written.
-    """
-    _copy_meshes(_localise_meshes(robot, source, f"{name}_meshes"), folder)
-    file = folder / f"{name}.urdf"
-    file.write_text(to_text(robot), encoding="utf-8")
-    return file
-
-
-def _copy_meshes(files: Mapping[str, Path], folder: Path) -> None:
+def copy_meshes(files: Mapping[str, Path], folder: Path) -> None:
+    """Copies what `localise_meshes` returns to a folder."""
     for local, path in files.items():
         (folder / local).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, folder / local)
@@ -268,7 +249,7 @@ def cached_model(
     return folder / f"{name}.urdf"
 
 
-def _localise_meshes(robot: ET.Element, source: Path, folder: str) -> dict[str, Path]:
+def localise_meshes(robot: ET.Element, source: Path, folder: str) -> dict[str, Path]:
     """Gives every mesh a path in a folder beside the URDF; returns the source of each."""
     files: dict[str, Path] = {}
     by_path: dict[Path, str] = {}
@@ -337,29 +318,6 @@ def _unreadable_error(source: Path, reason: str) -> AssetError:
     )
 
 
-def shape_inertials(model: UrdfModel) -> dict[str, Inertial]:
-    """Returns mass and inertia, from its shapes, of every link that has shapes and states no mass.
-
-    Each shape counts as its convex hull, with the density of water: printed and milled parts are hollow.
-    """
-    found = {}
-    for name, link in model.links.items():
-        shapes = link.collisions or link.visuals
-        if shapes and (link.inertial is None or link.inertial.mass_kg <= 0.0):
-            with suppress(scipy.spatial.QhullError):  # a flat shape has no volume
-                hulls = [convex_hull(shape.T_link_shape @ shape_mesh(shape).vertices) for shape in shapes]
-                mass_kg = _DENSITY_KG_M3 * sum_in_order(hull.volume for hull in hulls)
-                found[name] = hulls_inertial(hulls, max(_FRAME_KG, mass_kg))
-    return found
-
-
-def massless_links(urdf: Path) -> list[str]:
-    """Returns a line that names the links whose mass is that of their shapes; empty if all state one."""
-    found = shape_inertials(read_urdf(urdf, meshes_anywhere=True))
-    named = ", ".join(f"{name} {1e3 * inertial.mass_kg:.0f} g" for name, inertial in found.items())
-    return [f"masses from shapes and the density of water, the file states none: {named}"] if found else []
-
-
 def repair_inertias(robot: ET.Element, from_shapes: Mapping[str, Inertial] = MappingProxyType({})) -> None:
     """Makes the inertia of every link physically possible with the smallest change, in place; frames get almost no
     mass.
@@ -397,7 +355,12 @@ class RepairedInertias:
 
     def __call__(self, robot: ET.Element) -> None:
         """Changes the model, in place."""
-        repair_inertias(robot, {} if self.urdf is None else shape_inertials(read_urdf(self.urdf, meshes_anywhere=True)))
+        from_shapes: Mapping[str, Inertial] = {}
+        if self.urdf is not None:
+            from unlatch.simcore.meshes.solids import shape_inertials
+
+            from_shapes = shape_inertials(read_urdf(self.urdf, meshes_anywhere=True))
+        repair_inertias(robot, from_shapes)
         align_inertias(robot, self.joints)
 
 

@@ -17,11 +17,12 @@ import numpy as np
 from unlatch.robots.description import ArmCfg, GripperCfg, RobotCfg, base_pose
 from unlatch.robots.hand_shape import tool_frame
 from unlatch.robots.hands import Chain, Hand, find_arm_chains, measure_hand, read_mimics
-from unlatch.robots.models import model_path, shape_inertials
+from unlatch.robots.models import model_path
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose, unit
 from unlatch.simcore.meshes.shape_surface import shape_mesh
+from unlatch.simcore.meshes.solids import shape_inertials
 from unlatch.simcore.rng import sum_in_order
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.contacts import touching_pairs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -75,6 +76,25 @@ def hulls_inertial(hulls: Sequence[TriangleMesh], mass_kg: float) -> Inertial:
     covariance = second / volume - np.outer(com, com)
     inertia = mass_kg * (np.trace(covariance) * np.eye(3) - covariance)
     return Inertial(mass_kg=mass_kg, com_link=com, inertia=(inertia + inertia.T) / 2)
+
+
+_DENSITY_KG_M3, _LEAST_KG = 1000.0, 1e-4
+
+
+def shape_inertials(model: UrdfModel) -> dict[str, Inertial]:
+    """Returns mass and inertia, from its shapes, of every link that has shapes and states no mass.
+
+    Each shape counts as its convex hull, with the density of water: printed and milled parts are hollow.
+    """
+    found = {}
+    for name, link in model.links.items():
+        shapes = link.collisions or link.visuals
+        if shapes and (link.inertial is None or link.inertial.mass_kg <= 0.0):
+            with suppress(scipy.spatial.QhullError):  # a flat shape has no volume
+                hulls = [convex_hull(shape.T_link_shape @ shape_mesh(shape).vertices) for shape in shapes]
+                mass_kg = _DENSITY_KG_M3 * sum_in_order(hull.volume for hull in hulls)
+                found[name] = hulls_inertial(hulls, max(_LEAST_KG, mass_kg))
+    return found
 
 
 _SHEET_M = 5e-4

@@ -18,9 +18,11 @@ from unlatch.robots.foreign_models import (
     mend_hands,
 )
 from unlatch.robots.hands import find_arm_chains, measure_hand, read_mimics
-from unlatch.robots.models import example_robot_urdf, massless_links, model_path, shape_inertials
+from unlatch.robots.models import example_robot_urdf, model_path
 from unlatch.simcore.errors import AssetError, ConfigError
+from unlatch.simcore.meshes.solids import shape_inertials
 from unlatch.simcore.urdf.reader import parse_xml, read_urdf
+from unlatch.workflows.assets.new_robot import massless_links
 
 needs_mujoco = pytest.mark.skipif(find_spec("mujoco") is None, reason="MuJoCo, of the extra 'robots', is not there")
 

@@ -23,13 +23,14 @@ from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
 from unlatch.robots.foreign_models import MENAGERIE, convert_mjcf, is_mjcf, load_mjcf, menagerie_file, mend_hands
 from unlatch.robots.hand_shape import tool_frame
 from unlatch.robots.hands import GRIPPERS, GripperMount, with_data_sheet, with_gripper
-from unlatch.robots.models import DISTRIBUTION, massless_links, model_path, write_model
+from unlatch.robots.models import DISTRIBUTION, copy_meshes, localise_meshes, model_path, to_text
 from unlatch.robots.robot import Arm, Robot
 from unlatch.robots.robot_from_urdf import ReachModel, ReachRegion, robot_from_urdf, unstated_limits
 from unlatch.simcore.cache import cache_root, json_hash
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import user_path, write_whole_file
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.solids import shape_inertials
 from unlatch.simcore.sim.contacts import ContactMonitor, FingerLoads
 from unlatch.simcore.sim.visuals.pictures import framing_camera, take_picture
 from unlatch.simcore.sim.world import World, WorldCfg
@@ -176,7 +177,7 @@ def _prepare_model(urdf: Path, cfg: NewRobotCfg, scratch: Path) -> _SourceModel:
     robot = parse_xml(file, root_tag="robot")
     lines = mend_hands(robot, file)
     if lines:
-        file = write_model(robot, file, scratch, "mended")
+        file = _write_model(robot, file, scratch, "mended")
     if converted is None:
         return _SourceModel(file, file != urdf, mount, lines)
     return _SourceModel(file, True, mount, [*converted.lines, *lines], converted.armature)
@@ -227,6 +228,28 @@ _DERIVED_VERSION = 1
 """Raise it with every change of what is derived from a model."""
 
 
+def _write_model(robot: ET.Element, source: Path, folder: Path, name: str) -> Path:
+    """Writes a URDF to `NAME.urdf` in a folder, with copies of its meshes beside it, and returns its path.
+
+    `source` is the file to which the paths of the meshes are relative.
+
+    Raises:
+        AssetError: A mesh is missing.
+        OSError: The folder cannot be written.
+    """
+    copy_meshes(localise_meshes(robot, source, f"{name}_meshes"), folder)
+    file = folder / f"{name}.urdf"
+    file.write_text(to_text(robot), encoding="utf-8")
+    return file
+
+
+def massless_links(urdf: Path) -> list[str]:
+    """Returns a line that names the links whose mass is that of their shapes; empty if all state one."""
+    found = shape_inertials(read_urdf(urdf, meshes_anywhere=True))
+    named = ", ".join(f"{name} {1e3 * inertial.mass_kg:.0f} g" for name, inertial in found.items())
+    return [f"masses from shapes and the density of water, the file states none: {named}"] if found else []
+
+
 def _check_free(files: Iterable[Path], urdf: Path, *, force: bool) -> None:
     """Raises an error if a file that is to be written is there, or is the file that is read."""
     for file in files:
@@ -244,7 +267,7 @@ def _check_free(files: Iterable[Path], urdf: Path, *, force: bool) -> None:
 def _write_made(robot: ET.Element, source: Path, folder: Path, name: str) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_model(robot, source, folder, name)
+        _write_model(robot, source, folder, name)
     except OSError as exc:
         raise ConfigError(f"{folder} cannot be written: {exc.strerror}. Choose another out=.", key="out") from exc
 
