@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -94,8 +95,19 @@ class _NamedText(io.StringIO):
         self.name = name
 
 
+def _locate_urdf(content: DictConfig | ListConfig, file: Path) -> DictConfig | ListConfig:
+    """Makes `urdf` of a robot's file absolute, in place, and returns the content."""
+    if isinstance(content, DictConfig) and "arms" in content and isinstance(content.get("urdf"), str):
+        beside = file.absolute().parent / content["urdf"]
+        if beside.is_file():
+            content["urdf"] = os.path.normpath(beside)
+    return content
+
+
 def load_yaml(file: Path) -> DictConfig | ListConfig:
     """Returns the content of a YAML file, without references resolved.
+
+    The relative path of a robot's URDF becomes an absolute one if it leads from the file's folder to a file.
 
     Raises:
         ConfigError: It is not a text that YAML allows, or is nested too deeply.
@@ -104,7 +116,7 @@ def load_yaml(file: Path) -> DictConfig | ListConfig:
     """
     text = read_text(file)
     try:
-        return OmegaConf.load(_NamedText(text, str(file)))
+        return _locate_urdf(OmegaConf.load(_NamedText(text, str(file))), file)
     except ReaderError as exc:
         line = text.count("\n", 0, exc.position) + 1
         raise ConfigError(

@@ -77,7 +77,7 @@ def derive_request(primary: str, schema: type, request: Request) -> Request:
     if others or cfg.rests_on is RestsOn.any:
         task = derive_task_for_any(skill, cfg, acted_on.name, openness=openness)
     else:
-        task = derive_task(skill, asset, acted_on, hand, openness=openness)
+        task = derive_task(skill, asset, acted_on, hand, openness=openness, scale=robot.scale)
     return replace(found, given={**given, "task": task})
 
 
@@ -196,7 +196,7 @@ def read_object_and_robot(primary: str, schema: type, request: Request) -> tuple
     values = to_plain(OmegaConf.create({"object": composed.object, "robot": composed.robot}))
     cfg = read_dataclass(ObjectCfg, values["object"], where="object")
     robot = read_dataclass(RobotCfg, values["robot"], where="robot")
-    return cfg, robot
+    return replace(cfg, size=robot.scale if cfg.size is None else cfg.size), robot
 
 
 ALL_PARTS = "all"
@@ -251,7 +251,7 @@ def name_each_part(
     fitting, left_out = [], {}
     for name, part in asset.articulation.parts.items():
         try:
-            derive_task(choices["skill"], asset, part, hand)
+            derive_task(choices["skill"], asset, part, hand, scale=robot.scale)
         except ConfigError as exc:
             left_out[name] = exc.message
         else:

@@ -7,7 +7,7 @@ before: the episode derives it once it knows its objects.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from typing import Any
@@ -47,7 +47,8 @@ from unlatch.skills.strategies.ranking import (
     turned_by,
     turned_to,
 )
-from unlatch.solver.setting import FollowJointCfg, PlannerSettingCfg
+from unlatch.solver.setting import FollowJointCfg, PlannerSettingCfg, SuccessMode
+from unlatch.solver.term_kinds import AxisAngle
 from unlatch.tasks.language import part_words, task_phrasings
 from unlatch.tasks.placing import swept_below
 from unlatch.tasks.task import GoalKind, TaskCfg
@@ -72,22 +73,37 @@ _SAMPLES = 9
 
 
 def derive_task(
-    skill: str, asset: ObjectAsset, part: Part, hand: HandShape, *, openness: float | str | None = None
+    skill: str,
+    asset: ObjectAsset,
+    part: Part,
+    hand: HandShape,
+    *,
+    openness: float | str | None = None,
+    scale: float = 1.0,
 ) -> dict[str, Any]:
     """Returns the content of a task's YAML file: a hand acts on a part of an object by a derivable skill.
 
+    `scale` is that of the robot's tasks; the file states lengths at full size, which an episode multiplies by it.
     `openness` is how far `open` opens the part: a share of its range, or `full`; None: the default of the part.
 
     Raises:
         ConfigError: The skill does not fit the part.
     """
-    task, start = derive_layout(skill, asset, part, hand, openness=openness)
+    task, start = derive_layout(skill, asset, part, hand, openness=openness, scale=scale)
     asked = None if openness is None else opening_of_share(openness, part)
     again: list[dict[str, Any]] = []
     if asked is not None and (holds := count_holds(part, asset, start, asked)) > 1:
         again = [{"name": skill, "objects": [asset.name], "part": part.name} for _ in range(holds - 1)]
         asked = None
-    (first, setting), *others = derive_strategies(skill, asset, part, hand, start, asked=asked)
+    strategies = derive_strategies(skill, asset, part, hand, start, asked=asked)
+    if scale != 1.0:
+        slides = part.kind is PartKind.slider
+        task = _at_full_size(task, scale, slides=slides)
+        strategies = [
+            (name, replace(item, success_threshold=item.success_threshold / (scale if slides else 1.0)))
+            for name, item in strategies
+        ]
+    (first, setting), *others = strategies
     return {
         "task": {
             "name": task_name(skill, asset, part),
@@ -109,6 +125,16 @@ def derive_task(
     }
 
 
+def _at_full_size(task: dict[str, Any], scale: float, *, slides: bool) -> dict[str, Any]:
+    """Returns the values of a task with lengths divided by a scale; `slides`: openings and goals are lengths too."""
+    (region,), (opening,), (goal,) = task["regions"], task["openness"], task["goal"]
+    lengths = {key: [value / scale for value in region[key]] for key in ("center_m", "half_extent_m", "height_m")}
+    if slides:
+        opening = {**opening, "range": [value / scale for value in opening["range"]]}
+        goal = {**goal, "value": goal["value"] / (1.0 if goal["kind"] == "open_fraction" else scale)}
+    return {**task, "regions": [{**region, **lengths}], "openness": [opening], "goal": [goal]}
+
+
 def derive_layout(
     skill: str,
     asset: ObjectAsset,
@@ -117,11 +143,12 @@ def derive_layout(
     *,
     start: tuple[float, float] | None = None,
     openness: float | str | None = None,
+    scale: float = 1.0,
 ) -> tuple[dict[str, Any], tuple[float, float]]:
     """Returns the values of a task, and its start: smallest and largest opening [rad or m].
 
-    A given `start`, from closed [rad or m], is kept; None: it is derived from skill and hand. `openness` is that of
-    `derive_task`.
+    A given `start`, from closed [rad or m], is kept; None: it is derived from skill and hand. `openness` and `scale`
+    are those of `derive_task`.
 
     Raises:
         ConfigError: The skill does not fit the part.
@@ -145,7 +172,7 @@ def derive_layout(
         turns = needs_turns(part.kind, opened_to(part, start, asked) - start[0])
     where = {"object": asset.name, "part": part.name}
     task: dict[str, Any] = {
-        "regions": [derive_region(skill, asset, part, start, asked=asked)],
+        "regions": [derive_region(skill, asset, part, start, asked=asked, scale=scale)],
         "openness": [{**where, "range": list(start)}],
         "goal": [{**where, "kind": kind, "value": value}],
         "language": task_phrasings(skill, part_words(asset, part.name).manner),
@@ -179,7 +206,13 @@ def task_name(skill: str, asset: ObjectAsset, part: Part) -> str:
 
 
 def derive_region(
-    skill: str, asset: ObjectAsset, part: Part, start: tuple[float, float], *, asked: float | None = None
+    skill: str,
+    asset: ObjectAsset,
+    part: Part,
+    start: tuple[float, float],
+    *,
+    asked: float | None = None,
+    scale: float = 1.0,
 ) -> dict[str, Any]:
     """Returns the region of an object: the path of the contact point is within the arm's reach.
 
@@ -191,15 +224,16 @@ def derive_region(
     low, high = path.min(axis=0), path.max(axis=0)
     depth, across, height = (low + high) / 2
     swing = np.deg2rad(YAW_DEG)
-    half_x = max(REACH_HALF_M[0] - swing * abs(across), LEAST_HALF_M)
-    half_y = max(REACH_HALF_M[1] - swing * abs(depth), LEAST_HALF_M)
+    half_x = max(scale * REACH_HALF_M[0] - swing * abs(across), scale * LEAST_HALF_M)
+    half_y = max(scale * REACH_HALF_M[1] - swing * abs(depth), scale * LEAST_HALF_M)
     # the object faces the arm: its x and y axes are turned by 180 degrees
-    room = max(MIN_FRONT_DISTANCE_M, MIN_PART_DISTANCE_M + _protrusion(asset, part, start))
-    x = max(REACH_CENTER_M[0] + depth, room + half_x)
-    y = REACH_CENTER_M[1] + across
+    room = max(scale * MIN_FRONT_DISTANCE_M, scale * MIN_PART_DISTANCE_M + _protrusion(asset, part, start))
+    x = max(scale * REACH_CENTER_M[0] + depth, room + half_x)
+    y = scale * REACH_CENTER_M[1] + across
     if part.kind is PartKind.lever:  # a bail that hangs down: near the table, the arm has little room to grasp it
         height = min(height, (height + path[0, 2]) / 2)
-    lift = float(np.clip(REACH_CENTER_M[2] - height, 0.0, MAX_PLINTH_M))
+    lift = float(np.clip(scale * REACH_CENTER_M[2] - height, 0.0, scale * MAX_PLINTH_M))
+    half_z = scale * HEIGHT_HALF_M
     swept = swept_below(asset, part, _openings_led(skill, part, start, asked), below_m=DIP_M)
     dip = float(asset.bounds_obj[0, 2] - swept[:, 2].min() + ABOVE_TABLE_M) if len(swept) else 0.0
     return {
@@ -207,7 +241,7 @@ def derive_region(
         "center_m": [_round_to_mm(x), _round_to_mm(y)],
         "half_extent_m": [_round_to_mm(half_x), _round_to_mm(half_y)],
         "yaw_deg": YAW_DEG,
-        "height_m": [_round_to_mm(max(lift - HEIGHT_HALF_M, dip)), _round_to_mm(max(lift, dip) + HEIGHT_HALF_M)],
+        "height_m": [_round_to_mm(max(lift - half_z, dip)), _round_to_mm(max(lift, dip) + half_z)],
     }
 
 
@@ -314,6 +348,8 @@ def skill_strategies(
     derives = entry.planner_setting.derived and part is not None and not isinstance(entry, HoldCfg | HomeCfg)
     asked = _opening_of_goal(cfg, index, assets, part) if derives and part is not None else None
     filled = fill_skill_setting(entry, asset, part, robot=cfg.robot, arm=arm, s=s, wanted=wanted, asked=asked)
+    if part is not None and (cfg.robot.scale != 1.0 or not arm.turns_freely):
+        filled = fitted_to_arm(filled, part, arm, scale=cfg.robot.scale, is_stated=filled is entry)
     return filled.entries_by_strategy()
 
 
@@ -402,7 +438,8 @@ def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
     hands = hand_shapes(cfg.robot, arm=acting)
     # of the openings for each hand, the widest is taken: a narrower one may not fit the other hand
     layouts = (
-        derive_layout(derived.skill, asset, part, hand, start=start, openness=derived.openness) for hand in hands
+        derive_layout(derived.skill, asset, part, hand, start=start, openness=derived.openness, scale=cfg.robot.scale)
+        for hand in hands
     )
     made, openings = max(layouts, key=itemgetter(1))
     found = read_dataclass(TaskCfg, {"name": task.name, **made}, where="task")
@@ -424,3 +461,83 @@ def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
             else task.max_duration_s,
         ),
     )
+
+
+def fitted_to_arm(entry: SkillCfg, part: Part, arm: ArmCfg, *, scale: float, is_stated: bool) -> SkillCfg:
+    """Returns an entry whose motions have the size of the robot's tasks.
+
+    An arm of fewer than six joints gets each strategy a second time, with the line between its fingertips less
+    strict: it cannot choose all directions of its hand.
+    """
+    if isinstance(entry, LayoutSearchCfg):
+        return entry
+    in_metres = is_stated and part.kind is PartKind.slider
+    found = [StrategyCfg(entry.strategy, entry.planner_setting), *entry.strategies]
+    scaled = [
+        replace(item, planner_setting=scaled_setting(item.planner_setting, scale, in_metres=in_metres))
+        for item in found
+    ]
+    loose = [
+        StrategyCfg(f"{item.name}+loose", _loosened(item.planner_setting)) for item in scaled if not arm.turns_freely
+    ]
+    first, *others = scaled + loose
+    return replace(entry, strategy=first.name, planner_setting=first.planner_setting, strategies=others)
+
+
+_LOOSE_RAD = 0.5
+
+
+def scaled_setting(setting: PlannerSettingCfg, scale: float, *, in_metres: bool) -> PlannerSettingCfg:
+    """Returns a setting whose straight motions before contact are multiplied; `in_metres`: its threshold too."""
+    motions = [
+        motion if motion[0] == "rotate" else [motion[0], scale * float(motion[1])]
+        for motion in setting.pre_actuation_motions
+    ]
+    threshold = setting.success_threshold
+    if in_metres and setting.success_mode is not SuccessMode.fraction:
+        threshold = scale * threshold
+    return replace(setting, pre_actuation_motions=motions, success_threshold=threshold)
+
+
+def _loosened(setting: PlannerSettingCfg) -> PlannerSettingCfg:
+    """Returns a setting in which the line between the fingertips may lean further."""
+    terms = [
+        replace(term, tolerance=max(term.tolerance, _LOOSE_RAD))
+        if isinstance(term, AxisAngle) and "tool_side" in (term.axis_from_keypoint_name, term.axis_to_keypoint_name)
+        else term
+        for term in setting.constraint_list
+    ]
+    return replace(setting, constraint_list=terms)
+
+
+def scaled_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:
+    """Returns a configuration whose stated places, openings and goals have the size of the robot's tasks."""
+    scale, task = cfg.robot.scale, cfg.task
+
+    def size_of(name: str, part: str | None) -> float:
+        """Returns `scale` for a part that slides, whose opening is in metres."""
+        parts = assets[name].articulation.parts
+        return scale if part in parts and parts[part].kind is PartKind.slider else 1.0
+
+    def times(values: Sequence[float], factor: float) -> list[float]:
+        return [factor * value for value in values]
+
+    regions = [
+        replace(
+            region,
+            center_m=times(region.center_m, scale),
+            half_extent_m=times(region.half_extent_m, scale),
+            height_m=times(region.height_m, scale),
+        )
+        for region in task.regions
+    ]
+    openness = [replace(item, range=times(item.range, size_of(item.object, item.part))) for item in task.openness]
+    goals = [
+        replace(goal, value=goal.threshold * size_of(goal.object, goal.part)) if goal.kind in _IN_METRES else goal
+        for goal in task.goal
+    ]
+    return replace(cfg, task=replace(task, regions=regions, openness=openness, goal=goals))
+
+
+_IN_METRES = (GoalKind.moved, GoalKind.within_closed)
+"""Goals whose value is a displacement."""

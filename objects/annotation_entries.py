@@ -195,6 +195,14 @@ class ClosingForces:
             force += gasket_force(opening_m, pull=self.gasket.pull_n, reach=self.gasket.reach_m)
         return force
 
+    def scaled(self, factor: float) -> ClosingForces:
+        """Returns those of an object whose lengths are multiplied: forces change with the third power."""
+        catch, gasket, force = self.catch, self.gasket, factor**3
+        return ClosingForces(
+            catch and Catch(catch.leave_n * force, catch.reach_m * factor, catch.enter_n * force),
+            gasket and Gasket(gasket.pull_n * force, gasket.reach_m * factor),
+        )
+
     @property
     def reach_m(self) -> float:
         """Distance that the handle moves from closed until no closing force acts [m]."""

@@ -225,6 +225,9 @@ class ObjectCfg:
     """source=urdf: the part at the front of the object, which faces the robot; without it, the first part."""
     scale: Annotated[float, Range(0.001, 100.0)] | None = None
     """Metres per unit of a data set's object; without it, the annotation or the category decides."""
+    size: Annotated[float, Range(0.05, 20.0)] | None = None
+    """Size relative to the object's own: 0.5 halves every length. Weights and forces change with the third power, as
+    for a small object of the same material. Null: that of the robot's tasks, `robot.scale`."""
     rests_on: RestsOn = RestsOn.bottom
     """The side that is down: `bottom` (as the object stands), `back`, `left`, `right`, `front` or `top`, left and right
     as seen from in front. With `any`, the search of `artpreplan` also tries the other sides on which it would lie

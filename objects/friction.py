@@ -29,9 +29,12 @@ _TURNING, _SLIDING, _TURNED_BY_FINGERS = (0.3, 0.1), (1.5, 1.0), (0.2, 0.02)
 
 
 def joint_problems(asset: ObjectAsset) -> Iterator[ConfigError]:
-    """Yields an error for every joint of an object that moves more easily than a real one."""
+    """Yields an error for every joint of an object that moves more easily than a real one of its size."""
+    size = float(asset.parameters.get("size", 1.0))
     for joint in asset.model.joints.values():
         least, unit = _MIN_JOINT_FRICTION.get(joint.kind, (0.0, ""))
+        if size != 1.0:  # as `scaled_object` changes frictions, but for rounding
+            least *= 0.999 * size ** (3 if joint.kind == "prismatic" else 4)
         friction = asset.friction.get(joint.name, 0.0)
         if friction < least:
             yield ConfigError(

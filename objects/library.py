@@ -145,7 +145,12 @@ def _read_instance(cfg: ObjectCfg) -> ObjectAsset:
     if cfg.rests_on not in _STANDING:
         asset = _lay_down(asset, cfg)
     check_articulation(asset)
-    return _with_closing_forces(asset)
+    asset = _with_closing_forces(asset)
+    if cfg.size is None or cfg.size == 1.0:
+        return asset
+    from unlatch.objects.scaled_model import scaled_object
+
+    return scaled_object(asset, cfg.size)
 
 
 def _files_of(asset: ObjectAsset) -> list[Path]:

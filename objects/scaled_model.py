@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from unlatch.objects.annotation import ANNOTATION_FILE, write_articulation
+from unlatch.objects.annotation import (
+    ANNOTATION_FILE,
+    Articulation,
+    FramedVector,
+    Openness,
+    Part,
+    PartKind,
+    write_articulation,
+)
 from unlatch.objects.annotation_reader import read_articulation
 from unlatch.objects.articulated_object import PHYSICS_FILE, ObjectAsset
 from unlatch.objects.config import RestsOn
@@ -18,7 +28,9 @@ from unlatch.simcore.cache import cache_root, cached_folder, json_hash
 from unlatch.simcore.files import plain_name
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mesh_store import model_files
+from unlatch.simcore.temporary_folders import scratch_files
 from unlatch.simcore.urdf.model import Inertial, Joint, Link, Shape, UrdfModel
+from unlatch.simcore.urdf.reader import read_urdf
 
 
 def scaled_model(model: UrdfModel, factor: float) -> UrdfModel:
@@ -60,6 +72,86 @@ def _scaled_joint(joint: Joint, factor: float) -> Joint:
         T_parent_joint=scaled_pose(joint.T_parent_joint, factor),
         lower=joint.lower * limits,
         upper=joint.upper * limits,
+    )
+
+
+def scaled_object(asset: ObjectAsset, factor: float) -> ObjectAsset:
+    """Returns an object all of whose lengths are multiplied; its files are in the temporary folder of this process.
+
+    Forces change with the third power, as weights do, and speeds with the root: the small object moves like the large
+    one in slow motion. Drives and masses of `physics.json` are left out.
+
+    Raises:
+        AssetError: The temporary folder cannot be written.
+    """
+    articulation = _scaled_articulation(asset.articulation, factor)
+    model = scaled_model(asset.model, factor)
+    is_slide = {name: joint.kind == "prismatic" for name, joint in model.joints.items()}
+    files = {
+        _URDF_FILE: model.to_urdf().encode(),
+        ANNOTATION_FILE: articulation.to_yaml().encode(),
+        **{
+            name: path.read_bytes() for name, path in model_files(asset.model, asset.urdf_path.parent.resolve()).items()
+        },
+    }
+    digest = json_hash([asset.content_hash, factor])
+    folder = scratch_files(f"{plain_name(asset.instance)[:64]}-sized-{digest[:24]}", files)
+
+    def write_textured(write: Callable[[], Path]) -> Path:
+        drawn = write()
+        shapes = scaled_model(read_urdf(drawn), factor)
+        meshes = {path.name: path.read_bytes() for path in drawn.parent.iterdir() if path.name != drawn.name}
+        name = f"{folder.name}-drawn"
+        return scratch_files(name, {drawn.name: shapes.to_urdf().encode(), **meshes}) / drawn.name
+
+    return replace(
+        asset,
+        urdf_path=folder / _URDF_FILE,
+        articulation=articulation,
+        content_hash=digest,
+        bounds_obj=asset.bounds_obj * factor,
+        friction={name: value * factor ** (3 if is_slide[name] else 4) for name, value in asset.friction.items()},
+        damping={name: value * factor ** (2.5 if is_slide[name] else 4.5) for name, value in asset.damping.items()},
+        parameters={**asset.parameters, "size": factor},
+        write_textured=None if asset.write_textured is None else partial(write_textured, asset.write_textured),
+    )
+
+
+def _scaled_articulation(articulation: Articulation, factor: float) -> Articulation:
+    """Returns an annotation with all lengths multiplied; directions stay."""
+
+    def scaled_points(points: Mapping[str, FramedVector]) -> dict[str, FramedVector]:
+        return {name: FramedVector(point.frame, point.xyz * factor) for name, point in points.items()}
+
+    def scaled_part(part: Part) -> Part:
+        handle, openness = part.handle, part.openness
+        T = None if handle.T_link_handle is None else scaled_pose(handle.T_link_handle, factor)
+        reach = factor if part.kind is PartKind.slider else 1.0
+        forces = part.closing_forces
+        return replace(
+            part,
+            keypoints=scaled_points(part.keypoints),
+            handle=replace(handle, size=handle.size * factor, T_link_handle=T),
+            openness=Openness(openness.closed * reach, openness.open * reach),
+            closing_forces=None if forces is None else forces.scaled(factor),
+        )
+
+    regions = articulation.regions
+    return replace(
+        articulation,
+        parts={name: scaled_part(part) for name, part in articulation.parts.items()},
+        scale=articulation.scale * factor,
+        handles={
+            name: replace(handle, middle=handle.middle * factor, thickness_m=handle.thickness_m * factor)
+            for name, handle in articulation.handles.items()
+        },
+        keypoints=scaled_points(articulation.keypoints),
+        regions=None
+        if regions is None
+        else {
+            name: replace(each, T_link_region=scaled_pose(each.T_link_region, factor), size=each.size * factor)
+            for name, each in regions.items()
+        },
     )
 
 

@@ -110,7 +110,8 @@ def _model_limit_problems(robot: RobotCfg) -> Iterator[ConfigError]:
             joint = joints.get(name)
             if joint is None:
                 continue
-            limits = {"max_velocity": joint.velocity, "max_effort": joint.effort}
+            stated = {"max_velocity": joint.velocity, "max_effort": joint.effort}
+            limits = {key: value for key, value in stated.items() if value > 0.0}  # 0 states nothing
             if joint.kind != "continuous":
                 limits |= {"lower": joint.lower, "upper": joint.upper}
             yield from _joint_limit_problems(arm, place, limits, where=where, slack=_ROUNDED, whose="the model's")

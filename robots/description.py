@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unlatch.simcore.errors import MISSING, ConfigError, close_matches
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
 from unlatch.simcore.ranges import NotNegative, Positive, Range, check_ranges
 
 _LEAST_TRAVEL = 1e-6
@@ -207,6 +207,10 @@ _LEAST_APART_M = 1e-3
 _MAX_BASE_M = 5.0
 
 
+_FREE_HAND = 6
+"""Number of joints with which a hand can take any direction."""
+
+
 @dataclass
 class ArmCfg:
     """One arm with its gripper."""
@@ -254,6 +258,11 @@ class ArmCfg:
     """Springs at turning joints, by joint: the effort at position 0 [N m]. At other positions, the effort is this value
     times the cosine of the position.
     """
+
+    @property
+    def turns_freely(self) -> bool:
+        """Whether the arm has joints enough for any direction of its hand at a place."""
+        return len(self.joints) >= _FREE_HAND
 
     def __post_init__(self) -> None:
         n = len(self.joints)
@@ -333,6 +342,11 @@ class RobotCfg:
     """Height of the robot's base above the table [m]."""
     base_x_m: Annotated[float, Range(-_MAX_BASE_M, _MAX_BASE_M)] = 0.0
     """x of the robot's base in the world frame [m]. Objects stand where a Panda at the origin reaches them."""
+    base_yaw_deg: Annotated[float, Range(-180.0, 180.0)] = 0.0
+    """Turn of the robot's base about the vertical, for a model that does not look along its x axis [deg]."""
+    scale: Annotated[float, Range(0.05, 5.0)] = 1.0
+    """Size of what the robot acts on, relative to what a Panda does: its tasks have objects, places and distances of
+    this size."""
     urdf: str | None = None
     """URDF of a robot that is in no catalog: a path, or `distribution://NAME/PATH` for a file of an installed package;
     `PATH` is as in the package's list of files.
@@ -359,4 +373,7 @@ class RobotCfg:
 
 def base_pose(cfg: RobotCfg) -> Pose:
     """Returns `T_world_root`: the robot stands at the origin or before it and looks along +x."""
-    return Pose.from_translation((cfg.base_x_m, 0.0, cfg.base_height_m))
+    place = (cfg.base_x_m, 0.0, cfg.base_height_m)
+    if cfg.base_yaw_deg == 0.0:
+        return Pose.from_translation(place)
+    return Pose(matrix_from_axis_angle(np.array([0.0, 0.0, 1.0]), math.radians(cfg.base_yaw_deg)), np.array(place))

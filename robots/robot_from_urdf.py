@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Protocol
 
@@ -22,10 +22,12 @@ from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose, unit
 from unlatch.simcore.meshes.shape_surface import shape_mesh
+from unlatch.simcore.meshes.solids import shape_inertials
+from unlatch.simcore.rng import sum_in_order
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.contacts import touching_pairs
 from unlatch.simcore.sim.world import World, WorldCfg
-from unlatch.simcore.urdf.model import UrdfModel
+from unlatch.simcore.urdf.model import Joint, UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
 
 Array = np.ndarray
@@ -93,6 +95,12 @@ class ReachModel:
 
     region: ReachRegion
     read_kinematics: ReadKinematics
+
+    def scaled(self, scale: float) -> ReachModel:
+        """Returns the model of a region of another size; the origin is where a Panda stands."""
+        (x, y, z), (half_x, half_y, half_z) = self.region.center_m, self.region.half_m
+        region = ReachRegion((scale * x, scale * y, scale * z), (scale * half_x, scale * half_y, scale * half_z))
+        return replace(self, region=region)
 
     def kinematics(self, cfg: RobotCfg, arm: ArmCfg) -> ArmKinematics:
         """Returns the kinematics of one arm."""
@@ -186,10 +194,16 @@ def find_reaches(
 
 
 def find_homes(
-    kinematics: ArmKinematics, arm: ArmCfg, T_world_base: Pose, *, p_world_head: Array, seed: int = 0
+    kinematics: ArmKinematics,
+    arm: ArmCfg,
+    T_world_base: Pose,
+    *,
+    p_world_head: Array,
+    direction: Sequence[float] = (0.0, 0.0, -1.0),
+    seed: int = 0,
 ) -> Array:
-    """Returns (H, n) joint positions with the hand looking down and `tool_head` at a point (3,) [m], best first [rad or
-    m].
+    """Returns (H, n) joint positions with the hand looking down, or in another `direction` of the x-z plane, and
+    `tool_head` at a point (3,) [m], best first [rad or m].
 
     A better home is farther from singularities (the smallest singular value of the Jacobian) and from joint limits, and
     its joints are nearer to 0. The arm's own home is not read.
@@ -197,8 +211,8 @@ def find_homes(
     T_ee_tool = tool_frame(arm.keypoints)
     rotations, points = [], []
     for turn in np.linspace(0.0, np.pi, 4, endpoint=False):
-        y = np.array([np.cos(turn), np.sin(turn), 0.0])
-        x = np.array([0.0, 0.0, -1.0])
+        x = unit(np.array(direction))
+        y = np.cos(turn) * np.array([-x[2], 0.0, x[0]]) + np.sin(turn) * np.array([0.0, 1.0, 0.0])
         R = np.column_stack([x, y, np.cross(x, y)]) @ T_ee_tool.R.T
         rotations += [R] * _HOME_STARTS
         points += [np.asarray(p_world_head) - R @ T_ee_tool.p] * _HOME_STARTS
@@ -268,7 +282,7 @@ def _solve_poses(
         moving = np.arange(len(open_))
         for _ in range(_STEPS):
             before = q[moving]
-            error, J = _pose_error(kinematics, before, R_goal[open_[moving]], p_goal[open_[moving]])
+            error, J = _reachable_error(kinematics, before, R_goal[open_[moving]], p_goal[open_[moving]])
             step = _damped_step(J, error)
             leaves = ((before <= low) & (step < 0.0)) | ((before >= high) & (step > 0.0))
             at_limit = leaves.any(axis=1)  # the other joints make up for those that cannot go on
@@ -277,7 +291,7 @@ def _solve_poses(
             moving = moving[np.abs(q[moving] - before).max(axis=1) > _SETTLED]
             if not len(moving):
                 break
-        error, _ = _pose_error(kinematics, q, R_goal[open_], p_goal[open_])
+        error, _ = _reachable_error(kinematics, q, R_goal[open_], p_goal[open_])
         good = (np.linalg.norm(error[:, :3], axis=1) < _TOLERANCE_M) & (
             np.linalg.norm(error[:, 3:], axis=1) < _TOLERANCE_RAD
         )
@@ -292,6 +306,17 @@ def _damped_step(J: Array, error: Array) -> Array:
     A = J_T @ J + _DAMPING**2 * np.eye(J.shape[2])
     step: Array = np.linalg.solve(A, J_T @ error[..., None])[..., 0]
     return step
+
+
+def _reachable_error(kinematics: ArmKinematics, q: Array, R_goal: Array, p_goal: Array) -> tuple[Array, Array]:
+    """Returns what `_pose_error` does; an arm of fewer than six joints need not turn about its first axis as told."""
+    error, J = _pose_error(kinematics, q, R_goal, p_goal)
+    if kinematics.n_q < 6 and not kinematics.joints[0].prismatic:
+        axis = kinematics.sweep(q[:1])[2][0, 0]  # (3,) the same at all positions
+        across = np.eye(3) - np.outer(axis, axis)
+        error[:, 3:] = error[:, 3:] @ across
+        J[:, 3:] = across @ J[:, 3:]
+    return error, J
 
 
 def _pose_error(kinematics: ArmKinematics, q: Array, R_goal: Array, p_goal: Array) -> tuple[Array, Array]:
@@ -318,15 +343,35 @@ def _pose_error(kinematics: ArmKinematics, q: Array, R_goal: Array, p_goal: Arra
     return np.concatenate([p_goal - p, turned], axis=1), J
 
 
-_HOME_HEADS_M = tuple((x, z) for z in (0.49, 0.55, 0.43, 0.62) for x in (0.31, 0.27, 0.35, 0.4))
+_HOME_HEADS_M = (
+    *((x, z) for z in (0.49, 0.55, 0.43, 0.62) for x in (0.31, 0.27, 0.35, 0.4)),
+    *((x, z) for z in (0.36, 0.3, 0.24) for x in (0.31, 0.22, 0.4)),
+)
 """Places of the hand at home, x and z, best first: before the nearest object, as for the Panda [m]."""
+_HOME_FRONT_M = 0.42
+"""Largest x of the fingers of a small arm at home, before its scale [m]."""
+_HOME_DIRECTIONS = ((0.0, 0.0, -1.0), (0.5, 0.0, -0.87), (0.87, 0.0, -0.5))
+"""Directions in which the hand looks at home, best first: down, or forwards for a wrist that cannot look down."""
 GRIP_N = 30.0
 """Grip force, that of the smallest grippers in the catalog; smaller if the URDF allows less [N]."""
 _ACCELERATION_RAD_S2, _ACCELERATION_M_S2 = 5.0, 1.0
 _FASTEST_RAD_S, _FASTEST_M_S = 3.0, 0.5
+_UNSTATED_RAD_S, _UNSTATED_M_S = 1.5, 0.2
+"""Speed of a joint whose limit the file does not state, or states as 0."""
+_PAYLOAD_KG, _HOLDING = 1.0, 2.0
+"""A joint whose effort the file does not state gets this many times the effort that holds the arm and this mass."""
+_PANDA_REACH_M, _FULL_SIZE = 0.95, 0.7
+"""Largest distance of a Panda's fingertips from its shoulder [m]. An arm of at least this share of it acts on objects
+of full size."""
+_REACH_SAMPLES = 4000
+_LEAST_FRONT = 0.05
+"""Least mean place of the hand, as a share of the reach, that tells the front of a robot."""
 _STRONGEST_NM, _STRONGEST_N = 500.0, 5000.0
 _FINGER_M_S = 0.05
 _ARMATURE_KG_M2 = 1e-3
+_ARMATURE_SHARE, _MOST_ARMATURE_KG_M2 = 0.005, 0.2
+"""Inertia of a motor's rotor behind its gear, as a share of its effort [kg m^2 / (N m)]: makers' and identified values
+are 0.001 to 0.02 of it. Without it, a light wrist bounces off at every touch."""
 _BASE_X_M = tuple(round(0.1 * i, 1) for i in range(-4, 4))
 _BASE_HEIGHTS_M = (0.0, 0.1, 0.2, 0.3)
 _FRONT_M = 0.2
@@ -362,9 +407,79 @@ def robot_from_urdf(urdf: Path, *, name: str, stated: str, reach: ReachModel) ->
     arms = [_describe_arm(model, *item) for item in zip(chains, hands, names, strict=True)]
     order = sorted(range(len(arms)), key=lambda i: names[i])
     cfg = RobotCfg(name=name, arms=[arms[i] for i in order], urdf=stated)
+    cfg = replace(cfg, scale=_task_scale(cfg, reach), base_yaw_deg=_yaw_deg(cfg, reach, model))
+    reach = reach.scaled(cfg.scale)
     cfg = _place_base(cfg, reach)
     cfg = replace(cfg, self_collision_ignored=_overlapping_links(cfg, model))
     return _choose_homes(cfg, reach)
+
+
+def _task_scale(cfg: RobotCfg, reach: ReachModel) -> float:
+    """Returns the size of the robot's tasks, from how far its shortest arm reaches."""
+    shares = [_reach_m(reach.kinematics(cfg, arm), arm) / _PANDA_REACH_M for arm in cfg.arms]
+    return 1.0 if min(shares) >= _FULL_SIZE else round(min(shares), 2)
+
+
+def _yaw_deg(cfg: RobotCfg, reach: ReachModel, model: UrdfModel) -> float:
+    """Returns the quarter turn with which the side on which the arms act most looks along +x [deg]."""
+    means = []
+    for arm in cfg.arms:
+        heads = _draw_heads(reach.kinematics(cfg, arm), arm)
+        mean = model.link_pose(arm.base_link).R @ heads.mean(axis=0)
+        means.append(mean[:2] / np.linalg.norm(heads, axis=1).max())
+    x, y = np.mean(means, axis=0)
+    if math.hypot(x, y) < _LEAST_FRONT:  # all sides are alike
+        return 0.0
+    return -90.0 * round(math.atan2(y, x) / (0.5 * math.pi)) + 0.0
+
+
+def _reach_m(kinematics: ArmKinematics, arm: ArmCfg) -> float:
+    """Returns the largest distance of `tool_head` from the shoulder [m]."""
+    return float(np.linalg.norm(_draw_heads(kinematics, arm), axis=1).max())
+
+
+def _draw_heads(kinematics: ArmKinematics, arm: ArmCfg) -> Array:
+    """Returns (N, 3) places of `tool_head` at drawn postures, from the shoulder, the second turning joint [m].
+
+    Their axes are those of the arm's base frame.
+    """
+    rng = np.random.default_rng(0)
+    q = rng.uniform(arm.lower, arm.upper, (_REACH_SAMPLES, len(arm.joints)))
+    R, p, _, origins = kinematics.sweep(q)
+    turning = [i for i, slides in enumerate(_slides(kinematics)) if not slides]
+    heads: Array = R @ np.array(arm.keypoints["tool_head"]) + p - origins[turning[:2][-1]]
+    return heads
+
+
+def unstated_limits(urdf: Path, robot: RobotCfg) -> list[str]:
+    """Returns a line for each speed or effort that some joints of a file do not state, or state as 0."""
+    model = read_urdf(urdf, meshes_anywhere=True)
+    taken: dict[tuple[str, str], list[str]] = {}
+    for arm in robot.arms:
+        for name, speed, effort in zip(arm.joints, arm.max_velocity, arm.max_effort, strict=True):
+            joint = model.joints[name]
+            slides = joint.kind == "prismatic"
+            if joint.velocity <= 0.0:
+                taken.setdefault(("velocity", f"{speed:g} {'m/s' if slides else 'rad/s'}"), []).append(name)
+            if joint.effort <= 0.0:
+                taken.setdefault(("effort", f"{effort:.3g} {'N' if slides else 'N m'}"), []).append(name)
+    return [
+        f"{', '.join(joints)}: the file states no {what}, or 0; {value} is assumed"
+        for (what, value), joints in taken.items()
+    ]
+
+
+def _holding_effort(model: UrdfModel, joint: Joint, tip: Array) -> float:
+    """Returns the effort that holds all beyond a joint and a payload at (3,) `tip`, root frame [N m or N]."""
+    solid = shape_inertials(model)
+    held = [(_PAYLOAD_KG, tip)]
+    for name, link in model.links.items():
+        inertial = solid.get(name, link.inertial)
+        if inertial is not None and model.is_below(name, joint.child):
+            held.append((inertial.mass_kg, model.link_pose(name) @ inertial.com_link))
+    pivot = model.link_pose(joint.child).p
+    levers = [1.0 if joint.kind == "prismatic" else float(np.linalg.norm(point - pivot)) for _, point in held]
+    return _HOLDING * 9.81 * sum_in_order(mass * lever for (mass, _), lever in zip(held, levers, strict=True))
 
 
 def _arm_names(model: UrdfModel, chains: list[Chain]) -> list[str]:
@@ -389,15 +504,20 @@ def _describe_arm(model: UrdfModel, chain: Chain, hand: Hand, name: str) -> ArmC
     slide = [joint.kind == "prismatic" for joint in joints]
     fastest = [_FASTEST_M_S if s else _FASTEST_RAD_S for s in slide]
     strongest = [_STRONGEST_N if s else _STRONGEST_NM for s in slide]
-    drive = model.joints[chain.finger_joints[0]]
+    drive = model.joints[hand.joints[0]]
     travel = abs(hand.opened[0] - hand.closed[0])
     stroke = hand.widths_m[-1] - hand.widths_m[0]
-    # by virtual work, the force at the pads that the motor of the first joint can give
-    allowed = drive.effort * travel / stroke if drive.effort > 0.0 and stroke > 0.0 else GRIP_N
+    # by virtual work, the force at the pads that the motors can give, each as strong as that of the first joint
+    allowed = hand.motors * drive.effort * travel / stroke if drive.effort > 0.0 and stroke > 0.0 else GRIP_N
     force = float(round(min(GRIP_N, max(allowed, 1.0)), 1))
-    slides = model.joints[chain.finger_joints[0]].kind == "prismatic"
+    slides = model.joints[hand.joints[0]].kind == "prismatic"
+    tip = model.link_pose(chain.ee_link) @ np.array(hand.keypoints["tool_head"])
+    efforts = [
+        round(min(j.effort if j.effort > 0.0 else _holding_effort(model, j, tip), most), 3)
+        for j, most in zip(joints, strongest, strict=True)
+    ]
     gripper = GripperCfg(
-        joints=list(chain.finger_joints),
+        joints=list(hand.joints),
         closed=list(hand.closed),
         opened=list(hand.opened),
         widths_m=[] if hand.opens_evenly else list(hand.widths_m),
@@ -419,12 +539,14 @@ def _describe_arm(model: UrdfModel, chain: Chain, hand: Hand, name: str) -> ArmC
         lower=lower,
         upper=upper,
         max_velocity=[
-            round(min(j.velocity, most) if j.velocity > 0.0 else 1.0, 4)
-            for j, most in zip(joints, fastest, strict=True)
+            round(min(j.velocity, most) if j.velocity > 0.0 else (_UNSTATED_M_S if s else _UNSTATED_RAD_S), 4)
+            for j, most, s in zip(joints, fastest, slide, strict=True)
         ],
         max_acceleration=[_ACCELERATION_M_S2 if s else _ACCELERATION_RAD_S2 for s in slide],
-        max_effort=[
-            round(min(j.effort, most) if j.effort > 0.0 else 1.0, 3) for j, most in zip(joints, strongest, strict=True)
+        max_effort=efforts,
+        armature=[
+            0.0 if s else round(min(_ARMATURE_SHARE * effort, _MOST_ARMATURE_KG_M2), 4)
+            for effort, s in zip(efforts, slide, strict=True)
         ],
         keypoints=hand.keypoints,
         forbidden_links=_forbidden_links(model, chain, hand),
@@ -435,7 +557,7 @@ def _describe_arm(model: UrdfModel, chain: Chain, hand: Hand, name: str) -> ArmC
 
 def _forbidden_links(model: UrdfModel, chain: Chain, hand: Hand) -> list[str]:
     """Returns the links with colliders that the arm moves, and its base link; not the finger links."""
-    moving = {*chain.joints, *chain.finger_joints}
+    moving = {*chain.joints, *hand.joints}
     return [
         name
         for name, link in model.links.items()
@@ -447,20 +569,21 @@ def _forbidden_links(model: UrdfModel, chain: Chain, hand: Hand) -> list[str]:
 
 def _place_base(cfg: RobotCfg, reach: ReachModel) -> RobotCfg:
     """Returns the robot with its base where its arms reach most; of equal places it takes the lowest and nearest."""
-    places = [(height, x) for height in _BASE_HEIGHTS_M for x in sorted(_BASE_X_M, key=abs)]
+    heights_m, xs_m = ([round(cfg.scale * v, 3) for v in values] for values in (_BASE_HEIGHTS_M, _BASE_X_M))
+    places = [(height, x) for height in heights_m for x in sorted(xs_m, key=abs)]
     # a torso or mast with high arms stands lower than the surface of the table
     model = read_urdf(model_path(cfg))
     shoulder = max(_shoulder_height_m(model, arm) for arm in cfg.arms)
     still, loose = _standing_points(cfg, model)
     lowest = float(loose[:, 2].min(initial=np.inf))
     if shoulder > 0.6:
-        heights = [round(height - shoulder + 0.4, 2) for height in _BASE_HEIGHTS_M]
+        heights = [round(height - shoulder + 0.4, 2) for height in heights_m]
         heights += [round(_WHEEL_CLEARANCE_M - lowest, 3)] if len(loose) else []
-        places = [(height, x) for height in heights for x in sorted(_BASE_X_M, key=abs)]
+        places = [(height, x) for height in heights for x in sorted(xs_m, key=abs)]
     free = [
         (height, x)
         for height, x in places
-        if lowest + height >= 0.0 and not np.any(still[still[:, 2] > -height, 0] + x > _FRONT_M)
+        if lowest + height >= 0.0 and not np.any(still[still[:, 2] > -height, 0] + x > cfg.scale * _FRONT_M)
     ]
     places = free or places
     bases = [base_pose(replace(cfg, base_x_m=x, base_height_m=height)) for height, x in places]
@@ -562,16 +685,27 @@ def _find_home(cfg: RobotCfg, arm: ArmCfg, robot: Robot, world: World, reach: Re
     across = 0.0 if len(cfg.arms) == 1 else 0.25 * (1.0 if arm.name == "left" else -1.0)
     own = {*arm.forbidden_links, *arm.gripper.finger_links}
     tried = 0
-    for x, z in _HOME_HEADS_M:
-        homes = find_homes(reach.kinematics(cfg, arm), arm, T_world_base, p_world_head=np.array([x, across, z]))
+    kinematics = reach.kinematics(cfg, arm)
+    for direction, (x, z) in product(_HOME_DIRECTIONS, _HOME_HEADS_M):
+        head = cfg.scale * np.array([x, across, z])
+        homes = find_homes(kinematics, arm, T_world_base, p_world_head=head, direction=direction)
         for q in homes[:_HOMES_TRIED]:
             robot.arm(arm.name).reset(q, gripper_m=arm.gripper.max_width_m)
             tried += 1
+            ahead = max(float(robot.body.link_aabb(link)[1, 0]) for link in arm.gripper.finger_links)
+            if cfg.scale < 1.0 and ahead > cfg.scale * _HOME_FRONT_M:
+                continue  # a jaw that swings out may reach far
             if not any(pair & own for pair in touching_pairs(world, robot.body)):
                 return q
     raise AssetError(
-        f"Arm '{arm.name}' ({arm.base_link} to {arm.ee_link}) has no home: of {tried} joint positions with the hand "
-        f"looking down between x = {_HOME_HEADS_M[0][0]} and {_HOME_HEADS_M[-1][0]} m, none is free of the robot's own "
-        "links. Write the robot by hand (docs/robots.md).",
+        f"Arm '{arm.name}' ({arm.base_link} to {arm.ee_link}) has no home: "
+        + (
+            f"of {tried} joint positions with the hand before the objects, none is free of the robot's own links. "
+            if tried
+            else f"it reaches none of the places before the objects, x = {cfg.scale * 0.22:.2f} to "
+            f"{cfg.scale * 0.4:.2f} m and z = {cfg.scale * 0.24:.2f} to {cfg.scale * 0.62:.2f} m, with its hand down "
+            "or 30 degrees below the horizontal. Compare the joint limits with the data sheet. "
+        )
+        + "Write the robot by hand (docs/robots.md).",
         arm=arm.name,
     )

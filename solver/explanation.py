@@ -252,7 +252,7 @@ def explain_goal(
         "relaxations": [r.to_dict() for r in relaxed],
         "relaxed_together": [r.to_dict() for r in together],
     }
-    message = _compose_message(solution, end, pairs, out_of_reach, relaxed, together)
+    message = _compose_message(solution, end, pairs, out_of_reach, relaxed, together, joints=arm.n_q)
     return Diagnosis("plan_infeasible", message, evidence), solution
 
 
@@ -286,6 +286,10 @@ def _face_excess(end: Compromise) -> dict[str, float]:
     return dict(zip(FACES, end.faces.tolist(), strict=True))
 
 
+_FREE_HAND = 6
+"""Number of joints with which a hand can take any direction."""
+
+
 def _compose_message(
     solution: Solution,
     end: Compromise,
@@ -293,6 +297,8 @@ def _compose_message(
     out_of_reach: Sequence[Unreachable],
     relaxed: Sequence[Relaxation],
     together: Sequence[Relaxation],
+    *,
+    joints: int,
 ) -> str:
     proved = [pair for pair in pairs if not pair.workspace]
     if proved:
@@ -310,6 +316,8 @@ def _compose_message(
         reasons.insert(0, f"Held back by {', '.join(solution.active_bounds)}")
     elif not reasons:
         reasons = ["No joint limit and no face of the workspace is in the way: the arm does not reach that combination"]
+    if joints < _FREE_HAND:
+        reasons.append(f"The arm has {joints} joints, too few to give its hand every direction at a place")
     away = max((u.out_by for u in out_of_reach if u.unit == "m"), default=0.0)
     advice = (
         f"Move the object at least {math.ceil(100.0 * away) / 100.0:.2f} m nearer."

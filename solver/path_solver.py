@@ -17,7 +17,8 @@ from unlatch.solver.solution import SLACK, active_bounds, box_excess, limit_marg
 from unlatch.solver.term import Row
 from unlatch.solver.waypoints import Grasp, Waypoints, interpolate_rows, part_motions, part_waypoints, pose_waypoints
 
-_STEP_M = 0.02
+STEP_M, FINE_STEP_M = 0.02, 0.005
+"""Distance between the poses of a straight motion [m]; the second where a joint of a short arm would turn too far."""
 _STEP_RAD = 0.05
 NO_ENDS = (-math.inf, math.inf)
 """Lowest and highest joint position of a part that nothing stops."""
@@ -55,10 +56,15 @@ def apply_motion(
 
 
 def pre_poses(
-    T_base_goal: Pose, motions: Sequence[Sequence[Any]], scene: PlanningScene, reading: MotionReading
+    T_base_goal: Pose,
+    motions: Sequence[Sequence[Any]],
+    scene: PlanningScene,
+    reading: MotionReading,
+    *,
+    step_m: float = STEP_M,
 ) -> PoseTrack:
     """Returns the poses from the goal back to the first pre-grasp."""
-    return post_poses(T_base_goal, motions, scene, reading, before_contact=len(motions))
+    return post_poses(T_base_goal, motions, scene, reading, before_contact=len(motions), step_m=step_m)
 
 
 def post_poses(
@@ -69,17 +75,19 @@ def post_poses(
     *,
     before_contact: int = 0,
     ends: tuple[float, float] = NO_ENDS,
+    step_m: float = STEP_M,
 ) -> PoseTrack:
     """Returns the poses from the goal on, with the joint position of a part that follows the hand.
 
     The part does not move during the first `before_contact` motions, before the fingers meet it. The track ends where
-    the part reaches one of the `ends`, a lower and an upper joint position [rad or m].
+    the part reaches one of the `ends`, a lower and an upper joint position [rad or m]. Straight motions have a pose
+    every `step_m`.
     """
     dense, s = [T_base_goal], [scene.s]
     keyframes: list[int] = []
     for index, motion in enumerate(motions):
         leads_part = index >= before_contact
-        step = _STEP_RAD if motion[0] == "rotate" else _STEP_M
+        step = _STEP_RAD if motion[0] == "rotate" else step_m
         count = max(1, math.ceil(abs(float(motion[1])) / step - 1e-9))
         start, s_start = dense[-1], s[-1]
 
@@ -102,9 +110,9 @@ def post_poses(
     return PoseTrack(dense, keyframes, np.array(s))
 
 
-def step_back(T_base_ee: Pose, distance_m: float, approach_ee: Array) -> list[Pose]:
+def step_back(T_base_ee: Pose, distance_m: float, approach_ee: Array, *, step_m: float = STEP_M) -> list[Pose]:
     """Returns poses back along the approach axis (3,) of the ee frame, starting with the pose itself."""
-    count = max(1, math.ceil(distance_m / _STEP_M))
+    count = max(1, math.ceil(distance_m / step_m))
     return [T_base_ee @ Pose.from_translation(-approach_ee * distance_m * k / count) for k in range(count + 1)]
 
 
@@ -168,6 +176,8 @@ class PathSolution:
     """Smallest distance of any joint to its limit on the part that holds [rad]."""
     length_rad: float
     """Sum of the joint steps, as norms [rad]."""
+    jumps: bool = False
+    """Whether it ends because a joint would turn too far in one step; finer steps may help."""
 
 
 class PathSolver:
@@ -288,7 +298,7 @@ class PathSolver:
         ends = np.flatnonzero(~good)
         last = len(good) if len(ends) == 0 else int(ends[0])
         reached = q[: last + 1]
-        reason = ""
+        reason, jumps = "", False
         if len(ends):
             bounds = active_bounds(self.arm, q[last + 1], p[last + 1])
             if point[last] > self.point_tolerance_m or angle[last] > self.angle_tolerance_rad:
@@ -296,6 +306,7 @@ class PathSolver:
             elif box[last] > 1e-6:
                 reason = f"the hand would leave the workspace by {1e3 * box[last]:.1f} mm"
             else:
+                jumps = True
                 reason = f"a joint would jump by {step[last]:.2f} rad, a singular posture"
             reason += f" ({', '.join(bounds)})" if bounds else " (out of reach, no joint limit active)"
         return PathSolution(
@@ -306,4 +317,5 @@ class PathSolver:
             reason=reason,
             margin_rad=float(limit_margin(self.arm, reached).min()),
             length_rad=float(np.linalg.norm(np.diff(reached, axis=0), axis=1).sum()),
+            jumps=jumps,
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import NamedTuple
 
@@ -12,7 +13,16 @@ import numpy as np
 from unlatch.simcore.geometry import Pose
 from unlatch.solver.goal_search import GoalRanker, RankedGoal
 from unlatch.solver.motion import Clearance, StageFailure
-from unlatch.solver.path_solver import PathSolution, PathSolver, PoseTrack, post_poses, pre_poses, step_back
+from unlatch.solver.path_solver import (
+    FINE_STEP_M,
+    STEP_M,
+    PathSolution,
+    PathSolver,
+    PoseTrack,
+    post_poses,
+    pre_poses,
+    step_back,
+)
 from unlatch.solver.plan import Carrying, PlanRequest
 from unlatch.solver.plan_log import PlanLog
 
@@ -42,6 +52,8 @@ class PlanCandidate:
     """(R, n) the step back [rad]; None if the request has none."""
     is_short: bool = False
     """Whether listed motions end at the last of several ends: a plan that goes further is better."""
+    pre_grasps: tuple[tuple[Pose, Array], ...] = ()
+    """Pose and joints of each keyframe of the approach, the farthest first."""
 
 
 class _Following(NamedTuple):
@@ -83,9 +95,8 @@ class PlanCompleter:
             self.log.fail(StageFailure("path", what))
             return None
         reading = self.request.motion_reading(goal.reached.variant)
-        pre = pre_poses(T_goal, self.setting.pre_actuation_motions, self.scene, reading)
-        with self.log.clock("path"):
-            approach = self.paths.follow_poses(q, pre.dense)
+        motions = self.setting.pre_actuation_motions
+        pre, approach = self._follow_track(q, partial(pre_poses, T_goal, motions, self.scene, reading))
         if not approach.found:
             what = "the hand cannot step back to the pre-grasp"
             from unlatch.solver.failed_paths import FailedPosePath
@@ -96,12 +107,29 @@ class PlanCompleter:
             return None
         with self.log.clock("collision"):
             free = self.log.is_free(self.clearance.check_approach(approach.q, pre.dense))
-        return self.complete_from_contact(goal, approach.q[::-1]) if free else None
+        pre_grasps = [(pre.dense[i], approach.q[i]) for i in reversed(pre.keyframes)]
+        return self.complete_from_contact(goal, approach.q[::-1], pre_grasps) if free else None
 
-    def complete_from_contact(self, goal: RankedGoal, approach: Array) -> PlanCandidate | None:
+    def complete_from_contact(
+        self, goal: RankedGoal, approach: Array, pre_grasps: Sequence[tuple[Pose, Array]] = ()
+    ) -> PlanCandidate | None:
         """Returns the plan without transit of a goal with an approach (A, n) [rad] that ends there; see `complete`."""
         found = (self._complete_following(goal, approach, following) for following in self._follow_part(goal))
-        return next((candidate for candidate in found if candidate is not None), None)
+        done = next((candidate for candidate in found if candidate is not None), None)
+        return None if done is None else replace(done, pre_grasps=tuple(pre_grasps))
+
+    def _follow_track(self, start: Array, make: Callable[..., PoseTrack]) -> tuple[PoseTrack, PathSolution]:
+        """Returns the poses that `make` makes for a `step_m` [m], and how joints (n,) from `start` on follow them.
+
+        Where a joint would turn too far in a step of the usual length, the steps are finer.
+        """
+        for step_m in (STEP_M, FINE_STEP_M):
+            track = make(step_m=step_m)
+            with self.log.clock("path"):
+                path = self.paths.follow_poses(start, track.dense)
+            if path.found or not path.jumps:
+                break
+        return track, path
 
     def _is_on_wrong_side(self, T_goal: Pose) -> bool:
         """Whether a hand that pushes by listed motions would have to pull: nothing joins it to the part."""
@@ -162,9 +190,10 @@ class PlanCompleter:
             if self._reached_s is not None and ends[0] < self._reached_s < ends[1]:
                 continue  # it fails before that end
             self.log.counts["candidates"] += 2  # its path and collisions take twice as long as those of the approach
-            post = post_poses(start.T_base_ee, motions, self.scene, reading, before_contact=reaching, ends=ends)
-            with self.log.clock("path"):
-                path = self.paths.follow_poses(start.q, post.dense)
+            make = partial(
+                post_poses, start.T_base_ee, motions, self.scene, reading, before_contact=reaching, ends=ends
+            )
+            post, path = self._follow_track(start.q, make)
             if not path.found:
                 self._reached_s = float(post.s[int(path.reached_s)])
                 self._note_listed_failure(path, post)
@@ -208,6 +237,9 @@ class PlanCompleter:
             with self.log.clock("path"):
                 poses = step_back(T_end, self.request.retreat_m * share, forward)
                 path = self.paths.follow_poses(start, poses, tilt_rad=tilt_rad)
+                if path.jumps:
+                    poses = step_back(T_end, self.request.retreat_m * share, forward, step_m=FINE_STEP_M)
+                    path = self.paths.follow_poses(start, poses, tilt_rad=tilt_rad)
             if not path.found:
                 what = "the hand cannot step back at the end"
                 from unlatch.solver.failed_paths import FailedPosePath

@@ -27,7 +27,7 @@ from unlatch.solver.motion import (
     is_timed_motion_clear,
     plan_motion,
 )
-from unlatch.solver.path_solver import PathSolver, pre_poses
+from unlatch.solver.path_solver import PathSolver
 from unlatch.solver.plan import Keyframe, KeyframePlan, PlanRequest, work_of
 from unlatch.solver.plan_completer import PlanCandidate, PlanCompleter
 from unlatch.solver.plan_log import PlanLog
@@ -406,10 +406,7 @@ class _Planner:
         goal, approach, q_now = candidate.goal.reached, candidate.approach, self.request.q_current
         keyframes = [Keyframe(self.arm.kinematics.pose(q_now), q_now, "current", self.s0)]
         if motion is not None:
-            reading = self.request.motion_reading(goal.variant)
-            pre = pre_poses(goal.T_base_ee, self.setting.pre_actuation_motions, self.request.scene, reading)
-            last = len(pre.dense) - 1
-            keyframes += [Keyframe(pre.dense[i], approach[last - i], "pre", self.s0) for i in reversed(pre.keyframes)]
+            keyframes += [Keyframe(T, q, "pre", self.s0) for T, q in candidate.pre_grasps]
         keyframes.append(Keyframe(goal.T_base_ee, goal.q, "goal", self.s0))
         keyframes += [Keyframe(T, q, "post", s) for T, q, s in candidate.posts]
         with self.log.clock("timing"):

@@ -58,7 +58,9 @@ LAYERS: tuple[dict[str, tuple[list[Box], ...]], ...] = (
     {"configs": ([_box("configs", CORE), *_in("configs", SIDE, "peer_tasks")],)},
     {"skills": ([_box("skills", CORE), *_in("skills", CORE, "strategies")],), "tasks": ([_box("tasks", CORE)],)},
     {
-        "robots": ([_box("robots", CORE), Box("from URDF", SIDE, ("robots.robot_from_urdf", "robots.drawn_panda"))],),
+        "robots": (
+            [_box("robots", CORE), Box("from URDF", SIDE, ("robots.robot_from_urdf", "robots.foreign_models"))],
+        ),
         "solver": ([_box("solver", CORE)],),
         "objects": (
             [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -14,6 +15,7 @@ from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, split_components
+from unlatch.simcore.rng import sum_in_order
 from unlatch.simcore.urdf.model import Inertial, UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
 
@@ -65,6 +67,25 @@ def hulls_inertial(hulls: Sequence[TriangleMesh], mass_kg: float) -> Inertial:
 
     found = trimesh.triangles.mass_properties(np.concatenate([hull.triangles for hull in hulls]))
     return Inertial(mass_kg=mass_kg, com_link=found.center_mass, inertia=found.inertia * (mass_kg / found.volume))
+
+
+_DENSITY_KG_M3, _LEAST_KG = 1000.0, 1e-4
+
+
+def shape_inertials(model: UrdfModel) -> dict[str, Inertial]:
+    """Returns mass and inertia, from its shapes, of every link that has shapes and states no mass.
+
+    Each shape counts as its convex hull, with the density of water: printed and milled parts are hollow.
+    """
+    found = {}
+    for name, link in model.links.items():
+        shapes = link.collisions or link.visuals
+        if shapes and (link.inertial is None or link.inertial.mass_kg <= 0.0):
+            with suppress(scipy.spatial.QhullError):  # a flat shape has no volume
+                hulls = [convex_hull(shape.T_link_shape @ shape_mesh(shape).vertices) for shape in shapes]
+                mass_kg = _DENSITY_KG_M3 * sum_in_order(hull.volume for hull in hulls)
+                found[name] = hulls_inertial(hulls, max(_LEAST_KG, mass_kg))
+    return found
 
 
 _SHEET_M = 5e-4

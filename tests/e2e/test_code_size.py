@@ -8,9 +8,10 @@ from benchmarks.code_size import Loaded, run_episode
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
-MOST_MODULES, MOST_LINES = 156, 35_900
+MOST_MODULES, MOST_LINES = 156, 36_200
 """Of our own modules. The aims are 220 and 28,000; what has come down does not go up again, except for what makes
-episodes better: a part is led until it has arrived, and a record is computed at its end (500 lines)."""
+episodes better: a part is led until it has arrived, and a record is computed at its end (500 lines); short arms
+take fine steps, and weak grips are named (150 lines)."""
 SIDE_PRODUCTS = (
     "unlatch.configs.derived_request",
     "unlatch.configs.derived_task",
@@ -21,7 +22,7 @@ SIDE_PRODUCTS = (
     "unlatch.objects.annotate.",
     "unlatch.objects.annotation_reader",
     "unlatch.objects.importers.",
-    "unlatch.robots.drawn_panda",
+    "unlatch.robots.foreign_models",
     "unlatch.robots.made_models",
     "unlatch.robots.robot_from_urdf",
     "unlatch.simcore.meshes.mesh_reader",

@@ -4,11 +4,11 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from unlatch.robots import drawn_panda
+from unlatch.robots import made_models
 from unlatch.robots.catalog import load_robot
 from unlatch.robots.models import drawn_model_path, model_path
 
-pytestmark = pytest.mark.skipif(drawn_panda._find_meshes() is None, reason="the extra 'render' is not installed")
+pytestmark = pytest.mark.skipif(made_models._find_meshes() is None, reason="the extra 'render' is not installed")
 
 
 def without_visuals(path):
@@ -36,6 +36,6 @@ def test_the_base_has_visual_meshes_of_several_colours_that_exist():
 
 
 def test_without_the_package_of_meshes_the_model_of_the_simulation_is_drawn(monkeypatch):
-    monkeypatch.setattr(drawn_panda, "find_spec", lambda name: None)
+    monkeypatch.setattr(made_models, "find_spec", lambda name: None)
     source = model_path("franka_panda")
-    assert drawn_panda._make_model.__wrapped__(source.parent, source) == source
+    assert made_models._make_drawn_panda.__wrapped__(source.parent, source) == source

@@ -12,7 +12,7 @@ from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import base_pose
 from unlatch.robots.models import model_path
 from unlatch.robots.robot import Robot
-from unlatch.robots.robot_from_urdf import ReachRegion, find_reach, hand_poses
+from unlatch.robots.robot_from_urdf import ReachModel, ReachRegion, find_reach, hand_poses
 from unlatch.simcore.errors import AssetError, ConfigError, UnknownEntryError, WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.contacts import ContactMonitor, ContactView
@@ -245,7 +245,9 @@ def test_pads_stand_as_far_apart_as_the_opening_says(world, name):
     robot = load(world, name)
     for arm in robot.arms.values():
         gripper = arm.cfg.gripper
-        for width in np.linspace(gripper.opening_range()[0], gripper.max_width_m, 4):
+        swings_alone = len(gripper.joints) == 1  # its faces are a V: wide open, they do not face each other
+        widest = (0.7 if swings_alone else 1.0) * gripper.max_width_m
+        for width in np.linspace(gripper.opening_range()[0], widest, 4):
             arm.reset(arm.q, gripper_m=float(width))
             assert arm.gripper_opening_m == pytest.approx(width, abs=1e-4)
             if width < 0.004:
@@ -255,14 +257,15 @@ def test_pads_stand_as_far_apart_as_the_opening_says(world, name):
             across = T_world_ee.rotate(across_ee)
             tail = np.array(arm.cfg.keypoints["tool_tail"])
             gaps = []
-            for share in (0.0, 0.3, 0.6):  # fingers on levers draw their tips back as they open
+            # fingers on levers draw their tips back as they open
+            for share in (0.0,) if swings_alone else (0.0, 0.3, 0.6):
                 middle = T_world_ee @ (head + share * (tail - head))
                 ends = np.array([middle + sign * 0.1 * across for sign in (1.0, -1.0)])
                 hits = p.rayTestBatch([middle.tolist()] * 2, ends.tolist(), physicsClientId=world.client)
                 if {robot.body.link_names[hit[1]] for hit in hits if hit[0] >= 0} <= set(gripper.finger_links):
                     gaps.append(sum(0.1 * hit[2] for hit in hits))
             # Bullet's colliders have a margin of a millimetre
-            assert min(gaps) == pytest.approx(width, abs=3e-3)
+            assert min(gaps) == pytest.approx(width, abs=5e-3 if swings_alone else 3e-3)
 
 
 def _across(robot, arm_name, link):
@@ -283,9 +286,10 @@ def test_the_arm_comes_where_its_kinematics_say_over_the_region_of_derived_tasks
         cfg = arm.cfg
         kinematics = Kinematics.from_urdf(model_path(name), base_link=cfg.base_link, tip_link=cfg.ee_link)
         T_world_base = base_pose(robot.cfg) @ model.link_pose(cfg.base_link)
-        found = find_reach(kinematics, cfg, T_world_base, region=REGION, count=2)
+        region = ReachModel(REGION, Kinematics.from_urdf).scaled(robot.cfg.scale).region
+        found = find_reach(kinematics, cfg, T_world_base, region=region, count=2)
         shares.append(found.share)
-        rotations, points = hand_poses(cfg, region=REGION, count=2)
+        rotations, points = hand_poses(cfg, region=region, count=2)
         for index in np.flatnonzero(found.found)[::11]:
             arm.reset(found.q[index], gripper_m=0.0)
             if _touches_itself(world, robot):
@@ -294,13 +298,15 @@ def test_the_arm_comes_where_its_kinematics_say_over_the_region_of_derived_tasks
             frames(world, robot, Action({arm.name: ArmAction(found.q[index], 0.0, Pose.identity())}), 15)
             there = robot.body.link_pose(cfg.ee_link)
             goal = Pose(rotations[index], points[index])
+            if len(cfg.joints) < 6:  # it turns about its first axis as it has to
+                goal = T_world_base @ kinematics.pose(found.q[index])
             efforts = np.abs(robot.body.joint_states(cfg.joints)[2])
             tried += 1
             if np.any(efforts > 0.999 * np.array(cfg.max_effort)):
                 too_weak += 1  # Baxter's arm, stretched out low: the springs of the real one are not in its model
                 continue
             assert there.is_close(goal, atol_m=5e-3, atol_rad=0.03), (index, there, goal)
-    assert max(shares) > 0.85, shares
+    assert max(shares) >= (0.85 if len(robot.cfg.arms[0].joints) > 5 else 0.5), shares
     assert too_weak <= 0.4 * tried  # Baxter 3 of 11, all others none
 
 

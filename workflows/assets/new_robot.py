@@ -1,42 +1,52 @@
-"""Derives a robot's YAML from its URDF, with a picture to check it."""
+"""Derives a robot's YAML from its URDF or MJCF file, with a picture to check it, and tries a robot in physics."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import yaml
 
 from unlatch.configs.derived_task import REACH_CENTER_M, REACH_HALF_M
 from unlatch.objects.friction import OBJECT_FRICTION
+from unlatch.robots.arm_control import Action, ArmAction
 from unlatch.robots.checks import check_robot
-from unlatch.robots.description import RobotCfg, base_pose
+from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
+from unlatch.robots.foreign_models import MENAGERIE, convert_mjcf, is_mjcf, load_mjcf, menagerie_file, mend_hands
+from unlatch.robots.hand_shape import tool_frame
 from unlatch.robots.hands import GRIPPERS, GripperMount, with_data_sheet, with_gripper
-from unlatch.robots.models import DISTRIBUTION, model_path
+from unlatch.robots.models import DISTRIBUTION, copy_meshes, localise_meshes, model_path, to_text
 from unlatch.robots.robot import Arm, Robot
-from unlatch.robots.robot_from_urdf import ReachModel, ReachRegion, robot_from_urdf
+from unlatch.robots.robot_from_urdf import ReachModel, ReachRegion, robot_from_urdf, unstated_limits
+from unlatch.simcore.cache import cache_root, json_hash
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import user_path
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.solids import shape_inertials
+from unlatch.simcore.sim.contacts import ContactMonitor, FingerLoads
 from unlatch.simcore.sim.visuals.pictures import framing_camera, take_picture
 from unlatch.simcore.sim.world import World, WorldCfg
-from unlatch.simcore.urdf.reader import read_urdf
+from unlatch.simcore.urdf.reader import parse_xml, read_urdf
 from unlatch.solver.kinematics import Kinematics
 from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M
 from unlatch.workflows.viewing.picture import Overlay, SheetRow, compose_sheet, write_own_text, write_picture
+
+Array = np.ndarray
 
 REACH = ReachModel(ReachRegion(REACH_CENTER_M, (*REACH_HALF_M, 0.12)), Kinematics.from_urdf)
 """The region of derived tasks, extended in height: knobs and lids lie above or below its middle."""
 _TILE = (420, 420)
 VALUE_REMARKS = {
     "max_acceleration": "look up: no URDF states it",
-    "armature": "look up: inertia of each motor's rotor behind its gear; no URDF states it",
+    "armature": "look up: inertia of each motor's rotor behind its gear; 0.005 of its effort is assumed",
     "stiffness": "yields by 0.1 rad or m under max_effort; our own",
     "max_force_n": "look up: the data sheet of the gripper",
     "grip_force_n": "at most max_force_n",
@@ -96,6 +106,8 @@ class NewRobot:
     """Moving joints of the model that belong to no arm, such as wheels, or a lift below two arms."""
     mount: GripperMount | None = None
     """Where a gripper was put; None: the URDF has its own."""
+    lines: list[str] = field(default_factory=list)
+    """What the file lacks, and what was taken instead."""
 
     @property
     def remarks(self) -> dict[str, str]:
@@ -110,51 +122,160 @@ def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
         ConfigError: Files exist already, or cannot be written.
         AssetError: The URDF cannot be used, or has no arm with a gripper of two fingers.
     """
-    model = read_urdf(urdf, meshes_anywhere=True)
-    name = cfg.name or re.sub(r"[^A-Za-z0-9_]", "_", model.name) or urdf.stem
-    folder = user_path(cfg.out) / "robot"
-    yaml_file, picture = folder / f"{name}.yaml", folder / f"{name}.png"
-    for file in (yaml_file, picture, *([folder / f"{name}.urdf"] if cfg.gripper is not None else [])):
-        if file.exists() and not cfg.force:
+    with TemporaryDirectory() as scratch:
+        source = _prepare_model(urdf.absolute(), cfg, Path(scratch))
+        model = read_urdf(source.file, meshes_anywhere=True)
+        name = cfg.name or re.sub(r"[^A-Za-z0-9_]", "_", model.name) or urdf.stem
+        folder = user_path(cfg.out).absolute() / "robot"
+        yaml_file, picture, made = (folder / f"{name}{suffix}" for suffix in (".yaml", ".png", ".urdf"))
+        _check_free((yaml_file, picture, *([made] if source.is_made else [])), urdf, force=cfg.force)
+        robot = robot_from_urdf(source.file, name=name, stated=urdf_reference(source.file), reach=REACH)
+        robot = robot if source.mount is None else with_data_sheet(robot)
+        robot = _with_armature(robot, source.armature)
+        check_robot(robot, object_friction=OBJECT_FRICTION)
+        lines = [*source.lines, *massless_links(source.file), *unstated_limits(source.file, robot)]
+        shares = list(REACH.scaled(robot.scale).shares(robot))
+        sheet = compose_sheet(_draw_rows(robot))
+        if source.is_made:
+            _write_made(parse_xml(source.file), source.file, folder, name)
+            robot = replace(robot, urdf=str(made))
+    text = yaml_text(
+        replace(robot, urdf=_relative_to(robot.urdf, folder)), _remarks(has_data_sheet=source.mount is not None)
+    )
+    write_own_text(yaml_file, text)
+    write_picture(sheet, picture)
+    used = {joint for arm in robot.arms for joint in (*arm.joints, *arm.gripper.joints)}
+    still = [joint.name for joint in model.joints.values() if joint.moves and joint.name not in used]
+    return NewRobot(robot, yaml_file, picture, shares, still, source.mount, lines)
+
+
+@dataclass(frozen=True)
+class _SourceModel:
+    """The URDF that a robot is derived from."""
+
+    file: Path
+    is_made: bool
+    """Whether it is another file than the user's, and is written beside the YAML."""
+    mount: GripperMount | None
+    lines: list[str]
+    """What was changed."""
+    armature: Mapping[str, float] = field(default_factory=dict)
+    """Inertia of the rotor by joint, as far as the file states it [kg m^2]."""
+
+
+def _prepare_model(urdf: Path, cfg: NewRobotCfg, scratch: Path) -> _SourceModel:
+    """Returns the model of a file: an MJCF file as a URDF, with a gripper put on, and with what its hands lack."""
+    file, mount = urdf, None
+    converted = None
+    if is_mjcf(urdf):
+        converted = convert_mjcf(load_mjcf(urdf), scratch, "converted", where=str(urdf))
+        file = converted.urdf
+    if cfg.gripper is not None:
+        text, mount = with_gripper(file, cfg.flange)
+        file = scratch / "gripper.urdf"
+        file.write_text(text, encoding="utf-8")
+    robot = parse_xml(file, root_tag="robot")
+    lines = mend_hands(robot, file)
+    if lines:
+        file = _write_model(robot, file, scratch, "mended")
+    if converted is None:
+        return _SourceModel(file, file != urdf, mount, lines)
+    return _SourceModel(file, True, mount, [*converted.lines, *lines], converted.armature)
+
+
+def _with_armature(robot: RobotCfg, armature: Mapping[str, float]) -> RobotCfg:
+    arms = [
+        replace(arm, armature=[armature.get(j, a) for j, a in zip(arm.joints, arm.armature, strict=True)])
+        for arm in robot.arms
+    ]
+    return replace(robot, arms=arms)
+
+
+def model_file(stated: str) -> Path:
+    """Returns the file that `unlatch new robot` reads: a path, or `menagerie:NAME`.
+
+    Raises:
+        ConfigError: MuJoCo Menagerie is not there, or has no such robot.
+    """
+    return menagerie_file(stated.removeprefix(MENAGERIE)) if stated.startswith(MENAGERIE) else user_path(stated)
+
+
+def with_menagerie_robot(
+    overrides: Sequence[str], config_dirs: Sequence[str | Path]
+) -> tuple[list[str], list[str | Path]]:
+    """Returns overrides and folders in which `robot=menagerie:NAME` names a robot that is derived into the cache.
+
+    Raises:
+        ConfigError, AssetError: MuJoCo Menagerie is not there, or the robot cannot be derived.
+    """
+    word = f"robot={MENAGERIE}"
+    asked = [text for text in overrides if text.startswith(word)]
+    if not asked:
+        return list(overrides), list(config_dirs)
+    stated = asked[-1].removeprefix("robot=")
+    file = menagerie_file(stated.removeprefix(MENAGERIE)).absolute()
+    files = sorted(path for path in file.parent.rglob("*") if path.is_file())
+    key = json_hash([_DERIVED_VERSION, str(file), [[str(path), path.stat().st_mtime_ns] for path in files]])
+    name = "menagerie_" + re.sub(r"[^A-Za-z0-9_]", "_", stated.removeprefix(MENAGERIE))
+    folder = cache_root() / "menagerie" / f"{name}-{key[:16]}"
+    if not (folder / "robot" / f"{name}.yaml").is_file():
+        new_robot(file, NewRobotCfg(name=name, out=str(folder), force=True))
+    others = [text for text in overrides if text not in asked]
+    return [*others, f"robot={name}"], [*config_dirs, folder]
+
+
+_DERIVED_VERSION = 1
+"""Raise it with every change of what is derived from a model."""
+
+
+def _write_model(robot: ET.Element, source: Path, folder: Path, name: str) -> Path:
+    """Writes a URDF to `NAME.urdf` in a folder, with copies of its meshes beside it, and returns its path.
+
+    `source` is the file to which the paths of the meshes are relative.
+
+    Raises:
+        AssetError: A mesh is missing.
+        OSError: The folder cannot be written.
+    """
+    copy_meshes(localise_meshes(robot, source, f"{name}_meshes"), folder)
+    file = folder / f"{name}.urdf"
+    file.write_text(to_text(robot), encoding="utf-8")
+    return file
+
+
+def massless_links(urdf: Path) -> list[str]:
+    """Returns a line that names the links whose mass is that of their shapes; empty if all state one."""
+    found = shape_inertials(read_urdf(urdf, meshes_anywhere=True))
+    named = ", ".join(f"{name} {1e3 * inertial.mass_kg:.0f} g" for name, inertial in found.items())
+    return [f"masses from shapes and the density of water, the file states none: {named}"] if found else []
+
+
+def _check_free(files: Iterable[Path], urdf: Path, *, force: bool) -> None:
+    """Raises an error if a file that is to be written is there, or is the file that is read."""
+    for file in files:
+        if file.resolve() == urdf.resolve():
+            raise ConfigError(
+                f"{file} is the URDF of the arm itself. Expected another file. Choose another name= or out=.",
+                key="name",
+            )
+        if file.exists() and not force:
             raise ConfigError(
                 f"{file} exists already. Expected a new file. Choose another name=, or add force=true.", key="force"
             )
-    made = folder.absolute() / f"{name}.urdf"
-    mount = None
-    with _restored_after_an_error(made) if cfg.gripper is not None else nullcontext():
-        if cfg.gripper is None:
-            robot = robot_from_urdf(urdf.absolute(), name=name, stated=urdf_reference(urdf.absolute()), reach=REACH)
-        else:
-            if made.resolve() == urdf.resolve():
-                raise ConfigError(
-                    f"{made} is the URDF of the arm itself. Expected another file. Choose another name= or out=.",
-                    key="name",
-                )
-            text, mount = with_gripper(urdf.absolute(), cfg.flange)
-            write_own_text(made, text)
-            robot = with_data_sheet(robot_from_urdf(made, name=name, stated=str(made), reach=REACH))
-        check_robot(robot, object_friction=OBJECT_FRICTION)
-        shares = list(REACH.shares(robot))
-        sheet = compose_sheet(_draw_rows(robot))
-        write_own_text(yaml_file, yaml_text(robot, _remarks(has_data_sheet=mount is not None)))
-        write_picture(sheet, picture)
-    used = {joint for arm in robot.arms for joint in (*arm.joints, *arm.gripper.joints)}
-    still = [joint.name for joint in model.joints.values() if joint.moves and joint.name not in used]
-    return NewRobot(robot, yaml_file, picture, shares, still, mount)
 
 
-@contextmanager
-def _restored_after_an_error(file: Path) -> Iterator[None]:
-    """After an error, a file is as it was before, or gone if it was not there."""
-    before = file.read_bytes() if file.exists() else None
+def _write_made(robot: ET.Element, source: Path, folder: Path, name: str) -> None:
     try:
-        yield
-    except BaseException:
-        if before is None:
-            file.unlink(missing_ok=True)
-        else:
-            file.write_bytes(before)
-        raise
+        folder.mkdir(parents=True, exist_ok=True)
+        _write_model(robot, source, folder, name)
+    except OSError as exc:
+        raise ConfigError(f"{folder} cannot be written: {exc.strerror}. Choose another out=.", key="out") from exc
+
+
+def _relative_to(stated: str | None, folder: Path) -> str:
+    """Returns the URDF as a YAML file in a folder states it: relative to it, so that both can move together."""
+    path = str(stated)
+    return path if path.startswith(DISTRIBUTION) else Path(os.path.relpath(path, folder)).as_posix()
 
 
 def _remarks(*, has_data_sheet: bool) -> dict[str, str]:
@@ -221,3 +342,161 @@ def _draw_hand(world: World, robot: Robot, arm: Arm, width_m: float) -> np.ndarr
     overlay = Overlay(take_picture(world, view, width=_TILE[0], height=_TILE[1]), view)
     overlay.labels(points)
     return overlay.picture()
+
+
+_BAR_M, _BAR_SHARE = 0.02, 0.4
+"""Thickness of the bar, at most this share of the opening."""
+_BAR_LENGTH_M = 0.06
+_WEIGHT_KG, _LIFT_M = 0.5, 0.1
+"""Mass that is lifted and how far; a small arm has a share of both."""
+_LEAST_SHARE = 0.5
+"""A hand that delivers less than this share of the force that it was told is of no use."""
+_SWING_RAD, _SWING_M = 0.2, 0.02
+_OFF_PATH_M = 0.01
+_CLOSE_FRAMES, _MOVE_FRAMES, _HOLD_FRAMES = 60, 60, 30
+
+
+@dataclass(frozen=True)
+class TrialResult:
+    """What came of one test of one arm."""
+
+    arm: str
+    text: str
+    passed: bool
+
+    @property
+    def line(self) -> str:
+        """One line for a terminal."""
+        return f"arm {self.arm}: {self.text}" if self.passed else f"arm {self.arm}: FAILED: {self.text}"
+
+
+def try_robot(robot: RobotCfg) -> list[TrialResult]:
+    """Returns the results of three tests for each arm, from its home: grip, lift and path.
+
+    Raises:
+        AssetError: The model is missing or damaged.
+    """
+    return [result for arm in robot.arms for test in (_grip, _lift, _follow) for result in test(robot, arm)]
+
+
+class _Bench:
+    """One arm of a robot at home in an empty world."""
+
+    def __init__(self, world: World, robot: RobotCfg, arm: ArmCfg) -> None:
+        self.world = world
+        self.robot = Robot(world, robot, model_path(robot), T_world_root=base_pose(robot))
+        for each in self.robot.arms.values():
+            each.reset(each.cfg.home, gripper_m=each.cfg.gripper.max_width_m)
+        self.arm: Arm = self.robot.arm(arm.name)
+        own = frozenset(arm.gripper.finger_links)
+        fingers = [group & own for group in self.robot.body.rigid_groups if group & own]
+        self.loads = FingerLoads("fingers", fingers, physics_hz=world.cfg.physics_hz)
+        self._monitor: ContactMonitor | None = None
+
+    def place_bar(self, mass_kg: float) -> None:
+        """Puts a bar between the pads, fixed if it has no mass."""
+        cfg = self.arm.cfg
+        thickness_m = min(_BAR_M, _BAR_SHARE * cfg.gripper.max_width_m)
+        T_world_tool = self.robot.body.link_pose(cfg.ee_link) @ tool_frame(cfg.keypoints)
+        size = (0.5 * _BAR_M, thickness_m, _BAR_LENGTH_M)
+        self.bar = self.world.add_box(
+            "bar", size_m=size, T_world_box=T_world_tool, friction=OBJECT_FRICTION, mass_kg=mass_kg
+        )
+        self.thickness_m = thickness_m
+        self._monitor = ContactMonitor(self.world, self.robot.body)
+        self._monitor.add_loads(self.loads)
+
+    def move(self, q: Array, width_m: float) -> None:
+        """Simulates a frame towards joint positions (n,) and an opening [m]."""
+        self.robot.apply(Action({self.arm.name: ArmAction(q, width_m, Pose.identity())}))
+        self.robot.simulate_frame()
+        if self._monitor is not None:
+            self._monitor.sample()
+            self._monitor.end_frame()
+
+    def close(self) -> float:
+        """Closes the hand, and returns the mean force of the finger that presses harder in the last frames [N]."""
+        q, forces = self.arm.q, []
+        for frame in range(_CLOSE_FRAMES):
+            self.move(q, 0.0)
+            if frame >= _CLOSE_FRAMES - 10:
+                forces.append(float(np.asarray(self.loads.force_mean_n.get_value())))
+        return float(np.mean(forces))
+
+    @property
+    def head(self) -> Array:
+        """(3,) place of `tool_head` in the world [m]."""
+        cfg = self.arm.cfg
+        return self.robot.body.link_pose(cfg.ee_link) @ np.array(cfg.keypoints["tool_head"])
+
+
+def _grip(robot: RobotCfg, arm: ArmCfg) -> Iterator[TrialResult]:
+    with World(WorldCfg()) as world:
+        bench = _Bench(world, robot, arm)
+        bench.place_bar(0.0)
+        force_n, told_n = bench.close(), arm.gripper.grip_force_n
+    text = f"closes on a bar of {1e3 * bench.thickness_m:.0f} mm with {force_n:.1f} N (told {told_n:g} N)"
+    passed = force_n >= _LEAST_SHARE * told_n
+    mend = "" if passed else ". Compare keypoints, closed and opened, and the masses of the fingers with the data sheet"
+    yield TrialResult(arm.name, text + mend, passed)
+
+
+def _lift(robot: RobotCfg, arm: ArmCfg) -> Iterator[TrialResult]:
+    weight_kg, lift_m = (round(min(1.0, robot.scale) * value, 3) for value in (_WEIGHT_KG, _LIFT_M))
+    kinematics = Kinematics.from_urdf(model_path(robot), base_link=arm.base_link, tip_link=arm.ee_link)
+    with World(WorldCfg()) as world:
+        bench = _Bench(world, robot, arm)
+        gravity = np.array(world.gravity_m_s2)
+        world.set_gravity(np.zeros(3))  # the bar floats until it is held
+        bench.place_bar(weight_kg)
+        bench.close()
+        world.set_gravity(gravity)
+        q, start, up = bench.arm.q, bench.bar.root_pose().p[2], bench.arm.T_world_base.R[2]
+        head_start = bench.head[2]
+        for _ in range(_MOVE_FRAMES):
+            q = q + _step_up(kinematics, arm, q, up * lift_m / _MOVE_FRAMES)
+            bench.move(q, 0.0)
+        for _ in range(_HOLD_FRAMES):
+            bench.move(q, 0.0)
+        risen_m, moved_m = float(bench.bar.root_pose().p[2] - start), float(bench.head[2] - head_start)
+    if risen_m >= 0.8 * lift_m:
+        yield TrialResult(arm.name, f"lifts {weight_kg:g} kg by {1e3 * risen_m:.0f} mm", passed=True)
+        return
+    why = "the arm is too weak" if moved_m < 0.8 * lift_m else "it slips out of the hand"
+    text = f"lifts {weight_kg:g} kg by {1e3 * risen_m:.0f} of {1e3 * lift_m:.0f} mm: {why}. Compare "
+    yield TrialResult(
+        arm.name, text + ("max_effort" if moved_m < 0.8 * lift_m else "grip_force_n") + " with the data sheet", False
+    )
+
+
+def _step_up(kinematics: Kinematics, arm: ArmCfg, q: Array, shift: Array) -> Array:
+    """Returns the (n,) change of the joints that moves `tool_head` by (3,) `shift`, base frame, and turns it least."""
+    J = kinematics.jacobian(q)
+    lever = kinematics.pose(q).R @ np.array(arm.keypoints["tool_head"])
+    linear = J[:3] + np.cross(J[3:].T, lever).T
+    rows = np.vstack([linear, 0.05 * J[3:], 0.01 * np.eye(kinematics.n_q)])
+    change: Array = np.linalg.lstsq(rows, np.concatenate([shift, np.zeros(3 + kinematics.n_q)]), rcond=None)[0]
+    return np.clip(q + change, arm.lower, arm.upper) - q
+
+
+def _follow(robot: RobotCfg, arm: ArmCfg) -> Iterator[TrialResult]:
+    kinematics = Kinematics.from_urdf(model_path(robot), base_link=arm.base_link, tip_link=arm.ee_link)
+    head = np.array(arm.keypoints["tool_head"])
+    home, low, high = (np.array(values) for values in (arm.home, arm.lower, arm.upper))
+    swing = np.array([_SWING_M if joint.prismatic else _SWING_RAD for joint in kinematics.joints])
+    swing = np.minimum(swing, 0.5 * np.minimum(home - low, high - home)) * np.where(np.arange(len(home)) % 2, 1.0, -1.0)
+    with World(WorldCfg()) as world:
+        bench = _Bench(world, robot, arm)
+        before, off, length, last = home, 0.0, 0.0, kinematics.pose(home) @ head
+        for frame in range(2 * _MOVE_FRAMES):
+            q = home + swing * np.sin(np.pi * frame / _MOVE_FRAMES) ** 2 * np.sign(np.sin(np.pi * frame / _MOVE_FRAMES))
+            bench.move(q, arm.gripper.max_width_m)
+            told = kinematics.pose(0.5 * (before + q)) @ head  # a frame ends midway between two actions
+            off = max(off, float(np.linalg.norm(bench.arm.T_base_ee @ head - told)))
+            length += float(np.linalg.norm(told - last))
+            before, last = q, told
+    text = f"follows a path of {1e3 * length:.0f} mm to within {1e3 * off:.1f} mm"
+    passed = off <= _OFF_PATH_M
+    yield TrialResult(
+        arm.name, text + ("" if passed else ". Compare max_effort and stiffness with the data sheet"), passed
+    )

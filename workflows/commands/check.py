@@ -28,6 +28,7 @@ from unlatch.simcore.recording.episode_fields import SKILL_FIELDS
 from unlatch.simcore.recording.episode_folders import DATASET_FILE
 from unlatch.simcore.recording.renders import RenderSet, render_names
 from unlatch.simcore.recording.verdict import POSSIBLE, RECORDED, Criteria
+from unlatch.workflows.assets.new_robot import try_robot
 from unlatch.workflows.checks.criteria_source import CriteriaSource, check_data_set
 from unlatch.workflows.cli.arguments import read_pairs, split_paths
 from unlatch.workflows.cli.terminal import (
@@ -172,9 +173,13 @@ def _check_yaml(path: str, robot_name: str) -> int:
         print_line(f"{path}: arm {arm.name}: {describe_hand_frame(arm)}")
     for problem in problems:
         print_line(f"{path}: {problem.message}")
-    if not problems:
-        print_line(f"{path}: the robot fits its model, and no limit goes beyond it")
-    return len(problems)
+    if problems:
+        return len(problems)
+    print_line(f"{path}: the robot fits its model, and no limit goes beyond it")
+    results = try_robot(robot)
+    for result in results:
+        print_line(f"{path}: {result.line}")
+    return sum(not result.passed for result in results)
 
 
 def _check_settings(path: str, robot: str) -> int:

@@ -20,7 +20,7 @@ from unlatch.robots.hand_shape import describe_direction, describe_hand_frame
 from unlatch.simcore.errors import ConfigError, close_matches, count_noun, describe_choices
 from unlatch.simcore.files import path_word, user_path
 from unlatch.skills.catalog import SKILLS, derivable_skill
-from unlatch.workflows.assets.new_robot import NewRobotCfg, new_robot
+from unlatch.workflows.assets.new_robot import NewRobotCfg, model_file, new_robot, try_robot
 from unlatch.workflows.cli.arguments import read_pairs, split_some_paths
 from unlatch.workflows.cli.terminal import BAD_INPUT, OK, command, is_pair, print_line, print_note, relative_path
 from unlatch.workflows.episode.asset_checks import check_assets
@@ -176,10 +176,11 @@ def _write_robot(words: Sequence[str], pairs: Sequence[str]) -> int:
     """Writes the YAML of a robot from its URDF, and a picture to check it."""
     if len(words) != 2:
         raise ConfigError(
-            f"new got '{' '.join(words)}', expected `robot` and a URDF, then key=value. `unlatch new --help` shows it."
+            f"new got '{' '.join(words)}', expected `robot` and a URDF or MJCF file, then key=value. `unlatch new "
+            "--help` shows it."
         )
     cfg = read_pairs(NewRobotCfg, pairs)
-    made = new_robot(user_path(words[1]), cfg)
+    made = new_robot(model_file(words[1]), cfg)
     robot, name = made.robot, made.robot.name
     for arm, share in zip(robot.arms, made.reach_shares, strict=True):
         gripper = arm.gripper
@@ -193,7 +194,13 @@ def _write_robot(words: Sequence[str], pairs: Sequence[str]) -> int:
         place = ", ".join(f"{1e3 * value + 0.0:.0f}" for value in made.mount.T_link_mount.p)
         out = describe_direction(made.mount.T_link_mount.R[:, 2])
         print_line(f"{cfg.gripper} on {made.mount.link}: at ({place}) mm, along {out}")
+    for line in made.lines:
+        print_line(line)
     print_line(f"base at x = {robot.base_x_m:g} m, {robot.base_height_m:g} m above the table")
+    if robot.scale != 1.0:
+        print_line(f"a small arm: its tasks have {robot.scale:g} of the size of those of a Panda (scale)")
+    for result in try_robot(robot):
+        print_line(result.line)
     if made.still:
         more = f" and {len(made.still) - _MOST_NAMED} more" if len(made.still) > _MOST_NAMED else ""
         print_line(f"held still: {', '.join(made.still[:_MOST_NAMED])}{more}")

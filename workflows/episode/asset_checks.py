@@ -222,10 +222,14 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
     check_robot(cfg.robot, object_friction=OBJECT_FRICTION)
     rng = EpisodeStreams(episode_seed(cfg.seed, number))["layout"]
     assets = {name: _load_example(item, rng, number) for name, item in cfg.all_objects().items()}
-    if cfg.task.derived is not None:
-        from unlatch.configs.derived_task import fill_derived_task
+    with naming_drawn_object(cfg.object, assets[cfg.object.name], error=ConfigError):
+        if cfg.robot.scale != 1.0:
+            from unlatch.configs.derived_task import scaled_task
 
-        with naming_drawn_object(cfg.object, assets[cfg.object.name], error=ConfigError):
+            cfg = scaled_task(cfg, assets)
+        if cfg.task.derived is not None:
+            from unlatch.configs.derived_task import fill_derived_task
+
             cfg = fill_derived_task(cfg, assets)
     for problem in chain.from_iterable(joint_problems(asset) for asset in assets.values()):
         raise problem

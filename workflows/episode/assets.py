@@ -106,6 +106,10 @@ def with_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
         ConfigError: The task does not fit the object.
         AssetError: It does not fit the drawn object.
     """
+    if cfg.robot.scale != 1.0:
+        from unlatch.configs.derived_task import scaled_task
+
+        cfg = scaled_task(cfg, assets)
     for index, opening in enumerate(cfg.task.openness):
         asset = assets[opening.object]
         with naming_drawn_object(cfg.all_objects()[asset.name], asset):

@@ -274,9 +274,9 @@ class ChainPlanner:
             AssetError: It does not fit the part of the drawn object.
         """
         entry = self.cfg.skills[index]
-        if not entry.planner_setting.derived:
-            return replace(entry, arm=arm_name).entries_by_strategy()
         item, arm = self.scene.objects[entry.objects[0]], self.scene.robot.arm(arm_name)
+        if not entry.planner_setting.derived and self.cfg.robot.scale == 1.0 and arm.cfg.turns_freely:
+            return replace(entry, arm=arm_name).entries_by_strategy()
         name = self.part_of(index)
         part = None if name is None else item.asset.articulation.part(name)
         s = 0.0 if part is None else item.joint_position(part.joint)

@@ -409,8 +409,17 @@ class Episode:
         if self._bug is None:
             found = [item for item in (self.failure, failure, self.judge.failure) if item is not None]
             self.failure = earliest(found)
+            self._say_weak_grip()
         if self.judge.window is not None:
             self.settle = self.judge.goal.settle_entry(*self.judge.window)
+
+    def _say_weak_grip(self) -> None:
+        """Adds to the failure, or else warns, that fingers pressed far less than they were told."""
+        weak = [text for run in (self.judge.runs if self._is_reset else []) if (text := run.weak_grip)]
+        if weak and self.failure is not None:
+            self.failure = replace(self.failure, message=f"{self.failure.message.rstrip('.')}. {weak[0]}")
+        elif weak:
+            logger.warning("Episode %d: %s", self.number, weak[0])
 
     def fail_with_bug(self, exc: Exception) -> None:
         """Makes an unexpected exception the failure of the episode, whatever the judge decides."""

@@ -221,6 +221,10 @@ def goal_failure(
     return None
 
 
+_HELD_M = 0.002
+"""Fingers that stay this far from where they close have something between them [m]."""
+
+
 class Judge:
     """Judges one episode."""
 
@@ -556,6 +560,9 @@ class Judge:
     def _check_loads(self, run: SkillRun) -> None:
         loads, limit_n = self._scene.loads[run.arm], run.rule.finger_force_limit_n
         force_n = float(np.asarray(loads.force_sustained_n.get_value()))
+        arm = self._scene.robot.arms[run.arm]
+        if run.skill.phase is Phase.follow and arm.gripper_opening_m > arm.gripper_target_m + _HELD_M:
+            run.pressed_n = max(run.pressed_n or 0.0, float(np.asarray(loads.force_mean_n.get_value())))
         if force_n > limit_n and not run.overloaded:
             run.overloaded = True
             finger = min(loads.fingers[loads.sustained_on])

@@ -65,6 +65,8 @@ class SkillRun:
     process_valid: bool = True
     overloaded: bool = False
     """Whether a finger of the arm bore more than its limit."""
+    pressed_n: float | None = None
+    """Largest mean force of a frame on a finger while the hand led the part with something between its fingers [N]."""
     touching_frames: int = 0
     moving_frames: int = 0
     touching_while_moving: int = 0
@@ -123,6 +125,17 @@ class SkillRun:
         if not self.has_other_arms:
             return failure
         return replace(failure, evidence={**failure.evidence, "skill": self.chain_index, "arm": self.arm})
+
+    @property
+    def weak_grip(self) -> str:
+        """A sentence if the fingers pressed with less than half of the force that they were told; else empty."""
+        told_n = self.skill.context.arm.cfg.gripper.grip_force_n
+        if self.pressed_n is None or self.pressed_n >= 0.5 * told_n:
+            return ""
+        return (
+            f"The fingers of {self.arm} pressed with {self.pressed_n:.1f} N at most, told {told_n:g} N: "
+            "`unlatch check ROBOT.yaml` tries the hand."
+        )
 
     @property
     def thing(self) -> str:

@@ -91,6 +91,9 @@ def task_overrides(task: str, overrides: Sequence[str]) -> list[str]:
     return [task if "=" in task else f"task={task}", *overrides]
 
 
+_MENAGERIE_ROBOT = "robot=menagerie:"
+
+
 def load_config(
     primary: str,
     schema: type[T],
@@ -112,6 +115,10 @@ def load_config(
         ConfigError: The configuration is wrong; the message is one line.
     """
     folders = [config_dirs] if isinstance(config_dirs, str | Path) else config_dirs
+    if any(text.startswith(_MENAGERIE_ROBOT) for text in overrides):
+        from unlatch.workflows.assets.new_robot import with_menagerie_robot
+
+        overrides, folders = with_menagerie_robot(overrides, folders)
     request = Request(list(overrides), [str(path) for path in folders])
     if any(map(_DERIVES.match, overrides)):
         from unlatch.configs.derived_request import derive_request  # what an object and a skill stand for
@@ -130,6 +137,8 @@ def load_config(
 
         cfg.randomization = with_recorded(cfg.randomization)
     for item in (cfg.object, *cfg.objects):
+        if item.size is None and cfg.robot.scale != 1.0:
+            item.size = cfg.robot.scale
         if item.root is not None:
             item.root = str(user_path(item.root).absolute())
     find_info_files(cfg)

@@ -58,7 +58,7 @@ def find_acted_part(shown: RecordedWorld, skill: int) -> ActedPart:
         skill: Index into the skills of the record.
     """
     cfg, scene, entry = shown.episode.cfg, shown.episode.scene, shown.record.skills[skill]
-    arm = scene.robot.arm(entry.get("arm", cfg.skills[skill].arm))
+    arm = scene.robot.arm(entry.get("arm", cfg.skills[entry.get("entry", skill)].arm))
     item, part = scene.objects[entry["object"]], entry["part"]
     if part is None:
         link, key = item.asset.model.root, f"objects.{entry['object']}.root_position"

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.robots.test_foreign_models import COUPLED, arm_mjcf
 from unlatch.configs.schema import hand_notices
 from unlatch.robots.catalog import load_robot
 from unlatch.robots.checks import limit_problems
@@ -20,7 +21,7 @@ from unlatch.robots.robot_from_urdf import robot_from_urdf
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.urdf.reader import read_urdf
-from unlatch.workflows.assets.new_robot import REACH, urdf_reference, yaml_text
+from unlatch.workflows.assets.new_robot import REACH, try_robot, urdf_reference, yaml_text
 from unlatch.workflows.runs.loading import load
 
 XARM = distribution_file("pybullet", "pybullet_data/xarm/xarm6_with_gripper.urdf", where="the test")
@@ -314,6 +315,103 @@ def test_a_lift_is_a_joint_of_the_arm_and_names_with_spaces_dots_and_slashes_are
     assert hand.finger_links == ("finger/a.left arm", "finger/b.left arm")
 
 
+def box_arm(**changes: str) -> str:
+    """Returns `arm_urdf` with texts replaced, each of which must be there."""
+    text = arm_urdf()
+    for old, new in changes.values():
+        assert old in text
+        text = text.replace(old, new)
+    return text
+
+
+FIXED_B = ('<joint name="slide_b" type="prismatic">', '<joint name="slide_b" type="fixed">')
+MOTOR = _link("motor", "0.01 0.03 0.01") + _joint(
+    "motor_joint", "hand", "motor", "0.03 0 0", "1 0 0", kind="continuous"
+)
+
+
+def test_a_finger_that_closes_on_a_fixed_one_is_a_hand(write_arm):
+    chain, hand = measure(write_arm(box_arm(jaw=FIXED_B)))
+    assert (chain.ee_link, len(chain.joints), hand.joints, hand.motors) == ("hand", 6, ("slide_a",), 1)
+    assert set(hand.finger_links) == {"finger_a", "finger_b"}
+    assert hand.widths_m[-1] == pytest.approx(0.04, abs=1e-3)
+    face = 0.006 - 0.006  # inner face of the fixed finger, at -y
+    assert hand.keypoints["tool_head"][1] == pytest.approx(face + 0.2 * 0.04, abs=2e-3)
+
+
+def test_a_motor_beside_the_fingers_is_no_finger(write_arm):
+    _, hand = measure(write_arm(box_arm(motor=("</robot>", MOTOR + "</robot>"))))
+    assert hand.joints == ("slide_a", "slide_b")
+    assert hand.widths_m[-1] == pytest.approx(0.08, abs=1e-3)
+
+
+def test_fingers_with_mirrored_ranges_open_against_each_other(write_arm):
+    text = arm_urdf(mimic=False)
+    start = text.index('<joint name="slide_b"')
+    mirrored = (
+        text[start:]
+        .replace('xyz="0 -1.0 0"', 'xyz="0 1.0 0"')
+        .replace('lower="0" upper="0.04"', 'lower="-0.04" upper="0"')
+    )
+    assert mirrored != text[start:]
+    _, hand = measure(write_arm(text[:start] + mirrored))
+    assert (hand.closed, hand.opened, hand.motors) == ((0.0, 0.0), (0.04, -0.04), 2)
+
+
+@pytest.mark.slow
+def test_what_a_file_lacks_is_assumed_and_named_and_the_folder_can_be_moved(tmp_path, write_arm, run_command):
+    text = box_arm(speed=('effort="60" velocity="2"', 'effort="0" velocity="0"'))
+    inertial = text[text.index('<link name="finger_a">') :]
+    inertial = inertial[inertial.index("<inertial>") : inertial.index("</inertial>") + len("</inertial>")]
+    urdf = write_arm(text.replace(inertial, ""))
+    code, out, _ = run_command("new", "robot", urdf, "name=mine", f"out={tmp_path / 'cfg'}")
+    assert code == 0
+    assert (
+        "joint_1, joint_2, joint_3, joint_4, joint_5, joint_6: the file states no velocity, or 0; 1.5 rad/s is" in out
+    )
+    assert "the file states none: finger_a 25 g, finger_b 25 g" in out
+    assert out.count("arm left: ") == 4  # what it is, and three tests in physics
+    assert "FAILED" not in out
+    yaml = tmp_path / "cfg" / "robot" / "mine.yaml"
+    assert "urdf: ../../arm.urdf" in yaml.read_text(encoding="utf-8")
+    moved = tmp_path / "moved"
+    (moved / "a").mkdir(parents=True)
+    shutil.move(tmp_path / "cfg", moved / "a" / "cfg")
+    shutil.move(urdf, moved / "a" / "arm.urdf")
+    found = load("open_drawer", "robot=mine", config_dirs=[moved / "a" / "cfg"]).robot
+    assert found.urdf == str(moved / "a" / "arm.urdf")
+    code, out, _ = run_command("check", moved / "a" / "cfg" / "robot" / "mine.yaml")
+    assert (code, out.count("arm left: "), "FAILED" in out) == (0, 5, False)
+
+
+@pytest.mark.slow
+def test_a_hand_that_presses_too_little_fails_its_test(write_arm):
+    file = write_arm(arm_urdf())
+    robot = robot_from_urdf(file, name="mine", stated=str(file), reach=REACH)
+    assert [result.passed for result in try_robot(robot)] == [True, True, True]
+    (arm,) = robot.arms
+    # the pads stop before the bar
+    short = replace(arm.gripper, closed=[0.015, 0.015], widths_m=[0.03, arm.gripper.max_width_m])
+    grip, lift, path = try_robot(replace(robot, arms=[replace(arm, gripper=short)]))
+    assert (grip.passed, lift.passed, path.passed) == (False, False, True)
+    assert "FAILED: closes on a bar of 20 mm with 0.0 N (told" in grip.line
+    assert "it slips out of the hand" in lift.line
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("mujoco") is None, reason="MuJoCo, of the extra 'robots', is not there")
+def test_a_robot_of_menagerie_collects(tmp_path, run_command, monkeypatch):
+    folder = tmp_path / "maker_arm"
+    folder.mkdir()
+    (folder / "arm.xml").write_text(arm_mjcf(follower=COUPLED), encoding="utf-8")
+    monkeypatch.setenv("MENAGERIE_ROOT", str(tmp_path))
+    words = ["episodes=1", "executor=serial", "pictures=0", f"out={tmp_path / 'data'}"]
+    code, out, err = run_command("collect", "task=close_drawer", "robot=menagerie:maker_arm", *words)
+    assert (code, "1 of 1 episodes done" in out) == (0, True), err
+    arrays = DataSet.open(tmp_path / "data")[0].arrays
+    assert any(key.startswith("robots.menagerie_maker_arm.") for key in arrays)
+
+
 def test_a_xacro_file_is_refused_with_the_way_to_expand_it(tmp_path, assert_refused):
     file = tmp_path / "arm.urdf.xacro"
     file.write_text('<robot name="a" xmlns:xacro="http://ros.org/xacro"><xacro:include filename="b.xacro"/></robot>')
@@ -362,7 +460,7 @@ def test_check_shows_a_robots_hand_frame_and_what_does_not_fit(tmp_path, run_com
     text = yaml_text(replace(load_robot("xarm6"), name="mine", urdf=urdf_reference(XARM)))
     yaml.write_text(text, encoding="utf-8")
     code, out, _ = run_command("check", yaml)
-    assert (code, len(out.splitlines())) == (0, 3)
+    assert (code, len(out.splitlines())) == (0, 6)
     frame = "frame of xarm_gripper_base_link: approaches along +z, opens along y, holds at (0, 0, 166) mm"
     assert f"arm left: {frame}" in out
     yaml.write_text(text.replace("base_link: link_base", "base_link: link_bas"), encoding="utf-8")

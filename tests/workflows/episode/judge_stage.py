@@ -116,12 +116,16 @@ class Stage:
         }
         self.touch["left"]["can", None] = SimpleNamespace(fingers_link=self.can.fingers)
         self.loads = {
-            arm: SimpleNamespace(force_sustained_n=Value(), fingers=[{"palm"}, {"f2", "f1"}], sustained_on=1)
+            arm: SimpleNamespace(
+                force_sustained_n=Value(), force_mean_n=Value(), fingers=[{"palm"}, {"f2", "f1"}], sustained_on=1
+            )
             for arm in arms
         }
         self.acted: list[Any] = []
         self.world = SimpleNamespace(time_s=0.0)
-        self.robot = SimpleNamespace(arms={arm: SimpleNamespace(q=np.zeros(2)) for arm in arms})
+        self.robot = SimpleNamespace(
+            arms={arm: SimpleNamespace(q=np.zeros(2), gripper_opening_m=0.0, gripper_target_m=0.0) for arm in arms}
+        )
         scene: Any = SimpleNamespace(
             objects={"oven": self.oven, "can": self.can},
             monitor=SimpleNamespace(views=self.views),

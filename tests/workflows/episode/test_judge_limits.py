@@ -178,3 +178,21 @@ class TestTimeAndNumbers:
         stage.world.time_s = 5.0
         stage.frame(speeds=TOO_FAST)
         assert stage.codes() == []
+
+
+class TestWeakGrips:
+    @pytest.mark.parametrize(("opening_m", "phase"), [(0.0, Phase.follow), (0.02, Phase.retreat)])
+    def test_fingers_with_nothing_between_them_are_not_weak(self, opening_m, phase):
+        stage, run = Stage.started()
+        stage.skills[0].phase = phase
+        stage.robot.arms["left"].gripper_opening_m = opening_m
+        stage.frame()
+        assert run.pressed_n is None
+
+    def test_the_largest_force_of_a_frame_is_kept(self):
+        stage, run = Stage.started()
+        stage.robot.arms["left"].gripper_opening_m = 0.02
+        for force_n in (3.0, 9.0, 4.0):
+            stage.loads["left"].force_mean_n.n = force_n
+            stage.frame()
+        assert run.pressed_n == pytest.approx(9.0)

@@ -183,3 +183,12 @@ def test_a_failure_names_skill_and_arm_only_where_there_are_several_arms():
     assert make_run().label_failure(failure) == failure
     labelled = make_run(arms=("left", "right")).label_failure(failure)
     assert labelled == replace(failure, evidence={"share": 0.5, "skill": 2, "arm": "left"})
+
+
+@pytest.mark.parametrize(("pressed_n", "says"), [(None, False), (0.4, True), (19.9, True), (20.0, False)])
+def test_fingers_that_press_with_less_than_half_of_what_they_are_told_are_named(pressed_n, says):
+    run = make_run()
+    run.pressed_n = pressed_n
+    assert bool(run.weak_grip) == says
+    if says:
+        assert run.weak_grip.startswith(f"The fingers of left pressed with {pressed_n:.1f} N at most, told 40 N")

@@ -1,0 +1,174 @@
+"""Models as strangers bring them: hands without colliders, jaws that are part of the palm, MJCF files."""
+
+import os
+import xml.etree.ElementTree as ET
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unlatch.robots.catalog import load_robot
+from unlatch.robots.foreign_models import (
+    MENAGERIE_VARIABLE,
+    convert_mjcf,
+    is_mjcf,
+    load_mjcf,
+    menagerie_file,
+    mend_hands,
+)
+from unlatch.robots.hands import find_arm_chains, measure_hand, read_mimics
+from unlatch.robots.models import example_robot_urdf, model_path
+from unlatch.simcore.errors import AssetError, ConfigError
+from unlatch.simcore.meshes.solids import shape_inertials
+from unlatch.simcore.urdf.reader import parse_xml, read_urdf
+from unlatch.workflows.assets.new_robot import massless_links
+
+needs_mujoco = pytest.mark.skipif(find_spec("mujoco") is None, reason="MuJoCo, of the extra 'robots', is not there")
+
+LINKS = ("shoulder", "upper", "elbow", "wrist_1", "wrist_2", "hand")
+AXES = ("0 0 1", "0 1 0", "0 1 0", "0 0 1", "0 1 0", "0 0 1")
+
+
+def arm_mjcf(*, follower: str = "", table: bool = True) -> str:
+    """Returns an MJCF file of an arm of six hinges with two sliding fingers, a table and a free block."""
+    fingers = "".join(
+        f'<body name="finger_{side}" pos="0 {0.01 * sign} 0.05"><joint name="slide_{side}" type="slide" '
+        f'axis="0 {sign} 0" range="0 0.04" limited="true"/>'
+        '<geom type="box" size="0.01 0.005 0.03" pos="0 0 0.03"/></body>'
+        for side, sign in (("a", 1), ("b", -1))
+    )
+    body = fingers
+    for name, axis in reversed(list(zip(LINKS, AXES, strict=True))):
+        body = (
+            f'<body name="{name}" pos="0 0 0.15"><joint name="{name}_joint" axis="{axis}" pos="0 0 0.01" '
+            f'range="-2.5 2.5" limited="true" armature="0.05"/>'
+            f'<geom type="capsule" size="0.02 0.05" pos="0 0 0.06" rgba="1 0 0 1"/>{body}</body>'
+        )
+    others = '<geom type="plane" size="1 1 0.1"/><body><freejoint/><geom type="box" size="0.1 0.1 0.1"/></body>'
+    motors = "".join(f'<motor joint="{name}_joint" ctrlrange="-1 1" gear="40" ctrllimited="true"/>' for name in LINKS)
+    slide = '<position joint="slide_a" forcerange="-25 25" forcelimited="true" kp="100"/>'
+    return (
+        '<mujoco model="arm"><compiler angle="radian"/>'
+        f'<worldbody>{others if table else ""}<body name="base"><geom type="box" size="0.05 0.05 0.05"/>{body}</body>'
+        f"</worldbody><actuator>{motors}{slide}</actuator>{follower}</mujoco>"
+    )
+
+
+COUPLED = '<equality><joint joint1="slide_b" joint2="slide_a" polycoef="0 1 0 0 0"/></equality>'
+
+
+@needs_mujoco
+def test_an_mjcf_file_becomes_a_urdf_with_the_same_places_efforts_and_couplings(tmp_path):
+    import mujoco
+
+    file = tmp_path / "arm.xml"
+    file.write_text(arm_mjcf(follower=COUPLED), encoding="utf-8")
+    assert is_mjcf(file)
+    made = convert_mjcf(load_mjcf(file), tmp_path, "arm", where=str(file))
+    model = read_urdf(made.urdf)
+    assert set(made.armature) == {f"{name}_joint" for name in LINKS}
+    assert read_mimics(made.urdf) == {"slide_b": ("slide_a", 1.0, 0.0)}
+    assert model.joints["elbow_joint"].effort == pytest.approx(40.0)
+    assert model.joints["slide_a"].effort == pytest.approx(25.0)
+    assert "body_1" not in model.links  # the block moves freely: it is no part of the robot
+    compiled = mujoco.MjModel.from_xml_path(str(file))
+    data, rng = mujoco.MjData(compiled), np.random.default_rng(0)
+    q = {name: float(rng.uniform(-1.0, 1.0)) for name in (f"{link}_joint" for link in LINKS)} | {"slide_a": 0.02}
+    for name, value in q.items():
+        data.joint(name).qpos = value
+    mujoco.mj_kinematics(compiled, data)
+    geom = next(g for g in range(compiled.ngeom) if compiled.geom_bodyid[g] == compiled.body("finger_a").id)
+    shape = model.links["finger_a"].collisions[0]
+    root_shift = model.link_pose("base").p - data.body("base").xpos
+    found = model.link_pose("finger_a", q) @ shape.T_link_shape
+    np.testing.assert_allclose(found.p - root_shift, data.geom_xpos[geom], atol=1e-6)
+    (chain,) = find_arm_chains(model, made.urdf)
+    assert measure_hand(model, chain, read_mimics(made.urdf)).widths_m[-1] == pytest.approx(0.09, abs=2e-3)
+
+
+@needs_mujoco
+def test_an_mjcf_file_without_an_arm_is_refused(tmp_path):
+    file = tmp_path / "box.xml"
+    file.write_text('<mujoco><worldbody><body><geom size="1"/></body></worldbody></mujoco>', encoding="utf-8")
+    with pytest.raises(AssetError, match="has no robot: no body has at least 5 joints below it"):
+        convert_mjcf(load_mjcf(file), tmp_path, "box", where=str(file))
+    file.write_text("<mujoco><worldbody><body><geom/></worldbody></mujoco>", encoding="utf-8")
+    with pytest.raises(AssetError, match="MuJoCo cannot read this file"):
+        load_mjcf(file)
+
+
+def test_a_robot_of_menagerie_is_found_in_the_folder_that_is_named(tmp_path, monkeypatch):
+    folder = tmp_path / "maker_arm"
+    folder.mkdir()
+    (folder / "arm.xml").write_text(arm_mjcf(), encoding="utf-8")
+    (folder / "scene.xml").write_text('<mujoco><include file="arm.xml"/></mujoco>', encoding="utf-8")
+    monkeypatch.setenv(MENAGERIE_VARIABLE, str(tmp_path))
+    assert menagerie_file("maker_arm") == folder / "arm.xml"
+    with pytest.raises(ConfigError, match=r"'other_arm' is not a folder of .* There are maker_arm"):
+        menagerie_file("other_arm")
+    monkeypatch.delenv(MENAGERIE_VARIABLE)
+    if find_spec("mujoco_menagerie") is None:
+        with pytest.raises(ConfigError, match="MENAGERIE_ROOT is not set, and the package mujoco-menagerie is not"):
+            menagerie_file("maker_arm")
+
+
+def so_arm(name: str) -> Path:
+    try:
+        return example_robot_urdf(f"so_arm_description/urdf/{name}.urdf", robot=name)
+    except AssetError as exc:
+        pytest.skip(exc.message)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["so100", "so101"])
+def test_the_fixed_jaw_of_an_so_arm_becomes_a_link_that_may_touch_a_part(name):
+    urdf = so_arm(name)
+    robot = parse_xml(urdf)
+    lines = mend_hands(robot, urdf)
+    palm = load_robot(name).arms[0].ee_link
+    assert f"{palm}_fixed_jaw is made from the shape of {palm}: the jaw on which" in lines[-1]
+    assert (name == "so100") == any("are taken from their visuals" in line for line in lines)
+    made = model_path(name)
+    model = read_urdf(made)
+    (chain,) = find_arm_chains(model, made)
+    (arm,) = load_robot(name).arms
+    hand = measure_hand(model, chain, {})
+    assert (list(chain.joints), list(hand.joints)) == (arm.joints, arm.gripper.joints)
+    assert set(hand.finger_links) == set(arm.gripper.finger_links)
+    assert hand.widths_m == pytest.approx(arm.gripper.widths_m, abs=1e-3)
+
+
+def test_a_link_without_mass_gets_that_of_its_shapes(tmp_path):
+    box = '<collision><geometry><box size="0.1 0.2 0.3"/></geometry></collision>'
+    file = tmp_path / "a.urdf"
+    file.write_text(f'<robot name="a"><link name="solid">{box}</link></robot>', encoding="utf-8")
+    inertial = shape_inertials(read_urdf(file))["solid"]
+    assert inertial.mass_kg == pytest.approx(6.0)
+    np.testing.assert_allclose(np.diag(inertial.inertia), [6.0 * s / 12.0 for s in (0.13, 0.10, 0.05)], rtol=1e-6)
+    assert massless_links(file) == ["masses from shapes and the density of water, the file states none: solid 6000 g"]
+    mass = '<inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    file.write_text(f'<robot name="a"><link name="solid">{mass}{box}</link></robot>', encoding="utf-8")
+    assert massless_links(file) == []
+
+
+def test_the_robots_of_an_extra_name_it_where_it_is_missing(monkeypatch):
+    import importlib.metadata
+
+    def missing(name: str) -> None:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "distribution", missing)
+    monkeypatch.setenv("UNLATCH_CACHE_DIR", os.devnull)
+    for name, package in (("so101", "example-robot-data"), ("vx300s", "robosuite-models")):
+        with pytest.raises(AssetError, match=rf"'{package}', which is not installed. It comes with the extra 'robots'"):
+            model_path(name)
+
+
+def test_elements_that_are_no_shapes_stay(tmp_path):
+    urdf = tmp_path / "a.urdf"
+    urdf.write_text('<robot name="a"><link name="base"/></robot>', encoding="utf-8")
+    robot = parse_xml(urdf)
+    before = ET.tostring(robot)
+    assert mend_hands(robot, urdf) == []
+    assert ET.tostring(robot) == before
