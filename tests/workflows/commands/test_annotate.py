@@ -177,7 +177,7 @@ def test_meshes_may_lie_in_the_package_around_the_urdf(cwd):
         ('<robot name="r"/>', "the robot has no links"),
         (URDF.replace("m.obj", "none.obj"), "file 'none.obj' is missing"),
         (URDF.replace("m.obj", "../../m.obj"), "leads out of the asset's folder"),
-        (URDF.replace("m.obj", "package://p/m.obj"), "the package 'p' of 'package://p/m.obj' is missing"),
+        (URDF.replace("m.obj", "package://p/n.obj"), "the package 'p' of 'package://p/n.obj' is missing"),
         (URDF.replace("m.obj", "m.glb"), "no readable GLB mesh"),
         (URDF.replace('"revolute"', '"fixed"'), "no movable joint that a skill fits (j (fixed))"),
         (URDF.replace("1.5", "0"), "j: moves by 0 rad, expected at least 0.05 rad"),
