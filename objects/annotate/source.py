@@ -124,7 +124,7 @@ class SourceObject:
     original: Path | None = None
     """The USD or glTF that it was read from, resolved; None for a URDF."""
     notices: tuple[str, ...] = ()
-    """What the original has that is left out, one line each."""
+    """What the original has that is left out or read in another way, one line each."""
 
     @property
     def file(self) -> Path:
@@ -232,17 +232,18 @@ def read_source(
     is_partnet = file.name == PARTNET_URDF
     made = urdf_of(file, cache_dir=cache_dir) if needs_urdf(file) else None
     urdf = file if made is None else made.path
+    model = read_urdf(urdf, packages=packages)
     return SourceObject(
         category=category or category_of(folder, is_partnet=is_partnet),
         instance=folder.name if is_partnet else file.stem,
         folder=urdf.parent,
-        model=read_urdf(urdf, packages=packages),
+        model=model,
         semantics=read_semantics(folder),
         info=read_json(folder / "info.json"),
         urdf=urdf.name,
         is_metric=not is_partnet,
         original=None if made is None else file,
-        notices=() if made is None else made.notices,
+        notices=model.notices if made is None else made.notices,
     )
 
 

@@ -182,8 +182,8 @@ def test_paths_and_links_that_leave_the_folder_are_refused(tmp_path, name):
         ),
         (
             '<link name="a"/><link name="b"/>',
-            "2 root links (a, b), expected one: a link that no joint moves, to which joints connect all others. Connect "
-            "them by fixed joints, or take out what is no part of the object.",
+            "2 root links (a, b), expected one: a link that no joint moves, to which joints connect all others. "
+            "Connect them by fixed joints, or take out what is no part of the object.",
         ),
         (
             '<link name="a"/><link name="b"/><link name="c"/>'
