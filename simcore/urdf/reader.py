@@ -260,12 +260,14 @@ _MESH_ENDINGS = (".3ds", ".dae", ".fbx", ".glb", ".gltf", ".obj", ".off", ".ply"
 
 
 def _find_by_name(folder: Path, name: str) -> Path | None:
-    """Returns the only file below a folder that has a name, in any case; None if there is none, or several."""
-    wanted, found = {name.casefold(), unquote(name).casefold()}, []
+    """Returns the file below a folder that has a name, in any case; None if there is none, or several as near."""
+    wanted, found = {name.casefold(), unquote(name).casefold()}, set()
     for path in islice(folder.rglob("*"), _MOST_SEARCHED):
         if path.name.casefold() in wanted and path.is_file() and path.resolve().is_relative_to(folder):
-            found.append(path.resolve())
-    return found[0] if len(set(found)) == 1 else None
+            found.add(path.resolve())
+    least = min((len(path.parts) for path in found), default=0)
+    nearest = [path for path in found if len(path.parts) == least]
+    return nearest[0] if len(nearest) == 1 else None
 
 
 def is_shared_folder(folder: Path) -> bool:
