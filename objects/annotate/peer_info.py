@@ -12,7 +12,7 @@ from unlatch.objects.annotate.source import ObjectGeometry, SourceObject, read_j
 from unlatch.objects.annotation import FramedVector, Part, PartKind
 from unlatch.objects.annotation_reader import MappingReader
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.scaled_model import scaled_model
+from unlatch.objects.turned_object import scaled_model
 from unlatch.objects.validation import articulation_problems, raise_problems
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import PeerAxes, Pose, find_peer_axes, unit

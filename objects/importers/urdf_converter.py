@@ -30,7 +30,7 @@ from unlatch.objects.importers.converted_asset import (
     read_surfaces,
     solid_inertial,
 )
-from unlatch.objects.scaled_model import scaled_model
+from unlatch.objects.turned_object import scaled_model
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.files import plain_name
 from unlatch.simcore.geometry import Pose
