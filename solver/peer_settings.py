@@ -437,6 +437,26 @@ def peer_axes(scene: PlanningScene) -> PeerAxes | None:
     )
 
 
+_LONG_M = 0.08
+"""Fingers of which the tail is this far behind the head are as long as theirs [m]."""
+_PAD_SHARE = 0.37
+"""Where the long fingers of GenSim2's hand have their tail, 17 mm before the palm, on shorter fingers: this share of
+the way from the tail to the head. Their tail is 90 mm behind the head, where ours is the palm itself."""
+
+
+def read_peer_tool(setting: PlannerSettingCfg, tool: Mapping[str, Array]) -> Mapping[str, Array]:
+    """Returns the keypoints of a hand, (3,) each, ee frame [m], that the constraints of a setting mean.
+
+    The pads of our fingers take the place of GenSim2's: what its settings hold with the tail, the whole length of its
+    fingers, would be inside our palm.
+    """
+    if setting.origin is not Origin.gensim2 or not {"tool_head", "tool_tail"} <= set(tool):
+        return tool
+    if float(np.linalg.norm(tool["tool_head"] - tool["tool_tail"])) >= _LONG_M:
+        return tool
+    return {**tool, "tool_tail": tool["tool_tail"] + _PAD_SHARE * (tool["tool_head"] - tool["tool_tail"])}
+
+
 def _read_gensim2(scene: PlanningScene) -> PlanningScene:
     keypoints, joint = dict(scene.keypoints), scene.joint
     if not joint.prismatic and HEAD in keypoints and TAIL in keypoints:

@@ -44,7 +44,14 @@ from unlatch.configs.peer_tasks.scene_objects import (
     user_object,
 )
 from unlatch.configs.peer_tasks.task_builder import MOST_HALF_M, TaskBuilder, add_cameras, add_distractors, add_words
-from unlatch.configs.user_files import GENSIM2, peer_of, read_robot_file, read_yaml_tree, task_entries
+from unlatch.configs.user_files import (
+    GENSIM2,
+    peer_of,
+    read_robot_file,
+    read_yaml_tree,
+    resolve_references,
+    task_entries,
+)
 from unlatch.robots.catalog import ROBOTS, check_robot_name
 from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import ConfigError
@@ -210,6 +217,9 @@ class _TaskReader:
             file = find_info_file(skill, items.get(skill.object, {}), scene, self._roots())
             said = ""
             if file is not None:
+                scale = scene.take_scale(file)
+                if scale is not None:
+                    self.ledger.note(skill.path, f"{scene.name} has the scale {scale:g} of {file}")
                 part, problem = read_info_file(scene, file)
                 if part is not None:
                     scene.parts_by_key[key] = part
@@ -473,7 +483,7 @@ def import_tasks(path: str | Path, cfg: ImportCfg) -> list[ImportedTask]:
     name = plain_name(cfg.name or file.stem)
     if peer == GENSIM2:
         return [_import_one(tree, "", name, file, cfg, robot, is_gensim2=True)]
-    entries = task_entries(tree)
+    entries = task_entries(resolve_references(tree))
     names = [name] if len(entries) == 1 else [f"{name}_{index}" for index in range(len(entries))]
     return [
         _import_one(entry, place, own, file, cfg, robot, is_gensim2=False)

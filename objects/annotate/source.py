@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -31,7 +31,10 @@ from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.urdf.model import Joint, Shape, UrdfModel
 from unlatch.simcore.urdf.reader import model_folder, read_urdf
 
-VERSION = 1
+FRAMES_FILE = "frames.json"
+"""Beside the URDF of a USD: the frames of its prims in those of the links."""
+
+VERSION = 2
 """Raise it with every change of the output: cached files are then made again."""
 
 MODEL_SUFFIXES = (*USD_SUFFIXES, *GLTF_SUFFIXES, *SDF_SUFFIXES, *MJCF_SUFFIXES)
@@ -142,6 +145,8 @@ class SourceObject:
     """The USD or glTF that it was read from, resolved; None for a URDF."""
     notices: tuple[str, ...] = ()
     """What the original has that is left out or read in another way, one line each."""
+    frames: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """(4, 4) by link, for a USD: the map from the coordinates of its prim to the link [m]."""
 
     @property
     def file(self) -> Path:
@@ -175,13 +180,7 @@ class SourceObject:
     @property
     def info_scale(self) -> float | None:
         """The scale in `info.json` [m per unit]; None if there is none."""
-        value = self.info.get("scale")
-        scales = self.info.get("object_scale")
-        if isinstance(scales, list) and scales:
-            value = scales[0]
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            return None
-        return float(value) if 0.001 <= value <= 100.0 else None
+        return info_scale(self.info)
 
     @property
     def info_head(self) -> np.ndarray | None:
@@ -192,6 +191,17 @@ class SourceObject:
             return None
         point = np.array(value, dtype=float)
         return point if np.all(np.isfinite(point)) else None
+
+
+def info_scale(info: Mapping[str, Any]) -> float | None:
+    """Returns the scale in the content of an `info.json` [m per unit]; None if there is none."""
+    value = info.get("scale")
+    scales = info.get("object_scale")
+    if isinstance(scales, list) and scales:
+        value = scales[0]
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if 0.001 <= value <= 100.0 else None
 
 
 def find_urdf(path: Path) -> Path:
@@ -262,6 +272,7 @@ def read_source(
         is_metric=not is_partnet,
         original=None if made is None else file,
         notices=model.notices if made is None else made.notices,
+        frames={name: np.array(rows) for name, rows in read_json(urdf.parent / FRAMES_FILE).items()},
     )
 
 

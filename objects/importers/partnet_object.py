@@ -1,4 +1,4 @@
-"""Finds objects of PartNet-Mobility and makes them ready for simulation: frames, scale, colliders, annotation; cached."""
+"""Finds objects of PartNet-Mobility and makes them ready for simulation: frames, scale, colliders, annotation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loads the object of any URDF: converts it, turns its front to +x and annotates it; and finds the URDFs of a folder."""
+"""Loads the object of any URDF: converts it, turns its front to +x, annotates it; and finds the URDFs of a folder."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ def _move_part(part: Part, turned: UrdfModel, T_root_source: Pose) -> Part:
     )
 
 
-VERSION = 10
+VERSION = 11
 """Raise it with every change of the output: cached objects are then converted again."""
 
 DENSITY_KG_M3 = 400.0
@@ -267,6 +267,7 @@ def load_source_object(cfg: ObjectCfg) -> ObjectAsset:
         friction=facing["friction"],
         damping=facing["damping"],
         parameters=facts["parameters"],
+        info_frames={name: np.array(rows) for name, rows in facts["frames"].items()},
         # GenSim2 states axes in the root link of the file
         R_obj_peer=turn_to_x(turn if source.urdf == PARTNET_URDF else 2),
         files=source.all_files((*_SIDE_FILES, ANNOTATION_FILE)),
@@ -391,7 +392,8 @@ def _convert(source: SourceObject, cfg: ObjectCfg, given: Articulation | None, f
         "scale": round(scale, 6),
         "handles": ", ".join(f"{name} {part.handle.type.value}" for name, part in annotation.parts.items()),
     }
-    facts = {"turns": turns, "facing": facing, "parameters": parameters}
+    frames = {name: affine.tolist() for name, affine in source.frames.items()}
+    facts = {"turns": turns, "facing": facing, "parameters": parameters, "frames": frames}
     # keys keep their order: if the configuration names no part, the first one faces the robot
     (folder / _FACTS_FILE).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
