@@ -77,7 +77,7 @@ def run_file(file: Path, cfg: PeerFilesCfg) -> Counter[str]:
             run_unlatch("collect", name, *words, f"out={home / 'data'}")
             if (home / "data").is_dir():
                 for record in DataSet.open(home / "data"):
-                    outcomes["ok" if record.success else f"{record.code}: {record.explanation}"[:240]] += 1
+                    outcomes["ok" if record.success else f"{record.code}: {record.message}"[:240]] += 1
                 continue
             problem = run_unlatch("plan", name, "--config-dir", home, f"seed={cfg.seed}", "episode=0")
         outcomes[problem[:160]] += count

@@ -281,14 +281,17 @@ def annotate_source(source: SourceObject, cfg: AnnotateCfg | None = None) -> Ann
             entry = _make_entry(hit, item, name, peer, scale)
             found = articulation_problems(replace(whole, parts={name: entry}), model, size_m=float(size.max()))
         if found:
-            problems[item.choice.joint.name] = [_in_terms_of_the_file(problem, item) for problem in found]
+            by_hand = peer is not None and peer.joint == item.choice.joint.name
+            problems[item.choice.joint.name] = found if by_hand else [_in_terms_of_the_file(p, item) for p in found]
         else:
             entries[name] = entry
             reasons[name] = f"{item.word}: {item.posed.reason}"
     if not entries:
         raise_problems([problem for found in problems.values() for problem in found], where=str(source.file.parent))
     refused = {
-        c.joint.name: c.refusal or problems[c.joint.name][0] for c in every if c.refusal or c.joint.name in problems
+        c.joint.name: c.refusal or f"its annotation does not pass the check: {problems[c.joint.name][0]}"
+        for c in every
+        if c.refusal or c.joint.name in problems
     }
     return AnnotationResult(replace(whole, parts=entries), model, size, refused, reasons, source.notices)
 
