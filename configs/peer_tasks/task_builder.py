@@ -332,8 +332,13 @@ def add_cameras(
         task.cameras.append({"name": name, "type": "camera", "mount": mount or _usual_mount(found, task.robot), **lens})
         said = "with its pose" if mount is not None else "where ours is"
         task.ledger.read(join_path(place, "name"), camera.get("name"), f"read as the camera {name}, {said}")
-        read = ("translation", "orientation", "camera_axes", "parent") if mount is not None else ()
-        task.ledger.read_keys(place, camera, (*read, *(("camera_file",) if lens else ())))
+        own = task.cameras[-1]["mount"]
+        meant = f"read as position_m {own.get('position_m')}, rpy_deg {own.get('rpy_deg')}"
+        read = {} if mount is None else dict.fromkeys(("translation", "orientation", "camera_axes", "parent"), meant)
+        if lens:
+            read["camera_file"] = f"read as {lens['width']} x {lens['height']} pixels, intrinsics {lens['intrinsics']}"
+        for key in (key for key in read if key in camera):
+            task.ledger.read(join_path(place, key), camera[key], read[key])
 
 
 def _read_lens(camera: Mapping[str, Any], roots: Sequence[Path]) -> dict[str, Any]:
