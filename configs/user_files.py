@@ -27,6 +27,7 @@ from unlatch.solver.term import Term
 _MAX_BYTES = 1_000_000
 _RESOLVER = re.compile(r"\$\{[^{}]*:")
 """A reference that asks a resolver, for example the environment."""
+_NO_REFERENCE = "\0{"
 
 
 @dataclass
@@ -158,9 +159,27 @@ def resolve_references(tree: Any) -> Any:
     if not isinstance(tree, dict | list):
         return tree
     try:
-        return _resolve(tree, OmegaConf.create(tree))
+        return _with_resolvers(_resolve(tree, OmegaConf.create(_without_resolvers(tree))))
     except OmegaConfBaseException:  # a text such as `${` that is no reference
         return tree
+
+
+def _without_resolvers(value: Any) -> Any:
+    """Returns a tree in which no text asks a resolver: another text may refer to it."""
+    if isinstance(value, str):
+        return value.replace("${", _NO_REFERENCE) if _RESOLVER.search(value) else value
+    if isinstance(value, dict):
+        return {key: _without_resolvers(item) for key, item in value.items()}
+    return [_without_resolvers(item) for item in value] if isinstance(value, list) else value
+
+
+def _with_resolvers(value: Any) -> Any:
+    """Returns a tree with the texts that ask resolvers as they were."""
+    if isinstance(value, str):
+        return value.replace(_NO_REFERENCE, "${")
+    if isinstance(value, dict):
+        return {key: _with_resolvers(item) for key, item in value.items()}
+    return [_with_resolvers(item) for item in value] if isinstance(value, list) else value
 
 
 def _resolve(raw: Any, node: Any) -> Any:

@@ -437,24 +437,22 @@ def peer_axes(scene: PlanningScene) -> PeerAxes | None:
     )
 
 
-_LONG_M = 0.08
-"""Fingers of which the tail is this far behind the head are as long as theirs [m]."""
-_PAD_SHARE = 0.37
-"""Where the long fingers of GenSim2's hand have their tail, 17 mm before the palm, on shorter fingers: this share of
-the way from the tail to the head. Their tail is 90 mm behind the head, where ours is the palm itself."""
+_PAD_SHARE, _PAD_M = 0.6, 0.02
+"""What GenSim2 holds with the tail of its fingers, the pads of ours hold: a point this share of the way from the tail
+to the head, at most so far before the tail [m]. At the tail itself the palm would be in the part: GenSim2's planner
+ignores collisions."""
 
 
 def read_peer_tool(setting: PlannerSettingCfg, tool: Mapping[str, Array]) -> Mapping[str, Array]:
     """Returns the keypoints of a hand, (3,) each, ee frame [m], that the constraints of a setting mean.
 
-    The pads of our fingers take the place of GenSim2's: what its settings hold with the tail, the whole length of its
-    fingers, would be inside our palm.
+    The pads of our fingers take the place of the tail of GenSim2's.
     """
     if setting.origin is not Origin.gensim2 or not {"tool_head", "tool_tail"} <= set(tool):
         return tool
-    if float(np.linalg.norm(tool["tool_head"] - tool["tool_tail"])) >= _LONG_M:
-        return tool
-    return {**tool, "tool_tail": tool["tool_tail"] + _PAD_SHARE * (tool["tool_head"] - tool["tool_tail"])}
+    along = tool["tool_head"] - tool["tool_tail"]
+    share = min(_PAD_SHARE, _PAD_M / max(float(np.linalg.norm(along)), 1e-9))
+    return {**tool, "tool_tail": tool["tool_tail"] + share * along}
 
 
 def _read_gensim2(scene: PlanningScene) -> PlanningScene:

@@ -93,6 +93,7 @@ def test_references_of_another_system_are_resolved_where_they_lead_to_something(
     }
     (task,) = resolve_references(tree)["tasks"]
     assert task["regions"][0] == {"object": "arm", "said": "by arm", "near": "arm"}
-    assert task["regions"][1] == tree["tasks"][0]["regions"][1]
+    given = tree["tasks"][0]["regions"][1]
+    assert task["regions"][1] == {**given, "near": given["asked"]}, "nothing is read from the environment"
     assert resolve_references({"a": 3, "b": "${.a}"}) == {"a": 3, "b": 3}
     assert task["same"] == [{"name": "arm"}]
