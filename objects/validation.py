@@ -275,7 +275,7 @@ def check_classes(names: Iterable[str], world: World, *, key: str) -> None:
     Raises:
         ConfigError: A class is misspelt.
     """
-    from unlatch.objects.importers.partnet_object import CATEGORIES
+    from unlatch.objects.importers.partnet_source import CATEGORIES
 
     known = {*IN_SCENES, *CATEGORIES, *GENERATORS.names(), *(body.semantic_class for body in world.seen_bodies())}
     for name in names:

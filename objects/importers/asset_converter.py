@@ -71,14 +71,21 @@ class RigidBodyPropertiesCfg:
     rigid_body_enabled: bool | None = None
     """True says nothing; a body that is no rigid body has no counterpart."""
     max_depenetration_velocity: float | None = None
-    """This field and those below are PhysX's own: refused."""
+    """PhysX's own: refused."""
     max_contact_impulse: float | None = None
+    """PhysX's own: refused."""
     enable_gyroscopic_forces: bool | None = None
+    """PhysX's own: refused."""
     retain_accelerations: bool | None = None
+    """PhysX's own: refused."""
     solver_position_iteration_count: int | None = None
+    """PhysX's own: refused."""
     solver_velocity_iteration_count: int | None = None
+    """PhysX's own: refused."""
     sleep_threshold: float | None = None
+    """PhysX's own: refused."""
     stabilization_threshold: float | None = None
+    """PhysX's own: refused."""
 
     def __post_init__(self) -> None:
         refuse_fields(self, "rigid_props", _PHYSX_BODY, "PhysX alone has it")
@@ -112,8 +119,9 @@ class CollisionPropertiesCfg:
     rest_offset: float | None = None
     """Distance at which two colliders come to rest [m]; below 0, they overlap."""
     torsional_patch_radius: float | None = None
-    """This field and the next are PhysX's own: refused."""
+    """PhysX's own: refused."""
     min_torsional_patch_radius: float | None = None
+    """PhysX's own: refused."""
 
     def __post_init__(self) -> None:
         radii = ("torsional_patch_radius", "min_torsional_patch_radius")

@@ -1,13 +1,11 @@
-"""Finds objects of PartNet-Mobility and makes them ready for simulation: frames, scale, colliders, annotation."""
+"""Makes objects of PartNet-Mobility ready for simulation: frames, scale, colliders, masses, annotation; cached."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +14,26 @@ import numpy as np
 from unlatch.objects.annotate.annotator import PARTNET_LICENCE, AnnotateCfg, PosedPart, annotated_part, sized_parts
 from unlatch.objects.annotate.joints import JointChoice, all_joint_ends, joint_limits, part_names
 from unlatch.objects.annotate.posing import Ends, PosedMesh, PosedObject, pose_object
-from unlatch.objects.annotate.source import PARTNET_URDF, ObjectGeometry, SourceObject, read_json, read_source
+from unlatch.objects.annotate.source import PARTNET_URDF, ObjectGeometry, SourceObject, read_source
 from unlatch.objects.annotate.view import Grip
 from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, PartKind, write_articulation
 from unlatch.objects.annotation_reader import read_articulation
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.config import PARTNET_VARIABLE, ObjectCfg
+from unlatch.objects.config import ObjectCfg
 from unlatch.objects.importers.converted_asset import mesh_collider
+from unlatch.objects.importers.partnet_source import (
+    SIDE_FILES,
+    PartnetCategory,
+    check_source_objects,
+    instance_folder,
+    partnet_category,
+    partnet_root,
+    source_instances,
+    source_state,
+)
 from unlatch.objects.validation import articulation_problems, raise_problems
 from unlatch.simcore.cache import cache_root, cached_folder, json_hash
-from unlatch.simcore.errors import AssetError, ConfigError, close_matches, unknown_name
-from unlatch.simcore.files import user_path
+from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.convex_decomposition import ConvexDecompositionCfg, Decomposition, coacd_version, decompose
 from unlatch.simcore.meshes.mesh_store import model_files
@@ -34,223 +41,6 @@ from unlatch.simcore.meshes.obj_file import format_obj, mesh_colour
 from unlatch.simcore.meshes.solids import hulls_inertial
 from unlatch.simcore.rng import sum_in_order
 from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
-
-
-@dataclass(frozen=True, kw_only=True)
-class PartnetCategory:
-    """What we add to a category of the data set; by default, a door with a vertical hinge is acted on."""
-
-    folders: tuple[str, ...]
-    """Folder names under the root; the first folder that holds the instance counts."""
-    part: str = "door"
-    """Name of the acted part in our annotation."""
-    kinds: tuple[PartKind, ...] = (PartKind.hinge_vertical,)
-    """Kinds that the acted joint may have, by its axis."""
-    semantics: tuple[str, ...] = ("door",)
-    """Part names in `semantics.txt` that qualify, best first; empty accepts any moving part."""
-    size_m: float
-    """Largest extent of the object if no `info.json` gives a scale [m]."""
-    largest_m: float
-    """An object whose handle is too small for a hand is enlarged up to this extent [m]."""
-    body_mass_kg: float
-    part_density_kg_m3: float
-    """Density of the convex pieces of the moving part; its mass is then clipped to `part_mass_kg`."""
-    part_mass_kg: tuple[float, float]
-    friction: float = 0.5
-    """Dry friction of the joints [N m or N]."""
-    damping: float = 0.3
-    """Viscous damping of the joints [N m s/rad or N s/m]."""
-    summary: str
-
-
-CATEGORIES: dict[str, PartnetCategory] = {
-    "drawer": PartnetCategory(
-        folders=("drawer", "StorageFurniture", "Table"),
-        part="drawer",
-        kinds=(PartKind.slider,),
-        semantics=("drawer",),
-        size_m=0.50,
-        largest_m=0.62,
-        body_mass_kg=15.0,
-        part_density_kg_m3=500.0,
-        part_mass_kg=(1.0, 4.0),
-        friction=1.5,
-        damping=1.0,
-        summary="cabinets and tables: the drawer with the best handle is acted on",
-    ),
-    "microwave": PartnetCategory(
-        folders=("microwave", "Microwave"),
-        size_m=0.46,
-        largest_m=0.56,
-        body_mass_kg=11.0,
-        part_density_kg_m3=500.0,
-        part_mass_kg=(1.2, 2.5),
-        friction=0.3,
-        damping=0.1,
-        summary="microwave ovens with a side-hinged door",
-    ),
-    "refrigerator": PartnetCategory(
-        folders=("refrigerator", "Refrigerator"),
-        size_m=0.80,
-        largest_m=1.00,
-        body_mass_kg=30.0,
-        part_density_kg_m3=200.0,
-        part_mass_kg=(3.0, 8.0),
-        summary="refrigerators: the door with the best handle is acted on",
-    ),
-    "safe": PartnetCategory(
-        folders=("safe", "safe_rotate", "Safe"),
-        size_m=0.45,
-        largest_m=0.60,
-        body_mass_kg=25.0,
-        part_density_kg_m3=1500.0,
-        part_mass_kg=(3.0, 8.0),
-        summary="safes with a side-hinged door",
-    ),
-}
-"""Categories by name, sorted."""
-
-
-SIDE_FILES = ("info.json", "semantics.txt")
-"""Files beside the URDF of an object."""
-_MESH_SUFFIXES = (".obj", ".mtl")
-
-
-def partnet_category(name: str) -> PartnetCategory:
-    """Returns the category of a name.
-
-    Raises:
-        ConfigError: There is no such category.
-    """
-    if name not in CATEGORIES:
-        kind = "a category of source=partnet_mobility"
-        raise unknown_name(name, kind, where="object.category", known=CATEGORIES)
-    return CATEGORIES[name]
-
-
-def partnet_root(root: str | None) -> Path:
-    """Returns the folder of the data set: the argument, else the environment variable.
-
-    Raises:
-        ConfigError: Neither is set.
-        AssetError: There is no such folder.
-    """
-    chosen = root or os.environ.get(PARTNET_VARIABLE)
-    both = f"Set object.root=FOLDER or the environment variable {PARTNET_VARIABLE}"
-    if not chosen:
-        raise ConfigError(f"No folder of PartNet-Mobility objects is given. {both}.", key="object.root")
-    path = user_path(chosen)
-    if not path.is_dir():
-        raise AssetError(f"The folder of PartNet-Mobility objects '{chosen}' does not exist. {both}.", path=str(path))
-    return path.resolve()
-
-
-def source_instances(cfg: ObjectCfg) -> list[str]:
-    """Returns the ids of the objects of a category.
-
-    Raises:
-        ConfigError: Unknown category, or no folder given.
-    """
-    return list(partnet_instances(partnet_root(cfg.root), cfg.category))
-
-
-def partnet_instances(root: Path, category: str) -> dict[str, Path]:
-    """Returns folders by instance id, sorted: `<category>/<id>/` or, as downloaded, `<id>/` with a `meta.json`."""
-    return {name: path for name, path in _category_folders(root, category).items() if (path / PARTNET_URDF).is_file()}
-
-
-def check_source_objects(cfg: ObjectCfg, *, among: Sequence[str] | None) -> None:
-    """Checks that objects of a category have a URDF and readable side files, without converting them.
-
-    `among` are their ids; None: every object of the category.
-
-    Raises:
-        AssetError: Some objects are damaged; the message names the first three.
-    """
-    root, category = partnet_root(cfg.root), cfg.category
-    folders = [path for name, path in _category_folders(root, category).items() if among is None or name in among]
-    problems = [problem for path in folders if (problem := _find_damage(path))]
-    if problems:
-        more = f" And {len(problems) - 3} more." if len(problems) > 3 else ""
-        raise AssetError(
-            f"{len(problems)} objects of category '{category}' are damaged: {' '.join(problems[:3])}{more} "
-            "Restore or remove these folders, or set object.instance to the id of another one.",
-            path=str(root),
-            problems=problems,
-        )
-
-
-def source_state(folder: Path) -> str:
-    """Returns a quick hash of an object: over its URDF and side files, and over names and sizes of its meshes."""
-    digest = hashlib.sha256()
-    for name in (PARTNET_URDF, *SIDE_FILES):
-        path = folder / name
-        digest.update(f"{name}\0{path.stat().st_size if path.is_file() else -1}\0".encode())
-        digest.update(path.read_bytes() if path.is_file() else b"")
-    for path in sorted(p for p in folder.rglob("*") if p.suffix in _MESH_SUFFIXES):
-        digest.update(f"{path.relative_to(folder).as_posix()}\0{path.stat().st_size}\0".encode())
-    return digest.hexdigest()
-
-
-def _category_folders(root: Path, category: str) -> dict[str, Path]:
-    """Returns folders of a category by id, sorted by id: those with a URDF, and those with a number as their name."""
-    names = partnet_category(category).folders
-    found: dict[str, Path] = {}
-    for name in names:
-        if (root / name).is_dir():
-            found = {p.name: p for p in (root / name).iterdir() if p.is_dir()} | found
-    found = {name: path for name, path in found.items() if name.isdigit() or (path / PARTNET_URDF).is_file()}
-    if not any((path / PARTNET_URDF).is_file() for path in found.values()):
-        found |= {
-            path.name: path for path in root.iterdir() if (path / PARTNET_URDF).is_file() and _has_category(path, names)
-        }
-    return {name: found[name] for name in sorted(found, key=lambda n: (len(n), n))}
-
-
-def _has_category(folder: Path, names: Sequence[str]) -> bool:
-    """Returns whether the `meta.json` of a folder names one of some categories; a damaged file names none."""
-    try:
-        return read_json(folder / "meta.json").get("model_cat") in names
-    except AssetError:
-        return False
-
-
-def _find_damage(folder: Path) -> str | None:
-    urdf = folder / PARTNET_URDF
-    if not urdf.is_file():
-        return f"{folder} has no {PARTNET_URDF}."
-    if not urdf.stat().st_size:
-        return f"{urdf} is empty."
-    try:
-        read_json(folder / "info.json")
-    except AssetError as exc:
-        return exc.message
-    return None
-
-
-def instance_folder(root: Path, category: str, *, instance: str | None) -> Path:
-    """Returns the folder of an instance.
-
-    Raises:
-        AssetError: `instance` is None or unknown, or the category has no instances.
-    """
-    instances = partnet_instances(root, category)
-    if not instances or instance is None:
-        names = ", ".join(partnet_category(category).folders)
-        raise AssetError(
-            f"No object of category '{category}' in {root} (looked for folders {names}). "
-            f"Set object.root=FOLDER or {PARTNET_VARIABLE} to the folder that holds them.",
-            path=str(root),
-        )
-    if instance not in instances:
-        raise AssetError(
-            f"No {category} '{instance}' in {root}.{close_matches(instance, instances)} "
-            f"Set object.instance to one of: {', '.join(instances)}.",
-            name=instance,
-            available=list(instances),
-        )
-    return instances[instance]
-
 
 __all__ = ["check_source_objects", "load_source_object", "source_instances", "source_object_set"]
 

@@ -21,15 +21,16 @@ from unlatch.objects.importers.urdf_parts import (
     rigid_part,
     unused_name,
 )
-from unlatch.objects.importers.usd_stage import OpenedStage, rotation_of
-from unlatch.objects.importers.usd_surfaces import (
+from unlatch.objects.importers.usd_stage import (
     Look,
     LookedSurface,
+    OpenedStage,
     Primitive,
     PrimSurface,
     placed_mesh,
     placed_primitive,
     read_surface,
+    rotation_of,
     surfaces_by_look,
 )
 from unlatch.simcore.errors import AssetError

@@ -13,7 +13,7 @@ from tests.objects.builders import edit
 from unlatch.objects.annotation import HandleType, PartKind
 from unlatch.objects.config import PARTNET_VARIABLE, ObjectCfg, ObjectSource
 from unlatch.objects.importers import partnet_object
-from unlatch.objects.importers.partnet_object import partnet_instances
+from unlatch.objects.importers.partnet_source import partnet_instances
 from unlatch.objects.library import check_candidates, describe_object_set, load_object
 from unlatch.objects.validation import validate_articulation
 from unlatch.simcore.errors import AssetError, ConfigError
