@@ -181,7 +181,7 @@ def describe_object_path(value: str, part: str | None) -> dict[str, Any]:
     if "${" in value:
         raise ConfigError(f"object='{value}' contains a reference. Expected a plain path. Write it out.", key="object")
     from unlatch.objects.annotate.source import UNKNOWN_CATEGORY, find_urdf, read_category
-    from unlatch.objects.importers.urdf_folder import is_urdf_folder
+    from unlatch.objects.importers.urdf_object import is_urdf_folder
 
     path = user_path(value)
     category = UNKNOWN_CATEGORY if is_urdf_folder(path) else read_category(find_urdf(path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -25,6 +26,9 @@ from unlatch.solver.setting_reader import find_misfit_motions, read_planner_sett
 from unlatch.solver.term import Term
 
 _MAX_BYTES = 1_000_000
+_RESOLVER = re.compile(r"\$\{[^{}]*:")
+"""A reference that asks a resolver, for example the environment."""
+_NO_REFERENCE = "\0{"
 
 
 @dataclass
@@ -146,6 +150,54 @@ def peer_of(tree: Any) -> str | None:
     if isinstance(tree.get("tasks"), list | Mapping) or ("skills" in keys and keys & _ENTRY_KEYS):
         return INTERNDATA
     return GENSIM2 if "constraint_list" in keys or len(keys & _GENSIM2_KEYS) > 1 else None
+
+
+def resolve_references(tree: Any) -> Any:
+    """Returns the content of a YAML file of another system with its references, such as `${tasks.0.name}`, resolved.
+
+    What refers to something that is not there, or to a resolver such as the environment, stays as it is written.
+    """
+    if not isinstance(tree, dict | list):
+        return tree
+    try:
+        return _with_resolvers(_resolve(tree, OmegaConf.create(_without_resolvers(tree))))
+    except OmegaConfBaseException:  # a text such as `${` that is no reference
+        return tree
+
+
+def _without_resolvers(value: Any) -> Any:
+    """Returns a tree in which no text asks a resolver: another text may refer to it."""
+    if isinstance(value, str):
+        return value.replace("${", _NO_REFERENCE) if _RESOLVER.search(value) else value
+    if isinstance(value, dict):
+        return {key: _without_resolvers(item) for key, item in value.items()}
+    return [_without_resolvers(item) for item in value] if isinstance(value, list) else value
+
+
+def _with_resolvers(value: Any) -> Any:
+    """Returns a tree with the texts that ask resolvers as they were."""
+    if isinstance(value, str):
+        return value.replace(_NO_REFERENCE, "${")
+    if isinstance(value, dict):
+        return {key: _with_resolvers(item) for key, item in value.items()}
+    return [_with_resolvers(item) for item in value] if isinstance(value, list) else value
+
+
+def _resolve(raw: Any, node: Any) -> Any:
+    """Returns a value with its references resolved; `node` is the same in OmegaConf's form."""
+    if isinstance(raw, dict):
+        return {key: _resolve_item(value, node, key) for key, value in raw.items()}
+    return [_resolve_item(value, node, index) for index, value in enumerate(raw)]
+
+
+def _resolve_item(raw: Any, node: Any, key: Any) -> Any:
+    if isinstance(raw, str) and "${" in raw and not _RESOLVER.search(raw):
+        try:
+            found = node[key]
+            return OmegaConf.to_container(found, resolve=True) if OmegaConf.is_config(found) else found
+        except (OmegaConfBaseException, RecursionError):
+            return raw
+    return _resolve(raw, node[key]) if isinstance(raw, dict | list) else raw
 
 
 def task_entries(tree: Any) -> list[tuple[str, Any]]:

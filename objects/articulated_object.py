@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -50,6 +50,8 @@ class ObjectAsset:
     R_obj_peer: np.ndarray = field(default_factory=lambda: turn_to_x(2))
     """(3, 3) rotation of the frame in which GenSim2 states axes, in the root link frame. Of an object that stands, z
     is up and x into the front; as the object is laid down, the frame turns with it."""
+    info_frames: Mapping[str, np.ndarray] = field(default_factory=dict, compare=False, repr=False)
+    """(4, 4) by link, of a USD: the map from the coordinates in which an `info.json` states keypoints [m]."""
     parameters: dict[str, float | str] = field(default_factory=dict)
     """Values that the generator drew or the importer chose; recorded with the episode."""
     rests_on: RestsOn = RestsOn.bottom

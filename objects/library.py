@@ -148,7 +148,7 @@ def _read_instance(cfg: ObjectCfg) -> ObjectAsset:
     asset = _with_closing_forces(asset)
     if cfg.size is None or cfg.size == 1.0:
         return asset
-    from unlatch.objects.scaled_model import scaled_object
+    from unlatch.objects.turned_object import scaled_object
 
     return scaled_object(asset, cfg.size)
 
@@ -236,7 +236,7 @@ def _folder_of_many(cfg: ObjectCfg) -> Path | None:
     """Returns the folder of URDFs that an object is drawn from; None if `root` is another path."""
     if cfg.source is not ObjectSource.urdf or not cfg.root:
         return None
-    from unlatch.objects.importers.urdf_folder import is_urdf_folder
+    from unlatch.objects.importers.urdf_object import is_urdf_folder
 
     path = user_path(cfg.root)
     return path if is_urdf_folder(path) else None
@@ -258,7 +258,7 @@ def _lay_down(asset: ObjectAsset, cfg: ObjectCfg) -> ObjectAsset:
     A friction that the URDF states stays as it is.
     """
     if cfg.source is not ObjectSource.procedural:
-        from unlatch.objects.scaled_model import write_turned_object
+        from unlatch.objects.turned_object import write_turned_object
 
         asset = write_turned_object(asset, cfg.rests_on, front_part=cfg.part, cache_dir=cfg.cache_dir)
     parts, model = asset.articulation.parts.values(), asset.model

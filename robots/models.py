@@ -37,6 +37,7 @@ MODELS = {
     "baxter": f"{_MADE}:baxter_urdf",
     "dual_panda": f"{_MADE}:dual_panda_urdf",
     "fr3": f"{_MADE}:fr3_urdf",
+    "franka_gensim2": f"{_MADE}:franka_gensim2_urdf",
     "franka_panda": "unlatch.robots.models:panda_urdf",
     "franka_robotiq": f"{_MADE}:franka_robotiq_urdf",
     "so100": f"{_FOREIGN}:so100_urdf",

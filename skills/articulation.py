@@ -24,7 +24,7 @@ from unlatch.solver.plan import KeyframePlan, PlanRequest
 from unlatch.solver.planner import plan_from_grasp, plan_keyframes
 from unlatch.solver.scene import Array, JointGeometry, PlanningScene, Slip, SlipMode
 from unlatch.solver.setting import MOTION_WORDS, FollowJointCfg, PlannerSettingCfg, SuccessMode
-from unlatch.solver.setting_reader import read_motions
+from unlatch.solver.setting_reader import read_motions, read_tool
 
 _CLOSED_WITHIN_M = 2e-3
 _CLOSING_TIME_FACTOR = 1.5
@@ -367,7 +367,9 @@ class ArticulationSkill(Skill):
         if led_to is not None:
             setting, target = replace(setting, post_actuation_motions=FollowJointCfg(to=led_to)), led_to
         return PlanRequest(
-            arm=context.arm_model,
+            arm=replace(context.arm_model, tool_keypoints=read_tool(setting, context.arm_model.tool_keypoints))
+            if setting.origin.is_peer
+            else context.arm_model,
             scene=scene,
             setting=setting,
             q_current=context.arm.q_target if q_current is None else q_current,

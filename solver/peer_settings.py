@@ -437,6 +437,24 @@ def peer_axes(scene: PlanningScene) -> PeerAxes | None:
     )
 
 
+_PAD_SHARE, _PAD_M = 0.6, 0.02
+"""What GenSim2 holds with the tail of its fingers, the pads of ours hold: a point this share of the way from the tail
+to the head, at most so far before the tail [m]. At the tail itself the palm would be in the part: GenSim2's planner
+ignores collisions."""
+
+
+def read_peer_tool(setting: PlannerSettingCfg, tool: Mapping[str, Array]) -> Mapping[str, Array]:
+    """Returns the keypoints of a hand, (3,) each, ee frame [m], that the constraints of a setting mean.
+
+    The pads of our fingers take the place of the tail of GenSim2's.
+    """
+    if setting.origin is not Origin.gensim2 or not {"tool_head", "tool_tail"} <= set(tool):
+        return tool
+    along = tool["tool_head"] - tool["tool_tail"]
+    share = min(_PAD_SHARE, _PAD_M / max(float(np.linalg.norm(along)), 1e-9))
+    return {**tool, "tool_tail": tool["tool_tail"] + share * along}
+
+
 def _read_gensim2(scene: PlanningScene) -> PlanningScene:
     keypoints, joint = dict(scene.keypoints), scene.joint
     if not joint.prismatic and HEAD in keypoints and TAIL in keypoints:

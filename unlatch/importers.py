@@ -17,7 +17,14 @@ from unlatch.objects.importers.asset_converter import (
     RigidBodyPropertiesCfg,
 )
 from unlatch.objects.importers.mesh_object import MeshConverter, MeshConverterCfg
-from unlatch.objects.importers.urdf_converter import DriveType, InertiaFallback, UrdfConverter, UrdfConverterCfg
+from unlatch.objects.importers.urdf_converter import (
+    DriveType,
+    InertiaFallback,
+    JointDriveCfg,
+    PDGainsCfg,
+    UrdfConverter,
+    UrdfConverterCfg,
+)
 from unlatch.simcore.meshes.convex_decomposition import CollisionApproximation, ConvexDecompositionCfg
 
 __all__ = [
@@ -28,9 +35,11 @@ __all__ = [
     "ConvexDecompositionCfg",
     "DriveType",
     "InertiaFallback",
+    "JointDriveCfg",
     "MassPropertiesCfg",
     "MeshConverter",
     "MeshConverterCfg",
+    "PDGainsCfg",
     "RigidBodyPropertiesCfg",
     "UrdfConverter",
     "UrdfConverterCfg",

@@ -26,6 +26,7 @@ from unlatch.configs.peer_tasks.scene_objects import (
     nearest_category,
     nearest_container,
     nearest_item,
+    read_info_file,
     scene_name,
     split_words,
     user_object,
@@ -40,6 +41,8 @@ from unlatch.configs.peer_tasks.task_builder import (
     put_into,
     relation_in,
 )
+from unlatch.configs.schema import folders_of_info
+from unlatch.objects.annotate.source import read_json
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import ConfigError
@@ -303,7 +306,8 @@ _NO_NAMES = ("up", "upright", "down", "the", "a", "and", "from", "table", "out",
 """Words of the name of a task that name no object."""
 _NOT_HERE = ("reach",)
 """Words of tasks that no skill of Unlatch does."""
-_ROBOT = "franka_panda"
+_ROBOT = "franka_gensim2"
+"""The Panda with GenSim2's long fingers: where its settings hold something with their tail, ours have the palm."""
 _WHERE = ".planner_setting"
 
 
@@ -349,14 +353,33 @@ def read_gensim2_task(
         skill = "open"
     task = TaskBuilder(name, given_robot or ROBOTS.load(_ROBOT)(), ledger, keep_settings, Origin.gensim2)
     task.objects.append(scene)
+    extra: dict[str, Any] = {}
+    limits: list[float] | None = None
+    info = None if scene.node is None else folders_of_info(Path(str(scene.node["root"])))[0] / "info.json"
+    if info is not None and info.is_file():
+        scene.take_scale(info)
+        own, problem = read_info_file(scene, info)
+        if own is not None:
+            scene.parts_by_key[""] = own
+        if not problem:
+            extra["obj_info_path"] = str(info)
+            limits = read_numbers(read_json(info).get("joint_position_range"), 2)
+        ledger.note(
+            "object", f"without the keypoints of {info}: {problem}" if problem else f"with the keypoints of {info}"
+        )
     part = scene.part_for(skill, "")
     ledger.read("task_name", label, f"read as skill {skill} on part {part}; {said}")
     ledger.read("category_name", kind or ABSENT)
-    half = round(scene.span(part) / 2, 4)
+    half, of = round(scene.span(part) / 2, 4), ""
+    if limits is not None:  # the middle of the range that their task uses of the joint
+        middle = abs(sum(limits) / 2 - scene.part(part).openness.closed)
+        half, of = round(min(middle, scene.span(part)), 4), f", the middle of joint_position_range {limits}"
     task.starts[scene.name, part] = [half, half]
-    ledger.read("start", ABSENT, f"tasks of GenSim2 start half open: read as the start of {part}, {half} from closed")
+    ledger.read(
+        "start", ABSENT, f"tasks of GenSim2 start half open: read as the start of {part}, {half} from closed{of}"
+    )
     before = len(ledger.lines)
-    task.add_skill(skill, scene, part, path="", raw=dict(tree), arm=None, group=0, extra={})
+    task.add_skill(skill, scene, part, path="", raw=dict(tree), arm=None, group=0, extra=extra)
     # a file is one setting as a whole: its keys have no place of their own
     ledger.lines[before:] = [
         replace(

@@ -43,12 +43,27 @@ from unlatch.configs.peer_tasks.scene_objects import (
     side_by_side,
     user_object,
 )
-from unlatch.configs.peer_tasks.task_builder import MOST_HALF_M, TaskBuilder, add_cameras, add_distractors, add_words
-from unlatch.configs.user_files import GENSIM2, peer_of, read_robot_file, read_yaml_tree, task_entries
+from unlatch.configs.peer_tasks.task_builder import (
+    MOST_HALF_M,
+    TaskBuilder,
+    add_cameras,
+    add_distractors,
+    add_home_spread,
+    add_words,
+)
+from unlatch.configs.user_files import (
+    GENSIM2,
+    peer_of,
+    read_robot_file,
+    read_yaml_tree,
+    resolve_references,
+    task_entries,
+)
 from unlatch.robots.catalog import ROBOTS, check_robot_name
 from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import plain_name, user_path
+from unlatch.simcore.geometry import Pose
 from unlatch.solver.setting import Origin
 from unlatch.tasks.task import TaskCfg
 
@@ -95,6 +110,8 @@ class _TaskReader:
             if label in self.entry:
                 self.ledger.read(self._at(label), self.entry[label], f"the task is called {name}, after the file")
         regions = read_regions(self.entry, self.path, self.ledger)
+        robot_name = read_text(read_mapping(self._value(robot_path)).get("name")) if robot_path else ""
+        own_region = regions.get(robot_name)
         parts: dict[str, str] = {}
         carried = CarriedObjects(task, self.entry, self.path, chain, parts, regions) if carrying else None
         self._add_objects(task, acting, given_object, others=set() if carried is None else carried.names())
@@ -106,12 +123,21 @@ class _TaskReader:
         add_words(task, self.entry, least_s=TaskCfg().max_duration_s + _CARRY_S * len(carrying))
         if carried is not None and not task.language:
             task.language.append(carried.words())
-        add_cameras(task, self.entry)
+        add_cameras(task, self.entry, roots=self._roots(), T_world_robot=self._robot_pose(robot_path, own_region))
+        if robot_path:
+            add_home_spread(task, read_mapping(self._value(robot_path)), robot_path)
         add_distractors(task, self.entry)
         first = acting[0] if carried is None else None
         content = task.content(None if first is None else (first.name, parts[first.path]))
         self.ledger.leave_rest(dict(self.entry), self.path)
         return content
+
+    def _robot_pose(self, path: str, region: PeerRegion | None) -> Pose | None:
+        """Returns where the robot stands: the middle of its region; None without one."""
+        if region is None:
+            return None
+        yaw = np.radians(robot_yaw_deg(read_mapping(self._value(path)), region))
+        return Pose.from_rpy((region.low + region.high) / 2, (0.0, 0.0, float(yaw)))
 
     def _roots(self) -> list[Path]:
         """Returns the folders from which paths of the file start."""
@@ -210,6 +236,9 @@ class _TaskReader:
             file = find_info_file(skill, items.get(skill.object, {}), scene, self._roots())
             said = ""
             if file is not None:
+                scale = scene.take_scale(file)
+                if scale is not None:
+                    self.ledger.note(skill.path, f"{scene.name} has the scale {scale:g} of {file}")
                 part, problem = read_info_file(scene, file)
                 if part is not None:
                     scene.parts_by_key[key] = part
@@ -473,7 +502,7 @@ def import_tasks(path: str | Path, cfg: ImportCfg) -> list[ImportedTask]:
     name = plain_name(cfg.name or file.stem)
     if peer == GENSIM2:
         return [_import_one(tree, "", name, file, cfg, robot, is_gensim2=True)]
-    entries = task_entries(tree)
+    entries = task_entries(resolve_references(tree))
     names = [name] if len(entries) == 1 else [f"{name}_{index}" for index in range(len(entries))]
     return [
         _import_one(entry, place, own, file, cfg, robot, is_gensim2=False)

@@ -24,6 +24,7 @@ from unlatch.configs.peer_tasks.peer_values import (
 )
 from unlatch.configs.schema import folders_of_info
 from unlatch.objects.annotate.peer_info import find_info_part, with_info_file
+from unlatch.objects.annotate.source import info_scale, read_json
 from unlatch.objects.annotation import Part
 from unlatch.objects.annotation_entries import RegionKind
 from unlatch.objects.articulated_object import ObjectAsset
@@ -266,6 +267,15 @@ class PeerObject:
     def half_width_m(self) -> float:
         """Half the largest width of its instances [m]."""
         return max(float(asset.bounds_obj[1, 1] - asset.bounds_obj[0, 1]) / 2 for asset in self.assets)
+
+    def take_scale(self, path: Path) -> float | None:
+        """Takes the scale of an `info.json` for an object of the user [m per unit]; returns it, None without one."""
+        scale = None if self.node is None else info_scale(read_json(path))
+        if self.node is None or scale is None or self.node.get("scale") == scale:
+            return None
+        self.node["scale"] = scale
+        self.__dict__.pop("assets", None)
+        return scale
 
     def turns_in_hand(self) -> bool:
         """Whether a part of it can be turned by `rotate`."""

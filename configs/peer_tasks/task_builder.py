@@ -6,11 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from omegaconf import OmegaConf
 
 from unlatch.configs.derived_task import derive_layout
+from unlatch.configs.group_files import yaml_files
 from unlatch.configs.peer_tasks.peer_values import (
     ABSENT,
     LIMITS,
@@ -20,14 +23,17 @@ from unlatch.configs.peer_tasks.peer_values import (
     read_list,
     read_mapping,
     read_number,
+    read_numbers,
     read_text,
 )
 from unlatch.configs.peer_tasks.scene_objects import PeerObject, nearest_camera
+from unlatch.configs.user_files import read_yaml_tree
 from unlatch.objects.annotation_entries import RegionKind, RegionOpening
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import hand_shapes
 from unlatch.simcore.errors import ConfigError, UnlatchError
+from unlatch.simcore.geometry import Pose, rpy_from_matrix
 from unlatch.simcore.randomization.config import MOST_DISTRACTORS
 from unlatch.skills.pick import LIFTED_M
 from unlatch.skills.place import DROPPED_M
@@ -62,7 +68,10 @@ class TaskBuilder:
     regions: list[dict[str, Any]] = field(default_factory=list)
     relations: list[dict[str, Any]] = field(default_factory=list)
     language: list[str] = field(default_factory=list)
-    cameras: list[str] = field(default_factory=list)
+    cameras: list[str | dict[str, Any]] = field(default_factory=list)
+    """Names of ours, or entries of `camera.cameras`."""
+    has_own_arms: bool = False
+    """Whether values of the robot's arms are those of the file."""
     distractors: dict[str, int] | None = None
     """Their least and largest number."""
     max_duration_s: float | None = None
@@ -110,8 +119,9 @@ class TaskBuilder:
         defaults: list[Any] = [{"override /robot": self.robot.name}]
         if first.node is None:
             defaults.append({"override /object": first.category})
+        plain = sorted({camera for camera in self.cameras if isinstance(camera, str)})
         if self.cameras:
-            defaults.append({"override /camera": "_".join(sorted(set(self.cameras)))})
+            defaults.append({"override /camera": "_".join(plain) or "none"})
         task: dict[str, Any] = {"name": self.name}
         if derived is not None:
             task["derived"] = {"skill": derived[0], "part": derived[1]}
@@ -131,6 +141,16 @@ class TaskBuilder:
         found["object"] = first.to_yaml()
         if others:
             found["objects"] = [item.to_yaml() for item in others]
+        if len(plain) < len(self.cameras):
+            own = {str(camera["name"]): camera for camera in self.cameras if isinstance(camera, dict)}
+            found["camera"] = {
+                "name": "imported",
+                "cameras": [*(name for name in plain if name not in own), *own.values()],
+            }
+        if self.has_own_arms:
+            found["robot"] = {
+                "arms": OmegaConf.to_container(OmegaConf.structured(self.robot), enum_to_str=True)["arms"]
+            }
         if self.distractors is not None:
             found["randomization"] = {"distractors": self.distractors}
         return {**found, "task": task, "skills": self._chain()}
@@ -277,15 +297,112 @@ def add_words(task: TaskBuilder, entry: Mapping[str, Any], *, least_s: float) ->
         )
 
 
-def add_cameras(task: TaskBuilder, entry: Mapping[str, Any]) -> None:
-    """Reads the cameras."""
+_TO_OPENCV = {
+    "usd": np.diag([1.0, -1.0, -1.0]),
+    "ros": np.eye(3),
+    "world": np.array([[0.0, 0.0, 1.0], [-1.0, 0.0, 0.0], [0.0, -1.0, 0.0]]),
+}
+"""(3, 3) by `camera_axes`: the rotation of our camera, x right, y down, z forward, in the axes of theirs."""
+
+
+def add_cameras(
+    task: TaskBuilder, entry: Mapping[str, Any], *, roots: Sequence[Path] = (), T_world_robot: Pose | None = None
+) -> None:
+    """Reads the cameras: their poses as far as ours has what they hang on, and their lenses.
+
+    Args:
+        task: The task.
+        entry: The task in the file.
+        roots: Folders from which paths of the file start.
+        T_world_robot: Where the robot stands there; None: its region is not known, and poses in the world have no
+            meaning.
+    """
     where = join_path(task.path, "cameras")
     for index, item in enumerate(read_list(entry.get("cameras"))):
         camera = read_mapping(item)
         texts = [read_text(camera.get(key)) for key in ("name", "parent", "camera_file")]
-        found = nearest_camera(texts)
-        task.cameras.append(found)
-        task.ledger.read(join_path(join_path(where, index), "name"), camera.get("name"), f"read as the camera {found}")
+        found, place = nearest_camera(texts), join_path(where, index)
+        lens = _read_lens(camera, roots)
+        mount = _read_mount(camera, found, task.robot, T_world_robot)
+        if not lens and mount is None:
+            task.cameras.append(found)
+            task.ledger.read(join_path(place, "name"), camera.get("name"), f"read as the camera {found}")
+            continue
+        name = f"{found}_{index}" if any(isinstance(c, dict) and c["name"] == found for c in task.cameras) else found
+        task.cameras.append({"name": name, "type": "camera", "mount": mount or _usual_mount(found, task.robot), **lens})
+        said = "with its pose" if mount is not None else "where ours is"
+        task.ledger.read(join_path(place, "name"), camera.get("name"), f"read as the camera {name}, {said}")
+        own = task.cameras[-1]["mount"]
+        meant = f"read as position_m {own.get('position_m')}, rpy_deg {own.get('rpy_deg')}"
+        read = {} if mount is None else dict.fromkeys(("translation", "orientation", "camera_axes", "parent"), meant)
+        if lens:
+            read["camera_file"] = f"read as {lens['width']} x {lens['height']} pixels, intrinsics {lens['intrinsics']}"
+        for key in (key for key in read if key in camera):
+            task.ledger.read(join_path(place, key), camera[key], read[key])
+
+
+def _read_lens(camera: Mapping[str, Any], roots: Sequence[Path]) -> dict[str, Any]:
+    """Returns size and lens of a camera from its file; empty if there is none."""
+    named = read_text(camera.get("camera_file"))
+    file = next((root / named for root in roots if named and (root / named).is_file()), None)
+    values = {} if file is None else read_mapping(read_yaml_tree(file))
+    lens = read_numbers(values.get("camera_params"), 4)
+    size = [read_number(values.get(f"resolution_{key}")) for key in ("width", "height")]
+    if lens is None or size[0] is None or size[1] is None:
+        return {}
+    return {"width": int(size[0]), "height": int(size[1]), "intrinsics": lens}
+
+
+def _read_mount(
+    camera: Mapping[str, Any], found: str, robot: RobotCfg, T_world_robot: Pose | None
+) -> dict[str, Any] | None:
+    """Returns the mount of a camera on a link that our robot has, or in the world; None for any other."""
+    position, turn = read_numbers(camera.get("translation"), 3), read_numbers(camera.get("orientation"), 4)
+    R_axes = _TO_OPENCV.get(read_text(camera.get("camera_axes")) or "usd")
+    if position is None or turn is None or R_axes is None or float(np.linalg.norm(turn)) < 1e-6:
+        return None
+    w, x, y, z = np.array(turn) / np.linalg.norm(turn)
+    T = Pose.from_quat_xyzw(np.array(position), [x, y, z, w])
+    link = read_text(camera.get("parent")).rpartition("/")[2]
+    body: dict[str, Any] = {}
+    if link:
+        if found != "wrist" or link not in [arm.ee_link for arm in robot.arms]:
+            return None
+        body = {"body": "${robot.name}", "link": link}
+    elif T_world_robot is None:
+        return None
+    else:
+        T = T_world_robot.inverse() @ T
+    rpy = np.degrees(rpy_from_matrix(T.R @ R_axes, gimbal_lock_rad=1e-7))
+    return {**body, "position_m": [round(float(v), 4) for v in T.p], "rpy_deg": [round(float(v), 3) for v in rpy]}
+
+
+def _usual_mount(found: str, robot: RobotCfg) -> dict[str, Any]:
+    """Returns the mount of our camera of a name."""
+    mount = read_mapping(read_yaml_tree(yaml_files("sensor")[found]).get("mount"))
+    return {**mount, **({"link": robot.arms[0].ee_link} if "link" in mount else {})}
+
+
+def add_home_spread(task: TaskBuilder, robot: Mapping[str, Any], path: str) -> None:
+    """Reads by how much the arms vary around their homes."""
+    for arm in task.robot.arms:
+        key = next(
+            (k for k in (f"{arm.name}_joint_home_std", "joint_home_std", "left_joint_home_std") if k in robot), None
+        )
+        values = (
+            None
+            if key is None
+            else [n for v in (read_list(robot[key]) or [robot[key]]) if (n := read_number(v)) is not None]
+        )
+        if key is None or not values or min(values) < 0.0:
+            continue
+        arm.home_std = round(min(float(np.mean(values)), _MOST_SPREAD_RAD), 4)
+        task.has_own_arms = True
+        task.ledger.read(join_path(path, key), robot[key], f"read as home_std {arm.home_std:g} of arm {arm.name}")
+
+
+_MOST_SPREAD_RAD = 0.3
+"""Largest spread of a home that is taken [rad]."""
 
 
 def add_distractors(task: TaskBuilder, entry: Mapping[str, Any]) -> None:

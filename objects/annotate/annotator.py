@@ -30,7 +30,7 @@ from unlatch.objects.annotation import (
     Part,
     PartKind,
 )
-from unlatch.objects.scaled_model import scaled_model, scaled_pose
+from unlatch.objects.turned_object import scaled_model, scaled_pose
 from unlatch.objects.validation import articulation_problems, raise_problems
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
@@ -268,6 +268,7 @@ def annotate_source(source: SourceObject, cfg: AnnotateCfg | None = None) -> Ann
         scale=scale,
         extra={"urdf": {"file": source.file.name, "scale": scale}},
     )
+    hit = ObjectGeometry(replace(source, model=_without_visuals(source.model)))
     entries: dict[str, Part] = {}
     reasons: dict[str, str] = {}
     problems: dict[str, list[str]] = {}  # by joint
@@ -275,8 +276,13 @@ def annotate_source(source: SourceObject, cfg: AnnotateCfg | None = None) -> Ann
         name = _name_entry(item.word, entries)
         entry = _make_entry(geometry, item, name, peer, scale)
         found = articulation_problems(replace(whole, parts={name: entry}), model, size_m=float(size.max()))
+        if found:  # what is seen is not what is hit: the part is held by its colliders
+            item = _pose_part(hit, item.choice, scale, ends, cfg, rigid_only=True)
+            entry = _make_entry(hit, item, name, peer, scale)
+            found = articulation_problems(replace(whole, parts={name: entry}), model, size_m=float(size.max()))
         if found:
-            problems[item.choice.joint.name] = found
+            by_hand = peer is not None and peer.joint == item.choice.joint.name
+            problems[item.choice.joint.name] = found if by_hand else [_in_terms_of_the_file(p, item) for p in found]
         else:
             entries[name] = entry
             reasons[name] = f"{item.word}: {item.posed.reason}"
@@ -288,6 +294,23 @@ def annotate_source(source: SourceObject, cfg: AnnotateCfg | None = None) -> Ann
         if c.refusal or c.joint.name in problems
     }
     return AnnotationResult(replace(whole, parts=entries), model, size, refused, reasons, source.notices)
+
+
+def _without_visuals(model: UrdfModel) -> UrdfModel:
+    """Returns a model whose links show their colliders, as far as they have some."""
+    links = {name: replace(link, visuals=() if link.collisions else link.visuals) for name, link in model.links.items()}
+    return replace(model, links=links)
+
+
+def _in_terms_of_the_file(problem: str, item: PosedPart) -> str:
+    """Returns a problem of a derived annotation without the names of its entries, which the user did not write."""
+    if not re.search("keypoint|axis|head|tail", problem):
+        return problem
+    joint = item.choice.joint
+    return (
+        f"joint '{joint.name}': no place is found where a hand could hold or push link '{joint.child}': its colliders "
+        "are not where its part is seen or moves. Correct its <collision>, or the axis and origin of the joint."
+    )
 
 
 def sized_parts(

@@ -203,6 +203,8 @@ def _refuse_range(joint: Joint, metres: float) -> str:
     moved, least = (upper - lower) * (metres if slides else 1.0), MIN_RANGE_M if slides else MIN_RANGE_RAD
     if moved >= least:
         return ""
+    if lower > upper:
+        return f"its lower limit {lower:g} is above its upper one {upper:g}"
     if not joint.has_range:
         return "has no <limit> with lower and upper, which say how far it moves; add it to the URDF"
     unit = "m" if slides else "rad"

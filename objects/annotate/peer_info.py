@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from unlatch.objects.annotate.source import ObjectGeometry, SourceObject, read_json
+from unlatch.objects.annotate.source import ObjectGeometry, SourceObject, read_json, read_source
 from unlatch.objects.annotation import FramedVector, Part, PartKind
 from unlatch.objects.annotation_reader import MappingReader
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.scaled_model import scaled_model
+from unlatch.objects.turned_object import scaled_model
 from unlatch.objects.validation import articulation_problems, raise_problems
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import PeerAxes, Pose, find_peer_axes, unit
@@ -159,11 +160,37 @@ def with_peer_info(part: Part, peer: PeerInfo, geometry: ObjectGeometry, scale: 
     These are the head, the push point and the front axis; and the tail and the contact axis of InternDataEngine, with
     the signs that they have by our convention, if both follow its own.
     """
-    return part if peer.joint != part.joint else _take_over(part, peer, scaled_model(geometry.model, scale), scale)
+    if peer.joint != part.joint:
+        return part
+    peer = _in_link(peer, geometry.source.frames, geometry.model)
+    return _take_over(part, peer, scaled_model(geometry.model, scale), scale)
+
+
+def _in_link(peer: PeerInfo, frames: Mapping[str, np.ndarray], model: UrdfModel) -> PeerInfo:
+    """Returns the content of an `info.json` in the frames of the links of a URDF made of a USD.
+
+    Its file is about the prims: the frame of a link begins at its joint. Of another object, `frames` is empty.
+    """
+    joint = model.joints[peer.joint]
+    affines = {True: frames.get(joint.parent), False: frames.get(joint.child)}
+
+    def moved(name: str, vector: np.ndarray, *, is_point: bool) -> np.ndarray:
+        affine = affines["base" in name]
+        if affine is None:
+            return vector
+        return affine[:3, :3] @ vector + affine[:3, 3] if is_point else unit(affine[:3, :3] @ vector)
+
+    return PeerInfo(
+        peer.joint,
+        {name: moved(name, point, is_point=True) for name, point in peer.keypoints.items()},
+        {name: moved(name, axis, is_point=False) for name, axis in peer.axes.items()},
+    )
 
 
 def with_info_file(part: Part, asset: ObjectAsset, path: Path | str) -> Part:
-    """Returns a part with the keypoints and axes of an `info.json` of InternDataEngine, by our convention.
+    """Returns a part with the keypoints and axes of an `info.json` of InternDataEngine or GenSim2, by our convention.
+
+    The front of the object stays: the object is turned by it already.
 
     Args:
         part: The part.
@@ -177,26 +204,53 @@ def with_info_file(part: Part, asset: ObjectAsset, path: Path | str) -> Part:
     info = read_json(Path(path))
     reader = MappingReader(info, where=where)
     if "object_keypoints" not in info:
-        raise AssetError(
-            f"{where} is no readable info.json of InternDataEngine: object_keypoints is missing. Name another file.",
-            path=where,
+        return _checked(
+            _take_over(part, _gensim2_info(part, Path(path)), asset.model, asset.articulation.scale), asset, where
         )
     named = next((str(info[key]).split("/")[-1] for key in _JOINT_KEYS if key in info), part.joint)
     if named != part.joint and named in asset.model.joints:
         raise AssetError(
-            f"{where} is about joint '{named}', part '{part.name}' moves by '{part.joint}'. Expected the same joint. "
-            "Set `part` of the skill to the part of that joint, or name another file.",
+            f"{where} is about joint '{named}', part '{part.name}' moves by '{part.joint}'. Expected the same "
+            "joint. Set `part` of the skill to the part of that joint, or name another file.",
             path=where,
         )
-    peer = PeerInfo(part.joint, _read_points(reader, "object_keypoints"), _read_axes(reader))
-    found = _take_over(part, peer, asset.model, asset.articulation.scale)
-    alone = replace(asset.articulation, parts={part.name: found})
+    axes = {name: axis for name, axis in _read_axes(reader).items() if not name.startswith("base")}
+    peer = _in_link(
+        PeerInfo(part.joint, _read_points(reader, "object_keypoints"), axes), asset.info_frames, asset.model
+    )
+    return _checked(_take_over(part, peer, asset.model, asset.articulation.scale), asset, where)
+
+
+def _checked(part: Part, asset: ObjectAsset, where: str) -> Part:
+    alone = replace(asset.articulation, parts={part.name: part})
     raise_problems(articulation_problems(alone, asset.model, size_m=float(np.max(asset.size_m))), where=where)
+    return part
+
+
+def _gensim2_info(part: Part, path: Path) -> PeerInfo:
+    """Returns the keypoints of an `info.json` of GenSim2, which stands beside its URDF.
+
+    Raises:
+        AssetError: It has no keypoints, there is no URDF beside it, or it is about another joint.
+    """
+    found = read_peer_info(read_source(path.parent, packages=True)) if "keypoints" in read_json(path) else None
+    if found is None:
+        raise AssetError(
+            f"{path} is no readable info.json of InternDataEngine or GenSim2: it has neither object_keypoints nor "
+            "keypoints. Name another file.",
+            path=str(path),
+        )
+    if found.joint != part.joint:
+        raise AssetError(
+            f"{path} is about joint '{found.joint}', part '{part.name}' moves by '{part.joint}'. Expected the same "
+            "joint. Set `part` of the skill to the part of that joint, or name another file.",
+            path=str(path),
+        )
     return found
 
 
 def find_info_part(asset: ObjectAsset, path: Path) -> str | None:
-    """Returns the part that an `info.json` of InternDataEngine is about; None: no part moves by its joint.
+    """Returns the part that an `info.json` is about; None: none moves by its joint. GenSim2's is about the first.
 
     Raises:
         AssetError: The file cannot be read.
@@ -205,7 +259,7 @@ def find_info_part(asset: ObjectAsset, path: Path) -> str | None:
     joint = next((name for key in _JOINT_KEYS if (name := str(info.get(key)).split("/")[-1]) in joints), None)
     if joint is None:
         movable = [name for name, each in joints.items() if each.moves]
-        index = next((info[key] for key in _INDEX_KEYS if key in info), None)
+        index = next((info[key] for key in _INDEX_KEYS if key in info), None if "object_keypoints" in info else 0)
         joint = movable[index] if isinstance(index, int) and 0 <= index < len(movable) else None
     return next((part.name for part in asset.articulation.parts.values() if part.joint == joint), None)
 

@@ -10,7 +10,7 @@ import numpy as np
 from unlatch.objects.annotate.kinds import PartShape, measure_shape, turning_kind
 from unlatch.objects.annotate.source import LinkMesh, ObjectGeometry, SourceObject
 from unlatch.objects.annotation import SMALL_RANGE_RAD, UPRIGHT, PartKind
-from unlatch.objects.scaled_model import scaled_pose
+from unlatch.objects.turned_object import scaled_pose
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose, turn_to_x
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes, sample_surface

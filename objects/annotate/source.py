@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ import numpy as np
 from unlatch.objects.annotation import ANNOTATION_FILE
 from unlatch.objects.annotation_reader import read_articulation
 from unlatch.objects.importers.gltf_reader import gltf_files, has_joints, is_gltf
+from unlatch.objects.importers.mjcf_reader import MJCF_SUFFIXES, is_mjcf, mjcf_files
+from unlatch.objects.importers.sdf_reader import SDF_SUFFIXES, sdf_files
 from unlatch.objects.importers.usd_stage import USD_SUFFIXES, is_usd, usd_files
 from unlatch.simcore.cache import cache_root, cached_folder, content_hash, json_hash
 from unlatch.simcore.errors import AssetError
@@ -28,10 +31,13 @@ from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.urdf.model import Joint, Shape, UrdfModel
 from unlatch.simcore.urdf.reader import model_folder, read_urdf
 
-VERSION = 1
+FRAMES_FILE = "frames.json"
+"""Beside the URDF of a USD: the frames of its prims in those of the links."""
+
+VERSION = 2
 """Raise it with every change of the output: cached files are then made again."""
 
-MODEL_SUFFIXES = (*USD_SUFFIXES, *GLTF_SUFFIXES)
+MODEL_SUFFIXES = (*USD_SUFFIXES, *GLTF_SUFFIXES, *SDF_SUFFIXES, *MJCF_SUFFIXES)
 """Endings of files, other than URDFs, that can be an object with joints."""
 
 _NOTICES_FILE = "notices.json"
@@ -48,43 +54,57 @@ class MadeUrdf:
 
 
 def needs_urdf(path: Path | str) -> bool:
-    """Returns whether the name of a file ends like that of a USD or glTF."""
-    return is_usd(path) or is_gltf(path)
+    """Returns whether the name of a file ends like that of a USD, glTF, SDF or MJCF."""
+    return str(path).lower().endswith(MODEL_SUFFIXES)
 
 
 def has_urdf(path: Path) -> bool:
-    """Returns whether a URDF can be made of a file: of a USD, or of a glTF that names an extension with joints."""
-    return is_usd(path) or (is_gltf(path) and has_joints(path))
+    """Returns whether a URDF can be made of a file: of a glTF if it names an extension with joints."""
+    return _kind_of(path) is not None and (not is_gltf(path) or has_joints(path))
+
+
+_KINDS: dict[str, tuple[Callable[[Path], bool], Callable[[Path], dict[str, Path]]]] = {
+    "usd": (is_usd, usd_files),
+    "gltf": (is_gltf, gltf_files),
+    "sdf": (lambda path: path.suffix.lower() in SDF_SUFFIXES, sdf_files),
+    "mjcf": (is_mjcf, mjcf_files),
+}
+"""What tells the formats of objects with joints apart, and the files of each; `KIND_reader` writes its URDF."""
+
+
+def _kind_of(path: Path) -> str | None:
+    return next((kind for kind, (is_kind, _) in _KINDS.items() if is_kind(path)), None)
 
 
 def urdf_of(path: Path, *, cache_dir: str | None = None) -> MadeUrdf:
-    """Returns the URDF of a USD or glTF with joints; it is written first unless the cache holds it.
+    """Returns the URDF of a USD, glTF, SDF or MJCF with joints; it is written first unless the cache holds it.
 
     Links and joints have the names of their prims or nodes. A link has the axes of its body, and its origin on the
     axis of its joint. The link of the root is upright. Of a USD, masses, inertias, limits, damping and friction
-    are kept; of a glTF, masses and limits.
+    are kept, and of an SDF or MJCF; of a glTF, masses and limits.
 
     Args:
         path: The file.
         cache_dir: Folder of the cache; None: see `cache_root`.
 
     Raises:
-        AssetError: OpenUSD is not installed, the file or something that it refers to cannot be read, or it has no joint
-            that moves, or one that no URDF has.
+        AssetError: OpenUSD or MuJoCo is not installed, the file or something that it names cannot be read, or it has no
+            joint that moves, or one that no URDF has.
     """
-    kind = "usd" if is_usd(path) else "gltf"
-    files = usd_files(path) if kind == "usd" else gltf_files(path)
+    kind = _kind_of(path)
+    if kind is None:
+        raise AssetError(
+            f"'{path}' is no MJCF: it has no <mujoco>. Expected one, or a URDF called .urdf.", path=str(path)
+        )
+    files = _KINDS[kind][1](path)
     content = content_hash({name: file.read_bytes() for name, file in files.items()})
     key = json_hash([VERSION, content, path.name])
     folder = cache_root(cache_dir) / kind / f"{plain_name(path.stem)[:64]}-{key[:16]}"
     urdf = f"{plain_name(path.stem)}.urdf"
 
     def make(temporary: Path) -> None:
-        if kind == "usd":
-            from unlatch.objects.importers.usd_reader import write_urdf
-        else:
-            from unlatch.objects.importers.gltf_reader import write_urdf
-        notices = write_urdf(path, temporary, urdf)
+        reader = import_module(f"unlatch.objects.importers.{kind}_reader")
+        notices = reader.write_urdf(path, temporary, urdf)
         (temporary / _NOTICES_FILE).write_text(json.dumps(notices, indent=1) + "\n", encoding="utf-8")
 
     cached_folder(folder, key=key, make=make)
@@ -124,7 +144,9 @@ class SourceObject:
     original: Path | None = None
     """The USD or glTF that it was read from, resolved; None for a URDF."""
     notices: tuple[str, ...] = ()
-    """What the original has that is left out, one line each."""
+    """What the original has that is left out or read in another way, one line each."""
+    frames: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """(4, 4) by link, for a USD: the map from the coordinates of its prim to the link [m]."""
 
     @property
     def file(self) -> Path:
@@ -158,13 +180,7 @@ class SourceObject:
     @property
     def info_scale(self) -> float | None:
         """The scale in `info.json` [m per unit]; None if there is none."""
-        value = self.info.get("scale")
-        scales = self.info.get("object_scale")
-        if isinstance(scales, list) and scales:
-            value = scales[0]
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            return None
-        return float(value) if 0.001 <= value <= 100.0 else None
+        return info_scale(self.info)
 
     @property
     def info_head(self) -> np.ndarray | None:
@@ -175,6 +191,17 @@ class SourceObject:
             return None
         point = np.array(value, dtype=float)
         return point if np.all(np.isfinite(point)) else None
+
+
+def info_scale(info: Mapping[str, Any]) -> float | None:
+    """Returns the scale in the content of an `info.json` [m per unit]; None if there is none."""
+    value = info.get("scale")
+    scales = info.get("object_scale")
+    if isinstance(scales, list) and scales:
+        value = scales[0]
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if 0.001 <= value <= 100.0 else None
 
 
 def find_urdf(path: Path) -> Path:
@@ -194,14 +221,15 @@ def find_urdf(path: Path) -> Path:
             )
         if path.suffix.lower() != ".urdf" and not needs_urdf(path):
             raise AssetError(
-                f"'{path}' is no URDF, USD or glTF: its name ends in '{path.suffix}'. Expected .urdf, "
+                f"'{path}' is no URDF, USD, glTF, SDF or MJCF: its name ends in '{path.suffix}'. Expected .urdf, "
                 f"{', '.join(MODEL_SUFFIXES)}.",
                 path=str(path),
             )
         return path
     if not path.is_dir():
         raise AssetError(
-            f"'{path}' does not exist. Expected a URDF, a USD, a glTF or the folder of an object.", path=str(path)
+            f"'{path}' does not exist. Expected a URDF, USD, glTF, SDF, MJCF or the folder of an object.",
+            path=str(path),
         )
     if (path / PARTNET_URDF).is_file():
         return path / PARTNET_URDF
@@ -209,7 +237,7 @@ def find_urdf(path: Path) -> Path:
     if len(found) == 1:
         return found[0]
     names = ", ".join(file.name for file in found)
-    have = f"{len(found)} objects ({names})" if found else "no URDF, no USD and no glTF with joints"
+    have = f"{len(found)} objects ({names})" if found else "no URDF, USD, SDF, MJCF or glTF with joints"
     raise AssetError(f"'{path}' holds {have}, expected one. Name the file.", path=str(path))
 
 
@@ -232,17 +260,19 @@ def read_source(
     is_partnet = file.name == PARTNET_URDF
     made = urdf_of(file, cache_dir=cache_dir) if needs_urdf(file) else None
     urdf = file if made is None else made.path
+    model = read_urdf(urdf, packages=packages)
     return SourceObject(
         category=category or category_of(folder, is_partnet=is_partnet),
         instance=folder.name if is_partnet else file.stem,
         folder=urdf.parent,
-        model=read_urdf(urdf, packages=packages),
+        model=model,
         semantics=read_semantics(folder),
         info=read_json(folder / "info.json"),
         urdf=urdf.name,
         is_metric=not is_partnet,
         original=None if made is None else file,
-        notices=() if made is None else made.notices,
+        notices=model.notices if made is None else made.notices,
+        frames={name: np.array(rows) for name, rows in read_json(urdf.parent / FRAMES_FILE).items()},
     )
 
 

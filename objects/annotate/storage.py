@@ -11,7 +11,7 @@ import numpy as np
 from unlatch.objects.annotate.source import read_model
 from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, FramedVector, Part, PartKind
 from unlatch.objects.annotation_reader import read_articulation
-from unlatch.objects.scaled_model import scaled_model
+from unlatch.objects.turned_object import scaled_model
 from unlatch.objects.validation import articulation_problems, raise_problems
 from unlatch.simcore.cache import json_hash
 from unlatch.simcore.errors import AssetError

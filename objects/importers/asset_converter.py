@@ -9,6 +9,7 @@ import shutil
 import tempfile
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
@@ -41,6 +42,14 @@ class MassPropertiesCfg:
             check_number(f"mass_props.{name}", getattr(self, name), 0.0, above=True)
 
 
+_PHYSX_BODY = (
+    *("max_depenetration_velocity", "max_contact_impulse", "enable_gyroscopic_forces", "retain_accelerations"),
+    *("solver_position_iteration_count", "solver_velocity_iteration_count", "sleep_threshold"),
+    "stabilization_threshold",
+)
+"""Fields of Isaac Lab's rigid bodies that only its engine has."""
+
+
 @dataclass
 class RigidBodyPropertiesCfg:
     """How a free body moves; None leaves a value to the engine."""
@@ -57,8 +66,42 @@ class RigidBodyPropertiesCfg:
     """[rad/s]"""
     kinematic: bool | None = None
     """Whether forces and contacts do not move the body: it moves only if its pose is written."""
+    kinematic_enabled: bool | None = None
+    """The present name of `kinematic` in Isaac Lab."""
+    rigid_body_enabled: bool | None = None
+    """True says nothing; a body that is no rigid body has no counterpart."""
+    max_depenetration_velocity: float | None = None
+    """PhysX's own: refused."""
+    max_contact_impulse: float | None = None
+    """PhysX's own: refused."""
+    enable_gyroscopic_forces: bool | None = None
+    """PhysX's own: refused."""
+    retain_accelerations: bool | None = None
+    """PhysX's own: refused."""
+    solver_position_iteration_count: int | None = None
+    """PhysX's own: refused."""
+    solver_velocity_iteration_count: int | None = None
+    """PhysX's own: refused."""
+    sleep_threshold: float | None = None
+    """PhysX's own: refused."""
+    stabilization_threshold: float | None = None
+    """PhysX's own: refused."""
 
     def __post_init__(self) -> None:
+        refuse_fields(self, "rigid_props", _PHYSX_BODY, "PhysX alone has it")
+        if self.rigid_body_enabled is False:
+            raise ConfigError(
+                "rigid_props.rigid_body_enabled=false makes no body. Expected true. For one that stays where it is, "
+                "set kinematic_enabled=true.",
+                key="rigid_props.rigid_body_enabled",
+            )
+        if None not in (self.kinematic, self.kinematic_enabled) and self.kinematic != self.kinematic_enabled:
+            raise ConfigError(
+                "rigid_props.kinematic and kinematic_enabled are two names of one value. Give one of them.",
+                key="rigid_props.kinematic_enabled",
+            )
+        self.kinematic = self.kinematic if self.kinematic_enabled is None else self.kinematic_enabled
+        self.kinematic_enabled = self.rigid_body_enabled = None
         for name in ("linear_damping", "angular_damping"):
             check_number(f"rigid_props.{name}", getattr(self, name), 0.0)
         for name in ("max_linear_velocity", "max_angular_velocity"):
@@ -75,8 +118,14 @@ class CollisionPropertiesCfg:
     """Distance at which contacts begin [m]; above `rest_offset`."""
     rest_offset: float | None = None
     """Distance at which two colliders come to rest [m]; below 0, they overlap."""
+    torsional_patch_radius: float | None = None
+    """PhysX's own: refused."""
+    min_torsional_patch_radius: float | None = None
+    """PhysX's own: refused."""
 
     def __post_init__(self) -> None:
+        radii = ("torsional_patch_radius", "min_torsional_patch_radius")
+        refuse_fields(self, "collision_props", radii, "PhysX alone has it")
         check_number("collision_props.contact_offset", self.contact_offset, 0.0)
         check_number("collision_props.rest_offset", self.rest_offset)
         contact, rest = self.contact_offset, self.rest_offset
@@ -86,6 +135,18 @@ class CollisionPropertiesCfg:
                 "Lower it.",
                 key="collision_props.rest_offset",
             )
+
+
+def refuse_fields(group: Any, key: str, names: Sequence[str], why: str) -> None:
+    """Refuses fields that Isaac Lab has and that have no effect here; None passes.
+
+    Raises:
+        ConfigError: One of them has a value; the message names it.
+    """
+    found = next((name for name in names if getattr(group, name) is not None), None)
+    if found is not None:
+        full = f"{key}.{found}" if key else found
+        raise ConfigError(f"{full}={getattr(group, found)} has no counterpart: {why}. Remove it.", key=full)
 
 
 def check_number(key: str, value: float | None, low: float = -math.inf, *, above: bool = False) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from unlatch.objects.importers.asset_converter import (
     check_number,
     given_values,
     read_choice,
+    refuse_fields,
 )
 from unlatch.objects.importers.converted_asset import (
     ConvertedAsset,
@@ -75,9 +77,12 @@ class MeshConverterCfg(AssetConverterBaseCfg):
     """Factors along the mesh's axes, applied first; negative ones mirror."""
     convex_decomposition: ConvexDecompositionCfg = field(default_factory=ConvexDecompositionCfg)
     """Settings of `convexDecomposition`."""
+    mesh_collision_props: Any = None
+    """Isaac Lab's present form of `collision_approximation` and its settings: refused."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        refuse_fields(self, "", ("mesh_collision_props",), "set collision_approximation and convex_decomposition")
         approximation = read_choice("collision_approximation", self.collision_approximation, CollisionApproximation)
         self.collision_approximation = approximation
         for name, count in (("translation", 3), ("rotation", 4), ("scale", 3)):

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -30,8 +31,8 @@ from unlatch.objects.importers.converted_asset import (
     read_surfaces,
     solid_inertial,
 )
-from unlatch.objects.scaled_model import scaled_model
-from unlatch.simcore.errors import AssetError, ConfigError
+from unlatch.objects.turned_object import scaled_model
+from unlatch.simcore.errors import AssetError, ConfigError, unknown_name
 from unlatch.simcore.files import plain_name
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.convex_decomposition import CollisionApproximation, ConvexDecompositionCfg, make_colliders
@@ -164,8 +165,50 @@ class InertiaFallback(str, Enum):
 
 
 @dataclass
+class PDGainsCfg:
+    """Gains of a drive, as Isaac Lab states them."""
+
+    stiffness: float | None = None
+    """[N m/rad or N/m]; None: 0."""
+    damping: float | None = None
+    """[N m s/rad or N s/m]; None: that of the file."""
+
+
+@dataclass
+class JointDriveCfg:
+    """The drives of the joints, as Isaac Lab states them at present: `default_drive_type` and its gains in one."""
+
+    drive_type: str = "force"
+    """`force`; a drive by acceleration has no counterpart."""
+    target_type: str = "position"
+    """`none`, `position` or `velocity`."""
+    gains: PDGainsCfg = field(default_factory=PDGainsCfg)
+    """One value for all joints."""
+
+    def __post_init__(self) -> None:
+        if self.drive_type != "force":
+            raise ConfigError(
+                f"joint_drive.drive_type='{self.drive_type}' has no counterpart. Expected force. Change it.",
+                key="joint_drive.drive_type",
+            )
+        if not isinstance(self.gains, PDGainsCfg):
+            raise ConfigError(
+                f"joint_drive.gains is {type(self.gains).__name__}, which has no counterpart. Expected PDGainsCfg.",
+                key="joint_drive.gains",
+            )
+        for name in ("stiffness", "damping"):
+            check_number(f"joint_drive.gains.{name}", getattr(self.gains, name), 0.0)
+
+
+_COLLIDER_TYPES = {"convex_hull": False, "convex_decomposition": True}
+"""`convex_decompose_mesh` by the present name in Isaac Lab."""
+
+
+@dataclass
 class UrdfConverterCfg(AssetConverterBaseCfg):
     """Options of `UrdfConverter`."""
+
+    JointDriveCfg: ClassVar[type] = JointDriveCfg
 
     fix_base: bool | None = None
     """Whether the root is joined to the world; required."""
@@ -196,9 +239,22 @@ class UrdfConverterCfg(AssetConverterBaseCfg):
     """Factor on all lengths; masses in the file grow with its third power, so densities stay."""
     convex_decomposition: ConvexDecompositionCfg = field(default_factory=ConvexDecompositionCfg)
     """Settings of `convex_decompose_mesh`."""
+    joint_drive: JointDriveCfg | None = None
+    """The present form of the three drive fields in Isaac Lab; None: those count."""
+    collider_type: str | None = None
+    """The present form of `convex_decompose_mesh` in Isaac Lab: `convex_hull` or `convex_decomposition`."""
+    collision_from_visuals: bool | None = None
+    """Whether a link without colliders gets them from its visuals: it always does, so that false is refused."""
+    root_link_name: str | None = None
+    """The root link, as a check; None: none."""
+    convert_mimic_joints_to_normal_joints: bool = False
+    """Whether to leave out the notice that a joint with `<mimic>` moves by itself."""
+    replace_cylinders_with_capsules: bool | None = None
+    """Cylinders stay cylinders: true is refused."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._read_present_names()
         if not isinstance(self.fix_base, bool):
             raise ConfigError(f"fix_base={self.fix_base} is missing. Expected true or false.", key="fix_base")
         for key in ("link_density", "link_face_density", "default_drive_stiffness", "default_drive_damping"):
@@ -206,6 +262,32 @@ class UrdfConverterCfg(AssetConverterBaseCfg):
         check_number("scale", self.scale, 0.0, above=True)
         self.default_drive_type = read_choice("default_drive_type", self.default_drive_type, DriveType)
         self.inertia_fallback = read_choice("inertia_fallback", self.inertia_fallback, InertiaFallback)
+
+    def _read_present_names(self) -> None:
+        """Takes the values of fields as Isaac Lab calls them at present over to ours, or refuses them by name."""
+        if self.collision_from_visuals is False:
+            raise ConfigError(
+                "collision_from_visuals=false has no counterpart: a link without colliders always gets them from its "
+                "visuals. Remove it.",
+                key="collision_from_visuals",
+            )
+        if self.replace_cylinders_with_capsules:
+            raise ConfigError(
+                "replace_cylinders_with_capsules=true has no counterpart: cylinders stay cylinders. Remove it.",
+                key="replace_cylinders_with_capsules",
+            )
+        if self.collider_type is not None:
+            if self.collider_type not in _COLLIDER_TYPES:
+                raise unknown_name(
+                    self.collider_type, "a type of colliders", where="collider_type", known=_COLLIDER_TYPES
+                )
+            self.convex_decompose_mesh = _COLLIDER_TYPES[self.collider_type]
+        if self.joint_drive is not None:
+            gains = self.joint_drive.gains
+            self.default_drive_type = read_choice("joint_drive.target_type", self.joint_drive.target_type, DriveType)
+            self.default_drive_stiffness = gains.stiffness or 0.0
+            if gains.damping is not None:
+                self.default_drive_damping, self.override_joint_dynamics = gains.damping, True
 
 
 class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
@@ -231,7 +313,13 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
         cfg, where = self.cfg, str(self._asset)
         root = parse_xml(self._asset)
         model = scaled_model(self._source, cfg.scale)
-        notices = _list_left_out(root)
+        if cfg.root_link_name not in (None, model.root):
+            raise ConfigError(
+                f"root_link_name='{cfg.root_link_name}' is not the root of {where}, which is '{model.root}'. Name "
+                "it, or leave the key out.",
+                key="root_link_name",
+            )
+        notices = _list_left_out(root, mimics=not cfg.convert_mimic_joints_to_normal_joints)
         surfaces = read_surfaces(model, self._folder, where=where)
         placed = [
             mesh.moved(model.link_pose(name))
@@ -403,10 +491,10 @@ def _store_visual(shape: Shape, placed: PlacedMesh, store: MeshStore) -> Shape:
     return replace(shape, rgba=placed.rgba, mesh=file, path=store.folder / file)
 
 
-def _list_left_out(root: ET.Element) -> list[str]:
+def _list_left_out(root: ET.Element, *, mimics: bool) -> list[str]:
     """Returns a line for each kind of element that the output leaves out."""
     followers = [str(joint.get("name")) for joint in root.findall("joint") if joint.find("mimic") is not None]
-    notices = [f"<mimic> is not carried over: {', '.join(followers)} moves by itself"] if followers else []
+    notices = [f"<mimic> is not carried over: {', '.join(followers)} moves by itself"] if followers and mimics else []
     return notices + [
         f"<{tag}> is not carried over" for tag in ("transmission", "gazebo") if next(root.iter(tag), None) is not None
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,15 +21,16 @@ from unlatch.objects.importers.urdf_parts import (
     rigid_part,
     unused_name,
 )
-from unlatch.objects.importers.usd_stage import OpenedStage, rotation_of
-from unlatch.objects.importers.usd_surfaces import (
+from unlatch.objects.importers.usd_stage import (
     Look,
     LookedSurface,
+    OpenedStage,
     Primitive,
     PrimSurface,
     placed_mesh,
     placed_primitive,
     read_surface,
+    rotation_of,
     surfaces_by_look,
 )
 from unlatch.simcore.errors import AssetError
@@ -259,8 +261,10 @@ def write_urdf(path: Path, folder: Path, name: str) -> list[str]:
             not those of a URDF.
     """
     stage = OpenedStage(path)
-    model = _UsdReader(stage, folder).read()
+    reader = _UsdReader(stage, folder)
+    model = reader.read()
     (folder / name).write_text(model.to_urdf(), encoding="utf-8")
+    (folder / "frames.json").write_text(json.dumps(reader.frames, indent=1) + "\n", encoding="utf-8")
     return list(dict.fromkeys(stage.notices))
 
 
@@ -272,6 +276,8 @@ class _UsdReader:
         self._surfaces: dict[str, PrimSurface | None] = {}
         self._files = MeshFiles(folder)
         self._pictures: dict[str, str | None] = {}
+        self.frames: dict[str, list[list[float]]] = {}
+        """(4, 4) by link: the map from the coordinates of its prim, with their unit and scale, to the link [m]."""
 
     def read(self) -> UrdfModel:
         """Returns the model; its meshes are files in the folder."""
@@ -300,6 +306,11 @@ class _UsdReader:
             bodies[key].name: self._read_link(bodies[key], tree, geometry.get(key, _Geometry()))
             for key in bodies
             if key in tree.T_body_link
+        }
+        self.frames = {
+            bodies[key].name: self._affine(bodies[key].prim, (bodies[key].T_file_body @ T).inverse()).tolist()
+            for key, T in tree.T_body_link.items()
+            if bodies[key].prim is not None
         }
         made = [joint if joint.kind == "fixed" else self._with_values(found, joint) for found, joint in tree.joints]
         named = [replace(j, parent=bodies[j.parent].name, child=bodies[j.child].name) for j in made]

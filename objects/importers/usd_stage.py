@@ -1,4 +1,4 @@
-"""Opens a USD file with everything that it refers to, and places its prims in metres with z up."""
+"""Opens a USD file with all that it refers to, places its prims in metres with z up, and reads their surfaces."""
 
 from __future__ import annotations
 
@@ -11,10 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from unlatch.objects.importers.converted_asset import primitive_mesh
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.obj_file import srgb_light
+from unlatch.simcore.meshes.solids import convex_hull
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.process import hide_native_output
 from unlatch.simcore.registry import import_extra
+from unlatch.simcore.urdf.model import ShapeKind
 from unlatch.simcore.urdf.reader import is_shared_folder
 
 _MODULES = ("Ar", "Gf", "Sdf", "Tf", "Usd", "UsdGeom", "UsdPhysics", "UsdShade", "UsdUtils", "Vt")
@@ -199,3 +204,304 @@ def rotation_of(quat: Any) -> np.ndarray:
     if length < 1e-9:
         return np.eye(3)
     return np.array(Pose.from_quat_xyzw(np.zeros(3), [x / length, y / length, z / length, w / length]).R)
+
+
+Array = np.ndarray
+
+MAX_TRIANGLES = 5_000_000
+"""Largest number of triangles of one mesh."""
+
+_TURNS = {
+    "X": np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]),
+    "Y": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]),
+    "Z": np.eye(3),
+}
+"""(3, 3) rotation from z to the axis of a round primitive."""
+_LARGEST_SKEW = 1e-6
+"""Largest cosine between the axes of a primitive, and largest relative difference of radii, that keep its shape."""
+
+
+@dataclass(frozen=True)
+class Primitive:
+    """A box, cylinder or sphere."""
+
+    kind: ShapeKind
+    size: tuple[float, ...]
+    """As in `Shape.size`."""
+    T_prim_shape: Pose
+    """Its pose in the frame of its prim, or of another frame after `placed_primitive`."""
+
+
+@dataclass(frozen=True)
+class PrimSurface:
+    """The geometry of one prim, in its own coordinates."""
+
+    mesh: TriangleMesh
+    primitive: Primitive | None = None
+    """The same geometry as a primitive, if it is one."""
+    corners: Array | None = None
+    """(F, 3) places of the triangles' corners in `faceVertexIndices`; None if the prim is no mesh."""
+    polygons: Array | None = None
+    """(F,) polygon of each triangle; None if the prim is no mesh."""
+
+
+def read_surface(stage: OpenedStage, prim: Any) -> PrimSurface | None:
+    """Reads the geometry of a `UsdGeom.Gprim`; None if its type has no surface that can be grasped or hit.
+
+    Raises:
+        AssetError: A mesh names a point that it does not have, or a number is not finite.
+    """
+    kind = str(prim.GetTypeName())
+    if kind == "Mesh":
+        return _read_mesh(stage, prim)
+    primitive, mesh = _read_primitive(stage, prim, kind)
+    if mesh is None and primitive is not None:
+        pose = primitive.T_prim_shape
+        mesh = primitive_mesh(primitive.kind, primitive.size).moved(pose)
+    return None if mesh is None else PrimSurface(mesh, primitive)
+
+
+def placed_primitive(primitive: Primitive, affine: Array) -> Primitive | None:
+    """Returns a primitive in another frame; None if the (4, 4) affine map makes another shape of it."""
+    M = affine[:3, :3] @ primitive.T_prim_shape.R
+    scale = np.linalg.norm(M, axis=0)
+    axes = M / scale
+    if np.abs(axes.T @ axes - np.eye(3)).max() > _LARGEST_SKEW:
+        return None
+    if primitive.kind is ShapeKind.box:
+        size = tuple(float(v) for v in np.asarray(primitive.size) * scale)
+    else:
+        alike = scale if primitive.kind is ShapeKind.sphere else scale[:2]
+        if np.ptp(alike) > _LARGEST_SKEW * scale.max():
+            return None
+        size = tuple(float(v) for v in np.asarray(primitive.size) * scale[[0, 2]][: len(primitive.size)])
+    if np.linalg.det(axes) < 0:
+        axes[:, 0] *= -1  # these shapes are their own mirror images
+    return Primitive(primitive.kind, size, Pose(axes, affine[:3, :3] @ primitive.T_prim_shape.p + affine[:3, 3]))
+
+
+def placed_mesh(mesh: TriangleMesh, affine: Array) -> TriangleMesh:
+    """Returns a mesh in another frame; triangles of a mirrored one face outwards again."""
+    faces = mesh.faces[:, ::-1] if np.linalg.det(affine[:3, :3]) < 0 else mesh.faces
+    return TriangleMesh(mesh.vertices @ affine[:3, :3].T + affine[:3, 3], faces)
+
+
+def read_primvar(stage: OpenedStage, prim: Any, name: str) -> tuple[Array, str] | None:
+    """Returns the values of a primvar (N, ...), one for each element, and its interpolation; None without one."""
+    primvar = stage.pxr.UsdGeom.PrimvarsAPI(prim).FindPrimvarWithInheritance(name)
+    if not primvar or not primvar.HasValue():
+        return None
+    values = primvar.ComputeFlattened(stage.time)
+    if values is None:
+        return None
+    found = np.array(values, dtype=float)
+    return (found, str(primvar.GetInterpolation())) if len(found) and np.all(np.isfinite(found)) else None
+
+
+def _read_primitive(stage: OpenedStage, prim: Any, kind: str) -> tuple[Primitive | None, TriangleMesh | None]:
+    """Returns a primitive, or the hull of a shape that a URDF does not have; None twice for another type."""
+
+    def number(name: str) -> float:
+        attribute = prim.GetAttribute(name)
+        value = attribute.Get(stage.time) if attribute else None
+        if value is None or not np.isfinite(value) or not value > 0.0:
+            raise stage.error(prim, f"has {name}={value}. Expected a number above 0.")
+        return float(value)
+
+    if kind == "Cube":
+        return Primitive(ShapeKind.box, (number("size"),) * 3, Pose.identity()), None
+    if kind == "Sphere":
+        return Primitive(ShapeKind.sphere, (number("radius"),), Pose.identity()), None
+    if kind not in ("Capsule", "Cone", "Cylinder", "Cylinder_1"):
+        return None, None
+    turn = _TURNS.get(str(prim.GetAttribute("axis").Get(stage.time)), _TURNS["Z"])
+    if kind == "Cylinder":
+        size = (number("radius"), number("height"))
+        return Primitive(ShapeKind.cylinder, size, Pose(turn, np.zeros(3))), None
+    if kind == "Cylinder_1":
+        bottom, top, height = number("radiusBottom"), number("radiusTop"), number("height")
+        ring = primitive_mesh(ShapeKind.cylinder, (1.0, height)).vertices
+        wide = np.where(ring[:, 2] > 0.0, top, bottom)[:, None]
+        points = ring * np.column_stack([wide, wide, np.ones_like(wide)])
+    elif kind == "Capsule":
+        ball = primitive_mesh(ShapeKind.sphere, (number("radius"),)).vertices
+        ends = np.array([0.0, 0.0, number("height") / 2])
+        points = np.concatenate([ball + ends, ball - ends])
+    else:
+        radius, height = number("radius"), number("height")
+        ring = primitive_mesh(ShapeKind.cylinder, (radius, height)).vertices
+        points = np.concatenate([ring[ring[:, 2] < 0.0], [[0.0, 0.0, height / 2]]])
+    return None, convex_hull(points @ turn.T)
+
+
+def _read_mesh(stage: OpenedStage, prim: Any) -> PrimSurface:
+    geom = stage.pxr.UsdGeom.Mesh(prim)
+    points = _read_array(geom.GetPointsAttr(), stage, float).reshape(-1, 3)
+    counts = _read_array(geom.GetFaceVertexCountsAttr(), stage, int)
+    indices = _read_array(geom.GetFaceVertexIndicesAttr(), stage, int)
+    if int(counts.sum()) != len(indices) or (len(counts) and counts.min() < 0):
+        raise stage.error(
+            prim, f"has {len(indices)} faceVertexIndices, faceVertexCounts want {int(counts.sum())}. Export it again."
+        )
+    if len(indices) and (indices.min() < 0 or indices.max() >= len(points)):
+        raise stage.error(prim, f"names point {int(indices.max())} of {len(points)}. Export it again.")
+    if not np.all(np.isfinite(points)):
+        raise stage.error(prim, "has a point that is not finite. Export it again.")
+    corners, polygons = _triangulate(counts)
+    if len(corners) > MAX_TRIANGLES:
+        raise stage.error(prim, f"has {len(corners)} triangles, at most {MAX_TRIANGLES} are read. Simplify it.")
+    holes = _read_array(geom.GetHoleIndicesAttr(), stage, int)
+    kept = ~np.isin(polygons, holes)
+    corners, polygons = corners[kept], polygons[kept]
+    if str(geom.GetOrientationAttr().Get(stage.time)) == "leftHanded":
+        corners = corners[:, ::-1]
+    return PrimSurface(TriangleMesh(points, indices[corners].reshape(-1, 3)), None, corners, polygons)
+
+
+def _read_array(attribute: Any, stage: OpenedStage, kind: type) -> Array:
+    values = attribute.Get(stage.time) if attribute else None
+    return np.zeros(0, dtype=kind) if values is None else np.array(values, dtype=kind)
+
+
+def _triangulate(counts: Array) -> tuple[Array, Array]:
+    """Returns fans of triangles for polygons of (P,) corners: places of the corners (F, 3), and polygons (F,)."""
+    starts = np.concatenate([[0], np.cumsum(counts)[:-1]]) if len(counts) else counts
+    corners: list[Array] = [np.zeros((0, 3), dtype=int)]
+    polygons: list[Array] = [np.zeros(0, dtype=int)]
+    for count in np.unique(counts[counts > 2]):
+        chosen = np.flatnonzero(counts == count)
+        fan = np.array([[0, k, k + 1] for k in range(1, count - 1)])
+        corners.append((starts[chosen][:, None, None] + fan).reshape(-1, 3))
+        polygons.append(np.repeat(chosen, count - 2))
+    found = np.concatenate(polygons)
+    order = np.argsort(found, kind="stable")
+    return np.concatenate(corners)[order], found[order]
+
+
+Colour = tuple[float, float, float, float]
+
+_COLOUR_INPUTS = ("diffuseColor", "diffuse_color_constant", "diffuse_reflection_color", "base_color", "baseColor")
+"""Inputs of UsdPreviewSurface and of the materials of Isaac Sim that hold a colour in linear light."""
+_OPACITY_INPUTS = ("opacity", "opacity_constant")
+_PICTURE_INPUTS = ("diffuse_texture",)
+_CONTEXTS = ("", "mdl")
+"""Renderers whose surface is read: any, and that of Isaac Sim."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """Colour and picture of a surface."""
+
+    rgba: Colour | None = None
+    """sRGB, as in a URDF."""
+    picture: str | None = None
+    """Resolved path of a picture; it may lie in a package: `PACKAGE.usdz[FILE]`."""
+
+
+@dataclass(frozen=True)
+class LookedSurface:
+    """Triangles of one prim that share a material, in the prim's own coordinates."""
+
+    mesh: TriangleMesh
+    look: Look
+    uvs: np.ndarray | None = None
+    """(F, 3, 2) texture coordinates at the corners; None without a picture."""
+
+
+def surfaces_by_look(stage: OpenedStage, prim: Any, surface: PrimSurface) -> Iterator[LookedSurface]:
+    """Yields the parts of a surface that share a material: those of its subsets, then the rest."""
+    own = _read_look(stage, prim)
+    if surface.polygons is None:
+        yield LookedSurface(surface.mesh, Look(own.rgba))
+        return
+    uvs = _corner_uvs(stage, prim, surface)
+    left: np.ndarray = np.ones(len(surface.polygons), dtype=bool)
+    for subset in stage.pxr.UsdShade.MaterialBindingAPI(prim).GetMaterialBindSubsets():
+        indices = subset.GetIndicesAttr().Get(stage.time)
+        chosen = left & np.isin(surface.polygons, np.array(indices if indices is not None else [], dtype=int))
+        if chosen.any():
+            yield _cut(surface.mesh, chosen, _read_look(stage, subset.GetPrim()), uvs)
+            left &= ~chosen
+    if left.any():
+        yield _cut(surface.mesh, left, own, uvs)
+
+
+def _cut(mesh: TriangleMesh, chosen: np.ndarray, look: Look, uvs: np.ndarray | None) -> LookedSurface:
+    if look.picture is None or uvs is None:
+        return LookedSurface(TriangleMesh(mesh.vertices, mesh.faces[chosen]), Look(look.rgba))
+    return LookedSurface(TriangleMesh(mesh.vertices, mesh.faces[chosen]), look, uvs[chosen])
+
+
+def _corner_uvs(stage: OpenedStage, prim: Any, surface: PrimSurface) -> np.ndarray | None:
+    """Returns (F, 3, 2) texture coordinates of the corners; None without usable ones."""
+    found = read_primvar(stage, prim, "st") or read_primvar(stage, prim, "UVMap")
+    if found is None or surface.corners is None or found[0].ndim != 2 or found[0].shape[1] < 2:
+        return None
+    values, interpolation = found
+    at = {"faceVarying": surface.corners, "vertex": surface.mesh.faces, "varying": surface.mesh.faces}
+    places = at.get(interpolation)
+    if places is None or (places.size and places.max() >= len(values)):
+        return None
+    return np.asarray(values[:, :2][places])
+
+
+def _read_look(stage: OpenedStage, prim: Any) -> Look:
+    """Returns the look of the material that is bound to a prim, else that of its `displayColor`."""
+    material, _ = stage.pxr.UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial()
+    for context in _CONTEXTS if material else ():
+        source = material.ComputeSurfaceSource(context)
+        shader = source[0] if source else None
+        if shader:
+            look = _read_shader(stage, shader)
+            if look is not None:
+                return look
+    shown = read_primvar(stage, prim, "displayColor")
+    if shown is None or shown[0].ndim != 2:
+        return Look()
+    opacity = read_primvar(stage, prim, "displayOpacity")
+    return Look(_to_rgba(shown[0].mean(axis=0), 1.0 if opacity is None else float(opacity[0].mean())))
+
+
+def _read_shader(stage: OpenedStage, shader: Any) -> Look | None:
+    """Returns the look of a surface shader; None if it has no input that is known."""
+    inputs = {str(item.GetBaseName()): item for item in shader.GetInputs()}
+    opacity = next(
+        (v for name in _OPACITY_INPUTS if isinstance(v := _read_input(stage, inputs.get(name))[0], float)), 1.0
+    )
+    for name in _COLOUR_INPUTS:
+        value, owner = _read_input(stage, inputs.get(name))
+        if owner is not None and owner.GetShaderId() == "UsdUVTexture":
+            scale, _ = _read_input(stage, owner.GetInput("scale"))
+            tint = np.ones(3) if scale is None else np.array(scale, dtype=float)[:3]
+            return Look(_to_rgba(tint, opacity), _picture(stage, owner.GetInput("file")))
+        if value is not None and np.size(value) >= 3:
+            picture = next((p for key in _PICTURE_INPUTS if (p := _picture(stage, inputs.get(key)))), None)
+            return Look(_to_rgba(np.array(value, dtype=float)[:3], opacity), picture)
+    picture = next((p for key in _PICTURE_INPUTS if (p := _picture(stage, inputs.get(key)))), None)
+    return None if picture is None else Look(_to_rgba(np.ones(3), opacity), picture)
+
+
+def _read_input(stage: OpenedStage, item: Any) -> tuple[Any, Any]:
+    """Returns the value of a shader's input, and the shader of a texture that gives it."""
+    if not item:
+        return None, None
+    for attribute in item.GetValueProducingAttributes():
+        prim = attribute.GetPrim()
+        if prim.GetTypeName() == "Shader" and str(attribute.GetName()).startswith("outputs:"):
+            return None, stage.pxr.UsdShade.Shader(prim)
+        value = attribute.Get()
+        return (float(value) if isinstance(value, int | float) else value), None
+    return None, None
+
+
+def _picture(stage: OpenedStage, item: Any) -> str | None:
+    value, _ = _read_input(stage, item)
+    path = getattr(value, "resolvedPath", "") if value is not None else ""
+    return str(path) or None
+
+
+def _to_rgba(linear: np.ndarray, opacity: float) -> Colour | None:
+    if linear.shape != (3,) or not np.all(np.isfinite(linear)):
+        return None
+    red, green, blue = (round(srgb_light(float(np.clip(v, 0.0, 1.0))), 6) for v in linear)
+    return red, green, blue, round(float(np.clip(opacity, 0.0, 1.0)), 6)

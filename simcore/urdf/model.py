@@ -115,6 +115,8 @@ class UrdfModel:
     name: str
     links: dict[str, Link]
     joints: dict[str, Joint]
+    notices: tuple[str, ...] = ()
+    """What was read in another way than the file says, one line each."""
 
     @property
     def root(self) -> str:
@@ -214,6 +216,19 @@ def primitive_bounds(shape: Shape) -> np.ndarray:
         half = np.full(3, shape.size[0])
     reach = np.abs(shape.T_link_shape.R) @ half
     return np.stack([shape.T_link_shape.p - reach, shape.T_link_shape.p + reach])
+
+
+def capsule_shapes(
+    radius: float,
+    length: float,
+    T_link_shape: Pose,
+    name: str = "",
+    rgba: tuple[float, float, float, float] | None = None,
+) -> list[Shape]:
+    """Returns a cylinder along z of a length without caps, and the two spheres at its ends [m]."""
+    ends = [T_link_shape @ Pose.from_translation(np.array([0.0, 0.0, side * length / 2])) for side in (-1.0, 1.0)]
+    cylinders = [Shape(ShapeKind.cylinder, (radius, length), T_link_shape, name, rgba)] if length > 0.0 else []
+    return [*cylinders, *(Shape(ShapeKind.sphere, (radius,), pose, name, rgba) for pose in ends)]
 
 
 def format_number(value: float) -> str:

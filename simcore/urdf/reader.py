@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
+from urllib.parse import unquote
 from xml.parsers import expat
 
 import numpy as np
@@ -14,7 +18,16 @@ import numpy as np
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.files import home_folder
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.urdf.model import SIZE_ATTRIBUTES, Inertial, Joint, Link, Shape, ShapeKind, UrdfModel
+from unlatch.simcore.urdf.model import (
+    SIZE_ATTRIBUTES,
+    Inertial,
+    Joint,
+    Link,
+    Shape,
+    ShapeKind,
+    UrdfModel,
+    capsule_shapes,
+)
 
 MAX_XML_BYTES = 8_000_000
 MAX_ELEMENTS = 200_000
@@ -36,10 +49,20 @@ def parse_xml(path: Path, *, root_tag: str | None = None) -> ET.Element:
         data = path.read_bytes()
     except OSError as exc:
         raise AssetError(f"{path}: the file cannot be read ({exc.strerror or exc}).", path=str(path)) from exc
-    root = _parse_elements(data, path)
+    root = _parse_elements(_from_declaration(data), path)
     if root_tag is not None and root.tag != root_tag:
         raise AssetError(f"{path}: the root element is <{root.tag}>, expected <{root_tag}>.", path=str(path))
     return root
+
+
+_PROLOGUE = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s|<!--.*?-->)+(?=<\?xml\s)", re.DOTALL)
+"""Blank lines and comments before the XML declaration, which a strict reader refuses."""
+
+
+def _from_declaration(data: bytes) -> bytes:
+    """Returns a document without the blank lines and comments before its declaration, as many generators write them."""
+    found = _PROLOGUE.match(data)
+    return data if found is None else data[found.end() :]
 
 
 def _parse_elements(data: bytes, path: Path) -> ET.Element:
@@ -74,79 +97,177 @@ def _parse_elements(data: bytes, path: Path) -> ET.Element:
     return builder.close()
 
 
-PACKAGE_PREFIX = "package://"
+PACKAGE_PREFIXES = ("package://", "model://")
+"""Beginnings of names in a ROS package, and in a model of Gazebo."""
 PACKAGE_FILE = "package.xml"
 """The file that makes a folder a ROS package."""
+_FILE_PREFIXES = ("file://localhost/", "file://")
+_URDF_FOLDERS = ("urdf", "urdfs")
+"""Names of the folder of a package that has only URDFs: their meshes are beside it."""
+_DRIVE = re.compile(r"[A-Za-z]:/")
 _MOST_NAMED = 3
+_MOST_SEARCHED = 20_000
+"""Entries of a folder among which a mesh is searched by its name."""
 
 
 def asset_folder(urdf: Path, mesh_names: Iterable[str], *, where: str) -> Path:
     """Returns the folder in which every file of an asset must lie; `where` names the asset in errors.
 
-    Without `package://` in the mesh names, it is the folder of the URDF. Else it is the uppermost of the folder of the
-    URDF and the folders of all named packages.
+    It is the folder of the URDF; or, if that is called `urdf`, the one above; or the one that also holds the packages
+    and the files that mesh names state with their whole path.
 
     Raises:
-        AssetError: A package is missing, or a name is invalid.
+        AssetError: Only the user's home, or a folder above it, holds all of them.
     """
-    names = sorted({name for name in mesh_names if name.startswith(PACKAGE_PREFIX)})
-    folders = [urdf.parent.resolve(), *(package_path(urdf, name, where=where)[0] for name in names)]
-    return min(folders, key=lambda folder: len(folder.parts))
+    base = urdf.parent.resolve()
+    above = base.name in _URDF_FOLDERS and not is_shared_folder(base.parent)
+    own = base.parent if above else base
+    folders = {own: ""}
+    for name in sorted(set(mesh_names)):
+        folder = _named_folder(urdf, name)
+        if folder is not None:
+            folders.setdefault(folder, name)
+    common = Path(os.path.commonpath(folders))
+    if common == own or not is_shared_folder(common):
+        return common
+    far = next(name for folder, name in folders.items() if not folder.is_relative_to(own))
+    raise AssetError(
+        f"{where}: '{far}' is not a path relative to the asset's folder {own}, and only {common} holds both. Copy the "
+        "mesh into that folder.",
+        file=far,
+    )
 
 
 def mesh_paths(urdf: Path, mesh_names: Iterable[str], *, where: str) -> dict[str, Path]:
-    """Returns the file of each mesh that a URDF of the user's own robot names.
+    """Returns the file of each mesh that a URDF of the user's own robot names, see `find_mesh`.
 
-    A name is a path relative to the URDF (also one with `../`), an absolute path, `file://PATH`, or
-    `package://NAME/PATH` as in `package_path`. `where` names the URDF in errors.
+    `where` names the URDF in errors.
 
     Raises:
         AssetError: A package or a file is missing; the message names all missing files, or the first of many.
     """
-    paths: dict[str, Path] = {}
-    for name in mesh_names:
-        folder, rest = urdf.parent, name.removeprefix("file://")
-        if name.startswith(PACKAGE_PREFIX):
-            folder, rest = package_path(urdf, name, where=where)
-        paths[name] = (folder / rest).resolve()
-    missing = [name for name, path in paths.items() if not path.is_file()]
+    found = {name: find_mesh(urdf, name) for name in mesh_names}
+    missing = [name for name, path in found.items() if path is None]
     if missing:
+        folder, rest = urdf.parent, _plain_address(missing[0])
+        if missing[0].startswith(PACKAGE_PREFIXES):
+            folder, rest = package_path(urdf, missing[0], where=where)
+        expected = (folder / rest).resolve()
         more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
         raise AssetError(
-            f"{where}: {len(missing)} of {len(paths)} meshes are missing: "
-            f"{', '.join(map(repr, missing[:_MOST_NAMED]))}{more}. Expected the first one at {paths[missing[0]]}. Copy "
+            f"{where}: {len(missing)} of {len(found)} meshes are missing: "
+            f"{', '.join(map(repr, missing[:_MOST_NAMED]))}{more}. Expected the first one at {expected}. Copy "
             "the meshes there, or correct their names in the URDF.",
-            path=str(paths[missing[0]]),
+            path=str(expected),
             missing=missing,
         )
-    return paths
+    return {name: path for name, path in found.items() if path is not None}
+
+
+def find_mesh(urdf: Path, name: str) -> Path | None:
+    """Returns the resolved file that a URDF means by the name of a mesh; None if there is none.
+
+    A name is a path relative to the URDF, an absolute path, `file://PATH`, `package://NAME/PATH` as in `package_path`,
+    or `package:///PATH`, relative to the URDF. Backslashes are slashes, and `%20` is a blank, unless a file has that
+    name. Where the stated folders are those of another machine, the end of the path counts, beside the URDF or in the
+    folder above it, then the name of the file alone, if one file below these folders has it.
+    """
+    for path in _stated_paths(urdf, name):
+        if path.is_file():
+            return path.resolve()
+    folder = asset_folder(urdf, (), where=str(urdf))
+    parts = [part for part in _plain_address(name).split("/") if part not in ("", ".", "..")]
+    for first in range(1, len(parts)):
+        tail = Path(*parts[first:])
+        found = next((base / tail for base in (urdf.parent, folder) if (base / tail).is_file()), None)
+        if found is not None and found.resolve().is_relative_to(folder):
+            return found.resolve()
+    return _find_by_name(folder, parts[-1]) if parts else None
 
 
 def package_path(urdf: Path, name: str, *, where: str) -> tuple[Path, str]:
     """Returns the package folder of a file name `package://NAME/PATH`, and the path in it.
 
     A package is a folder of that name beside the URDF, as in Bullet. Without one, it is the nearest folder above the
-    URDF that has the name or whose `package.xml` states it, as in ROS. The user's home, its parents and the first
-    folders below the root of the file system are never packages, so that a URDF cannot read them by naming them.
+    URDF that has the name or whose `package.xml` states it, as in ROS, or one beside them that has the name. The
+    user's home, its parents and the first folders below the root of the file system are never packages, so that a URDF
+    cannot read them by naming them. Without NAME, it is the folder of the URDF.
 
     Raises:
         AssetError: The name is invalid, or there is no such package.
     """
-    package, _, rest = name.removeprefix(PACKAGE_PREFIX).partition("/")
-    if not rest or package in ("", ".", "..") or "\\" in package or "\0" in package:
-        raise AssetError(f"{where}: '{name}' is not a file of a package. Expected package://NAME/PATH.", file=name)
+    package, _, rest = _plain_address(name).partition("/")
     base = urdf.parent.resolve()
+    if not package and rest:
+        return base, rest.lstrip("/")
+    if not rest or package in ("", ".", "..") or "\0" in package:
+        raise AssetError(f"{where}: '{name}' is not a file of a package. Expected package://NAME/PATH.", file=name)
     if (base / package).is_dir():
         return base / package, rest
     for folder in (base, *base.parents):
-        if not is_shared_folder(folder) and (folder.name == package or _declared_name(folder) == package):
+        if is_shared_folder(folder):
+            continue
+        if folder.name == package or _declared_name(folder) == package:
             return folder, rest
+        if (folder.parent / package).is_dir() and not is_shared_folder(folder.parent / package):
+            return folder.parent / package, rest
     raise AssetError(
         f"{where}: the package '{package}' of '{name}' is missing. Expected a folder {package} beside or above "
         f"the URDF, or a folder above it whose {PACKAGE_FILE} has this name. Keep the URDF in its package.",
         file=name,
         package=package,
     )
+
+
+def _plain_address(name: str) -> str:
+    """Returns the path in the name of a mesh, with slashes; that of a package begins with its name."""
+    plain = name.strip().replace("\\", "/")
+    for prefix in (*PACKAGE_PREFIXES, *_FILE_PREFIXES):
+        if plain.startswith(prefix):
+            rest = plain.removeprefix(prefix)
+            return f"/{rest.lstrip('/')}" if prefix in _FILE_PREFIXES and not _DRIVE.match(rest.lstrip("/")) else rest
+    return plain
+
+
+def _stated_paths(urdf: Path, name: str) -> Iterator[Path]:
+    """Yields where the name of a mesh says that its file is, as it is written and with `%20` as a blank."""
+    for text in dict.fromkeys((name, unquote(name))):
+        if "\0" in text:
+            continue
+        folder, rest = urdf.parent, _plain_address(text)
+        if text.startswith(PACKAGE_PREFIXES):
+            try:
+                folder, rest = package_path(urdf, text, where=str(urdf))
+            except AssetError:  # the end of the path may still be found
+                continue
+        if "://" not in rest and not _DRIVE.match(rest):
+            yield folder / rest
+
+
+def _named_folder(urdf: Path, name: str) -> Path | None:
+    """Returns the folder that a mesh name states: its package, or that of a file by its whole path."""
+    if name.startswith(PACKAGE_PREFIXES):
+        try:
+            return package_path(urdf, name, where=str(urdf))[0]
+        except AssetError:  # see `find_mesh`
+            return None
+    whole = [path for path in _stated_paths(urdf, name) if Path(_plain_address(name)).is_absolute()]
+    found = next((path.resolve() for path in whole if path.is_file()), None)
+    return None if found is None or found.suffix.lower() not in _MESH_ENDINGS else found.parent
+
+
+_MESH_ENDINGS = (".3ds", ".dae", ".fbx", ".glb", ".gltf", ".obj", ".off", ".ply", ".stl")
+
+
+def _find_by_name(folder: Path, name: str) -> Path | None:
+    """Returns the file below a folder that has a name, in any case; None if there is none, or several as near."""
+    wanted, found = {name.casefold(), unquote(name).casefold()}, set()
+    for path in islice(folder.rglob("*"), _MOST_SEARCHED):
+        if path.name.casefold() in wanted and path.is_file() and path.resolve().is_relative_to(folder):
+            found.add(path.resolve())
+    least = min((len(path.parts) for path in found), default=0)
+    nearest = [path for path in found if len(path.parts) == least]
+    return nearest[0] if len(nearest) == 1 else None
 
 
 def is_shared_folder(folder: Path) -> bool:
@@ -191,7 +312,10 @@ def read_urdf(path: Path | str, *, packages: bool = True, meshes_anywhere: bool 
     _check_names(file, "link", [link.name for link in links])
     _check_names(file, "joint", [joint.name for joint in joints])
     model = UrdfModel(
-        root.get("name", file.stem), {link.name: link for link in links}, {joint.name: joint for joint in joints}
+        root.get("name", file.stem),
+        {link.name: link for link in links},
+        {joint.name: joint for joint in joints},
+        tuple(reader.notices),
     )
     _check_tree(file, model)
     return model
@@ -274,12 +398,16 @@ class _UrdfReader:
         self.packages = packages
         self.folder = folder
         self.materials = materials
+        self.notices: list[str] = []
+        """One line for each mesh that is found elsewhere than where its name says."""
         self._paths = dict(paths)
 
     def read_link(self, element: ET.Element) -> Link:
         name = self._read_attribute(element, "name", "link")
-        visuals = [self.read_shape(e, f"visual of link '{name}'") for e in element.findall("visual")]
-        collisions = [self.read_shape(e, f"collision of link '{name}'") for e in element.findall("collision")]
+        visuals, collisions = (
+            [shape for each in element.findall(tag) for shape in self.read_shapes(each, f"{tag} of link '{name}'")]
+            for tag in ("visual", "collision")
+        )
         inertial = element.find("inertial")
         return Link(
             name=name,
@@ -298,6 +426,15 @@ class _UrdfReader:
         tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         return Inertial(self._read_numbers(mass.get("value", "0"), 1, where)[0], pose.p, pose.R @ tensor @ pose.R.T)
 
+    def read_shapes(self, element: ET.Element, where: str) -> list[Shape]:
+        """Returns the shape of an element; those of a capsule, whose length is without its caps, are three."""
+        capsule = element.find("geometry/capsule")
+        if capsule is None:
+            return [self.read_shape(element, where)]
+        radius, length = (self._read_numbers(capsule.get(key, ""), 1, where)[0] for key in ("radius", "length"))
+        rgba = self._read_colour(element.find("material"), where)
+        return capsule_shapes(radius, length, self.read_origin(element, where), element.get("name", ""), rgba)
+
     def read_shape(self, element: ET.Element, where: str) -> Shape:
         name = element.get("name", "")
         pose = self.read_origin(element, where)
@@ -308,7 +445,8 @@ class _UrdfReader:
             raise self._make_error(where, "has no geometry")
         known = [kind.value for kind in ShapeKind]
         if child.tag not in known:
-            raise self._make_error(where, f"has an unknown geometry <{child.tag}>; known: {', '.join(known)}")
+            listed = ", ".join([*known, "capsule"])
+            raise self._make_error(where, f"has an unknown geometry <{child.tag}>; known: {listed}")
         kind = ShapeKind(child.tag)
         unset = "1 1 1" if kind is ShapeKind.mesh else ""
         attributes = SIZE_ATTRIBUTES[kind].items()
@@ -318,10 +456,7 @@ class _UrdfReader:
             return shape
         mesh = child.get("filename", "")
         if mesh not in self._paths:
-            folder, rest, place = self.file.parent, mesh, f"{self.file}: {where}"
-            if self.packages and mesh.startswith(PACKAGE_PREFIX):
-                folder, rest = package_path(self.file, mesh, where=place)
-            self._paths[mesh] = resolve_inside(folder, rest, where=place, asset_folder=self.folder)
+            self._paths[mesh] = self._find_file(mesh, f"{self.file}: {where}")
         return replace(shape, mesh=mesh, path=self._paths[mesh], concave=element.get("concave") == "yes")
 
     def read_joint(self, element: ET.Element) -> Joint:
@@ -366,6 +501,18 @@ class _UrdfReader:
             self._read_numbers(origin.get("xyz", "0 0 0"), 3, where),
             self._read_numbers(origin.get("rpy", "0 0 0"), 3, where),
         )
+
+    def _find_file(self, name: str, where: str) -> Path:
+        found = find_mesh(self.file, name) if self.packages else None
+        if found is None or not found.is_relative_to(self.folder):
+            folder, rest = self.file.parent, name
+            if self.packages and name.startswith(PACKAGE_PREFIXES):
+                folder, rest = package_path(self.file, name, where=where)
+            return resolve_inside(folder, rest, where=where, asset_folder=self.folder)
+        check_file_size(found, name, where=where)
+        if not any(path.is_file() for path in _stated_paths(self.file, name)):
+            self.notices.append(f"mesh '{name}' is not where it is named: read from {found.relative_to(self.folder)}")
+        return found
 
     def _read_colour(self, material: ET.Element | None, where: str) -> tuple[float, float, float, float] | None:
         if material is None:
@@ -412,15 +559,43 @@ def _check_tree(file: Path, model: UrdfModel) -> None:
                     f"Links: {', '.join(model.links)}.",
                     path=str(file),
                 )
-    children = [joint.child for joint in model.joints.values()]
-    _check_names(file, "child link", children)
-    roots = [name for name in model.links if name not in set(children)]
+    _check_parents(file, model)
+    _check_loops(file, model)
+    children = {joint.child for joint in model.joints.values()}
+    roots = [name for name in model.links if name not in children]
     if len(roots) != 1:
-        raise AssetError(f"{file}: {len(roots)} root links ({', '.join(roots)}), expected one.", path=str(file))
-    parents = {joint.child: joint.parent for joint in model.joints.values()}
+        raise AssetError(
+            f"{file}: {len(roots)} root links ({', '.join(roots)}), expected one: a link that no joint moves, to which "
+            "joints connect all others. Connect them by fixed joints, or take out what is no part of the object.",
+            path=str(file),
+        )
+
+
+def _check_parents(file: Path, model: UrdfModel) -> None:
+    counts = Counter(joint.child for joint in model.joints.values())
+    twice = next((name for name, count in counts.items() if count > 1), None)
+    if twice is not None:
+        joints = [joint for joint in model.joints.values() if joint.child == twice]
+        named = " and ".join(f"'{joint.name}' (from '{joint.parent}')" for joint in joints)
+        raise AssetError(
+            f"{file}: link '{twice}' hangs on {len(joints)} joints, {named}. Expected one parent: the links of a URDF "
+            "are a tree. Keep the joint by which it moves, and take the other out.",
+            path=str(file),
+            joints=[joint.name for joint in joints],
+        )
+
+
+def _check_loops(file: Path, model: UrdfModel) -> None:
+    above = {joint.child: joint for joint in model.joints.values()}
     for name in model.links:
-        steps, link = 0, name
-        while link in parents:
-            link, steps = parents[link], steps + 1
-            if steps > len(model.links):
-                raise AssetError(f"{file}: the joints at link '{name}' form a loop.", path=str(file))
+        way, link = [], name
+        while link in above and len(way) <= len(model.links):
+            way.append(above[link].name)
+            link = above[link].parent
+            if link == name:
+                raise AssetError(
+                    f"{file}: the joints at link '{name}' form a loop: {', '.join(reversed(way))}. Expected a tree, "
+                    "which begins at a link that no joint moves. Take one of them out.",
+                    path=str(file),
+                    joints=way,
+                )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from unlatch.configs.user_files import read_setting_file
+from unlatch.configs.user_files import read_setting_file, resolve_references
 from unlatch.simcore.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,3 +66,34 @@ def test_a_file_without_settings_raises_an_error_of_one_line(tmp_path, content, 
 def test_a_missing_file_raises_an_error(tmp_path):
     with pytest.raises(ConfigError, match=r"nowhere.yaml is not a file. Expected a YAML file"):
         read_setting_file(tmp_path / "nowhere.yaml")
+
+
+def test_references_of_another_system_are_resolved_where_they_lead_to_something():
+    tree = {
+        "tasks": [
+            {
+                "robots": [{"name": "arm"}],
+                "regions": [
+                    {
+                        "object": "${tasks.0.robots.0.name}",
+                        "said": "by ${tasks[0].robots[0].name}",
+                        "near": "${.object}",
+                    },
+                    {
+                        "gone": "${nowhere}",
+                        "near": "${.asked}",
+                        "asked": "${oc.env:HOME}",
+                        "loop": "${.other}",
+                        "other": "${.loop}",
+                    },
+                ],
+                "same": "${tasks.0.robots}",
+            }
+        ]
+    }
+    (task,) = resolve_references(tree)["tasks"]
+    assert task["regions"][0] == {"object": "arm", "said": "by arm", "near": "arm"}
+    given = tree["tasks"][0]["regions"][1]
+    assert task["regions"][1] == {**given, "near": given["asked"]}, "nothing is read from the environment"
+    assert resolve_references({"a": 3, "b": "${.a}"}) == {"a": 3, "b": 3}
+    assert task["same"] == [{"name": "arm"}]

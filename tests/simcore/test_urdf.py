@@ -157,7 +157,7 @@ def test_paths_and_links_that_leave_the_folder_are_refused(tmp_path, name):
         ('<link name="a"><visual/></link>', "visual of link 'a' has no geometry."),
         (
             '<link name="a"><visual><geometry><torus/></geometry></visual></link>',
-            "visual of link 'a' has an unknown geometry <torus>; known: box, cylinder, sphere, mesh.",
+            "visual of link 'a' has an unknown geometry <torus>; known: box, cylinder, sphere, mesh, capsule.",
         ),
         (
             '<link name="a"><visual><geometry><box size="1 nan 1"/></geometry></visual></link>',
@@ -180,7 +180,25 @@ def test_paths_and_links_that_leave_the_folder_are_refused(tmp_path, name):
             '<axis xyz="0 0 0"/></joint>',
             "joint 'j' has an axis of length 0.",
         ),
-        ('<link name="a"/><link name="b"/>', "2 root links (a, b), expected one."),
+        (
+            '<link name="a"/><link name="b"/>',
+            "2 root links (a, b), expected one: a link that no joint moves, to which joints connect all others. "
+            "Connect them by fixed joints, or take out what is no part of the object.",
+        ),
+        (
+            '<link name="a"/><link name="b"/><link name="c"/>'
+            '<joint name="j" type="revolute"><parent link="a"/><child link="c"/></joint>'
+            '<joint name="k" type="fixed"><parent link="b"/><child link="c"/></joint>',
+            "link 'c' hangs on 2 joints, 'j' (from 'a') and 'k' (from 'b'). Expected one parent: the links of a URDF "
+            "are a tree. Keep the joint by which it moves, and take the other out.",
+        ),
+        (
+            '<link name="a"/><link name="b"/><link name="c"/>'
+            '<joint name="j" type="revolute"><parent link="b"/><child link="c"/></joint>'
+            '<joint name="k" type="fixed"><parent link="c"/><child link="b"/></joint>',
+            "the joints at link 'b' form a loop: j, k. Expected a tree, which begins at a link that no joint moves. "
+            "Take one of them out.",
+        ),
     ],
 )
 def test_a_fault_names_its_element(tmp_path, body, message):
@@ -264,8 +282,88 @@ def test_a_relative_path_stays_in_the_named_package(urdf):
     )
     first, second = read_urdf(urdf).links["a"].visuals
     assert first.path == second.path
+    other = urdf.parent.rename(urdf.parents[1] / "models") / urdf.name
     with pytest.raises(AssetError, match="leads out of the asset's folder"):
-        read_urdf(names(urdf, "../meshes/a.obj"))
+        read_urdf(names(other, "../meshes/a.obj"))
+
+
+def test_the_meshes_of_a_folder_called_urdf_are_beside_it(urdf):
+    model = read_urdf(names(urdf, "../meshes/a.obj"))
+    assert model.links["a"].visuals[0].path == (urdf.parents[1] / "meshes" / "a.obj").resolve()
+    assert model_folder(urdf, model) == urdf.parents[1].resolve()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "package:///meshes/a b.obj",
+        "package://cabinet/meshes/a%20b.obj",
+        "package://somewhere_else/meshes/a b.obj",
+        "package://parts/a b.obj",
+        "model://cabinet/meshes/a b.obj",
+        "file://{folder}/meshes/a%20b.obj",
+        "file:///home/someone/ws/meshes/a b.obj",
+        "file:///C:/Users/Someone/meshes/a b.obj",
+        "{folder}/meshes/a b.obj",
+        "/home/someone/ws/cabinet/meshes/a b.obj",
+        "C:\\Users\\Someone\\cabinet\\meshes\\A B.OBJ",
+        ".\\meshes\\a b.obj",
+        "meshes/a%20b.obj",
+        "a b.obj",
+        "visual/A B.obj",
+        "http://example.org/cabinet/a%20b.obj",
+    ],
+)
+def test_a_mesh_is_found_by_any_address_that_other_tools_write(tmp_path, name):
+    folder = tmp_path / "ws" / "cabinet"
+    (folder / "meshes").mkdir(parents=True)
+    (folder / "meshes" / "a b.obj").write_text("v 0 0 0")
+    (tmp_path / "ws" / "parts").mkdir()
+    (tmp_path / "ws" / "parts" / "a b.obj").write_text("v 1 0 0")
+    expected = tmp_path / "ws" / "parts" if "parts" in name else folder / "meshes"
+    model = read_urdf(names(folder / "cabinet.urdf", name.format(folder=folder)))
+    assert model.links["a"].visuals[0].path == (expected / "a b.obj").resolve()
+    is_elsewhere = any(word in name for word in ("ome", "visual", "else", "http"))
+    assert [f"mesh '{name}' is not where it is named: read from meshes/a b.obj"] * is_elsewhere == list(
+        model.notices
+    ) or (name == "a b.obj")
+
+
+def test_a_mesh_of_which_there_are_two_is_not_guessed(tmp_path):
+    for name in ("visual", "collision"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.obj").write_text("v 0 0 0")
+    with pytest.raises(AssetError, match=r"file 'elsewhere/a\.obj' is missing in"):
+        read_urdf(names(tmp_path / "r.urdf", "elsewhere/a.obj"))
+
+
+def test_a_file_by_its_whole_path_far_from_the_urdf_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "far.obj").write_text("v 0 0 0")
+    urdf = names(tmp_path / "a" / "r.urdf", str(tmp_path / "b" / "far.obj"))
+    assert model_folder(urdf, read_urdf(urdf)) == tmp_path.resolve()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    with pytest.raises(AssetError, match=r"is not a path relative to the asset's folder .* Copy the mesh into that"):
+        read_urdf(urdf)
+
+
+@pytest.mark.parametrize(
+    "before", [b"\xef\xbb\xbf", b"\n \n", b"<!-- made by a <tool> -->\n", b"\xef\xbb\xbf\r\n<!-- a\nb -->"]
+)
+def test_what_other_tools_write_before_the_declaration_is_skipped(tmp_path, before):
+    path = tmp_path / "a.urdf"
+    path.write_bytes(before + b'<?xml version="1.0" encoding="utf-8"?><robot name="r"><link name="a"/></robot>')
+    assert list(read_urdf(path).links) == ["a"]
+
+
+def test_a_capsule_is_a_cylinder_with_two_spheres(tmp_path):
+    shape = '<geometry><capsule radius="0.1" length="0.4"/></geometry><origin xyz="0 0 1" rpy="1.5707963 0 0"/>'
+    link = read_urdf(_write(tmp_path, _robot(f'<link name="a"><visual name="bar">{shape}</visual></link>'))).links["a"]
+    cylinder, *ends = link.visuals
+    assert (cylinder.kind, cylinder.size, cylinder.name) == (ShapeKind.cylinder, (0.1, 0.4), "bar")
+    np.testing.assert_allclose([end.T_link_shape.p for end in ends], [[0, 0.2, 1], [0, -0.2, 1]], atol=1e-6)
 
 
 def test_the_nearest_package_wins_and_a_folder_beside_the_urdf_comes_first(urdf):
@@ -278,19 +376,19 @@ def test_the_nearest_package_wins_and_a_folder_beside_the_urdf_comes_first(urdf)
 def test_the_asset_s_folder_is_the_uppermost_package(urdf):
     given = ["package://urdf/a.obj", "package://shelf/meshes/a.obj", "b.obj"]
     assert asset_folder(urdf, given, where="x") == urdf.parents[1].resolve()
-    assert asset_folder(urdf, given[2:], where="x") == urdf.parent.resolve()
+    assert asset_folder(urdf.parents[1] / "a.urdf", given[2:], where="x") == urdf.parents[1].resolve()
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("package://other/meshes/a.obj", "the package 'other' of 'package://other/meshes/a.obj' is missing"),
+        ("package://other/meshes/b.obj", "the package 'other' of 'package://other/meshes/b.obj' is missing"),
         ("package://../../secret.obj", "is not a file of a package. Expected package://NAME/PATH."),
         ("package://..", "is not a file of a package"),
         ("package://", "is not a file of a package"),
-        ("package:///etc/passwd", "is not a file of a package"),
+        ("package:///etc/passwd", "file 'etc/passwd' is missing in"),
         ("package://shelf", "is not a file of a package"),
-        ("package://./meshes/a.obj", "is not a file of a package"),
+        ("package://./meshes/b.obj", "is not a file of a package"),
         ("package://shelf/../secret.obj", "leads out of the asset's folder"),
         ("package://shelf//etc/passwd", "is not a path relative to the asset's folder"),
         ("package://shelf/no.obj", "file 'no.obj' is missing in"),

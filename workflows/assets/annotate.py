@@ -14,6 +14,7 @@ from unlatch.objects.annotate.peer_info import info_problems, make_info, read_pe
 from unlatch.objects.annotate.source import PARTNET_URDF, find_urdf, has_urdf, read_source
 from unlatch.objects.annotation import ANNOTATION_FILE
 from unlatch.objects.importers.mesh_object import MeshJointCfg, write_mesh_urdf
+from unlatch.objects.importers.plausibility import MENDED_FOLDER, find_doubts, write_mended
 from unlatch.simcore.errors import AssetError, unknown_name
 from unlatch.workflows.viewing.object_picture import annotation_png
 
@@ -67,6 +68,7 @@ def annotate(
     use_info: bool = True,
     convention: str = "unlatch",
     joint: MeshJointCfg | None = None,
+    fix: bool = False,
 ) -> AnnotationResult:
     """Annotates one object and writes `articulation.yaml` and a picture.
 
@@ -81,6 +83,7 @@ def annotate(
         use_info: Whether to use the keypoints of `info.json`.
         convention: `interndata` also writes `Kps/PART/info.json` of each part, with the signs of InternDataEngine.
         joint: The joint of a mesh that has none; a URDF is written then, and annotated.
+        fix: Whether to write the URDF with all that is implausible mended, and to annotate that; see `mend_target`.
 
     Returns:
         The annotation, the posed model, and the joints that were left out with the reasons.
@@ -102,6 +105,8 @@ def annotate(
     target = AnnotationTarget(urdf, str(path), Path(out or urdf.parent) / ANNOTATION_FILE)
     cfg = AnnotateCfg(scale=scale, size_m=size_m, use_info=use_info)
     check_convention(convention)
+    if fix:
+        target = mend_target(target, category=category, force=force, out=None if out is None else Path(out))
     found = annotate_target(target, cfg, category=category, force=force, picture=picture, convention=convention)
     return replace(found, warnings=(*doubts, *found.warnings))
 
@@ -121,9 +126,17 @@ def annotate_target(
     """
     storage.check_replaceable(target.file, urdf=find_urdf(target.source).name, force=force)
     source = read_source(target.source, category=category, packages=True)
-    found = annotate_source(source, cfg)
+    doubts = tuple(doubt.text for doubt in find_doubts(source))
+    try:
+        found = annotate_source(source, cfg)
+    except AssetError as exc:
+        if not doubts:
+            raise
+        raise AssetError(
+            f"{exc.message} {' '.join(doubts)} fix=true writes the mended file.", path=str(target.source)
+        ) from exc
     articulation = storage.keep_closing_forces(found.articulation, target.file, found.model)
-    warnings = tuple(storage.range_warnings(found.model, articulation))
+    warnings = (*doubts, *storage.range_warnings(found.model, articulation))
     found = replace(found, articulation=articulation, warnings=warnings)
     if picture:
         storage.write_annotation_file(target.picture, annotation_png(found.model, found.articulation))
@@ -135,6 +148,20 @@ def annotate_target(
             storage.write_annotation_file(path, (json.dumps(info, indent=4) + "\n").encode())
     storage.write_annotation_file(target.file, storage.with_mark(found.articulation).to_yaml().encode())
     return found
+
+
+def mend_target(target: AnnotationTarget, *, category: str | None, force: bool, out: Path | None) -> AnnotationTarget:
+    """Writes the URDF of an object with all that is implausible mended, and returns it as a target.
+
+    It has the name of the original, and lies with its meshes in `out`; without it, in `mended` beside the original.
+
+    Raises:
+        AssetError: The object is no URDF, nothing in it has a mend, or the file exists.
+    """
+    source = read_source(target.source, category=category, packages=True)
+    folder = out or source.folder / MENDED_FOLDER
+    urdf = write_mended(source, find_doubts(source), folder, force=force)
+    return AnnotationTarget(urdf, target.name, folder / ANNOTATION_FILE)
 
 
 def check_convention(convention: str) -> None:

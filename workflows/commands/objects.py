@@ -16,7 +16,13 @@ from unlatch.objects.annotation import HandleType
 from unlatch.objects.importers.mesh_object import MeshJointCfg, MeshUrdf, write_mesh_urdf
 from unlatch.simcore.errors import AssetError, ConfigError, count_noun
 from unlatch.simcore.ranges import Range, check_ranges
-from unlatch.workflows.assets.annotate import AnnotationTarget, annotate_target, check_convention, find_targets
+from unlatch.workflows.assets.annotate import (
+    AnnotationTarget,
+    annotate_target,
+    check_convention,
+    find_targets,
+    mend_target,
+)
 from unlatch.workflows.assets.convert import USD_FOLDER, ConvertCfg, MakeObjectCfg, convert_all, find_jobs, make_objects
 from unlatch.workflows.cli.arguments import read_pairs, split_paths
 from unlatch.workflows.cli.terminal import (
@@ -58,6 +64,8 @@ class AnnotateCommandCfg:
     """Whether to use the keypoints of `info.json`."""
     convention: str = "unlatch"
     """`interndata` also writes an `info.json` for each part."""
+    fix: bool = False
+    """Whether to write the URDF with all that is implausible mended, and to annotate that."""
     joint: str | None = None
     """`hinge` or `slider`: the joint of a mesh without joints; see `MeshJointCfg`, also for the fields below."""
     moving: Any = None
@@ -67,6 +75,8 @@ class AnnotateCommandCfg:
     up: str | None = None
 
     def __post_init__(self) -> None:
+        if self.fix and (self.check or self.edit):
+            raise ConfigError("fix writes a file, and check and edit do not. Give one of them.", key="fix")
         if self.check and self.edit:
             raise ConfigError("check and edit are both true. Give one of them.", key="check")
         check_ranges(self)
@@ -123,6 +133,11 @@ def annotate_command(arguments: list[str]) -> int:
     targets = find_targets(path, out=out)
     if cfg.edit:
         return _edit(targets, cfg)
+    if cfg.fix:
+        if len(targets) != 1:
+            raise ConfigError(f"fix=true takes one object, got {len(targets)}. Name the folder of one.", key="fix")
+        targets = [mend_target(targets[0], category=cfg.category, force=cfg.force, out=out)]
+        print_line(f"mended: {targets[0].source}")
     if len(targets) == 1:
         return _annotate_one(targets[0], cfg)
     return _annotate_many(targets, cfg)
@@ -210,8 +225,9 @@ def _describe_result(found: AnnotationResult) -> list[str]:
         )
         lines.append(f"    {found.reasons[part.name]}")
     lines += [f"  left out {joint}: {reason}" for joint, reason in found.refused.items()]
-    lines += [f"  USD: {notice}" for notice in found.notices]
-    return lines + [f"  warning: {warning}" for warning in found.warnings]
+    lines += [f"  note: {notice}" for notice in found.notices]
+    lines += [f"  warning: {warning}" for warning in found.warnings]
+    return lines + ["  fix=true writes the mended file"] * any(" Mend: " in warning for warning in found.warnings)
 
 
 def _edit(targets: Sequence[AnnotationTarget], cfg: AnnotateCommandCfg) -> int:

@@ -17,7 +17,7 @@ from unlatch.configs.peer_tasks.importer import ImportCfg, Settings, import_task
 from unlatch.configs.peer_tasks.peer_values import Ledger, read_chain
 from unlatch.configs.peer_tasks.scene_objects import nearest_category, nearest_container, nearest_item
 from unlatch.configs.schema import EpisodeCfg, check_episode, find_info_files, folders_of_info
-from unlatch.objects.annotate.peer_info import make_info
+from unlatch.objects.annotate.peer_info import make_info, with_info_file
 from unlatch.objects.library import load_instance
 from unlatch.simcore.errors import ConfigError, UnlatchError
 from unlatch.skills.config import stages_of
@@ -651,3 +651,86 @@ def test_files_with_random_values_are_imported_or_refused(path, count, tmp_path)
 def test_the_path_of_their_file_is_answered_with_import(prefix):
     with pytest.raises(ConfigError, match=r"is a task file of InternDataEngine\. .*unlatch import .*open_then_close"):
         compose_config("plan", EpisodeCfg, Request([f"{prefix}{ONE_ARM}"]))
+
+
+def moved_robot(x_m, name):
+    """The first task with a robot at another place, named by a reference."""
+    tree = tree_of(ONE_ARM)
+    task = tree["tasks"][0]
+    task["regions"] = [each for each in task["regions"] if each["object"] != task["robots"][0]["name"]]
+    config = {"pos_range": [[x_m, 0.0, 0.0], [x_m, 0.0, 0.0]], "yaw_rotation": [0.0, 0.0]}
+    task["regions"].append(
+        {"object": name, "target": "table", "random_type": "A_on_B_region_sampler", "random_config": config}
+    )
+    return tree
+
+
+def test_a_robot_that_a_region_names_by_a_reference_has_its_place(tmp_path):
+    place = "${tasks.0.robots.0.name}"
+    named = only(written(moved_robot(-0.35, tree_of(ONE_ARM)["tasks"][0]["robots"][0]["name"]), tmp_path, "a"))
+    near, far = (only(written(moved_robot(x, place), tmp_path, "a")) for x in (-0.35, -0.4))
+    assert near.text == named.text
+    assert near.text != far.text, "two tasks that differ by 5 cm are two"
+
+
+def test_a_camera_keeps_its_pose_and_its_lens(tmp_path):
+    tree = tree_of(ONE_ARM)
+    (tmp_path / "cameras").mkdir()
+    lens = {"camera_params": [600.0, 601.0, 319.0, 239.0], "resolution_width": 640, "resolution_height": 480}
+    (tmp_path / "cameras" / "realsense.yaml").write_text(yaml.safe_dump(lens))
+    hand = tree["tasks"][0]["cameras"][1]
+    hand |= {"translation": [0.05, 0.0, 0.03], "orientation": [0.0, 1.0, 0.0, 0.0], "camera_axes": "usd"}
+    cfg = composed(only(written(tree, tmp_path)), tmp_path)
+    front, wrist = sorted(cfg.camera.cameras, key=lambda camera: camera.name)
+    for camera in (front, wrist):
+        assert (camera.width, camera.height, camera.intrinsics) == (640, 480, lens["camera_params"])
+    assert (wrist.mount.body, wrist.mount.link) == (cfg.robot.name, "panda_hand")
+    np.testing.assert_allclose(wrist.mount.T_mount_sensor.p, [0.05, 0.0, 0.03])
+    np.testing.assert_allclose(wrist.mount.T_mount_sensor.R, np.eye(3), atol=1e-6)  # usd looks along -z, and is turned
+    robot = next(
+        each for each in tree["tasks"][0]["regions"] if each["object"] == tree["tasks"][0]["robots"][0]["name"]
+    )
+    middle = np.mean(robot["random_config"]["pos_range"], axis=0)
+    assert np.linalg.norm(front.mount.position_m) == pytest.approx(
+        np.linalg.norm(np.array([0.5, 0.0, 1.2]) - middle), abs=1e-3
+    )
+
+
+def test_the_spread_of_the_home_is_kept(tmp_path):
+    tree = tree_of(ONE_ARM)
+    tree["tasks"][0]["robots"][0]["left_joint_home_std"] = [0.1] * 7
+    cfg = composed(only(written(tree, tmp_path)), tmp_path)
+    assert cfg.robot.arms[0].home_std == 0.1
+    assert cfg.robot.arms[0].joints == composed(only(ONE_ARM), tmp_path).robot.arms[0].joints
+
+
+GENSIM2_INFO = {
+    "scale": 0.5,
+    "keypoints": {"articulated_object_head": [0.0, 0.0, 0.0]},
+    "joint_position_range": [0.0, 0.1],
+}
+
+
+def test_a_file_of_gensim2_takes_head_scale_and_start_of_the_info_file_of_its_object(tmp_path):
+    made = generated("drawer", 3)
+    folder = tmp_path / "1"
+    folder.mkdir()
+    (folder / "mobility.urdf").write_text(made.model.to_urdf())
+    part = made.articulation.part("drawer")
+    joint, child = made.model.joints[part.joint], made.model.joints[part.joint].child
+    shape = made.model.links[child].collisions[0]
+    head = part.keypoint("articulated_object_head").xyz + np.array([0.0, 0.02, 0.0])
+    keypoints = {"articulated_object_head": (shape.T_link_shape.inverse() @ head).tolist()}
+    info = {**GENSIM2_INFO, "keypoints": keypoints}
+    (folder / "info.json").write_text(json.dumps(info))
+    item = only(DATA.parent / "peer_settings" / "gensim2_open.yaml", object=str(folder), skill="open")
+    assert [line.text for line in item.lines if line.path == "object"] == [f"with the keypoints of {folder}/info.json"]
+    cfg = composed(item, tmp_path)
+    assert cfg.object.scale == 0.5
+    assert cfg.robot.name == "franka_gensim2"
+    assert cfg.task.openness[0].range == [0.05, 0.05]
+    asset = load_instance(cfg.object)
+    (path,) = [entry["obj_info_path"] for entry in yaml.safe_load(item.text)["skills"] if "obj_info_path" in entry]
+    found = with_info_file(next(iter(asset.articulation.parts.values())), asset, path)
+    np.testing.assert_allclose(found.keypoint("articulated_object_head").xyz, 0.5 * head, atol=1e-6)
+    assert joint.kind == "prismatic"

@@ -12,14 +12,23 @@ import pytest
 
 from tests.objects.builders import edit, files_of
 from unlatch.objects.importers.asset_converter import (
+    _PHYSX_BODY,
     MARKER_FILE,
     AssetConverterBase,
+    CollisionPropertiesCfg,
     MassPropertiesCfg,
     MissingAssetError,
+    RigidBodyPropertiesCfg,
 )
 from unlatch.objects.importers.converted_asset import ConvertedAsset
 from unlatch.objects.importers.mesh_object import MeshConverter, MeshConverterCfg
-from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg
+from unlatch.objects.importers.urdf_converter import (
+    DriveType,
+    JointDriveCfg,
+    PDGainsCfg,
+    UrdfConverter,
+    UrdfConverterCfg,
+)
 from unlatch.simcore.cache import MANIFEST_FILE
 from unlatch.simcore.errors import AssetError, ConfigError
 
@@ -242,3 +251,48 @@ def test_processes_that_convert_the_same_asset_at_once_end_with_one_good_result(
     convert_urdf(cabinet, tmp_path / "alone")
     assert files_of(out) == files_of(tmp_path / "alone")
     assert not list(tmp_path.glob(".writing-*"))
+
+
+PRESENT_NAMES = [
+    (RigidBodyPropertiesCfg, {"kinematic_enabled": True}, ("kinematic", True)),
+    (RigidBodyPropertiesCfg, {"rigid_body_enabled": True}, ("kinematic", None)),
+    (UrdfConverterCfg, {"collider_type": "convex_decomposition"}, ("convex_decompose_mesh", True)),
+    (UrdfConverterCfg, {"collision_from_visuals": True}, ("convex_decompose_mesh", False)),
+    (
+        UrdfConverterCfg,
+        {"joint_drive": JointDriveCfg(target_type="position", gains=PDGainsCfg(stiffness=40.0, damping=2.0))},
+        ("default_drive_stiffness", 40.0),
+    ),
+    (UrdfConverterCfg, {"joint_drive": JointDriveCfg(target_type="none")}, ("default_drive_type", DriveType.none)),
+]
+
+
+@pytest.mark.parametrize(("group", "values", "expected"), PRESENT_NAMES)
+def test_present_names_of_isaac_lab_do_what_they_say(group, values, expected):
+    needed = {"asset_path": "a.urdf", "fix_base": True} if group is UrdfConverterCfg else {}
+    assert getattr(group(**needed, **values), expected[0]) == expected[1]
+
+
+REFUSED = [
+    *((RigidBodyPropertiesCfg, {name: 1}, f"rigid_props.{name}=1 has no counterpart") for name in _PHYSX_BODY),
+    (RigidBodyPropertiesCfg, {"rigid_body_enabled": False}, "set kinematic_enabled=true"),
+    (RigidBodyPropertiesCfg, {"kinematic": True, "kinematic_enabled": False}, "two names of one value"),
+    (CollisionPropertiesCfg, {"torsional_patch_radius": 0.1}, "collision_props.torsional_patch_radius=0.1 has no"),
+    (CollisionPropertiesCfg, {"min_torsional_patch_radius": 0.1}, "min_torsional_patch_radius=0.1 has no counterpart"),
+    (MeshConverterCfg, {"mesh_collision_props": object()}, "mesh_collision_props="),
+    (UrdfConverterCfg, {"collision_from_visuals": False}, "collision_from_visuals=false has no counterpart"),
+    (UrdfConverterCfg, {"replace_cylinders_with_capsules": True}, "replace_cylinders_with_capsules=true has no"),
+    (UrdfConverterCfg, {"collider_type": "sdf"}, "collider_type"),
+    (JointDriveCfg, {"drive_type": "acceleration"}, "joint_drive.drive_type='acceleration' has no counterpart"),
+    (JointDriveCfg, {"gains": {"natural_frequency": 10}}, "joint_drive.gains is dict, which has no counterpart"),
+    (JointDriveCfg, {"gains": PDGainsCfg(stiffness={"door": 3.0})}, "joint_drive.gains.stiffness={'door': 3.0} is not"),
+]
+
+
+@pytest.mark.parametrize(("group", "values", "said"), REFUSED)
+def test_present_names_of_isaac_lab_without_a_counterpart_are_refused_by_name(group, values, said):
+    needed = {} if "Properties" in group.__name__ or group is JointDriveCfg else {"asset_path": "a.urdf"}
+    needed |= {"fix_base": True} if group is UrdfConverterCfg else {}
+    with pytest.raises(ConfigError) as caught:
+        group(**needed, **values)
+    assert said in str(caught.value)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from unlatch.objects.config import ObjectCfg, ObjectSource, Split, split_of
-from unlatch.objects.importers.urdf_folder import is_urdf_folder, urdf_instances
+from unlatch.objects.importers.urdf_object import is_urdf_folder, urdf_instances
 from unlatch.objects.library import chooses_instance, describe_folder, describe_object_set, load_instance, load_object
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.errors import AssetError, ConfigError

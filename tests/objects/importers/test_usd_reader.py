@@ -1,5 +1,6 @@
 """USD files in the manner of Isaac Sim: nested Xforms, instanceable payloads, other units and axes; and our own."""
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from tests.objects.builders import edit
 from unlatch.command_table import main
 from unlatch.objects.annotate.annotator import annotate_source
+from unlatch.objects.annotate.peer_info import with_info_file
 from unlatch.objects.annotate.source import read_source, urdf_of
 from unlatch.objects.annotate.storage import load_annotation, with_mark
 from unlatch.objects.config import ObjectCfg, ObjectSource
@@ -440,3 +442,27 @@ def test_pictures_survive_an_export(tmp_path, exported):
     for name, link in before.links.items():
         assert textured(after.links[name]) == textured(link)
     assert any(textured(link) for link in before.links.values())
+
+
+def test_keypoints_of_an_info_file_are_in_the_frame_of_the_prim(cabinet):
+    """The link begins at its joint, the prim where its author put it."""
+    source = read_source(cabinet)
+    model = source.model
+    joint = next(joint for joint in model.joints.values() if joint.moves)
+    affine = source.frames[joint.child]
+    part = next(iter(annotate_source(source).articulation.parts.values()))
+    head = part.keypoint("articulated_object_head").xyz
+    in_prim = np.linalg.solve(affine, [*head, 1.0])[:3]
+    shifted = in_prim + np.linalg.solve(affine[:3, :3], [0.0, 0.0, 0.01])
+    info = {"object_keypoints": {"articulated_object_head": shifted.tolist()}, "joint_index": 0}
+    cabinet.with_name("info.json").write_text(json.dumps(info))
+    own = next(iter(annotate_source(read_source(cabinet)).articulation.parts.values()))
+    np.testing.assert_allclose(
+        own.keypoint("articulated_object_head").xyz, head + np.array([0.0, 0.0, 0.01]), atol=1e-6
+    )
+    asset = loaded(cabinet)
+    derived = next(iter(asset.articulation.parts.values()))
+    given = with_info_file(derived, asset, cabinet.with_name("info.json"))
+    moved = given.keypoint("articulated_object_head").xyz - derived.keypoint("articulated_object_head").xyz
+    np.testing.assert_allclose(moved, [0.0, 0.0, 0.01], atol=1e-6)
+    assert not np.allclose(affine, np.eye(4)), "the test would pass without a change of frames"

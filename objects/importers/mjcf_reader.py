@@ -1,0 +1,309 @@
+"""Reads an MJCF model, as MuJoCo has them, as a URDF: MuJoCo's compiler resolves defaults, includes and meshes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from unlatch.objects.importers.urdf_parts import WORLD, BodyJoint, FileBody, MeshFiles, build_tree, unused_name
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
+from unlatch.simcore.registry import import_extra
+from unlatch.simcore.urdf.model import Inertial, Joint, Link, Shape, ShapeKind, UrdfModel, capsule_shapes
+from unlatch.simcore.urdf.reader import is_shared_folder
+
+MJCF_SUFFIXES = (".xml", ".mjcf")
+"""Endings of MJCF files, in lower case."""
+
+_FREE, _SLIDE, _HINGE = 0, 2, 3
+"""Types of joints in a compiled model; 1 is a ball."""
+_MOST_BYTES = 65_536
+
+
+def is_mjcf(path: Path) -> bool:
+    """Returns whether a file is an MJCF: other programs write files of the same ending."""
+    if path.suffix.lower() not in MJCF_SUFFIXES or not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        return b"<mujoco" in stream.read(_MOST_BYTES)
+
+
+def mjcf_files(path: Path) -> dict[str, Path]:
+    """Returns every file of the folder of an MJCF, by its name: which of them it names only MuJoCo knows."""
+    folder = path.resolve().parent
+    if is_shared_folder(folder):
+        return {path.name: path}
+    wanted = (".xml", ".mjcf", ".obj", ".stl", ".msh", ".png", ".mtl", ".dae")
+    found = sorted(each for each in folder.rglob("*") if each.suffix.lower() in wanted and each.is_file())
+    return {each.relative_to(folder).as_posix(): each for each in found}
+
+
+@dataclass(frozen=True)
+class MjcfJoint(BodyJoint):
+    """A joint of an MJCF."""
+
+    lower: float
+    """Least position from the pose in which the model is drawn [rad or m]; -inf without a limit."""
+    upper: float
+    damping: float
+    friction: float
+
+
+class MjcfFile:
+    """A compiled MJCF; bodies are known by their number."""
+
+    def __init__(self, path: Path) -> None:
+        """Compiles the file.
+
+        Raises:
+            AssetError: MuJoCo is not installed, or cannot read the file.
+        """
+        self.path = path
+        self.notices: list[str] = []
+        self.mujoco = import_extra("mujoco", extra="mjcf", needed_by="An MJCF object", error=AssetError)
+        try:
+            self.model = self.mujoco.MjModel.from_xml_path(str(path))
+        except (ValueError, OSError) as exc:
+            raise AssetError(
+                f"{path}: MuJoCo cannot read it ({' '.join(str(exc).split())}). Correct the file.", path=str(path)
+            ) from exc
+        self.data = self.mujoco.MjData(self.model)
+        self.data.qpos[:] = self.model.qpos0
+        self.mujoco.mj_kinematics(self.model, self.data)
+
+    def error(self, where: Any, problem: str) -> AssetError:
+        """Returns an error about an element."""
+        return AssetError(f"{self.path}: {where} {problem}", path=str(self.path), where=str(where))
+
+    def name(self, kind: str, index: int) -> str:
+        """Returns the name of a body, joint or geom, or its kind with its number."""
+        types = {"body": 1, "joint": 3, "geom": 5}
+        return self.mujoco.mj_id2name(self.model, types[kind], int(index)) or f"{kind}_{index}"
+
+    def pose(self, body: int) -> Pose:
+        """Returns the pose of a body as the model is drawn."""
+        return _pose(self.data.xpos[body], self.data.xquat[body])
+
+
+def write_urdf(path: Path, folder: Path, name: str) -> list[str]:
+    """Reads an MJCF and writes a URDF with its meshes and textures into a folder.
+
+    Bodies become links. Geoms without contacts are what is seen; a body without any shows its colliders.
+
+    Args:
+        path: The MJCF.
+        folder: Where to write.
+        name: File name of the URDF.
+
+    Returns:
+        One line for each thing that is left out.
+
+    Raises:
+        AssetError: MuJoCo is not installed or cannot read the file, or it has no joint that moves, or one that no URDF
+            has.
+    """
+    file = MjcfFile(path)
+    bodies = {WORLD: FileBody(WORLD, "world", Pose.identity(), is_marked=False)}
+    taken = {"world"}
+    for body in range(1, file.model.nbody):
+        bodies[str(body)] = FileBody(
+            str(body), unused_name(file.name("body", body), taken), file.pose(body), is_marked=False
+        )
+    joints = list(_find_joints(file, bodies, taken))
+    if all(joint.kind == "fixed" for joint in joints):
+        raise file.error("the model", "has no joint that moves. Expected a hinge or a slide. Add one.")
+    files = MeshFiles(folder)
+    shapes = {key: _Shapes(file, files).read(int(key or 0)) for key in bodies if key == WORLD or key.isdigit()}
+    tree = build_tree(
+        file,
+        bodies,
+        joints,
+        has_static_shape=any(shapes[WORLD]),
+        alone="Write each to a file.",
+        remedy="Leave one of its joints out.",
+    )
+    links = {}
+    for key, T_body_link in tree.T_body_link.items():
+        seen, hit = shapes.get(key, ([], []))
+        T = T_body_link.inverse()
+        visuals, collisions = (
+            tuple(replace(shape, T_link_shape=T @ shape.T_link_shape) for shape in own) for own in (seen, hit)
+        )
+        links[bodies[key].name] = Link(bodies[key].name, visuals, collisions, _inertial(file, key, T))
+    made = [
+        replace(_with_values(joint, found), parent=bodies[joint.parent].name, child=bodies[joint.child].name)
+        for found, joint in tree.joints
+    ]
+    model = UrdfModel(path.stem, links, {joint.name: joint for joint in made})
+    (folder / name).write_text(model.to_urdf(), encoding="utf-8")
+    return list(dict.fromkeys([*file.notices, *_couplings(file)]))
+
+
+def _find_joints(file: MjcfFile, bodies: dict[str, FileBody], taken: set[str]) -> Iterator[MjcfJoint]:
+    """Yields the joints; between two joints of one body stands a body of its own."""
+    m = file.model
+    for body in range(1, m.nbody):
+        first = "" if m.body_parentid[body] == 0 else str(m.body_parentid[body])
+        own = range(int(m.body_jntadr[body]), int(m.body_jntadr[body]) + int(m.body_jntnum[body]))
+        kinds = [int(m.jnt_type[joint]) for joint in own]
+        if kinds == [_FREE]:
+            continue
+        if not kinds:
+            yield _body_joint(file, bodies, f"{bodies[str(body)].name}_fixed", first, str(body), None)
+        for joint in own:
+            name = file.name("joint", joint)
+            if m.jnt_type[joint] not in (_SLIDE, _HINGE):
+                raise file.error(f"joint '{name}'", "is a ball joint. Expected hinges and slides. Replace it.")
+            second = str(body)
+            if joint != own[-1]:
+                second = f"{body} {joint}"
+                bodies[second] = FileBody(second, unused_name(f"{name}_link", taken), file.pose(body), is_marked=False)
+            yield _body_joint(file, bodies, name, first, second, joint)
+            first = second
+
+
+def _body_joint(
+    file: MjcfFile, bodies: dict[str, FileBody], name: str, first: str, second: str, joint: int | None
+) -> MjcfJoint:
+    m, d = file.model, file.data
+    T_joint, axis, kind = bodies[second].T_file_body, np.array([1.0, 0.0, 0.0]), "fixed"
+    values = {"lower": -np.inf, "upper": np.inf, "damping": 0.0, "friction": 0.0}
+    if joint is not None:
+        T_joint = Pose(T_joint.R, np.array(d.xanchor[joint], dtype=float))
+        axis = T_joint.R.T @ np.array(d.xaxis[joint], dtype=float)
+        kind = "prismatic" if m.jnt_type[joint] == _SLIDE else "revolute"
+        dof = int(m.jnt_dofadr[joint])
+        values |= {"damping": float(np.ravel(m.dof_damping[dof])[0]), "friction": float(m.dof_frictionloss[dof])}
+        if m.jnt_limited[joint]:
+            drawn = float(m.qpos0[m.jnt_qposadr[joint]])
+            values |= {"lower": float(m.jnt_range[joint][0]) - drawn, "upper": float(m.jnt_range[joint][1]) - drawn}
+    return MjcfJoint(
+        name=name,
+        place=f"joint '{name}'",
+        kind=kind,
+        first=first,
+        second=second,
+        T_first=bodies[first].T_file_body.inverse() @ T_joint,
+        T_second=bodies[second].T_file_body.inverse() @ T_joint,
+        axis=axis,
+        is_extra=False,
+        **values,
+    )
+
+
+def _with_values(joint: Joint, found: MjcfJoint) -> Joint:
+    joint = replace(joint, damping=found.damping, friction=found.friction)
+    if joint.kind == "fixed":
+        return joint
+    if np.isfinite([found.lower, found.upper]).all():
+        return replace(joint, lower=found.lower, upper=found.upper)
+    return replace(joint, kind="continuous" if joint.kind == "revolute" else joint.kind, has_range=False)
+
+
+def _inertial(file: MjcfFile, key: str, T_link_body: Pose) -> Inertial | None:
+    """Returns the inertia of a body that has one; None for the world and for what stands between two joints."""
+    m = file.model
+    if not key.isdigit() or not m.body_mass[int(key)] > 0.0:
+        return None
+    T = T_link_body @ _pose(m.body_ipos[int(key)], m.body_iquat[int(key)])
+    return Inertial(float(m.body_mass[int(key)]), T.p, T.R @ np.diag(m.body_inertia[int(key)]) @ T.R.T)
+
+
+def _couplings(file: MjcfFile) -> Iterator[str]:
+    m = file.model
+    for number in range(m.neq):
+        first, second = int(m.eq_obj1id[number]), int(m.eq_obj2id[number])
+        if m.eq_type[number] == file.mujoco.mjtEq.mjEQ_JOINT and second >= 0:
+            names = f"'{file.name('joint', first)}' follows '{file.name('joint', second)}'"
+            yield f"joint {names} by an equality, which is not carried over: it moves by itself"
+    if m.ntendon:
+        yield f"left out: {m.ntendon} tendons"
+
+
+class _Shapes:
+    """Reads the geoms of a body."""
+
+    def __init__(self, file: MjcfFile, files: MeshFiles) -> None:
+        self._file = file
+        self._files = files
+
+    def read(self, body: int) -> tuple[list[Shape], list[Shape]]:
+        """Returns what is seen and what is hit of a body, in its frame."""
+        m = self._file.model
+        seen: list[Shape] = []
+        hit: list[Shape] = []
+        for geom in range(int(m.body_geomadr[body]), int(m.body_geomadr[body]) + int(m.body_geomnum[body])):
+            touches = bool(m.geom_contype[geom] or m.geom_conaffinity[geom])
+            (hit if touches else seen).extend(self._read_geom(geom))
+        return (seen or hit), [replace(shape, rgba=None) for shape in hit]
+
+    def _read_geom(self, geom: int) -> list[Shape]:
+        m, kinds = self._file.model, self._file.mujoco.mjtGeom
+        T, kind = _pose(m.geom_pos[geom], m.geom_quat[geom]), m.geom_type[geom]
+        a, b, c = (float(value) for value in m.geom_size[geom])
+        name, rgba = self._file.name("geom", geom), self._colour(geom)
+        if kind == kinds.mjGEOM_BOX:
+            return [Shape(ShapeKind.box, (2 * a, 2 * b, 2 * c), T, name, rgba)]
+        if kind == kinds.mjGEOM_SPHERE:
+            return [Shape(ShapeKind.sphere, (a,), T, name, rgba)]
+        if kind == kinds.mjGEOM_CYLINDER:
+            return [Shape(ShapeKind.cylinder, (a, 2 * b), T, name, rgba)]
+        if kind == kinds.mjGEOM_CAPSULE:
+            return capsule_shapes(a, 2 * b, T, name, rgba)
+        if kind == kinds.mjGEOM_MESH:
+            return [self._read_mesh(geom, T, name, rgba)]
+        if kind != kinds.mjGEOM_PLANE:
+            self._file.notices.append(f"geom '{name}' is left out: URDFs have no {kinds(kind).name[7:].lower()}")
+        return []
+
+    def _colour(self, geom: int) -> tuple[float, float, float, float]:
+        m = self._file.model
+        material = int(m.geom_matid[geom])
+        r, g, b, a = (float(value) for value in (m.geom_rgba[geom] if material < 0 else m.mat_rgba[material]))
+        picture = self._picture(geom)
+        if picture is not None:
+            r, g, b = (np.array([r, g, b]) * picture.reshape(-1, 3).mean(axis=0) / 255.0).tolist()
+        return r, g, b, a
+
+    def _picture(self, geom: int) -> np.ndarray | None:
+        """Returns (H, W, 3) the texture of a geom; None without a flat one."""
+        m = self._file.model
+        material = int(m.geom_matid[geom])
+        roles = np.ravel(m.mat_texid[material]) if material >= 0 else np.array([-1])
+        texture = next((int(number) for number in roles if number >= 0), -1)
+        if texture < 0 or m.tex_type[texture] != self._file.mujoco.mjtTexture.mjTEXTURE_2D:
+            return None
+        height, width, channels = (int(v[texture]) for v in (m.tex_height, m.tex_width, m.tex_nchannel))
+        start = int(m.tex_adr[texture])
+        values = np.array(m.tex_data[start : start + height * width * channels], dtype=np.uint8)
+        return values.reshape(height, width, channels)[:, :, [0, 0, 0] if channels < 3 else [0, 1, 2]]
+
+    def _read_mesh(self, geom: int, T: Pose, name: str, rgba: tuple[float, float, float, float]) -> Shape:
+        m, number = self._file.model, int(self._file.model.geom_dataid[geom])
+        start, count = int(m.mesh_vertadr[number]), int(m.mesh_vertnum[number])
+        first, faces = int(m.mesh_faceadr[number]), int(m.mesh_facenum[number])
+        mesh = TriangleMesh(
+            np.array(m.mesh_vert[start : start + count], dtype=float),
+            np.array(m.mesh_face[first : first + faces], dtype=int),
+        )
+        picture, uvs = self._picture(geom), int(m.mesh_texcoordadr[number])
+        if picture is None or uvs < 0:
+            return replace(self._files.shape_of(self._files.write_mesh(mesh), name), T_link_shape=T, rgba=rgba)
+        corners = np.array(m.mesh_facetexcoord[first : first + faces], dtype=int)
+        corner_uvs = np.array(m.mesh_texcoord[uvs:], dtype=float)[corners]  # (F, 3, 2)
+        stream = BytesIO()
+        Image.fromarray(np.flipud(picture)).save(stream, format="PNG")  # MuJoCo has the lowest row first
+        written = self._files.write_textured(mesh, corner_uvs, self._files.write_picture(stream.getvalue(), ".png"))
+        return replace(self._files.shape_of(written, name), T_link_shape=T)
+
+
+def _pose(position: np.ndarray, quat_wxyz: np.ndarray) -> Pose:
+    w, x, y, z = (float(value) for value in quat_wxyz)
+    return Pose.from_quat_xyzw(np.array(position, dtype=float), [x, y, z, w])

@@ -1,0 +1,326 @@
+"""Finds joints and colliders of a URDF that no real object has, and writes the URDF with each of them mended."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from unlatch.objects.annotate.joints import all_joint_ends, part_names
+from unlatch.objects.annotate.posing import pose_object, surface_points
+from unlatch.objects.annotate.source import ObjectGeometry, SourceObject
+from unlatch.objects.annotation import PartKind
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.meshes.collider_pieces import SolidPieces
+from unlatch.simcore.meshes.mesh_store import model_files
+from unlatch.simcore.urdf.model import Joint, format_number, rigid_links
+from unlatch.simcore.urdf.reader import find_mesh, parse_xml
+
+MENDED_FOLDER = "mended"
+"""Folder of a mended URDF, beside the original."""
+
+_MOST_TURN_RAD = 4 * np.pi + 0.1
+"""A hinge or cap that turns farther has its limits in degrees: the cap of a bottle makes two turns."""
+_MOST_SLIDE = 1.5
+"""A slider that moves farther than this share of the object's largest extent has its limits in another unit."""
+_UNITS = {1000.0: "millimetres", 100.0: "centimetres"}
+_LEAST_SLIDE = 0.01
+"""A slider moves by more than this share of the object's largest extent, in the right unit."""
+_QUARTER_RAD = float(np.pi / 2)
+_SLIDE_SHARE = 0.8
+"""A slider without a range moves by this share of its length."""
+_PANELS = (PartKind.hinge_vertical, PartKind.hinge_horizontal, PartKind.lid)
+
+_POINTS = 400
+_STEPS = 8
+_WAY = 0.7
+"""Share of the range in which a part must not cross the body: models often overlap where a part is closed."""
+_DEEP = 0.005
+"""A point is in the body if it is deeper than this share of the object's largest extent."""
+_MUCH, _LITTLE = 0.2, 0.02
+"""An axis leads into the body if more than the first share of the part's points crosses it, and less than the second
+would if the axis were reversed."""
+_THIN = 0.3
+"""A panel is thinner than this share of its other extents."""
+_COVERED = 0.6
+"""A panel lies on a face of the body if the face covers this share of each of its extents, ..."""
+_NEAR = 1.5
+"""... and its middle is within this multiple of its thickness of the face."""
+_PROBE_RAD = 0.2
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """Something in a URDF that no real object has."""
+
+    text: str
+    """What it is, and what its mend is, on one line."""
+    joint: Joint | None = None
+    """The joint as it should be; None: the mend is not about a joint, or there is none."""
+    link: str = ""
+    """The link whose visuals must become colliders, too."""
+
+
+def find_doubts(source: SourceObject) -> list[Doubt]:
+    """Returns what is implausible in an object, in the order of its joints; later doubts build on earlier mends.
+
+    Raises:
+        AssetError: A mesh cannot be read.
+    """
+    geometry = ObjectGeometry(source)
+    points = geometry.points(geometry.model.links)
+    if not len(points):
+        return []
+    extent = float(np.max(np.ptp(points, axis=0)))
+    doubts = []
+    for joint in geometry.model.joints.values():
+        if not joint.moves or not any(len(geometry.vertices(link)) for link in geometry.moving_links(joint)):
+            continue
+        for check in (_find_swapped, _find_unit, _find_endless, _find_still, _find_inward):
+            found = check(geometry, joint, extent)
+            if found is not None:
+                doubts.append(found)
+                joint = found.joint or joint
+    return [*doubts, *_find_bare_links(geometry), *_find_couplings(source)]
+
+
+def write_mended(source: SourceObject, doubts: list[Doubt], folder: Path, *, force: bool) -> Path:
+    """Writes the URDF of an object with its doubts mended, and its meshes, into a folder; returns the URDF.
+
+    All else stays as it is in the file.
+
+    Raises:
+        AssetError: The object is no URDF, nothing in it has a mend, or the file exists.
+    """
+    original = source.folder / source.urdf
+    if source.original is not None:
+        raise AssetError(
+            f"{source.file}: only a URDF can be mended, and this is '{source.file.suffix}'. Correct what the warnings "
+            "name in the program that made it.",
+            path=str(source.file),
+        )
+    if not any(doubt.joint or doubt.link for doubt in doubts):
+        raise AssetError(f"{original}: nothing to mend is found. Leave fix=true out.", path=str(original))
+    target = folder / original.name
+    if target.exists() and (not force or target.resolve() == original.resolve()):
+        raise AssetError(f"{target} exists. Give out=FOLDER, or force=true to replace a mended one.", path=str(target))
+    root = parse_xml(original)
+    for doubt in doubts:
+        _apply(root, doubt)
+    files = model_files(source.model, source.asset_folder)
+    for name, path in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, folder / name)
+    for mesh in root.iter("mesh"):
+        path = find_mesh(original, mesh.get("filename", ""))
+        if path is not None:
+            mesh.set("filename", os.path.relpath(path, source.asset_folder))
+    ET.indent(root)
+    folder.mkdir(parents=True, exist_ok=True)
+    ET.ElementTree(root).write(target, encoding="utf-8", xml_declaration=True)
+    return target
+
+
+def _apply(root: ET.Element, doubt: Doubt) -> None:
+    """Changes the elements of a URDF by one mend."""
+    if doubt.joint is not None:
+        joint = doubt.joint
+        element = next(each for each in root.findall("joint") if each.get("name") == joint.name)
+        element.set("type", joint.kind)
+        _child(element, "axis").set("xyz", " ".join(map(format_number, joint.axis)))
+        if joint.kind != "continuous":
+            limit = _child(element, "limit")
+            limit.attrib |= {"lower": format_number(joint.lower), "upper": format_number(joint.upper)}
+            for key, usual in (("effort", joint.effort), ("velocity", joint.velocity)):
+                limit.set(key, limit.get(key, format_number(usual)))
+    if doubt.link:
+        element = next(each for each in root.findall("link") if each.get("name") == doubt.link)
+        for visual in element.findall("visual"):
+            collision = ET.SubElement(element, "collision", visual.attrib)
+            collision.extend(child for child in visual if child.tag in ("origin", "geometry"))
+
+
+def _child(element: ET.Element, tag: str) -> ET.Element:
+    found = element.find(tag)
+    return ET.SubElement(element, tag) if found is None else found
+
+
+def _find_swapped(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt | None:
+    if joint.kind == "continuous" or joint.lower <= joint.upper:
+        return None
+    mended = replace(joint, lower=joint.upper, upper=joint.lower)
+    return _doubt(joint, f"has its lower limit {joint.lower:g} above its upper one {joint.upper:g}", mended)
+
+
+def _find_unit(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt | None:
+    most = max(abs(joint.lower), abs(joint.upper))
+    if joint.kind == "revolute" and most > _MOST_TURN_RAD:
+        mended = replace(joint, lower=float(np.radians(joint.lower)), upper=float(np.radians(joint.upper)))
+        problem = f"has limits {joint.lower:g} to {joint.upper:g} rad, {most / (2 * np.pi):.0f} turns: they are degrees"
+        return _doubt(joint, problem, mended)
+    if joint.kind != "prismatic" or joint.upper - joint.lower <= _MOST_SLIDE * extent:
+        return None
+    span = joint.upper - joint.lower
+    fitting = [scale for scale in _UNITS if _LEAST_SLIDE * extent < span / scale <= _MOST_SLIDE * extent]
+    if not fitting:
+        return Doubt(f"joint '{joint.name}' slides by {span:g} m, and the object measures {extent:.3g} m. Correct it.")
+    usual = _usual_slide(geometry, joint)
+    unit = min(fitting, key=lambda scale: abs(np.log(span / scale / usual)))
+    mended = replace(joint, lower=joint.lower / unit, upper=joint.upper / unit)
+    problem = (
+        f"slides from {joint.lower:g} to {joint.upper:g} m, and the object measures {extent:.3g} m: its limits are "
+        f"{_UNITS[unit]}"
+    )
+    return _doubt(joint, problem, mended)
+
+
+def _find_endless(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt | None:
+    """Finds a door or lid that turns without end."""
+    if joint.kind != "continuous":
+        return None
+    ends = all_joint_ends(geometry)
+    posed = pose_object(geometry, joint, scale=1.0, ends=ends, names=part_names(geometry, joint), rigid_only=True)
+    if posed.kind not in _PANELS:
+        return None
+    mended = replace(joint, kind="revolute", lower=0.0, upper=_QUARTER_RAD, has_range=True)
+    return _doubt(joint, f"is continuous, and its part is {posed.reason}, which must stop", mended)
+
+
+def _find_still(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt | None:
+    """Finds a joint that moves by its type, and not by its limits."""
+    if joint.kind == "continuous" or joint.upper > joint.lower:
+        return None
+    problem = f"is {joint.kind}, and its limits are both {joint.lower:g}" if joint.has_range else "has no limits"
+    if joint.kind == "revolute":
+        return _doubt(joint, problem, replace(joint, lower=0.0, upper=_QUARTER_RAD, has_range=True))
+    length = _usual_slide(geometry, joint)
+    return _doubt(joint, problem, replace(joint, lower=0.0, upper=round(length, 4), has_range=True))
+
+
+def _usual_slide(geometry: ObjectGeometry, joint: Joint) -> float:
+    """Returns how far a slider of its length moves."""
+    points = geometry.points(geometry.moving_links(joint))
+    axis = geometry.model.link_pose(joint.child).rotate(joint.axis / np.linalg.norm(joint.axis))
+    return max(_SLIDE_SHARE * float(np.ptp(points @ axis)), 1e-6)
+
+
+def _find_inward(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt | None:
+    """Finds a joint that leads its part into the body, where the reversed axis would lead it out."""
+    if joint.kind == "continuous":
+        return None
+    start = min(max(0.0, joint.lower), joint.upper)
+    far = max((joint.lower, joint.upper), key=lambda end: abs(end - start))
+    if min(start - joint.lower, joint.upper - start) > _PROBE_RAD or far == start:
+        return None  # it moves both ways
+    motion = _Motion(geometry, joint, extent)
+    if motion.crossing(start, far) <= _LITTLE and not motion.sinks(start, far):
+        return None
+    back = start - (far - start)
+    crosses = motion.crossing(start, far) > _MUCH and motion.crossing(start, back) < _LITTLE
+    if not crosses and not (motion.sinks(start, far) and motion.crossing(start, back) < _MUCH):
+        return None
+    # positions keep their meaning: the part stands at the start as it did, and moves the other way from there
+    mended = replace(joint, axis=-joint.axis)
+    if start != 0.0:
+        mended = replace(joint, lower=min(start, back), upper=max(start, back))
+    return _doubt(joint, f"leads its part into the body: from {start:g} to {far:.3g}", mended)
+
+
+class _Motion:
+    """Where points of a part are along its joint, and how deep in the body; root frame."""
+
+    def __init__(self, geometry: ObjectGeometry, joint: Joint, extent: float) -> None:
+        model, self._joint = geometry.model, joint
+        self._deep = _DEEP * extent
+        moving = geometry.moving_links(joint)
+        moved = [other.child for other in model.joints.values() if other.moves]
+        body = {*rigid_links(model, joint.parent)} | {
+            name for name in model.links if not any(model.is_below(name, top) for top in moved)
+        }
+        T_child = model.link_pose(joint.child)
+        self._T_parent = model.link_pose(joint.parent)
+        meshes = [
+            item.mesh.moved(T_child.inverse() @ model.link_pose(name))
+            for name in moving
+            for item in geometry.meshes(name)
+        ]
+        points = surface_points(meshes)
+        self._points = points[:: max(1, len(points) // _POINTS)]
+        placed = [item.mesh.moved(model.link_pose(name)) for name in sorted(body) for item in geometry.meshes(name)]
+        self._body = np.concatenate([np.zeros((0, 3)), *(mesh.vertices for mesh in placed)])
+        self._solids = SolidPieces(placed)
+
+    def at(self, position: float) -> np.ndarray:
+        """Returns (N, 3) the points at a position of the joint."""
+        return np.asarray(self._T_parent @ (self._joint.child_pose(position) @ self._points))
+
+    def crossing(self, start: float, end: float) -> float:
+        """Returns the share of the points that come to be in the body on the way, and are not so at the start."""
+        free = self._solids.depths(self.at(start)) <= self._deep
+        hit = np.zeros(len(free), dtype=bool)
+        for position in np.linspace(start, start + _WAY * (end - start), _STEPS + 1)[1:]:
+            hit |= self._solids.depths(self.at(float(position))) > self._deep
+        return float(np.mean(hit & free))
+
+    def sinks(self, start: float, end: float) -> bool:
+        """Returns whether a panel that lies on a face of the body turns into the body."""
+        if self._joint.kind == "prismatic" or not len(self._body):
+            return False
+        points = self.at(start)
+        first, last = np.percentile(points, (5, 95), axis=0)
+        extents, middle = last - first, np.median(points, axis=0)
+        k = int(np.argmin(extents))
+        others = [other for other in range(3) if other != k]
+        low, high = self._body.min(axis=0), self._body.max(axis=0)
+        covered = np.minimum(high, last) - np.maximum(low, first)
+        if extents[k] > _THIN * min(extents[others]) or np.any(covered[others] < _COVERED * extents[others]):
+            return False
+        side = 1.0 if abs(middle[k] - high[k]) < abs(middle[k] - low[k]) else -1.0
+        gap = abs(middle[k] - (high[k] if side > 0 else low[k]))
+        step = float(np.clip(end - start, -_PROBE_RAD, _PROBE_RAD))
+        moved = float((self.at(start + step) - points)[:, k].mean()) * side
+        return bool(gap <= max(_NEAR * extents[k], 2 * self._deep) and moved < 0.0)
+
+
+def _find_bare_links(geometry: ObjectGeometry) -> Iterator[Doubt]:
+    """Finds links that are seen and that nothing touches."""
+    model = geometry.model
+    if not any(link.collisions for link in model.links.values()):
+        return  # a file without any colliders: all are made from what is seen
+    for link in model.links.values():
+        rigid = rigid_links(model, link.name)
+        if link.visuals and not any(model.links[name].collisions for name in rigid):
+            yield Doubt(
+                f"link '{link.name}' has no <collision>: a hand meets its <visual>. Mend: the same shapes as "
+                "<collision>.",
+                link=link.name,
+            )
+
+
+def _find_couplings(source: SourceObject) -> Iterator[Doubt]:
+    if source.original is not None:
+        return
+    for joint in parse_xml(source.folder / source.urdf).findall("joint"):
+        mimic = joint.find("mimic")
+        if mimic is not None:
+            yield Doubt(
+                f"joint '{joint.get('name')}' follows '{mimic.get('joint')}' by <mimic>, which is not carried over: it "
+                "moves by itself."
+            )
+
+
+def _doubt(joint: Joint, problem: str, mended: Joint) -> Doubt:
+    unit = "m" if mended.kind == "prismatic" else "rad"
+    changes: list[str] = []
+    if mended.kind != joint.kind:
+        changes.append(f"type {mended.kind}")
+    if (mended.lower, mended.upper) != (joint.lower, joint.upper) or mended.kind != joint.kind:
+        changes.append(f"{mended.lower:.4g} to {mended.upper:.4g} {unit}")
+    if np.any(mended.axis != joint.axis):
+        changes.append(f"axis {' '.join(map(format_number, mended.axis))}")
+    return Doubt(f"joint '{joint.name}' {problem}. Mend: {', '.join(changes)}.", mended)

@@ -1,0 +1,152 @@
+"""SDF and MJCF models as objects: parts, joints, values, meshes and textures."""
+
+import numpy as np
+import pytest
+
+from tests.objects.importers.foreign_models import MJCF, SDF, write_mjcf, write_sdf
+from unlatch.objects.annotate.annotator import annotate_source
+from unlatch.objects.annotate.source import ObjectGeometry, read_source, urdf_of
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.urdf.reader import read_urdf
+
+PARTS = {
+    "cabinet_with_drawer": {"drawer_joint": ("slider", 0.0, 0.35)},
+    "hinged_door": {"hinge": ("hinge_vertical", 0.0, 1.8), "handle": ("lever", 0.0, 0.7)},
+    "microwave": {"door_hinge": ("hinge_vertical", 0.0, 1.9)},
+    "meshes": {"slide": ("slider", 0.0, 0.3)},
+    "door": {"door_hinge": ("hinge_vertical", 0.0, 0.9), "latch_joint": ("lever", 0.0, 1.57)},
+    "mjcf microwave": {"microjoint": ("hinge_vertical", 0.0, -1.9199)},
+    "kitchen_drawer": {"drawer_slide": ("slider", 0.0, 0.35)},
+    "textured_doors": {"left": ("hinge_vertical", 0.0, 1.7453), "right": ("hinge_vertical", 0.0, 1.7453)},
+}
+CASES = [*(("sdf", name) for name in SDF), *(("mjcf", name) for name in MJCF)]
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_model(kind, name):
+        return write_sdf(tmp_path, name) if kind == "sdf" else write_mjcf(tmp_path, name)
+
+    return write_model
+
+
+@pytest.mark.parametrize(("kind", "name"), CASES)
+def test_parts_and_ranges_are_those_of_the_model(write, kind, name):
+    if kind == "mjcf":
+        pytest.importorskip("mujoco")
+    source = read_source(write(kind, name))
+    wanted = PARTS[f"mjcf {name}" if (kind, name) == ("mjcf", "microwave") else name]
+    found = annotate_source(source)
+    parts = {part.joint: part for part in found.articulation.parts.values()}
+    assert {joint: part.kind.value for joint, part in parts.items()} == {joint: row[0] for joint, row in wanted.items()}
+    for joint, (_, closed, opened) in wanted.items():
+        openness = parts[joint].openness
+        assert (openness.closed, openness.open) == pytest.approx((closed, opened), abs=2e-3), joint
+
+
+def test_links_of_an_sdf_are_where_its_frames_say(write):
+    model = read_source(write("sdf", "microwave")).model
+    # the body is turned by 90 degrees: what is in front of it is in front along y
+    pane = model.link_pose("door") @ model.links["door"].visuals[0].T_link_shape.p
+    np.testing.assert_allclose(model.link_pose("body").inverse() @ pane, [0.0, 0.26, 0.3], atol=1e-6)
+
+
+def test_values_of_joints_and_masses_are_kept(write):
+    model = read_source(write("sdf", "cabinet_with_drawer")).model
+    joint = model.joints["drawer_joint"]
+    assert (joint.damping, joint.friction, joint.effort, joint.velocity) == (3.0, 1.5, 50.0, 2.0)
+    inertial = model.links["drawer"].inertial
+    assert inertial is not None
+    assert inertial.mass_kg == 2.0
+    np.testing.assert_allclose(inertial.com_link, [0.0, 0.0, 0.1])
+
+
+def test_meshes_of_an_sdf_come_in_metres_with_the_models_that_it_includes(write):
+    source = read_source(write("sdf", "meshes"))
+    geometry = ObjectGeometry(source)
+    assert len(source.model.links["tray"].visuals) == 5  # two pieces of a mesh, and a capsule of three
+    low, high = (f(geometry.points(source.model.links), axis=0) for f in (np.min, np.max))
+    np.testing.assert_allclose(low, [-0.25, -0.3, 0.0], atol=1e-6)
+    np.testing.assert_allclose(high, [0.308, 0.3, 0.6], atol=1e-3)
+
+
+def test_what_an_sdf_names_and_is_not_there_is_said(write):
+    assert "left out, not found beside the file: model://sun" in read_source(write("sdf", "hinged_door")).notices
+
+
+def test_damping_colours_and_colliders_of_an_mjcf_are_kept(write):
+    pytest.importorskip("mujoco")
+    model = read_source(write("mjcf", "door")).model
+    hinge = model.joints["door_hinge"]
+    assert (hinge.damping, hinge.friction) == (1.0, 0.3)
+    door = model.links["door"]
+    assert [shape.name for shape in door.visuals] == ["panel_seen"]
+    assert door.visuals[0].rgba == pytest.approx((0.5, 0.3, 0.1, 1.0), abs=1e-6)
+    assert [shape.name for shape in door.collisions] == ["panel"]
+    assert door.inertial is not None
+    assert door.inertial.mass_kg == pytest.approx(2.4)
+
+
+def test_a_picture_and_a_coupling_of_an_mjcf(write):
+    pytest.importorskip("mujoco")
+    source = read_source(write("mjcf", "textured_doors"))
+    shape = source.model.links["left"].visuals[0]
+    assert shape.path is not None
+    assert "map_Kd" in shape.path.with_suffix(".mtl").read_text()
+    assert any("'right' follows 'left' by an equality" in notice for notice in source.notices)
+
+
+def test_a_model_is_read_again_if_what_it_includes_changes(write, tmp_path):
+    path = write("sdf", "meshes")
+    first = urdf_of(path).path
+    assert urdf_of(path).path == first
+    part = tmp_path / "box_part" / "model.sdf"
+    part.write_text(part.read_text().replace("0.5 0.6 0.02", "0.5 0.6 0.03"))
+    assert urdf_of(path).path != first
+
+
+SDF_FAULTS = [
+    ('type="prismatic"', 'type="screw"', "joint 'drawer_joint' is of type 'screw'. Expected revolute"),
+    (
+        "<child>drawer</child>",
+        "<child>tray</child>",
+        "joint 'drawer_joint' names the child 'tray', which is no link. Links: case, drawer.",
+    ),
+    ("<lower>0</lower>", "<lower>nan</lower>", "has 'nan' where a number belongs"),
+    ("<xyz>1 0 0</xyz>", "<xyz>0 0 0</xyz>", "has an axis of length 0"),
+    ('name="drawer"', 'name="case"', "has a name that is used twice"),
+    ('type="prismatic"', 'type="fixed"', "has no joint that moves"),
+    ("</model>", '</model><model name="b"><link name="x"/><joint name="y"/></model>', "has 2 models (cabinet, b)"),
+    ("<sdf version", "<gazebo version", "not well-formed"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "said"), SDF_FAULTS)
+def test_a_fault_of_an_sdf_is_one_line(write, old, new, said):
+    path = write("sdf", "cabinet_with_drawer")
+    path.write_text(path.read_text().replace(old, new, 1))
+    with pytest.raises(AssetError) as caught:
+        read_source(path)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_fault_of_an_mjcf_is_one_line(write, tmp_path):
+    pytest.importorskip("mujoco")
+    path = write("mjcf", "door")
+    text = path.read_text()
+    for old, new, said in (
+        ('type="hinge"', 'type="ball"', "joint 'door_hinge' is a ball joint. Expected hinges and slides."),
+        ("<joint ", "<jont ", "MuJoCo cannot read it"),
+        ("<mujoco", "<other", "is no MJCF: it has no <mujoco>"),
+    ):
+        path.write_text(text.replace(old, new).replace("</mujoco", "</other" if new == "<other" else "</mujoco"))
+        with pytest.raises(AssetError) as caught:
+            read_source(path)
+        assert said in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_written_urdf_reads_back(write):
+    made = urdf_of(write("sdf", "cabinet_with_drawer"))
+    assert list(read_urdf(made.path).joints) == ["drawer_joint"]

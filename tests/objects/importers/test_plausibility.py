@@ -1,0 +1,144 @@
+"""What is implausible in a URDF, and its mend."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.objects.annotate.conftest import CASE, box, boxes, joint
+from unlatch.objects.annotate.annotator import annotate_source
+from unlatch.objects.annotate.source import read_source
+from unlatch.objects.importers.plausibility import find_doubts, write_mended
+from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.urdf.reader import read_urdf
+
+DOOR = box("0.01 0.25 0.2", "0.02 0.5 0.4") + box("0.04 0.45 0.2", "0.02 0.02 0.15")
+"""A door before the cabinet, with a bar; its hinge is on the right."""
+DRAWER = boxes(
+    ("0.01 0 0", "0.02 0.44 0.2"),
+    ("-0.15 0 -0.08", "0.3 0.4 0.01"),
+    ("-0.29 0 0", "0.01 0.4 0.15"),
+    ("0.04 0 0", "0.02 0.1 0.02"),
+)
+"""A drawer in the cabinet, with a bar."""
+HINGE, SLIDE = "0.2 -0.25 0", "0.2 0 0.2"
+OUT, INTO = "0 0 -1", "0 0 1"
+
+
+def write(folder: Path, part: str, *joints: str, body: str = CASE) -> Path:
+    path = folder / "thing.urdf"
+    links = f'<link name="a">{body}</link><link name="b">{part}</link>'
+    path.write_text(f'<robot name="r">{links}{"".join(joints)}</robot>')
+    return path
+
+
+def said(path: Path) -> list[str]:
+    return [doubt.text for doubt in find_doubts(read_source(path))]
+
+
+MENDS = {
+    "degrees": (DOOR, joint("revolute", HINGE, OUT, 0, 110), "they are degrees. Mend: 0 to 1.92 rad.", (0, 1.919862)),
+    "degrees, both ways": (DOOR, joint("revolute", HINGE, INTO, -90, 0), "they are degrees", (-1.570796, 0)),
+    "millimetres": (
+        DRAWER,
+        joint("prismatic", SLIDE, "1 0 0", 0, 300),
+        "limits are millimetres. Mend: 0 to 0.3 m",
+        (0, 0.3),
+    ),
+    "centimetres": (DRAWER, joint("prismatic", SLIDE, "1 0 0", 0, 25), "limits are centimetres", (0, 0.25)),
+    "limits exchanged": (
+        DOOR,
+        joint("revolute", HINGE, OUT, 1.5, 0),
+        "lower limit 1.5 above its upper one 0",
+        (0, 1.5),
+    ),
+    "slide exchanged": (
+        DRAWER,
+        joint("prismatic", SLIDE, "1 0 0", 0.3, 0),
+        "limit 0.3 above its upper one 0",
+        (0, 0.3),
+    ),
+    "no range": (DOOR, joint("revolute", HINGE, OUT, 0, 0), "is revolute, and its limits are both 0", (0, 1.570796)),
+    "no range of a slide": (
+        DRAWER,
+        joint("prismatic", SLIDE, "1 0 0", 0, 0),
+        "limits are both 0. Mend: 0 to 0.28 m",
+        (0, 0.28),
+    ),
+    "endless": (
+        DOOR,
+        joint("continuous", HINGE, OUT, 0, 0),
+        "is continuous, and its part is a panel that turns",
+        (0, 1.570796),
+    ),
+    "axis of a door": (DOOR, joint("revolute", HINGE, INTO, 0, 1.5), "leads its part into the body", (0, 1.5)),
+    "limits of a door": (DOOR, joint("revolute", HINGE, OUT, -1.5, 0), "leads its part into the body", (-1.5, 0)),
+    "axis of a drawer": (
+        DRAWER,
+        joint("prismatic", SLIDE, "-1 0 0", 0, 0.25),
+        "leads its part into the body",
+        (0, 0.25),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MENDS)
+def test_what_no_real_object_has_is_named_and_mended(case, tmp_path):
+    part, element, text, limits = MENDS[case]
+    path = write(tmp_path, part, element)
+    found = said(path)
+    assert any(text in line and "Mend: " in line for line in found), found
+    mended = write_mended(read_source(path), find_doubts(read_source(path)), tmp_path / "mended", force=False)
+    assert said(mended) == []
+    (made,) = read_urdf(mended).joints.values()
+    assert made.kind in ("revolute", "prismatic")
+    assert (made.lower, made.upper) == pytest.approx(limits, abs=1e-4)
+    articulation = annotate_source(read_source(mended)).articulation
+    (entry,) = articulation.parts.values()
+    assert entry.openness.closed == pytest.approx(0.0, abs=1e-6), "the part is closed as it is drawn"
+
+
+def test_no_generated_object_is_doubted(tmp_path):
+    for name in GENERATORS.names():
+        path = tmp_path / f"{name}.urdf"
+        path.write_text(GENERATORS.load(name)(1, name=name).model.to_urdf())
+        assert said(path) == [], name
+
+
+def test_a_link_without_colliders_among_others_with_them_is_named(tmp_path):
+    seen = DOOR.partition("<collision")[0]
+    path = write(tmp_path, seen, joint("revolute", HINGE, OUT, 0, 1.5))
+    (doubt,) = find_doubts(read_source(path))
+    assert doubt.text.startswith("link 'b' has no <collision>")
+    mended = write_mended(read_source(path), [doubt], tmp_path / "mended", force=False)
+    assert len(read_urdf(mended).links["b"].collisions) == 1
+    assert said(mended) == []
+
+
+def test_a_follower_is_named_and_has_no_mend(tmp_path):
+    follower = joint("revolute", HINGE, OUT, 0, 1.5).replace("<limit", '<mimic joint="other"/><limit')
+    path = write(tmp_path, DOOR, follower)
+    assert said(path) == ["joint 'j' follows 'other' by <mimic>, which is not carried over: it moves by itself."]
+    with pytest.raises(AssetError, match="nothing to mend is found"):
+        write_mended(read_source(path), find_doubts(read_source(path)), tmp_path / "mended", force=False)
+
+
+def test_a_mended_file_keeps_the_rest_and_takes_its_meshes_along(tmp_path):
+    (tmp_path / "meshes").mkdir()
+    cube = "\n".join(f"v {x} {y} {z}" for x in (0, 0.02) for y in (0, 0.5) for z in (0, 0.4))
+    faces = "f 1 3 2\nf 2 3 4\nf 5 6 7\nf 6 8 7\nf 1 2 5\nf 2 6 5\nf 3 7 4\nf 4 7 8\nf 1 5 3\nf 3 5 7\nf 2 4 6\nf 4 8 6"
+    (tmp_path / "meshes" / "door.obj").write_text(f"{cube}\n{faces}\n")
+    mesh = '<visual><geometry><mesh filename="package://other/door.obj"/></geometry></visual>'
+    extra = joint("revolute", HINGE, OUT, 0, 90) + "<gazebo><static>true</static></gazebo>"
+    path = write(tmp_path, mesh + mesh.replace("visual", "collision"), extra)
+    mended = write_mended(
+        read_source(path, packages=True), find_doubts(read_source(path, packages=True)), tmp_path / "m", force=False
+    )
+    text = mended.read_text()
+    assert "<static>true</static>" in text
+    assert 'filename="meshes/door.obj"' in text, text
+    assert (tmp_path / "m" / "meshes" / "door.obj").is_file()
+    with pytest.raises(AssetError, match="exists"):
+        write_mended(
+            read_source(path, packages=True), find_doubts(read_source(path, packages=True)), tmp_path / "m", force=False
+        )
