@@ -74,7 +74,7 @@ class EpisodeRecord:
     data_set: Path | None = field(default=None, compare=False, repr=False)
     """Folder of the data set from which it was read; None: it was not read from one."""
     state_sha256: str | None = field(default=None, compare=False, repr=False)
-    """Checksum of the `state.npz` that was written of it; None: it was not written by this process."""
+    """Checksum of its `state.npz`; None: it was neither written nor read."""
 
     def __post_init__(self) -> None:
         if self.success != (self.code is None) or (self.code is not None and self.code not in FAILURE_CODES):

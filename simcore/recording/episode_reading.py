@@ -53,6 +53,7 @@ def read_episode(folder: Path, *, arrays: bool = True) -> EpisodeRecord:
         RecordingError: A file is missing, damaged, truncated or not ours.
     """
     record, content = _read_content(folder)
+    record.state_sha256 = str(content["state"]["sha256"])
     if arrays:
         record.arrays = decode_state(_read_state_bytes(folder, content["state"]), where=str(folder / STATE_FILE))
     return record
