@@ -204,6 +204,9 @@ _COLLIDER_TYPES = {"convex_hull": False, "convex_decomposition": True}
 """`convex_decompose_mesh` by the present name in Isaac Lab."""
 
 
+_JointDrive = JointDriveCfg
+
+
 @dataclass
 class UrdfConverterCfg(AssetConverterBaseCfg):
     """Options of `UrdfConverter`."""
@@ -239,7 +242,7 @@ class UrdfConverterCfg(AssetConverterBaseCfg):
     """Factor on all lengths; masses in the file grow with its third power, so densities stay."""
     convex_decomposition: ConvexDecompositionCfg = field(default_factory=ConvexDecompositionCfg)
     """Settings of `convex_decompose_mesh`."""
-    joint_drive: JointDriveCfg | None = None
+    joint_drive: _JointDrive | None = None
     """The present form of the three drive fields in Isaac Lab; None: those count."""
     collider_type: str | None = None
     """The present form of `convex_decompose_mesh` in Isaac Lab: `convex_hull` or `convex_decomposition`."""
