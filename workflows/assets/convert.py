@@ -355,7 +355,7 @@ def make_objects(category: str, cfg: MakeObjectCfg) -> tuple[list[MadeObject], P
     for item in items:
         _write_files(item)
         if cfg.usd:
-            place = {"asset_path": str(item.urdf), "usd_dir": str(item.folder / USD_FOLDER)}
+            place: dict[str, Any] = {"asset_path": str(item.urdf), "usd_dir": str(item.folder / USD_FOLDER)}
             UrdfConverter(UrdfConverterCfg(**place, fix_base=True, make_instanceable=False, force_usd_conversion=True))
     if not cfg.picture:
         return items, None
