@@ -200,7 +200,7 @@ def _draw_timeline(sheet: PhaseSheet, width: int) -> Array:
     from matplotlib.ticker import MaxNLocator
 
     figure = Figure(figsize=(width / 100, _TIMELINE_PX / 100), dpi=100)
-    canvas = FigureCanvasAgg(figure)
+    canvas: Any = FigureCanvasAgg(figure)
     axes = figure.add_axes((1.5 * _MARGIN_PX / width, 0.17, 1.0 - 3.0 * _MARGIN_PX / width, 0.53))
     end_s = float(sheet.times_s[-1]) or 1.0
     frame = 0
