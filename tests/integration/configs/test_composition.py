@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from unlatch.configs.composition import Request, compose_config, to_plain
-from unlatch.configs.config_files import option_names
 from unlatch.configs.dataclass_reader import read_dataclass
+from unlatch.configs.group_files import option_names
 from unlatch.configs.overrides import expand_sweep
 from unlatch.configs.schema import check_episode
 from unlatch.objects.config import ObjectSource
