@@ -9,20 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from operator import itemgetter
+from typing import Any
 
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.robots.description import ArmCfg, RobotCfg
+from unlatch.robots.description import FREE_HAND, ArmCfg, RobotCfg
 from unlatch.skills.catalog import SKILLS, derivable_skill
 from unlatch.skills.config import HoldCfg, HomeCfg, SkillCfg, StrategyCfg, part_acted_on
 from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.solver.setting import FollowJointCfg, PlannerSettingCfg
 from unlatch.tasks.task import GoalKind, TaskCfg
-
-FREE_HAND = 6
-"""Number of joints with which a hand can take any direction."""
 
 
 def fill_skill_setting(
@@ -97,9 +95,7 @@ def skill_strategies(
     asked = _opening_of_goal(cfg, index, assets, part) if derives and part is not None else None
     filled = fill_skill_setting(entry, asset, part, robot=cfg.robot, arm=arm, s=s, wanted=wanted, asked=asked)
     if part is not None and (cfg.robot.scale != 1.0 or len(arm.joints) < FREE_HAND):
-        from unlatch.configs.derived_task import fitted_to_arm
-
-        filled = fitted_to_arm(filled, part, arm, scale=cfg.robot.scale, is_stated=filled is entry)
+        filled = _derivation().fitted_to_arm(filled, part, arm, scale=cfg.robot.scale, is_stated=filled is entry)
     return filled.entries_by_strategy()
 
 
@@ -190,6 +186,21 @@ def _with_more_holds(
     return [*cfg.skills[:index], *([cfg.skills[index]] * holds), *cfg.skills[index + 1 :]]
 
 
+def _derivation() -> Any:
+    """Returns the module that derives tasks: most episodes do not need it."""
+    from unlatch.configs import derived_task
+
+    return derived_task
+
+
+def sized_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:
+    """Returns a configuration whose stated places, openings and goals have the size of the robot's tasks."""
+    if cfg.robot.scale == 1.0:
+        return cfg
+    sized: EpisodeCfg = _derivation().scaled_task(cfg, assets)
+    return sized
+
+
 def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:
     """Returns a configuration with the region, start, goal and language that `task.derived` stands for.
 
@@ -201,7 +212,6 @@ def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
     derived = cfg.task.derived
     if derived is None:
         return cfg
-    from unlatch.configs.derived_task import derive_layout
     from unlatch.robots.hand_shape import hand_shapes
 
     asset = assets[cfg.object.name]
@@ -211,9 +221,12 @@ def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
     start = (float(ranges[0][0]), float(ranges[0][1])) if ranges else None
     acting = next((entry.arm for entry in cfg.skills if entry.name == derived.skill), None)
     hands = hand_shapes(cfg.robot, arm=acting)
+    asked = {"start": start, "openness": derived.openness, "scale": cfg.robot.scale}
     # of the openings for each hand, the widest is taken: a narrower one may not fit the other hand
     layouts = (
-        derive_layout(derived.skill, asset, part, hand, start=start, openness=derived.openness, scale=cfg.robot.scale)
+        _derivation().derive_layout(
+            derived.skill, asset, part, hand, start=start, openness=derived.openness, scale=cfg.robot.scale
+        )
         for hand in hands
     )
     made, openings = max(layouts, key=itemgetter(1))

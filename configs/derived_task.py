@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.configs.derived_episode import FREE_HAND
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation import Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset, front_frame
 from unlatch.objects.config import ObjectCfg
-from unlatch.robots.description import ArmCfg
+from unlatch.robots.description import FREE_HAND, ArmCfg
 from unlatch.robots.hand_shape import HandShape
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.skills.catalog import derivable_skill

@@ -14,6 +14,8 @@ from unlatch.simcore.errors import MISSING, ConfigError, close_matches
 from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
 from unlatch.simcore.ranges import NotNegative, Positive, Range, check_ranges
 
+FREE_HAND = 6
+"""Number of joints with which a hand can take any direction."""
 _LEAST_TRAVEL = 1e-6
 
 

@@ -12,7 +12,7 @@ from itertools import chain, combinations
 import numpy as np
 
 from unlatch.configs.dataclass_reader import entry_keys
-from unlatch.configs.derived_episode import fill_derived_task, fill_skill_setting
+from unlatch.configs.derived_episode import fill_derived_task, fill_skill_setting, sized_task
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
@@ -225,11 +225,7 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
     rng = EpisodeStreams(episode_seed(cfg.seed, number))["layout"]
     assets = {name: _load_example(item, rng, number) for name, item in cfg.all_objects().items()}
     with naming_drawn_object(cfg.object, assets[cfg.object.name], error=ConfigError):
-        if cfg.robot.scale != 1.0:
-            from unlatch.configs.derived_task import scaled_task
-
-            cfg = scaled_task(cfg, assets)
-        cfg = fill_derived_task(cfg, assets)
+        cfg = fill_derived_task(sized_task(cfg, assets), assets)
     for problem in chain.from_iterable(joint_problems(asset) for asset in assets.values()):
         raise problem
     for index, opening in enumerate(cfg.task.openness):

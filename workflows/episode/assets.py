@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.configs.derived_episode import fill_derived_task, part_of_skill
+from unlatch.configs.derived_episode import fill_derived_task, part_of_skill, sized_task
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg, RestsOn
@@ -107,10 +107,7 @@ def with_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
         ConfigError: The task does not fit the object.
         AssetError: It does not fit the drawn object.
     """
-    if cfg.robot.scale != 1.0:
-        from unlatch.configs.derived_task import scaled_task
-
-        cfg = scaled_task(cfg, assets)
+    cfg = sized_task(cfg, assets)
     for index, opening in enumerate(cfg.task.openness):
         asset = assets[opening.object]
         with naming_drawn_object(cfg.all_objects()[asset.name], asset):
