@@ -223,12 +223,7 @@ def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
     hands = hand_shapes(cfg.robot, arm=acting)
     asked = {"start": start, "openness": derived.openness, "scale": cfg.robot.scale}
     # of the openings for each hand, the widest is taken: a narrower one may not fit the other hand
-    layouts = (
-        _derivation().derive_layout(
-            derived.skill, asset, part, hand, start=start, openness=derived.openness, scale=cfg.robot.scale
-        )
-        for hand in hands
-    )
+    layouts = (_derivation().derive_layout(derived.skill, asset, part, hand, **asked) for hand in hands)
     made, openings = max(layouts, key=itemgetter(1))
     found = read_dataclass(TaskCfg, {"name": task.name, **made}, where="task")
     described = [entry for entry in cfg.skills if not isinstance(entry, LayoutSearchCfg)]
