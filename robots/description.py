@@ -14,6 +14,8 @@ from unlatch.simcore.errors import MISSING, ConfigError, close_matches
 from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
 from unlatch.simcore.ranges import NotNegative, Positive, Range, check_ranges
 
+_FREE_HAND = 6
+"""Number of joints with which a hand can take any direction."""
 _LEAST_TRAVEL = 1e-6
 
 
@@ -205,10 +207,6 @@ _MAX_HOME_STD_RAD = 0.5
 _MAX_ARMATURE_KG_M2 = 100.0
 _LEAST_APART_M = 1e-3
 _MAX_BASE_M = 5.0
-
-
-_FREE_HAND = 6
-"""Number of joints with which a hand can take any direction."""
 
 
 @dataclass

@@ -39,6 +39,7 @@ from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.solids import convex_hull
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, sample_surface
+from unlatch.simcore.registry import install_command
 from unlatch.simcore.temporary_folders import scratch_files
 from unlatch.simcore.urdf.model import Inertial, Joint, Link, Shape, ShapeKind, UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
@@ -345,8 +346,6 @@ def _mujoco(where: str) -> Any:
     try:
         import mujoco
     except ImportError as exc:
-        from unlatch.simcore.registry import install_command
-
         raise AssetError(
             f"{where} is an MJCF file, which MuJoCo reads, and it is not installed. Install it: "
             f"{install_command('robots')}",

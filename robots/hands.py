@@ -18,6 +18,8 @@ from unlatch.robots.made_models import FINGER_LINKS, HAND_LINK, HAND_LINKS, atta
 from unlatch.robots.models import to_text
 from unlatch.simcore.errors import AssetError, ConfigError, describe_choices
 from unlatch.simcore.geometry import Pose, rpy_from_matrix, unit
+from unlatch.simcore.meshes.solids import shape_inertials
+from unlatch.simcore.rng import sum_in_order
 from unlatch.simcore.urdf.model import Joint, UrdfModel, rigid_links
 from unlatch.simcore.urdf.reader import mesh_paths, parse_xml, read_urdf
 
@@ -442,6 +444,52 @@ def _snap_to_axis(direction: Array) -> Array:
     snapped = np.zeros(3)
     snapped[axis] = np.sign(direction[axis])
     return snapped
+
+
+def arm_names(model: UrdfModel, chains: list[Chain]) -> list[str]:
+    """Returns `left` and `right` for the arms of a robot.
+
+    Raises:
+        AssetError: It has more than two.
+    """
+    if len(chains) == 1:
+        return ["left"]
+    if len(chains) > 2:
+        raise AssetError(
+            f"The URDF has {len(chains)} arms with grippers ({', '.join(c.ee_link for c in chains)}), expected one or "
+            "two."
+        )
+    across = [float(model.link_pose(chain.ee_link).p[1]) for chain in chains]
+    return ["left", "right"] if across[0] > across[1] else ["right", "left"]
+
+
+def forbidden_links(model: UrdfModel, chain: Chain, hand: Hand) -> list[str]:
+    """Returns the links with colliders that the arm moves, and its base link; not the finger links."""
+    moving = {*chain.joints, *hand.joints}
+    return [
+        name
+        for name, link in model.links.items()
+        if link.collisions
+        and name not in hand.finger_links
+        and (name == chain.base_link or any(joint.name in moving for joint in model.joints_above(name)))
+    ]
+
+
+_PAYLOAD_KG, _HOLDING = 1.0, 2.0
+"""A joint whose effort the file does not state gets this many times the effort that holds the arm and this mass."""
+
+
+def holding_effort(model: UrdfModel, joint: Joint, tip: Array) -> float:
+    """Returns the effort that holds all beyond a joint and a payload at (3,) `tip`, root frame [N m or N]."""
+    solid = shape_inertials(model)
+    held = [(_PAYLOAD_KG, tip)]
+    for name, link in model.links.items():
+        inertial = solid.get(name, link.inertial)
+        if inertial is not None and model.is_below(name, joint.child):
+            held.append((inertial.mass_kg, model.link_pose(name) @ inertial.com_link))
+    pivot = model.link_pose(joint.child).p
+    levers = [1.0 if joint.kind == "prismatic" else float(np.linalg.norm(point - pivot)) for _, point in held]
+    return _HOLDING * 9.81 * sum_in_order(mass * lever for (mass, _), lever in zip(held, levers, strict=True))
 
 
 GRIPPERS = ("robotiq_2f85",)

@@ -16,18 +16,25 @@ import numpy as np
 
 from unlatch.robots.description import ArmCfg, GripperCfg, RobotCfg, base_pose
 from unlatch.robots.hand_shape import tool_frame
-from unlatch.robots.hands import Chain, Hand, find_arm_chains, measure_hand, read_mimics
+from unlatch.robots.hands import (
+    Chain,
+    Hand,
+    arm_names,
+    find_arm_chains,
+    forbidden_links,
+    holding_effort,
+    measure_hand,
+    read_mimics,
+)
 from unlatch.robots.models import model_path
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose, unit
 from unlatch.simcore.meshes.shape_surface import shape_mesh
-from unlatch.simcore.meshes.solids import shape_inertials
-from unlatch.simcore.rng import sum_in_order
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.contacts import touching_pairs
 from unlatch.simcore.sim.world import World, WorldCfg
-from unlatch.simcore.urdf.model import Joint, UrdfModel
+from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
 
 Array = np.ndarray
@@ -358,8 +365,6 @@ _ACCELERATION_RAD_S2, _ACCELERATION_M_S2 = 5.0, 1.0
 _FASTEST_RAD_S, _FASTEST_M_S = 3.0, 0.5
 _UNSTATED_RAD_S, _UNSTATED_M_S = 1.5, 0.2
 """Speed of a joint whose limit the file does not state, or states as 0."""
-_PAYLOAD_KG, _HOLDING = 1.0, 2.0
-"""A joint whose effort the file does not state gets this many times the effort that holds the arm and this mass."""
 _PANDA_REACH_M, _FULL_SIZE = 0.95, 0.7
 """Largest distance of a Panda's fingertips from its shoulder [m]. An arm of at least this share of it acts on objects
 of full size."""
@@ -403,7 +408,7 @@ def robot_from_urdf(urdf: Path, *, name: str, stated: str, reach: ReachModel) ->
     mimics = read_mimics(urdf)
     chains = find_arm_chains(model, urdf)
     hands = [measure_hand(model, chain, mimics) for chain in chains]
-    names = _arm_names(model, chains)
+    names = arm_names(model, chains)
     arms = [_describe_arm(model, *item) for item in zip(chains, hands, names, strict=True)]
     order = sorted(range(len(arms)), key=lambda i: names[i])
     cfg = RobotCfg(name=name, arms=[arms[i] for i in order], urdf=stated)
@@ -451,49 +456,6 @@ def _draw_heads(kinematics: ArmKinematics, arm: ArmCfg) -> Array:
     return heads
 
 
-def unstated_limits(urdf: Path, robot: RobotCfg) -> list[str]:
-    """Returns a line for each speed or effort that some joints of a file do not state, or state as 0."""
-    model = read_urdf(urdf, meshes_anywhere=True)
-    taken: dict[tuple[str, str], list[str]] = {}
-    for arm in robot.arms:
-        for name, speed, effort in zip(arm.joints, arm.max_velocity, arm.max_effort, strict=True):
-            joint = model.joints[name]
-            slides = joint.kind == "prismatic"
-            if joint.velocity <= 0.0:
-                taken.setdefault(("velocity", f"{speed:g} {'m/s' if slides else 'rad/s'}"), []).append(name)
-            if joint.effort <= 0.0:
-                taken.setdefault(("effort", f"{effort:.3g} {'N' if slides else 'N m'}"), []).append(name)
-    return [
-        f"{', '.join(joints)}: the file states no {what}, or 0; {value} is assumed"
-        for (what, value), joints in taken.items()
-    ]
-
-
-def _holding_effort(model: UrdfModel, joint: Joint, tip: Array) -> float:
-    """Returns the effort that holds all beyond a joint and a payload at (3,) `tip`, root frame [N m or N]."""
-    solid = shape_inertials(model)
-    held = [(_PAYLOAD_KG, tip)]
-    for name, link in model.links.items():
-        inertial = solid.get(name, link.inertial)
-        if inertial is not None and model.is_below(name, joint.child):
-            held.append((inertial.mass_kg, model.link_pose(name) @ inertial.com_link))
-    pivot = model.link_pose(joint.child).p
-    levers = [1.0 if joint.kind == "prismatic" else float(np.linalg.norm(point - pivot)) for _, point in held]
-    return _HOLDING * 9.81 * sum_in_order(mass * lever for (mass, _), lever in zip(held, levers, strict=True))
-
-
-def _arm_names(model: UrdfModel, chains: list[Chain]) -> list[str]:
-    if len(chains) == 1:
-        return ["left"]
-    if len(chains) > 2:
-        raise AssetError(
-            f"The URDF has {len(chains)} arms with grippers ({', '.join(c.ee_link for c in chains)}), expected one or "
-            "two."
-        )
-    across = [float(model.link_pose(chain.ee_link).p[1]) for chain in chains]
-    return ["left", "right"] if across[0] > across[1] else ["right", "left"]
-
-
 def _describe_arm(model: UrdfModel, chain: Chain, hand: Hand, name: str) -> ArmCfg:
     joints = [model.joints[joint] for joint in chain.joints]
     # a joint that can turn more than once keeps one turn about 0: further turns reach nothing new
@@ -513,7 +475,7 @@ def _describe_arm(model: UrdfModel, chain: Chain, hand: Hand, name: str) -> ArmC
     slides = model.joints[hand.joints[0]].kind == "prismatic"
     tip = model.link_pose(chain.ee_link) @ np.array(hand.keypoints["tool_head"])
     efforts = [
-        round(min(j.effort if j.effort > 0.0 else _holding_effort(model, j, tip), most), 3)
+        round(min(j.effort if j.effort > 0.0 else holding_effort(model, j, tip), most), 3)
         for j, most in zip(joints, strongest, strict=True)
     ]
     gripper = GripperCfg(
@@ -549,22 +511,10 @@ def _describe_arm(model: UrdfModel, chain: Chain, hand: Hand, name: str) -> ArmC
             for effort, s in zip(efforts, slide, strict=True)
         ],
         keypoints=hand.keypoints,
-        forbidden_links=_forbidden_links(model, chain, hand),
+        forbidden_links=forbidden_links(model, chain, hand),
         workspace=[[-0.6, -1.3, -0.9], [1.3, 1.3, 1.3]],
         gripper=gripper,
     )
-
-
-def _forbidden_links(model: UrdfModel, chain: Chain, hand: Hand) -> list[str]:
-    """Returns the links with colliders that the arm moves, and its base link; not the finger links."""
-    moving = {*chain.joints, *hand.joints}
-    return [
-        name
-        for name, link in model.links.items()
-        if link.collisions
-        and name not in hand.finger_links
-        and (name == chain.base_link or any(joint.name in moving for joint in model.joints_above(name)))
-    ]
 
 
 def _place_base(cfg: RobotCfg, reach: ReachModel) -> RobotCfg:

@@ -25,7 +25,7 @@ from unlatch.robots.hand_shape import tool_frame
 from unlatch.robots.hands import GRIPPERS, GripperMount, with_data_sheet, with_gripper
 from unlatch.robots.models import DISTRIBUTION, copy_meshes, localise_meshes, model_path, to_text
 from unlatch.robots.robot import Arm, Robot
-from unlatch.robots.robot_from_urdf import ReachModel, ReachRegion, robot_from_urdf, unstated_limits
+from unlatch.robots.robot_from_urdf import ReachModel, ReachRegion, robot_from_urdf
 from unlatch.simcore.cache import cache_root, json_hash
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import user_path
@@ -241,6 +241,24 @@ def _write_model(robot: ET.Element, source: Path, folder: Path, name: str) -> Pa
     file = folder / f"{name}.urdf"
     file.write_text(to_text(robot), encoding="utf-8")
     return file
+
+
+def unstated_limits(urdf: Path, robot: RobotCfg) -> list[str]:
+    """Returns a line for each speed or effort that some joints of a file do not state, or state as 0."""
+    model = read_urdf(urdf, meshes_anywhere=True)
+    taken: dict[tuple[str, str], list[str]] = {}
+    for arm in robot.arms:
+        for name, speed, effort in zip(arm.joints, arm.max_velocity, arm.max_effort, strict=True):
+            joint = model.joints[name]
+            slides = joint.kind == "prismatic"
+            if joint.velocity <= 0.0:
+                taken.setdefault(("velocity", f"{speed:g} {'m/s' if slides else 'rad/s'}"), []).append(name)
+            if joint.effort <= 0.0:
+                taken.setdefault(("effort", f"{effort:.3g} {'N' if slides else 'N m'}"), []).append(name)
+    return [
+        f"{', '.join(joints)}: the file states no {what}, or 0; {value} is assumed"
+        for (what, value), joints in taken.items()
+    ]
 
 
 def massless_links(urdf: Path) -> list[str]:

@@ -220,8 +220,8 @@ def _draw_timeline(sheet: PhaseSheet, width: int) -> Array:
     axes.tick_params(colors=_shade(_FAINT), labelsize=8)
     axes.spines[["left", "right", "top"]].set_visible(False)
     axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.1), ncols=4, frameon=False, fontsize=10, borderaxespad=0.0)
-    canvas.draw()  # type: ignore[no-untyped-call]
-    return np.asarray(canvas.buffer_rgba())[:, :, :3]  # type: ignore[no-untyped-call]
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[:, :, :3]
 
 
 def _write_numbers(axes: Axes, tiles: Sequence[Tile], gap_s: float) -> None:
