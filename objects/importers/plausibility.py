@@ -117,9 +117,9 @@ def write_mended(source: SourceObject, doubts: list[Doubt], folder: Path, *, for
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, folder / name)
     for mesh in root.iter("mesh"):
-        path = find_mesh(original, mesh.get("filename", ""))
-        if path is not None:
-            mesh.set("filename", os.path.relpath(path, source.asset_folder))
+        found = find_mesh(original, mesh.get("filename", ""))
+        if found is not None:
+            mesh.set("filename", os.path.relpath(found, source.asset_folder))
     ET.indent(root)
     folder.mkdir(parents=True, exist_ok=True)
     ET.ElementTree(root).write(target, encoding="utf-8", xml_declaration=True)
@@ -262,7 +262,7 @@ class _Motion:
     def crossing(self, start: float, end: float) -> float:
         """Returns the share of the points that come to be in the body on the way, and are not so at the start."""
         free = self._solids.depths(self.at(start)) <= self._deep
-        hit = np.zeros(len(free), dtype=bool)
+        hit: np.ndarray = np.zeros(len(free), dtype=bool)
         for position in np.linspace(start, start + _WAY * (end - start), _STEPS + 1)[1:]:
             hit |= self._solids.depths(self.at(float(position))) > self._deep
         return float(np.mean(hit & free))

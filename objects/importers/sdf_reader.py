@@ -219,7 +219,7 @@ class SdfFile:
             return None
         self._includes.append(found)
         model.set("file", str(found))
-        model.set("name", element.findtext("name") or model.get("name", "model"))
+        model.set("name", str(element.findtext("name") or model.get("name", "model")))
         if (own := model.find("pose")) is not None:
             model.remove(own)
         if (given := element.find("pose")) is not None:
@@ -340,13 +340,13 @@ def _number(file: SdfFile, where: str, text: str) -> float:
 
 
 def _with_values(joint: Joint, found: SdfJoint) -> Joint:
-    values = {
-        "damping": max(found.damping, 0.0),
-        "friction": max(found.friction, 0.0),
-        "effort": found.effort if 0.0 < found.effort < _ENDLESS else joint.effort,
-        "velocity": found.velocity if 0.0 < found.velocity < _ENDLESS else joint.velocity,
-    }
-    joint = replace(joint, **values)
+    joint = replace(
+        joint,
+        damping=max(found.damping, 0.0),
+        friction=max(found.friction, 0.0),
+        effort=found.effort if 0.0 < found.effort < _ENDLESS else joint.effort,
+        velocity=found.velocity if 0.0 < found.velocity < _ENDLESS else joint.velocity,
+    )
     is_endless = max(abs(found.lower), abs(found.upper)) >= _ENDLESS
     if joint.kind == "fixed":
         return joint

@@ -594,7 +594,8 @@ def _check_parents(file: Path, model: UrdfModel) -> None:
 def _check_loops(file: Path, model: UrdfModel) -> None:
     above = {joint.child: joint for joint in model.joints.values()}
     for name in model.links:
-        way, link = [], name
+        way: list[str] = []
+        link = name
         while link in above and len(way) <= len(model.links):
             way.append(above[link].name)
             link = above[link].parent
