@@ -148,8 +148,8 @@ class TaskBuilder:
                 "cameras": [*(name for name in plain if name not in own), *own.values()],
             }
         if self.has_own_arms:
-            own_arms = OmegaConf.to_container(OmegaConf.structured(self.robot.arms), enum_to_str=True)
-            found["robot"] = {"arms": own_arms}
+            robot: Any = OmegaConf.to_container(OmegaConf.structured(self.robot), enum_to_str=True)
+            found["robot"] = {"arms": robot["arms"]}  # a list replaces the whole list
         if self.distractors is not None:
             found["randomization"] = {"distractors": self.distractors}
         return {**found, "task": task, "skills": self._chain()}
@@ -328,10 +328,10 @@ def add_cameras(
             task.ledger.read(join_path(place, "name"), camera.get("name"), f"read as the camera {found}")
             continue
         name = f"{found}_{index}" if any(isinstance(c, dict) and c["name"] == found for c in task.cameras) else found
-        task.cameras.append({"name": name, "type": "camera", "mount": mount or _usual_mount(found, task.robot), **lens})
+        own = mount or _usual_mount(found, task.robot)
+        task.cameras.append({"name": name, "type": "camera", "mount": own, **lens})
         said = "with its pose" if mount is not None else "where ours is"
         task.ledger.read(join_path(place, "name"), camera.get("name"), f"read as the camera {name}, {said}")
-        own = mount or _usual_mount(found, task.robot)
         meant = f"read as position_m {own.get('position_m')}, rpy_deg {own.get('rpy_deg')}"
         read = {} if mount is None else dict.fromkeys(("translation", "orientation", "camera_axes", "parent"), meant)
         if lens:

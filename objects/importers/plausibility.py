@@ -117,9 +117,9 @@ def write_mended(source: SourceObject, doubts: list[Doubt], folder: Path, *, for
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, folder / name)
     for mesh in root.iter("mesh"):
-        place = find_mesh(original, mesh.get("filename", ""))
-        if place is not None:
-            mesh.set("filename", os.path.relpath(place, source.asset_folder))
+        found = find_mesh(original, mesh.get("filename", ""))
+        if found is not None:
+            mesh.set("filename", os.path.relpath(found, source.asset_folder))
     ET.indent(root)
     folder.mkdir(parents=True, exist_ok=True)
     ET.ElementTree(root).write(target, encoding="utf-8", xml_declaration=True)

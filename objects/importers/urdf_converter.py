@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 
@@ -210,8 +209,6 @@ _JointDrive = JointDriveCfg
 @dataclass
 class UrdfConverterCfg(AssetConverterBaseCfg):
     """Options of `UrdfConverter`."""
-
-    JointDriveCfg: ClassVar[type] = JointDriveCfg
 
     fix_base: bool | None = None
     """Whether the root is joined to the world; required."""
