@@ -513,6 +513,8 @@ def _loosened(setting: PlannerSettingCfg) -> PlannerSettingCfg:
 def scaled_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:
     """Returns a configuration whose stated places, openings and goals have the size of the robot's tasks."""
     scale, task = cfg.robot.scale, cfg.task
+    if scale == 1.0:
+        return cfg
 
     def size_of(name: str, part: str | None) -> float:
         """Returns `scale` for a part that slides, whose opening is in metres."""

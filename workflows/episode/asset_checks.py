@@ -223,14 +223,10 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
     rng = EpisodeStreams(episode_seed(cfg.seed, number))["layout"]
     assets = {name: _load_example(item, rng, number) for name, item in cfg.all_objects().items()}
     with naming_drawn_object(cfg.object, assets[cfg.object.name], error=ConfigError):
-        if cfg.robot.scale != 1.0:
-            from unlatch.configs.derived_task import scaled_task
+        if cfg.robot.scale != 1.0 or cfg.task.derived is not None:
+            from unlatch.configs.derived_task import fill_derived_task, scaled_task
 
-            cfg = scaled_task(cfg, assets)
-        if cfg.task.derived is not None:
-            from unlatch.configs.derived_task import fill_derived_task
-
-            cfg = fill_derived_task(cfg, assets)
+            cfg = fill_derived_task(scaled_task(cfg, assets), assets)
     for problem in chain.from_iterable(joint_problems(asset) for asset in assets.values()):
         raise problem
     for index, opening in enumerate(cfg.task.openness):
