@@ -59,7 +59,7 @@ _ENOUGH = 4
 _ROUNDS = ((3, 4), (8, 2))
 """Trials of a candidate in all, and how many candidates get them."""
 MOST_TRIALS = 90
-"""No further candidate is tried after so many trials: they take a minute or two of CPU time."""
+"""No further candidate is tried after so many trials of one hold: they take a minute or two of CPU time."""
 _PROVEN = 0.4
 """Least lower confidence bound of a strategy that is kept: 5 of 6, or 7 of 10."""
 _MOST_KEPT = 4
@@ -310,6 +310,8 @@ class _Rehearsing:
         self._hand: HandShape = hand_shapes(cfg.robot)[0]
         self._options: list[Option] = []
         self._trials = 0
+        self._spent = 0
+        """Number of trials, each counted once for every hold: it takes as many times as long."""
         self.best_try: BestTry | None = None
 
     def run(self) -> Rehearsal:
@@ -317,7 +319,7 @@ class _Rehearsing:
         began = time.process_time()
         with EpisodeRunner(self._cfg) as runner:
             for found in self._stages(runner):
-                if found or self._trials >= MOST_TRIALS:
+                if found or self._spent >= MOST_TRIALS:
                     break
         proven = self._choose()
         others = [option for option in self._options if option not in proven]
@@ -369,7 +371,7 @@ class _Rehearsing:
         """Gives each option a trial, and those that succeed more of them; returns whether one is proven."""
         good: list[Option] = []
         for option in options:
-            if len(good) >= _ENOUGH or self._trials >= MOST_TRIALS:
+            if len(good) >= _ENOUGH or self._spent >= MOST_TRIALS:
                 break
             if option not in self._options:
                 self._options.append(option)
@@ -387,6 +389,7 @@ class _Rehearsing:
         runner.cfg = self._trial_config(option, thorough=thorough)
         record = runner.run(option.trials)
         self._trials += 1
+        self._spent += sum(not isinstance(entry, LayoutSearchCfg) for entry in runner.cfg.skills)
         option.trials += 1
         option.successes += record.success
         if not record.success:
