@@ -319,7 +319,7 @@ def _index_corners(found: ObjMesh, picture: Path) -> TexturedSurface | None:
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     vertices, uvs = found.mesh.vertices[pairs[order, 0]], found.uvs[pairs[order, 1]]
-    if not np.isfinite(uvs).all():
+    if not (np.isfinite(uvs).all() and np.isfinite(vertices).all()):
         return None
     return TexturedSurface(vertices, uvs, rank[inverse.reshape(-1)].reshape(-1, 3), picture)
 

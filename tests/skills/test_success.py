@@ -28,6 +28,7 @@ def test_skills_and_verdict_agree(mode, s, s0, s_open, threshold):
         "finger_contact_required": False,
         "collision_valid_enabled": False,
         "process_valid_enabled": False,
+        "contact_force_threshold_n": 1.0,
         "finger_force_limit_n": 140.0,
         "success_mode": mode.value,
         "success_threshold": threshold,

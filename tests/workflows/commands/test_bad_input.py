@@ -143,9 +143,9 @@ PEER = DATA / "peer_tasks" / "open_then_close.yaml"
 XARM = distribution_file("pybullet", "pybullet_data/xarm/xarm6_with_gripper.urdf", where="the test")
 OTHER_COMMANDS = [
     ("annotate", "annotate got 0 folders (none), expected 1, then key=value."),
-    ("annotate nowhere", "'nowhere' does not exist. Expected a URDF, a USD, a glTF or the folder of an object."),
+    ("annotate nowhere", "'nowhere' does not exist. Expected a URDF, USD, glTF, SDF, MJCF or the folder of an object."),
     ("annotate empty", "'empty' contains no object: no URDF in it or below it, and no USD or glTF with joints in it."),
-    ("annotate file.txt", "'file.txt' is no URDF, USD or glTF: its name ends in '.txt'. Expected .urdf, .usd, "),
+    ("annotate file.txt", "'file.txt' is no URDF, USD, glTF, SDF or MJCF: its name ends in '.txt'. Expected .urdf, .usd, "),
     ("annotate two", "'two' holds 2 objects (a.urdf, b.urdf), expected one. Name the file."),
     ("annotate empty scal=1", "scal is unknown. Did you mean 'scale'?"),
     ("annotate two/a.urdf scale=1 size=1", "scale and size_m are both set, and each determines the other. Set one."),
@@ -223,7 +223,7 @@ OTHER_COMMANDS = [
     ("new task x skill=opn", "Unknown skill 'opn'. Did you mean 'open'?"),
     ("new task x skill=artpreplan", "none can be derived for it"),
     ("new task x robot=panda", "robot"),
-    ("new robot", "new got 'robot', expected `robot` and a URDF, then key=value."),
+    ("new robot", "new got 'robot', expected `robot` and a URDF or MJCF file, then key=value."),
     ("new robot x y", "new got 'robot x y', expected `robot` and a URDF"),
     ("new robot no.urdf", "no.urdf: the file cannot be read"),
     (f"new robot {XARM} name=1x", "name='1x' cannot name a robot."),

@@ -266,9 +266,9 @@ def test_a_sweep_over_paths_and_skills(exported: Path, capsys: pytest.CaptureFix
 MISTAKES = [
     (
         "object=no.urdf skill=open",
-        "'no.urdf' does not exist. Expected a URDF, a USD, a glTF or the folder of an ",
+        "'no.urdf' does not exist. Expected a URDF, USD, glTF, SDF, MJCF or the folder of an ",
     ),
-    ("object=empty skill=open", "'empty' holds no URDF, no USD and no glTF with joints, expected one. Name the file."),
+    ("object=empty skill=open", "'empty' holds no URDF, USD, SDF, MJCF or glTF with joints, expected one. Name the file."),
     ("object=kitchen skill=opn", "skill='opn' cannot derive a task. Did you mean 'open'? "),
     ("object=kitchen skill=open part=dor", "part='dor' is not a part of kitchen. Did you mean 'door'? Parts: door."),
     (
