@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from multiprocessing import get_context
 from pathlib import Path
@@ -355,8 +355,8 @@ def make_objects(category: str, cfg: MakeObjectCfg) -> tuple[list[MadeObject], P
     for item in items:
         _write_files(item)
         if cfg.usd:
-            place = UrdfConverterCfg(asset_path=str(item.urdf), usd_dir=str(item.folder / USD_FOLDER))
-            UrdfConverter(replace(place, fix_base=True, make_instanceable=False, force_usd_conversion=True))
+            place: dict[str, Any] = {"asset_path": str(item.urdf), "usd_dir": str(item.folder / USD_FOLDER)}
+            UrdfConverter(UrdfConverterCfg(**place, fix_base=True, make_instanceable=False, force_usd_conversion=True))
     if not cfg.picture:
         return items, None
     path = out / PICTURE_FILE

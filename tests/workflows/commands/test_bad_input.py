@@ -145,7 +145,7 @@ OTHER_COMMANDS = [
     ("annotate", "annotate got 0 folders (none), expected 1, then key=value."),
     ("annotate nowhere", "'nowhere' does not exist. Expected a URDF, USD, glTF, SDF, MJCF or the folder of an object."),
     ("annotate empty", "'empty' contains no object: no URDF in it or below it, and no USD or glTF with joints in it."),
-    ("annotate file.txt", "'file.txt' is no URDF, USD, glTF, SDF or MJCF: its name ends in '.txt'. Expected .urdf, .usd, "),
+    ("annotate file.txt", "'file.txt' is no URDF, USD, glTF, SDF or MJCF: its name ends in '.txt'. Expected .urdf, "),
     ("annotate two", "'two' holds 2 objects (a.urdf, b.urdf), expected one. Name the file."),
     ("annotate empty scal=1", "scal is unknown. Did you mean 'scale'?"),
     ("annotate two/a.urdf scale=1 size=1", "scale and size_m are both set, and each determines the other. Set one."),

@@ -131,7 +131,7 @@ NO_HYDRA = ("hydra", "omegaconf", "rich", "ompl.base", "packaging.requirements",
         ("commands.collect", LATER),
         ("commands.check", ("hydra", "scipy.spatial")),
         ("commands.images", ("hydra", "omegaconf", "scipy.spatial")),
-        ("runs.collect_job", NO_HYDRA),
+        ("runs.runner", NO_HYDRA),
     ],
 )
 def test_a_command_starts_without_what_only_later_work_needs(module, names):

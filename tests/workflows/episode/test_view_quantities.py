@@ -28,6 +28,7 @@ RANGES = {
     "field_of_view": (0.5, 1.5),
     "intrinsics": (100.0, 400.0),
     "image_noise": (0.0, 8.0),
+    "white_balance": (-0.5, 0.5),
     "image_blur": (0.0, 2.0),
     "depth_noise": (0.0, 0.01),
 }

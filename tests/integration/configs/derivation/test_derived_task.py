@@ -268,7 +268,7 @@ MISTAKES = [
         "object=no.urdf skill=open",
         "'no.urdf' does not exist. Expected a URDF, USD, glTF, SDF, MJCF or the folder of an ",
     ),
-    ("object=empty skill=open", "'empty' holds no URDF, USD, SDF, MJCF or glTF with joints, expected one. Name the file."),
+    ("object=empty skill=open", "'empty' holds no URDF, USD, SDF, MJCF or glTF with joints, expected one. "),
     ("object=kitchen skill=opn", "skill='opn' cannot derive a task. Did you mean 'open'? "),
     ("object=kitchen skill=open part=dor", "part='dor' is not a part of kitchen. Did you mean 'door'? Parts: door."),
     (
