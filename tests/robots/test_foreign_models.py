@@ -113,10 +113,7 @@ def test_a_robot_of_menagerie_is_found_in_the_folder_that_is_named(tmp_path, mon
 
 
 def so_arm(name: str) -> Path:
-    try:
-        return example_robot_urdf(f"so_arm_description/urdf/{name}.urdf", robot=name)
-    except AssetError as exc:
-        pytest.skip(exc.message)
+    return example_robot_urdf(f"so_arm_description/urdf/{name}.urdf", robot=name)
 
 
 @pytest.mark.slow

@@ -168,9 +168,16 @@ class EpisodeViews:
             yield CameraView(camera, optics, track.T_world_camera(frame), lengths, links, labels)
 
 
+def _read_views(renders: RenderSet, kinds: dict[str, str], number: int) -> EpisodeViews:
+    """Returns the views of an episode of a render set."""
+    return EpisodeViews(renders.episode(number), kinds)
+
+
 ACTION = "action"
 SceneOf = Callable[[EpisodeRecord], ObservedScene]
 """Returns the scene of a record."""
+
+
 ViewsOf = Callable[[int], Iterable[Sequence[CameraView]]]
 """Returns what every camera sees in the states of an episode, by its number."""
 
@@ -413,7 +420,7 @@ class ExportSource:
             renders = self._renders = RenderSet.open(data_set.path, cfg.render)
             if cfg.has_camera_points:
                 kinds = _find_length_kinds(renders, cfg.point_cloud_cameras)
-                views_of = lambda number: EpisodeViews(renders.episode(number), kinds)  # noqa: E731 - of this set alone
+                views_of = partial(_read_views, renders, kinds)
             if RGB in renders.modalities or cfg.cameras is not None or not cfg.has_camera_points:
                 self._sizes = _find_image_sizes(renders, cfg.cameras)
             _check_rendered(renders, [by_number[number] for number in self.numbers])
