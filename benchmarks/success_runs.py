@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -18,6 +18,7 @@ from fingerprint import fingerprint_here, is_present, made_with, same_behaviour
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.episode_folders import DATASET_FILE
 from unlatch.simcore.recording.policy_outcome import STRICT_SHARE, end_share
 from unlatch.workflows.cli.terminal import print_line
 from unlatch.workflows.runs.statistics import wilson_interval
@@ -248,7 +249,9 @@ def _collect(job: Job, cfg: RunCfg, folder: Path, options: Sequence[str]) -> str
     """Runs `unlatch collect`; returns why there are no episodes, or an empty text."""
     command = collect_command(job, cfg, folder, options)
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_LIMIT_S)
-    return "" if done.returncode in (0, 1) else (done.stderr.strip().splitlines() or ["no output"])[-1]
+    if done.returncode in (0, 1) and (folder / DATASET_FILE).is_file():
+        return ""
+    return (done.stderr.strip().splitlines() or ["no output"])[-1]
 
 
 def collect_command(job: Job, cfg: RunCfg, folder: Path, options: Sequence[str]) -> list[str]:
@@ -294,15 +297,15 @@ def _count(result: Result, record: EpisodeRecord) -> None:
 def run_all(jobs: Sequence[Job], cfg: RunCfg, *, on_result: Callable[[Result], None] = lambda _: None) -> list[Result]:
     """Runs jobs in parallel and prints a line for each; calls `on_result` with each result, in order of completion."""
     print_line(f"{len(jobs)} jobs of {cfg.n} episodes")
-    results = []
     with ThreadPoolExecutor(cfg.workers) as pool:
-        for result in pool.map(lambda job: run(job, cfg), jobs):
-            results.append(result)
+        running = [pool.submit(run, job, cfg) for job in jobs]
+        for count, done in enumerate(as_completed(running), start=1):
+            result = done.result()
             on_result(result)
             line = result.problem or f"{rate(result.successes())} {dict(result.codes) or ''}"
             about = f"{result.job.robot} {result.job.name} {result.job.skill} {result.job.keypoints}"
-            print_line(f"{len(results)}/{len(jobs)} {about}: {line}")
-    return results
+            print_line(f"{count}/{len(jobs)} {about}: {line}")
+    return [done.result() for done in running]
 
 
 def run_or_read(jobs: Sequence[Job], cfg: RunCfg) -> list[Result]:

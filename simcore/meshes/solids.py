@@ -88,6 +88,8 @@ def shape_inertials(model: UrdfModel) -> dict[str, Inertial]:
     return found
 
 
+_MOST_POSITIONS = 100
+"""Number of joint positions whose poses of links are kept."""
 _SHEET_M = 5e-4
 """Thickness of flat colliders [m]."""
 
@@ -127,6 +129,8 @@ class Solids:
             for name, solids in self._solids.items()
         }
         """(S, 3) centres and (S,) radii of the bounding spheres, by link."""
+        self._link_poses: dict[tuple[tuple[str, float], ...], dict[str, Pose]] = {}
+        """Poses of links, by joint positions: a search asks thousands of times with the same ones."""
 
     @classmethod
     def from_urdf(cls, urdf: Path) -> Solids:
@@ -193,7 +197,7 @@ class Solids:
         for name, solids in self._solids.items():
             if name == without or only not in (None, name) or not solids:
                 continue
-            T_box_link = T_root_box.inverse() @ self.model.link_pose(name, positions)
+            T_box_link = T_root_box.inverse() @ self._link_pose(name, positions)
             middles, radii = self._spheres[name]
             near = np.linalg.norm(T_box_link @ middles - middle, axis=1) <= reach + radii
             for solid in (solids[index] for index in np.flatnonzero(near)):
@@ -202,6 +206,17 @@ class Solids:
                 ):
                     return True
         return False
+
+    def _link_pose(self, name: str, positions: dict[str, float]) -> Pose:
+        key = tuple(positions.items())
+        if key not in self._link_poses:
+            if len(self._link_poses) >= _MOST_POSITIONS:
+                self._link_poses.clear()
+            self._link_poses[key] = {}
+        poses = self._link_poses[key]
+        if name not in poses:
+            poses[name] = self.model.link_pose(name, positions)
+        return poses[name]
 
 
 def convex_solid(points: Array) -> ConvexSolid:

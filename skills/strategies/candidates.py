@@ -14,7 +14,6 @@ import numpy as np
 
 from unlatch.objects.annotation import SPOT, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.closing_force_values import lever_m, opening_direction
 from unlatch.robots.hand_shape import HandShape
 from unlatch.simcore.geometry import Pose, unit
 from unlatch.simcore.meshes.solids import convex_hull
@@ -29,8 +28,9 @@ KINDS = ("pinch", "side", "tip")
 """Kinds of candidates; closed fingers push with their side or their tips."""
 _POINTS = 1200
 """Number of points drawn on the surface of a part."""
-_FITS = 1500
-"""Largest number of poses of a kind at which the hand is fitted: a fit takes up to a millisecond."""
+_FITS, _FITS_OF_ONE = 1500, 100
+"""Largest number of poses of a kind at which the hand is fitted, in all and for each candidate that is wanted: a fit
+takes up to a millisecond."""
 _APPROACH_M = 0.06
 """Length of the straight approach [m]."""
 _FROM_BEHIND = 0.35
@@ -93,6 +93,7 @@ def draw_candidates(
         kinds: Kinds of candidates that are drawn.
     """
     drawn = _Drawing(skill, HandFit(asset, part, hand, approach_m=_APPROACH_M), asset, start, base, rng)
+    drawn.most_fits = min(_FITS, _FITS_OF_ONE * count)
     found = [drawn.pinches() if kind == "pinch" else drawn.pushes(kind) for kind in kinds]
     spread = [_spread_out(list(each), count) for each in found]
     ranked = [each[place] for place in range(count) for each in spread if place < len(each)]
@@ -125,6 +126,7 @@ class _Drawing:
         rng: np.random.Generator,
     ) -> None:
         self._skill, self._fit, self._base, self._rng = skill, fit, base, rng
+        self.most_fits = _FITS
         self._part, self._model, self._hand = fit.part, asset.model, fit.hand
         self._openings = [fit.positions(opening) for opening in dict.fromkeys(start)]
         self._T_root_link = [self._model.link_pose(self._part.link, each) for each in self._openings]
@@ -133,10 +135,11 @@ class _Drawing:
         self._radii = np.array([solid.radius for solid in self._solids])
         self._slips = ["fixed", "side", "cone"] if self._part.kind is PartKind.slider else ["side", "cone", "fixed"]
         self.points, self.normals = self._draw_surface()
-        levers = np.array([lever_m(self._model, self._part, p) for p in self.points])
+        levers, self.motions = self._motions()
         self.levers = levers / levers.max(initial=1e-9)
         far = self.levers >= _LEAST_LEVER
-        self.points, self.normals, self.levers = self.points[far], self.normals[far], self.levers[far]
+        self.points, self.normals = self.points[far], self.normals[far]
+        self.levers, self.motions = self.levers[far], self.motions[far]
 
     def _draw_surface(self) -> tuple[Array, Array]:
         """Returns points (N, 3) [m] and outward normals (N, 3) on the outer surface of the part."""
@@ -153,6 +156,18 @@ class _Drawing:
         p, n = np.concatenate(points)[order], np.concatenate(normals)[order]
         outside = ~self._inside(p + 1e-3 * n)
         return p[outside], n[outside]
+
+    def _motions(self) -> tuple[Array, Array]:
+        """Returns how far each point moves per unit of the joint (N,), and in which direction as it opens (N, 3)."""
+        part, model = self._part, self._model
+        joint = model.joints[part.joint]
+        T_link_child = model.link_pose(part.link).inverse() @ model.link_pose(joint.child)
+        axis = T_link_child.rotate(unit(joint.axis)) * part.openness.sign
+        if part.kind is PartKind.slider:
+            return np.ones(len(self.points)), np.tile(axis, (len(self.points), 1))
+        moved = np.cross(axis, self.points - T_link_child.p)
+        levers = np.linalg.norm(moved, axis=1)
+        return levers, moved / np.maximum(levers, 1e-12)[:, None]
 
     def _inside(self, points: Array) -> Array:
         """Returns (N,) whether points (N, 3) are inside the part."""
@@ -175,7 +190,7 @@ class _Drawing:
                 if not outside.any():
                     continue
                 thickness = float(steps[outside.argmax()])
-                if fits >= _FITS:
+                if fits >= self.most_fits:
                     return
                 fits += 1
                 middle, width = p - y * thickness / 2, min(thickness + 2 * _ROOM_M, self._hand.max_width_m)
@@ -200,8 +215,7 @@ class _Drawing:
         half_y, half_z = (float(np.abs(tips[:, :, axis]).max()) for axis in (1, 2))
         for index in range(len(self.points)):
             p, n = self.points[index], self.normals[index]
-            motion = sign * opening_direction(self._model, self._part, p)
-            if float(n @ motion) > -_PUSHED:
+            if sign * float(n @ self.motions[index]) > -_PUSHED:
                 continue
             tried: list[tuple[Array, Array, Array]] = []
             if kind == "tip":
@@ -210,7 +224,7 @@ class _Drawing:
                 for x in self._approaches(n):
                     tried += [(x, n, p + n * (half_y + _GAP_M)), (x, np.cross(n, x), p + n * (half_z + _GAP_M))]
             for x, y, place in tried:
-                if fits >= _FITS:
+                if fits >= self.most_fits:
                     return
                 fits += 1
                 if self._is_within_reach(x) and self._is_free(x, y, place, 0.0):
@@ -264,7 +278,7 @@ class _Drawing:
             pre_actuation_motions=[["translate_z", -_APPROACH_M]],
             post_actuation_motions=path,
         )
-        along = abs(float(opening_direction(self._model, self._part, self.points[index]) @ self.normals[index]))
+        along = abs(float(self.motions[index] @ self.normals[index]))
         features = np.concatenate([self.points[index] / 0.05, x, 0.5 * y])
         return Candidate(kind, setting, features, max(self.levers[index] + 0.5 * along + bonus, 0.05))
 

@@ -104,13 +104,6 @@ _CENTRED_M = 0.0003
 fingers are not centred on it, only one of them presses."""
 _FLAT_RAD = 0.005
 """Tolerance of the closing direction on the blade of a knob: pads that meet it at an angle throw it into line."""
-_LEVER_LEAN_RAD = 0.35
-"""Largest lean of a hand that pushes a lever: from a thin bar, a leaning fingertip slides off."""
-_LEVER_END_SHARE = 0.5
-"""Where the push of a lever ends, as a share of the distance from closed that counts as closed: a bail ends close to
-its bucket, which the fingertips would meet."""
-LEVER_SLIPS = ("fixed", "side")
-"""Slip modes on a pushed lever, for the same reason."""
 _ROUND = 0.1
 """A knob whose width and length differ by less than this share is round: it may be held at any angle about its axis."""
 EDGE_SLIPS = ("side",)
@@ -183,7 +176,7 @@ def goal_value(skill: str, part: Part, start: tuple[float, float]) -> float:
     """
     if skill == "close":
         return rounded(min(_CLOSED[part.kind is PartKind.slider], _CLOSED_SHARE * start[0]))
-    left = part.openness.span - start[1]
+    left = max(0.0, part.openness.span - start[1])  # a part may be pressed past its limit by a hair
     return rounded(min(_WANTED[part.kind], _WANTED_SHARE * left))
 
 
@@ -338,53 +331,6 @@ def led_back(setting: PlannerSettingCfg, part: Part, start: tuple[float, float])
         setting,
         success_threshold=goal_value("close", part, start),
         post_actuation_motions=FollowJointCfg(to=rounded(part.openness.closed)),
-    )
-
-
-def lever_push_setting(
-    part: Part, start: tuple[float, float], back: np.ndarray, *, opens: bool = False
-) -> PlannerSettingCfg:
-    """Returns the planner setting for pushing a lever or bail back or, with `opens`, open with closed fingers.
-
-    `back` is the (3,) direction from where it is pushed to the palm, frame of the link; see `led_back` for `start`.
-    """
-    threshold = goal_value("open" if opens else "close", part, start)
-    end = opened_to(part, start) if opens else _LEVER_END_SHARE * threshold
-    return PlannerSettingCfg(
-        success_threshold=threshold,
-        constraint_list=[
-            Point2Point("tool_tip", SPOT, _POINT_TOLERANCE_M),
-            FrameAxisParallel(_TIP, _SIDE, 0.25, target_axis="link0_rot_axis", target_inner_product=1),
-            FrameAxisParallel(
-                _TIP, _BACK, _LEVER_LEAN_RAD, target_axis=(back.round(6) + 0.0).tolist(), target_inner_product=1
-            ),
-        ],
-        slips=list(LEVER_SLIPS),
-        approach_width_m=0.0 if opens else None,
-        pre_actuation_motions=[["translate_z", -_PUSH_APPROACH_M]],
-        post_actuation_motions=FollowJointCfg(to=rounded(part.openness.position(end))),
-    )
-
-
-def beside_setting(part: Part, start: tuple[float, float], back: np.ndarray, side: np.ndarray) -> PlannerSettingCfg:
-    """Returns the planner setting for pushing a lever open with the side of closed fingers that lie beside it.
-
-    `back` and `side` are (3,) directions to the palm and along the wide side of the hand, frame of the link. The head
-    is shifted to the place beside the lever.
-    """
-    return PlannerSettingCfg(
-        success_threshold=goal_value("open", part, start),
-        constraint_list=[
-            Point2Point(_TIP, HEAD, _POINT_TOLERANCE_M),
-            FrameAxisParallel(_TIP, _SIDE, 0.1, target_axis=(side.round(6) + 0.0).tolist(), target_inner_product=1),
-            FrameAxisParallel(
-                _TIP, _BACK, _LEVER_LEAN_RAD, target_axis=(back.round(6) + 0.0).tolist(), target_inner_product=1
-            ),
-        ],
-        slips=list(LEVER_SLIPS),
-        approach_width_m=0.0,
-        pre_actuation_motions=[["translate_z", -EDGE_APPROACH_M]],
-        post_actuation_motions=FollowJointCfg(to=rounded(part.openness.position(opened_to(part, start)))),
     )
 
 

@@ -36,12 +36,6 @@ _SKIN_M = 0.004
 """Largest distance of the face behind the fingertips in the test, beyond `_GAP_M`."""
 _SLIDES_M = (-0.05, -0.025, 0.025, 0.05)
 """Where a hand that slides on an inner face, at most by `Slip.slide_m`, is tested."""
-_LEVER_STEP_M = 0.02
-"""Distance of the places along a lever that are tried."""
-_LIFTS_M = (0.0, 0.004, 0.008)
-"""Distances by which fingers beside a lever stay farther out, so that their tips clear what is behind it."""
-_TOWARDS_HINGE = 0.8
-"""A shift along a lever leads towards the hinge if the distance from the hinge shrinks by this share of it."""
 _LEAST_LEVER = 0.5
 """Smallest distance of a spot from the hinge, as a share of that of the annotated spot."""
 
@@ -124,141 +118,25 @@ def is_even(fit: HandFit, shift: Array, opening: float) -> bool:
     return all(lies_below(slide, _SKIN_M) or not lies_below(slide, _MOST_THICKNESS_M) for slide in slides)
 
 
-def lever_spots(fit: HandFit, openings: tuple[float, ...], *, opens: bool = False) -> tuple[Array, list[Array]]:
-    """Returns where closed fingers can push a lever back or, with `opens`, open.
-
-    The hand fits a place at every opening from closed [rad or m].
-
-    Returns:
-        The direction from the lever to the hand that pushes it (3,), and shifts (3,) from the annotated spot to
-        places on it, the nearest to its head first, frame of the link [m].
-    """
-    part = fit.part
-    spot, head = part.keypoint(SPOT).xyz, part.keypoint(HEAD).xyz
-    _, along, _ = fit.axes_link()
-    outward = opening_direction(fit.solids.model, part, head) * (-1.0 if opens else 1.0)
-    depths = np.arange(_MOST_THICKNESS_M / 2, -_MOST_THICKNESS_M / 2, -_SKIN_M / 2)
-    found: list[Array] = []
-    for place in _places_along_lever(fit, head, along):
-        points = (head + place * along + depth * outward for depth in depths)
-        fitting = next((each for each in points if fits_spot(fit, each, outward, openings, is_narrow=True)), None)
-        if fitting is not None:
-            found.append(fitting - spot)
-        if len(found) == _MOST_SPOTS:
-            break
-    return outward, found
-
-
-def places_beside_lever(fit: HandFit, openings: tuple[float, ...]) -> list[Array]:
-    """Returns places beside a lever where closed fingers, which point against its outward direction, can push it open.
-
-    The hand fits a place at every opening from closed [rad or m], and on a straight approach of `fit.approach_m`.
-
-    Returns:
-        Shifts (3,) of the middle between the fingertips from the head of the part, the nearest to the head first,
-        frame of the link [m].
-    """
-    part, model = fit.part, fit.solids.model
-    head = part.keypoint(HEAD).xyz
-    _, along, outward = fit.axes_link()
-    away = -opening_direction(model, part, head)
-    found: list[Array] = []
-    for place in _places_along_lever(fit, head, along):
-        deeper_first = (head + place * along + lift * outward for lift in _LIFTS_M)
-        besides = (_place_beside(fit, point, away, outward, along, openings) for point in deeper_first)
-        beside = next((each for each in besides if each is not None), None)
-        if beside is not None:
-            found.append(beside - head)
-        if len(found) == _MOST_SPOTS:
-            break
-    return found
-
-
-def _place_beside(
-    fit: HandFit, point: Array, away: Array, outward: Array, along: Array, openings: tuple[float, ...]
-) -> Array | None:
-    """Returns the place (3,) in the direction `away` from a point of a lever where fingers nearly touch it; or None."""
-    free = None
-    for depth in np.arange(_MOST_THICKNESS_M, 0.0, -_SKIN_M / 2):
-        if not _fits_beside(fit, point + depth * away, outward, along, openings):
-            break
-        free = point + depth * away
-    if free is None or not _meets_part(fit, free - _SKIN_M * away, outward, along, openings[0]):
-        return None
-    return np.asarray(free)
-
-
-def _fits_beside(fit: HandFit, point: Array, outward: Array, along: Array, openings: tuple[float, ...]) -> bool:
-    """Whether the closed hand from the outward direction, wide side along the lever, meets nothing at a point."""
-    fingers, palm = fit.hand.boxes(0.0)
-    before = Pose.from_translation([-fit.approach_m, 0.0, 0.0])
-    for opening in openings:
-        positions = fit.positions(opening)
-        T = fit.solids.model.link_pose(fit.part.link, positions) @ _tool_beside(point, outward, along)
-        if (
-            fit.solids.meets(fingers, T, positions)
-            or fit.solids.meets(palm, T, positions, margin_m=PALM_ROOM_M)
-            or fit.solids.meets(np.concatenate([fingers, palm]), T @ before, positions)
-        ):
-            return False
-    return True
-
-
-def _meets_part(fit: HandFit, point: Array, outward: Array, along: Array, opening: float) -> bool:
-    """Whether the fingers of the hand of `_fits_beside` meet the part."""
-    fingers, _ = fit.hand.boxes(0.0)
-    positions = fit.positions(opening)
-    T = fit.solids.model.link_pose(fit.part.link, positions) @ _tool_beside(point, outward, along)
-    return fit.solids.meets(fingers, T, positions, only=fit.part.link)
-
-
-def _tool_beside(point: Array, outward: Array, along: Array) -> Pose:
-    """Returns the tool frame of a hand that comes from the outward direction, its wide side along a lever."""
-    return Pose(np.column_stack([-outward, along, np.cross(-outward, along)]), point)
-
-
-def _places_along_lever(fit: HandFit, head: Array, along: Array) -> list[float]:
-    """Returns places on a lever, as shifts from its head along its contact axis, the nearest first [m].
-
-    They lie on the handle. A lever that points away from its hinge continues from the handle towards the hinge: places
-    there have at least `_LEAST_LEVER` of the distance of the head.
-    """
-    model, part = fit.solids.model, fit.part
-    reach = max(0.0, float(part.handle.size[2]) / 2 - _PAD_M)
-    lever = lever_m(model, part, head)
-    inwards = np.arange(_LEVER_STEP_M, (1.0 - _LEAST_LEVER) * lever + 1e-9, _LEVER_STEP_M)
-    nearer = [
-        shift
-        for shift in (*inwards, *-inwards)
-        if lever_m(model, part, head + shift * along) <= lever - _TOWARDS_HINGE * abs(shift)
-    ]
-    on_handle = np.arange(-reach, reach + 1e-9, _LEVER_STEP_M)
-    return sorted(map(float, [*on_handle, *nearer]), key=abs)
-
-
 def fits_spot(
     fit: HandFit,
     point: Array,
     outward: Array,
     openings: tuple[float, ...],
     *,
-    is_narrow: bool = False,
     side: Array | None = None,
 ) -> bool:
     """Whether the hand, straight at a point of the part, touches the part and nothing else at every opening.
 
-    The fingertips lie on the part with all of their area or, if it `is_narrow`, along one of their middle lines. The
-    palm is wide along `side` (3,), frame of the link; None: along the hinge or, for a slider, across its travel.
+    The fingertips lie on the part with all of their area. The palm is wide along `side` (3,), frame of the link; None:
+    along the hinge or, for a slider, across its travel.
     """
     part, hand, solids = fit.part, fit.hand, fit.solids
     fingers, palm = hand.boxes(0.0)
     tip = hand.tip_m
-    areas = [list(product((-_PAD_M, _PAD_M), repeat=2))]
-    if is_narrow:
-        areas = [[(-_PAD_M, 0.0), (_PAD_M, 0.0)], [(0.0, -_PAD_M), (0.0, _PAD_M)]]
-    skins = [
-        [np.array([[[tip, y - 0.001, z - 0.001], [tip + _GAP_M + _SKIN_M, y + 0.001, z + 0.001]]]) for y, z in area]
-        for area in areas
+    skin = [
+        np.array([[[tip, y - 0.001, z - 0.001], [tip + _GAP_M + _SKIN_M, y + 0.001, z + 0.001]]])
+        for y, z in product((-_PAD_M, _PAD_M), repeat=2)
     ]
     for opening in openings:
         positions = fit.positions(opening)
@@ -266,7 +144,7 @@ def fits_spot(
         T = T_root_link @ _tool_at(fit, point + outward * (_GAP_M + tip), outward, side)
         if solids.meets(fingers, T, positions) or solids.meets(palm, T, positions, margin_m=PALM_ROOM_M):
             return False
-        if not any(all(solids.meets(box, T, positions, only=part.link) for box in skin) for skin in skins):
+        if not all(solids.meets(box, T, positions, only=part.link) for box in skin):
             return False
     return True
 

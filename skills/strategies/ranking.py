@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,10 +18,8 @@ from unlatch.skills.strategies.candidates import draw_candidates
 from unlatch.skills.strategies.free_edge import edge_grip, edge_hook, free_edges
 from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandFit, HandGrasp, held_at_edge
 from unlatch.skills.strategies.open_close import (
-    EDGE_APPROACH_M,
     LITTLE_LED_SHARE,
     approach_m,
-    beside_setting,
     front_setting,
     goal_value,
     grasp_setting,
@@ -28,7 +27,6 @@ from unlatch.skills.strategies.open_close import (
     is_round,
     led_back,
     led_to,
-    lever_push_setting,
     opened_to,
     push_setting,
     rounded,
@@ -40,8 +38,6 @@ from unlatch.skills.strategies.pushing import (
     drag_spots,
     inner_spots,
     is_even,
-    lever_spots,
-    places_beside_lever,
     push_shifts,
 )
 from unlatch.solver.setting import FollowJointCfg, PlannerSettingCfg
@@ -51,8 +47,11 @@ MOST_TURNED_RAD = {PartKind.knob: 1.5, PartKind.lever: 0.7}
 one sweep of the hand."""
 TURNED_SHARE = 0.6
 """Largest such angle as a share of the part's range."""
-_PRESSES_BACK = 6
-"""Number of presses that may open a rocker."""
+_DRAWN_PUSHES = 8
+"""Number of drawn pushes of a lever, or presses that open a rocker."""
+_LEVER_END_SHARE = 0.5
+"""Where the push of a lever ends, as a share of the distance from closed that counts as closed: a bail ends close to
+its bucket, which the fingertips would meet."""
 _TURN_FACTOR = 1.2
 """The hand turns by this factor farther than is wanted: the part lags behind the soft pads."""
 MAX_DURATION_S = 90.0
@@ -146,9 +145,16 @@ def derive_strategies(
     """
     skill = derivable_skill(skill)
     if skill == "close":
-        return _derive_pushes(asset, part, hand, start)
-    found = _derive_grasps(skill, asset, part, hand, start, asked)
-    if asked is None:
+        found = _derive_pushes(asset, part, hand, start)
+    else:
+        found = _derive_grasps(skill, asset, part, hand, start, asked)
+    if not found:
+        raise ConfigError(
+            f"skill={skill} does not fit part '{part.name}': no place was found at which the hand could hold or push "
+            "it without meeting the rest of the object. Name another part or robot.",
+            key="skill",
+        )
+    if asked is None or skill == "close":
         return found
     return [(name, led_to(setting, part, start, asked)) for name, setting in found]
 
@@ -160,11 +166,18 @@ def _derive_grasps(
     if part.handle.type is HandleType.none and (drags := _derive_drags(skill, asset, part, hand, start, asked)):
         return drags
     if skill == "open" and part.is_button:
-        return _derive_presses_back(asset, part, hand, start)
+        presses = _draw_pushes("open", asset, part, hand, start, kinds=("tip",))
+        if not presses:
+            raise ConfigError(
+                f"skill=open does not fit part '{part.name}': a finger presses it, and a hand cannot hold it. Use "
+                "skill=close to press it, or name another part.",
+                key="skill",
+            )
+        return presses
     if skill == "rotate":
         check_turns(part)
     elif part.kind is PartKind.lever and part.handle.type is HandleType.none:
-        return _derive_lever_openings(asset, part, hand, start)
+        return _draw_pushes("open", asset, part, hand, start)
     fit = HandFit(asset, part, hand, approach_m=approach_m(part))
     kind = "edge" if held_at_edge(part) else part.handle.type.value
     fitting: list[Strategy] = []
@@ -194,7 +207,7 @@ def _derive_grasps(
             empty = [] if held or grasp is None else fitting[-1:]
             fitting = [*fitting, *front] if held else [*front, *fitting]
     if skill == "open" and part.kind is PartKind.lever and not fitting:
-        fitting += _derive_lever_openings(asset, part, hand, start)
+        fitting += _draw_pushes("open", asset, part, hand, start)
     if skill == "open" and start[1] > 0.0:
         fitting += _derive_edge_strategies(asset, fit, start, pinched=kind != "edge")
         fitting += _derive_inside_pushes(asset, part, hand, start)
@@ -218,26 +231,27 @@ def _derive_grasps(
     return sure or _derive_drags(skill, asset, part, hand, start, asked) or empty  # the last closes on nothing
 
 
-def _derive_presses_back(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]) -> list[Strategy]:
-    """Returns presses on what a rocker raises when it is pressed, which open it again.
+def _draw_pushes(
+    skill: str,
+    asset: ObjectAsset,
+    part: Part,
+    hand: HandShape,
+    start: tuple[float, float],
+    *,
+    kinds: Sequence[str] = ("side", "tip"),
+) -> list[Strategy]:
+    """Returns pushes of a lever, or presses on what a rocker raises, with closed fingers at places drawn on its faces.
 
-    Raises:
-        ConfigError: Nothing of the part moves into it when it opens, as with a button that is pressed in.
+    The draw is the same each time. It is empty if the hand fits nowhere, as with a button that is pressed in.
     """
+    threshold = goal_value(skill, part, start)
+    end = opened_to(part, start) if skill == "open" else _LEVER_END_SHARE * threshold
     base = PlannerSettingCfg(
-        success_threshold=goal_value("open", part, start),
-        post_actuation_motions=FollowJointCfg(to=rounded(part.openness.position(opened_to(part, start)))),
+        success_threshold=threshold,
+        post_actuation_motions=FollowJointCfg(to=rounded(part.openness.position(end))),
     )
-    drawn = draw_candidates(
-        "open", asset, part, hand, start, base, count=_PRESSES_BACK, rng=np.random.default_rng(0), kinds=("tip",)
-    )
-    if not drawn:
-        raise ConfigError(
-            f"skill=open does not fit part '{part.name}': a finger presses it, and a hand cannot hold it. Use "
-            "skill=close to press it, or name another part.",
-            key="skill",
-        )
-    return [(f"press_back_{number}", setting) for number, (_, setting) in enumerate(drawn, start=1)]
+    rng = np.random.default_rng(0)
+    return draw_candidates(skill, asset, part, hand, start, base, count=_DRAWN_PUSHES, rng=rng, kinds=kinds)
 
 
 def dragged_start(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]) -> tuple[float, float]:
@@ -344,12 +358,11 @@ def _derive_lever_returns(
 ) -> list[Strategy]:
     """Returns the strategies that lead a lever or bail back to closed: a grasp, if it fits there too, and pushes."""
     found: list[Strategy] = []
-    openings = tuple(dict.fromkeys(start))
     if part.handle.type is not HandleType.none:
-        grasp = HandFit(asset, part, hand, approach_m=approach_m(part)).grasp_over((*openings, 0.0))
+        grasp = HandFit(asset, part, hand, approach_m=approach_m(part)).grasp_over((*dict.fromkeys(start), 0.0))
         if grasp is not None:
             found.append((part.handle.type.value, led_back(grasp_setting(part, start, grasp), part, start)))
-    return found + _derive_lever_pushes(asset, part, hand, start, opens=False, is_last=not found)
+    return found + _draw_pushes("close", asset, part, hand, start)
 
 
 def _derive_knob_returns(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]) -> list[Strategy]:
@@ -379,38 +392,6 @@ def _derive_knob_returns(asset: ObjectAsset, part: Part, hand: HandShape, start:
             setting = replace(setting, slips=list(KNOB_ACROSS_SLIPS))
         (others if grasp is None else fitting).append((name, setting))
     return fitting or [*others[:1], *_derive_drags("close", asset, part, hand, start)]
-
-
-def _derive_lever_openings(
-    asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]
-) -> list[Strategy]:
-    """Returns pushes that open a lever that the fingers cannot hold: with their side beside it, or with their tips."""
-    fit = HandFit(asset, part, hand, approach_m=EDGE_APPROACH_M)
-    _, along, outward = fit.axes_link()
-    places = [
-        replace(
-            beside_setting(part, start, outward, side),
-            keypoint_shifts={name: (shift.round(4) + 0.0).tolist() for name in (HEAD, TAIL)},
-        )
-        for shift in places_beside_lever(fit, tuple(dict.fromkeys(start)))
-        for side in (along, -along)
-    ]
-    is_last = not places and part.handle.type is HandleType.none
-    return _numbered("beside", places) + _derive_lever_pushes(asset, part, hand, start, opens=True, is_last=is_last)
-
-
-def _derive_lever_pushes(
-    asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float], *, opens: bool, is_last: bool
-) -> list[Strategy]:
-    """Returns pushes of a lever or bail with closed fingers, at places that the hand fits.
-
-    If it fits nowhere and there is no other strategy (`is_last`), the annotated spot is pushed.
-    """
-    openings = tuple(dict.fromkeys(start))
-    back, shifts = lever_spots(HandFit(asset, part, hand, approach_m=0.0), openings, opens=opens)
-    push = lever_push_setting(part, start, back, opens=opens)
-    pushes = [replace(push, keypoint_shifts={SPOT: (shift.round(4) + 0.0).tolist()}) for shift in shifts]
-    return _numbered("push", [push] if is_last and not pushes else pushes)
 
 
 def _numbered(name: str, settings: list[PlannerSettingCfg]) -> list[Strategy]:

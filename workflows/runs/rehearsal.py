@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -42,12 +43,13 @@ from unlatch.workflows.runs.statistics import wilson_interval
 
 FILE = "rehearsed.yaml"
 """Name of the file beside an object with what was proven for it, for people to read and edit."""
-VERSION = 2
+VERSION = 3
 """Raised where a rehearsal finds something else than before: older results in the cache are then made again."""
 SEED = 7_310_417
 """Seed of all trials; a run that draws the same number draws other episodes, for its configuration differs."""
-PLAIN_TRIALS = 5
-"""The derived strategies are taken as they are if this number of trials all succeed."""
+PLAIN_TRIALS, _PLAIN_FAILURES = 5, 2
+"""The derived strategies are taken as they are if this number of trials all succeed; after so many failures, others
+are tried. One failure may be bad luck."""
 CANDIDATES = 36
 """Largest number of drawn candidates of one start."""
 _WORK = 5000
@@ -65,8 +67,10 @@ _PROVEN = 0.4
 _MOST_KEPT = 4
 _TWO_HOLDS = 8
 """Number of drawn candidates that are tried for the first of two holds."""
-_FIRST_HOLD, _FIRST_HOLD_WANTED = 0.6, 0.5
-"""Share of the way on which the first of two holds leads the part, and share that it must reach."""
+_FIRST_HOLDS = ((0.6, 0.5), (0.4, 0.33))
+"""Shares of the way on which the first of two holds leads the part, and shares that it must reach."""
+_ERRORS_FIRST = 3
+"""A rehearsal whose first trials all end with an error of the program stops there."""
 _MOVES = {
     "lower": (0.0, -0.15),
     "higher": (0.0, 0.15),
@@ -361,9 +365,9 @@ class _Rehearsing:
             yield self._halve(runner, options)
 
     def _prove(self, runner: EpisodeRunner, option: Option) -> bool:
-        """Tries an option until one trial fails or all succeed; returns whether all did."""
+        """Tries an option until two trials fail or all succeed; returns whether all did."""
         self._options.append(option)
-        while option.trials < PLAIN_TRIALS and option.trials == option.successes:
+        while option.trials < PLAIN_TRIALS and option.trials - option.successes < _PLAIN_FAILURES:
             self._try(runner, option, thorough=True)
         return option.successes == PLAIN_TRIALS
 
@@ -394,6 +398,12 @@ class _Rehearsing:
         option.successes += record.success
         if not record.success:
             option.causes[str(record.code)] += 1
+        if self._trials == _ERRORS_FIRST == sum(each.causes["error"] for each in self._options):
+            raise UnlatchError(
+                f"The first {_ERRORS_FIRST} trials of the rehearsal ended with an error of the program: "
+                f"{record.evidence.get('message', 'no message')}. With rehearse=false, the error stands whole in the "
+                "records."
+            )
         self._keep_best(runner.cfg, record)
         outcome = "succeeded" if record.success else f"{record.code}: {record.evidence.get('message', '')}"
         way = "derived strategies" if option.name == "derived" else option.name
@@ -475,17 +485,17 @@ class _Rehearsing:
             yield f"from {100 * low:.0f} to {100 * high:.0f} % open", task, derived
 
     def _in_two_holds(self, plain_option: Option, drawn: Sequence[Option]) -> Iterator[Option]:
-        """Yields options that lead the part for half of the way with one grasp, and then with another one."""
+        """Yields options that lead the part for a part of the way with one grasp, and then with another one."""
         openness, (low, _) = self._part.openness, self._start_of(self._cfg.task)
         start = openness.position(low)
-        for option in (plain_option, *drawn[:_TWO_HOLDS]):
+        for option, (led, wanted) in product((plain_option, *drawn[:_TWO_HOLDS]), _FIRST_HOLDS):
             halved = []
             for name, setting in option.strategies:
                 follow = setting.follow_joint
                 end = None if follow is None else follow.target(s_closed=openness.closed, s_open=openness.open)
                 if end is not None:
-                    to = float(start + _FIRST_HOLD * (end - start))
-                    threshold = _FIRST_HOLD_WANTED * setting.success_threshold
+                    to = float(start + led * (end - start))
+                    threshold = wanted * setting.success_threshold
                     motion = FollowJointCfg(to=to)
                     halved.append((name, replace(setting, success_threshold=threshold, post_actuation_motions=motion)))
             if halved:

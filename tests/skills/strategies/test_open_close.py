@@ -38,6 +38,11 @@ def test_pads_meet_the_faces_of_a_blade_flat_whichever_skill_turns_it(along):
     assert opened.constraint_list == rotate_setting(blade, None, along=along).constraint_list
 
 
+def test_a_part_that_is_pressed_past_its_limit_by_a_hair_has_nothing_left_to_open():
+    little = moves_by(part_of("safe", "knob")[1], 0.14)
+    assert goal_value("open", little, (0.14 + 1e-8, 0.14 + 1e-8)) == 0.0
+
+
 def test_a_round_handle_of_a_drawer_is_held_across_and_a_panel_may_turn_between_the_pads():
     _, knob = part_of("safe", "knob")
     assert len(grasp_setting(knob, CLOSED).constraint_list) == 2  # at any angle

@@ -24,8 +24,6 @@ from unlatch.skills.strategies.pushing import (
     drag_spots,
     inner_spots,
     is_even,
-    lever_spots,
-    places_beside_lever,
     push_shifts,
 )
 from unlatch.skills.strategies.ranking import dragged_start
@@ -133,25 +131,16 @@ def bail(*, body_below, rim_z=None):
     return made_of(body, loop, handle=handle_at(head, [0.01, 0.01, 0.3]), **how, **across)
 
 
-def test_a_bail_is_pushed_on_the_side_to_which_it_opens():
-    asset, part = bail(body_below=0.2)
-    outward, found = lever_spots(fit_of((asset, part)), AJAR)
-    assert np.allclose(outward, [-1.0, 0.0, 0.0], atol=1e-6)
-    assert len(found) > 1
-    # the side of the bar at -x, and never beyond its ends
-    places = [part.keypoint(SPOT).xyz + shift for shift in found]
-    assert all(-0.01 < x < -0.002 and abs(y) < 0.15 and abs(z - 0.3) < 1e-6 for x, y, z in places)
-
-
 def test_a_bail_is_grasped_where_the_hand_fits_to_the_end_and_else_pushed():
     free = strategies_of("close", bail(body_below=0.2), AJAR)
-    assert list(free)[:2] == ["bar", "push"]
-    grasp, push = free["bar"], free["push"]
+    assert list(free)[:2] == ["bar", "side_1"]
+    grasp, push = free["bar"], free["side_1"]
     assert (bool(grasp.approach_width_m), bool(push.approach_width_m)) == (True, False)
     assert grasp.follow_joint.to == 0.0
     assert push.follow_joint.to == pytest.approx(0.5 * push.success_threshold)
     near = strategies_of("close", bail(body_below=-0.05), AJAR)
-    assert {name.partition("_")[0] for name in near} == {"push"}
+    assert near
+    assert {name.partition("_")[0] for name in near} <= {"side", "tip"}
 
 
 def test_a_bail_is_led_a_little_beyond_what_is_asked():
@@ -172,34 +161,22 @@ def tongue(*, gap=0.05, wall=False, handle=HandleType.none):
     return made_of(body, lever, handle=handle_at(head, [0.01, 0.08, 0.016], handle), **how, **across)
 
 
-def test_a_lever_that_nothing_can_hold_is_opened_by_fingers_beside_it():
-    asset, part = tongue()
+@pytest.mark.parametrize("handle", [HandleType.none, HandleType.bar], ids=["no handle", "too wide for the fingers"])
+def test_a_lever_that_nothing_can_hold_is_opened_by_closed_fingers(handle):
+    asset, part = tongue(handle=handle)
     strategies = strategies_of("open", (asset, part))
-    assert next(iter(strategies)) == "beside"
+    assert {name.partition("_")[0] for name in strategies} == {"side", "tip"}
     for name, setting in strategies.items():
         assert setting.approach_width_m == 0.0
         assert setting.follow_joint.to == pytest.approx(1.5 * setting.success_threshold)
-        x, y, _ = place_of(part, setting, HEAD if name.startswith("beside") else SPOT)
+        x, y, _ = place_of(part, setting, HEAD if name.startswith("side") else SPOT)
         assert y > 0.04 - 0.005  # on the side from which it opens
-        assert 0.07 < x < 0.16  # and in the far half of the tongue
-    too_wide = list(strategies_of("open", tongue(handle=HandleType.bar)))
-    assert (too_wide[0], "bar" in too_wide) == ("beside", False)  # for the fingers
+        assert 0.3 * 0.152 < x < 0.16
 
 
-@pytest.mark.parametrize(("gap", "lift"), [(0.05, 0.0), (0.003, 0.004)])
-def test_fingers_beside_a_lever_stay_clear_of_what_is_below_it_and_of_a_wall(gap, lift):
-    found = places_beside_lever(fit_of(tongue(gap=gap), 0.06), (0.0,))
-    assert found
-    assert all(shift[2] == pytest.approx(lift) for shift in found)
-    assert places_beside_lever(fit_of(tongue(gap=gap, wall=True), 0.06), (0.0,)) == []
-
-
-def test_a_lever_without_room_at_its_tip_is_pushed_nearer_to_its_hinge():
-    asset, part = tongue()
-    _, found = lever_spots(fit_of((asset, part)), AJAR)
-    places = [part.keypoint(SPOT).xyz[0] + shift[0] for shift in found]
-    assert len(places) > 1
-    assert 0.5 * 0.152 <= min(places) < 0.14
+def test_fingers_beside_a_lever_stay_clear_of_a_wall():
+    with pytest.raises(ConfigError, match="no place was found at which the hand could hold or push"):
+        strategies_of("open", tongue(gap=0.003, wall=True))
 
 
 FRAME = {

@@ -7,7 +7,7 @@ from typing import ClassVar
 import pytest
 import yaml
 
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, UnlatchError
 from unlatch.skills.config import SkillCfg
 from unlatch.solver.setting import PlannerSettingCfg
 from unlatch.workflows.runs import rehearsal
@@ -53,6 +53,7 @@ class Runner:
     bad_trials: ClassVar[set[int]] = set()
     trials: ClassVar[list[tuple[str, int, int]]] = []
     drawn: ClassVar[list[tuple[str, PlannerSettingCfg]]] = []
+    cause = "slipped"
 
     def __init__(self, cfg):
         self.cfg = cfg
@@ -72,7 +73,7 @@ class Runner:
         success = number < works.get(name, 0) and number not in Runner.bad_trials
         from tests.workflows.builders import episode
 
-        return episode(None if success else "slipped", number)
+        return episode(None if success else Runner.cause, number)
 
 
 @pytest.fixture
@@ -81,7 +82,7 @@ def physics(monkeypatch, tmp_path):
     monkeypatch.setattr(rehearsal, "cache_root", lambda _: tmp_path)
     monkeypatch.setattr(rehearsal, "draw_candidates", lambda *args, **options: Runner.drawn)
     Runner.trials, Runner.works, Runner.works_in_two_holds, Runner.drawn = [], {}, {}, []
-    Runner.bad_trials = set()
+    Runner.bad_trials, Runner.cause = set(), "slipped"
     return Runner
 
 
@@ -92,6 +93,12 @@ def test_derived_strategies_that_work_are_kept_without_other_candidates(cfg, phy
     assert len(physics.trials) == rehearsal.PLAIN_TRIALS
     assert [item["name"] for item in found.proven] == [item.strategy for item in entry_of(cfg).entries_by_strategy()]
     assert found.apply(cfg).skills == [replace(entry, order=[]) for entry in cfg.skills]
+
+
+def test_one_failure_of_the_derived_strategies_is_not_the_end_of_them(cfg, physics):
+    physics.works, physics.bad_trials = {entry_of(cfg).strategy: 99}, {0}
+    found, _ = rehearse(cfg)
+    assert [(item["successes"], item["trials"]) for item in found.proven][:1] == [(7, 8)]
 
 
 def test_what_succeeds_most_comes_first_and_what_fails_is_kept_with_its_cause(cfg, physics):
@@ -128,6 +135,14 @@ def test_a_first_hold_leads_half_of_the_way_where_one_hold_never_succeeds(cfg, p
     assert first.planner_setting.success_threshold == pytest.approx(0.5 * setting.success_threshold)
     assert again.planner_setting.derived
     assert again.part == entry_of(cfg).part
+
+
+def test_a_rehearsal_stops_where_its_first_trials_are_errors_of_the_program(cfg, physics):
+    setting = entry_of(cfg).planner_setting
+    physics.drawn, physics.cause = [(f"bar_{number}", setting) for number in range(9)], "error"
+    with pytest.raises(UnlatchError, match="first 3 trials of the rehearsal ended with an error of the program"):
+        rehearse(cfg)
+    assert len(physics.trials) == 3
 
 
 def test_a_chain_of_the_same_skill_on_the_same_part_is_rehearsed_at_its_first_hold(cfg):
