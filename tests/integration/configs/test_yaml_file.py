@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from unlatch.configs.config_files import load_yaml
 from unlatch.objects.annotation_reader import read_articulation
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.files import decode_text
@@ -54,8 +55,15 @@ def own(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("data", READ.values(), ids=READ)
-def test_a_task_file_is_read(data: bytes, own: Path):
+def test_a_file_is_read(data: bytes, own: Path):
     own.write_bytes(data)
+    found = load_yaml(own)
+    assert (found.seed, found.task.summary) == (3, "größe")
+
+
+@pytest.mark.parametrize("kind", ["Windows", "UTF-16"])
+def test_a_task_file_is_read(kind: str, own: Path):
+    own.write_bytes(READ[kind])
     cfg = load("t", config_dirs=[own.parents[1]])
     assert (cfg.seed, cfg.task.summary) == (3, "größe")
 
@@ -68,9 +76,9 @@ def test_a_task_file_is_refused_in_one_line(data: bytes, message: str, own: Path
     assert "\n" not in caught.value.message
 
 
-@pytest.mark.parametrize("data", [data for data, _ in REFUSED.values()], ids=REFUSED)
-def test_a_file_that_cannot_be_read_hides_no_other_from_the_list(data: bytes, own: Path):
-    own.write_bytes(data)
+@pytest.mark.parametrize("kind", ["Latin-1", "a key twice", "nothing", "a list"])
+def test_a_file_that_cannot_be_read_hides_no_other_from_the_list(kind: str, own: Path):
+    own.write_bytes(REFUSED[kind][0])
     own.with_name("good.yaml").write_text(TASK, encoding="utf-8")
     rows = dict(list_tasks([str(own.parents[1])]))
     assert rows["good"] == "größe"
