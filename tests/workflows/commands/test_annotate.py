@@ -235,6 +235,7 @@ def mutated(text: str, rng: np.random.Generator) -> str:
     return text[: match.start(1)] + value + text[match.end(1) :]
 
 
+@pytest.mark.heavy
 @pytest.mark.slow
 def test_mutated_urdfs_are_annotated_or_refused(cwd, capsys):
     count, codes = int(os.environ.get("UNLATCH_FUZZ", "120")), Counter()
