@@ -277,7 +277,7 @@ def test_tendons_are_declared_in_the_configuration() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["light", "full"])
+@pytest.mark.parametrize("name", [pytest.param("light", marks=pytest.mark.heavy), "full"])
 def test_a_group_stays_inside_what_the_design_allows(name: str) -> None:
     """Friction of hinges and slides, efforts within the data sheet, and the product of two frictions."""
     with EpisodeRunner(config(f"randomization={name}")) as runner:
