@@ -447,11 +447,6 @@ def test_meshes_may_lie_where_descriptions_have_them(form, tmp_path):
     assert copied.read_bytes() == (meshes / "0.stl").read_bytes()
 
 
-def test_an_object_may_not_name_files_outside_its_folder(write_arm):
-    with pytest.raises(AssetError, match="leads out of the asset's folder"):
-        read_urdf(write_arm(with_meshes("../meshes", 1)))
-
-
 @pytest.mark.slow
 def test_check_shows_a_robots_hand_frame_and_what_does_not_fit(tmp_path, run_command):
     yaml = tmp_path / "mine.yaml"
