@@ -18,17 +18,12 @@ from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.schema import CollectCfg, PlanCfg, PreviewCfg
 
 PRIMARIES = {"collect": CollectCfg, "plan": PlanCfg, "preview": PreviewCfg}
-DIFFERENT = ("close_carton_both", "open_drawer", "store_in_drawer", "turn_faucet")
-"""Two arms, a setting of its own, a chain that carries, a derived task: `test_json_schema.py` reads all tasks."""
 
 
 @pytest.mark.parametrize(
     ("primary", "task"),
     [
-        *(
-            pytest.param("collect", task, marks=[pytest.mark.slow] * (task not in DIFFERENT))
-            for task in option_names("task")
-        ),
+        *(("collect", task) for task in option_names("task")),
         *((primary, "open_microwave") for primary in PRIMARIES if primary != "collect"),
     ],
 )

@@ -58,10 +58,7 @@ MISTAKES = [block.split("\n  ") for block in Path(__file__).with_name("mistakes.
 """Words of a command line, and the whole message that they lead to."""
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [pytest.param(*row, marks=[pytest.mark.slow] * (number % 6 > 0)) for number, row in enumerate(MISTAKES)],
-)
+@pytest.mark.parametrize(("words", "message"), MISTAKES)
 def test_a_mistake_is_named_with_its_key(words: str, message: str):
     with pytest.raises(UnlatchError) as caught:
         load_configs("collect", CollectCfg, parse_command_line(shlex.split(words)))
