@@ -78,13 +78,12 @@ def test_wrong_input_is_one_line(command, message, cwd, assert_refused):
             "task.sumary is unknown. Did you mean 'summary'? `unlatch schema` lists all. Remove or rename it. "
             "(in task/typo.yaml)",
         ),
-        pytest.param(
+        (
             f"{PACKAGE}task: {{name: typo, settle_s: long}}\n",
             "task.settle_s='long' has the wrong type. Expected a number. Change it. (in task/typo.yaml)",
-            marks=pytest.mark.slow,
         ),
-        pytest.param("task: {name: typo}\n", READ_INSIDE, marks=pytest.mark.slow),
-        pytest.param(f"# mine\n{PACKAGE}task: {{name: typo}}\n", READ_INSIDE, marks=pytest.mark.slow),
+        ("task: {name: typo}\n", READ_INSIDE),
+        (f"# mine\n{PACKAGE}task: {{name: typo}}\n", READ_INSIDE),
         (
             f"{PACKAGE}task:\n  name: typo\n   summary: [\n",
             "YAML error in '{cwd}/mine/task/typo.yaml', line 4, column 11: mapping values are not allowed here. "
@@ -252,13 +251,6 @@ OTHER_COMMANDS = [
 ]
 
 
-COMPOSES = ("collect", "config open_drawer diff", "import", "new task x part", "schema out=not")
-"""Beginnings of commands that compose a configuration, which takes half a second."""
-
-
-@pytest.mark.parametrize(
-    ("command", "message"),
-    [pytest.param(*row, id=row[0], marks=[pytest.mark.slow] * row[0].startswith(COMPOSES)) for row in OTHER_COMMANDS],
-)
+@pytest.mark.parametrize(("command", "message"), OTHER_COMMANDS, ids=[command for command, _ in OTHER_COMMANDS])
 def test_wrong_input_of_another_command_is_one_line(command, message, cwd, assert_refused):
     assert_refused(*shlex.split(command), text=message, folder=cwd)
