@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from unlatch.configs.config_files import load_yaml
 from unlatch.objects.annotation_reader import read_articulation
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.files import decode_text
@@ -55,15 +54,8 @@ def own(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("data", READ.values(), ids=READ)
-def test_a_file_is_read(data: bytes, own: Path):
+def test_a_task_file_is_read(data: bytes, own: Path):
     own.write_bytes(data)
-    found = load_yaml(own)
-    assert (found.seed, found.task.summary) == (3, "größe")
-
-
-@pytest.mark.parametrize("kind", ["Windows", "UTF-16"])
-def test_a_task_file_is_read(kind: str, own: Path):
-    own.write_bytes(READ[kind])
     cfg = load("t", config_dirs=[own.parents[1]])
     assert (cfg.seed, cfg.task.summary) == (3, "größe")
 
