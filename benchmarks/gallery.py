@@ -1,4 +1,4 @@
-"""Writes docs/gallery.md: every shipped task with a clip, an instruction, its success rate and its command.
+"""Writes docs/gallery.md: every shipped task with a clip, an instruction and its success rate.
 
 Usage: python benchmarks/gallery.py [clips=true] [only=TEXT] [data=data/gallery] [check=true]
 
@@ -47,7 +47,7 @@ _FAILED = 1
 _HEAD = """\
 # Gallery
 
-The {count} tasks that come with Unlatch, each with a clip, an instruction, its success rate and its command.
+The {count} tasks that come with Unlatch, each with a clip, an instruction and its success rate. `unlatch collect task=NAME` runs one.
 [Tasks](tasks.md) says how to write one, and [skills](skills.md) what moves the parts.
 
 Each clip shows the first success among the episodes 0 to {last} of seed {seed}, at {slowest:g} to
@@ -163,7 +163,6 @@ def card_of(name: str, summary: str, shown: dict[str, Any], rates: Rates) -> str
         f"**{name}**: {summary}",
         f"“{shown['instruction']}”",
         f"{ROBOTS[robot]}: {rate}",
-        f"```sh\n    unlatch collect task={name}\n    ```",
     ]
     return "\n\n    ".join(lines) + "\n"
 

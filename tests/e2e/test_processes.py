@@ -303,7 +303,9 @@ def test_importing_unlatch_takes_less_than_a_tenth_of_a_second_and_no_heavy_pack
     assert (float(spent) < 0.1, heavy_packages) == (True, "")
 
 
-@pytest.mark.parametrize("path", ["unlatch.skills.contract.command", "unlatch.simcore.state.module"])
+@pytest.mark.parametrize(
+    "path", ["unlatch.skills.contract.command", pytest.param("unlatch.simcore.state.module", marks=heavy)]
+)
 def test_finding_an_old_path_imports_nothing_but_its_package(path: str, tmp_path: Path):
     package = path.removesuffix(".command").removesuffix(".contract").removesuffix(".module")
     command = "import importlib, sys; importlib.import_module(sys.argv[1]); print(*sorted(sys.modules))"

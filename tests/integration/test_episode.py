@@ -66,11 +66,6 @@ def test_an_episode_does_not_depend_on_what_ran_before(runner: EpisodeRunner, re
         assert same_bits(fresh.run(0), record)
 
 
-@pytest.mark.slow
-def test_recorded_actions_reach_the_recorded_end_with_sensors_off(runner: EpisodeRunner, record: EpisodeRecord) -> None:
-    assert_ends_alike(runner, record)
-
-
 def test_no_limit_of_the_robot_is_exceeded(runner: EpisodeRunner, record: EpisodeRecord) -> None:
     arm = runner.cfg.robot.arms[0]
     q, dq, tau = (record.arrays[f"robots.{ARM}.joint_{name}"] for name in ("positions", "velocities", "efforts"))
@@ -118,13 +113,6 @@ def test_an_object_that_overlaps_one_of_two_arms_is_found(y_m: float, arm: str) 
 
 
 @pytest.mark.slow
-def test_an_object_out_of_reach_is_plan_infeasible() -> None:
-    record = run_task("open_microwave", "task.regions.0.center_m=[1.6,0.0]")
-    assert_failed(record, "plan_infeasible")
-    assert "point2point_constraint" in record.evidence["message"]
-
-
-@pytest.mark.slow
 def test_fingers_that_close_on_nothing_are_grasp_missed(runner: EpisodeRunner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Arm, "gripper_opening_m", property(lambda self: 0.0))
     record = runner.run(0)
@@ -167,11 +155,6 @@ def test_a_finger_that_bears_more_than_its_gripper_allows_is_an_overload() -> No
     for claim in ({"success": True, "code": None}, {"code": "slipped"}):
         (problem,) = check_record(replace(record, evidence={}, **claim))
         assert "overload" in problem
-
-
-@pytest.mark.slow
-def test_a_switched_off_check_is_recorded() -> None:
-    assert run_task("open_microwave", "skills.0.collision_valid=false").skills[0]["collision_valid_enabled"] is False
 
 
 def test_a_bug_ends_the_episode_and_keeps_its_traceback(runner: EpisodeRunner, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,7 +35,7 @@ def test_the_nearest_arm_acts_where_none_is_named(y: float, nearest: str):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arm", ["left", "right"])
+@pytest.mark.parametrize("arm", ["left", pytest.param("right", marks=pytest.mark.heavy)])
 def test_a_named_arm_acts(arm: str):
     cfg = microwave(f"skills.0.arm={arm}")
     record = run(cfg)

@@ -1,10 +1,23 @@
 """Generated objects, and texts of files with parts replaced."""
 
 import numpy as np
+import pytest
 
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_instance
+from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.meshes.solids import convex_hull
+
+DIFFERENT = ("bottle", "carton", "drawer_cabinet", "faucet", "microwave", "mug")
+"""A cap, flaps, drawers, levers and knobs, a door, and nothing that moves: categories that stand for all others."""
+
+
+def most_heavy(names, others):
+    """The names as parameters, all but some others marked as heavy."""
+    return [name if name in others else pytest.param(name, marks=pytest.mark.heavy) for name in names]
+
+
+every_category = pytest.mark.parametrize("category", most_heavy(GENERATORS.own_names(), DIFFERENT))
 
 
 def generated(category, instance=0, **more):

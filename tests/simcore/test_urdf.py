@@ -260,8 +260,9 @@ def names(urdf: Path, mesh: str) -> Path:
     return urdf
 
 
-def test_a_folder_above_the_urdf_with_the_name_is_the_package(urdf):
-    model = read_urdf(names(urdf, "package://shelf/meshes/a.obj"))
+@pytest.mark.parametrize("name", ["package://shelf/meshes/a.obj", "../meshes/a.obj"])
+def test_the_folder_above_the_urdf_is_the_package_that_is_named_and_that_of_a_folder_called_urdf(urdf, name):
+    model = read_urdf(names(urdf, name))
     assert model.links["a"].visuals[0].path == (urdf.parents[1] / "meshes" / "a.obj").resolve()
     assert model_folder(urdf, model) == urdf.parents[1].resolve()
 
@@ -285,12 +286,6 @@ def test_a_relative_path_stays_in_the_named_package(urdf):
     other = urdf.parent.rename(urdf.parents[1] / "models") / urdf.name
     with pytest.raises(AssetError, match="leads out of the asset's folder"):
         read_urdf(names(other, "../meshes/a.obj"))
-
-
-def test_the_meshes_of_a_folder_called_urdf_are_beside_it(urdf):
-    model = read_urdf(names(urdf, "../meshes/a.obj"))
-    assert model.links["a"].visuals[0].path == (urdf.parents[1] / "meshes" / "a.obj").resolve()
-    assert model_folder(urdf, model) == urdf.parents[1].resolve()
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.distribution import install
+from tests.objects.builders import most_heavy
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.group_files import option_names
 from unlatch.configs.schema import EpisodeCfg
@@ -25,7 +26,7 @@ def read(*overrides: str, config_dirs: tuple[Path, ...] = ()) -> CollectCfg:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("robot", ROBOTS.own_names())
+@pytest.mark.parametrize("robot", most_heavy(ROBOTS.own_names(), ["dual_panda", "franka_panda", "so101"]))
 def test_every_yaml_is_a_sensor_of_its_name_on_every_robot(robot: str):
     names = option_names("sensor")
     sensors = read(f"sensors=[{','.join(names)}]", f"robot={robot}").sensors

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.objects.builders import every_category
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.objects.procedural.catalog import GENERATORS
@@ -24,7 +25,6 @@ from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.model import Shape, ShapeKind
 from unlatch.simcore.urdf.reader import read_urdf
 
-CATEGORIES = GENERATORS.own_names()
 ALWAYS = {
     "cabinet": {TextureKind.wood},
     "carton": {TextureKind.cardboard},
@@ -134,7 +134,7 @@ def test_a_mesh_is_the_primitive_and_faces_outwards(shape):
     np.testing.assert_allclose(np.linalg.norm(mesh.normals, axis=1), 1.0, atol=1e-9)
 
 
-@pytest.mark.parametrize("category", CATEGORIES)
+@every_category
 def test_textures_change_no_colliders_and_all_files_are_there(category, tmp_path):
     seed = next((seed for seed in range(12) if make(category, seed).textures), 0)
     made = make(category, seed)

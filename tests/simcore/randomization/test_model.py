@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from unlatch import randomization as dr
 
-pytestmark = [pytest.mark.property, pytest.mark.integration, pytest.mark.slow]
+pytestmark = [pytest.mark.property, pytest.mark.integration, pytest.mark.slow, pytest.mark.heavy]
 
 OPERATIONS = {"direct": lambda start, draw: draw, "additive": np.add, "scaling": np.multiply}
 ITEMS = [1.5, 2.5, 0.5, 3.0, 2.0]

@@ -160,9 +160,6 @@ URDF = (
 )
 
 
-CLOSING_JOINT = '<joint name="k" type="fixed"><parent link="b"/><child link="a"/></joint></robot>'
-
-
 def test_meshes_may_lie_in_the_package_around_the_urdf(cwd):
     put_text(cwd / "ws" / "shelf" / "meshes", MESH, name="m.obj")
     put_text(cwd / "ws" / "shelf" / "urdf", URDF.replace("m.obj", "package://shelf/meshes/m.obj"))
@@ -175,18 +172,12 @@ def test_meshes_may_lie_in_the_package_around_the_urdf(cwd):
     [
         ("<robot", "not well-formed XML"),
         ('<robot name="r"/>', "the robot has no links"),
-        (URDF.replace("m.obj", "none.obj"), "file 'none.obj' is missing"),
-        (URDF.replace("m.obj", "../../n.obj"), "leads out of the asset's folder"),
-        (URDF.replace("m.obj", "package://p/n.obj"), "the package 'p' of 'package://p/n.obj' is missing"),
         (URDF.replace("m.obj", "m.glb"), "no readable GLB mesh"),
         (URDF.replace('"revolute"', '"fixed"'), "no movable joint that a skill fits (j (fixed))"),
         (URDF.replace("1.5", "0"), "j: moves by 0 rad, expected at least 0.05 rad"),
         (URDF.replace("1.5", "-4"), "j: its lower limit 0 is above its upper one -4"),
         (re.sub("<limit[^>]*/>", "", URDF), "j: has no <limit> with lower and upper, which say how far it moves"),
         (re.sub("<limit[^>]*/>", '<limit effort="1" velocity="1"/>', URDF), "j: has no <limit> with lower and"),
-        (URDF.replace("1.5", "nan"), "has 'nan' where 1 finite number belong"),
-        (URDF.replace('child link="b"', 'child link="a"'), "the joints at link 'a' form a loop"),
-        (URDF.replace("</robot>", CLOSING_JOINT), "the joints at link 'a' form a loop: j, k"),
     ],
 )
 def test_a_bad_urdf_is_one_line_and_nothing_is_written(cwd, assert_refused, urdf, said):
@@ -235,6 +226,7 @@ def mutated(text: str, rng: np.random.Generator) -> str:
     return text[: match.start(1)] + value + text[match.end(1) :]
 
 
+@pytest.mark.heavy
 @pytest.mark.slow
 def test_mutated_urdfs_are_annotated_or_refused(cwd, capsys):
     count, codes = int(os.environ.get("UNLATCH_FUZZ", "120")), Counter()

@@ -179,6 +179,7 @@ def test_a_folder_with_files_of_the_user_is_not_written_into(assert_refused, lam
     assert re.search("holds files that no converter|holds the asset itself", said)
 
 
+@pytest.mark.heavy
 @pytest.mark.slow
 def test_a_conversion_that_is_killed_leaves_nothing_that_counts(lamp, cwd):
     import trimesh

@@ -121,14 +121,6 @@ def test_a_policy_of_the_users_own_is_found_in_the_current_folder(here, name, co
     assert "share mean 0.0 % (95 % interval 0.0 to 79.3 %)" in printed(capsys)
 
 
-@pytest.mark.slow
-def test_a_bug_in_a_policy_ends_the_episode_not_the_run(here):
-    (here / "buggy.py").write_text("def act(observation):\n    raise KeyError('wrist')\n")
-    assert evaluate("policy=buggy:act", "episodes=2") == 1
-    assert codes() == ["error", "error"]
-    assert "KeyError: 'wrist'" in DataSet.open("eval").read(0).evidence["traceback"]
-
-
 def test_a_bug_at_the_reset_ends_the_episode_not_the_run(here, monkeypatch, capsys):
     def broken(self: Episode) -> None:
         raise RuntimeError("a sensor has a bug")

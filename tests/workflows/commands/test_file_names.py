@@ -73,7 +73,9 @@ def test_a_text_that_is_no_name_of_a_file_stays_a_bug(capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("encoding", ["utf-8:strict", "ascii", "latin-1"])
+@pytest.mark.parametrize(
+    "encoding", ["ascii", *(pytest.param(name, marks=pytest.mark.heavy) for name in ("utf-8:strict", "latin-1"))]
+)
 def test_a_terminal_of_any_encoding_gets_the_message(encoding, tmp_path):
     words = [sys.executable, "-m", "unlatch", "list", f"日本{LATIN_1}"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": encoding}

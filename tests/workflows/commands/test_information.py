@@ -84,8 +84,7 @@ def test_list_alone_says_what_can_be_listed(capsys):
     assert all(len(line.split()) > 2 for line in lines)
 
 
-@pytest.mark.parametrize("width", [40, 80, 200])
-@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize(("name", "width"), [*((name, 40) for name in LISTS), ("tasks", 80), ("tasks", 200)])
 def test_a_list_fits_the_terminal_and_keeps_its_columns(name, width, monkeypatch, capsys):
     monkeypatch.setattr(console, "terminal_width", lambda: width)
     assert main(["list", name]) == 0
@@ -129,8 +128,8 @@ NO_HYDRA = ("hydra", "omegaconf", "rich", "ompl.base", "packaging.requirements",
     ("module", "names"),
     [
         ("commands.collect", LATER),
-        ("commands.check", ("hydra", "scipy.spatial")),
-        ("commands.images", ("hydra", "omegaconf", "scipy.spatial")),
+        pytest.param("commands.check", ("hydra", "scipy.spatial"), marks=pytest.mark.heavy),
+        pytest.param("commands.images", ("hydra", "omegaconf", "scipy.spatial"), marks=pytest.mark.heavy),
         ("runs.runner", NO_HYDRA),
     ],
 )

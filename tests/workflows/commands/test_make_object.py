@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.objects.builders import every_category
 from unlatch import command_table
 from unlatch.objects.annotation_reader import read_articulation
 from unlatch.objects.articulated_object import ObjectAsset
@@ -50,7 +51,7 @@ def test_an_object_is_a_urdf_with_its_annotation(run, tmp_path):
     assert validate_articulation(asset) == []
 
 
-@pytest.mark.parametrize("category", GENERATORS.own_names())
+@every_category
 def test_mujoco_reads_the_same_object(category, run, tmp_path):
     for seed in (0, 1, 2):
         assert run(category, f"seed={seed}", f"out={seed}")[0] == 0

@@ -132,13 +132,11 @@ def two_drawers(folder: Path) -> list[str]:
 
 
 @pytest.mark.slow
-def test_what_is_written_is_a_robot_that_collects(tmp_path, run_command):
+def test_what_is_written_is_a_robot_and_is_not_replaced(tmp_path, run_command):
     code, out, _ = run_command("new", "robot", XARM, "name=mine", f"out={tmp_path}")
     assert (code, "reaches" in out) == (0, True)
     assert (tmp_path / "robot" / "mine.png").stat().st_size > 10_000
     assert load("open_drawer", "robot=mine", config_dirs=[tmp_path]).robot.urdf == urdf_reference(XARM)
-    code, out, _ = run_command("collect", "robot=mine", *two_drawers(tmp_path))
-    assert (code, "2/2" in out) == (0, True)
     code, _, err = run_command("new", "robot", XARM, "name=mine", f"out={tmp_path}")
     assert (code, "mine.yaml exists already" in err) == (2, True)
 
@@ -449,11 +447,6 @@ def test_meshes_may_lie_where_descriptions_have_them(form, tmp_path):
     assert copied.read_bytes() == (meshes / "0.stl").read_bytes()
 
 
-def test_an_object_may_not_name_files_outside_its_folder(write_arm):
-    with pytest.raises(AssetError, match="leads out of the asset's folder"):
-        read_urdf(write_arm(with_meshes("../meshes", 1)))
-
-
 @pytest.mark.slow
 def test_check_shows_a_robots_hand_frame_and_what_does_not_fit(tmp_path, run_command):
     yaml = tmp_path / "mine.yaml"
@@ -469,7 +462,7 @@ def test_check_shows_a_robots_hand_frame_and_what_does_not_fit(tmp_path, run_com
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lift", [False, True])
+@pytest.mark.parametrize("lift", [pytest.param(False, marks=pytest.mark.heavy), True])
 def test_the_first_drawer_is_opened_and_replayed(lift, tmp_path, write_arm, run_command):
     file = write_arm(arm_urdf(lift=lift, spaced=True))
     assert run_command("new", "robot", file, "name=mine", f"out={tmp_path}")[0] == 0

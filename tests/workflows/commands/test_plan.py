@@ -107,6 +107,8 @@ def test_randomized_values_are_printed_before_the_plan_and_visible_in_the_pictur
         assert part in told
     assert re.fullmatch(r"  distractors: \d", out[title + 1 + count])
     assert out[title + 2 + count].startswith("KeyframePlan(found=True")
+    assert "residuals at the goal:" in out
+    assert any(line.startswith("timings [ms]: ") for line in out)
     assert out[-1] == "picture: drawn/plan.png"
     with Image.open("drawn/plan.png") as drawn:
         assert drawn.size == (240, 180)

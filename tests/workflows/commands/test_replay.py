@@ -136,7 +136,6 @@ def test_failed_episodes_replay_too(failures, run):
     assert "2 exact" in out
 
 
-@pytest.mark.slow
 def test_a_changed_action_is_detected(data_set):
     record = data_set.read(0)
     changed = record.arrays[ACTIONS].copy()

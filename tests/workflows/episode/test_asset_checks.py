@@ -19,12 +19,14 @@ def check(task: str, override: str) -> None:
 @pytest.mark.parametrize(
     ("task", "override"),
     [
-        *(("open_drawer", f"{CENTER}={center}") for center in ("[0.68,0.0]", "[1.3,0.6]", "[-0.9,0.0]")),
+        ("open_drawer", f"{CENTER}=[1.3,0.6]"),
         ("open_drawer", f"{SETTING}.success_mode=fraction"),
         ("close_microwave", f"{THRESHOLD}=0.0"),
         *(
             pytest.param(*row, marks=pytest.mark.slow)
             for row in (
+                ("open_drawer", f"{CENTER}=[0.68,0.0]"),
+                ("open_drawer", f"{CENTER}=[-0.9,0.0]"),
                 ("open_drawer", "sensors=[front,wrist,imu]"),
                 ("open_drawer", "sensors=[{name: a, type: imu, mount: {body: drawer, link: body}}]"),
                 ("open_drawer", f"{FOLLOW}={{follow_joint: {{to: 0.2}}}}"),

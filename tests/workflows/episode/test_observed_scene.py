@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.objects.builders import every_category, most_heavy
 from unlatch.objects.annotation import HandleType
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
-from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import base_pose
 from unlatch.robots.models import model_path
@@ -30,7 +30,6 @@ from unlatch.workflows.episode.observed_scene import (
 )
 from unlatch.workflows.runs.loading import load
 
-CATEGORIES = GENERATORS.own_names()
 SEEDS = range(3)
 
 
@@ -39,7 +38,7 @@ def load_generated(category: str, seed: int, folder: Path) -> ObjectAsset:
     return load_object(cfg, rng=np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("category", CATEGORIES)
+@every_category
 def test_links_are_where_the_engine_has_them_at_the_recorded_joint_positions(category, tmp_path):
     rng = np.random.default_rng(4)
     for seed in SEEDS:
@@ -54,7 +53,7 @@ def test_links_are_where_the_engine_has_them_at_the_recorded_joint_positions(cat
                 assert item.link_pose(link, positions).is_close(body.link_pose(link), atol_m=1e-6, atol_rad=1e-6), link
 
 
-@pytest.mark.parametrize("category", CATEGORIES)
+@every_category
 def test_a_part_opens_by_a_positive_motion_along_or_about_its_hinge_axis(category, tmp_path):
     step = 0.1
     for seed in SEEDS:
@@ -77,7 +76,7 @@ def test_a_part_opens_by_a_positive_motion_along_or_about_its_hinge_axis(categor
             assert part.limits[1] >= max(part.closed, part.open) - 1e-9
 
 
-@pytest.mark.parametrize("category", CATEGORIES)
+@every_category
 def test_the_box_around_a_part_has_its_grip_and_its_grip_points_out_of_it(category, tmp_path):
     for seed in SEEDS:
         asset = load_generated(category, seed, tmp_path)
@@ -148,7 +147,7 @@ def test_a_share_of_the_points_lies_on_the_part(share, tmp_path):
 pytestmark = pytest.mark.integration
 
 
-@pytest.mark.parametrize("name", ROBOTS.own_names())
+@pytest.mark.parametrize("name", most_heavy(ROBOTS.own_names(), ["dual_panda", "xarm6"]))
 def test_the_base_of_an_arm_is_where_the_engine_has_it(name):
     cfg = load("close_drawer", f"robot={name}").robot
     scene = observed_scene(cfg, dict, seed=0)

@@ -21,7 +21,7 @@ from unlatch.workflows.viewing import phase_sheet as phase_pictures
 from unlatch.workflows.viewing import report as content_module
 from unlatch.workflows.viewing import report_counts as tally_module
 from unlatch.workflows.viewing.episode_files import commands_of
-from unlatch.workflows.viewing.report_counts import SAMPLE, MapPoint, tally
+from unlatch.workflows.viewing.report_counts import MapPoint, tally
 from unlatch.workflows.viewing.report_examples import MOST_POINTS, describe_forces, table_map
 
 CODES = ["slipped", None, "collision", None, "slipped", None, None, "plan_infeasible"]
@@ -330,14 +330,16 @@ def test_missing_objects_of_index_lines_are_read_from_the_folders(tmp_path):
     assert len(counted.places.items) == 8
 
 
-def test_large_sets_are_counted_completely_and_sampled_evenly(tmp_path):
+def test_large_sets_are_counted_completely_and_sampled_evenly(tmp_path, monkeypatch):
+    most = 100
+    monkeypatch.setattr(tally_module, "SAMPLE", most)
     data_set = make_set(tmp_path / "a", [None])
     counted = tally(data_set, name="a")
     (summary,) = data_set.summaries()
-    for _ in range(3 * SAMPLE):
+    for _ in range(3 * most):
         counted.add(summary)
-    assert counted.total.n == 3 * SAMPLE + 1
-    assert SAMPLE // 2 <= len(counted.places.items) < SAMPLE
+    assert counted.total.n == 3 * most + 1
+    assert most // 2 <= len(counted.places.items) < most
 
 
 def test_many_attempts_are_drawn_as_rates():

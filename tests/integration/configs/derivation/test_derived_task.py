@@ -1,6 +1,7 @@
 """Tasks that are derived from the kind of a part, and the command line that asks for them."""
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +38,14 @@ HAND = hand_shape("franka_panda", ROBOTS.load("franka_panda")().arms[0])
 DOOR, DRAWER = (ObjectCfg(name, name, instance="3") for name in ("microwave", "drawer"))
 
 
+@cache
+def made(*, slides: bool) -> ObjectAsset:
+    return load_object(DRAWER if slides else DOOR, rng=np.random.default_rng(0))
+
+
 def asset_of(kind: PartKind, handle: HandleType) -> tuple[ObjectAsset, Part]:
     """A generated object whose part is said to be of a kind."""
-    cfg = DRAWER if kind is PartKind.slider else DOOR
-    asset = load_object(cfg, rng=np.random.default_rng(0))
+    asset = made(slides=kind is PartKind.slider)
     (part,) = asset.articulation.parts.values()
     part = replace(part, kind=kind, handle=replace(part.handle, type=handle))
     return replace(asset, articulation=replace(asset.articulation, parts={part.name: part})), part
