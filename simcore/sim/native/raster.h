@@ -64,13 +64,14 @@ typedef struct {
     Rect changed;      /* where they differ */
 } ShadowMap;
 
-/* What a camera sees of one side of a thing within a pixel. */
+/* What a camera sees of one side of a thing within a pixel; read and written as three rows of four numbers. */
 typedef struct {
-    float share;      /* of the pixel */
     float sky[3];     /* linear brightness by the surroundings */
+    float share;      /* of the pixel */
     float sun[3];     /* by the sun, where nothing is in its way */
+    float right;      /* change of the distance along the light from a texel to the next, along a row */
     float place[3];   /* column and row in the shadow map, distance along the light [m] */
-    float slope[2];   /* change of that distance from a texel to the next */
+    float down;       /* as `right`, along a column */
 } Facet;
 
 #define MAX_FACETS 3 /* in a pixel */
