@@ -41,6 +41,7 @@ static inline int ceiling_of(double x) {
 /* Four numbers that are computed at once; the same values as one by one. */
 typedef float Four __attribute__((vector_size(16)));
 typedef int32_t FourWhole __attribute__((vector_size(16)));
+typedef int32_t FourWholeInMemory __attribute__((vector_size(16), aligned(4), may_alias));
 typedef float FourInMemory __attribute__((vector_size(16), aligned(4), may_alias));
 
 static inline Four load(const float* from) { return *(const FourInMemory*)from; }
@@ -129,33 +130,20 @@ static inline void set_nearest(Grid* grid, int i, int j, float value, int32_t fa
     grid->near[sample] = value; /* of two at one distance, the first counts */
 }
 
-#ifdef __SSE2__
-/* Returns start + along i of four samples; `i` has them in pairs. */
-static inline __m128 nearness_of_four(__m128d start, __m128d along, const __m128d* i) {
-    return _mm_movelh_ps(_mm_cvtpd_ps(_mm_add_pd(start, _mm_mul_pd(along, i[0]))),
-                         _mm_cvtpd_ps(_mm_add_pd(start, _mm_mul_pd(along, i[1]))));
-}
-#endif
+static const Four COUNT = {0.0f, 1.0f, 2.0f, 3.0f};
 
-/* Draws the samples of a row from `low` to `high`, whose nearness is start + along i. */
-static void draw_span(float* near, int32_t* faces, double start, double along, int low, int high, int32_t face) {
-    int i = low;
-#ifdef __SSE2__ /* the same numbers, four at once */
-    const __m128d starts = _mm_set1_pd(start), alongs = _mm_set1_pd(along), four = _mm_set1_pd(4.0);
-    const __m128i own = _mm_set1_epi32(face);
-    __m128d at[2] = {_mm_set_pd(i + 1, i), _mm_set_pd(i + 3, i + 2)};
-    for (; i + 3 <= high; i += 4, at[0] = _mm_add_pd(at[0], four), at[1] = _mm_add_pd(at[1], four)) {
-        const __m128 value = nearness_of_four(starts, alongs, at), before = _mm_loadu_ps(near + i);
-        const __m128i other = _mm_loadu_si128((const __m128i*)(faces + i));
-        const __m128 first = _mm_and_ps(_mm_cmpeq_ps(value, before), _mm_castsi128_ps(_mm_cmplt_epi32(own, other)));
-        const __m128 nearer = _mm_or_ps(_mm_cmpgt_ps(value, before), first);
-        const __m128i chosen = _mm_castps_si128(nearer);
-        _mm_storeu_ps(near + i, _mm_or_ps(_mm_and_ps(nearer, value), _mm_andnot_ps(nearer, before)));
-        _mm_storeu_si128((__m128i*)(faces + i), _mm_or_si128(_mm_and_si128(chosen, own), _mm_andnot_si128(chosen, other)));
+/* Draws n samples of a row, whose nearness is start + along i. */
+static void draw_span(float* near, int32_t* faces, float start, float along, int n, int32_t face) {
+    int i = 0;
+    for (; i + 3 < n; i += 4) {
+        const Four value = start + along * (COUNT + (float)i), before = load(near + i);
+        const FourWhole other = *(const FourWholeInMemory*)(faces + i);
+        const FourWhole nearer = (value > before) | ((value == before) & (face < other));
+        store(near + i, (Four)((nearer & (FourWhole)value) | (~nearer & (FourWhole)before)));
+        *(FourWholeInMemory*)(faces + i) = (nearer & face) | (~nearer & other);
     }
-#endif
-    for (; i <= high; i++) {
-        const float value = (float)(start + along * i), before = near[i];
+    for (; i < n; i++) {
+        const float value = start + along * (float)i, before = near[i];
         const int32_t other = faces[i];
         const int32_t nearer = (value > before) | ((value == before) & (face < other));
         near[i] = nearer ? value : before;
@@ -164,20 +152,13 @@ static void draw_span(float* near, int32_t* faces, double start, double along, i
 }
 
 /* As draw_span, for distances alone. */
-static void draw_distances(float* near, double start, double along, int low, int high) {
-    int i = low;
-#ifdef __SSE2__
-    const __m128d starts = _mm_set1_pd(start), alongs = _mm_set1_pd(along), four = _mm_set1_pd(4.0);
-    __m128d at[2] = {_mm_set_pd(i + 1, i), _mm_set_pd(i + 3, i + 2)};
-    for (; i + 3 <= high; i += 4, at[0] = _mm_add_pd(at[0], four), at[1] = _mm_add_pd(at[1], four))
-        _mm_storeu_ps(near + i, _mm_max_ps(nearness_of_four(starts, alongs, at), _mm_loadu_ps(near + i)));
-#endif
-    for (; i <= high; i++) near[i] = most((float)(start + along * i), near[i]);
+static void draw_distances(float* near, float start, float along, int n) {
+    for (int i = 0; i < n; i++) near[i] = most(start + along * (float)i, near[i]);
 }
 
 /* Whether all samples of a row from `low` to `high` are nearer than start + along i. */
 static int is_hidden(const float* least_near, double start, double along, int low, int high) {
-    const float nearest = most((float)(start + along * low), (float)(start + along * high));
+    const float nearest = 1.000001f * most((float)(start + along * low), (float)(start + along * high)); /* rounded up */
     for (int chunk = low / CHUNK; chunk <= high / CHUNK; chunk++)
         if (nearest >= least_near[chunk]) return 0;
     return 1;
@@ -191,6 +172,8 @@ static void draw_large(Grid* grid, const float* const* corners, double area, con
     const float *a = corners[0], *b = corners[1], *c = corners[2];
     const double ab = ((double)b[2] - a[2]) / area, ac = ((double)a[2] - c[2]) / area;
     const double along_x = ac * e[0][1] - ab * e[2][1], along_y = ab * e[2][0] - ac * e[0][0];
+    double inverse[3];
+    for (int k = 0; k < 3; k++) inverse[k] = e[k][1] != 0.0 ? 1.0 / e[k][1] : 0.0;
     for (int j = block[1]; j <= block[3]; j++) {
         const double y = j * step + first;
         const double start = a[2] + along_y * (y - a[1]) + along_x * (first - a[0]), along = along_x * step;
@@ -199,7 +182,7 @@ static void draw_large(Grid* grid, const float* const* corners, double area, con
         double row[3], slope[3], low = block[0], high = block[2];
         for (int k = 0; k < 3; k++) { /* inside where row - slope (x - corner) is not negative */
             row[k] = e[k][0] * (y - corners[k][1]), slope[k] = e[k][1];
-            const double at = slope[k] != 0.0 ? (corners[k][0] + row[k] / slope[k] - first) * scale : 0.0;
+            const double at = (corners[k][0] + row[k] * inverse[k] - first) * scale;
             if (slope[k] > 0.0 && at < high) high = at;
             if (slope[k] < 0.0 && at > low) low = at;
         }
@@ -207,21 +190,23 @@ static void draw_large(Grid* grid, const float* const* corners, double area, con
 #define INSIDE(x)                                                                                    \
     (row[0] - slope[0] * ((x)-a[0]) >= 0.0 && row[1] - slope[1] * ((x)-b[0]) >= 0.0 && \
      row[2] - slope[2] * ((x)-c[0]) >= 0.0)
-        int from = clamp(floor_of(low) - 1, block[0], block[2]), to = clamp(floor_of(high) + 2, block[0], block[2]);
+        /* the ends are exact to far less than this, and are checked */
+        int from = clamp(ceiling_of(low - 1e-4), block[0], block[2]), to = clamp(floor_of(high + 1e-4), block[0], block[2]);
         while (from <= to && !INSIDE(from * step + first)) from++;
         while (to >= from && !INSIDE(to * step + first)) to--;
 #undef INSIDE
         float* near = grid->near + (size_t)j * grid->width;
         if (!grid->face) {
-            draw_distances(near, start, along, from, to);
+            draw_distances(near + from, (float)(start + along * from), (float)along, to - from + 1);
             continue;
         }
         int32_t* faces = grid->face + (size_t)j * grid->width;
         for (int chunk = from / CHUNK; chunk <= to / CHUNK && from <= to; chunk++) {
             const int low_i = clamp(chunk * CHUNK, from, to), high_i = clamp(chunk * CHUNK + CHUNK - 1, from, to);
-            const float value_low = (float)(start + along * low_i), value_high = (float)(start + along * high_i);
+            const float value_low = (float)(start + along * low_i);
+            const float value_high = value_low + (float)along * (float)(high_i - low_i);
             if (most(value_low, value_high) < least_near[chunk]) continue;
-            draw_span(near, faces, start, along, low_i, high_i, face);
+            draw_span(near + low_i, faces + low_i, value_low, (float)along, high_i - low_i + 1, face);
             if (high_i - low_i == CHUNK - 1) least_near[chunk] = most(least_near[chunk], least(value_low, value_high));
         }
     }
