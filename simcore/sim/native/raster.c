@@ -460,12 +460,6 @@ static float sun_share(const ShadowMap* map, const Facet* facet) {
     return (lit[0] + lit[1] + lit[2] + lit[3]) * (1.0f / 9.0f);
 }
 
-static int in_changed_shadow(const ShadowMap* map, const Facet* facet) {
-    const Rect* c = &map->changed;
-    return facet->place[0] > c->left - 4.0f && facet->place[0] < c->right + 4.0f && facet->place[1] > c->top - 4.0f &&
-           facet->place[1] < c->bottom + 4.0f;
-}
-
 /* ---- light ---- */
 
 /* Returns the light of a map of the surroundings from a direction of any length, world frame. */
@@ -636,6 +630,7 @@ static void light_point(const Scene* scene, const Shape* shape, Four colour, con
 
 /* ---- pixels ---- */
 
+#define BLOCK 16    /* rows and columns of pixels that are lit anew together */
 #define TILE 4      /* rows and columns of pixels that look in different directions */
 #define N_AROUND 16 /* places that a pixel of a fine picture looks at */
 #define FEW_AROUND 8 /* places that every other pixel of other pictures looks at */
@@ -1075,15 +1070,37 @@ static void put_together(const Drawing* drawing, int column, int row, uint8_t* r
 
 static Rect whole(const View* view) { return (Rect){0, 0, view->width, view->height}; }
 
-static Rect grown(const View* view, Rect rect, int margin) {
-    if (rect.right <= rect.left) return rect;
-    return (Rect){clamp(rect.left - margin, 0, view->width), clamp(rect.top - margin, 0, view->height),
-                  clamp(rect.right + margin, 0, view->width), clamp(rect.bottom + margin, 0, view->height)};
+/* Which blocks of a grid are marked, as sums over all blocks above and to the left. */
+typedef struct {
+    int wide, high;
+    int32_t* sums; /* (high + 1, wide + 1) */
+} Marks;
+
+static int blocks_along(int size) { return (size + BLOCK - 1) / BLOCK; }
+
+static Marks make_marks(int width, int height) {
+    const int wide = blocks_along(width), high = blocks_along(height);
+    return (Marks){wide, high, calloc((size_t)(wide + 1) * (high + 1), sizeof(int32_t))};
 }
 
-static int within(Rect rect, int column, int row, float margin) {
-    return column >= rect.left - margin && column < rect.right + margin && row >= rect.top - margin &&
-           row < rect.bottom + margin;
+static inline void mark(const Marks* marks, int column, int row) {
+    marks->sums[(size_t)(row / BLOCK + 1) * (marks->wide + 1) + column / BLOCK + 1] = 1;
+}
+
+static void sum_marks(const Marks* marks) {
+    for (int j = 1; j <= marks->high; j++)
+        for (int i = 1; i <= marks->wide; i++) {
+            int32_t* sum = marks->sums + (size_t)j * (marks->wide + 1) + i;
+            *sum += sum[-1] + sum[-marks->wide - 1] - sum[-marks->wide - 2];
+        }
+}
+
+/* Whether a block is marked that a rectangle touches, from left, top to right, bottom. */
+static int is_marked(const Marks* marks, float left, float top, float right, float bottom) {
+    const int i0 = clamp(floor_of(left / BLOCK), 0, marks->wide), i1 = clamp(floor_of(right / BLOCK) + 1, i0, marks->wide);
+    const int j0 = clamp(floor_of(top / BLOCK), 0, marks->high), j1 = clamp(floor_of(bottom / BLOCK) + 1, j0, marks->high);
+    const int32_t *upper = marks->sums + (size_t)j0 * (marks->wide + 1), *lower = marks->sums + (size_t)j1 * (marks->wide + 1);
+    return lower[i1] - lower[i0] - upper[i1] + upper[i0] > 0;
 }
 
 typedef struct {
@@ -1160,33 +1177,41 @@ static int differs_from_kept(const Drawing* drawing, int column, int row) {
     return 0;
 }
 
-/* Makes the facets of pixels in a rectangle: of all, or of those that show something else than what stands still. */
-static int make_all_facets(Drawing* drawing, Rect rect, int first, int all) {
+/* Makes the facets of pixels in a rectangle: of all (`changed` is NULL), or of those that show something else than what
+ * stands still, and marks these. */
+static int make_all_facets(Drawing* drawing, Rect rect, int first, const Marks* changed) {
     View* view = drawing->view;
     for (size_t k = 0; k < 2 * (size_t)cells_along(view) * N_KNOTS; k++) drawing->knots[k].row = drawing->knots[k].face = -1;
     drawing->cell.face = -1;
     for (int row = rect.top; row < rect.bottom; row++)
         for (int column = rect.left; column < rect.right; column++) {
             const size_t pixel = (size_t)row * view->width + column;
-            if (!all && !differs_from_kept(drawing, column, row)) continue;
+            if (changed && !differs_from_kept(drawing, column, row)) continue;
+            if (changed) mark(changed, column, row);
             view->first[pixel] = first;
             first += view->count[pixel] = (uint8_t)make_facets(drawing, column, row, view->facets + first);
         }
     return first;
 }
 
-/* Computes what is taken from the sky's light in a rectangle, for pixels that may see what has changed in another. */
-static void darken(Drawing* drawing, Rect rect, Rect changed) {
+/* Computes what is taken from the sky's light in a rectangle. */
+static void darken(Drawing* drawing, Rect rect) {
     View* view = drawing->view;
     for (int row = rect.top; row < rect.bottom; row++)
         for (int column = rect.left; column < rect.right; column++) {
             const size_t pixel = (size_t)row * view->width + column;
-            const float depth = view->depth[pixel];
-            if (depth == 0.0f || !looks(view, column, row))
-                view->taken[pixel] = 0.0f;
-            else if (within(changed, column, row, reach_px(view, depth) + 2.0f))
-                view->taken[pixel] = taken_light(drawing, column, row);
+            const int is_dark = view->depth[pixel] != 0.0f && looks(view, column, row);
+            view->taken[pixel] = is_dark ? taken_light(drawing, column, row) : 0.0f;
         }
+}
+
+static void put_all_together(Drawing* drawing, Rect rect) {
+    for (int row = rect.top; row < rect.bottom; row++)
+        for (int column = rect.left; column < rect.right; column++) put_together(drawing, column, row, drawing->view->rgb);
+}
+
+static Rect block_rect(const View* view, int i, int j) {
+    return (Rect){i * BLOCK, j * BLOCK, clamp((i + 1) * BLOCK, 0, view->width), clamp((j + 1) * BLOCK, 0, view->height)};
 }
 
 #define COPY(name, rect, per_pixel) \
@@ -1200,10 +1225,9 @@ static int draw_still(Drawing* drawing, int which) {
     const Rect all = whole(view);
     Rect drawn;
     if (!draw_samples(drawing, which, &drawn)) return 0;
-    view->n_kept = make_all_facets(drawing, all, 0, 1);
-    darken(drawing, all, all);
-    for (int row = 0; row < view->height; row++)
-        for (int column = 0; column < view->width; column++) put_together(drawing, column, row, view->rgb);
+    view->n_kept = make_all_facets(drawing, all, 0, NULL);
+    darken(drawing, all);
+    put_all_together(drawing, all);
     return 1;
 }
 
@@ -1221,7 +1245,7 @@ static void keep_samples(Drawing* drawing) {
         memcpy(view->layers[l].kept_face, view->layers[l].face, n * sizeof(int32_t));
     }
     view->is_kept = 1;
-    view->drawn = view->lit = (Rect){0, 0, 0, 0};
+    view->drawn = (Rect){0, 0, 0, 0};
 }
 
 /* Brings back samples of what stands still, where things were drawn over it. */
@@ -1238,31 +1262,81 @@ static void keep(Drawing* drawing) {
     View* view = drawing->view;
     keep_samples(drawing);
     KEEP(first, 1), KEEP(count, 1), KEEP(depth, 1), KEEP(normals, 3), KEEP(taken, 1), KEEP(rgb, 3);
+    for (int j = 0; j < blocks_along(view->height); j++)
+        for (int i = 0; i < blocks_along(view->width); i++) { /* where its pixels are in the shadow map */
+            float* bounds = view->kept_bounds + 4 * ((size_t)j * blocks_along(view->width) + i);
+            const Rect rect = block_rect(view, i, j);
+            bounds[0] = bounds[1] = 1e6f, bounds[2] = bounds[3] = -1e6f;
+            for (int row = rect.top; row < rect.bottom; row++)
+                for (int column = rect.left; column < rect.right; column++) {
+                    const size_t pixel = (size_t)row * view->width + column;
+                    for (int f = 0; f < view->count[pixel]; f++) {
+                        const float* place = view->facets[view->first[pixel] + f].place;
+                        for (int k = 0; k < 2 && place[0] > -1e5f; k++)
+                            bounds[k] = least(bounds[k], place[k]), bounds[2 + k] = most(bounds[2 + k], place[k]);
+                    }
+                }
+        }
+}
+
+/* Marks where the shadow map differs from the one of what stands still. */
+static void mark_shadows(const ShadowMap* map, const Marks* marks) {
+    for (int row = map->changed.top; row < map->changed.bottom; row++)
+        for (int column = map->changed.left; column < map->changed.right; column++) {
+            const size_t texel = (size_t)row * map->side + column;
+            if (map->now[texel] != map->kept[texel]) mark(marks, column, row);
+        }
+    sum_marks(marks);
+}
+
+/* Lights the blocks that what moves has changed: its pixels, those that may see it near by, and its shadows. */
+static void light_changed(Drawing* drawing, const Marks* changed, const Marks* lit, const Marks* shadows) {
+    View* view = drawing->view;
+    sum_marks(changed);
+    mark_shadows(drawing->map, shadows);
+    for (int j = 0; j < lit->high; j++)
+        for (int i = 0; i < lit->wide; i++) {
+            const Rect rect = block_rect(view, i, j);
+            float nearest = 1e6f;
+            for (int row = rect.top; row < rect.bottom; row++)
+                for (int column = rect.left; column < rect.right; column++) {
+                    const float depth = view->depth[(size_t)row * view->width + column];
+                    if (depth != 0.0f) nearest = least(nearest, depth);
+                }
+            const float reach = reach_px(view, nearest) + 2.0f;
+            if (!is_marked(changed, rect.left - reach, rect.top - reach, rect.right + reach, rect.bottom + reach)) continue;
+            darken(drawing, rect);
+            mark(lit, rect.left, rect.top);
+        }
+    sum_marks(lit);
+    for (int j = 0; j < lit->high; j++)
+        for (int i = 0; i < lit->wide; i++) {
+            const Rect rect = block_rect(view, i, j);
+            const float* bounds = view->kept_bounds + 4 * ((size_t)j * lit->wide + i);
+            if (is_marked(lit, rect.left - TILE, rect.top - TILE, rect.right + TILE, rect.bottom + TILE) ||
+                (bounds[0] <= bounds[2] &&
+                 is_marked(shadows, bounds[0] - 4.0f, bounds[1] - 4.0f, bounds[2] + 4.0f, bounds[3] + 4.0f)))
+                put_all_together(drawing, rect);
+        }
 }
 
 /* Draws what moves over what is kept. */
 static int draw_moving(Drawing* drawing) {
     View* view = drawing->view;
-    Rect pixels = pixel_rect(view, view->drawn);
+    const Rect before = pixel_rect(view, view->drawn);
     restore_samples(drawing);
-    COPY(first, pixels, 1), COPY(count, pixels, 1), COPY(depth, pixels, 1), COPY(normals, pixels, 3);
-    COPY(taken, view->lit, 1), COPY(rgb, whole(view), 3);
+    COPY(first, before, 1), COPY(count, before, 1), COPY(depth, before, 1), COPY(normals, before, 3);
+    COPY(taken, whole(view), 1), COPY(rgb, whole(view), 3);
     if (!draw_samples(drawing, MOVES, &view->drawn)) return 0;
-    pixels = pixel_rect(view, view->drawn);
-    view->lit = grown(view, pixels, (int)MOST_PX + 2 + TILE);
-    make_all_facets(drawing, pixels, view->n_kept, 0);
-    darken(drawing, view->lit, pixels);
-    for (int row = 0; row < view->height; row++)
-        for (int column = 0; column < view->width; column++) {
-            const size_t pixel = (size_t)row * view->width + column;
-            int differs = view->depth[pixel] != 0.0f &&
-                          within(pixels, column, row, reach_px(view, view->depth[pixel]) * 1.1f + 8.0f);
-            differs |= within(pixels, column, row, 0.0f);
-            for (int f = 0; !differs && f < view->count[pixel]; f++)
-                differs = in_changed_shadow(drawing->map, view->facets + view->first[pixel] + f);
-            if (differs) put_together(drawing, column, row, view->rgb);
-        }
-    return 1;
+    const Marks changed = make_marks(view->width, view->height), lit = make_marks(view->width, view->height);
+    const Marks shadows = make_marks(drawing->map->side, drawing->map->side);
+    const int done = changed.sums && lit.sums && shadows.sums;
+    if (done) {
+        make_all_facets(drawing, pixel_rect(view, view->drawn), view->n_kept, &changed);
+        light_changed(drawing, &changed, &lit, &shadows);
+    }
+    free(changed.sums), free(lit.sums), free(shadows.sums);
+    return done;
 }
 
 static int begin(Drawing* drawing, const Scene* scene, const ShadowMap* map, View* view) {

@@ -98,11 +98,11 @@ typedef struct {
     float *normals, *kept_normals;                /* (height, width, 3) camera frame, towards it */
     float *taken, *kept_taken;                    /* (height, width) share of the sky's light that others take, noisy */
     uint8_t *rgb, *kept_rgb;                      /* (height, width, 3) */
+    float* kept_bounds; /* (height / 16, width / 16, 4), rounded up: least and largest place of a block in the shadow map */
     const float* background;                      /* (height, 3) linear */
     int32_t n_kept;                               /* facets of what stands still */
     int32_t is_fine; /* whether more is looked at for darkened corners */
     Rect drawn; /* samples in which something moves */
-    Rect lit;   /* pixels in which corners are darkened anew */
 } View;
 
 #endif
