@@ -240,7 +240,10 @@ class SoftwareRenderer(Renderer):
             scene.set_visible_triangles(pinhole, request.T_world_camera)
             rgb = view.draw_picture(scene, scene.draw_shadows(pinhole))
         if request.depth or request.labels or request.normals:
-            scene.set_all_triangles()
+            if request.exact:
+                scene.set_all_triangles()
+            else:
+                scene.set_visible_triangles(pinhole, request.T_world_camera)
             return self._get_view(pinhole, request, 0, scene).draw_geometry(scene, request, rgb)
         shape = rgb.shape[:2]
         return RawImages(rgb, np.full(shape, np.inf, dtype=np.float32), np.zeros(shape, dtype=np.int32))
