@@ -49,8 +49,14 @@ static inline Four load3(const float* from) { return (Four){from[0], from[1], fr
 static inline void store(float* to, Four values) { *(FourInMemory*)to = values; }
 static inline Four four(float value) { return (Four){value, value, value, value}; }
 static inline Four chosen_of(FourWhole condition, Four values) { return (Four)(condition & (FourWhole)values); }
-static inline Four least_of(Four a, Four b) { return chosen_of(a < b, a) + chosen_of(~(a < b), b); }
-static inline Four most_of(Four a, Four b) { return chosen_of(a > b, a) + chosen_of(~(a > b), b); }
+static inline Four least_of(Four a, Four b) {
+    for (int k = 0; k < 4; k++) a[k] = least(a[k], b[k]);
+    return a;
+}
+static inline Four most_of(Four a, Four b) {
+    for (int k = 0; k < 4; k++) a[k] = most(a[k], b[k]);
+    return a;
+}
 static inline FourWhole clamp_of(FourWhole values, int high) {
     values &= values > 0;
     return (values & (values < high)) | (high & ~(values < high));
@@ -212,22 +218,25 @@ static void draw_large(Grid* grid, const float* const* corners, double area, con
     }
 }
 
-/* Draws a triangle of projected corners (x, y, nearness), which is linear in the picture. The products of the edge
- * functions are exact, so that neighbours leave no gap. */
+/* Draws a triangle of projected corners (x, y, nearness, and a number that is not used), which is linear in the picture.
+ * The products of the edge functions are exact, so that neighbours leave no gap. */
 static inline void draw_triangle(Grid* grid, const float* a, const float* b, const float* c, int32_t face) {
     const float scale = (float)grid->per_pixel, first = (float)grid->first;
-    const float last_x = grid->width - 1, last_y = grid->height - 1;
-    float left = (least(least(a[0], b[0]), c[0]) - first) * scale, right = (most(most(a[0], b[0]), c[0]) - first) * scale;
-    float top = (least(least(a[1], b[1]), c[1]) - first) * scale, bottom = (most(most(a[1], b[1]), c[1]) - first) * scale;
-    if (!(right >= 0.0f && left <= last_x && bottom >= 0.0f && top <= last_y)) return;
-    const int block[4] = {ceiling_of(most(left, 0.0f)), ceiling_of(most(top, 0.0f)), (int)least(right, last_x),
-                          (int)least(bottom, last_y)};
-    if (block[0] > block[2] || block[1] > block[3]) return;
+    const Four last = {(float)(grid->width - 1), (float)(grid->height - 1), 0.0f, 0.0f};
+    const Four p = load(a), q = load(b), r = load(c);
+    const Four low = (least_of(least_of(p, q), r) - first) * scale, high = (most_of(most_of(p, q), r) - first) * scale;
+    const FourWhole is_seen = (high >= 0.0f) & (low <= last);
+    const Four lower = most_of(low, four(0.0f));
+    FourWhole from = __builtin_convertvector(lower, FourWhole), to = __builtin_convertvector(least_of(high, last), FourWhole);
+    from -= __builtin_convertvector(from, Four) < lower; /* rounded up: what is true is -1 */
+    const FourWhole is_drawn = is_seen & (from <= to);
+    if (!(is_drawn[0] & is_drawn[1])) return;
+    const int block[4] = {from[0], from[1], to[0], to[1]};
     const double ax = a[0], ay = a[1], bx = b[0], by = b[1], cx = c[0], cy = c[1];
     double e[3][2] = {{bx - ax, by - ay}, {cx - bx, cy - by}, {ax - cx, ay - cy}};
     double area = e[0][1] * e[2][0] - e[0][0] * e[2][1];
     if (area == 0.0) return;
-    const double turn = area < 0.0 ? -1.0 : 1.0, step = 1.0 / scale;
+    const double turn = area < 0.0 ? -1.0 : 1.0, step = 1.0 / grid->per_pixel;
     area *= turn;
     for (int k = 0; k < 3; k++) e[k][0] *= turn, e[k][1] *= turn;
     include(&grid->drawn, block[0], block[1], block[2] + 1, block[3] + 1);
@@ -271,7 +280,7 @@ static inline void project(const View* view, const float* p, float* at) {
 
 /* Draws the part of a triangle (camera frame) that is in front of the near plane. */
 static void draw_cut(Grid* grid, const View* view, const float corners[3][3], int32_t face) {
-    float kept[4][3];
+    float kept[5][3]; /* one more than there are: four numbers are read of each */
     int n = 0;
     const float near = (float)view->near;
     for (int e = 0; e < 3; e++) {
