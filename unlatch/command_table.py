@@ -54,10 +54,11 @@ _MODULES = {
     "data_sets": ("merge", "report", "watch"),
     "images": ("export", "label", "render"),
     "information": ("completion", "config", "doctor", "list", "schema"),
-    "looking": ("clip", "phases", "plan", "preview", "studio", "view"),
+    "looking": ("clip", "phases", "plan", "preview", "view"),
     "new": ("import", "new"),
     "objects": ("annotate", "convert", "make-object"),
     "rehearse": ("rehearse",),
+    "studio": ("studio",),
 }
 """The commands of each module of `workflows/commands`; its function `make_object_command` runs `make-object`."""
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unlatch.simcore.cache import arrays_key, kept_arrays
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel
 
@@ -59,17 +61,30 @@ def primitive_mesh(kind: ShapeKind, size: Sequence[float]) -> TriangleMesh:
 
     A cylinder is a prism of 48 sides, a sphere a polyhedron. Both lie up to 0.3 % of a radius inside the true surface.
     """
-    import trimesh
-
     from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 
-    if kind is ShapeKind.box:
-        solid = trimesh.creation.box(extents=size)
-    elif kind is ShapeKind.cylinder:
-        solid = trimesh.creation.cylinder(radius=size[0], height=size[1], sections=_SIDES)
-    else:
-        solid = trimesh.creation.icosphere(radius=size[0], subdivisions=3)
-    return TriangleMesh(np.asarray(solid.vertices, dtype=float), np.asarray(solid.faces, dtype=int))
+    is_ball = kind is ShapeKind.sphere
+    solid = _read_solid(kind, size[0] if is_ball else 1.0)
+    scale = size if kind is ShapeKind.box else (1.0,) * 3 if is_ball else (size[0], size[0], size[1])
+    return TriangleMesh(solid["vertices"] * scale, solid["faces"])
+
+
+@lru_cache(maxsize=64)
+def _read_solid(kind: ShapeKind, radius: float) -> Mapping[str, np.ndarray]:
+    """Returns vertices and faces of a ball, or of a cylinder of height 1 or a box, whose edges are as long."""
+
+    def make() -> dict[str, np.ndarray]:
+        import trimesh  # 0.6 s to import
+
+        if kind is ShapeKind.box:
+            solid = trimesh.creation.box(extents=(radius,) * 3)
+        elif kind is ShapeKind.cylinder:
+            solid = trimesh.creation.cylinder(radius=radius, height=1.0, sections=_SIDES)
+        else:
+            solid = trimesh.creation.icosphere(radius=radius, subdivisions=3)
+        return {"vertices": np.asarray(solid.vertices, dtype=float), "faces": np.asarray(solid.faces, dtype=int)}
+
+    return kept_arrays("solids", arrays_key(__file__, kind.name, radius), make)
 
 
 def shape_cloud(model: UrdfModel, positions: dict[str, float]) -> np.ndarray:

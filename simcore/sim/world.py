@@ -17,7 +17,7 @@ from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.ranges import Fraction, Range, check_ranges
 from unlatch.simcore.sim.bodies import ROOT, Body
 from unlatch.simcore.sim.core import Core
-from unlatch.simcore.sim.visuals.visual_shapes import Light, Paint
+from unlatch.simcore.sim.visuals.visual_shapes import Light, Paint, find_kept_shapes, keep_shapes
 
 if TYPE_CHECKING:
     from unlatch.simcore.sim.renderers.renderer import Renderer
@@ -330,7 +330,8 @@ class World:
         """
         self._check_name(name)
         flags = p.URDF_USE_INERTIA_FROM_FILE
-        if not self.visuals:
+        make_shapes = find_kept_shapes(path) if self.visuals and path.is_file() else None
+        if make_shapes or not self.visuals:
             flags |= p.URDF_IGNORE_VISUAL_SHAPES  # five times faster to load
         if self_collision:
             flags |= p.URDF_USE_SELF_COLLISION
@@ -345,6 +346,10 @@ class World:
                 path=str(path),
             ) from exc
         body = Body(self.core, body_id, name=name, friction=friction, has_model=True)
+        if make_shapes:
+            body.visual_shapes = make_shapes(body_id)
+        elif self.visuals:
+            keep_shapes(path, body_id, client=self.client)
         body.fixed = fixed or p.getDynamicsInfo(body_id, ROOT, physicsClientId=self.client)[0] == 0.0
         body.set_root_pose(T_world_root)
         if self_collision and fixed:

@@ -1,13 +1,10 @@
-"""Commands that show one episode: `plan`, `preview`, `phases`, `clip`, `view`, and `studio`, which edits a task."""
+"""Commands that show one episode: `plan`, `preview`, `phases`, `clip` and `view`."""
 
 from __future__ import annotations
 
-import secrets
-import sys
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +12,7 @@ import numpy as np
 
 from unlatch.objects.library import describe_folder
 from unlatch.simcore.catalogs import RENDERERS
-from unlatch.simcore.errors import ConfigError, count_noun
+from unlatch.simcore.errors import count_noun
 from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.sim.renderers.auto import choose_renderer
@@ -37,15 +34,9 @@ from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.plan import planned_scene
 from unlatch.workflows.runs.progress import StepProgress
 from unlatch.workflows.runs.recorded_config import check_episode, config_of
-from unlatch.workflows.runs.schema import LOCAL_HOST, MAX_PORT, PlanCfg, PreviewCfg
-from unlatch.workflows.studio.document import TaskDocument, new_document, open_document
-from unlatch.workflows.studio.jobs import PLAN, REACH, SCENE
-from unlatch.workflows.studio.server import StudioServer
-from unlatch.workflows.studio.session import StudioSession
-from unlatch.workflows.studio.worker import WorkerProcess
+from unlatch.workflows.runs.schema import PlanCfg, PreviewCfg
 from unlatch.workflows.viewing.clip import ClipCfg, check_clip_file, write_clip
 from unlatch.workflows.viewing.episode_files import CLIP, PHASES, VIEW
-from unlatch.workflows.viewing.page_server import listen_at, opened_in_browser, page_url
 from unlatch.workflows.viewing.phase_sheet import write_phases
 from unlatch.workflows.viewing.picture import (
     SEGMENT_RGB,
@@ -56,7 +47,6 @@ from unlatch.workflows.viewing.picture import (
     write_picture,
 )
 from unlatch.workflows.viewing.recorded_scene import read_scene
-from unlatch.workflows.viewing.scene_nodes import import_viser
 from unlatch.workflows.viewing.scene_picture import DrawnScene, open_scene
 from unlatch.workflows.viewing.viewers import VIEWERS
 
@@ -270,83 +260,3 @@ def write_view(data_set: DataSet, cfg: ViewCfg) -> tuple[Path, list[str]]:
     scene, notices = read_scene(data_set, cfg.episode)
     write_output(path, VIEWERS.load(cfg.format)(scene))
     return path, notices
-
-
-DEFAULT_PORT = 8070
-"""Port of the page if none is given."""
-_YAML = (".yaml", ".yml")
-
-
-@dataclass
-class StudioCfg:
-    """Options of `unlatch studio`."""
-
-    host: str = LOCAL_HOST
-    """Address at which the page is served; `0.0.0.0`: other computers can open it, too."""
-    port: Annotated[int, Range(0, MAX_PORT)] = DEFAULT_PORT
-    """Port of the page; if it is taken, the next free one."""
-    browser: bool = False
-    """Whether a browser is opened."""
-    episode: Annotated[int, Range(0, 2**31 - 1)] = 0
-    """Episode that is shown first."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
-
-
-@command
-def studio_command(arguments: list[str]) -> int:
-    """Runs the command; returns its exit code."""
-    line = parse_command_line(arguments, command="studio")
-    names = [item.name for item in fields(StudioCfg)]
-    own = [text for text in line.overrides if text.partition("=")[0] in names]
-    document = find_document([text for text in line.overrides if text not in own], line.config_dirs)
-    serve_studio(document, read_pairs(StudioCfg, own), config_dirs=line.config_dirs)
-    return OK
-
-
-def find_document(words: Sequence[str], config_dirs: Sequence[str] = ()) -> TaskDocument:
-    """Returns the document that the arguments name: a task file, a task, or an object.
-
-    Raises:
-        ConfigError: There is no such file or name, or the arguments contradict each other.
-    """
-    files = [word for word in words if "=" not in word and word.endswith(_YAML)]
-    if files and len(words) > 1:
-        raise ConfigError(
-            f"{files[0]} is a task file, which states robot, object and other values itself. Expected it alone, beside "
-            "episode, port, host and browser. Remove the others, or change them on the page.",
-            key="task",
-        )
-    if files:
-        return open_document(files[0])
-    return new_document(words, config_dirs=config_dirs)
-
-
-def serve_studio(document: TaskDocument, cfg: StudioCfg, *, config_dirs: Sequence[str] = ()) -> None:
-    """Serves the page until Ctrl-C is pressed.
-
-    Raises:
-        PluginError: viser is not installed.
-        ConfigError: There is no such address here, or the port is not allowed.
-    """
-    import_viser()
-    listening = listen_at(cfg.host, cfg.port)
-    port = listening.getsockname()[1]
-    token = secrets.token_urlsafe()
-    runners = {kind: WorkerProcess() for kind in (SCENE, PLAN, REACH)}
-    session = StudioSession(document, runners, config_dirs=tuple(config_dirs), episode=cfg.episode)
-    server = StudioServer(listening, session, token=token)
-    url = page_url(cfg.host, port, token)
-    print_line(f"studio: {url} (Ctrl-C ends it)")
-    sys.stdout.flush()  # it is read through a pipe, too
-    try:
-        with opened_in_browser(url) if cfg.browser else nullcontext():
-            server.serve_forever()
-    except KeyboardInterrupt:
-        pass
-    finally:
-        session.close()
-        server.server_close()
-        for runner in runners.values():
-            runner.close()

@@ -31,6 +31,8 @@ PIXELS = 512
 """Width and height of a picture."""
 _VARIANTS = 3
 """Pictures of one material and colour."""
+_AROUND = 64
+"""Corners of a ring of a backdrop."""
 
 
 def _noise(rng: np.random.Generator, along: int, across: int) -> Array:
@@ -238,10 +240,14 @@ class RoomBuilder:
 
     def backdrop(self, kind: str, material: Material, middle: Point, outline: Sequence[tuple[float, float]]) -> None:
         """Adds a surface of revolution that is visible from inside: (radius, height) from its middle outwards [m]."""
-        import trimesh
-
-        solid = trimesh.creation.revolve(np.array(outline, dtype=float), sections=64)
-        mesh = TriangleMesh(np.array(solid.vertices), np.array(solid.faces)[:, ::-1])  # its triangles face inwards
+        radius, height = np.array(outline, dtype=float).T[:, :, None]  # (K, 1) each
+        around: Array = np.arange(_AROUND) * (2.0 * np.pi / _AROUND)
+        rings = np.broadcast_arrays(radius * np.cos(around), radius * np.sin(around), height)
+        places: Array = np.arange(radius.size * _AROUND).reshape(-1, _AROUND)
+        here, beside = places[:-1], np.roll(places, -1, axis=1)[:-1]
+        further, across = places[1:], np.roll(places, -1, axis=1)[1:]
+        inwards = [np.stack(each, axis=-1).reshape(-1, 3) for each in ((here, across, beside), (here, further, across))]
+        mesh = TriangleMesh(np.stack(rings, axis=-1).reshape(-1, 3), np.concatenate(inwards))
         self._backdrops.append((kind, material, Pose(np.eye(3), np.array(middle)), mesh))
 
     def panel(self, kind: str, material: Material, middle: Point, normal: Point, size_m: tuple[float, float]) -> None:

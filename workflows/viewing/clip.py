@@ -47,7 +47,7 @@ CLIP_ENCODINGS = {
         "libx264",
         "yuv420p",
         "rgb24",
-        {"crf": "20", "preset": "medium", "mbtree": "0"},
+        {"crf": "20", "preset": "veryfast", "mbtree": "0"},
         file_options={"movflags": "+faststart"},
     ),
     "webp": Encoding("webp", "libwebp_anim", "yuv420p", "rgb24", {"quality": "75"}, file_options={"loop": "0"}),

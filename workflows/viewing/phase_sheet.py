@@ -147,7 +147,7 @@ def draw_sheet(sheet: PhaseSheet, *, columns: int) -> Image.Image:
         number += len(section.tiles)
     strips.append(_draw_timeline(sheet, width))
     whole = Image.fromarray(np.concatenate([np.asarray(strip) for strip in strips], axis=0))
-    return whole.quantize(_COLORS_KEPT, method=Image.Quantize.MEDIANCUT, kmeans=1, dither=Image.Dither.NONE)
+    return whole.quantize(_COLORS_KEPT, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
 
 
 def _choose_row_length(counts: Sequence[int], columns: int) -> int:

@@ -38,6 +38,46 @@ static inline int ceiling_of(double x) {
     return whole + (x > whole);
 }
 
+/* Four numbers that are computed at once; the same values as one by one. */
+typedef float Four __attribute__((vector_size(16)));
+typedef int32_t FourWhole __attribute__((vector_size(16)));
+typedef int32_t FourWholeInMemory __attribute__((vector_size(16), aligned(4), may_alias));
+typedef float FourInMemory __attribute__((vector_size(16), aligned(4), may_alias));
+
+static inline Four load(const float* from) { return *(const FourInMemory*)from; }
+static inline Four load3(const float* from) { return (Four){from[0], from[1], from[2], 0.0f}; }
+static inline void store(float* to, Four values) { *(FourInMemory*)to = values; }
+static inline Four four(float value) { return (Four){value, value, value, value}; }
+static inline Four chosen_of(FourWhole condition, Four values) { return (Four)(condition & (FourWhole)values); }
+static inline Four least_of(Four a, Four b) {
+    for (int k = 0; k < 4; k++) a[k] = least(a[k], b[k]);
+    return a;
+}
+static inline Four most_of(Four a, Four b) {
+    for (int k = 0; k < 4; k++) a[k] = most(a[k], b[k]);
+    return a;
+}
+static inline FourWhole clamp_of(FourWhole values, int high) {
+    values &= values > 0;
+    return (values & (values < high)) | (high & ~(values < high));
+}
+static inline Four root_of(Four v) { return (Four){sqrtf(v[0]), sqrtf(v[1]), sqrtf(v[2]), sqrtf(v[3])}; }
+static inline float dot3(Four a, Four b) {
+    const Four product = a * b;
+    return product[0] + product[1] + product[2];
+}
+
+/* 2 to the power of x, for x from -126 to 0, to 0.0002. */
+static inline float power_of_two(float x) {
+    const int whole = (int)x - 1;
+    const float rest = x - whole;
+    union {
+        int32_t bits;
+        float value;
+    } power = {(whole + 127) << 23};
+    return power.value * (1.0f + rest * (0.6960656f + rest * (0.2244943f + rest * 0.0794400f)));
+}
+
 static inline void normalize(float* v) {
     const float scale = 1.0f / sqrtf(most(dot(v, v), 1e-30f));
     for (int i = 0; i < 3; i++) v[i] *= scale;
@@ -96,33 +136,20 @@ static inline void set_nearest(Grid* grid, int i, int j, float value, int32_t fa
     grid->near[sample] = value; /* of two at one distance, the first counts */
 }
 
-#ifdef __SSE2__
-/* Returns start + along i of four samples; `i` has them in pairs. */
-static inline __m128 nearness_of_four(__m128d start, __m128d along, const __m128d* i) {
-    return _mm_movelh_ps(_mm_cvtpd_ps(_mm_add_pd(start, _mm_mul_pd(along, i[0]))),
-                         _mm_cvtpd_ps(_mm_add_pd(start, _mm_mul_pd(along, i[1]))));
-}
-#endif
+static const Four COUNT = {0.0f, 1.0f, 2.0f, 3.0f};
 
-/* Draws the samples of a row from `low` to `high`, whose nearness is start + along i. */
-static void draw_span(float* near, int32_t* faces, double start, double along, int low, int high, int32_t face) {
-    int i = low;
-#ifdef __SSE2__ /* the same numbers, four at once */
-    const __m128d starts = _mm_set1_pd(start), alongs = _mm_set1_pd(along), four = _mm_set1_pd(4.0);
-    const __m128i own = _mm_set1_epi32(face);
-    __m128d at[2] = {_mm_set_pd(i + 1, i), _mm_set_pd(i + 3, i + 2)};
-    for (; i + 3 <= high; i += 4, at[0] = _mm_add_pd(at[0], four), at[1] = _mm_add_pd(at[1], four)) {
-        const __m128 value = nearness_of_four(starts, alongs, at), before = _mm_loadu_ps(near + i);
-        const __m128i other = _mm_loadu_si128((const __m128i*)(faces + i));
-        const __m128 first = _mm_and_ps(_mm_cmpeq_ps(value, before), _mm_castsi128_ps(_mm_cmplt_epi32(own, other)));
-        const __m128 nearer = _mm_or_ps(_mm_cmpgt_ps(value, before), first);
-        const __m128i chosen = _mm_castps_si128(nearer);
-        _mm_storeu_ps(near + i, _mm_or_ps(_mm_and_ps(nearer, value), _mm_andnot_ps(nearer, before)));
-        _mm_storeu_si128((__m128i*)(faces + i), _mm_or_si128(_mm_and_si128(chosen, own), _mm_andnot_si128(chosen, other)));
+/* Draws n samples of a row, whose nearness is start + along i. */
+static void draw_span(float* near, int32_t* faces, float start, float along, int n, int32_t face) {
+    int i = 0;
+    for (; i + 3 < n; i += 4) {
+        const Four value = start + along * (COUNT + (float)i), before = load(near + i);
+        const FourWhole other = *(const FourWholeInMemory*)(faces + i);
+        const FourWhole nearer = (value > before) | ((value == before) & (face < other));
+        store(near + i, (Four)((nearer & (FourWhole)value) | (~nearer & (FourWhole)before)));
+        *(FourWholeInMemory*)(faces + i) = (nearer & face) | (~nearer & other);
     }
-#endif
-    for (; i <= high; i++) {
-        const float value = (float)(start + along * i), before = near[i];
+    for (; i < n; i++) {
+        const float value = start + along * (float)i, before = near[i];
         const int32_t other = faces[i];
         const int32_t nearer = (value > before) | ((value == before) & (face < other));
         near[i] = nearer ? value : before;
@@ -131,20 +158,13 @@ static void draw_span(float* near, int32_t* faces, double start, double along, i
 }
 
 /* As draw_span, for distances alone. */
-static void draw_distances(float* near, double start, double along, int low, int high) {
-    int i = low;
-#ifdef __SSE2__
-    const __m128d starts = _mm_set1_pd(start), alongs = _mm_set1_pd(along), four = _mm_set1_pd(4.0);
-    __m128d at[2] = {_mm_set_pd(i + 1, i), _mm_set_pd(i + 3, i + 2)};
-    for (; i + 3 <= high; i += 4, at[0] = _mm_add_pd(at[0], four), at[1] = _mm_add_pd(at[1], four))
-        _mm_storeu_ps(near + i, _mm_max_ps(nearness_of_four(starts, alongs, at), _mm_loadu_ps(near + i)));
-#endif
-    for (; i <= high; i++) near[i] = most((float)(start + along * i), near[i]);
+static void draw_distances(float* near, float start, float along, int n) {
+    for (int i = 0; i < n; i++) near[i] = most(start + along * (float)i, near[i]);
 }
 
 /* Whether all samples of a row from `low` to `high` are nearer than start + along i. */
 static int is_hidden(const float* least_near, double start, double along, int low, int high) {
-    const float nearest = most((float)(start + along * low), (float)(start + along * high));
+    const float nearest = 1.000001f * most((float)(start + along * low), (float)(start + along * high)); /* rounded up */
     for (int chunk = low / CHUNK; chunk <= high / CHUNK; chunk++)
         if (nearest >= least_near[chunk]) return 0;
     return 1;
@@ -158,6 +178,8 @@ static void draw_large(Grid* grid, const float* const* corners, double area, con
     const float *a = corners[0], *b = corners[1], *c = corners[2];
     const double ab = ((double)b[2] - a[2]) / area, ac = ((double)a[2] - c[2]) / area;
     const double along_x = ac * e[0][1] - ab * e[2][1], along_y = ab * e[2][0] - ac * e[0][0];
+    double inverse[3];
+    for (int k = 0; k < 3; k++) inverse[k] = e[k][1] != 0.0 ? 1.0 / e[k][1] : 0.0;
     for (int j = block[1]; j <= block[3]; j++) {
         const double y = j * step + first;
         const double start = a[2] + along_y * (y - a[1]) + along_x * (first - a[0]), along = along_x * step;
@@ -166,7 +188,7 @@ static void draw_large(Grid* grid, const float* const* corners, double area, con
         double row[3], slope[3], low = block[0], high = block[2];
         for (int k = 0; k < 3; k++) { /* inside where row - slope (x - corner) is not negative */
             row[k] = e[k][0] * (y - corners[k][1]), slope[k] = e[k][1];
-            const double at = slope[k] != 0.0 ? (corners[k][0] + row[k] / slope[k] - first) * scale : 0.0;
+            const double at = (corners[k][0] + row[k] * inverse[k] - first) * scale;
             if (slope[k] > 0.0 && at < high) high = at;
             if (slope[k] < 0.0 && at > low) low = at;
         }
@@ -174,42 +196,47 @@ static void draw_large(Grid* grid, const float* const* corners, double area, con
 #define INSIDE(x)                                                                                    \
     (row[0] - slope[0] * ((x)-a[0]) >= 0.0 && row[1] - slope[1] * ((x)-b[0]) >= 0.0 && \
      row[2] - slope[2] * ((x)-c[0]) >= 0.0)
-        int from = clamp(floor_of(low) - 1, block[0], block[2]), to = clamp(floor_of(high) + 2, block[0], block[2]);
+        /* the ends are exact to far less than this, and are checked */
+        int from = clamp(ceiling_of(low - 1e-4), block[0], block[2]), to = clamp(floor_of(high + 1e-4), block[0], block[2]);
         while (from <= to && !INSIDE(from * step + first)) from++;
         while (to >= from && !INSIDE(to * step + first)) to--;
 #undef INSIDE
         float* near = grid->near + (size_t)j * grid->width;
         if (!grid->face) {
-            draw_distances(near, start, along, from, to);
+            draw_distances(near + from, (float)(start + along * from), (float)along, to - from + 1);
             continue;
         }
         int32_t* faces = grid->face + (size_t)j * grid->width;
         for (int chunk = from / CHUNK; chunk <= to / CHUNK && from <= to; chunk++) {
             const int low_i = clamp(chunk * CHUNK, from, to), high_i = clamp(chunk * CHUNK + CHUNK - 1, from, to);
-            const float value_low = (float)(start + along * low_i), value_high = (float)(start + along * high_i);
+            const float value_low = (float)(start + along * low_i);
+            const float value_high = value_low + (float)along * (float)(high_i - low_i);
             if (most(value_low, value_high) < least_near[chunk]) continue;
-            draw_span(near, faces, start, along, low_i, high_i, face);
+            draw_span(near + low_i, faces + low_i, value_low, (float)along, high_i - low_i + 1, face);
             if (high_i - low_i == CHUNK - 1) least_near[chunk] = most(least_near[chunk], least(value_low, value_high));
         }
     }
 }
 
-/* Draws a triangle of projected corners (x, y, nearness), which is linear in the picture. The products of the edge
- * functions are exact, so that neighbours leave no gap. */
+/* Draws a triangle of projected corners (x, y, nearness, and a number that is not used), which is linear in the picture.
+ * The products of the edge functions are exact, so that neighbours leave no gap. */
 static inline void draw_triangle(Grid* grid, const float* a, const float* b, const float* c, int32_t face) {
     const float scale = (float)grid->per_pixel, first = (float)grid->first;
-    const float last_x = grid->width - 1, last_y = grid->height - 1;
-    float left = (least(least(a[0], b[0]), c[0]) - first) * scale, right = (most(most(a[0], b[0]), c[0]) - first) * scale;
-    float top = (least(least(a[1], b[1]), c[1]) - first) * scale, bottom = (most(most(a[1], b[1]), c[1]) - first) * scale;
-    if (!(right >= 0.0f && left <= last_x && bottom >= 0.0f && top <= last_y)) return;
-    const int block[4] = {ceiling_of(most(left, 0.0f)), ceiling_of(most(top, 0.0f)), (int)least(right, last_x),
-                          (int)least(bottom, last_y)};
-    if (block[0] > block[2] || block[1] > block[3]) return;
+    const Four last = {(float)(grid->width - 1), (float)(grid->height - 1), 0.0f, 0.0f};
+    const Four p = load(a), q = load(b), r = load(c);
+    const Four low = (least_of(least_of(p, q), r) - first) * scale, high = (most_of(most_of(p, q), r) - first) * scale;
+    const FourWhole is_seen = (high >= 0.0f) & (low <= last);
+    const Four lower = most_of(low, four(0.0f));
+    FourWhole from = __builtin_convertvector(lower, FourWhole), to = __builtin_convertvector(least_of(high, last), FourWhole);
+    from -= __builtin_convertvector(from, Four) < lower; /* rounded up: what is true is -1 */
+    const FourWhole is_drawn = is_seen & (from <= to);
+    if (!(is_drawn[0] & is_drawn[1])) return;
+    const int block[4] = {from[0], from[1], to[0], to[1]};
     const double ax = a[0], ay = a[1], bx = b[0], by = b[1], cx = c[0], cy = c[1];
     double e[3][2] = {{bx - ax, by - ay}, {cx - bx, cy - by}, {ax - cx, ay - cy}};
     double area = e[0][1] * e[2][0] - e[0][0] * e[2][1];
     if (area == 0.0) return;
-    const double turn = area < 0.0 ? -1.0 : 1.0, step = 1.0 / scale;
+    const double turn = area < 0.0 ? -1.0 : 1.0, step = 1.0 / grid->per_pixel;
     area *= turn;
     for (int k = 0; k < 3; k++) e[k][0] *= turn, e[k][1] *= turn;
     include(&grid->drawn, block[0], block[1], block[2] + 1, block[3] + 1);
@@ -253,7 +280,7 @@ static inline void project(const View* view, const float* p, float* at) {
 
 /* Draws the part of a triangle (camera frame) that is in front of the near plane. */
 static void draw_cut(Grid* grid, const View* view, const float corners[3][3], int32_t face) {
-    float kept[4][3];
+    float kept[5][3]; /* one more than there are: four numbers are read of each */
     int n = 0;
     const float near = (float)view->near;
     for (int e = 0; e < 3; e++) {
@@ -429,31 +456,25 @@ static float sun_share(const ShadowMap* map, const Facet* facet) {
     const float x = facet->place[0] - 1.0f, y = facet->place[1] - 1.0f;
     if (!(x >= 0.0f && y >= 0.0f && x < map->side - 4 && y < map->side - 4)) return 1.0f;
     const int i0 = (int)x, j0 = (int)y;
-    const float right = x - i0, down = y - j0, *slope = facet->slope;
-    float start = facet->place[2] + BIAS_M + SLOPE_BIAS * (fabsf(slope[0]) + fabsf(slope[1]));
-    start -= slope[0] * (1.0f + right) + slope[1] * (1.0f + down);
-    const float across[4] = {1.0f - right, 1.0f, 1.0f, right}, below[4] = {1.0f - down, 1.0f, 1.0f, down};
-    float steps[4], lit[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    for (int i = 0; i < 4; i++) steps[i] = i * slope[0];
-    for (int j = 0; j < 4; j++, start += slope[1]) {
-        const float* row = map->now + (size_t)(j0 + j) * map->side + i0;
-        for (int i = 0; i < 4; i++) lit[i] += row[i] <= start + steps[i] ? below[j] * across[i] : 0.0f;
+    const float right = x - i0, down = y - j0;
+    float start = facet->place[2] + BIAS_M + SLOPE_BIAS * (fabsf(facet->right) + fabsf(facet->down));
+    start -= facet->right * (1.0f + right) + facet->down * (1.0f + down);
+    const float* row = map->now + (size_t)j0 * map->side + i0;
+    const Four across = {1.0f - right, 1.0f, 1.0f, right};
+    Four limit = start + facet->right * (Four){0.0f, 1.0f, 2.0f, 3.0f}, lit = {0.0f, 0.0f, 0.0f, 0.0f};
+    for (int j = 0; j < 4; j++, limit += facet->down, row += map->side) {
+        const float below = j == 0 ? 1.0f - down : j == 3 ? down : 1.0f;
+        lit += chosen_of(load(row) <= limit, below * across);
     }
     return (lit[0] + lit[1] + lit[2] + lit[3]) * (1.0f / 9.0f);
-}
-
-static int in_changed_shadow(const ShadowMap* map, const Facet* facet) {
-    const Rect* c = &map->changed;
-    return facet->place[0] > c->left - 4.0f && facet->place[0] < c->right + 4.0f && facet->place[1] > c->top - 4.0f &&
-           facet->place[1] < c->bottom + 4.0f;
 }
 
 /* ---- light ---- */
 
 /* Returns the light of a map of the surroundings from a direction of any length, world frame. */
-static void look_up_sky(const float* map, const float* direction, float* light) {
-    const float sum = fabsf(direction[0]) + fabsf(direction[1]) + fabsf(direction[2]);
-    float u = direction[0] / sum, v = direction[1] / sum;
+static inline Four look_up_sky(const float* map, Four direction) {
+    const float inverse = 1.0f / (fabsf(direction[0]) + fabsf(direction[1]) + fabsf(direction[2]));
+    float u = direction[0] * inverse, v = direction[1] * inverse;
     if (direction[2] < 0.0f) {
         const float folded = (1.0f - fabsf(v)) * (u < 0.0f ? -1.0f : 1.0f);
         v = (1.0f - fabsf(u)) * (v < 0.0f ? -1.0f : 1.0f);
@@ -463,14 +484,13 @@ static void look_up_sky(const float* map, const float* direction, float* light) 
     const int i = clamp((int)x, 0, SKY_SIDE - 2), j = clamp((int)y, 0, SKY_SIDE - 2);
     const float right = x - i, down = y - j;
     const float *upper = map + 3 * (j * SKY_SIDE + i), *lower = upper + 3 * SKY_SIDE;
-    for (int k = 0; k < 3; k++) {
-        const float above = upper[k] + right * (upper[3 + k] - upper[k]);
-        light[k] = above + down * (lower[k] + right * (lower[3 + k] - lower[k]) - above);
-    }
+    const Four a = load3(upper), b = load3(upper + 3), c = load3(lower), d = load3(lower + 3);
+    const Four above = a + right * (b - a), below = c + right * (d - c);
+    return above + down * (below - above);
 }
 
-/* Multiplies a colour with the texture at (u, v), where a pixel covers a length in units of the picture's side. */
-static void apply_texture(const Scene* scene, const Texture* texture, const float* uv, float covered, float* colour) {
+/* Returns the linear colour of a texture at (u, v), where a pixel covers a length in units of the picture's side. */
+static Four look_up_texture(const Scene* scene, const Texture* texture, float at_u, float at_v, float covered) {
     int width = texture->width, height = texture->height, level = 0;
     const uint8_t* texels = texture->texels;
     float wide = covered * (width > height ? width : height);
@@ -478,29 +498,29 @@ static void apply_texture(const Scene* scene, const Texture* texture, const floa
         texels += 3 * (size_t)width * height;
         width = width > 1 ? width / 2 : 1, height = height > 1 ? height / 2 : 1;
     }
-    const float u = uv[0] - floorf(uv[0]), v = 1.0f - (uv[1] - floorf(uv[1]));
+    const float u = at_u - floor_of(at_u), v = 1.0f - (at_v - floor_of(at_v));
     const float x = u * width - 0.5f, y = v * height - 0.5f;
     const int i = floor_of(x), j = floor_of(y);
     const float right = x - i, down = y - j;
-    const int columns[2] = {(i + width) % width, (i + 1) % width}, rows[2] = {(j + height) % height, (j + 1) % height};
-    const uint8_t* corners[4];
-    for (int k = 0; k < 4; k++) corners[k] = texels + 3 * ((size_t)rows[k / 2] * width + columns[k % 2]);
-    for (int k = 0; k < 3; k++) {
-        const float* linear = scene->linear;
-        const float above = linear[corners[0][k]] + right * (linear[corners[1][k]] - linear[corners[0][k]]);
-        const float below = linear[corners[2][k]] + right * (linear[corners[3][k]] - linear[corners[2][k]]);
-        colour[k] *= above + down * (below - above);
+    const int left_i = i < 0 ? i + width : i, right_i = i + 1 < width ? i + 1 : 0; /* it repeats */
+    const int upper_j = j < 0 ? j + height : j, lower_j = j + 1 < height ? j + 1 : 0;
+    const float* linear = scene->linear;
+    Four corners[4];
+    for (int k = 0; k < 4; k++) {
+        const uint8_t* texel = texels + 3 * ((size_t)(k & 2 ? lower_j : upper_j) * width + (k & 1 ? right_i : left_i));
+        corners[k] = (Four){linear[texel[0]], linear[texel[1]], linear[texel[2]], 0.0f};
     }
+    const Four above = corners[0] + right * (corners[1] - corners[0]), below = corners[2] + right * (corners[3] - corners[2]);
+    return above + down * (below - above);
 }
 
 /* A point of a surface that a camera sees. */
 typedef struct {
     float p[3];      /* camera frame [m] */
-    float flat[3];   /* normal of its triangle, towards the camera, camera frame */
-    float normal[3]; /* of the smooth surface, likewise, world frame */
-    float view[3];   /* towards the camera, world frame */
-    float shares[3]; /* of its corners */
-    float area;      /* of its triangle, twice [m^2] */
+    Four normal;     /* of the smooth surface, towards the camera, world frame */
+    Four view;       /* towards the camera, world frame */
+    Four shares;     /* of its corners */
+    float facing;    /* cosine between the view and the normal of its triangle */
 } Point;
 
 static void corners_of(const float* T, const Shape* shape, int face, float corners[3][3]) {
@@ -515,6 +535,13 @@ typedef struct {
     double squared;            /* of the length of the normal */
 } Plane;
 
+static void cross(const double* a, const double* b, double* product) {
+    for (int i = 0; i < 3; i++) {
+        const int j = (i + 1) % 3, k = (i + 2) % 3;
+        product[i] = a[j] * b[k] - a[k] * b[j];
+    }
+}
+
 static Plane plane_of(const float corners[3][3]) {
     Plane plane;
     for (int i = 0; i < 3; i++) {
@@ -522,10 +549,7 @@ static Plane plane_of(const float corners[3][3]) {
         plane.e1[i] = corners[1][i] - plane.a[i], plane.e2[i] = corners[2][i] - plane.a[i];
     }
     double* n = plane.normal;
-    for (int i = 0; i < 3; i++) {
-        const int j = (i + 1) % 3, k = (i + 2) % 3;
-        n[i] = plane.e1[j] * plane.e2[k] - plane.e1[k] * plane.e2[j];
-    }
+    cross(plane.e1, plane.e2, n);
     plane.offset = n[0] * plane.a[0] + n[1] * plane.a[1] + n[2] * plane.a[2];
     plane.squared = n[0] * n[0] + n[1] * n[1] + n[2] * n[2];
     return plane;
@@ -540,31 +564,18 @@ static double normal_along(const Plane* plane, const double* d) {
     return plane->normal[0] * d[0] + plane->normal[1] * d[1] + plane->normal[2] * d[2];
 }
 
-/* Finds the point of a triangle's plane on the ray of a place in the picture: shares of the corners, and distance. */
-static double meet(const View* view, const float corners[3][3], double u, double v, double* shares, double* normal,
-                   double* area) {
-    const Plane plane = plane_of(corners);
-    const double *a = plane.a, *e1 = plane.e1, *e2 = plane.e2, squared = plane.squared;
-    double d[3], to[3], q[3]; /* the ray; the point from the first corner; its areas with the two edges */
-    ray_at(view, u, v, d);
-    const double along = normal_along(&plane, d), z = plane.offset / along;
-    for (int i = 0; i < 3; i++) to[i] = z * d[i] - a[i], normal[i] = plane.normal[i];
-    for (int i = 0; i < 3; i++) {
-        const int j = (i + 1) % 3, k = (i + 2) % 3;
-        q[i] = to[j] * e2[k] - to[k] * e2[j];
-    }
-    shares[1] = (q[0] * normal[0] + q[1] * normal[1] + q[2] * normal[2]) / squared;
-    for (int i = 0; i < 3; i++) {
-        const int j = (i + 1) % 3, k = (i + 2) % 3;
-        q[i] = e1[j] * to[k] - e1[k] * to[j];
-    }
-    shares[2] = (q[0] * normal[0] + q[1] * normal[1] + q[2] * normal[2]) / squared;
-    shares[0] = 1.0 - shares[1] - shares[2];
-    *area = sqrt(squared);
-    const double scale = (along > 0.0 ? -1.0 : 1.0) / *area;
-    for (int i = 0; i < 3; i++) normal[i] *= scale;
-    return z;
-}
+/* What lighting needs to know of a triangle at all of its points. */
+typedef struct {
+    int32_t face;             /* -1: none */
+    int32_t is_even;          /* whether its light is computed at the corners of cells, see is_even_inside */
+    double normal[3], offset; /* of its plane, as in Plane */
+    double rise[2][3], from[2]; /* shares of the second and third corner of a point p: rise p - from */
+    Four normals[3];          /* of its corners, world frame */
+    Four flat;                /* unit normal towards the camera, world frame */
+    float length;             /* of `normal`: twice its area [m^2] */
+    float right, down;        /* as of a facet */
+    int32_t is_lit;           /* whether it faces the sun */
+} Side;
 
 /* Distribution of microfacets by GGX times their visibility by Smith, see Heitz 2014; `a` is the squared roughness. */
 static float microfacets(float a, float n_l, float n_v, float n_h) {
@@ -576,95 +587,64 @@ static float microfacets(float a, float n_l, float n_v, float n_h) {
 static const float DIELECTRIC = 0.04f; /* reflected light of what is no metal, seen along the normal */
 static const float SMOOTHEST = 0.0525f;
 
-/* Finds where a point is in the texture of its shape, and the length that a pixel covers there. */
-static void place_in_texture(const View* view, const Shape* shape, int face, const Point* point, float* uv, float* covered) {
-    const int32_t* corners = shape->faces + 3 * face;
+/* Returns where a point is in the texture of its shape, and the length that a pixel covers there. */
+static Four place_in_texture(const View* view, const Shape* shape, const Side* side, const Point* point) {
+    const int32_t* corners = shape->faces + 3 * (side->face - shape->first_face);
     const float *a = shape->uvs + 2 * corners[0], *b = shape->uvs + 2 * corners[1], *c = shape->uvs + 2 * corners[2];
-    for (int k = 0; k < 2; k++) uv[k] = point->shares[0] * a[k] + point->shares[1] * b[k] + point->shares[2] * c[k];
+    Four place = {0.0f, 0.0f, 0.0f, 0.0f};
+    for (int k = 0; k < 2; k++) place[k] = point->shares[0] * a[k] + point->shares[1] * b[k] + point->shares[2] * c[k];
     const float in_picture = fabsf((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]));
-    const float distance = sqrtf(dot(point->p, point->p));
-    const float facing = most(-dot(point->flat, point->p) / distance, 0.05f);
-    *covered = distance / (float)view->fy * sqrtf(in_picture / (point->area * facing));
+    const float distance = sqrtf(dot(point->p, point->p)), facing = most(point->facing, 0.05f);
+    place[2] = distance / (float)view->fy * sqrtf(in_picture / (side->length * facing));
+    return place;
 }
 
 /* Lights a point of a shape that has a colour there. The equations are those of the renderer on graphics cards (pygfx):
  * Lambert, GGX, and the split-sum fit of Karis 2014 with the multiple scattering of Fdez-Aguera 2019 for the
  * surroundings. */
-static void light_point(const Scene* scene, const Shape* shape, const float* colour, const Point* point, Facet* facet) {
-    float diffuse[3], reflected[3], half[3], away[3], matt[3], mirrored[3];
+static void light_point(const Scene* scene, const Shape* shape, Four colour, const Point* point, Facet* facet) {
     if (shape->emission > 0.0f || scene->is_even) {
-        const float strength = scene->is_even ? 1.0f : shape->emission;
-        for (int k = 0; k < 3; k++) facet->sun[k] = strength * colour[k], facet->sky[k] = 0.0f;
+        store(facet->sun, (scene->is_even ? 1.0f : shape->emission) * colour);
+        store(facet->sky, four(0.0f));
         facet->place[0] = -1e6f; /* beyond all shadows */
         return;
     }
-    const float* n = point->normal;
-    const float n_v = least(most(dot(n, point->view), 1e-4f), 1.0f);
+    const Four n = point->normal;
+    const float n_v = least(most(dot3(n, point->view), 1e-4f), 1.0f);
     const float roughness = most(shape->roughness, SMOOTHEST), alpha = roughness * roughness;
-    for (int k = 0; k < 3; k++) {
-        diffuse[k] = colour[k] * (1.0f - shape->metalness);
-        reflected[k] = DIELECTRIC + (colour[k] - DIELECTRIC) * shape->metalness;
-        away[k] = 2.0f * n_v * n[k] - point->view[k];
-        away[k] += alpha * (n[k] - away[k]);
-    }
-    look_up_sky(scene->irradiance, n, matt);
-    look_up_sky(shape->radiance, away, mirrored);
+    const Four diffuse = (1.0f - shape->metalness) * colour;
+    const Four reflected = DIELECTRIC + shape->metalness * (colour - DIELECTRIC);
+    Four away = 2.0f * n_v * n - point->view;
+    away += alpha * (n - away);
+    const Four matt = look_up_sky(scene->irradiance, n), mirrored = look_up_sky(shape->radiance, away);
     const float x = 1.0f - roughness, y = 0.0425f - 0.0275f * roughness;
-    const float fading = least(x * x, exp2f(-9.28f * n_v)) * x + y;
+    const float fading = least(x * x, power_of_two(-9.28f * n_v)) * x + y;
     const float scale = -1.04f * fading + 1.04f - 0.572f * roughness, offset = 1.04f * fading - 0.04f + 0.022f * roughness;
-    float scattered[3], again[3], largest = 0.0f;
-    for (int k = 0; k < 3; k++) {
-        const float lost = 1.0f - (scale + offset), mean = reflected[k] + (1.0f - reflected[k]) * 0.047619f;
-        scattered[k] = reflected[k] * scale + offset;
-        again[k] = scattered[k] * mean / (1.0f - lost * mean) * lost;
-        largest = most(largest, scattered[k] + again[k]);
-    }
-    for (int k = 0; k < 3; k++)
-        facet->sky[k] = scene->sky_strength *
-                        (mirrored[k] * scattered[k] + matt[k] * (again[k] + diffuse[k] * (1.0f - largest)));
-    float sun[3];
-    for (int k = 0; k < 3; k++) sun[k] = (float)scene->sun[k], half[k] = sun[k] + point->view[k], facet->sun[k] = 0.0f;
-    const float n_l = dot(n, sun);
+    const float lost = 1.0f - (scale + offset);
+    const Four mean = reflected + 0.047619f * (1.0f - reflected), scattered = scale * reflected + offset;
+    const Four again = lost * scattered * mean / (1.0f - lost * mean), both = scattered + again;
+    const float largest = most(both[0], most(both[1], both[2]));
+    store(facet->sky, scene->sky_strength * (mirrored * scattered + matt * (again + (1.0f - largest) * diffuse)));
+    const Four sun = {(float)scene->sun[0], (float)scene->sun[1], (float)scene->sun[2], 0.0f};
+    const float n_l = dot3(n, sun);
+    store(facet->sun, four(0.0f));
     if (n_l <= 0.0f) return;
-    normalize(half);
-    const float n_h = least(dot(n, half), 1.0f), v_h = most(dot(point->view, half), 0.0f);
-    const float lobe = scene->sun_gloss * PI * microfacets(alpha, n_l, n_v, n_h), grazing = exp2f((-5.55473f * v_h - 6.98316f) * v_h);
-    for (int k = 0; k < 3; k++)
-        facet->sun[k] = scene->sun_colour[k] * n_l * (diffuse[k] + lobe * (reflected[k] + (1.0f - reflected[k]) * grazing));
-}
-
-/* Finds where a point is in the shadow map. A surface that turns away from the sun gets none. */
-static void place_in_shadow(const ShadowMap* map, const View* view, const Point* point, Facet* facet) {
-    if (facet->place[0] < -1e5f || facet->sun[0] + facet->sun[1] + facet->sun[2] <= 0.0f) return;
-    double p[3], n[3], in_light[3];
-    const double* T = view->T_camera_world;
-    for (int i = 0; i < 3; i++) { /* R' (p - t) */
-        p[i] = n[i] = 0.0;
-        for (int k = 0; k < 3; k++)
-            p[i] += T[4 * k + i] * (point->p[k] - T[4 * k + 3]), n[i] += T[4 * k + i] * point->flat[k];
-        p[i] -= map->middle[i];
-    }
-    for (int i = 0; i < 3; i++) {
-        const double* axis = map->R + 3 * i;
-        in_light[i] = axis[0] * n[0] + axis[1] * n[1] + axis[2] * n[2];
-        facet->place[i] = (float)(axis[0] * p[0] + axis[1] * p[1] + axis[2] * p[2]);
-    }
-    if (in_light[2] <= 0.02) {
-        for (int k = 0; k < 3; k++) facet->sun[k] = 0.0f;
-        return;
-    }
-    for (int i = 0; i < 2; i++) {
-        const float slope = (float)(-in_light[i] / in_light[2]);
-        facet->slope[i] = (float)map->texel_m * most(least(slope, STEEPEST), -STEEPEST);
-        facet->place[i] = (float)(facet->place[i] / map->texel_m) + 0.5f * (map->side - 1);
-    }
+    Four half = sun + point->view;
+    half *= 1.0f / sqrtf(most(dot3(half, half), 1e-30f));
+    const float n_h = least(dot3(n, half), 1.0f), v_h = most(dot3(point->view, half), 0.0f);
+    const float lobe = scene->sun_gloss * PI * microfacets(alpha, n_l, n_v, n_h);
+    const float grazing = power_of_two((-5.55473f * v_h - 6.98316f) * v_h);
+    store(facet->sun, n_l * load3(scene->sun_colour) * (diffuse + lobe * (reflected + grazing * (1.0f - reflected))));
 }
 
 /* ---- pixels ---- */
 
+#define BLOCK 16    /* rows and columns of pixels that are lit anew together */
 #define TILE 4      /* rows and columns of pixels that look in different directions */
 #define N_AROUND 16 /* places that a pixel of a fine picture looks at */
-#define FEW_AROUND 6 /* places that every other pixel of other pictures looks at */
+#define FEW_AROUND 8 /* places that every other pixel of other pictures looks at */
+
+#define N_SIDES 512 /* triangles of which it is kept what lighting needs */
 
 #define CELL 4  /* rows and columns of pixels between corners at which flat triangles are lit */
 #define N_KNOTS 3 /* triangles that are kept at one corner */
@@ -674,10 +654,9 @@ typedef struct {
     int32_t face, row; /* the triangle, and the row of the corner; -1: nothing is kept */
     int32_t is_fit;    /* whether the plane is in front of the camera there */
     float nearness;    /* [1/m] */
-    float normal[3];   /* as of a point, world frame */
-    float slope[2];    /* as of a facet */
-    float values[18];  /* sky, sun and place of a facet; with a texture these are of black, and then come the differences
-                          of sky and sun to white, uv, and the length that a pixel covers there */
+    Four normal;       /* as of a point, world frame */
+    Four values[6];    /* rows of a facet; with a texture these are of black, and then come the differences of sky and sun to
+                          white, and the place in the texture */
 } Knot;
 
 typedef struct {
@@ -687,8 +666,15 @@ typedef struct {
     int samples_wide;
     float (*T_camera_link)[12]; /* of each shape */
     const Shape* last;           /* the shape that was looked up last */
+    Four camera_axes[3];         /* world frame */
+    Four light_axes[3], light_start; /* place in the shadow map of a point, camera frame */
+    Side* sides;                 /* N_SIDES triangles */
     Knot* knots;                 /* two rows of corners, N_KNOTS each */
-    float turns[TILE * TILE][N_AROUND][2]; /* these places: shares of the reach along columns and rows */
+    struct {
+        int32_t face, column, row; /* face -1: none */
+        const Knot* knots[4];
+    } cell; /* where light was mixed last */
+    Four turns[TILE * TILE][2][N_AROUND / 4]; /* places to look at: shares of the reach along columns and rows */
 } Drawing;
 
 static const Shape* shape_of(Drawing* drawing, int32_t face) {
@@ -705,36 +691,74 @@ static const Shape* shape_of(Drawing* drawing, int32_t face) {
     return drawing->last = shapes + low;
 }
 
-static void find_point(Drawing* drawing, const Shape* shape, int32_t face, double u, double v, Point* point) {
-    const View* view = drawing->view;
-    const double* T_world_camera = view->T_camera_world; /* transposed below */
-    float corners[3][3], smooth[3] = {0.0f, 0.0f, 0.0f};
-    double shares[3], flat[3], area;
-    face -= shape->first_face;
-    corners_of(drawing->T_camera_link[shape - drawing->scene->shapes], shape, face, corners);
-    const double z = meet(view, (const float(*)[3])corners, u, v, shares, flat, &area);
-    point->area = (float)area;
-    for (int i = 0; i < 3; i++) {
-        point->shares[i] = (float)shares[i];
-        const float* normal = shape->normals + 3 * shape->faces[3 * face + i];
-        for (int k = 0; k < 3; k++) smooth[k] += point->shares[i] * normal[k];
-        point->flat[i] = (float)flat[i];
+static int is_even_inside(const Drawing* drawing, const Shape* shape, int32_t face);
+
+/* Returns what lighting needs to know of a triangle. */
+static const Side* find_side(Drawing* drawing, const Shape* shape, int32_t face) {
+    Side* side = drawing->sides + (face & (N_SIDES - 1));
+    if (side->face == face) return side;
+    const double* T_world_link = drawing->scene->poses + 12 * shape->link;
+    float corners[3][3];
+    corners_of(drawing->T_camera_link[shape - drawing->scene->shapes], shape, face - shape->first_face, corners);
+    const Plane plane = plane_of((const float(*)[3])corners);
+    side->face = face, side->is_even = is_even_inside(drawing, shape, face);
+    memcpy(side->normal, plane.normal, sizeof side->normal);
+    side->offset = plane.offset;
+    cross(plane.e2, plane.normal, side->rise[0]), cross(plane.normal, plane.e1, side->rise[1]);
+    for (int k = 0; k < 2; k++) {
+        side->from[k] = 0.0;
+        for (int i = 0; i < 3; i++) side->rise[k][i] /= plane.squared, side->from[k] += side->rise[k][i] * plane.a[i];
     }
-    point->p[0] = (float)(z * (u - view->cx) / view->fx), point->p[1] = (float)(z * (v - view->cy) / view->fy);
-    point->p[2] = (float)z;
-    rotate(drawing->scene->poses + 12 * shape->link, smooth, point->normal);
-    normalize(point->normal);
-    float n[3];
-    for (int i = 0; i < 3; i++) {
-        point->view[i] = n[i] = 0.0f;
-        for (int k = 0; k < 3; k++) {
-            point->view[i] -= (float)T_world_camera[4 * k + i] * point->p[k];
-            n[i] += (float)T_world_camera[4 * k + i] * point->flat[k];
-        }
+    for (int k = 0; k < 3; k++) {
+        float normal[3];
+        rotate(T_world_link, shape->normals + 3 * shape->faces[3 * (face - shape->first_face) + k], normal);
+        side->normals[k] = load3(normal);
     }
-    normalize(point->view);
-    if (dot(n, point->normal) < 0.0f)
-        for (int i = 0; i < 3; i++) point->normal[i] = -point->normal[i];
+    side->length = (float)sqrt(plane.squared);
+    const float scale = (plane.offset > 0.0 ? -1.0f : 1.0f) / side->length; /* towards the camera */
+    side->flat = four(0.0f);
+    for (int k = 0; k < 3; k++) side->flat += scale * (float)plane.normal[k] * drawing->camera_axes[k];
+    side->is_lit = 1, side->right = side->down = 0.0f;
+    if (drawing->map) {
+        const double* R = drawing->map->R;
+        double in_light[3];
+        for (int i = 0; i < 3; i++)
+            in_light[i] = R[3 * i] * side->flat[0] + R[3 * i + 1] * side->flat[1] + R[3 * i + 2] * side->flat[2];
+        side->is_lit = in_light[2] > 0.02;
+        const float texel_m = (float)drawing->map->texel_m;
+        side->right = texel_m * most(least((float)(-in_light[0] / in_light[2]), STEEPEST), -STEEPEST);
+        side->down = texel_m * most(least((float)(-in_light[1] / in_light[2]), STEEPEST), -STEEPEST);
+    }
+    return side;
+}
+
+static void find_point(const Drawing* drawing, const Side* side, double u, double v, Point* point) {
+    double d[3], shares[2];
+    ray_at(drawing->view, u, v, d);
+    const double z = side->offset / (side->normal[0] * d[0] + side->normal[1] * d[1] + side->normal[2] * d[2]);
+    for (int k = 0; k < 2; k++) {
+        const double* rise = side->rise[k];
+        shares[k] = z * (rise[0] * d[0] + rise[1] * d[1] + rise[2] * d[2]) - side->from[k];
+    }
+    point->shares = (Four){(float)(1.0 - shares[0] - shares[1]), (float)shares[0], (float)shares[1], 0.0f};
+    Four smooth = four(0.0f), view = four(0.0f);
+    for (int k = 0; k < 3; k++) {
+        point->p[k] = (float)(z * d[k]);
+        smooth += point->shares[k] * side->normals[k];
+        view -= point->p[k] * drawing->camera_axes[k];
+    }
+    smooth *= (dot3(smooth, side->flat) < 0.0f ? -1.0f : 1.0f) / sqrtf(most(dot3(smooth, smooth), 1e-30f));
+    view *= 1.0f / sqrtf(most(dot3(view, view), 1e-30f));
+    point->normal = smooth, point->view = view, point->facing = dot3(side->flat, view);
+}
+
+/* Writes where a point is in the shadow map. A surface that turns away from the sun gets none. */
+static void place_in_shadow(const Drawing* drawing, const Side* side, const Point* point, Facet* facet) {
+    if (facet->place[0] < -1e5f) return;
+    if (!side->is_lit) store(facet->sun, four(0.0f));
+    const Four *axes = drawing->light_axes, x = point->p[0] * axes[0], y = point->p[1] * axes[1], z = point->p[2] * axes[2];
+    store(facet->place, drawing->light_start + x + y + z);
+    facet->right = side->right, facet->down = side->down;
 }
 
 /* ---- flat triangles: light that changes slowly is computed at the corners of cells ---- */
@@ -752,91 +776,86 @@ static int is_even_inside(const Drawing* drawing, const Shape* shape, int32_t fa
     return dot(p, q) > 0.999999f && dot(p, r) > 0.999999f;
 }
 
-static void light_knot(Drawing* drawing, const Shape* shape, int32_t face, int column, int row, Knot* knot) {
+static void light_knot(Drawing* drawing, const Shape* shape, const Side* side, int column, int row, Knot* knot) {
     const View* view = drawing->view;
-    const float black[3] = {0.0f, 0.0f, 0.0f}, white[3] = {1.0f, 1.0f, 1.0f};
-    float* values = knot->values;
-    Facet facet = {0}, bright = {0};
+    Facet facet, bright;
+    memset(&facet, 0, sizeof facet), memset(&bright, 0, sizeof bright);
     Point point;
-    knot->face = face, knot->row = row;
-    find_point(drawing, shape, face, CELL * column, CELL * row, &point);
+    knot->face = side->face, knot->row = row;
+    drawing->cell.face = -1;
+    find_point(drawing, side, CELL * column, CELL * row, &point);
     knot->is_fit = point.p[2] > (float)view->near && point.p[2] < (float)view->far;
     if (!knot->is_fit) return;
     knot->nearness = 1.0f / point.p[2];
-    memcpy(knot->normal, point.normal, sizeof knot->normal);
-    light_point(drawing->scene, shape, shape->texture ? black : shape->colour, &point, &facet);
-    if (shape->texture) {
-        light_point(drawing->scene, shape, white, &point, &bright);
-        place_in_shadow(drawing->map, view, &point, &bright);
-        place_in_texture(view, shape, face - shape->first_face, &point, values + 15, values + 17);
-        for (int k = 0; k < 3; k++) {
-            values[9 + k] = bright.sky[k] - facet.sky[k];
-            values[12 + k] = bright.sun[k] - facet.sun[k];
-        }
-        for (int k = 0; k < 3; k++) facet.sun[k] = bright.sun[k] == 0.0f ? 0.0f : facet.sun[k], facet.place[k] = bright.place[k];
-        memcpy(facet.slope, bright.slope, sizeof facet.slope);
-    } else
-        place_in_shadow(drawing->map, view, &point, &facet);
-    for (int k = 0; k < 3; k++) values[k] = facet.sky[k], values[3 + k] = facet.sun[k], values[6 + k] = facet.place[k];
-    memcpy(knot->slope, facet.slope, sizeof knot->slope);
+    knot->normal = point.normal;
+    light_point(drawing->scene, shape, shape->texture ? four(0.0f) : load3(shape->colour), &point, &facet);
+    place_in_shadow(drawing, side, &point, &facet);
+    knot->values[0] = load(facet.sky), knot->values[1] = load(facet.sun), knot->values[2] = load(facet.place);
+    if (!shape->texture) return;
+    light_point(drawing->scene, shape, four(1.0f), &point, &bright);
+    place_in_shadow(drawing, side, &point, &bright);
+    knot->values[3] = load(bright.sky) - knot->values[0], knot->values[4] = load(bright.sun) - knot->values[1];
+    knot->values[5] = place_in_texture(view, shape, side, &point);
 }
 
-static const Knot* find_knot(Drawing* drawing, const Shape* shape, int32_t face, int column, int row) {
+static const Knot* find_knot(Drawing* drawing, const Shape* shape, const Side* side, int column, int row) {
+    const int32_t face = side->face;
     Knot* knots = drawing->knots + ((size_t)(row & 1) * cells_along(drawing->view) + column) * N_KNOTS;
     for (int k = 0; k < N_KNOTS; k++)
         if (knots[k].face == face && knots[k].row == row) return knots + k;
     int oldest = face % N_KNOTS;
     for (int k = 0; k < N_KNOTS; k++)
         if (knots[k].row != row) oldest = k;
-    light_knot(drawing, shape, face, column, row, knots + oldest);
+    light_knot(drawing, shape, side, column, row, knots + oldest);
     return knots + oldest;
 }
 
 /* Lights the point of a flat triangle at (u, v) from the corners of its cell. Returns 0 where that is not possible. */
-static int mix_light(Drawing* drawing, const Shape* shape, int32_t face, float u, float v, Facet* facet, Point* point) {
+static int mix_light(Drawing* drawing, const Shape* shape, const Side* side, float u, float v, Facet* facet, Point* point) {
     const View* view = drawing->view;
     const int column = clamp((int)u / CELL, 0, cells_along(view) - 2), row = v < 0.0f ? 0 : (int)v / CELL;
     const float right = u * (1.0f / CELL) - column, down = v * (1.0f / CELL) - row;
-    const float weights[4] = {(1.0f - right) * (1.0f - down), right * (1.0f - down), (1.0f - right) * down, right * down};
-    const int n = shape->texture ? 18 : 9;
-    const Knot* knots[4];
-    float shares[4], values[18], nearness = 0.0f, low = 1e30f, high = 0.0f;
-    for (int k = 0; k < 4; k++) {
-        knots[k] = find_knot(drawing, shape, face, column + (k & 1), row + (k >> 1));
-        if (!knots[k]->is_fit) return 0;
-        low = least(low, knots[k]->nearness), high = most(high, knots[k]->nearness);
-        nearness += shares[k] = weights[k] * knots[k]->nearness;
+    const Knot** knots = drawing->cell.knots;
+    if (drawing->cell.face != side->face || drawing->cell.column != column || drawing->cell.row != row) {
+        for (int k = 0; k < 4; k++) knots[k] = find_knot(drawing, shape, side, column + (k & 1), row + (k >> 1));
+        drawing->cell.face = side->face, drawing->cell.column = column, drawing->cell.row = row;
     }
+    if (!(knots[0]->is_fit & knots[1]->is_fit & knots[2]->is_fit & knots[3]->is_fit)) return 0;
+    const Four near = {knots[0]->nearness, knots[1]->nearness, knots[2]->nearness, knots[3]->nearness};
+    const float low = least(least(near[0], near[1]), least(near[2], near[3]));
+    const float high = most(most(near[0], near[1]), most(near[2], near[3]));
     if (high > 1.5f * low) return 0; /* seen at a grazing angle */
-    const float depth = 1.0f / nearness;
-    for (int k = 0; k < 4; k++) shares[k] *= depth;
-    for (int i = 0; i < n; i++)
+    Four shares = near * (Four){(1.0f - right) * (1.0f - down), right * (1.0f - down), (1.0f - right) * down, right * down};
+    const float depth = 1.0f / (shares[0] + shares[1] + shares[2] + shares[3]);
+    shares *= depth;
+    Four values[6];
+    for (int i = 0; i < (shape->texture ? 6 : 3); i++)
         values[i] = shares[0] * knots[0]->values[i] + shares[1] * knots[1]->values[i] + shares[2] * knots[2]->values[i] +
                     shares[3] * knots[3]->values[i];
     point->p[2] = depth;
-    memcpy(point->normal, knots[0]->normal, sizeof point->normal);
-    for (int k = 0; k < 3; k++) facet->sky[k] = values[k], facet->sun[k] = values[3 + k], facet->place[k] = values[6 + k];
-    memcpy(facet->slope, knots[0]->slope, sizeof facet->slope);
+    point->normal = knots[0]->normal;
     if (shape->texture) {
-        float colour[3] = {shape->colour[0], shape->colour[1], shape->colour[2]};
-        apply_texture(drawing->scene, shape->texture, values + 15, values[17], colour);
-        for (int k = 0; k < 3; k++) facet->sky[k] += colour[k] * values[9 + k], facet->sun[k] += colour[k] * values[12 + k];
+        const Four place = values[5];
+        const Four colour = load3(shape->colour) * look_up_texture(drawing->scene, shape->texture, place[0], place[1], place[2]);
+        values[0] += colour * values[3], values[1] += colour * values[4];
     }
+    store(facet->sky, values[0]), store(facet->sun, values[1]), store(facet->place, values[2]);
+    facet->right = side->right;
     return 1;
 }
 
 /* Lights a triangle on the ray of (u, v). */
 static void light_triangle(Drawing* drawing, const Shape* shape, int32_t face, double u, double v, Facet* facet, Point* point) {
-    const View* view = drawing->view;
-    if (is_even_inside(drawing, shape, face) && mix_light(drawing, shape, face, (float)u, (float)v, facet, point)) return;
-    float colour[3] = {shape->colour[0], shape->colour[1], shape->colour[2]}, uv[2], covered;
-    find_point(drawing, shape, face, u, v, point);
+    const Side* side = find_side(drawing, shape, face);
+    if (side->is_even && mix_light(drawing, shape, side, (float)u, (float)v, facet, point)) return;
+    Four colour = load3(shape->colour);
+    find_point(drawing, side, u, v, point);
     if (shape->texture) {
-        place_in_texture(view, shape, face - shape->first_face, point, uv, &covered);
-        apply_texture(drawing->scene, shape->texture, uv, covered, colour);
+        const Four place = place_in_texture(drawing->view, shape, side, point);
+        colour *= look_up_texture(drawing->scene, shape->texture, place[0], place[1], place[2]);
     }
     light_point(drawing->scene, shape, colour, point, facet);
-    place_in_shadow(drawing->map, view, point, facet);
+    place_in_shadow(drawing, side, point, facet);
 }
 
 /* What a sample shows: a triangle, and one in front of it that one can see through; -1: none. */
@@ -870,6 +889,7 @@ static void light_facet(Drawing* drawing, Seen seen, int row, double u, double v
             facet->sun[k] += shape->alpha * (front.sun[k] - facet->sun[k]);
         }
     }
+    facet->share = 0.0f;
 }
 
 static const float SAME_SIDE = 0.9f; /* cosine between normals of triangles that are lit together */
@@ -965,11 +985,13 @@ static int count_around(const View* view) { return view->is_fine ? N_AROUND : FE
 /* Whether a pixel looks around: in pictures that are not fine every other one, as on a chessboard. */
 static inline int looks(const View* view, int column, int row) { return view->is_fine || !((column ^ row) & 1); }
 
-static void make_turns(float (*turns)[N_AROUND][2], int n_around) {
+static void make_turns(Drawing* drawing) {
+    const int n_around = count_around(drawing->view);
     for (int tile = 0; tile < TILE * TILE; tile++)
         for (int s = 0; s < n_around; s++) {
             const float angle = 2.0f * PI * (float)(tile * 7 % 16) / 16.0f + s * 2.39996f, share = (s + 0.5f) / n_around;
-            turns[tile][s][0] = share * cosf(angle), turns[tile][s][1] = share * sinf(angle);
+            drawing->turns[tile][0][s / 4][s % 4] = share * cosf(angle);
+            drawing->turns[tile][1][s / 4][s % 4] = share * sinf(angle);
         }
 }
 
@@ -985,20 +1007,23 @@ static float taken_light(const Drawing* drawing, int column, int row) {
     const float inverse_x = 1.0f / (float)view->fx, inverse_y = 1.0f / (float)view->fy;
     const float cx = (float)view->cx, cy = (float)view->cy, bias = 0.003f * depth;
     const float here[3] = {(column - cx) * inverse_x * depth, (row - cy) * inverse_y * depth, depth};
-    const float(*around)[2] = drawing->turns[(row % TILE) * TILE + column % TILE];
+    const Four(*around)[N_AROUND / 4] = drawing->turns[(row % TILE) * TILE + column % TILE];
     const int n_around = count_around(view);
-    float taken = 0.0f;
-    for (int s = 0; s < n_around; s++) {
-        const int u = clamp((int)(column + radius * around[s][0] + 0.5f), 0, view->width - 1);
-        const int v = clamp((int)(row + radius * around[s][1] + 0.5f), 0, view->height - 1);
-        const float z = view->depth[(size_t)v * view->width + u];
-        if (z == 0.0f) continue;
-        const float x[3] = {(u - cx) * inverse_x * z - here[0], (v - cy) * inverse_y * z - here[1], z - here[2]};
-        const float squared = dot(x, x), above = dot(x, normal) - bias;
-        const float fading = 1.0f - squared / (4.0f * REACH_M * REACH_M);
-        if (above > 0.0f && fading > 0.0f) taken += fading * above / (squared + 1e-4f);
+    Four taken = four(0.0f);
+    for (int s = 0; s < n_around / 4; s++) {
+        const FourWhole u = clamp_of(__builtin_convertvector(column + 0.5f + radius * around[0][s], FourWhole), view->width - 1);
+        const FourWhole v = clamp_of(__builtin_convertvector(row + 0.5f + radius * around[1][s], FourWhole), view->height - 1);
+        Four z;
+        for (int k = 0; k < 4; k++) z[k] = view->depth[(size_t)v[k] * view->width + u[k]];
+        const Four x = (__builtin_convertvector(u, Four) - cx) * inverse_x * z - here[0];
+        const Four y = (__builtin_convertvector(v, Four) - cy) * inverse_y * z - here[1], further = z - here[2];
+        const Four squared = x * x + y * y + further * further;
+        const Four above = x * normal[0] + y * normal[1] + further * normal[2] - bias;
+        const Four fading = 1.0f - squared * (1.0f / (4.0f * REACH_M * REACH_M));
+        taken += chosen_of((z > 0.0f) & (above > 0.0f) & (fading > 0.0f), fading * above / (squared + 1e-4f));
     }
-    return least(taken * (2.0f * REACH_M / n_around * STRENGTH), 1.0f);
+    const float sum = taken[0] + taken[1] + taken[2] + taken[3];
+    return least(sum * (2.0f * REACH_M / n_around * STRENGTH), 1.0f);
 }
 
 /* Returns the mean over a tile, of the pixels that are about as far away as the one in its middle. */
@@ -1010,12 +1035,18 @@ static float smooth_taken(const View* view, int column, int row) {
     if (row >= TILE / 2 && row + TILE / 2 <= view->height && column >= TILE / 2 && column + TILE / 2 <= view->width) {
         const size_t corner = (size_t)(row - TILE / 2) * view->width + column - TILE / 2;
         const float *taken = view->taken + corner, *depths = view->depth + corner;
-        for (int j = 0; j < TILE; j++, taken += view->width) total += taken[0] + taken[1] + taken[2] + taken[3];
-        if (total == 0.0f) return 0.0f;
-        total = 0.0f, taken = view->taken + corner;
-        for (int j = row - TILE / 2; j < row + TILE / 2; j++, taken += view->width, depths += view->width)
-            for (int i = !looks(view, column, j); i < TILE; i += view->is_fine ? 1 : 2)
-                if (fabsf(depths[i] - depth) < BESIDE * depth) total += taken[i], count++;
+        Four rows[TILE], all = four(0.0f), sum = four(0.0f), counts = four(0.0f);
+        for (int j = 0; j < TILE; j++) rows[j] = load(taken + (size_t)j * view->width), all += rows[j];
+        if (all[0] + all[1] + all[2] + all[3] == 0.0f) return 0.0f;
+        const int odd = !looks(view, column, row); /* the first row of the tile has its parity */
+        const FourWhole evens = {-1, 0, -1, 0}, every = {-1, -1, -1, -1};
+        for (int j = 0; j < TILE; j++) {
+            const Four apart = load(depths + (size_t)j * view->width) - depth;
+            const FourWhole near = (apart < BESIDE * depth) & (apart > -BESIDE * depth);
+            const FourWhole used = near & (view->is_fine ? every : (odd ^ j) & 1 ? ~evens : evens);
+            sum += chosen_of(used, rows[j]), counts += chosen_of(used, four(1.0f));
+        }
+        total = sum[0] + sum[1] + sum[2] + sum[3], count = (int)(counts[0] + counts[1] + counts[2] + counts[3]);
         return count ? least(total / count, DARKEST) : 0.0f;
     }
     for (int j = row - TILE / 2; j < row + TILE / 2; j++)
@@ -1033,32 +1064,52 @@ static void put_together(const Drawing* drawing, int column, int row, uint8_t* r
     const View* view = drawing->view;
     const Scene* scene = drawing->scene;
     const size_t pixel = (size_t)row * view->width + column;
-    float sum[3] = {0.0f, 0.0f, 0.0f};
-    if (!view->count[pixel]) memcpy(sum, view->background + 3 * row, sizeof sum);
+    Four sum = view->count[pixel] ? four(0.0f) : load3(view->background + 3 * row);
     const float left = 1.0f - smooth_taken(view, column, row);
     for (int f = 0; f < view->count[pixel]; f++) {
         const Facet* facet = view->facets + view->first[pixel] + f;
-        const float lit = facet->sun[0] + facet->sun[1] + facet->sun[2] > 0.0f ? sun_share(drawing->map, facet) : 0.0f;
-        for (int k = 0; k < 3; k++)
-            sum[k] += facet->share * least(facet->sky[k] * left + facet->sun[k] * lit, scene->brightest);
+        const Four sun = load(facet->sun);
+        const float lit = sun[0] + sun[1] + sun[2] > 0.0f ? sun_share(drawing->map, facet) : 0.0f;
+        sum += facet->share * least_of(left * load(facet->sky) + lit * sun, four(scene->brightest));
     }
-    for (int k = 0; k < 3; k++) {
-        const float root = sqrtf(most(sum[k], 0.0f) / scene->brightest);
-        rgb[3 * pixel + k] = scene->levels[clamp((int)(root * (LINEAR_STEPS - 1) + 0.5f), 0, LINEAR_STEPS - 1)];
-    }
+    const Four root = root_of(most_of(sum, four(0.0f)) * (1.0f / scene->brightest));
+    const FourWhole step = __builtin_convertvector(root * (LINEAR_STEPS - 1.0f) + 0.5f, FourWhole);
+    for (int k = 0; k < 3; k++) rgb[3 * pixel + k] = scene->levels[clamp(step[k], 0, LINEAR_STEPS - 1)];
 }
 
 static Rect whole(const View* view) { return (Rect){0, 0, view->width, view->height}; }
 
-static Rect grown(const View* view, Rect rect, int margin) {
-    if (rect.right <= rect.left) return rect;
-    return (Rect){clamp(rect.left - margin, 0, view->width), clamp(rect.top - margin, 0, view->height),
-                  clamp(rect.right + margin, 0, view->width), clamp(rect.bottom + margin, 0, view->height)};
+/* Which blocks of a grid are marked, as sums over all blocks above and to the left. */
+typedef struct {
+    int wide, high;
+    int32_t* sums; /* (high + 1, wide + 1) */
+} Marks;
+
+static int blocks_along(int size) { return (size + BLOCK - 1) / BLOCK; }
+
+static Marks make_marks(int width, int height) {
+    const int wide = blocks_along(width), high = blocks_along(height);
+    return (Marks){wide, high, calloc((size_t)(wide + 1) * (high + 1), sizeof(int32_t))};
 }
 
-static int within(Rect rect, int column, int row, float margin) {
-    return column >= rect.left - margin && column < rect.right + margin && row >= rect.top - margin &&
-           row < rect.bottom + margin;
+static inline void mark(const Marks* marks, int column, int row) {
+    marks->sums[(size_t)(row / BLOCK + 1) * (marks->wide + 1) + column / BLOCK + 1] = 1;
+}
+
+static void sum_marks(const Marks* marks) {
+    for (int j = 1; j <= marks->high; j++)
+        for (int i = 1; i <= marks->wide; i++) {
+            int32_t* sum = marks->sums + (size_t)j * (marks->wide + 1) + i;
+            *sum += sum[-1] + sum[-marks->wide - 1] - sum[-marks->wide - 2];
+        }
+}
+
+/* Whether a block is marked that a rectangle touches, from left, top to right, bottom. */
+static int is_marked(const Marks* marks, float left, float top, float right, float bottom) {
+    const int i0 = clamp(floor_of(left / BLOCK), 0, marks->wide), i1 = clamp(floor_of(right / BLOCK) + 1, i0, marks->wide);
+    const int j0 = clamp(floor_of(top / BLOCK), 0, marks->high), j1 = clamp(floor_of(bottom / BLOCK) + 1, j0, marks->high);
+    const int32_t *upper = marks->sums + (size_t)j0 * (marks->wide + 1), *lower = marks->sums + (size_t)j1 * (marks->wide + 1);
+    return lower[i1] - lower[i0] - upper[i1] + upper[i0] > 0;
 }
 
 typedef struct {
@@ -1135,32 +1186,41 @@ static int differs_from_kept(const Drawing* drawing, int column, int row) {
     return 0;
 }
 
-/* Makes the facets of pixels in a rectangle: of all, or of those that show something else than what stands still. */
-static int make_all_facets(Drawing* drawing, Rect rect, int first, int all) {
+/* Makes the facets of pixels in a rectangle: of all (`changed` is NULL), or of those that show something else than what
+ * stands still, and marks these. */
+static int make_all_facets(Drawing* drawing, Rect rect, int first, const Marks* changed) {
     View* view = drawing->view;
     for (size_t k = 0; k < 2 * (size_t)cells_along(view) * N_KNOTS; k++) drawing->knots[k].row = drawing->knots[k].face = -1;
+    drawing->cell.face = -1;
     for (int row = rect.top; row < rect.bottom; row++)
         for (int column = rect.left; column < rect.right; column++) {
             const size_t pixel = (size_t)row * view->width + column;
-            if (!all && !differs_from_kept(drawing, column, row)) continue;
+            if (changed && !differs_from_kept(drawing, column, row)) continue;
+            if (changed) mark(changed, column, row);
             view->first[pixel] = first;
             first += view->count[pixel] = (uint8_t)make_facets(drawing, column, row, view->facets + first);
         }
     return first;
 }
 
-/* Computes what is taken from the sky's light in a rectangle, for pixels that may see what has changed in another. */
-static void darken(Drawing* drawing, Rect rect, Rect changed) {
+/* Computes what is taken from the sky's light in a rectangle. */
+static void darken(Drawing* drawing, Rect rect) {
     View* view = drawing->view;
     for (int row = rect.top; row < rect.bottom; row++)
         for (int column = rect.left; column < rect.right; column++) {
             const size_t pixel = (size_t)row * view->width + column;
-            const float depth = view->depth[pixel];
-            if (depth == 0.0f || !looks(view, column, row))
-                view->taken[pixel] = 0.0f;
-            else if (within(changed, column, row, reach_px(view, depth) + 2.0f))
-                view->taken[pixel] = taken_light(drawing, column, row);
+            const int is_dark = view->depth[pixel] != 0.0f && looks(view, column, row);
+            view->taken[pixel] = is_dark ? taken_light(drawing, column, row) : 0.0f;
         }
+}
+
+static void put_all_together(Drawing* drawing, Rect rect) {
+    for (int row = rect.top; row < rect.bottom; row++)
+        for (int column = rect.left; column < rect.right; column++) put_together(drawing, column, row, drawing->view->rgb);
+}
+
+static Rect block_rect(const View* view, int i, int j) {
+    return (Rect){i * BLOCK, j * BLOCK, clamp((i + 1) * BLOCK, 0, view->width), clamp((j + 1) * BLOCK, 0, view->height)};
 }
 
 #define COPY(name, rect, per_pixel) \
@@ -1174,10 +1234,9 @@ static int draw_still(Drawing* drawing, int which) {
     const Rect all = whole(view);
     Rect drawn;
     if (!draw_samples(drawing, which, &drawn)) return 0;
-    view->n_kept = make_all_facets(drawing, all, 0, 1);
-    darken(drawing, all, all);
-    for (int row = 0; row < view->height; row++)
-        for (int column = 0; column < view->width; column++) put_together(drawing, column, row, view->rgb);
+    view->n_kept = make_all_facets(drawing, all, 0, NULL);
+    darken(drawing, all);
+    put_all_together(drawing, all);
     return 1;
 }
 
@@ -1195,7 +1254,7 @@ static void keep_samples(Drawing* drawing) {
         memcpy(view->layers[l].kept_face, view->layers[l].face, n * sizeof(int32_t));
     }
     view->is_kept = 1;
-    view->drawn = view->lit = (Rect){0, 0, 0, 0};
+    view->drawn = (Rect){0, 0, 0, 0};
 }
 
 /* Brings back samples of what stands still, where things were drawn over it. */
@@ -1212,31 +1271,81 @@ static void keep(Drawing* drawing) {
     View* view = drawing->view;
     keep_samples(drawing);
     KEEP(first, 1), KEEP(count, 1), KEEP(depth, 1), KEEP(normals, 3), KEEP(taken, 1), KEEP(rgb, 3);
+    for (int j = 0; j < blocks_along(view->height); j++)
+        for (int i = 0; i < blocks_along(view->width); i++) { /* where its pixels are in the shadow map */
+            float* bounds = view->kept_bounds + 4 * ((size_t)j * blocks_along(view->width) + i);
+            const Rect rect = block_rect(view, i, j);
+            bounds[0] = bounds[1] = 1e6f, bounds[2] = bounds[3] = -1e6f;
+            for (int row = rect.top; row < rect.bottom; row++)
+                for (int column = rect.left; column < rect.right; column++) {
+                    const size_t pixel = (size_t)row * view->width + column;
+                    for (int f = 0; f < view->count[pixel]; f++) {
+                        const float* place = view->facets[view->first[pixel] + f].place;
+                        for (int k = 0; k < 2 && place[0] > -1e5f; k++)
+                            bounds[k] = least(bounds[k], place[k]), bounds[2 + k] = most(bounds[2 + k], place[k]);
+                    }
+                }
+        }
+}
+
+/* Marks where the shadow map differs from the one of what stands still. */
+static void mark_shadows(const ShadowMap* map, const Marks* marks) {
+    for (int row = map->changed.top; row < map->changed.bottom; row++)
+        for (int column = map->changed.left; column < map->changed.right; column++) {
+            const size_t texel = (size_t)row * map->side + column;
+            if (map->now[texel] != map->kept[texel]) mark(marks, column, row);
+        }
+    sum_marks(marks);
+}
+
+/* Lights the blocks that what moves has changed: its pixels, those that may see it near by, and its shadows. */
+static void light_changed(Drawing* drawing, const Marks* changed, const Marks* lit, const Marks* shadows) {
+    View* view = drawing->view;
+    sum_marks(changed);
+    mark_shadows(drawing->map, shadows);
+    for (int j = 0; j < lit->high; j++)
+        for (int i = 0; i < lit->wide; i++) {
+            const Rect rect = block_rect(view, i, j);
+            float nearest = 1e6f;
+            for (int row = rect.top; row < rect.bottom; row++)
+                for (int column = rect.left; column < rect.right; column++) {
+                    const float depth = view->depth[(size_t)row * view->width + column];
+                    if (depth != 0.0f) nearest = least(nearest, depth);
+                }
+            const float reach = reach_px(view, nearest) + 2.0f;
+            if (!is_marked(changed, rect.left - reach, rect.top - reach, rect.right + reach, rect.bottom + reach)) continue;
+            darken(drawing, rect);
+            mark(lit, rect.left, rect.top);
+        }
+    sum_marks(lit);
+    for (int j = 0; j < lit->high; j++)
+        for (int i = 0; i < lit->wide; i++) {
+            const Rect rect = block_rect(view, i, j);
+            const float* bounds = view->kept_bounds + 4 * ((size_t)j * lit->wide + i);
+            if (is_marked(lit, rect.left - TILE, rect.top - TILE, rect.right + TILE, rect.bottom + TILE) ||
+                (bounds[0] <= bounds[2] &&
+                 is_marked(shadows, bounds[0] - 4.0f, bounds[1] - 4.0f, bounds[2] + 4.0f, bounds[3] + 4.0f)))
+                put_all_together(drawing, rect);
+        }
 }
 
 /* Draws what moves over what is kept. */
 static int draw_moving(Drawing* drawing) {
     View* view = drawing->view;
-    Rect pixels = pixel_rect(view, view->drawn);
+    const Rect before = pixel_rect(view, view->drawn);
     restore_samples(drawing);
-    COPY(first, pixels, 1), COPY(count, pixels, 1), COPY(depth, pixels, 1), COPY(normals, pixels, 3);
-    COPY(taken, view->lit, 1), COPY(rgb, whole(view), 3);
+    COPY(first, before, 1), COPY(count, before, 1), COPY(depth, before, 1), COPY(normals, before, 3);
+    COPY(taken, whole(view), 1), COPY(rgb, whole(view), 3);
     if (!draw_samples(drawing, MOVES, &view->drawn)) return 0;
-    pixels = pixel_rect(view, view->drawn);
-    view->lit = grown(view, pixels, (int)MOST_PX + 2 + TILE);
-    make_all_facets(drawing, pixels, view->n_kept, 0);
-    darken(drawing, view->lit, pixels);
-    for (int row = 0; row < view->height; row++)
-        for (int column = 0; column < view->width; column++) {
-            const size_t pixel = (size_t)row * view->width + column;
-            int differs = view->depth[pixel] != 0.0f &&
-                          within(pixels, column, row, reach_px(view, view->depth[pixel]) * 1.1f + 8.0f);
-            differs |= within(pixels, column, row, 0.0f);
-            for (int f = 0; !differs && f < view->count[pixel]; f++)
-                differs = in_changed_shadow(drawing->map, view->facets + view->first[pixel] + f);
-            if (differs) put_together(drawing, column, row, view->rgb);
-        }
-    return 1;
+    const Marks changed = make_marks(view->width, view->height), lit = make_marks(view->width, view->height);
+    const Marks shadows = make_marks(drawing->map->side, drawing->map->side);
+    const int done = changed.sums && lit.sums && shadows.sums;
+    if (done) {
+        make_all_facets(drawing, pixel_rect(view, view->drawn), view->n_kept, &changed);
+        light_changed(drawing, &changed, &lit, &shadows);
+    }
+    free(changed.sums), free(lit.sums), free(shadows.sums);
+    return done;
 }
 
 static int begin(Drawing* drawing, const Scene* scene, const ShadowMap* map, View* view) {
@@ -1245,7 +1354,21 @@ static int begin(Drawing* drawing, const Scene* scene, const ShadowMap* map, Vie
     drawing->samples_wide = view->samples_along * view->width + (view->samples_along == 2);
     drawing->T_camera_link = malloc((scene->n_shapes + 1) * sizeof *drawing->T_camera_link);
     drawing->knots = malloc(2 * (size_t)cells_along(view) * N_KNOTS * sizeof *drawing->knots);
-    if (!drawing->T_camera_link || !drawing->knots) return 0;
+    drawing->sides = malloc(N_SIDES * sizeof *drawing->sides);
+    if (!drawing->T_camera_link || !drawing->knots || !drawing->sides) return 0;
+    for (int k = 0; k < N_SIDES; k++) drawing->sides[k].face = -1;
+    const double* T = view->T_camera_world;
+    for (int k = 0; k < 3; k++) drawing->camera_axes[k] = (Four){(float)T[4 * k], (float)T[4 * k + 1], (float)T[4 * k + 2], 0.0f};
+    for (int i = 0; i < 3 && map; i++) { /* R (R' (p - t) - middle), in texels along rows and columns */
+        const double *axis = map->R + 3 * i, scale = i < 2 ? 1.0 / map->texel_m : 1.0;
+        double start = -axis[0] * map->middle[0] - axis[1] * map->middle[1] - axis[2] * map->middle[2];
+        for (int k = 0; k < 3; k++) {
+            const double along = axis[0] * T[4 * k] + axis[1] * T[4 * k + 1] + axis[2] * T[4 * k + 2];
+            drawing->light_axes[k][i] = (float)(scale * along);
+            start -= along * T[4 * k + 3];
+        }
+        drawing->light_start[i] = (float)(scale * start + (i < 2 ? 0.5 * (map->side - 1) : 0.0));
+    }
     for (int s = 0; s < scene->n_shapes; s++) {
         double T[12];
         compose(view->T_camera_world, scene->poses + 12 * scene->shapes[s].link, T);
@@ -1254,13 +1377,13 @@ static int begin(Drawing* drawing, const Scene* scene, const ShadowMap* map, Vie
     return 1;
 }
 
-static void end(Drawing* drawing) { free(drawing->T_camera_link), free(drawing->knots); }
+static void end(Drawing* drawing) { free(drawing->T_camera_link), free(drawing->knots), free(drawing->sides); }
 
 /* Draws a picture. */
 EXPORT int raster_draw_picture(const Scene* scene, ShadowMap* map, View* view) {
     Drawing drawing;
     int done = begin(&drawing, scene, map, view);
-    make_turns(drawing.turns, count_around(view));
+    make_turns(&drawing);
     if (done && !view->keeps) {
         view->is_kept = 0;
         done = draw_still(&drawing, STANDS | MOVES);

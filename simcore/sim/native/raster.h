@@ -64,13 +64,14 @@ typedef struct {
     Rect changed;      /* where they differ */
 } ShadowMap;
 
-/* What a camera sees of one side of a thing within a pixel. */
+/* What a camera sees of one side of a thing within a pixel; read and written as three rows of four numbers. */
 typedef struct {
-    float share;      /* of the pixel */
     float sky[3];     /* linear brightness by the surroundings */
+    float share;      /* of the pixel */
     float sun[3];     /* by the sun, where nothing is in its way */
+    float right;      /* change of the distance along the light from a texel to the next, along a row */
     float place[3];   /* column and row in the shadow map, distance along the light [m] */
-    float slope[2];   /* change of that distance from a texel to the next */
+    float down;       /* as `right`, along a column */
 } Facet;
 
 #define MAX_FACETS 3 /* in a pixel */
@@ -97,11 +98,11 @@ typedef struct {
     float *normals, *kept_normals;                /* (height, width, 3) camera frame, towards it */
     float *taken, *kept_taken;                    /* (height, width) share of the sky's light that others take, noisy */
     uint8_t *rgb, *kept_rgb;                      /* (height, width, 3) */
+    float* kept_bounds; /* (height / 16, width / 16, 4), rounded up: least and largest place of a block in the shadow map */
     const float* background;                      /* (height, 3) linear */
     int32_t n_kept;                               /* facets of what stands still */
     int32_t is_fine; /* whether more is looked at for darkened corners */
     Rect drawn; /* samples in which something moves */
-    Rect lit;   /* pixels in which corners are darkened anew */
 } View;
 
 #endif

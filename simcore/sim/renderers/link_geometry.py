@@ -339,8 +339,6 @@ def bullet_primitive_mesh(body: Body, shape: VisualShape) -> TriangleMesh:
     Raises:
         WorldError: The shape is of another kind.
     """
-    import trimesh
-
     kind, size = shape.kind, shape.size
     if kind == p.GEOM_BOX:
         return primitive_mesh(ShapeKind.box, size)
@@ -349,6 +347,8 @@ def bullet_primitive_mesh(body: Body, shape: VisualShape) -> TriangleMesh:
     if kind == p.GEOM_CYLINDER:
         return primitive_mesh(ShapeKind.cylinder, (size[1], size[0]))
     if kind == p.GEOM_CAPSULE:
+        import trimesh
+
         solid = trimesh.creation.capsule(radius=size[1], height=size[0], count=[48, 24])
         solid.apply_translation(-solid.bounds.mean(axis=0))
         return TriangleMesh(np.asarray(solid.vertices, dtype=float), np.asarray(solid.faces, dtype=int))

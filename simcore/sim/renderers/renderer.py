@@ -37,6 +37,8 @@ class RenderRequest:
     fine: bool = False
     """Whether the picture is drawn as well as the renderer can, for people to look at; it only changes colours and
     takes more time."""
+    exact: bool = True
+    """Whether links, depth and normals are those of all triangles; counts of visible pixels do not need them."""
     smooth: bool = True
     """Whether edges may be smoothed. A picture that is shrunk afterwards needs one sample a pixel: shrinking smooths
     its edges."""

@@ -48,6 +48,7 @@ SKY_SIDE = 65
 """Rows and columns of a map of the surroundings."""
 _LINEAR_STEPS = 4096
 _MAX_FACETS = 3
+_BLOCK = 16
 _MAX_GEOMETRIES = 512
 """Links whose triangles are kept between episodes."""
 _MAX_VIEWS = 6
@@ -149,11 +150,11 @@ class _View(ctypes.Structure):
         ("layers", _Layer * 2),
         ("facets", _POINTER),
         *((f"{kept}{name}", _POINTER) for name in _PER_PIXEL for kept in ("", "kept_")),
+        ("kept_bounds", _POINTER),
         ("background", _POINTER),
         ("n_kept", _INT),
         ("is_fine", _INT),
         ("drawn", _Rect),
-        ("lit", _Rect),
     ]
 
 
@@ -239,7 +240,10 @@ class SoftwareRenderer(Renderer):
             scene.set_visible_triangles(pinhole, request.T_world_camera)
             rgb = view.draw_picture(scene, scene.draw_shadows(pinhole))
         if request.depth or request.labels or request.normals:
-            scene.set_all_triangles()
+            if request.exact:
+                scene.set_all_triangles()
+            else:
+                scene.set_visible_triangles(pinhole, request.T_world_camera)
             return self._get_view(pinhole, request, 0, scene).draw_geometry(scene, request, rgb)
         shape = rgb.shape[:2]
         return RawImages(rgb, np.full(shape, np.inf, dtype=np.float32), np.zeros(shape, dtype=np.int32))
@@ -535,6 +539,7 @@ class _CameraView:
                 self._arrays[key] = np.empty((height, width, count), dtype=kind)
         if samples_along:
             self._arrays["facets"] = np.empty((2 * _MAX_FACETS * height * width, 12), dtype=np.float32)
+            self._arrays["kept_bounds"] = np.empty((-(-height // _BLOCK), -(-width // _BLOCK), 4), dtype=np.float32)
             self._arrays["background"] = _background(height)
         for key, array in self._arrays.items():
             setattr(struct, key, array.ctypes.data)

@@ -114,7 +114,7 @@ def visible_links(world: World, view: LookAtCamera, *, width: int, height: int) 
     """
     require_visuals(world)
     optics, T_world_camera = view.pinhole(width, height), view.T_world_camera
-    request = RenderRequest(optics, T_world_camera, _NEAR_M, _FAR_M, colours=False, depth=False)
+    request = RenderRequest(optics, T_world_camera, _NEAR_M, _FAR_M, colours=False, depth=False, exact=False)
     counts = np.bincount(world.renderer.render(world, request).link_ids.ravel())
     labels = link_labels(world)
     return {labels[index - 1][0]: int(count) for index, count in enumerate(counts) if index and count}

@@ -14,6 +14,7 @@ from unlatch.simcore.sim.bodies import ROOT
 from unlatch.simcore.sim.renderers.light import tone_map
 from unlatch.simcore.sim.renderers.renderer import RenderRequest
 from unlatch.simcore.sim.renderers.software import SoftwareRenderer
+from unlatch.simcore.sim.visuals import visual_shapes
 from unlatch.simcore.sim.visuals.appearance import (
     SOLIDS,
     AppearanceView,
@@ -24,7 +25,7 @@ from unlatch.simcore.sim.visuals.appearance import (
     add_solid,
 )
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, link_labels, take_picture, visible_links
-from unlatch.simcore.sim.visuals.visual_shapes import Light
+from unlatch.simcore.sim.visuals.visual_shapes import Light, find_kept_shapes
 from unlatch.simcore.sim.world import World, WorldCfg
 
 Array = np.ndarray
@@ -211,3 +212,32 @@ def test_scenery_is_visible_and_has_no_contacts(shown):
     for _ in range(240):
         shown.step()
     assert ball.root_pose().p[2] < 0.06  # it fell through the sheet, onto the block
+
+
+@pytest.mark.integration
+def test_shapes_of_large_models_are_kept_until_a_mesh_changes(tmp_path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("UNLATCH_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(visual_shapes, "_LEAST_BYTES", 0)
+    mesh, urdf = tmp_path / "part.obj", tmp_path / "part.urdf"
+    mesh.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n")
+    geometry = '<geometry><mesh filename="part.obj" scale="0.1 0.2 0.3"/></geometry>'
+    paint = '<material name="red"><color rgba="0.8 0.1 0.2 1"/></material>'
+    urdf.write_text(
+        f'<robot name="part"><link name="body"><visual><origin xyz="0.1 0.2 0.3" rpy="0.4 0.5 0.6"/>{geometry}{paint}'
+        f"</visual><visual>{geometry}</visual></link></robot>"
+    )
+
+    def load():
+        with World(WorldCfg(), visuals=True) as world:
+            body = world.load_urdf(urdf, name="part", T_world_root=Pose.identity())
+            return [
+                (replace(shape, T_link_shape=None), shape.T_link_shape.matrix.tolist()) for shape in body.visual_shapes
+            ]
+
+    assert find_kept_shapes(urdf) is None
+    read = load()
+    assert find_kept_shapes(urdf) is not None
+    assert load() == read
+    mesh.write_text(mesh.read_text() + "v 1 1 1\n")
+    assert find_kept_shapes(urdf) is None
+    assert load() == read
