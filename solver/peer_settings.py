@@ -455,6 +455,11 @@ def read_peer_tool(setting: PlannerSettingCfg, tool: Mapping[str, Array]) -> Map
     return {**tool, "tool_tail": tool["tool_tail"] + share * along}
 
 
+_R_ROOT_MESH = np.array([[0.0, 0.0, -1.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+"""Rotation of PartNet-Mobility's meshes (x right, y up, z out of the front) in its root link (x into the front, z up).
+GenSim2 states axes in the frame of the moving link, which has that of the meshes and moves with the part."""
+
+
 def _read_gensim2(scene: PlanningScene) -> PlanningScene:
     keypoints, joint = dict(scene.keypoints), scene.joint
     if not joint.prismatic and HEAD in keypoints and TAIL in keypoints:
@@ -462,7 +467,8 @@ def _read_gensim2(scene: PlanningScene) -> PlanningScene:
         lever = arm - joint.axis * float(arm @ joint.axis)
         if float(np.linalg.norm(lever)) > 1e-3:
             keypoints[TAIL] = keypoints[HEAD] - lever
-    return replace(scene, keypoints=keypoints, R_base_link=_object_rotation(scene))
+    R_moved, _ = joint.motion(scene.s)
+    return replace(scene, keypoints=keypoints, R_base_link=R_moved @ _object_rotation(scene) @ _R_ROOT_MESH)
 
 
 def _object_rotation(scene: PlanningScene) -> Array:
