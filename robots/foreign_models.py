@@ -598,6 +598,11 @@ def yumi_urdf() -> Path:
     return _robosuite_urdf("yumi", {"right": "yumi_right_gripper", "left": "yumi_left_gripper"}, {})
 
 
+def arx5_urdf() -> Path:
+    """Returns the ARX5 of the package `robosuite-models` with the gripper of UMI, as robosuite has it."""
+    return _robosuite_urdf("arx5", {"right": "umi_gripper"}, {})
+
+
 _VX300S_KG = {
     "shoulder_link": 0.798614,
     "upper_arm_link": 0.792592,

