@@ -232,7 +232,8 @@ def _drop_unknown(out: dict[str, Any], where: str, notices: list[str], *, cost: 
         notices.append(f"{where}.{key}: dropped, {kind} has no such field.")
 
 
-_GENSIM2_SHARE = 0.3
+GENSIM2_SHARE = 0.3
+"""Share of the range by which a part of GenSim2 moves from half open to within 0.2 of an end."""
 _ROTATE_RAD = 0.785
 _WORD_WITH_NUMBER = re.compile(r"(move-[a-z]+)[ :=]+([+-]?\d*\.?\d+)")
 
@@ -279,21 +280,22 @@ def _rewrite_entries(
 
 
 def _settle_fingers(out: dict[str, Any], where: str, notices: list[str]) -> None:
-    """Keeps the fingers closed where they touch a part with their whole length, as a hand that pushes does."""
+    """Keeps the fingers closed where the file pushes: a hand that grips comes with its fingertips ahead."""
     points = [
         entry for entry in out.get("constraint_list") or [] if isinstance(entry, dict) and "keypoint_name" in entry
     ]
-    if "approach_width_m" in out or not any(point["keypoint_name"] in ("tool_tail", "tool_side") for point in points):
+    motions = out.get("pre_actuation_motions") or [None]
+    comes_from_side = isinstance(motions[0], list) and motions[0][:1] in (["translate_x"], ["translate_y"])
+    is_pushed = any(point["keypoint_name"] in ("tool_tail", "tool_side") for point in points)
+    if "approach_width_m" in out or not (is_pushed or comes_from_side):
         return
     out["approach_width_m"] = 0.0
-    notices.append(f"{where}.approach_width_m: missing, read as 0: the fingers push with their whole length.")
+    notices.append(f"{where}.approach_width_m: missing, read as 0: the file pushes with the side of the fingers.")
     for point in points:
         if point["keypoint_name"] == "tool_side":
             point["keypoint_name"] = "tool_head"
-            notices.append(
-                f"{where}: tool_side at {point.get('target_keypoint_name')} read as tool_head, where closed "
-                "fingers are."
-            )
+            target = point.get("target_keypoint_name")
+            notices.append(f"{where}: tool_side at {target} read as tool_head, where closed fingers are.")
 
 
 def _drop_keys(out: dict[str, Any], where: str, notices: list[str], known: list[str]) -> None:
@@ -326,9 +328,9 @@ def _settle_success(out: dict[str, Any], where: str, notices: list[str], origin:
         out["success_threshold"] = _ROTATE_RAD
         notices.append(f"{place}: missing, read as {_ROTATE_RAD} (rad), what InternDataEngine's rotate takes.")
         return
-    out["success_mode"], out["success_threshold"] = "fraction", _GENSIM2_SHARE
+    out["success_mode"], out["success_threshold"] = "fraction", GENSIM2_SHARE
     notices.append(
-        f"{place}: missing, read as success_mode fraction, {_GENSIM2_SHARE}: in GenSim2 success is an openness "
+        f"{place}: missing, read as success_mode fraction, {GENSIM2_SHARE}: in GenSim2 success is an openness "
         "within 0.2 of 0 or 1, starting half open. Give 0.8 for a part that starts at the other end."
     )
 
