@@ -459,10 +459,9 @@ def peer_axes(scene: PlanningScene) -> PeerAxes | None:
     )
 
 
-_PAD_SHARE, _PAD_M = 0.6, 0.06
-"""What GenSim2 holds with the tail of its fingers, the pads of ours hold: a point this share of the way from the tail
-to the head, at most so far before the tail [m]. At the tail itself the palm would be in the part: GenSim2's planner
-ignores collisions."""
+_PAD_M = 0.02
+"""What GenSim2 holds with the tail of its fingers, the pads of ours hold: a point so far behind the head [m]. At the
+tail itself the palm would be in the part: GenSim2's planner ignores collisions."""
 
 
 def read_peer_tool(setting: PlannerSettingCfg, tool: Mapping[str, Array]) -> Mapping[str, Array]:
@@ -473,8 +472,8 @@ def read_peer_tool(setting: PlannerSettingCfg, tool: Mapping[str, Array]) -> Map
     if setting.origin is not Origin.gensim2 or not {"tool_head", "tool_tail"} <= set(tool):
         return tool
     along = tool["tool_head"] - tool["tool_tail"]
-    share = min(_PAD_SHARE, _PAD_M / max(float(np.linalg.norm(along)), 1e-9))
-    return {**tool, "tool_tail": tool["tool_tail"] + share * along}
+    pads = tool["tool_head"] - along * min(1.0, _PAD_M / max(float(np.linalg.norm(along)), 1e-9))
+    return {**tool, "tool_tail": pads}
 
 
 _R_ROOT_MESH = np.array([[0.0, 0.0, -1.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])

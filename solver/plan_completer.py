@@ -250,10 +250,10 @@ class PlanCompleter:
         """
         axis = self.arm.approach_axis()
         way = T_end.R.T @ self._way_of_part(T_end, float(follow.s[-1] - follow.s[0]))
-        if not self.request.closed_gripper or float(axis @ way) < _LEAST_FORWARD:
+        if not self.request.closed_gripper:
             return [axis]
-        between = axis + way
-        return [between / np.linalg.norm(between), axis]
+        between = (axis + way) / max(float(np.linalg.norm(axis + way)), 1e-9)
+        return [axis, between, way] if float(axis @ way) < _LEAST_FORWARD else [between, axis]
 
     def _plan_retreat(self, follow: PathSolution) -> Array | None:
         if self.request.retreat_m <= 0.0:

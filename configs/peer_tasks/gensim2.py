@@ -307,6 +307,8 @@ _NO_NAMES = ("up", "upright", "down", "the", "a", "and", "from", "table", "out",
 """Words of the name of a task that name no object."""
 _NOT_HERE = ("reach",)
 """Words of tasks that no skill of Unlatch does."""
+_LYING = {"suitcase": "back"}
+"""Categories that GenSim2 does not stand on their base, and on which side they lie."""
 _ROBOT = "franka_gensim2"
 """The Panda with GenSim2's long fingers: where its settings hold something with their tail, ours have the palm."""
 _WHERE = ".planner_setting"
@@ -346,6 +348,9 @@ def read_gensim2_task(
     if given_object is not None:
         scene = user_object("object", given_object)
         said = f"the object is {given_object}, which the command line names"
+        if scene.node is not None and scene.category in _LYING:
+            scene.node["rests_on"] = _LYING[scene.category]
+            ledger.note("object", f"on its {_LYING[scene.category]}, as GenSim2 places it")
     else:
         category, why = nearest_category([label], [label], skill)
         scene = PeerObject(category, category)

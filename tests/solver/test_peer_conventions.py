@@ -17,6 +17,7 @@ from tests.solver.builders import (
     ROT,
     SPOT,
     TAIL,
+    ToyChecker,
     axis,
     point,
     read_setting,
@@ -209,6 +210,28 @@ def test_the_same_setting_in_our_convention_gives_the_same_plan(arm, request, wh
     for a, b in zip(first.keyframes, second.keyframes, strict=True):
         assert a.T_base_ee.is_close(b.T_base_ee, atol_m=1e-3, atol_rad=0.01), (a, b)
         assert a.s == pytest.approx(b.s, abs=1e-6)
+
+
+def test_a_push_of_gensim2_comes_from_behind_where_its_own_approach_is_blocked(arm, door):
+    scene, of_object = door(s=0.8), {"target_axis_frame": "object"}
+    pointing_down = angle(BACK, 1, 0.2, target_axis=[0, 1, 0], **of_object)
+    terms = [AT, pointing_down, angle(ACROSS, 1, 0.2, target_axis=[1, 0, 0], **of_object)]
+    push = setting("gensim2", *terms, pre=[["translate_z", -0.1]], post=[["rotate", -0.1]] * 4, approach_width_m=0.0)
+    head = scene.keypoint(HEAD)
+    way = np.cross(-scene.joint.axis, head - scene.joint.origin)
+    way /= np.linalg.norm(way)
+
+    def blocks_above(q, *_):
+        off = arm.kinematics.pose(q) @ arm.tool_keypoints["tool_head"] - head
+        return ("panda_hand", "lintel") if 0.02 < np.linalg.norm(off) < 0.08 and abs(off @ way) < 0.015 else None
+
+    asked = {"arm": arm, "scene": scene, "setting": push, "q_current": arm.q_home, "opens": False}
+    plan = plan_keyframes(PlanRequest(**asked, closed_gripper=True), ToyChecker(blocks_above), np.random.default_rng(0))
+    assert plan.found, plan
+    before = [
+        frame.T_base_ee @ arm.tool_keypoints["tool_head"] - head for frame in plan.keyframes if frame.label == "pre"
+    ]
+    assert before[-1] @ way < -0.02, "the last keyframe before the goal is behind the door"
 
 
 def test_an_origin_is_recognized_or_stated_and_a_wrong_one_is_refused():
