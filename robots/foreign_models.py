@@ -39,9 +39,10 @@ from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.solids import convex_hull
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, sample_surface
-from unlatch.simcore.registry import install_command
+from unlatch.simcore.registry import import_extra
 from unlatch.simcore.temporary_folders import scratch_files
-from unlatch.simcore.urdf.model import Inertial, Joint, Link, Shape, ShapeKind, UrdfModel
+from unlatch.simcore.urdf.mjcf import HINGE, SLIDE, CompiledMjcf, is_mjcf, mjcf_pose
+from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
 
 Array = np.ndarray
@@ -260,7 +261,7 @@ MENAGERIE_VARIABLE = "MENAGERIE_ROOT"
 """Environment variable with the folder of a checkout of MuJoCo Menagerie."""
 _ROOT = "mjcf_root"
 _NOT_A_ROBOT = ("scene", "hand", "keyframes")
-_KINDS = {2: "prismatic", 3: "revolute"}
+_KINDS = {SLIDE: "prismatic", HINGE: "revolute"}
 _LEAST_JOINTS = 5
 
 
@@ -273,14 +274,6 @@ class ConvertedModel:
     """Inertia of the rotor by turning joint, as far as the file states one [kg m^2]."""
     lines: list[str]
     """What was left out."""
-
-
-def is_mjcf(file: Path) -> bool:
-    """Returns whether a file is an MJCF file."""
-    if file.suffix.lower() != ".xml" or not file.is_file():
-        return False
-    with file.open("rb") as stream:
-        return b"<mujoco" in stream.read(65536)
 
 
 def menagerie_file(name: str) -> Path:
@@ -335,23 +328,11 @@ def load_mjcf(file: Path) -> Any:
     Raises:
         AssetError: The extra `robots` is not installed, or MuJoCo cannot read the file.
     """
-    mujoco = _mujoco(str(file))
+    mujoco = import_extra("mujoco", extra="robots", needed_by=f"The MJCF file {file}", error=AssetError)
     try:
         return mujoco.MjSpec.from_file(str(file))
     except (ValueError, OSError) as exc:
         raise AssetError(f"{file}: MuJoCo cannot read this file: {exc}. Correct it.", path=str(file)) from exc
-
-
-def _mujoco(where: str) -> Any:
-    try:
-        import mujoco
-    except ImportError as exc:
-        raise AssetError(
-            f"{where} is an MJCF file, which MuJoCo reads, and it is not installed. Install it: "
-            f"{install_command('robots')}",
-            path=where,
-        ) from exc
-    return mujoco
 
 
 def convert_mjcf(spec: Any, folder: Path, name: str, *, where: str) -> ConvertedModel:
@@ -370,12 +351,11 @@ def convert_mjcf(spec: Any, folder: Path, name: str, *, where: str) -> Converted
     return _Converter(compiled, folder, where).convert(name)
 
 
-class _Converter:
+class _Converter(CompiledMjcf):
     """Makes links and joints from a compiled model."""
 
     def __init__(self, model: Any, folder: Path, where: str) -> None:
-        self._mujoco = _mujoco(where)
-        self._model = model
+        super().__init__(import_extra("mujoco", extra="robots", needed_by=where, error=AssetError), model)
         self._folder = folder
         self._meshes = "meshes"
         self._where = where
@@ -387,7 +367,7 @@ class _Converter:
 
     def convert(self, name: str) -> ConvertedModel:
         """Writes the files."""
-        m = self._model
+        m = self.model
         self._meshes = f"{name}_meshes"
         kept = self._robot_bodies()
         roots = [body for body in kept if m.body_parentid[body] == 0]
@@ -407,16 +387,16 @@ class _Converter:
         file = self._folder / f"{name}.urdf"
         file.write_text(to_text(urdf), encoding="utf-8")
         armature = {
-            self._name("joint", joint): float(m.dof_armature[m.jnt_dofadr[joint]])
+            self.name("joint", joint): float(m.dof_armature[m.jnt_dofadr[joint]])
             for joint in range(m.njnt)
-            if self._name("joint", joint) in self._joints and m.jnt_type[joint] == 3
+            if self.name("joint", joint) in self._joints and m.jnt_type[joint] == 3
         }
         lines = [f"left out of {Path(self._where).name}: {', '.join(sorted(self._left_out))}"] if self._left_out else []
         return ConvertedModel(file, {joint: value for joint, value in armature.items() if value > 0.0}, lines)
 
     def _robot_bodies(self) -> list[int]:
         """Returns the bodies of the trees that hold an arm, parents first."""
-        m = self._model
+        m = self.model
         count: dict[int, int] = {}
         for joint in range(m.njnt):
             if m.jnt_type[joint] in _KINDS:
@@ -424,14 +404,9 @@ class _Converter:
                 count[root] = count.get(root, 0) + 1
         return [body for body in range(1, m.nbody) if count.get(int(m.body_rootid[body]), 0) >= _LEAST_JOINTS]
 
-    def _name(self, kind: str, index: int) -> str:
-        types = {"body": self._mujoco.mjtObj.mjOBJ_BODY, "joint": self._mujoco.mjtObj.mjOBJ_JOINT}
-        found: str | None = self._mujoco.mj_id2name(self._model, types[kind], int(index))
-        return found or f"{kind}_{index}"
-
     def _add_body(self, body: int, *, is_root: bool) -> None:
-        m = self._model
-        name = self._name("body", body)
+        m = self.model
+        name = self.name("body", body)
         first, count = int(m.body_jntadr[body]), int(m.body_jntnum[body])
         joints = [j for j in range(first, first + count) if m.jnt_type[j] != 0]  # a free base is held
         anchor = np.array(m.jnt_pos[joints[-1]], dtype=float) if joints else np.zeros(3)
@@ -442,7 +417,7 @@ class _Converter:
         parent, parent_anchor = self._frames[int(m.body_parentid[body])]
         if is_root:
             self._links = {_ROOT: Link(_ROOT), **self._links}
-        T_parent_body = _pose(m.body_pos[body], m.body_quat[body])
+        T_parent_body = mjcf_pose(m.body_pos[body], m.body_quat[body])
         T = Pose.from_translation(-parent_anchor) @ T_parent_body
         if not joints:
             self._joints[f"{name}_fixed"] = Joint(f"{name}_fixed", "fixed", parent, name, T)
@@ -451,14 +426,14 @@ class _Converter:
         for number, joint in enumerate(joints):
             place = np.array(m.jnt_pos[joint], dtype=float)
             is_last = number == len(joints) - 1
-            child = name if is_last else f"{name}_{self._name('joint', joint)}"
+            child = name if is_last else f"{name}_{self.name('joint', joint)}"
             if not is_last:
                 self._links[child] = Link(child)
             self._add_joint(joint, parent, child, T @ Pose.from_translation(place - before))
             parent, T, before = child, Pose.identity(), place
 
     def _add_joint(self, index: int, parent: str, child: str, T: Pose) -> None:
-        m, name = self._model, self._name("joint", index)
+        m, name = self.model, self.name("joint", index)
         kind = _KINDS.get(int(m.jnt_type[index]))
         if kind is None:
             raise AssetError(
@@ -478,7 +453,7 @@ class _Converter:
 
     def _effort(self, joint: int) -> float:
         """Returns the largest effort of the motors of a joint; 0 if the file states none [N m or N]."""
-        m = self._model
+        m = self.model
         if m.jnt_actfrclimited[joint]:
             return float(np.abs(m.jnt_actfrcrange[joint]).max())
         total = 0.0
@@ -493,89 +468,53 @@ class _Converter:
 
     def _share_of_actuator(self, actuator: int, joint: int) -> float:
         """Returns the effort on a joint per unit of an actuator's force, directly or by a tendon."""
-        m = self._model
+        m = self.model
         gear, target = abs(float(m.actuator_gear[actuator, 0])), int(m.actuator_trnid[actuator, 0])
         transmission = int(m.actuator_trntype[actuator])
-        if transmission == int(self._mujoco.mjtTrn.mjTRN_JOINT):
+        if transmission == int(self.mujoco.mjtTrn.mjTRN_JOINT):
             return gear if target == joint else 0.0
-        if transmission == int(self._mujoco.mjtTrn.mjTRN_TENDON):
+        if transmission == int(self.mujoco.mjtTrn.mjTRN_TENDON):
             first, count = int(m.tendon_adr[target]), int(m.tendon_num[target])
             wraps = range(first, first + count)
             return sum(gear * abs(float(m.wrap_prm[w])) for w in wraps if m.wrap_objid[w] == joint)
         return 0.0
 
     def _make_link(self, body: int, name: str, anchor: Array) -> Link:
-        m = self._model
         shift = Pose.from_translation(-anchor)
         visuals: list[Shape] = []
         collisions: list[Shape] = []
-        for geom in range(int(m.body_geomadr[body]), int(m.body_geomadr[body]) + int(m.body_geomnum[body])):
+        for geom, touches in self.geoms(body):
             shapes = [replace(shape, T_link_shape=shift @ shape.T_link_shape) for shape in self._shapes(geom)]
-            touches = bool(m.geom_contype[geom] or m.geom_conaffinity[geom])
             (collisions if touches else visuals).extend(shapes)
-        inertial = None
-        mass = float(m.body_mass[body])
-        if mass > 0.0:
-            T = shift @ _pose(m.body_ipos[body], m.body_iquat[body])
-            inertial = Inertial(mass, T.p, T.R @ np.diag(m.body_inertia[body]) @ T.R.T)
-        return Link(name, tuple(visuals), tuple(collisions), inertial)
+        return Link(name, tuple(visuals), tuple(collisions), self.inertial(body, shift))
 
     def _shapes(self, geom: int) -> list[Shape]:
         """Returns a geometry as shapes in its body's frame; a capsule is a cylinder and two spheres."""
-        m, kinds = self._model, self._mujoco.mjtGeom
-        T, size, kind = _pose(m.geom_pos[geom], m.geom_quat[geom]), m.geom_size[geom], int(m.geom_type[geom])
-        material = int(m.geom_matid[geom])
-        rgba = m.geom_rgba[geom] if material < 0 else m.mat_rgba[material]
-        colour = (float(rgba[0]), float(rgba[1]), float(rgba[2]), float(rgba[3]))
-
-        def shape(kind: ShapeKind, *values: float, at: Pose = T) -> Shape:
-            return Shape(kind, tuple(float(value) for value in values), at, rgba=colour)
-
-        if kind == kinds.mjGEOM_BOX:
-            return [shape(ShapeKind.box, *(2.0 * size))]
-        if kind == kinds.mjGEOM_SPHERE:
-            return [shape(ShapeKind.sphere, size[0])]
-        if kind in (kinds.mjGEOM_CYLINDER, kinds.mjGEOM_CAPSULE):
-            ends = [T @ Pose.from_translation((0.0, 0.0, z)) for z in (-size[1], size[1])]
-            caps = [shape(ShapeKind.sphere, size[0], at=end) for end in ends] if kind == kinds.mjGEOM_CAPSULE else []
-            return [shape(ShapeKind.cylinder, size[0], 2.0 * size[1]), *caps]
-        if kind == kinds.mjGEOM_MESH:
-            return [replace(shape(ShapeKind.mesh, 1.0, 1.0, 1.0), mesh=self._write_mesh(int(m.geom_dataid[geom])))]
-        self._left_out.add(f"a {kinds(kind).name.removeprefix('mjGEOM_').lower()}")
-        return []
+        shapes = self.primitive(geom, rgba=self.geom_colour(geom))
+        if shapes is None and self.geom_kind(geom) == "mesh":
+            path, T = self._write_mesh(int(self.model.geom_dataid[geom])), self.geom_pose(geom)
+            return [Shape(ShapeKind.mesh, (1.0, 1.0, 1.0), T, rgba=self.geom_colour(geom), mesh=path)]
+        if shapes is None:
+            self._left_out.add(f"a {self.geom_kind(geom)}")
+        return shapes or []
 
     def _write_mesh(self, index: int) -> str:
-        m = self._model
         name = f"{self._meshes}/{index:03d}.obj"
         file = self._folder / name
         if not file.exists():
             file.parent.mkdir(parents=True, exist_ok=True)
-            first, count = int(m.mesh_vertadr[index]), int(m.mesh_vertnum[index])
-            face, faces = int(m.mesh_faceadr[index]), int(m.mesh_facenum[index])
-            vertices = np.array(m.mesh_vert[first : first + count], dtype=float)
-            mesh = TriangleMesh(vertices, np.array(m.mesh_face[face : face + faces], dtype=int))
-            file.write_text(format_obj([mesh], decimals=7), encoding="utf-8")
+            file.write_text(format_obj([self.mesh(index)], decimals=7), encoding="utf-8")
         return name
 
     def _add_mimics(self, urdf: ET.Element) -> None:
         """Adds `<mimic>` for each equality between two joints, in place."""
-        m = self._model
         elements = {element.get("name"): element for element in urdf.iter("joint")}
-        for equality in range(m.neq):
-            if m.eq_type[equality] != self._mujoco.mjtEq.mjEQ_JOINT or m.eq_obj2id[equality] < 0:
-                if m.eq_type[equality] != self._mujoco.mjtEq.mjEQ_JOINT:
-                    self._left_out.add("an equality of bodies")
-                continue
-            follower, leader = (self._name("joint", j[equality]) for j in (m.eq_obj1id, m.eq_obj2id))
+        if any(kind != self.mujoco.mjtEq.mjEQ_JOINT for kind in self.model.eq_type):
+            self._left_out.add("an equality of bodies")
+        for follower, leader, (offset, factor) in self.coupled_joints():
             if follower in elements and leader in elements and elements[follower].find("mimic") is None:
-                offset, multiplier = (f"{value:.9g}" for value in m.eq_data[equality][:2])
-                values = {"joint": leader, "multiplier": multiplier, "offset": offset}
+                values = {"joint": leader, "multiplier": f"{factor:.9g}", "offset": f"{offset:.9g}"}
                 ET.SubElement(elements[follower], "mimic", values)
-
-
-def _pose(position: Array, quat_wxyz: Array) -> Pose:
-    w, x, y, z = (float(value) for value in quat_wxyz)
-    return Pose.from_quat_xyzw(np.array(position, dtype=float), [x, y, z, w])
 
 
 def so100_urdf() -> Path:

@@ -20,7 +20,7 @@ from unlatch.objects.friction import OBJECT_FRICTION
 from unlatch.robots.arm_control import Action, ArmAction
 from unlatch.robots.checks import check_robot
 from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
-from unlatch.robots.foreign_models import MENAGERIE, convert_mjcf, is_mjcf, load_mjcf, menagerie_file, mend_hands
+from unlatch.robots.foreign_models import MENAGERIE, convert_mjcf, load_mjcf, menagerie_file, mend_hands
 from unlatch.robots.hand_shape import tool_frame
 from unlatch.robots.hands import GRIPPERS, GripperMount, with_data_sheet, with_gripper
 from unlatch.robots.models import DISTRIBUTION, copy_meshes, localise_meshes, model_path, to_text
@@ -34,6 +34,7 @@ from unlatch.simcore.meshes.solids import shape_inertials
 from unlatch.simcore.sim.contacts import ContactMonitor, FingerLoads
 from unlatch.simcore.sim.visuals.pictures import framing_camera, take_picture
 from unlatch.simcore.sim.world import World, WorldCfg
+from unlatch.simcore.urdf.mjcf import is_mjcf
 from unlatch.simcore.urdf.reader import parse_xml, read_urdf
 from unlatch.solver.kinematics import Kinematics
 from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M
