@@ -14,8 +14,8 @@ from unlatch.robots.foreign_models import (
     convert_mjcf,
     load_mjcf,
     menagerie_file,
-    mend_hands,
 )
+from unlatch.robots.hand_mending import mend_hands
 from unlatch.robots.hands import find_arm_chains, measure_hand, read_mimics
 from unlatch.robots.models import example_robot_urdf, model_path
 from unlatch.simcore.errors import AssetError, ConfigError
