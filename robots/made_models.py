@@ -237,10 +237,17 @@ def aloha_urdf() -> Path:
     """Returns two ViperX 300 with ALOHA's fingers side by side on a stand, as on Mobile ALOHA."""
     from unlatch.robots.foreign_models import vx300s_urdf
 
-    return changed_model("aloha", vx300s_urdf(), _double_viperx)
+    return changed_model("aloha", vx300s_urdf(), _double_on_base)
 
 
-def _double_viperx(robot: ET.Element) -> None:
+def lift2_urdf() -> Path:
+    """Returns two ARX5 side by side, as on ARX's Lift-2, whose lift is held."""
+    from unlatch.robots.foreign_models import arx5_urdf
+
+    return changed_model("lift2", arx5_urdf(), _double_on_base)
+
+
+def _double_on_base(robot: ET.Element) -> None:
     robot[:] = _two_on_a_stand(robot, "base")
 
 

@@ -43,6 +43,7 @@ MODELS = {
     "franka_panda": "unlatch.robots.models:panda_urdf",
     "franka_robotiq": f"{_MADE}:franka_robotiq_urdf",
     "gen3": f"{_MADE}:gen3_urdf",
+    "lift2": f"{_MADE}:lift2_urdf",
     "so100": f"{_FOREIGN}:so100_urdf",
     "so101": f"{_FOREIGN}:so101_urdf",
     "ur5": f"{_MADE}:ur5_urdf",
