@@ -18,6 +18,7 @@ import numpy as np
 
 from unlatch.robots.catalog import read_description
 from unlatch.robots.hand_mending import MendedModel
+from unlatch.robots.made_models import two_on_a_stand
 from unlatch.robots.models import (
     RepairedInertias,
     arm_joints,
@@ -30,9 +31,9 @@ from unlatch.robots.models import (
 from unlatch.simcore.cache import cache_root
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.mjcf import HINGE, SLIDE, CompiledMjcf, is_mjcf, mjcf_pose
 from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.registry import import_extra
-from unlatch.simcore.urdf.mjcf import HINGE, SLIDE, CompiledMjcf, is_mjcf, mjcf_pose
 from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
 
 Array = np.ndarray
@@ -322,6 +323,20 @@ def yumi_urdf() -> Path:
 def arx5_urdf() -> Path:
     """Returns the ARX5 of the package `robosuite-models` with the gripper of UMI, as robosuite has it."""
     return _robosuite_urdf("arx5", {"right": "umi_gripper"}, {})
+
+
+def aloha_urdf() -> Path:
+    """Returns two ViperX 300 with ALOHA's fingers side by side on a stand, as on Mobile ALOHA."""
+    return changed_model("aloha", vx300s_urdf(), _double)
+
+
+def lift2_urdf() -> Path:
+    """Returns two ARX5 side by side, as on ARX's Lift-2, whose lift is held."""
+    return changed_model("lift2", arx5_urdf(), _double)
+
+
+def _double(robot: ET.Element) -> None:
+    robot[:] = two_on_a_stand(robot, "base")
 
 
 _VX300S_KG = {

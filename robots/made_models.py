@@ -217,11 +217,11 @@ def dual_panda_text(panda: Path) -> str:
         AssetError: It is missing or no XML.
     """
     robot = ET.Element("robot", {"name": "dual_panda"})
-    robot.extend(_two_on_a_stand(parse_xml(panda), "panda_link0"))
+    robot.extend(two_on_a_stand(parse_xml(panda), "panda_link0"))
     return to_text(robot)
 
 
-def _two_on_a_stand(arm: ET.Element, root_link: str) -> list[ET.Element]:
+def two_on_a_stand(arm: ET.Element, root_link: str) -> list[ET.Element]:
     """Returns the links and joints of two copies of an arm on the plate; names begin with `left_` and `right_`."""
     parts = [_make_stand()]
     for side, y in BASE_Y_M.items():
@@ -231,24 +231,6 @@ def _two_on_a_stand(arm: ET.Element, root_link: str) -> list[ET.Element]:
         ET.SubElement(mount, "child", {"link": f"{side}_{root_link}"})
         parts += [mount, *(_rename_element(each, f"{side}_") for each in arm if each.tag in ("link", "joint"))]
     return parts
-
-
-def aloha_urdf() -> Path:
-    """Returns two ViperX 300 with ALOHA's fingers side by side on a stand, as on Mobile ALOHA."""
-    from unlatch.robots.foreign_models import vx300s_urdf
-
-    return changed_model("aloha", vx300s_urdf(), _double_on_base)
-
-
-def lift2_urdf() -> Path:
-    """Returns two ARX5 side by side, as on ARX's Lift-2, whose lift is held."""
-    from unlatch.robots.foreign_models import arx5_urdf
-
-    return changed_model("lift2", arx5_urdf(), _double_on_base)
-
-
-def _double_on_base(robot: ET.Element) -> None:
-    robot[:] = _two_on_a_stand(robot, "base")
 
 
 def _make_stand() -> ET.Element:

@@ -26,9 +26,9 @@ from unlatch.simcore.errors import AssetError
 from unlatch.simcore.files import path_word, plain_name
 from unlatch.simcore.meshes.mesh_reader import GLTF_SUFFIXES, MESH_SUFFIXES
 from unlatch.simcore.meshes.mesh_store import model_files
+from unlatch.simcore.meshes.mjcf import MJCF_SUFFIXES, is_mjcf
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
-from unlatch.simcore.urdf.mjcf import MJCF_SUFFIXES, is_mjcf
 from unlatch.simcore.urdf.model import Joint, Shape, UrdfModel
 from unlatch.simcore.urdf.reader import model_folder, read_urdf
 

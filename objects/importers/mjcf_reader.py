@@ -14,8 +14,8 @@ from PIL import Image
 from unlatch.objects.importers.urdf_parts import WORLD, BodyJoint, FileBody, MeshFiles, build_tree, unused_name
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.mjcf import FREE, HINGE, SLIDE, CompiledMjcf, mjcf_pose
 from unlatch.simcore.registry import import_extra
-from unlatch.simcore.urdf.mjcf import FREE, HINGE, SLIDE, CompiledMjcf, mjcf_pose
 from unlatch.simcore.urdf.model import Inertial, Joint, Link, Shape, UrdfModel
 from unlatch.simcore.urdf.reader import is_shared_folder
 

@@ -19,8 +19,8 @@ from unlatch.robots.hand_mending import mend_hands
 from unlatch.robots.hands import find_arm_chains, measure_hand, read_mimics
 from unlatch.robots.models import example_robot_urdf, model_path
 from unlatch.simcore.errors import AssetError, ConfigError
+from unlatch.simcore.meshes.mjcf import is_mjcf
 from unlatch.simcore.meshes.solids import shape_inertials
-from unlatch.simcore.urdf.mjcf import is_mjcf
 from unlatch.simcore.urdf.reader import parse_xml, read_urdf
 
 needs_mujoco = pytest.mark.skipif(find_spec("mujoco") is None, reason="MuJoCo, of the extra 'robots', is not there")

@@ -31,11 +31,11 @@ from unlatch.simcore.cache import cache_root, json_hash
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import user_path
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.mjcf import is_mjcf
 from unlatch.simcore.meshes.solids import shape_inertials
 from unlatch.simcore.sim.contacts import ContactMonitor, FingerLoads
 from unlatch.simcore.sim.visuals.pictures import framing_camera, take_picture
 from unlatch.simcore.sim.world import World, WorldCfg
-from unlatch.simcore.urdf.mjcf import is_mjcf
 from unlatch.simcore.urdf.reader import parse_xml, read_urdf
 from unlatch.solver.kinematics import Kinematics
 from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M

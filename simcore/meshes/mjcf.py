@@ -104,5 +104,5 @@ class CompiledMjcf:
         for number in range(m.neq):
             if m.eq_type[number] == self.mujoco.mjtEq.mjEQ_JOINT and m.eq_obj2id[number] >= 0:
                 offset, factor = (float(value) for value in m.eq_data[number][:2])
-                names = (self.name("joint", int(ids[number])) for ids in (m.eq_obj1id, m.eq_obj2id))
-                yield *names, (offset, factor)
+                follower, leader = (self.name("joint", int(ids[number])) for ids in (m.eq_obj1id, m.eq_obj2id))
+                yield follower, leader, (offset, factor)
