@@ -2,8 +2,9 @@
 
 Usage: python benchmarks/peer_tasks.py [n=10] [seed=0] [only=TEXT] [out=data/bench-peer-tasks]
 
-Each run writes n USD objects of a category, one for each seed, with an `info.json` whose head is on an edge of the
-part. It writes a task file around a setting of `benchmarks/peer_settings`, in which a reference names the robot.
+Each run writes n USD objects of a category, one for each seed, with an `info.json` whose head is where the setting
+touches the part: on its handle, or on its free edge. It writes a task file around a setting of
+`benchmarks/peer_settings`, in which a reference names the robot.
 """
 
 from __future__ import annotations
@@ -26,14 +27,15 @@ from unlatch.workflows.cli.terminal import OK, print_line, run_guarded
 
 SETTINGS = Path(__file__).with_name("peer_settings") / "interndata"
 RUNS = (
-    ("open_microwave_ajar", "microwave", "door", (0.34, 0.45), "split_aloha", "open_v"),
-    ("open_refrigerator_edge", "refrigerator", "door", (0.34, 0.45), "franka", "open_v"),
-    ("close_microwave_push_fr3", "microwave", "door", (0.6, 1.0), "franka", "close_v"),
-    ("close_laptop_fr3", "laptop", "lid", (0.785, 0.875), "franka", "close_h"),
-    ("pull_drawer_ajar", "drawer", "drawer", (0.09, 0.12), "split_aloha", "pull"),
-    ("push_drawer_lift2", "drawer", "drawer", (0.10, 0.14), "lift2", "push"),
+    ("open_microwave_ajar", "microwave", "door", (0.34, 0.45), "split_aloha", "open_v", False),
+    ("open_refrigerator_edge", "refrigerator", "door", (0.34, 0.45), "franka", "open_v", True),
+    ("close_microwave_push_fr3", "microwave", "door", (0.6, 1.0), "franka", "close_v", True),
+    ("close_laptop_fr3", "laptop", "lid", (0.785, 0.875), "franka", "close_h", True),
+    ("pull_drawer_ajar", "drawer", "drawer", (0.09, 0.12), "split_aloha", "pull", False),
+    ("push_drawer_lift2", "drawer", "drawer", (0.10, 0.14), "lift2", "push", True),
 )
-"""Setting, category, part, range of the start [rad or m], robot and `info_name` of each run."""
+"""Setting, category, part, range of the start [rad or m], robot and `info_name` of each run, and whether the head is on
+the edge."""
 
 
 @dataclass
@@ -50,8 +52,8 @@ class PeerTasksCfg:
     """Folder of the objects, the tasks and the data sets."""
 
 
-def write_object(folder: Path, category: str, part: str, info_name: str, seed: int) -> str:
-    """Writes a USD with `Kps/INFO_NAME/info.json` beside it, whose head is on the free edge; returns its path."""
+def write_object(folder: Path, category: str, part: str, info_name: str, seed: int, *, on_edge: bool) -> str:
+    """Writes a USD with `Kps/INFO_NAME/info.json` beside it; returns its path."""
     made = folder / "made"
     for words in (
         ("make-object", category, f"seed={seed}", "usd=true", f"out={made}", "force=true"),
@@ -61,9 +63,10 @@ def write_object(folder: Path, category: str, part: str, info_name: str, seed: i
         if problem:
             raise RuntimeError(problem)
     info = json.loads((made / "Kps" / part / "info.json").read_text(encoding="utf-8"))
-    model = read_urdf(made / "object.urdf")
-    head = _edge(info, model, str(info["object_link_path"]).rpartition("/")[2])
-    info["object_keypoints"]["articulated_object_head"] = head
+    if on_edge:
+        model = read_urdf(made / "object.urdf")
+        head = _edge(info, model, str(info["object_link_path"]).rpartition("/")[2])
+        info["object_keypoints"]["articulated_object_head"] = head
     place = made / "usd" / "Kps" / info_name / "info.json"
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text(json.dumps(info), encoding="utf-8")
@@ -86,7 +89,7 @@ def _edge(info: dict[str, Any], model: Any, link: str) -> list[float]:
 
 def make_task(run: tuple[Any, ...], path: str) -> dict[str, Any]:
     """Returns the content of a task file."""
-    setting, category, _, start, robot, info_name = run
+    setting, category, _, start, robot, info_name, _ = run
     tree = yaml.safe_load((SETTINGS / f"{setting}.yaml").read_text(encoding="utf-8"))
     (chain,) = tree["skills"][0].values()
     skills = [{robot: [{**stage} for stage in chain]}]
@@ -123,12 +126,12 @@ def make_task(run: tuple[Any, ...], path: str) -> dict[str, Any]:
 
 def run_setting(run: tuple[Any, ...], cfg: PeerTasksCfg) -> Counter[str]:
     """Runs the episodes of one setting; returns how often each outcome occurs, `ok` for a success."""
-    setting, category, part, _, _, info_name = run
+    setting, category, part, _, _, info_name, on_edge = run
     outcomes: Counter[str] = Counter()
     for seed in range(cfg.seed, cfg.seed + cfg.n):
         home = Path(cfg.out).absolute() / setting / str(seed)
         home.mkdir(parents=True, exist_ok=True)
-        path = write_object(home, category, part, info_name, seed)
+        path = write_object(home, category, part, info_name, seed, on_edge=on_edge)
         file = home / f"{setting}.yaml"
         file.write_text(yaml.safe_dump(make_task(run, path)), encoding="utf-8")
         problem = run_unlatch("import", file, f"out={home}", "force=true")

@@ -1,28 +1,24 @@
-"""Models as strangers bring them: MJCF files become URDFs, and hands get what holding needs.
+"""Models as strangers bring them: MJCF files become URDFs, which get what holding needs (`robots/hand_mending.py`).
 
 An MJCF file is read through MuJoCo's compiler. Every body becomes a link whose frame is at its joint. What a URDF
 cannot say is left out: tendons, sites, contact settings, damping and textures. Equalities between two joints become
-`<mimic>`. A hand without colliders takes its visuals, and a jaw that is fixed to the palm becomes a link of its own.
+`<mimic>`.
 """
 
 from __future__ import annotations
 
-import copy
-import hashlib
 import os
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy
 
 from unlatch.robots.catalog import read_description
-from unlatch.robots.hand_shape import PAD_M
-from unlatch.robots.hands import Chain, closes_on_fixed_jaw, find_chains, hand_forward
+from unlatch.robots.hand_mending import MendedModel
+from unlatch.robots.made_models import two_on_a_stand
 from unlatch.robots.models import (
     RepairedInertias,
     arm_joints,
@@ -34,225 +30,13 @@ from unlatch.robots.models import (
 )
 from unlatch.simcore.cache import cache_root
 from unlatch.simcore.errors import AssetError, ConfigError
-from unlatch.simcore.geometry import Pose, rpy_from_matrix, unit
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.mjcf import HINGE, SLIDE, CompiledMjcf, is_mjcf, mjcf_pose
 from unlatch.simcore.meshes.obj_file import format_obj
-from unlatch.simcore.meshes.shape_surface import shape_mesh
-from unlatch.simcore.meshes.solids import convex_hull
-from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, sample_surface
-from unlatch.simcore.registry import install_command
-from unlatch.simcore.temporary_folders import scratch_files
-from unlatch.simcore.urdf.model import Inertial, Joint, Link, Shape, ShapeKind, UrdfModel
-from unlatch.simcore.urdf.reader import read_urdf
+from unlatch.simcore.registry import import_extra
+from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
 
 Array = np.ndarray
-
-_SLAB_M = 0.03
-"""Thickness of the slices whose convex hulls stand for a jaw that is not convex."""
-_PALM_SHARE = 0.3
-"""Share of the way from the joint of a jaw to the fingertips that belongs to the palm."""
-_SPACING_M = 0.002
-_HIDDEN_M = 1e-4
-_POSITIONS = 9
-
-
-@dataclass(frozen=True)
-class MendedModel:
-    """A change of a model for `changed_model`: `mend_hands`, and `RepairedInertias` for some joints."""
-
-    urdf: Path
-    joints: tuple[str, ...] = ()
-
-    def __call__(self, robot: ET.Element) -> None:
-        """Changes the model, in place."""
-        mend_hands(robot, self.urdf)
-        RepairedInertias(self.joints, self.urdf)(robot)
-
-
-def mend_hands(robot: ET.Element, urdf: Path) -> list[str]:
-    """Gives hands what holding needs, in place; returns a line for each change.
-
-    Where no finger has a collider, visuals become colliders. Where the only finger closes on the palm's own shape, the
-    part of that shape in front of the palm becomes a link that may touch a part, and both jaws become convex pieces.
-
-    Args:
-        robot: Root element of the URDF.
-        urdf: Its file, as it is on disk.
-
-    Raises:
-        AssetError: The file cannot be read.
-    """
-    model = read_urdf(urdf, meshes_anywhere=True)
-    branched, ended = find_chains(model, urdf)
-    lines = []
-    for chain in (*branched, *ended):
-        model, bare = _with_visuals_as_colliders(robot, model, chain)
-        if bare:
-            lines.append(f"colliders of {', '.join(bare)} are taken from their visuals: the hand has none")
-    for chain in ended if not branched else ():
-        if closes_on_fixed_jaw(model, chain):
-            continue
-        jaw = _find_fixed_jaw(model, chain)
-        if jaw is not None and closes_on_fixed_jaw(jaw.model, chain):
-            jaw.write(robot)
-            model = jaw.model
-            lines.append(f"{jaw.name} is made from the shape of {chain.ee_link}: the jaw on which {jaw.moving} closes")
-    return lines
-
-
-def _with_visuals_as_colliders(robot: ET.Element, model: UrdfModel, chain: Chain) -> tuple[UrdfModel, list[str]]:
-    """Returns the model with colliders at the hand of a chain, and the links that got some."""
-    hand = [name for name in model.links if model.is_below(name, chain.ee_link)]
-    fingers = [name for name in hand if {joint.name for joint in model.joints_above(name)} & set(chain.finger_joints)]
-    if any(model.links[name].collisions for name in fingers):
-        return model, []
-    bare = [name for name in hand if model.links[name].visuals and not model.links[name].collisions]
-    elements = {element.get("name", ""): element for element in robot.iter("link")}
-    for name in bare:
-        for visual in elements[name].findall("visual"):
-            collision = copy.deepcopy(visual)
-            collision.tag = "collision"
-            for material in collision.findall("material"):
-                collision.remove(material)
-            elements[name].append(collision)
-    links = {name: replace(link, collisions=link.visuals) for name, link in model.links.items() if name in bare}
-    return replace(model, links=model.links | links), bare
-
-
-@dataclass(frozen=True)
-class _FixedJaw:
-    """A jaw that is cut from the shape of the palm."""
-
-    name: str
-    palm: str
-    moving: str
-    model: UrdfModel
-    """With the jaw as a link."""
-
-    def write(self, robot: ET.Element) -> None:
-        """Writes the new link and the colliders of palm and jaws into a URDF, in place."""
-        elements = {element.get("name", ""): element for element in robot.iter("link")}
-        elements[self.name] = ET.SubElement(robot, "link", {"name": self.name})
-        joint = ET.SubElement(robot, "joint", {"name": f"{self.name}_joint", "type": "fixed"})
-        ET.SubElement(joint, "parent", {"link": self.palm})
-        ET.SubElement(joint, "child", {"link": self.name})
-        for name in (self.palm, self.moving, self.name):
-            for old in elements[name].findall("collision"):
-                elements[name].remove(old)
-            for shape in self.model.links[name].collisions:
-                elements[name].append(_collision_element(shape))
-        # a link without a visual is drawn by its colliders: the palm's own visual shows the jaw
-        hidden = _collision_element(Shape(ShapeKind.sphere, (_HIDDEN_M,), self._inside()))
-        hidden.tag = "visual"
-        elements[self.name].append(hidden)
-
-    def _inside(self) -> Pose:
-        """Returns a place inside the jaw."""
-        return Pose.from_translation(_surface(self.model.links[self.name].collisions[0]).mean(axis=0))
-
-
-def _find_fixed_jaw(model: UrdfModel, chain: Chain) -> _FixedJaw | None:
-    """Returns the model with a jaw cut from the palm of a hand with one finger; None if nothing reaches its tip."""
-    joint = model.joints[chain.finger_joints[0]]
-    palm, moving = model.links[chain.ee_link], model.links[joint.child]
-    T_root_ee = model.link_pose(chain.ee_link)
-    own = [_surface(shape) for shape in palm.collisions]
-    swept = _surface_of(moving)
-    if not own or not len(swept) or joint.upper <= joint.lower:
-        return None
-    clouds = [
-        T_root_ee.inverse() @ model.link_pose(moving.name, {joint.name: float(position)}) @ swept
-        for position in np.linspace(joint.lower, joint.upper, _POSITIONS)
-    ]
-    forward = hand_forward(model, chain, [{moving.name: cloud} for cloud in clouds])
-    reach, jaw = (max(float((points @ forward).max()) for points in each) for each in (own, clouds))
-    pivot = float((T_root_ee.inverse() @ model.link_pose(moving.name)).p @ forward)
-    if joint.kind == "prismatic":
-        pivot = min(float((points @ forward).min()) for points in clouds)
-    if reach < jaw - PAD_M or reach <= pivot:
-        return None
-    cut = pivot + _PALM_SHARE * (reach - pivot)
-    stays: list[Shape] = []
-    jaws: list[Shape] = []
-    for shape, points in zip(palm.collisions, own, strict=True):
-        along = points @ forward
-        if along.max() <= cut:
-            stays.append(shape)
-            continue
-        stays += _slabs(points, forward, float(along.min()), cut)
-        jaws += _slabs(points, forward, cut, float(along.max()))
-    name = f"{palm.name}_fixed_jaw"
-    links = {
-        **model.links,
-        palm.name: replace(palm, collisions=tuple(stays)),
-        moving.name: replace(moving, collisions=tuple(_sliced_jaw(moving))),
-        name: Link(name, collisions=tuple(jaws)),
-    }
-    fixed = replace(joint, name=f"{name}_joint", kind="fixed", parent=palm.name, child=name)
-    joints = {**model.joints, fixed.name: replace(fixed, T_parent_joint=Pose.identity())}
-    return _FixedJaw(name, palm.name, moving.name, UrdfModel(model.name, links, joints))
-
-
-def _sliced_jaw(link: Link) -> list[Shape]:
-    """Returns the colliders of a jaw, its meshes in slices along it."""
-    cloud = _surface_of(link)
-    along = unit(cloud[int(np.argmax(np.linalg.norm(cloud, axis=1)))])
-    found: list[Shape] = []
-    for shape in link.collisions:
-        points = _surface(shape)
-        low, high = float((points @ along).min()), float((points @ along).max())
-        found += _slabs(points, along, low, high) if shape.kind is ShapeKind.mesh else [shape]
-    return found
-
-
-def _slabs(points: Array, direction: Array, low: float, high: float) -> list[Shape]:
-    """Returns the convex hulls of slices of points (N, 3) across a direction, between two places along it [m]."""
-    along = points @ direction
-    edges = np.linspace(low, high, max(1, int(np.ceil((high - low) / _SLAB_M))) + 1)
-    found = []
-    for first, last in pairwise(edges):
-        inside = points[(along >= first - _SPACING_M) & (along <= last + _SPACING_M)]
-        try:
-            found.append(_mesh_shape(convex_hull(inside)))
-        except (scipy.spatial.QhullError, ValueError):  # a slice without extent
-            continue
-    return found
-
-
-def _mesh_shape(hull: TriangleMesh) -> Shape:
-    text = format_obj([hull], decimals=6).encode()
-    folder = scratch_files(f"jaw-{hashlib.sha256(text).hexdigest()[:24]}", {"piece.obj": text})
-    path = folder / "piece.obj"
-    return Shape(ShapeKind.mesh, (1.0, 1.0, 1.0), Pose.identity(), mesh=str(path), path=path)
-
-
-def _surface(shape: Shape) -> Array:
-    return sample_surface(shape_mesh(shape).moved(shape.T_link_shape), spacing_m=_SPACING_M)
-
-
-def _surface_of(link: Link) -> Array:
-    return np.concatenate([np.zeros((0, 3)), *(_surface(shape) for shape in link.collisions)])
-
-
-def _collision_element(shape: Shape) -> ET.Element:
-    """Returns a collider as an element of a URDF."""
-
-    def text(values: Sequence[float] | Array) -> str:
-        return " ".join(f"{value:.9g}" for value in values)
-
-    collision = ET.Element("collision")
-    pose = shape.T_link_shape
-    ET.SubElement(collision, "origin", {"xyz": text(pose.p), "rpy": text(rpy_from_matrix(pose.R))})
-    geometry = ET.SubElement(collision, "geometry")
-    if shape.kind is ShapeKind.mesh:
-        ET.SubElement(geometry, "mesh", {"filename": str(shape.path), "scale": text(shape.size)})
-    elif shape.kind is ShapeKind.cylinder:
-        ET.SubElement(geometry, "cylinder", {"radius": text(shape.size[:1]), "length": text(shape.size[1:])})
-    elif shape.kind is ShapeKind.sphere:
-        ET.SubElement(geometry, "sphere", {"radius": text(shape.size)})
-    else:
-        ET.SubElement(geometry, "box", {"size": text(shape.size)})
-    return collision
-
 
 MENAGERIE = "menagerie:"
 """Beginning of a name of MuJoCo Menagerie: `menagerie:NAME`."""
@@ -260,7 +44,7 @@ MENAGERIE_VARIABLE = "MENAGERIE_ROOT"
 """Environment variable with the folder of a checkout of MuJoCo Menagerie."""
 _ROOT = "mjcf_root"
 _NOT_A_ROBOT = ("scene", "hand", "keyframes")
-_KINDS = {2: "prismatic", 3: "revolute"}
+_KINDS = {SLIDE: "prismatic", HINGE: "revolute"}
 _LEAST_JOINTS = 5
 
 
@@ -273,14 +57,6 @@ class ConvertedModel:
     """Inertia of the rotor by turning joint, as far as the file states one [kg m^2]."""
     lines: list[str]
     """What was left out."""
-
-
-def is_mjcf(file: Path) -> bool:
-    """Returns whether a file is an MJCF file."""
-    if file.suffix.lower() != ".xml" or not file.is_file():
-        return False
-    with file.open("rb") as stream:
-        return b"<mujoco" in stream.read(65536)
 
 
 def menagerie_file(name: str) -> Path:
@@ -335,23 +111,11 @@ def load_mjcf(file: Path) -> Any:
     Raises:
         AssetError: The extra `robots` is not installed, or MuJoCo cannot read the file.
     """
-    mujoco = _mujoco(str(file))
+    mujoco = import_extra("mujoco", extra="robots", needed_by=f"The MJCF file {file}", error=AssetError)
     try:
         return mujoco.MjSpec.from_file(str(file))
     except (ValueError, OSError) as exc:
         raise AssetError(f"{file}: MuJoCo cannot read this file: {exc}. Correct it.", path=str(file)) from exc
-
-
-def _mujoco(where: str) -> Any:
-    try:
-        import mujoco
-    except ImportError as exc:
-        raise AssetError(
-            f"{where} is an MJCF file, which MuJoCo reads, and it is not installed. Install it: "
-            f"{install_command('robots')}",
-            path=where,
-        ) from exc
-    return mujoco
 
 
 def convert_mjcf(spec: Any, folder: Path, name: str, *, where: str) -> ConvertedModel:
@@ -370,12 +134,11 @@ def convert_mjcf(spec: Any, folder: Path, name: str, *, where: str) -> Converted
     return _Converter(compiled, folder, where).convert(name)
 
 
-class _Converter:
+class _Converter(CompiledMjcf):
     """Makes links and joints from a compiled model."""
 
     def __init__(self, model: Any, folder: Path, where: str) -> None:
-        self._mujoco = _mujoco(where)
-        self._model = model
+        super().__init__(import_extra("mujoco", extra="robots", needed_by=where, error=AssetError), model)
         self._folder = folder
         self._meshes = "meshes"
         self._where = where
@@ -387,7 +150,7 @@ class _Converter:
 
     def convert(self, name: str) -> ConvertedModel:
         """Writes the files."""
-        m = self._model
+        m = self.model
         self._meshes = f"{name}_meshes"
         kept = self._robot_bodies()
         roots = [body for body in kept if m.body_parentid[body] == 0]
@@ -407,16 +170,16 @@ class _Converter:
         file = self._folder / f"{name}.urdf"
         file.write_text(to_text(urdf), encoding="utf-8")
         armature = {
-            self._name("joint", joint): float(m.dof_armature[m.jnt_dofadr[joint]])
+            self.name("joint", joint): float(m.dof_armature[m.jnt_dofadr[joint]])
             for joint in range(m.njnt)
-            if self._name("joint", joint) in self._joints and m.jnt_type[joint] == 3
+            if self.name("joint", joint) in self._joints and m.jnt_type[joint] == 3
         }
         lines = [f"left out of {Path(self._where).name}: {', '.join(sorted(self._left_out))}"] if self._left_out else []
         return ConvertedModel(file, {joint: value for joint, value in armature.items() if value > 0.0}, lines)
 
     def _robot_bodies(self) -> list[int]:
         """Returns the bodies of the trees that hold an arm, parents first."""
-        m = self._model
+        m = self.model
         count: dict[int, int] = {}
         for joint in range(m.njnt):
             if m.jnt_type[joint] in _KINDS:
@@ -424,14 +187,9 @@ class _Converter:
                 count[root] = count.get(root, 0) + 1
         return [body for body in range(1, m.nbody) if count.get(int(m.body_rootid[body]), 0) >= _LEAST_JOINTS]
 
-    def _name(self, kind: str, index: int) -> str:
-        types = {"body": self._mujoco.mjtObj.mjOBJ_BODY, "joint": self._mujoco.mjtObj.mjOBJ_JOINT}
-        found: str | None = self._mujoco.mj_id2name(self._model, types[kind], int(index))
-        return found or f"{kind}_{index}"
-
     def _add_body(self, body: int, *, is_root: bool) -> None:
-        m = self._model
-        name = self._name("body", body)
+        m = self.model
+        name = self.name("body", body)
         first, count = int(m.body_jntadr[body]), int(m.body_jntnum[body])
         joints = [j for j in range(first, first + count) if m.jnt_type[j] != 0]  # a free base is held
         anchor = np.array(m.jnt_pos[joints[-1]], dtype=float) if joints else np.zeros(3)
@@ -442,7 +200,7 @@ class _Converter:
         parent, parent_anchor = self._frames[int(m.body_parentid[body])]
         if is_root:
             self._links = {_ROOT: Link(_ROOT), **self._links}
-        T_parent_body = _pose(m.body_pos[body], m.body_quat[body])
+        T_parent_body = mjcf_pose(m.body_pos[body], m.body_quat[body])
         T = Pose.from_translation(-parent_anchor) @ T_parent_body
         if not joints:
             self._joints[f"{name}_fixed"] = Joint(f"{name}_fixed", "fixed", parent, name, T)
@@ -451,14 +209,14 @@ class _Converter:
         for number, joint in enumerate(joints):
             place = np.array(m.jnt_pos[joint], dtype=float)
             is_last = number == len(joints) - 1
-            child = name if is_last else f"{name}_{self._name('joint', joint)}"
+            child = name if is_last else f"{name}_{self.name('joint', joint)}"
             if not is_last:
                 self._links[child] = Link(child)
             self._add_joint(joint, parent, child, T @ Pose.from_translation(place - before))
             parent, T, before = child, Pose.identity(), place
 
     def _add_joint(self, index: int, parent: str, child: str, T: Pose) -> None:
-        m, name = self._model, self._name("joint", index)
+        m, name = self.model, self.name("joint", index)
         kind = _KINDS.get(int(m.jnt_type[index]))
         if kind is None:
             raise AssetError(
@@ -478,7 +236,7 @@ class _Converter:
 
     def _effort(self, joint: int) -> float:
         """Returns the largest effort of the motors of a joint; 0 if the file states none [N m or N]."""
-        m = self._model
+        m = self.model
         if m.jnt_actfrclimited[joint]:
             return float(np.abs(m.jnt_actfrcrange[joint]).max())
         total = 0.0
@@ -493,89 +251,53 @@ class _Converter:
 
     def _share_of_actuator(self, actuator: int, joint: int) -> float:
         """Returns the effort on a joint per unit of an actuator's force, directly or by a tendon."""
-        m = self._model
+        m = self.model
         gear, target = abs(float(m.actuator_gear[actuator, 0])), int(m.actuator_trnid[actuator, 0])
         transmission = int(m.actuator_trntype[actuator])
-        if transmission == int(self._mujoco.mjtTrn.mjTRN_JOINT):
+        if transmission == int(self.mujoco.mjtTrn.mjTRN_JOINT):
             return gear if target == joint else 0.0
-        if transmission == int(self._mujoco.mjtTrn.mjTRN_TENDON):
+        if transmission == int(self.mujoco.mjtTrn.mjTRN_TENDON):
             first, count = int(m.tendon_adr[target]), int(m.tendon_num[target])
             wraps = range(first, first + count)
             return sum(gear * abs(float(m.wrap_prm[w])) for w in wraps if m.wrap_objid[w] == joint)
         return 0.0
 
     def _make_link(self, body: int, name: str, anchor: Array) -> Link:
-        m = self._model
         shift = Pose.from_translation(-anchor)
         visuals: list[Shape] = []
         collisions: list[Shape] = []
-        for geom in range(int(m.body_geomadr[body]), int(m.body_geomadr[body]) + int(m.body_geomnum[body])):
+        for geom, touches in self.geoms(body):
             shapes = [replace(shape, T_link_shape=shift @ shape.T_link_shape) for shape in self._shapes(geom)]
-            touches = bool(m.geom_contype[geom] or m.geom_conaffinity[geom])
             (collisions if touches else visuals).extend(shapes)
-        inertial = None
-        mass = float(m.body_mass[body])
-        if mass > 0.0:
-            T = shift @ _pose(m.body_ipos[body], m.body_iquat[body])
-            inertial = Inertial(mass, T.p, T.R @ np.diag(m.body_inertia[body]) @ T.R.T)
-        return Link(name, tuple(visuals), tuple(collisions), inertial)
+        return Link(name, tuple(visuals), tuple(collisions), self.inertial(body, shift))
 
     def _shapes(self, geom: int) -> list[Shape]:
         """Returns a geometry as shapes in its body's frame; a capsule is a cylinder and two spheres."""
-        m, kinds = self._model, self._mujoco.mjtGeom
-        T, size, kind = _pose(m.geom_pos[geom], m.geom_quat[geom]), m.geom_size[geom], int(m.geom_type[geom])
-        material = int(m.geom_matid[geom])
-        rgba = m.geom_rgba[geom] if material < 0 else m.mat_rgba[material]
-        colour = (float(rgba[0]), float(rgba[1]), float(rgba[2]), float(rgba[3]))
-
-        def shape(kind: ShapeKind, *values: float, at: Pose = T) -> Shape:
-            return Shape(kind, tuple(float(value) for value in values), at, rgba=colour)
-
-        if kind == kinds.mjGEOM_BOX:
-            return [shape(ShapeKind.box, *(2.0 * size))]
-        if kind == kinds.mjGEOM_SPHERE:
-            return [shape(ShapeKind.sphere, size[0])]
-        if kind in (kinds.mjGEOM_CYLINDER, kinds.mjGEOM_CAPSULE):
-            ends = [T @ Pose.from_translation((0.0, 0.0, z)) for z in (-size[1], size[1])]
-            caps = [shape(ShapeKind.sphere, size[0], at=end) for end in ends] if kind == kinds.mjGEOM_CAPSULE else []
-            return [shape(ShapeKind.cylinder, size[0], 2.0 * size[1]), *caps]
-        if kind == kinds.mjGEOM_MESH:
-            return [replace(shape(ShapeKind.mesh, 1.0, 1.0, 1.0), mesh=self._write_mesh(int(m.geom_dataid[geom])))]
-        self._left_out.add(f"a {kinds(kind).name.removeprefix('mjGEOM_').lower()}")
-        return []
+        shapes = self.primitive(geom, rgba=self.geom_colour(geom))
+        if shapes is None and self.geom_kind(geom) == "mesh":
+            path, T = self._write_mesh(int(self.model.geom_dataid[geom])), self.geom_pose(geom)
+            return [Shape(ShapeKind.mesh, (1.0, 1.0, 1.0), T, rgba=self.geom_colour(geom), mesh=path)]
+        if shapes is None:
+            self._left_out.add(f"a {self.geom_kind(geom)}")
+        return shapes or []
 
     def _write_mesh(self, index: int) -> str:
-        m = self._model
         name = f"{self._meshes}/{index:03d}.obj"
         file = self._folder / name
         if not file.exists():
             file.parent.mkdir(parents=True, exist_ok=True)
-            first, count = int(m.mesh_vertadr[index]), int(m.mesh_vertnum[index])
-            face, faces = int(m.mesh_faceadr[index]), int(m.mesh_facenum[index])
-            vertices = np.array(m.mesh_vert[first : first + count], dtype=float)
-            mesh = TriangleMesh(vertices, np.array(m.mesh_face[face : face + faces], dtype=int))
-            file.write_text(format_obj([mesh], decimals=7), encoding="utf-8")
+            file.write_text(format_obj([self.mesh(index)], decimals=7), encoding="utf-8")
         return name
 
     def _add_mimics(self, urdf: ET.Element) -> None:
         """Adds `<mimic>` for each equality between two joints, in place."""
-        m = self._model
         elements = {element.get("name"): element for element in urdf.iter("joint")}
-        for equality in range(m.neq):
-            if m.eq_type[equality] != self._mujoco.mjtEq.mjEQ_JOINT or m.eq_obj2id[equality] < 0:
-                if m.eq_type[equality] != self._mujoco.mjtEq.mjEQ_JOINT:
-                    self._left_out.add("an equality of bodies")
-                continue
-            follower, leader = (self._name("joint", j[equality]) for j in (m.eq_obj1id, m.eq_obj2id))
+        if any(kind != self.mujoco.mjtEq.mjEQ_JOINT for kind in self.model.eq_type):
+            self._left_out.add("an equality of bodies")
+        for follower, leader, (offset, factor) in self.coupled_joints():
             if follower in elements and leader in elements and elements[follower].find("mimic") is None:
-                offset, multiplier = (f"{value:.9g}" for value in m.eq_data[equality][:2])
-                values = {"joint": leader, "multiplier": multiplier, "offset": offset}
+                values = {"joint": leader, "multiplier": f"{factor:.9g}", "offset": f"{offset:.9g}"}
                 ET.SubElement(elements[follower], "mimic", values)
-
-
-def _pose(position: Array, quat_wxyz: Array) -> Pose:
-    w, x, y, z = (float(value) for value in quat_wxyz)
-    return Pose.from_quat_xyzw(np.array(position, dtype=float), [x, y, z, w])
 
 
 def so100_urdf() -> Path:
@@ -596,6 +318,25 @@ def vx300s_urdf() -> Path:
 def yumi_urdf() -> Path:
     """Returns the YuMi of the package `robosuite-models` with its grippers."""
     return _robosuite_urdf("yumi", {"right": "yumi_right_gripper", "left": "yumi_left_gripper"}, {})
+
+
+def arx5_urdf() -> Path:
+    """Returns the ARX5 of the package `robosuite-models` with the gripper of UMI, as robosuite has it."""
+    return _robosuite_urdf("arx5", {"right": "umi_gripper"}, {})
+
+
+def aloha_urdf() -> Path:
+    """Returns two ViperX 300 with ALOHA's fingers side by side on a stand, as on Mobile ALOHA."""
+    return changed_model("aloha", vx300s_urdf(), _double)
+
+
+def lift2_urdf() -> Path:
+    """Returns two ARX5 side by side, as on ARX's Lift-2, whose lift is held."""
+    return changed_model("lift2", arx5_urdf(), _double)
+
+
+def _double(robot: ET.Element) -> None:
+    robot[:] = two_on_a_stand(robot, "base")
 
 
 _VX300S_KG = {

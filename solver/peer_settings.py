@@ -232,7 +232,8 @@ def _drop_unknown(out: dict[str, Any], where: str, notices: list[str], *, cost: 
         notices.append(f"{where}.{key}: dropped, {kind} has no such field.")
 
 
-_GENSIM2_SHARE = 0.3
+GENSIM2_SHARE = 0.3
+"""Share of the range by which a part of GenSim2 moves from half open to within 0.2 of an end."""
 _ROTATE_RAD = 0.785
 _WORD_WITH_NUMBER = re.compile(r"(move-[a-z]+)[ :=]+([+-]?\d*\.?\d+)")
 
@@ -244,6 +245,8 @@ def rewrite_setting(raw: Mapping[str, Any], where: str, notices: list[str], orig
     for key, cost in (("constraint_list", False), ("cost_list", True)):
         if isinstance(out.get(key), list):
             out[key] = list(_rewrite_entries(out[key], f"{where}.{key}", notices, origin, cost=cost))
+    if origin is Origin.gensim2:
+        _settle_fingers(out, where, notices)
     _drop_keys(out, where, notices, known)
     _settle_success(out, where, notices, origin)
     _settle_motions(out, where, notices)
@@ -276,6 +279,25 @@ def _rewrite_entries(
         yield out
 
 
+def _settle_fingers(out: dict[str, Any], where: str, notices: list[str]) -> None:
+    """Keeps the fingers closed where the file pushes: a hand that grips comes with its fingertips ahead."""
+    points = [
+        entry for entry in out.get("constraint_list") or [] if isinstance(entry, dict) and "keypoint_name" in entry
+    ]
+    motions = out.get("pre_actuation_motions") or [None]
+    comes_from_side = isinstance(motions[0], list) and motions[0][:1] in (["translate_x"], ["translate_y"])
+    is_pushed = any(point["keypoint_name"] in ("tool_tail", "tool_side") for point in points)
+    if "approach_width_m" in out or not (is_pushed or comes_from_side):
+        return
+    out["approach_width_m"] = 0.0
+    notices.append(f"{where}.approach_width_m: missing, read as 0: the file pushes with the side of the fingers.")
+    for point in points:
+        if point["keypoint_name"] == "tool_side":
+            point["keypoint_name"] = "tool_head"
+            target = point.get("target_keypoint_name")
+            notices.append(f"{where}: tool_side at {target} read as tool_head, where closed fingers are.")
+
+
 def _drop_keys(out: dict[str, Any], where: str, notices: list[str], known: list[str]) -> None:
     for key in [key for key in out if key not in known]:
         if key in IGNORED:
@@ -306,9 +328,9 @@ def _settle_success(out: dict[str, Any], where: str, notices: list[str], origin:
         out["success_threshold"] = _ROTATE_RAD
         notices.append(f"{place}: missing, read as {_ROTATE_RAD} (rad), what InternDataEngine's rotate takes.")
         return
-    out["success_mode"], out["success_threshold"] = "fraction", _GENSIM2_SHARE
+    out["success_mode"], out["success_threshold"] = "fraction", GENSIM2_SHARE
     notices.append(
-        f"{place}: missing, read as success_mode fraction, {_GENSIM2_SHARE}: in GenSim2 success is an openness "
+        f"{place}: missing, read as success_mode fraction, {GENSIM2_SHARE}: in GenSim2 success is an openness "
         "within 0.2 of 0 or 1, starting half open. Give 0.8 for a part that starts at the other end."
     )
 
@@ -437,10 +459,9 @@ def peer_axes(scene: PlanningScene) -> PeerAxes | None:
     )
 
 
-_PAD_SHARE, _PAD_M = 0.6, 0.02
-"""What GenSim2 holds with the tail of its fingers, the pads of ours hold: a point this share of the way from the tail
-to the head, at most so far before the tail [m]. At the tail itself the palm would be in the part: GenSim2's planner
-ignores collisions."""
+_PAD_M = 0.02
+"""What GenSim2 holds with the tail of its fingers, the pads of ours hold: a point so far behind the head [m]. At the
+tail itself the palm would be in the part: GenSim2's planner ignores collisions."""
 
 
 def read_peer_tool(setting: PlannerSettingCfg, tool: Mapping[str, Array]) -> Mapping[str, Array]:
@@ -451,8 +472,13 @@ def read_peer_tool(setting: PlannerSettingCfg, tool: Mapping[str, Array]) -> Map
     if setting.origin is not Origin.gensim2 or not {"tool_head", "tool_tail"} <= set(tool):
         return tool
     along = tool["tool_head"] - tool["tool_tail"]
-    share = min(_PAD_SHARE, _PAD_M / max(float(np.linalg.norm(along)), 1e-9))
-    return {**tool, "tool_tail": tool["tool_tail"] + share * along}
+    pads = tool["tool_head"] - along * min(1.0, _PAD_M / max(float(np.linalg.norm(along)), 1e-9))
+    return {**tool, "tool_tail": pads}
+
+
+_R_ROOT_MESH = np.array([[0.0, 0.0, -1.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+"""Rotation of PartNet-Mobility's meshes (x right, y up, z out of the front) in its root link (x into the front, z up).
+GenSim2 states axes in the frame of the moving link, which has that of the meshes and moves with the part."""
 
 
 def _read_gensim2(scene: PlanningScene) -> PlanningScene:
@@ -462,7 +488,8 @@ def _read_gensim2(scene: PlanningScene) -> PlanningScene:
         lever = arm - joint.axis * float(arm @ joint.axis)
         if float(np.linalg.norm(lever)) > 1e-3:
             keypoints[TAIL] = keypoints[HEAD] - lever
-    return replace(scene, keypoints=keypoints, R_base_link=_object_rotation(scene))
+    R_moved, _ = joint.motion(scene.s)
+    return replace(scene, keypoints=keypoints, R_base_link=R_moved @ _object_rotation(scene) @ _R_ROOT_MESH)
 
 
 def _object_rotation(scene: PlanningScene) -> Array:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from unlatch.simcore.geometry import Pose
-from unlatch.solver.goal_search import GoalRanker, RankedGoal
+from unlatch.solver.goal_search import GoalRanker, RankedGoal, ReachedGoal
 from unlatch.solver.motion import Clearance, StageFailure
 from unlatch.solver.path_solver import (
     FINE_STEP_M,
@@ -25,12 +25,17 @@ from unlatch.solver.path_solver import (
 )
 from unlatch.solver.plan import Carrying, PlanRequest
 from unlatch.solver.plan_log import PlanLog
+from unlatch.solver.setting import Origin
 
 Array = np.ndarray
 
 _RETREAT_SHARES = (1.0, 0.6, 0.4)
 _LEAST_PUSH = -0.1
 """Least cosine between the approach axis of a pushing hand and the way of the part: fingers may also push sideways."""
+_LEAST_SIDEWAYS = -0.5
+"""The same for GenSim2's hand: its long fingers lie along the part that they push."""
+_BEHIND_M, _STEP_BACK_M = (0.06, 0.03), 0.12
+"""How far behind the goal, against the push, an approach begins, and how far it steps back there [m]."""
 _LEAST_FORWARD = 0.35
 """Least cosine between the same two directions of a hand that pushes from behind: one that hooks the part has less."""
 _RETREAT_TILT_RAD = 0.3
@@ -89,13 +94,36 @@ class PlanCompleter:
     def complete(self, goal: RankedGoal) -> PlanCandidate | None:
         """Returns the plan without transit, or None with the failure noted in the log."""
         self.log.counts["candidates"] += 1
-        q, T_goal = goal.reached.q, goal.reached.T_base_ee
-        if self._is_on_wrong_side(T_goal):
+        if self._is_on_wrong_side(goal.reached.T_base_ee):
             what = "the hand is on the side to which the part must move, where it cannot push"
             self.log.fail(StageFailure("path", what))
             return None
+        for motions in self._approaches(goal.reached):
+            done = self._complete_approach(goal, motions)
+            if done is not None:
+                return done
+        return None
+
+    def _approaches(self, reached: ReachedGoal) -> Iterator[list[list[Any]]]:
+        """Yields the listed motions before the goal and, for GenSim2's, motions that come from behind the push.
+
+        GenSim2's planner ignores collisions: its motions may lead through the part that they are to push.
+        """
+        yield self.setting.pre_actuation_motions
+        if self.setting.origin is not Origin.gensim2 or self.request.opens is None:
+            return
+        change = (self.scene.s_open - self.scene.s_closed) * (1.0 if self.request.opens else -1.0)
+        R_base_hand = reached.T_base_ee.R @ self.request.motion_reading(reached.variant).R_ee_hand
+        way = R_base_hand.T @ self._way_of_part(reached.T_base_ee, change)
+        nearest = int(np.argmax(np.abs(way)))
+        for back_m in _BEHIND_M:
+            behind = ["translate_" + "xyz"[nearest], -float(np.sign(way[nearest])) * back_m]
+            yield [behind, ["translate_z", -_STEP_BACK_M]]
+
+    def _complete_approach(self, goal: RankedGoal, motions: list[list[Any]]) -> PlanCandidate | None:
+        """Returns the plan without transit of a goal that is reached by motions before it; see `complete`."""
         reading = self.request.motion_reading(goal.reached.variant)
-        motions = self.setting.pre_actuation_motions
+        q, T_goal = goal.reached.q, goal.reached.T_base_ee
         pre, approach = self._follow_track(q, partial(pre_poses, T_goal, motions, self.scene, reading))
         if not approach.found:
             what = "the hand cannot step back to the pre-grasp"
@@ -136,7 +164,8 @@ class PlanCompleter:
         if self.ranker.target_s is not None or self.request.opens is not False or not self.request.closed_gripper:
             return False
         way = self._way_of_part(T_goal, self.scene.s_closed - self.scene.s_open)
-        return float(T_goal.R @ self.arm.approach_axis() @ way) < _LEAST_PUSH
+        least = _LEAST_SIDEWAYS if self.setting.origin is Origin.gensim2 else _LEAST_PUSH
+        return float(T_goal.R @ self.arm.approach_axis() @ way) < least
 
     def _way_of_part(self, T_base_ee: Pose, change: float) -> Array:
         """Returns the direction (3,) in which the part moves at the contact, base frame; `change` has the sign of s."""
@@ -221,10 +250,10 @@ class PlanCompleter:
         """
         axis = self.arm.approach_axis()
         way = T_end.R.T @ self._way_of_part(T_end, float(follow.s[-1] - follow.s[0]))
-        if not self.request.closed_gripper or float(axis @ way) < _LEAST_FORWARD:
+        if not self.request.closed_gripper:
             return [axis]
-        between = axis + way
-        return [between / np.linalg.norm(between), axis]
+        between = (axis + way) / max(float(np.linalg.norm(axis + way)), 1e-9)
+        return [axis, between, way] if float(axis @ way) < _LEAST_FORWARD else [between, axis]
 
     def _plan_retreat(self, follow: PathSolution) -> Array | None:
         if self.request.retreat_m <= 0.0:

@@ -5,7 +5,7 @@ the tail of a hinged part lies away from the hinge, the move axis of a slider po
 turns by a change of the joint position. The others:
 
 - InternDataEngine: see `solver.peer_settings`. `rotate` turns about its rotation axis.
-- GenSim2: the frame `object` is that of the whole object, not of its moving part, and the tail lies on the hinge.
+- GenSim2: the frame `object` is that of PartNet-Mobility's meshes and moves with the part; the tail lies on the hinge.
 """
 
 from __future__ import annotations

@@ -46,6 +46,7 @@ from unlatch.objects.annotate.source import read_json
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import ConfigError
+from unlatch.solver.peer_settings import GENSIM2_SHARE
 from unlatch.solver.setting import HANDS, Origin
 
 _DIRECTIONS = {"downward": "above", "forward": "side"}
@@ -306,6 +307,8 @@ _NO_NAMES = ("up", "upright", "down", "the", "a", "and", "from", "table", "out",
 """Words of the name of a task that name no object."""
 _NOT_HERE = ("reach",)
 """Words of tasks that no skill of Unlatch does."""
+_LYING = {"suitcase": "back"}
+"""Categories that GenSim2 does not stand on their base, and on which side they lie."""
 _ROBOT = "franka_gensim2"
 """The Panda with GenSim2's long fingers: where its settings hold something with their tail, ours have the palm."""
 _WHERE = ".planner_setting"
@@ -345,6 +348,9 @@ def read_gensim2_task(
     if given_object is not None:
         scene = user_object("object", given_object)
         said = f"the object is {given_object}, which the command line names"
+        if scene.node is not None and scene.category in _LYING:
+            scene.node["rests_on"] = _LYING[scene.category]
+            ledger.note("object", f"on its {_LYING[scene.category]}, as GenSim2 places it")
     else:
         category, why = nearest_category([label], [label], skill)
         scene = PeerObject(category, category)
@@ -378,8 +384,15 @@ def read_gensim2_task(
     ledger.read(
         "start", ABSENT, f"tasks of GenSim2 start half open: read as the start of {part}, {half} from closed{of}"
     )
+    raw = dict(tree)
+    if limits is not None and raw.get("success_threshold") is None:  # their openness is a share of their range
+        share = round(GENSIM2_SHARE * abs(limits[1] - limits[0]) / scene.span(part), 4)
+        raw |= {"success_mode": "fraction", "success_threshold": share}
+        ledger.read(
+            "success_threshold", ABSENT, f"read as {GENSIM2_SHARE} of joint_position_range, {share} of the joint"
+        )
     before = len(ledger.lines)
-    task.add_skill(skill, scene, part, path="", raw=dict(tree), arm=None, group=0, extra=extra)
+    task.add_skill(skill, scene, part, path="", raw=raw, arm=None, group=0, extra=extra)
     # a file is one setting as a whole: its keys have no place of their own
     ledger.lines[before:] = [
         replace(

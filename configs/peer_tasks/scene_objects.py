@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.derived_request import describe_object_path, is_object_path
 from unlatch.configs.peer_tasks.peer_values import (
     Ledger,
@@ -28,7 +29,7 @@ from unlatch.objects.annotate.source import info_scale, read_json
 from unlatch.objects.annotation import Part
 from unlatch.objects.annotation_entries import RegionKind
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.config import ObjectCfg, ObjectSource
+from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.errors import ConfigError, UnlatchError, describe_choices
@@ -241,8 +242,8 @@ class PeerObject:
     def assets(self) -> list[ObjectAsset]:
         """Some of its instances."""
         if self.node is not None:
-            values = {**self.node, "name": self.name, "source": ObjectSource.urdf}
-            return [load_object(ObjectCfg(**values), rng=np.random.default_rng(0))]
+            cfg = read_dataclass(ObjectCfg, {**self.node, "name": self.name}, where="object")
+            return [load_object(cfg, rng=np.random.default_rng(0))]
         return [self._load(seed) for seed in range(_INSTANCES)]
 
     @property

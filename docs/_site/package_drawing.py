@@ -59,7 +59,10 @@ LAYERS: tuple[dict[str, tuple[list[Box], ...]], ...] = (
     {"skills": ([_box("skills", CORE), *_in("skills", CORE, "strategies")],), "tasks": ([_box("tasks", CORE)],)},
     {
         "robots": (
-            [_box("robots", CORE), Box("from URDF", SIDE, ("robots.robot_from_urdf", "robots.foreign_models"))],
+            [
+                _box("robots", CORE),
+                Box("from URDF", SIDE, ("robots.robot_from_urdf", "robots.foreign_models", "robots.hand_mending")),
+            ],
         ),
         "solver": ([_box("solver", CORE)],),
         "objects": (

@@ -18,7 +18,7 @@ import numpy as np
 from unlatch.objects.annotation import ANNOTATION_FILE
 from unlatch.objects.annotation_reader import read_articulation
 from unlatch.objects.importers.gltf_reader import gltf_files, has_joints, is_gltf
-from unlatch.objects.importers.mjcf_reader import MJCF_SUFFIXES, is_mjcf, mjcf_files
+from unlatch.objects.importers.mjcf_reader import mjcf_files
 from unlatch.objects.importers.sdf_reader import SDF_SUFFIXES, sdf_files
 from unlatch.objects.importers.usd_stage import USD_SUFFIXES, is_usd, usd_files
 from unlatch.simcore.cache import cache_root, cached_folder, content_hash, json_hash
@@ -26,6 +26,7 @@ from unlatch.simcore.errors import AssetError
 from unlatch.simcore.files import path_word, plain_name
 from unlatch.simcore.meshes.mesh_reader import GLTF_SUFFIXES, MESH_SUFFIXES
 from unlatch.simcore.meshes.mesh_store import model_files
+from unlatch.simcore.meshes.mjcf import MJCF_SUFFIXES, is_mjcf
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.urdf.model import Joint, Shape, UrdfModel

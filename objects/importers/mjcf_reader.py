@@ -14,25 +14,10 @@ from PIL import Image
 from unlatch.objects.importers.urdf_parts import WORLD, BodyJoint, FileBody, MeshFiles, build_tree, unused_name
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
+from unlatch.simcore.meshes.mjcf import FREE, HINGE, SLIDE, CompiledMjcf, mjcf_pose
 from unlatch.simcore.registry import import_extra
-from unlatch.simcore.urdf.model import Inertial, Joint, Link, Shape, ShapeKind, UrdfModel, capsule_shapes
+from unlatch.simcore.urdf.model import Inertial, Joint, Link, Shape, UrdfModel
 from unlatch.simcore.urdf.reader import is_shared_folder
-
-MJCF_SUFFIXES = (".xml", ".mjcf")
-"""Endings of MJCF files, in lower case."""
-
-_FREE, _SLIDE, _HINGE = 0, 2, 3
-"""Types of joints in a compiled model; 1 is a ball."""
-_MOST_BYTES = 65_536
-
-
-def is_mjcf(path: Path) -> bool:
-    """Returns whether a file is an MJCF: other programs write files of the same ending."""
-    if path.suffix.lower() not in MJCF_SUFFIXES or not path.is_file():
-        return False
-    with path.open("rb") as stream:
-        return b"<mujoco" in stream.read(_MOST_BYTES)
 
 
 def mjcf_files(path: Path) -> dict[str, Path]:
@@ -56,7 +41,7 @@ class MjcfJoint(BodyJoint):
     friction: float
 
 
-class MjcfFile:
+class MjcfFile(CompiledMjcf):
     """A compiled MJCF; bodies are known by their number."""
 
     def __init__(self, path: Path) -> None:
@@ -67,9 +52,9 @@ class MjcfFile:
         """
         self.path = path
         self.notices: list[str] = []
-        self.mujoco = import_extra("mujoco", extra="mjcf", needed_by="An MJCF object", error=AssetError)
+        mujoco = import_extra("mujoco", extra="mjcf", needed_by="An MJCF object", error=AssetError)
         try:
-            self.model = self.mujoco.MjModel.from_xml_path(str(path))
+            super().__init__(mujoco, mujoco.MjModel.from_xml_path(str(path)))
         except (ValueError, OSError) as exc:
             raise AssetError(
                 f"{path}: MuJoCo cannot read it ({' '.join(str(exc).split())}). Correct the file.", path=str(path)
@@ -82,14 +67,9 @@ class MjcfFile:
         """Returns an error about an element."""
         return AssetError(f"{self.path}: {where} {problem}", path=str(self.path), where=str(where))
 
-    def name(self, kind: str, index: int) -> str:
-        """Returns the name of a body, joint or geom, or its kind with its number."""
-        types = {"body": 1, "joint": 3, "geom": 5}
-        return self.mujoco.mj_id2name(self.model, types[kind], int(index)) or f"{kind}_{index}"
-
     def pose(self, body: int) -> Pose:
         """Returns the pose of a body as the model is drawn."""
-        return _pose(self.data.xpos[body], self.data.xquat[body])
+        return mjcf_pose(self.data.xpos[body], self.data.xquat[body])
 
 
 def write_urdf(path: Path, folder: Path, name: str) -> list[str]:
@@ -153,13 +133,13 @@ def _find_joints(file: MjcfFile, bodies: dict[str, FileBody], taken: set[str]) -
         first = "" if m.body_parentid[body] == 0 else str(m.body_parentid[body])
         own = range(int(m.body_jntadr[body]), int(m.body_jntadr[body]) + int(m.body_jntnum[body]))
         kinds = [int(m.jnt_type[joint]) for joint in own]
-        if kinds == [_FREE]:
+        if kinds == [FREE]:
             continue
         if not kinds:
             yield _body_joint(file, bodies, f"{bodies[str(body)].name}_fixed", first, str(body), None)
         for joint in own:
             name = file.name("joint", joint)
-            if m.jnt_type[joint] not in (_SLIDE, _HINGE):
+            if m.jnt_type[joint] not in (SLIDE, HINGE):
                 raise file.error(f"joint '{name}'", "is a ball joint. Expected hinges and slides. Replace it.")
             second = str(body)
             if joint != own[-1]:
@@ -178,7 +158,7 @@ def _body_joint(
     if joint is not None:
         T_joint = Pose(T_joint.R, np.array(d.xanchor[joint], dtype=float))
         axis = T_joint.R.T @ np.array(d.xaxis[joint], dtype=float)
-        kind = "prismatic" if m.jnt_type[joint] == _SLIDE else "revolute"
+        kind = "prismatic" if m.jnt_type[joint] == SLIDE else "revolute"
         dof = int(m.jnt_dofadr[joint])
         values |= {"damping": float(np.ravel(m.dof_damping[dof])[0]), "friction": float(m.dof_frictionloss[dof])}
         if m.jnt_limited[joint]:
@@ -209,22 +189,14 @@ def _with_values(joint: Joint, found: MjcfJoint) -> Joint:
 
 def _inertial(file: MjcfFile, key: str, T_link_body: Pose) -> Inertial | None:
     """Returns the inertia of a body that has one; None for the world and for what stands between two joints."""
-    m = file.model
-    if not key.isdigit() or not m.body_mass[int(key)] > 0.0:
-        return None
-    T = T_link_body @ _pose(m.body_ipos[int(key)], m.body_iquat[int(key)])
-    return Inertial(float(m.body_mass[int(key)]), T.p, T.R @ np.diag(m.body_inertia[int(key)]) @ T.R.T)
+    return file.inertial(int(key), T_link_body) if key.isdigit() else None
 
 
 def _couplings(file: MjcfFile) -> Iterator[str]:
-    m = file.model
-    for number in range(m.neq):
-        first, second = int(m.eq_obj1id[number]), int(m.eq_obj2id[number])
-        if m.eq_type[number] == file.mujoco.mjtEq.mjEQ_JOINT and second >= 0:
-            names = f"'{file.name('joint', first)}' follows '{file.name('joint', second)}'"
-            yield f"joint {names} by an equality, which is not carried over: it moves by itself"
-    if m.ntendon:
-        yield f"left out: {m.ntendon} tendons"
+    for follower, leader, _ in file.coupled_joints():
+        yield f"joint '{follower}' follows '{leader}' by an equality, which is not carried over: it moves by itself"
+    if file.model.ntendon:
+        yield f"left out: {file.model.ntendon} tendons"
 
 
 class _Shapes:
@@ -236,37 +208,25 @@ class _Shapes:
 
     def read(self, body: int) -> tuple[list[Shape], list[Shape]]:
         """Returns what is seen and what is hit of a body, in its frame."""
-        m = self._file.model
         seen: list[Shape] = []
         hit: list[Shape] = []
-        for geom in range(int(m.body_geomadr[body]), int(m.body_geomadr[body]) + int(m.body_geomnum[body])):
-            touches = bool(m.geom_contype[geom] or m.geom_conaffinity[geom])
+        for geom, touches in self._file.geoms(body):
             (hit if touches else seen).extend(self._read_geom(geom))
         return (seen or hit), [replace(shape, rgba=None) for shape in hit]
 
     def _read_geom(self, geom: int) -> list[Shape]:
-        m, kinds = self._file.model, self._file.mujoco.mjtGeom
-        T, kind = _pose(m.geom_pos[geom], m.geom_quat[geom]), m.geom_type[geom]
-        a, b, c = (float(value) for value in m.geom_size[geom])
-        name, rgba = self._file.name("geom", geom), self._colour(geom)
-        if kind == kinds.mjGEOM_BOX:
-            return [Shape(ShapeKind.box, (2 * a, 2 * b, 2 * c), T, name, rgba)]
-        if kind == kinds.mjGEOM_SPHERE:
-            return [Shape(ShapeKind.sphere, (a,), T, name, rgba)]
-        if kind == kinds.mjGEOM_CYLINDER:
-            return [Shape(ShapeKind.cylinder, (a, 2 * b), T, name, rgba)]
-        if kind == kinds.mjGEOM_CAPSULE:
-            return capsule_shapes(a, 2 * b, T, name, rgba)
-        if kind == kinds.mjGEOM_MESH:
-            return [self._read_mesh(geom, T, name, rgba)]
-        if kind != kinds.mjGEOM_PLANE:
-            self._file.notices.append(f"geom '{name}' is left out: URDFs have no {kinds(kind).name[7:].lower()}")
+        name, rgba, kind = self._file.name("geom", geom), self._colour(geom), self._file.geom_kind(geom)
+        shapes = self._file.primitive(geom, name, rgba)
+        if shapes is not None:
+            return shapes
+        if kind == "mesh":
+            return [self._read_mesh(geom, self._file.geom_pose(geom), name, rgba)]
+        if kind != "plane":
+            self._file.notices.append(f"geom '{name}' is left out: URDFs have no {kind}")
         return []
 
     def _colour(self, geom: int) -> tuple[float, float, float, float]:
-        m = self._file.model
-        material = int(m.geom_matid[geom])
-        r, g, b, a = (float(value) for value in (m.geom_rgba[geom] if material < 0 else m.mat_rgba[material]))
+        r, g, b, a = self._file.geom_colour(geom)
         picture = self._picture(geom)
         if picture is not None:
             r, g, b = (np.array([r, g, b]) * picture.reshape(-1, 3).mean(axis=0) / 255.0).tolist()
@@ -287,12 +247,8 @@ class _Shapes:
 
     def _read_mesh(self, geom: int, T: Pose, name: str, rgba: tuple[float, float, float, float]) -> Shape:
         m, number = self._file.model, int(self._file.model.geom_dataid[geom])
-        start, count = int(m.mesh_vertadr[number]), int(m.mesh_vertnum[number])
         first, faces = int(m.mesh_faceadr[number]), int(m.mesh_facenum[number])
-        mesh = TriangleMesh(
-            np.array(m.mesh_vert[start : start + count], dtype=float),
-            np.array(m.mesh_face[first : first + faces], dtype=int),
-        )
+        mesh = self._file.mesh(number)
         picture, uvs = self._picture(geom), int(m.mesh_texcoordadr[number])
         if picture is None or uvs < 0:
             return replace(self._files.shape_of(self._files.write_mesh(mesh), name), T_link_shape=T, rgba=rgba)
@@ -302,8 +258,3 @@ class _Shapes:
         Image.fromarray(np.flipud(picture)).save(stream, format="PNG")  # MuJoCo has the lowest row first
         written = self._files.write_textured(mesh, corner_uvs, self._files.write_picture(stream.getvalue(), ".png"))
         return replace(self._files.shape_of(written, name), T_link_shape=T)
-
-
-def _pose(position: np.ndarray, quat_wxyz: np.ndarray) -> Pose:
-    w, x, y, z = (float(value) for value in quat_wxyz)
-    return Pose.from_quat_xyzw(np.array(position, dtype=float), [x, y, z, w])

@@ -23,6 +23,7 @@ SIDE_PRODUCTS = (
     "unlatch.objects.annotation_reader",
     "unlatch.objects.importers.",
     "unlatch.robots.foreign_models",
+    "unlatch.robots.hand_mending",
     "unlatch.robots.made_models",
     "unlatch.robots.robot_from_urdf",
     "unlatch.simcore.meshes.mesh_reader",

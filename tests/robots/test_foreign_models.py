@@ -12,14 +12,14 @@ from unlatch.robots.catalog import load_robot
 from unlatch.robots.foreign_models import (
     MENAGERIE_VARIABLE,
     convert_mjcf,
-    is_mjcf,
     load_mjcf,
     menagerie_file,
-    mend_hands,
 )
+from unlatch.robots.hand_mending import mend_hands
 from unlatch.robots.hands import find_arm_chains, measure_hand, read_mimics
 from unlatch.robots.models import example_robot_urdf, model_path
 from unlatch.simcore.errors import AssetError, ConfigError
+from unlatch.simcore.meshes.mjcf import is_mjcf
 from unlatch.simcore.meshes.solids import shape_inertials
 from unlatch.simcore.urdf.reader import parse_xml, read_urdf
 

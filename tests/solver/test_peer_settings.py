@@ -85,14 +85,34 @@ def test_a_whole_file_of_gensim2_is_one_block():
     assert setting.post_actuation_motions == motions
     assert setting.contact_index == setting.goal_index == 2
     assert setting.object_keypoint_name_list == [HEAD, TAIL]
-    assert places(notices) == ["constraint_list[0].type", "success_threshold", "object_keypoint_name_list"]
-    assert notices[2].endswith(": dropped articulated_object_inside_base, which no constraint names.")
+    assert setting.approach_width_m == 0.0
+    said = ["constraint_list[0].type", "approach_width_m", "success_threshold", "object_keypoint_name_list"]
+    assert places(notices) == said
+    assert notices[3].endswith(": dropped articulated_object_inside_base, which no constraint names.")
     raw = yaml.safe_load((DATA / "gensim2_open.yaml").read_text(encoding="utf-8"))
     for key in ("category_name", "actuation_time", "pre_actuation_times", "post_actuation_times"):
         raw.pop(key, None)
     setting, notices = read_planner_setting(raw, where="file")  # without a category, it is GenSim2's too
     assert setting.success_mode is SuccessMode.fraction
     assert any("success_threshold" in notice for notice in notices)
+
+
+@pytest.mark.parametrize(
+    ("keypoint", "pre", "width", "held"),
+    [
+        ("tool_head", ["translate_z", -0.1], None, "tool_head"),
+        ("tool_head", ["translate_x", 0.1], 0.0, "tool_head"),
+        ("tool_head", ["translate_y", 0.12], 0.0, "tool_head"),
+        ("tool_tail", ["translate_z", -0.1], 0.0, "tool_tail"),
+        ("tool_side", ["translate_z", -0.1], 0.0, "tool_head"),
+    ],
+)
+def test_fingers_of_gensim2_that_push_with_their_side_stay_closed(keypoint, pre, width, held):
+    touch = {**point(), "keypoint_name": keypoint}
+    raw = {"origin": "gensim2", "success_threshold": 0.3, "constraint_list": [touch], "pre_actuation_motions": [pre]}
+    setting, notices = read_planner_setting(raw, where="file")
+    assert (setting.approach_width_m, setting.constraint_list[0].keypoint_name) == (width, held)
+    assert any("the file pushes" in notice for notice in notices) == (width == 0.0)
 
 
 def test_gensim2_success_is_three_tenths_of_the_range_and_said_so():

@@ -20,7 +20,8 @@ from unlatch.objects.friction import OBJECT_FRICTION
 from unlatch.robots.arm_control import Action, ArmAction
 from unlatch.robots.checks import check_robot
 from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
-from unlatch.robots.foreign_models import MENAGERIE, convert_mjcf, is_mjcf, load_mjcf, menagerie_file, mend_hands
+from unlatch.robots.foreign_models import MENAGERIE, convert_mjcf, load_mjcf, menagerie_file
+from unlatch.robots.hand_mending import mend_hands
 from unlatch.robots.hand_shape import tool_frame
 from unlatch.robots.hands import GRIPPERS, GripperMount, with_data_sheet, with_gripper
 from unlatch.robots.models import DISTRIBUTION, copy_meshes, localise_meshes, model_path, to_text
@@ -30,6 +31,7 @@ from unlatch.simcore.cache import cache_root, json_hash
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import user_path
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.mjcf import is_mjcf
 from unlatch.simcore.meshes.solids import shape_inertials
 from unlatch.simcore.sim.contacts import ContactMonitor, FingerLoads
 from unlatch.simcore.sim.visuals.pictures import framing_camera, take_picture

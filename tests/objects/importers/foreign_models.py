@@ -67,6 +67,12 @@ SDF = {
 </capsule>
 </geometry></visual></link><joint name="slide" type="prismatic"><parent>case::base</parent><child>tray</child>
 <axis><xyz>1 0 0</xyz>{_LIMIT.format(0, 0.3)}</axis></joint></model></sdf>""",
+    # a chest, written from its back: the model is turned, the lid swings below its zero, with a stop that gives
+    "chest": f"""<sdf version="1.6"><model name="chest"><link name="box"><pose>0 0 0 0 0 3.1415926</pose>{_CASE}</link>
+<link name="cover"><pose>0.25 0 0.6 0 0 3.1415926</pose>{_sdf_box("plate", "0.25 0 0.015", "0.5 0.6 0.03")}
+{_sdf_box("lip", "0.515 0 0.0", "0.03 0.12 0.02")}</link><joint name="lid" type="revolute"><parent>box</parent>
+<child>cover</child><axis><xyz>0 1 0</xyz>{_LIMIT.format(-1.4, 0)}<dynamics><spring_stiffness>0</spring_stiffness>
+<damping>0.5</damping></dynamics></axis></joint></model></sdf>""",
 }
 PART = f'<sdf version="1.7"><model name="box_part"><link name="base">{_CASE}</link></model></sdf>'
 
@@ -117,6 +123,15 @@ MJCF = {
 <body name="right" pos="0.25 -0.29 0.3" euler="180 0 0"><joint name="right" axis="0 0 1" range="0 100"/>
 <geom type="mesh" mesh="panel" material="wood"/></body></body></worldbody>
 <equality><joint joint1="right" joint2="left"/></equality></mujoco>""",
+    # RoboCasa's dishwasher: a flap hinged below, geoms of a replicated default, a site and a camera
+    "dishwasher": f"""<mujoco model="dishwasher"><compiler autolimits="true" eulerseq="xyz"/><default>
+<default class="region"><geom rgba="0.4 0.4 0.4 1" group="1"/></default></default><worldbody><body name="object">
+{_MJ_CASE}<site name="ext_p0" pos="0 0 0"/><camera name="view" pos="1 0 1"/>
+<body name="flap" pos="0.25 0 0.02"><joint name="door_joint" axis="0 1 0" range="0 90" armature="0.01" stiffness="0"/>
+<geom class="region" type="box" pos="0.01 0 0.28" size="0.01 0.29 0.28"/>
+<geom type="capsule" fromto="0.05 -0.15 0.5 0.05 0.15 0.5" size="0.008"/>
+<geom type="box" pos="0.035 0.14 0.5" size="0.02 0.006 0.006"/>
+<geom type="box" pos="0.035 -0.14 0.5" size="0.02 0.006 0.006"/></body></body></worldbody></mujoco>""",
 }
 
 

@@ -1,0 +1,238 @@
+"""Hands get what holding needs: colliders, and a jaw that is fixed to the palm as a link of its own.
+
+A hand without colliders takes its visuals. Where one jaw moves, what faces it is the other finger.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import scipy
+
+from unlatch.robots.hand_shape import PAD_M
+from unlatch.robots.hands import Chain, closes_on_fixed_jaw, find_chains, hand_forward
+from unlatch.robots.models import RepairedInertias
+from unlatch.simcore.geometry import Pose, rpy_from_matrix, unit
+from unlatch.simcore.meshes.obj_file import format_obj
+from unlatch.simcore.meshes.shape_surface import shape_mesh
+from unlatch.simcore.meshes.solids import convex_hull
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, sample_surface
+from unlatch.simcore.temporary_folders import scratch_files
+from unlatch.simcore.urdf.model import Link, Shape, ShapeKind, UrdfModel
+from unlatch.simcore.urdf.reader import read_urdf
+
+Array = np.ndarray
+
+_SLAB_M = 0.03
+"""Thickness of the slices whose convex hulls stand for a jaw that is not convex."""
+_PALM_SHARE = 0.3
+"""Share of the way from the joint of a jaw to the fingertips that belongs to the palm."""
+_SPACING_M = 0.002
+_HIDDEN_M = 1e-4
+_POSITIONS = 9
+
+
+@dataclass(frozen=True)
+class MendedModel:
+    """A change of a model for `changed_model`: `mend_hands`, and `RepairedInertias` for some joints."""
+
+    urdf: Path
+    joints: tuple[str, ...] = ()
+
+    def __call__(self, robot: ET.Element) -> None:
+        """Changes the model, in place."""
+        mend_hands(robot, self.urdf)
+        RepairedInertias(self.joints, self.urdf)(robot)
+
+
+def mend_hands(robot: ET.Element, urdf: Path) -> list[str]:
+    """Gives hands what holding needs, in place; returns a line for each change.
+
+    Where no finger has a collider, visuals become colliders. Where the only finger closes on the palm's own shape, the
+    part of that shape in front of the palm becomes a link that may touch a part, and both jaws become convex pieces.
+
+    Args:
+        robot: Root element of the URDF.
+        urdf: Its file, as it is on disk.
+
+    Raises:
+        AssetError: The file cannot be read.
+    """
+    model = read_urdf(urdf, meshes_anywhere=True)
+    branched, ended = find_chains(model, urdf)
+    lines = []
+    for chain in (*branched, *ended):
+        model, bare = _with_visuals_as_colliders(robot, model, chain)
+        if bare:
+            lines.append(f"colliders of {', '.join(bare)} are taken from their visuals: the hand has none")
+    for chain in ended if not branched else ():
+        if closes_on_fixed_jaw(model, chain):
+            continue
+        jaw = _find_fixed_jaw(model, chain)
+        if jaw is not None and closes_on_fixed_jaw(jaw.model, chain):
+            jaw.write(robot)
+            model = jaw.model
+            lines.append(f"{jaw.name} is made from the shape of {chain.ee_link}: the jaw on which {jaw.moving} closes")
+    return lines
+
+
+def _with_visuals_as_colliders(robot: ET.Element, model: UrdfModel, chain: Chain) -> tuple[UrdfModel, list[str]]:
+    """Returns the model with colliders at the hand of a chain, and the links that got some."""
+    hand = [name for name in model.links if model.is_below(name, chain.ee_link)]
+    fingers = [name for name in hand if {joint.name for joint in model.joints_above(name)} & set(chain.finger_joints)]
+    if any(model.links[name].collisions for name in fingers):
+        return model, []
+    bare = [name for name in hand if model.links[name].visuals and not model.links[name].collisions]
+    elements = {element.get("name", ""): element for element in robot.iter("link")}
+    for name in bare:
+        for visual in elements[name].findall("visual"):
+            collision = copy.deepcopy(visual)
+            collision.tag = "collision"
+            for material in collision.findall("material"):
+                collision.remove(material)
+            elements[name].append(collision)
+    links = {name: replace(link, collisions=link.visuals) for name, link in model.links.items() if name in bare}
+    return replace(model, links=model.links | links), bare
+
+
+@dataclass(frozen=True)
+class _FixedJaw:
+    """A jaw that is cut from the shape of the palm."""
+
+    name: str
+    palm: str
+    moving: str
+    model: UrdfModel
+    """With the jaw as a link."""
+
+    def write(self, robot: ET.Element) -> None:
+        """Writes the new link and the colliders of palm and jaws into a URDF, in place."""
+        elements = {element.get("name", ""): element for element in robot.iter("link")}
+        elements[self.name] = ET.SubElement(robot, "link", {"name": self.name})
+        joint = ET.SubElement(robot, "joint", {"name": f"{self.name}_joint", "type": "fixed"})
+        ET.SubElement(joint, "parent", {"link": self.palm})
+        ET.SubElement(joint, "child", {"link": self.name})
+        for name in (self.palm, self.moving, self.name):
+            for old in elements[name].findall("collision"):
+                elements[name].remove(old)
+            for shape in self.model.links[name].collisions:
+                elements[name].append(_collision_element(shape))
+        # a link without a visual is drawn by its colliders: the palm's own visual shows the jaw
+        hidden = _collision_element(Shape(ShapeKind.sphere, (_HIDDEN_M,), self._inside()))
+        hidden.tag = "visual"
+        elements[self.name].append(hidden)
+
+    def _inside(self) -> Pose:
+        """Returns a place inside the jaw."""
+        return Pose.from_translation(_surface(self.model.links[self.name].collisions[0]).mean(axis=0))
+
+
+def _find_fixed_jaw(model: UrdfModel, chain: Chain) -> _FixedJaw | None:
+    """Returns the model with a jaw cut from the palm of a hand with one finger; None if nothing reaches its tip."""
+    joint = model.joints[chain.finger_joints[0]]
+    palm, moving = model.links[chain.ee_link], model.links[joint.child]
+    T_root_ee = model.link_pose(chain.ee_link)
+    own = [_surface(shape) for shape in palm.collisions]
+    swept = _surface_of(moving)
+    if not own or not len(swept) or joint.upper <= joint.lower:
+        return None
+    clouds = [
+        T_root_ee.inverse() @ model.link_pose(moving.name, {joint.name: float(position)}) @ swept
+        for position in np.linspace(joint.lower, joint.upper, _POSITIONS)
+    ]
+    forward = hand_forward(model, chain, [{moving.name: cloud} for cloud in clouds])
+    reach, jaw = (max(float((points @ forward).max()) for points in each) for each in (own, clouds))
+    pivot = float((T_root_ee.inverse() @ model.link_pose(moving.name)).p @ forward)
+    if joint.kind == "prismatic":
+        pivot = min(float((points @ forward).min()) for points in clouds)
+    if reach < jaw - PAD_M or reach <= pivot:
+        return None
+    cut = pivot + _PALM_SHARE * (reach - pivot)
+    stays: list[Shape] = []
+    jaws: list[Shape] = []
+    for shape, points in zip(palm.collisions, own, strict=True):
+        along = points @ forward
+        if along.max() <= cut:
+            stays.append(shape)
+            continue
+        stays += _slabs(points, forward, float(along.min()), cut)
+        jaws += _slabs(points, forward, cut, float(along.max()))
+    name = f"{palm.name}_fixed_jaw"
+    links = {
+        **model.links,
+        palm.name: replace(palm, collisions=tuple(stays)),
+        moving.name: replace(moving, collisions=tuple(_sliced_jaw(moving))),
+        name: Link(name, collisions=tuple(jaws)),
+    }
+    fixed = replace(joint, name=f"{name}_joint", kind="fixed", parent=palm.name, child=name)
+    joints = {**model.joints, fixed.name: replace(fixed, T_parent_joint=Pose.identity())}
+    return _FixedJaw(name, palm.name, moving.name, UrdfModel(model.name, links, joints))
+
+
+def _sliced_jaw(link: Link) -> list[Shape]:
+    """Returns the colliders of a jaw, its meshes in slices along it."""
+    cloud = _surface_of(link)
+    along = unit(cloud[int(np.argmax(np.linalg.norm(cloud, axis=1)))])
+    found: list[Shape] = []
+    for shape in link.collisions:
+        points = _surface(shape)
+        low, high = float((points @ along).min()), float((points @ along).max())
+        found += _slabs(points, along, low, high) if shape.kind is ShapeKind.mesh else [shape]
+    return found
+
+
+def _slabs(points: Array, direction: Array, low: float, high: float) -> list[Shape]:
+    """Returns the convex hulls of slices of points (N, 3) across a direction, between two places along it [m]."""
+    along = points @ direction
+    edges = np.linspace(low, high, max(1, int(np.ceil((high - low) / _SLAB_M))) + 1)
+    found = []
+    for first, last in pairwise(edges):
+        inside = points[(along >= first - _SPACING_M) & (along <= last + _SPACING_M)]
+        try:
+            found.append(_mesh_shape(convex_hull(inside)))
+        except (scipy.spatial.QhullError, ValueError):  # a slice without extent
+            continue
+    return found
+
+
+def _mesh_shape(hull: TriangleMesh) -> Shape:
+    text = format_obj([hull], decimals=6).encode()
+    folder = scratch_files(f"jaw-{hashlib.sha256(text).hexdigest()[:24]}", {"piece.obj": text})
+    path = folder / "piece.obj"
+    return Shape(ShapeKind.mesh, (1.0, 1.0, 1.0), Pose.identity(), mesh=str(path), path=path)
+
+
+def _surface(shape: Shape) -> Array:
+    return sample_surface(shape_mesh(shape).moved(shape.T_link_shape), spacing_m=_SPACING_M)
+
+
+def _surface_of(link: Link) -> Array:
+    return np.concatenate([np.zeros((0, 3)), *(_surface(shape) for shape in link.collisions)])
+
+
+def _collision_element(shape: Shape) -> ET.Element:
+    """Returns a collider as an element of a URDF."""
+
+    def text(values: Sequence[float] | Array) -> str:
+        return " ".join(f"{value:.9g}" for value in values)
+
+    collision = ET.Element("collision")
+    pose = shape.T_link_shape
+    ET.SubElement(collision, "origin", {"xyz": text(pose.p), "rpy": text(rpy_from_matrix(pose.R))})
+    geometry = ET.SubElement(collision, "geometry")
+    if shape.kind is ShapeKind.mesh:
+        ET.SubElement(geometry, "mesh", {"filename": str(shape.path), "scale": text(shape.size)})
+    elif shape.kind is ShapeKind.cylinder:
+        ET.SubElement(geometry, "cylinder", {"radius": text(shape.size[:1]), "length": text(shape.size[1:])})
+    elif shape.kind is ShapeKind.sphere:
+        ET.SubElement(geometry, "sphere", {"radius": text(shape.size)})
+    else:
+        ET.SubElement(geometry, "box", {"size": text(shape.size)})
+    return collision
