@@ -42,6 +42,7 @@ COMMANDS = {
     "replay": "replay recorded episodes",
     "report": "write a summary page of data sets",
     "schema": "write the JSON Schema of task files",
+    "serve": "serve a policy, or the planner, by openpi's protocol",
     "studio": "compose a task by looking: edit, plan and run it on a page",
     "view": "write an interactive page of a recorded episode",
     "watch": "show the progress of growing data sets",
@@ -49,7 +50,7 @@ COMMANDS = {
 """One line on each command, by its name."""
 
 _MODULES = {
-    "check": ("bench", "check", "evaluate", "replay"),
+    "check": ("bench", "check", "evaluate", "replay", "serve"),
     "collect": ("collect",),
     "data_sets": ("merge", "report", "watch"),
     "images": ("export", "label", "render"),

@@ -1,10 +1,10 @@
-"""Commands that verify and measure: `check`, `replay`, `evaluate` and `bench`."""
+"""Commands that verify, measure and serve policies: `check`, `replay`, `evaluate`, `serve` and `bench`."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -31,6 +31,7 @@ from unlatch.simcore.recording.verdict import POSSIBLE, RECORDED, Criteria
 from unlatch.workflows.assets.new_robot import try_robot
 from unlatch.workflows.checks.criteria_source import CriteriaSource, check_data_set
 from unlatch.workflows.cli.arguments import read_pairs, split_paths
+from unlatch.workflows.cli.multirun import load_configs, run_jobs
 from unlatch.workflows.cli.terminal import (
     BAD_INPUT,
     FAILED,
@@ -62,7 +63,7 @@ from unlatch.workflows.runs.replay import (
 )
 from unlatch.workflows.runs.run import RunRequest
 from unlatch.workflows.runs.runner import EpisodeRunner
-from unlatch.workflows.runs.schema import MAX_WORKERS, CollectCfg, EvaluateCfg
+from unlatch.workflows.runs.schema import LOCAL_HOST, MAX_PORT, MAX_WORKERS, CollectCfg, EvaluateCfg
 
 _YAML = (".yaml", ".yml")
 _OPTIONS = ("replay=", "robot=", "workers=")
@@ -330,7 +331,6 @@ def _replay_all(data_set: DataSet, cfg: ReplayCfg) -> int:
 @run_command
 def evaluate_command(arguments: list[str], debug: bool) -> int:
     """Runs the command; returns its exit code."""
-    from unlatch.workflows.cli.multirun import run_jobs
     from unlatch.workflows.cli.run_report import run_and_report
     from unlatch.workflows.runs.evaluate import PREFIX, EvaluateJob, identity_of, serve_policy  # the extra `gym`
 
@@ -347,6 +347,42 @@ def evaluate_command(arguments: list[str], debug: bool) -> int:
         return code
 
     return run_jobs("evaluate", EvaluateCfg, line, run, prefix=PREFIX)
+
+
+@dataclass
+class ServeCfg:
+    """Options of `unlatch serve` beside those of an evaluation."""
+
+    host: str = LOCAL_HOST
+    """Address at which it listens; `0.0.0.0`: other computers can connect, too."""
+    port: Annotated[int, Range(0, MAX_PORT)] = 8000
+    """Its port; 0: a free one."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
+
+@command
+def serve_command(arguments: list[str]) -> int:
+    """Runs the command; returns its exit code."""
+    from unlatch.workflows.policies.serve import PolicyServer  # the extras `gym` and `openpi`
+
+    words = [word for word in arguments if "=" not in word and not word.startswith("-")]
+    if len(words) != 1:
+        raise ConfigError(
+            f"serve got {len(words)} policies ({' '.join(words) or 'none'}), expected one. Example: unlatch serve "
+            "planner task=open_microwave",
+            key="policy",
+        )
+    own = [word for word in arguments if word.startswith(("host=", "port="))]
+    rest = [word for word in arguments if word not in (*own, *words)]
+    cfg = read_pairs(ServeCfg, own)
+    line = parse_command_line([f"policy={words[0]}", *rest], command="serve")
+    run = load_configs("evaluate", EvaluateCfg, line)[0].cfg
+    with closing(PolicyServer(run, host=cfg.host, port=cfg.port)) as server:
+        print_line(f"serving {words[0]} at openpi://{cfg.host}:{server.port}; Ctrl-C ends it")
+        server.serve_forever()
+    return OK
 
 
 BENCHES = ("success",)
