@@ -27,6 +27,7 @@ COMMANDS = {
     "convert": "convert meshes, URDFs and USDs for simulation",
     "doctor": "show versions, extras, compiler and renderer, and what to repair",
     "evaluate": "measure how often a policy succeeds",
+    "exam": "examine a policy: 24 tasks, eight perturbations",
     "export": "write a data set in a format for training policies",
     "import": "turn a task of InternDataEngine or GenSim2 into one of ours",
     "label": "write images with boxes, poses, keypoints and masks",
@@ -50,7 +51,7 @@ COMMANDS = {
 """One line on each command, by its name."""
 
 _MODULES = {
-    "check": ("bench", "check", "evaluate", "replay", "serve"),
+    "check": ("bench", "check", "evaluate", "exam", "replay", "serve"),
     "collect": ("collect",),
     "data_sets": ("merge", "report", "watch"),
     "images": ("export", "label", "render"),

@@ -455,7 +455,9 @@ EPISODE_FIELDS: Table = {
         (SETTLE_FIELDS, None),
         "The time at the end in which the scene must stand still, see below; null if the episode ended earlier.",
     ),
-    "events": Field([EVENT_FIELDS], "What happened as the planner took over from a policy, and lost answers of a policy server, in order of time.", RECORD),
+    "events": Field(
+        [EVENT_FIELDS], "Takeovers by the planner, and lost answers of a policy server, in order of time.", RECORD
+    ),
     "timings_ms": Field(
         TIMING_FIELDS,
         "Wall time of preplan, plan, reset, execute and write [ms]. If you make the same episode again, only these "

@@ -1,11 +1,11 @@
-"""Commands that verify, measure and serve policies: `check`, `replay`, `evaluate`, `serve` and `bench`."""
+"""Commands that verify, measure and serve: `check`, `replay`, `evaluate`, `exam`, `serve` and `bench`."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -41,6 +41,7 @@ from unlatch.workflows.cli.terminal import (
     parse_command_line,
     print_line,
     print_note,
+    relative_path,
     result_console,
     run_command,
 )
@@ -101,10 +102,12 @@ def check_command(arguments: list[str]) -> int:
         return BAD_INPUT
     files = [path for path in paths if path.endswith(_YAML)]
     folders = [path for path in paths if path not in files]
+    exams = [path for path in folders if Path(path, "exam.json").exists()]
+    folders = [path for path in folders if path not in exams]
     for folder in folders:
         _refuse_parent(Path(folder))
     sets = {path: DataSet.open(path) for path in folders}  # a folder that is not a data set is bad input
-    bad = sum(_check_yaml(path, cfg.robot) for path in files)
+    bad = sum(_check_yaml(path, cfg.robot) for path in files) + sum(map(_check_exam, exams))
     for path, data_set in sets.items():
         with StepProgress("episodes") as progress:
             found = check_data_set(data_set, on_episode=progress.update)
@@ -147,6 +150,18 @@ def _check_task(arguments: list[str]) -> int:
     print_line(f"{cfg.task.name}: {' and '.join(cfg.all_objects())}, {cfg.robot.name}: {chain}")
     print_line(f"{cfg.task.name}: the configuration is complete and fits its objects; `unlatch plan` plans an episode")
     return OK
+
+
+def _check_exam(path: str) -> int:
+    """Prints what is wrong with a finished exam; returns how much."""
+    from unlatch.workflows.policies.exam import check_exam  # the extra `gym`
+
+    problems = list(check_exam(Path(path)))
+    for problem in problems:
+        print_line(f"{path}: {problem}")
+    if not problems:
+        print_line(f"{path}: every verdict agrees, and the result is what the data sets give")
+    return len(problems)
 
 
 def _refuse_parent(folder: Path) -> None:
@@ -347,6 +362,26 @@ def evaluate_command(arguments: list[str], debug: bool) -> int:
         return code
 
     return run_jobs("evaluate", EvaluateCfg, line, run, prefix=PREFIX)
+
+
+@command
+def exam_command(arguments: list[str]) -> int:
+    """Runs the command; returns its exit code."""
+    from unlatch.workflows.policies.exam import PAGE, RESULT, ExamCfg, run_exam  # the extra `gym`
+
+    options = {item.name for item in fields(ExamCfg)}
+    own = [word for word in arguments if word.partition("=")[0] in options]
+    rest = [word for word in arguments if word not in own]
+    policies = [word for word in rest if word.startswith("policy=")]
+    if len(policies) != 1:
+        raise ConfigError("exam expects one policy. Example: unlatch exam policy=planner exam=smoke", key="policy")
+    rest.remove(policies[0])
+    cfg = read_pairs(ExamCfg, own)
+    for cell, text in run_exam(cfg, policies[0].removeprefix("policy="), rest):
+        print_line(f"{cell.name}: {text}")
+    if (Path(cfg.out) / RESULT).exists():
+        print_line(f"result: {relative_path(Path(cfg.out) / RESULT)}, {relative_path(Path(cfg.out) / PAGE)}")
+    return OK
 
 
 @dataclass

@@ -201,6 +201,9 @@ POLICIES = Catalog(
     {
         "lerobot": CatalogEntry("unlatch.workflows.policies.lerobot:load", "lerobot:PATH, a checkpoint of LeRobot"),
         "module": CatalogEntry("unlatch.workflows.policies.catalog:load", "module:name, a function or class of yours"),
+        "never_looks": CatalogEntry(
+            "unlatch.workflows.policies.played:NeverLooks", "never_looks, the planner's actions of another episode"
+        ),
         "openpi": CatalogEntry(
             "unlatch.workflows.policies.openpi:OpenpiPolicy", "openpi://host:port, a server of openpi's protocol"
         ),
@@ -249,7 +252,7 @@ def parse_spec(spec: str) -> tuple[str, str]:
         ConfigError: It has none of the forms.
     """
     head, colon, rest = spec.partition(":")
-    if spec in ("planner", "random"):
+    if spec in ("never_looks", "planner", "random"):
         return spec, ""
     if head in ("tcp", *CHUNKED) and rest.startswith("//") and rest[2:]:
         return head, rest[2:]

@@ -10,6 +10,7 @@ import numpy as np
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.episode_folders import MAX_NUMBER
 from unlatch.simcore.recording.json_values import differences
 from unlatch.simcore.recording.success_rules import INITIAL_S
 from unlatch.workflows.episode.episode import EpisodeOptions
@@ -60,6 +61,10 @@ class PlayedActions(Policy):
                 "Set the seed of the run with which it was made.",
                 key="seed",
             )
+        self._play(record)
+
+    def _play(self, record: EpisodeRecord) -> None:
+        """Begins with the first action of a record after those of the reset."""
         columns = []
         for arm in self._robot.arms if record.arrays else []:
             prefix = f"actions.{self._robot.name}.{arm.name}"
@@ -118,3 +123,12 @@ class Planner(PlayedActions):
     def close(self) -> None:
         """See `Policy`."""
         self._runner.__exit__()
+
+
+class NeverLooks(Planner):
+    """Carries out the planner's actions of another episode, whatever it observes: what luck alone reaches."""
+
+    def reset(self, observation: Mapping[str, Array], info: Mapping[str, Any]) -> None:
+        """See `Policy`."""
+        # episodes that no evaluation has
+        self._play(self._run(MAX_NUMBER - int(info["episode"])))
