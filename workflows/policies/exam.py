@@ -12,6 +12,7 @@ from statistics import median
 from typing import Annotated, Any
 
 import yaml
+from jinja2 import Environment, PackageLoader
 from loky import ProcessPoolExecutor, cpu_count
 
 from unlatch.simcore.errors import ConfigError, unknown_name
@@ -318,8 +319,6 @@ def check_exam(out: Path) -> Iterator[str]:
 
 def write_page(result: Mapping[str, Any]) -> str:
     """Returns the page of a result: goal and clean by task, tier and axis, as bars with their intervals."""
-    from jinja2 import Environment, PackageLoader
-
     loader = PackageLoader("unlatch.workflows.viewing", "templates")
     page = Environment(loader=loader, autoescape=True).get_template("exam.html")
     return page.render(result=result, groups=("tier", "task", "axis"))

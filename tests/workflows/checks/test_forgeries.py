@@ -346,6 +346,7 @@ FORGERIES: dict[str, list[tuple[Forge, str]]] = {
         (drop("skills.0.refused"), "skills[0].refused is missing, expected list"),
         (drop("skills.0.plan.segments"), "skills[0].plan.segments is missing, expected list of map"),
         (add_event(event="grasp_kept", frame=9), "events are ['grasp_kept'] in the record, expected []"),
+        (add_event(event="answer_lost", frame=9), "events are ['answer_lost'] in the record, expected []"),
         (
             add_event(event="takeover", frame=9, policy="x", reason="as drawn"),
             "array 'labels.franka_panda.left.joint_targets' is missing, expected by the configuration",

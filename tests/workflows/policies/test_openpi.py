@@ -327,6 +327,17 @@ def test_the_planner_as_a_policy_makes_the_episodes_of_collect(demonstrations, h
         np.testing.assert_array_equal(played[key], made[key])
 
 
+@pytest.mark.slow
+def test_a_policy_that_never_looks_does_what_the_planner_does_in_another_episode(demonstrations, here):
+    assert evaluate([*COMMON, "seed=3", "episodes=1", "policy=never_looks", "task.max_duration_s=3", "out=eval"]) == 0
+    made, played = (DataSet.open(path).read(0) for path in (demonstrations, "eval"))
+    assert made.layout["objects"] == played.layout["objects"]
+    first, other = (record.arrays["actions.franka_panda.left.joint_targets"] for record in (made, played))
+    np.testing.assert_array_equal(first[:5], other[:5])  # the reset
+    assert np.abs(first[60:80] - other[60:80]).max() > 0.01
+    assert check_dataset("eval") == []
+
+
 STILL = """
 import numpy as np
 episodes = []
