@@ -14,7 +14,7 @@ import numpy as np
 
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.simcore.registry import Catalog, CatalogEntry
-from unlatch.workflows.gym.config import ActionCfg, ActionMode
+from unlatch.workflows.gym.config import ActionCfg, ActionMode, ObservationCfg
 
 if TYPE_CHECKING:
     from unlatch.workflows.gym.env import UnlatchEnv
@@ -267,13 +267,13 @@ def parse_spec(spec: str) -> tuple[str, str]:
     )
 
 
-def check_server_keys(policy: Any, action: ActionCfg) -> None:
+def check_server_keys(policy: Any, action: ActionCfg, observation: ObservationCfg) -> None:
     """Checks that keys about the answers of a server are given for a policy that is one.
 
     Raises:
         ConfigError: A key has no effect.
     """
-    keys = action.server_keys()
+    keys = [*action.server_keys(), *(["observation.map"] if observation.map else [])]
     if keys and not (isinstance(policy, str) and parse_spec(policy)[0] in CHUNKED):
         raise ConfigError(
             f"{keys[0]} has no effect: the policy is no server that answers with chunks of actions. Expected "

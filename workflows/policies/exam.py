@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -38,11 +39,8 @@ SCENES = Path(__file__).with_name("articulated_v1_scenes.yaml")
 RESULT, PAGE = "exam.json", "index.html"
 PLAIN = "plain"
 """In place of an axis: no perturbation."""
-_OF_EXAM = (
-    *("task", "object", "objects", "skill", "skills", "part", "openness"),
-    *("randomization", "episodes", "seed", "only"),
-)
-"""Keys that an exam sets itself."""
+_FREE = ("camera", "robot", "sensors")
+"""Keys of an episode that a policy may need, beside `world.record_hz`; all others are those of the exam."""
 _OBSERVED = "observation.keys=[robots.*]"
 """What a policy observes by default: the same for every object."""
 _DIGITS = 6
@@ -158,18 +156,25 @@ def load_cell(cell: Cell, policy: str, own: Sequence[str], out: Path) -> Evaluat
     Raises:
         ConfigError: A key of the user's does not fit the exam.
     """
-    fixed = {key.partition("=")[0] for key in cell.keys}
-    for text in own:
-        key = text.partition("=")[0]
-        if key in fixed or key.split(".")[0] in _OF_EXAM:
-            raise ConfigError(
-                f"{text} would change what the exam asks. Expected keys of observation, action, sensors or the policy. "
-                "Remove it.",
-                key=key,
-            )
     run = [f"policy={policy}", "pictures=0", "executor=serial", f"out={out / cell.name}"]
     observed = [] if any(text.startswith(("observation.", "experiment=")) for text in own) else [_OBSERVED]
-    return load_config("evaluate", EvaluateCfg, [*cell.keys, *observed, *own, *run]).cfg
+    cfg = load_config("evaluate", EvaluateCfg, [*cell.keys, *observed, *own, *run]).cfg
+    if own:
+        frozen = header_of(load_config("evaluate", EvaluateCfg, [*cell.keys, *run]).cfg)["config"]
+        for key, expected, got in differences(frozen, header_of(cfg)["config"]):
+            if re.split(r"[.\[]", key)[0] not in _FREE and key != "world.record_hz":
+                raise ConfigError(
+                    f"{' '.join(own)} would change what the exam asks: {key} is {got}, expected {expected}. Expected "
+                    f"keys of observation, action, {', '.join(_FREE)} and world.record_hz. Remove the others.",
+                    key=key,
+                )
+    if cfg.episodes != cell.episodes or cfg.only is not None or cfg.shard is not None:
+        raise ConfigError(
+            f"{' '.join(own)} would change how many episodes the exam has, {cell.episodes} here. Remove episodes, only "
+            "and shard, or take exam=smoke.",
+            key="episodes",
+        )
+    return cfg
 
 
 def run_exam(cfg: ExamCfg, policy: str, own: Sequence[str]) -> Iterator[tuple[Cell, str]]:
@@ -188,12 +193,15 @@ def run_exam(cfg: ExamCfg, policy: str, own: Sequence[str]) -> Iterator[tuple[Ce
     """
     parse_spec(policy)
     cells, out = list_cells(cfg), user_path(cfg.out).absolute()
-    for cell in cells:  # before anything is made
-        check_assets(load_cell(cell, policy, own, out))
-    with ProcessPoolExecutor(max_workers=min(cfg.workers or cpu_count(), len(cells))) as pool:
-        tasks = [pool.submit(_run_cell, cell, policy, tuple(own), out) for cell in cells]
-        for cell, task in zip(cells, tasks, strict=True):
-            yield cell, task.result()
+    for task in {cell.task: cell for cell in cells}.values():  # before anything is made
+        check_assets(load_cell(task, policy, own, out))
+    pool = ProcessPoolExecutor(max_workers=min(cfg.workers or cpu_count(), len(cells)))
+    try:
+        made = [pool.submit(_run_cell, cell, policy, tuple(own), out) for cell in cells]
+        for cell, outcome in zip(cells, made, strict=True):
+            yield cell, outcome.result()
+    finally:
+        pool.shutdown(kill_workers=True)  # after Ctrl-C, cells are left; the same command makes them
     if cfg.shard is None or all((out / cell.name).is_dir() for cell in list_cells(ExamCfg(cfg.exam, cfg.tier))):
         result = make_result(cfg, policy, own, out)
         write_whole_file(out / RESULT, f"{json.dumps(result, indent=1)}\n".encode())
@@ -234,6 +242,7 @@ def make_result(cfg: ExamCfg, policy: str, own: Sequence[str], out: Path) -> dic
         "name": cfg.name or policy,
         "policy": policy,
         "keys": list(own),
+        "robot": header["robot"]["name"],
         "fingerprint": suite["fingerprint"],
         "suite_sha256": hashlib.sha256(SUITE.read_bytes()).hexdigest(),
         "code": dict(CodeVersions.of(header).packages),

@@ -7,7 +7,7 @@ each frame to come, or with text, a traceback, where it failed. https://github.c
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -165,7 +165,7 @@ class ChunkedActions:
         self._coming: Array | None = None
         self._left = 0
 
-    def next(self, ask: Any) -> Array | None:
+    def next(self, ask: Callable[[], Array | None]) -> Array | None:
         """Returns the action of the next frame.
 
         Args:

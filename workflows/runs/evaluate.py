@@ -211,7 +211,7 @@ def serve_policy(cfg: EvaluateCfg, policy: Any = None) -> Iterator[InferenceProc
         ConfigError: The policy cannot be made.
     """
     chosen, batched = cfg.policy if policy is None else policy, _is_batched(cfg, policy)
-    check_server_keys(chosen, cfg.action)
+    check_server_keys(chosen, cfg.action, cfg.observation)
     with closing(make_env_of(cfg)) as env:
         spaces = PolicySpaces(env.observation_space, env.action_space, cfg.action.mode)
         if not batched:
