@@ -30,6 +30,7 @@ def plugin() -> Iterator[ModuleType]:
     sys.path.remove(str(PLUGIN))
 
 
+@pytest.mark.slow
 def test_observations_have_the_names_that_lerobot_reads(plugin):
     with closing(plugin.LeRobotEnv("close_drawer", environment_state=True, **SMALL)) as env:
         observation, info = env.reset(seed=0)
@@ -44,6 +45,7 @@ def test_observations_have_the_names_that_lerobot_reads(plugin):
         np.testing.assert_array_equal(env.render(), observation["pixels"]["front"])
 
 
+@pytest.mark.slow
 def test_a_seed_is_the_number_of_an_episode_of_the_run(plugin):
     ours = unlatch.make_env("close_drawer", "seed=3", "observation.columns=true")
     with closing(ours), closing(plugin.LeRobotEnv("close_drawer", **{**SMALL, "cameras": ()})) as env:
@@ -94,6 +96,7 @@ def test_an_unknown_measure_of_success_is_refused(plugin):
         plugin.LeRobotEnv("close_drawer", success="best")
 
 
+@pytest.mark.slow
 def test_the_file_for_the_hub_makes_environments(plugin):
     spec = importlib.util.spec_from_file_location("hub_env", PLUGIN / "env.py")
     assert spec is not None

@@ -66,6 +66,7 @@ def test_seen_and_unseen_tasks_have_other_objects():
             assert [word for word in words if word != "object.split=held_out"] == seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "word", ["task=open_box", "object.size=1.2", "randomization=full", "seed=3", "task.settle_s=0.1", "episodes=2"]
 )
@@ -74,6 +75,7 @@ def test_a_key_that_changes_the_exam_is_refused(word, tmp_path):
         load_cell(list_cells(ExamCfg("smoke"))[0], "random", [word], tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["experiment=droid"], ["experiment=libero"], ["robot=ur5", "world.record_hz=10"]])
 def test_what_a_policy_needs_may_be_set(words, tmp_path):
     cfg = load_cell(list_cells(ExamCfg("smoke"))[2], "openpi://x", words, tmp_path)

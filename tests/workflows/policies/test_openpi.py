@@ -186,6 +186,7 @@ def test_an_image_stands_in_the_middle_of_a_black_square_as_openpis_client_puts_
     np.testing.assert_array_equal(square, tools.resize_with_pad(image, 224, 224))
 
 
+@pytest.mark.slow
 def test_droid_messages_have_the_keys_shapes_and_units_of_droid(serve, here):
     def infer(message: dict[str, Any]) -> dict[str, Any]:
         return {"actions": np.tile([0.0] * 7 + [1.0], (10, 1)).astype(np.float32)}
@@ -214,6 +215,7 @@ def test_droid_messages_have_the_keys_shapes_and_units_of_droid(serve, here):
     np.testing.assert_array_equal(targets[4:], np.tile(targets[3], (len(targets) - 4, 1)))
 
 
+@pytest.mark.slow
 def test_libero_messages_have_the_keys_and_shapes_of_libero(serve, here):
     server = serve(lambda message: {"actions": np.zeros((5, 7))})
     words = ["experiment=libero", "episodes=1", "task.max_duration_s=1", "out=eval"]
@@ -231,6 +233,7 @@ def ramp(message: dict[str, Any]) -> dict[str, Any]:
     return {"actions": actions}
 
 
+@pytest.mark.slow
 def test_the_arms_hold_their_targets_until_an_answer_arrives(serve, here):
     server = serve(ramp)
     words = ["action.chunk=3", "action.latency_s=0.1", "episodes=1", "task.max_duration_s=1", "out=eval"]
@@ -243,6 +246,7 @@ def test_the_arms_hold_their_targets_until_an_answer_arrives(serve, here):
     assert check_dataset("eval") == []
 
 
+@pytest.mark.slow
 def test_lost_answers_are_recorded_and_the_same_in_a_second_run(serve, here):
     server = serve(ramp)
     words = ["action.lost_share=0.5", "action.latency_s=0.1", "episodes=2", "task.max_duration_s=2"]
@@ -257,6 +261,7 @@ def test_lost_answers_are_recorded_and_the_same_in_a_second_run(serve, here):
     assert check_dataset("first") == []
 
 
+@pytest.mark.slow
 def test_a_server_that_fails_ends_the_run_with_its_traceback(serve, here, capsys):
     def infer(message: dict[str, Any]) -> dict[str, Any]:
         raise KeyError("no checkpoint")
@@ -266,6 +271,7 @@ def test_a_server_that_fails_ends_the_run_with_its_traceback(serve, here, capsys
     assert "KeyError: 'no checkpoint'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "text"),
     [
@@ -280,6 +286,7 @@ def test_an_answer_of_another_form_ends_the_run_and_says_what_was_expected(serve
     assert text in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "text"),
     [
@@ -414,6 +421,7 @@ def test_serve_refuses_what_it_cannot_serve(assert_refused, here, words, text):
     assert_refused("serve", *words, f"task={TASK}", text=text, folder=here)
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_is_named():
     cfg = load_config("evaluate", EvaluateCfg, [*COMMON, "policy=random"]).cfg
     with serving("random") as server, pytest.raises(ConfigError, match=f"port={server.port} of host=127.0.0.1"):
