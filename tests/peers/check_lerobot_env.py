@@ -6,10 +6,10 @@ actions of demonstrations; in every odd episode it stops half way, so that some 
 
 from __future__ import annotations
 
-import os
+import io
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import closing, redirect_stderr
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,8 @@ def rolled_out(actions: list[np.ndarray], *, asynchronous: bool) -> list[bool]:
     with closing(make_env(cfg, n_envs=ENVS, use_async_envs=asynchronous)["unlatch"][0]) as env:
         for first in range(0, EPISODES, ENVS):
             player = Player(actions[first : first + ENVS])
-            steps = rollout(env, player, same, same, same, same, seeds=list(range(first, first + ENVS)))
+            with redirect_stderr(io.StringIO()):  # a bar of progress
+                steps = rollout(env, player, same, same, same, same, seeds=list(range(first, first + ENVS)))
             # after an episode, a vector of environments begins the next one, which does not count
             ends = steps["done"].int().argmax(dim=1)
             found += [bool(steps["success"][k, : ends[k] + 1].any()) for k in range(ENVS)]
@@ -111,7 +112,6 @@ def main(out: Path) -> None:
     exec(module, namespace)
     actions = [namespace["actions_of"](DataSet.open(demos), number) for number in range(EPISODES)]
     assert 0 < sum(ours) < EPISODES, f"{ours} distinguishes nothing"
-    os.environ["TQDM_DISABLE"] = "1"
     # before 0.6, LeRobot's rollout asks for attributes that an asynchronous vector of environments does not have
     for asynchronous in (False, True) if hasattr(EnvConfig, "create_envs") else (False,):
         theirs = rolled_out(actions, asynchronous=asynchronous)
