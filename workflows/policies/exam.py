@@ -334,17 +334,17 @@ def write_page(result: Mapping[str, Any]) -> str:
 
 
 def leaderboard(results: Iterable[Mapping[str, Any]]) -> str:
-    """Returns the table of results in Markdown, the best by `goal` first."""
+    """Returns the table of results in Markdown, the best by `clean` first; by luck, wild motions reach goals, too."""
     lines = [
-        "| policy | size | goal, all tasks | clean | seen | unseen | new kinds | goal, perturbed | median time |",
+        "| policy | size | clean | goal | goal: seen | unseen | new kinds | clean, perturbed | time to goal |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    for item in sorted(results, key=lambda item: -item["plain"]["goal"] / max(1, item["plain"]["n"])):
+    for item in sorted(results, key=lambda item: -item["plain"]["clean"] / max(1, item["plain"]["n"])):
         tiers = [_share(item["tier"].get(tier), "goal") for tier in read_suite()["tiers"]]
         time = item["plain"]["median_s"]
         row = [
-            *(item["name"], item["size"], _share(item["plain"], "goal"), _share(item["plain"], "clean"), *tiers),
-            *(_share(item["perturbed"], "goal"), "" if time is None else f"{time:.1f} s"),
+            *(item["name"], item["size"], _share(item["plain"], "clean"), _share(item["plain"], "goal"), *tiers),
+            *(_share(item["perturbed"], "clean"), "" if time is None else f"{time:.1f} s"),
         ]
         lines.append(f"| {' | '.join(row)} |")
     return "\n".join(lines)
