@@ -1,7 +1,7 @@
 # demo             Collects 20 verified episodes.
 # test             Runs the fast tests. Takes three minutes on two cores. Add MARKS="not heavy and not gui" for the slow
 #                  tests and those that start processes, too, and ARGS=tests/solver for a part.
-# test-needs       Installs what some tests need: torch and Rerun, and as root a Vulkan driver, a browser and two shells.
+# test-needs       Installs what some tests need: torch, Rerun and openpi's client, and as root a Vulkan driver, a browser and two shells.
 # test-all         Runs every test that needs no screen, also the slow and the heavy ones. Takes an hour on two cores.
 # smoke            Runs a command of each kind and some whole episodes. Takes two minutes on two cores.
 # results          Makes the figures of the README again; says how long each step takes. Add ARGS="size=0.1" for a tenth of
@@ -143,6 +143,7 @@ check-lerobot: $(LEROBOT_VENV)/.installed
 		$(LEROBOT_VENV)/bin/lerobot-doctor check --ci --fail-on fail $(LEROBOT_DATA)/$$codec || exit 1; done
 	$(LEROBOT_VENV)/bin/python tests/peers/check_lerobot_policy.py $(LEROBOT_DATA)/h264 $(LEROBOT_DATA)/policy
 	$(LEROBOT_VENV)/bin/python tests/peers/check_lerobot_batched.py
+	$(LEROBOT_VENV)/bin/python tests/peers/check_lerobot_env.py $(LEROBOT_DATA)/env
 	$(LEROBOT_VENV)/bin/python benchmarks/learning.py lerobot only=close_drawer scale=0.002 out=$(LEROBOT_DATA)/learning
 
 $(LEROBOT_VENV)/.installed: pyproject.toml

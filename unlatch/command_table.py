@@ -27,6 +27,7 @@ COMMANDS = {
     "convert": "convert meshes, URDFs and USDs for simulation",
     "doctor": "show versions, extras, compiler and renderer, and what to repair",
     "evaluate": "measure how often a policy succeeds",
+    "exam": "examine a policy: 24 tasks, eight perturbations",
     "export": "write a data set in a format for training policies",
     "import": "turn a task of InternDataEngine or GenSim2 into one of ours",
     "label": "write images with boxes, poses, keypoints and masks",
@@ -42,6 +43,7 @@ COMMANDS = {
     "replay": "replay recorded episodes",
     "report": "write a summary page of data sets",
     "schema": "write the JSON Schema of task files",
+    "serve": "serve a policy, or the planner, by openpi's protocol",
     "studio": "compose a task by looking: edit, plan and run it on a page",
     "view": "write an interactive page of a recorded episode",
     "watch": "show the progress of growing data sets",
@@ -49,7 +51,7 @@ COMMANDS = {
 """One line on each command, by its name."""
 
 _MODULES = {
-    "check": ("bench", "check", "evaluate", "replay"),
+    "check": ("bench", "check", "evaluate", "exam", "replay", "serve"),
     "collect": ("collect",),
     "data_sets": ("merge", "report", "watch"),
     "images": ("export", "label", "render"),

@@ -212,7 +212,7 @@ VIOLATION_FIELDS: Table = {
 """Keys of `first_violation` of each entry of `skills` in `episode.json`."""
 
 EVENT_FIELDS: Table = {
-    "event": Field(str, "`takeover`, `grasp_kept` or `grasp_released`.", RECORD),
+    "event": Field(str, "`takeover`, `grasp_kept`, `grasp_released` or `answer_lost`.", RECORD),
     "frame": Field(int, "Number of the state.", RECORD),
     "policy": optional(str, "Only `takeover`: the policy that acted before.", PLANNER),
     "reason": optional(str, "Only `takeover` and `grasp_released`: why, in words.", PLANNER),
@@ -455,7 +455,9 @@ EPISODE_FIELDS: Table = {
         (SETTLE_FIELDS, None),
         "The time at the end in which the scene must stand still, see below; null if the episode ended earlier.",
     ),
-    "events": Field([EVENT_FIELDS], "What happened as the planner took over from a policy, in order of time.", RECORD),
+    "events": Field(
+        [EVENT_FIELDS], "Takeovers by the planner, and lost answers of a policy server, in order of time.", RECORD
+    ),
     "timings_ms": Field(
         TIMING_FIELDS,
         "Wall time of preplan, plan, reset, execute and write [ms]. If you make the same episode again, only these "

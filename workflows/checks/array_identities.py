@@ -20,7 +20,7 @@ from unlatch.simcore.urdf.model import UrdfModel, movable_joints
 from unlatch.skills.commands import Phase
 from unlatch.solver.kinematics import ChainJoint, Kinematics
 from unlatch.workflows.checks.expected_statements import POSES, randomizes
-from unlatch.workflows.episode.criteria import TAKEOVER, Actor, takeover_frame
+from unlatch.workflows.episode.criteria import ANSWER_LOST, TAKEOVER, Actor, takeover_frame
 from unlatch.workflows.episode.scene import REST_MOVED_M, REST_TURNED_RAD, base_of, kinematics_of
 
 Array = np.ndarray
@@ -423,6 +423,11 @@ def _code_problems(skills: list[dict[str, Any]], record: EpisodeRecord, start: i
 def _event_problems(record: EpisodeRecord, actor: Actor) -> Iterator[str]:
     """Yields events that did not happen."""
     names = [event["event"] for event in record.events]
+    if actor is Actor.policy and set(names) <= {ANSWER_LOST}:
+        frames = [event["frame"] for event in record.events]
+        if frames != sorted({frame for frame in frames if 0 <= frame <= record.n_actions}):
+            yield f"events: '{ANSWER_LOST}' is at the frames {frames}, expected rising ones up to {record.n_actions}."
+        return
     possible = [[], [TAKEOVER], *([TAKEOVER, outcome] for outcome in _OUTCOMES)] if actor is Actor.both else [[]]
     if names not in possible:
         yield f"events are {names} in the record, expected {' or '.join(map(str, possible))}."

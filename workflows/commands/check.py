@@ -1,11 +1,11 @@
-"""Commands that verify and measure: `check`, `replay`, `evaluate` and `bench`."""
+"""Commands that verify, measure and serve: `check`, `replay`, `evaluate`, `exam`, `serve` and `bench`."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,6 +31,8 @@ from unlatch.simcore.recording.verdict import POSSIBLE, RECORDED, Criteria
 from unlatch.workflows.assets.new_robot import try_robot
 from unlatch.workflows.checks.criteria_source import CriteriaSource, check_data_set
 from unlatch.workflows.cli.arguments import read_pairs, split_paths
+from unlatch.workflows.cli.multirun import load_configs, run_jobs
+from unlatch.workflows.cli.run_report import run_and_report
 from unlatch.workflows.cli.terminal import (
     BAD_INPUT,
     FAILED,
@@ -40,9 +42,11 @@ from unlatch.workflows.cli.terminal import (
     parse_command_line,
     print_line,
     print_note,
+    relative_path,
     result_console,
     run_command,
 )
+from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.episode.criteria import PolicyRules
 from unlatch.workflows.episode.episode import Episode
@@ -62,7 +66,7 @@ from unlatch.workflows.runs.replay import (
 )
 from unlatch.workflows.runs.run import RunRequest
 from unlatch.workflows.runs.runner import EpisodeRunner
-from unlatch.workflows.runs.schema import MAX_WORKERS, CollectCfg, EvaluateCfg
+from unlatch.workflows.runs.schema import LOCAL_HOST, MAX_PORT, MAX_WORKERS, CollectCfg, EvaluateCfg
 
 _YAML = (".yaml", ".yml")
 _OPTIONS = ("replay=", "robot=", "workers=")
@@ -100,10 +104,12 @@ def check_command(arguments: list[str]) -> int:
         return BAD_INPUT
     files = [path for path in paths if path.endswith(_YAML)]
     folders = [path for path in paths if path not in files]
+    exams = [path for path in folders if Path(path, "exam.json").exists()]
+    folders = [path for path in folders if path not in exams]
     for folder in folders:
         _refuse_parent(Path(folder))
     sets = {path: DataSet.open(path) for path in folders}  # a folder that is not a data set is bad input
-    bad = sum(_check_yaml(path, cfg.robot) for path in files)
+    bad = sum(_check_yaml(path, cfg.robot) for path in files) + sum(map(_check_exam, exams))
     for path, data_set in sets.items():
         with StepProgress("episodes") as progress:
             found = check_data_set(data_set, on_episode=progress.update)
@@ -146,6 +152,18 @@ def _check_task(arguments: list[str]) -> int:
     print_line(f"{cfg.task.name}: {' and '.join(cfg.all_objects())}, {cfg.robot.name}: {chain}")
     print_line(f"{cfg.task.name}: the configuration is complete and fits its objects; `unlatch plan` plans an episode")
     return OK
+
+
+def _check_exam(path: str) -> int:
+    """Prints what is wrong with a finished exam; returns how much."""
+    from unlatch.workflows.policies.exam import check_exam  # the extra `gym`
+
+    problems = list(check_exam(Path(path)))
+    for problem in problems:
+        print_line(f"{path}: {problem}")
+    if not problems:
+        print_line(f"{path}: every verdict agrees, and the result is what the data sets give")
+    return len(problems)
 
 
 def _refuse_parent(folder: Path) -> None:
@@ -330,8 +348,6 @@ def _replay_all(data_set: DataSet, cfg: ReplayCfg) -> int:
 @run_command
 def evaluate_command(arguments: list[str], debug: bool) -> int:
     """Runs the command; returns its exit code."""
-    from unlatch.workflows.cli.multirun import run_jobs
-    from unlatch.workflows.cli.run_report import run_and_report
     from unlatch.workflows.runs.evaluate import PREFIX, EvaluateJob, identity_of, serve_policy  # the extra `gym`
 
     line = parse_command_line(arguments, command="evaluate")
@@ -349,6 +365,62 @@ def evaluate_command(arguments: list[str], debug: bool) -> int:
     return run_jobs("evaluate", EvaluateCfg, line, run, prefix=PREFIX)
 
 
+@command
+def exam_command(arguments: list[str]) -> int:
+    """Runs the command; returns its exit code."""
+    from unlatch.workflows.policies.exam import PAGE, RESULT, ExamCfg, run_exam  # the extra `gym`
+
+    options = {item.name for item in fields(ExamCfg)}
+    own = [word for word in arguments if word.partition("=")[0] in options]
+    rest = [word for word in arguments if word not in own]
+    policies = [word for word in rest if word.startswith("policy=")]
+    if len(policies) != 1:
+        raise ConfigError("exam expects one policy. Example: unlatch exam policy=planner exam=smoke", key="policy")
+    rest.remove(policies[0])
+    cfg = read_pairs(ExamCfg, own)
+    for cell, text in run_exam(cfg, policies[0].removeprefix("policy="), rest):
+        print_line(f"{cell.name}: {text}")
+    if (Path(cfg.out) / RESULT).exists():
+        print_line(f"result: {relative_path(Path(cfg.out) / RESULT)}, {relative_path(Path(cfg.out) / PAGE)}")
+    return OK
+
+
+@dataclass
+class ServeCfg:
+    """Options of `unlatch serve` beside those of an evaluation."""
+
+    host: str = LOCAL_HOST
+    """Address at which it listens; `0.0.0.0`: other computers can connect, too."""
+    port: Annotated[int, Range(0, MAX_PORT)] = 8000
+    """Its port; 0: a free one."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
+
+@command
+def serve_command(arguments: list[str]) -> int:
+    """Runs the command; returns its exit code."""
+    from unlatch.workflows.policies.serve import PolicyServer  # the extras `gym` and `openpi`
+
+    words = [word for word in arguments if "=" not in word and not word.startswith("-")]
+    if len(words) != 1:
+        raise ConfigError(
+            f"serve got {len(words)} policies ({' '.join(words) or 'none'}), expected one. Example: unlatch serve "
+            "planner task=open_microwave",
+            key="policy",
+        )
+    own = [word for word in arguments if word.startswith(("host=", "port="))]
+    rest = [word for word in arguments if word not in (*own, *words)]
+    cfg = read_pairs(ServeCfg, own)
+    line = parse_command_line([f"policy={words[0]}", *rest], command="serve")
+    run = load_configs("evaluate", EvaluateCfg, line)[0].cfg
+    with closing(PolicyServer(run, host=cfg.host, port=cfg.port)) as server:
+        print_line(f"serving {words[0]} at openpi://{cfg.host}:{server.port}; Ctrl-C ends it")
+        server.serve_forever()
+    return OK
+
+
 BENCHES = ("success",)
 """The benchmarks."""
 
@@ -356,7 +428,6 @@ BENCHES = ("success",)
 @command
 def bench_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    from unlatch.workflows.commands.collect import collect_and_report
     from unlatch.workflows.runs.success_bench import SuccessBenchCfg, bench_runs, cost_table, measure, success_table
 
     name = arguments[0] if arguments else ""

@@ -26,6 +26,8 @@ from unlatch.tasks.task import TaskCfg
 
 TAKEOVER = "takeover"
 """Name of the event at which the planner takes over from a policy."""
+ANSWER_LOST = "answer_lost"
+"""Name of the event at which an answer of a policy server is lost."""
 
 
 class Actor(Enum):

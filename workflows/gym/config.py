@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, fields
 from enum import Enum
-from typing import Annotated
+from typing import Annotated, Any
 
 from unlatch.simcore.catalogs import SOFTWARE
 from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
@@ -33,6 +33,17 @@ class SuccessWhen(Enum):
     """No target of an arm has changed meanwhile, as in a demonstration."""
 
 
+class GripperForm(Enum):
+    """What an action's number of a gripper means; `width` is the largest opening."""
+
+    own = "own"
+    """Opening [m] under `joint_position`, else -1 (closed) to 1 (open)."""
+    closed_1 = "closed_1"
+    """0 (open) to 1 (closed), as in DROID."""
+    closed_sign = "closed_sign"
+    """-1 (open) to 1 (closed), as in LIBERO."""
+
+
 @dataclass
 class ActionCfg:
     """The action space: for each arm, the numbers of its joints or its hand, and then of its gripper."""
@@ -48,9 +59,24 @@ class ActionCfg:
     """Change of a position for the value 1 under `ee_delta` [m a frame]."""
     max_ee_delta_rad: Annotated[float, Range(0.0, 1.0, above=True)] = 0.1
     """Change of a rotation for the value 1 under `ee_delta` [rad a frame]."""
+    gripper: GripperForm = GripperForm.own
+    """The number of the gripper: `own` (as `mode` says), `closed_1` (0 open, 1 closed, as in DROID) or `closed_sign`
+    (-1 open, 1 closed, as in LIBERO)."""
+    chunk: Count | None = None
+    """Of an answer of a policy server that holds several actions, this many are executed; null: all."""
+    latency_s: Annotated[float, Range(0.0, 10.0)] = 0.0
+    """Simulated time between an observation and the answer of a policy server [s]; the arms hold their targets
+    meanwhile."""
+    lost_share: Annotated[float, Range(0.0, 0.99)] = 0.0
+    """Share of the answers of a policy server that never arrive; it is then asked again. Drawn for each episode."""
 
     def __post_init__(self) -> None:
         check_ranges(self, "action")
+
+    def server_keys(self) -> list[str]:
+        """Returns the keys that are set and have an effect with a policy server only, such as `action.chunk=8`."""
+        keys = ("chunk", "latency_s", "lost_share")
+        return [f"action.{key}={getattr(self, key)}" for key in keys if getattr(self, key) != getattr(ActionCfg, key)]
 
 
 @dataclass
@@ -64,6 +90,10 @@ class ObservationCfg:
     acted on; `parts.<object>.<part>.joint_position` and `.joint_velocity` are the joints of these parts. A key that
     matches nothing is refused, unless it is one of these defaults or begins with `sensors.`."""
 
+    map: dict[str, Any] = field(default_factory=dict)
+    """With `policy=openpi://...`: what the server gets, a source by key of its messages. A source is `language`,
+    `gripper_closed` (0 open, 1 closed), an observed key in which `*` matches any text, or a list of these, whose
+    numbers are joined. Empty: every observed key, and `prompt`."""
     images: list[str] = field(default_factory=list)
     """Kinds of images that the configured `sensors` make: `rgb`, `depth`, `segmentation`, `instance_id_segmentation`,
     `normals`. They are observed under `sensors.<name>.<kind>_image` and never recorded."""

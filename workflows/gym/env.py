@@ -311,6 +311,10 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         """Returns the targets by arm that an action stands for now."""
         return self._decoder.decode(action, self.episode.scene.robot)
 
+    def hold_action(self) -> Array:
+        """Returns the action that leaves the targets of all arms as they are now."""
+        return self._decoder.hold(self.episode.scene.robot)
+
     def finish(self) -> None:
         """Ends an episode early; its record then has the conditions that were not met."""
         self.episode.judge.break_off()

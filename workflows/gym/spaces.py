@@ -25,7 +25,7 @@ from unlatch.simcore.state import Rendering
 from unlatch.solver.scene import ArmModel
 from unlatch.workflows.episode.scene import EpisodeScene, arm_model
 from unlatch.workflows.episode.visual_views import cameras
-from unlatch.workflows.gym.config import ActionCfg, ActionMode, ObservationCfg
+from unlatch.workflows.gym.config import ActionCfg, ActionMode, GripperForm, ObservationCfg
 from unlatch.workflows.runs.schema import EnvCfg
 
 _IK_STEPS = 5
@@ -46,10 +46,28 @@ class ActionDecoder:
 
     def bounds(self) -> tuple[Array, Array]:
         """Returns the lowest and highest values, (size,) each."""
-        if self.cfg.mode is not ActionMode.joint_position:
-            return -np.ones(self.size), np.ones(self.size)
-        low = np.concatenate([[*arm.lower, 0.0] for arm in self._arms])
-        return low, np.concatenate([[*arm.upper, arm.gripper.max_width_m] for arm in self._arms])
+        low, high = [], []
+        for arm, size in zip(self._arms, self._sizes, strict=True):
+            is_absolute = self.cfg.mode is ActionMode.joint_position
+            low += [*(arm.lower if is_absolute else [-1.0] * (size - 1)), min(self._gripper_ends(arm))]
+            high += [*(arm.upper if is_absolute else [1.0] * (size - 1)), max(self._gripper_ends(arm))]
+        return np.array(low), np.array(high)
+
+    def _gripper_ends(self, arm: ArmCfg) -> tuple[float, float]:
+        """Returns the number of a closed gripper and that of an open one."""
+        if self.cfg.gripper is GripperForm.own:
+            return (0.0, arm.gripper.max_width_m) if self.cfg.mode is ActionMode.joint_position else (-1.0, 1.0)
+        return 1.0, 0.0 if self.cfg.gripper is GripperForm.closed_1 else -1.0
+
+    def hold(self, robot: Robot) -> Array:
+        """Returns the action (size,) that leaves all targets as they are."""
+        parts = []
+        for arm, size in zip(self._arms, self._sizes, strict=True):
+            now, (closed, opened) = robot.arm(arm.name), self._gripper_ends(arm)
+            share = now.gripper_target_m / arm.gripper.max_width_m
+            is_absolute = self.cfg.mode is ActionMode.joint_position
+            parts += [now.q_target if is_absolute else np.zeros(size - 1), [closed + share * (opened - closed)]]
+        return np.concatenate(parts)
 
     def decode(self, action: Array, robot: Robot) -> dict[str, ArmAction]:
         """Returns the targets by arm name.
@@ -83,14 +101,17 @@ class ActionDecoder:
 
     def _decode_arm(self, arm: ArmCfg, model: ArmModel, values: Array, q: Array) -> ArmAction:
         """Returns the targets of one arm from its numbers and its present joint targets q (n,) [rad]."""
-        change, gripper = values[:-1], float(values[-1])
+        change, (closed, opened) = values[:-1], self._gripper_ends(arm)
+        gripper_m = float(values[-1])
+        if (closed, opened) != (0.0, arm.gripper.max_width_m):
+            gripper_m = (gripper_m - closed) / (opened - closed) * arm.gripper.max_width_m
         if self.cfg.mode is ActionMode.joint_position:
-            return ArmAction.of(change.copy(), gripper, model.kinematics.fk)
+            return ArmAction.of(change.copy(), gripper_m, model.kinematics.fk)
         if self.cfg.mode is ActionMode.joint_delta:
             q = np.clip(q + self.cfg.max_joint_delta_rad * change, model.q_lower, model.q_upper)
         else:
             q = self._move_hand(model, q, change)
-        return ArmAction.of(q, 0.5 * (gripper + 1.0) * arm.gripper.max_width_m, model.kinematics.fk)
+        return ArmAction.of(q, gripper_m, model.kinematics.fk)
 
     def _move_hand(self, model: ArmModel, q: Array, part: Array) -> Array:
         """Returns joints (n,) that move the hand's target by a step, by damped least squares."""

@@ -13,13 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from unlatch.simcore.errors import ConfigError, close_matches
-from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.recording.json_values import differences
-from unlatch.simcore.recording.success_rules import INITIAL_S
 from unlatch.simcore.registry import Catalog, CatalogEntry
-from unlatch.workflows.gym.config import ActionMode
-from unlatch.workflows.runs.code_versions import header_of
-from unlatch.workflows.runs.recorded_config import config_of
+from unlatch.workflows.gym.config import ActionCfg, ActionMode, ObservationCfg
 
 if TYPE_CHECKING:
     from unlatch.workflows.gym.env import UnlatchEnv
@@ -206,11 +201,20 @@ POLICIES = Catalog(
     {
         "lerobot": CatalogEntry("unlatch.workflows.policies.lerobot:load", "lerobot:PATH, a checkpoint of LeRobot"),
         "module": CatalogEntry("unlatch.workflows.policies.catalog:load", "module:name, a function or class of yours"),
+        "never_looks": CatalogEntry(
+            "unlatch.workflows.policies.played:NeverLooks", "never_looks, the planner's actions of another episode"
+        ),
+        "openpi": CatalogEntry(
+            "unlatch.workflows.policies.openpi:OpenpiPolicy", "openpi://host:port, a server of openpi's protocol"
+        ),
+        "planner": CatalogEntry(
+            "unlatch.workflows.policies.played:Planner", "planner, what `unlatch collect` would do"
+        ),
         "random": CatalogEntry(
             "unlatch.workflows.policies.catalog:RandomActions", "random, uniform over the action space"
         ),
         "recorded": CatalogEntry(
-            "unlatch.workflows.policies.catalog:load_recorded", "recorded:DATA, the actions of a data set"
+            "unlatch.workflows.policies.played:load_recorded", "recorded:DATA, the actions of a data set"
         ),
         "tcp": CatalogEntry(
             "unlatch.workflows.policies.processes:TcpPolicy", "tcp://host:port, a server of yours in another Python"
@@ -220,12 +224,15 @@ POLICIES = Catalog(
 """Kinds of policies: functions or classes that are called with `(address, env, *, timeout_s)` and give a `Policy`."""
 
 
+CHUNKED = ("openpi",)
+"""Kinds of servers that answer with chunks of actions."""
+
+
 def load_policy(policy: Any, env: UnlatchEnv, *, timeout_s: float = 60.0) -> Policy:
     """Makes a policy.
 
     Args:
-        policy: A spec: `module:name`, `lerobot:PATH`, `tcp://host:port`, `recorded:DATA` or `random`; or a function,
-            an object or a class, see `wrap_policy`.
+        policy: A spec, see `POLICIES`; or a function, an object or a class, see `wrap_policy`.
         env: The environment it acts in.
         timeout_s: How long one answer of a policy server may take [s].
 
@@ -245,19 +252,34 @@ def parse_spec(spec: str) -> tuple[str, str]:
         ConfigError: It has none of the forms.
     """
     head, colon, rest = spec.partition(":")
-    if spec == "random":
-        return "random", ""
-    if head == "tcp" and rest.startswith("//") and rest[2:]:
-        return "tcp", rest[2:]
+    if spec in ("never_looks", "planner", "random"):
+        return spec, ""
+    if head in ("tcp", *CHUNKED) and rest.startswith("//") and rest[2:]:
+        return head, rest[2:]
     if head in ("lerobot", "recorded") and rest:
         return head, rest
     if colon and rest.isidentifier() and all(part.isidentifier() for part in head.split(".")):
         return "module", spec
     raise ConfigError(
-        f"policy='{spec}' cannot be read. Expected module:name, lerobot:PATH, tcp://host:port, recorded:DATA or "
-        "random.",
+        f"policy='{spec}' cannot be read. Expected module:name, lerobot:PATH, openpi://host:port, "
+        "tcp://host:port, recorded:DATA, planner or random.",
         key="policy",
     )
+
+
+def check_server_keys(policy: Any, action: ActionCfg, observation: ObservationCfg) -> None:
+    """Checks that keys about the answers of a server are given for a policy that is one.
+
+    Raises:
+        ConfigError: A key has no effect.
+    """
+    keys = [*action.server_keys(), *(["observation.map"] if observation.map else [])]
+    if keys and not (isinstance(policy, str) and parse_spec(policy)[0] in CHUNKED):
+        raise ConfigError(
+            f"{keys[0]} has no effect: the policy is no server that answers with chunks of actions. Expected "
+            f"{' or '.join(f'policy={name}://host:port' for name in CHUNKED)}. Remove the key.",
+            key=keys[0].partition("=")[0],
+        )
 
 
 def policy_module(policy: Any) -> str | None:
@@ -274,59 +296,3 @@ def policy_module(policy: Any) -> str | None:
         return address.partition(":")[0].partition(".")[0] if kind == "module" else None
     module = getattr(policy, "__module__", None)
     return module.partition(".")[0] if isinstance(module, str) else None
-
-
-class RecordedActions(Policy):
-    """Repeats the recorded actions of the episode with the same number."""
-
-    def __init__(self, data_set: DataSet, env: UnlatchEnv) -> None:
-        """Reads episodes from a data set."""
-        self._data_set = data_set
-        self._robot = env.cfg.robot
-        self._actions: Array = np.zeros((0, 0))
-        self._initial_frames = env.cfg.world.frames(INITIAL_S)
-        self._index = 0
-
-    def reset(self, observation: Mapping[str, Array], info: Mapping[str, Any]) -> None:
-        """See `Policy`."""
-        record = self._data_set.read(int(info["episode"]))
-        columns = []
-        for arm in self._robot.arms if record.arrays else []:
-            prefix = f"actions.{self._robot.name}.{arm.name}"
-            columns += [record.arrays[f"{prefix}.joint_targets"], record.arrays[f"{prefix}.gripper_target"]]
-        self._actions = np.hstack(columns) if columns else np.zeros((0, 0))
-        self._index = self._initial_frames  # the reset simulates the first frames, in which the arms stand still
-
-    def act(self, observation: Mapping[str, Array]) -> Array | None:
-        """See `Policy`."""
-        if self._index >= len(self._actions):
-            return None
-        action: Array = self._actions[self._index]
-        self._index += 1
-        return action
-
-
-def load_recorded(address: str, env: UnlatchEnv, *, timeout_s: float) -> RecordedActions:
-    """Makes the policy for an environment.
-
-    Raises:
-        ConfigError: The data set has another configuration, or the environment another action mode.
-        RecordingError: There is no data set.
-    """
-    if env.cfg.action.mode is not ActionMode.joint_position:
-        raise ConfigError(
-            f"policy='recorded:{address}' plays joint positions, but action.mode={env.cfg.action.mode.value}. "
-            "Set action.mode=joint_position.",
-            key="action.mode",
-        )
-    data_set = DataSet.open(address)
-    found = list(differences(header_of(config_of(data_set))["config"], header_of(env.cfg)["config"]))
-    if found:
-        listed = "; ".join(f"{key}: there {old}, here {new}" for key, old, new in found[:5])
-        count = "1 value differs" if len(found) == 1 else f"{len(found)} values differ"
-        raise ConfigError(
-            f"policy='recorded:{address}' was recorded with another configuration; {count}: "
-            f"{listed}. Evaluate with the values it was recorded with.",
-            key="policy",
-        )
-    return RecordedActions(data_set, env)

@@ -19,7 +19,7 @@ from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.json_values import plain
 from unlatch.workflows.gym.config import ActionCfg, ObservationCfg, SuccessWhen
-from unlatch.workflows.policies.catalog import Policy, PolicySpaces, load_policy, parse_spec
+from unlatch.workflows.policies.catalog import Policy, PolicySpaces, check_server_keys, load_policy, parse_spec
 from unlatch.workflows.policies.processes import (
     InferenceProcess,
     InferenceStatistics,
@@ -101,8 +101,8 @@ def evaluate(
             - an object with `act_batch(observations, slots)` and optionally `reset(slot, observation, info)` and
               `close()`: one process asks it for the actions of all workers;
             - a class of such objects, called with `observation_space` and `action_space`;
-            - a spec as on the command line: `module:name`, `lerobot:PATH`, `tcp://host:port`,
-              `recorded:DATA`, `random`.
+            - a spec as on the command line: `module:name`, `lerobot:PATH`, `openpi://host:port`, `tcp://host:port`,
+              `recorded:DATA`, `planner`, `random`.
         episodes: Episodes 0 to `episodes - 1` are made; None: as configured, 20 by default.
         out: Folder of the data set. None: as configured, or `data/eval-<task>-<robot>-s<seed>`; if the policy is an
             object and this folder exists, a number is appended to its name. Attempts in a folder given here count and
@@ -112,7 +112,8 @@ def evaluate(
             configured.
         action: What the numbers of an action mean, such as `{"mode": "joint_delta"}`; None: as configured.
         success_when: `held`: the policy succeeds once the goal has held for `task.settle_s`. `still`: the arms must
-            also stand still in that time, as in a demonstration. None: `still` for recorded actions, else `held`.
+            also stand still in that time, as in a demonstration. None: `still` for recorded actions and the planner,
+            else `held`.
         end_at_violation: Whether the first forbidden contact, overload or overspeed ends an episode; None: as
             configured, no by default, so that the result has `goal`, `clean` and `share`.
         batch: Whether one process runs the policy for all workers; None: as configured, if it has `act_batch` by
@@ -210,6 +211,7 @@ def serve_policy(cfg: EvaluateCfg, policy: Any = None) -> Iterator[InferenceProc
         ConfigError: The policy cannot be made.
     """
     chosen, batched = cfg.policy if policy is None else policy, _is_batched(cfg, policy)
+    check_server_keys(chosen, cfg.action, cfg.observation)
     with closing(make_env_of(cfg)) as env:
         spaces = PolicySpaces(env.observation_space, env.action_space, cfg.action.mode)
         if not batched:
@@ -256,14 +258,14 @@ def make_env_of(cfg: EvaluateCfg) -> UnlatchEnv:
 
 
 def chosen_success_when(cfg: EvaluateCfg) -> SuccessWhen:
-    """Returns when the policy of an evaluation succeeds; by default, recorded actions are judged like a demonstration.
+    """Returns when the policy of an evaluation succeeds; by default, demonstrations are judged as in `unlatch collect`.
 
     Raises:
         ConfigError: The policy's spec cannot be read.
     """
     if cfg.success_when is not None:
         return cfg.success_when
-    return SuccessWhen.still if cfg.policy.startswith("recorded:") else SuccessWhen.held
+    return SuccessWhen.still if cfg.policy.startswith("recorded:") or cfg.policy == "planner" else SuccessWhen.held
 
 
 @dataclass(frozen=True)

@@ -261,9 +261,10 @@ class EvaluateCfg(RunCfg):
     """`unlatch evaluate`."""
 
     policy: str = MISSING
-    """`module:name`, `lerobot:PATH`, `tcp://host:port`, `recorded:DATA` or `random`."""
+    """`module:name`, `lerobot:PATH`, `openpi://host:port`, `tcp://host:port`, `recorded:DATA`, `planner` or
+    `random`."""
     policy_timeout_s: Annotated[float, Range(0.01, 86400.0)] = 60.0
-    """Time limit for one answer of a policy server (`tcp://`) or of the process of a batched policy [s]."""
+    """Time limit for one answer of a policy server or of the process of a batched policy [s]."""
     batch: bool | None = None
     """Whether one process runs the policy for all workers and gives it their observations in batches, by
     `act_batch(observations, slots)`. null: if the policy has this method. false: each worker has its own policy."""
@@ -273,7 +274,7 @@ class EvaluateCfg(RunCfg):
     """What the numbers of an action mean."""
     success_when: SuccessWhen | None = None
     """`held`: the goal has held for `task.settle_s`. `still`: in addition, the targets of all arms have not changed in
-    that time, as in a demonstration. null: `still` for recorded actions, else `held`.
+    that time, as in a demonstration. null: `still` for recorded actions and the planner, else `held`.
     """
     end_at_violation: bool = False
     """Whether the first forbidden contact, overload or overspeed ends an episode. false: it goes on until the goal is

@@ -351,6 +351,7 @@ FORGERIES: dict[str, list[tuple[Any, ...]]] = {
         ),
         (rename_robot, "The record is of robot ur5, the data set of robot franka_panda."),
         (add_event(event="grasp_kept", frame=9), "events are ['grasp_kept'] in the record, expected []"),
+        (add_event(event="answer_lost", frame=9), "events are ['answer_lost'] in the record, expected []"),
         (
             add_event(event="takeover", frame=9, policy="x", reason="as drawn"),
             "array 'labels.franka_panda.left.joint_targets' is missing, expected by the configuration",

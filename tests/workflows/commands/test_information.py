@@ -100,7 +100,7 @@ def test_long_names_stand_in_lines_of_their_own(monkeypatch, capsys):
     assert capsys.readouterr().out == f"a/path/of/many/folders\n    what lies there\n{'short':<22}  one\n"
 
 
-@pytest.mark.parametrize(("what", "count"), [("experiments", 4), *((name, None) for name in LISTS)])
+@pytest.mark.parametrize(("what", "count"), [("experiments", 6), *((name, None) for name in LISTS)])
 def test_without_a_terminal_each_entry_is_one_line(what, count, capsys):
     assert main(["list", what]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -16,8 +16,9 @@ from unlatch.objects.config import ObjectCfg, ObjectSource  # noqa: E402
 from unlatch.objects.library import largest_joint_position  # noqa: E402
 from unlatch.objects.procedural.catalog import GENERATORS  # noqa: E402
 from unlatch.robots.catalog import ROBOTS  # noqa: E402
+from unlatch.workflows.gym.config import ActionCfg, ActionMode, GripperForm  # noqa: E402
 from unlatch.workflows.gym.env import UnlatchEnv  # noqa: E402
-from unlatch.workflows.gym.spaces import FASTEST, MARGIN_M, MARGIN_RAD, SPEED_FACTOR  # noqa: E402
+from unlatch.workflows.gym.spaces import FASTEST, MARGIN_M, MARGIN_RAD, SPEED_FACTOR, ActionDecoder  # noqa: E402
 
 pytestmark = pytest.mark.integration
 ARM = "robots.franka_panda.left"
@@ -51,6 +52,32 @@ def test_a_robots_bounds_are_its_limits_with_the_margin_of_simulation(env):
     assert_limits(space[f"{ARM}.gripper_joint_positions"], -MARGIN_M, 0.04 + MARGIN_M)
     for key in (f"{ARM}.ee_quat_xyzw", f"{ARM}.tcp_quat_xyzw", "objects.drawer.root_quat_xyzw"):
         assert_limits(space[key], -1.0, 1.0)
+
+
+@pytest.mark.parametrize("mode", ["joint_position", "joint_delta", "ee_delta"])
+@pytest.mark.parametrize(
+    ("form", "closed", "opened"), [("own", None, None), ("closed_1", 1, 0), ("closed_sign", 1, -1)]
+)
+def test_the_number_of_a_gripper_means_what_the_data_of_a_policy_say(env, mode, form, closed, opened):
+    env.reset(seed=0)
+    robot, (arm,) = env.episode.scene.robot, env.cfg.robot.arms
+    decoder = ActionDecoder(ActionCfg(ActionMode[mode], gripper=GripperForm[form]), env.cfg.robot)
+    ends = {"joint_position": (0.0, 0.08)}.get(mode, (-1.0, 1.0)) if closed is None else (closed, opened)
+    assert (decoder.bounds()[0][-1], decoder.bounds()[1][-1]) == (min(ends), max(ends))
+    for number, opening_m in zip((*ends, sum(ends) / 2), (0.0, 0.08, 0.04), strict=True):
+        action = np.array([*decoder.hold(robot)[:-1], number])
+        assert decoder.decode(action, robot)[arm.name].gripper_target_m == pytest.approx(opening_m, abs=1e-12)
+
+
+@pytest.mark.parametrize("mode", ["joint_position", "joint_delta", "ee_delta"])
+@pytest.mark.parametrize("form", ["own", "closed_1", "closed_sign"])
+def test_the_action_that_holds_leaves_every_target_as_it_is(env, mode, form):
+    env.reset(seed=0)
+    robot, (arm,) = env.episode.scene.robot, env.cfg.robot.arms
+    decoder = ActionDecoder(ActionCfg(ActionMode[mode], gripper=GripperForm[form]), env.cfg.robot)
+    held, now = decoder.decode(decoder.hold(robot), robot)[arm.name], robot.arm(arm.name)
+    np.testing.assert_allclose(held.joint_targets, now.q_target, atol=1e-9)
+    assert held.gripper_target_m == pytest.approx(now.gripper_target_m, abs=1e-12)
 
 
 def test_the_engine_cuts_off_speeds_at_the_bound_of_fingers_and_parts(env):

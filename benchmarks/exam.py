@@ -1,0 +1,69 @@
+"""Writes the leaderboard from the results of exams, and the hashes of the exam's scenes.
+
+Usage: python benchmarks/exam.py [scenes=false]
+
+A result is the `exam.json` of `unlatch exam`, in `benchmarks/exam/`. `docs/leaderboard.md` is written from them.
+`scenes=true` first writes the hash of the first scene of every task again; a frozen exam never needs it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from unlatch.workflows.cli.arguments import read_pairs
+from unlatch.workflows.cli.terminal import print_line
+from unlatch.workflows.policies.exam import SCENES, ExamCfg, hash_scene, leaderboard, list_cells, load_cell
+from unlatch.workflows.runs.evaluate import make_env_of
+
+ROOT = Path(__file__).parents[1]
+RESULTS, PAGE_FILE = ROOT / "benchmarks" / "exam", ROOT / "docs" / "leaderboard.md"
+TEXT = """# Leaderboard of articulated-v1
+
+How often does a policy open, close, turn, press and put things in, by [the exam](exam.md)? `python benchmarks/exam.py`
+writes this page from the results in `benchmarks/exam/`. Intervals are 95 % Wilson intervals [%]. The planner knows each
+scene and is the ceiling; `never_looks` plays the planner's actions of another episode.
+`random` reaches goals by throwing the arm about, and breaks a rule in every episode: compare `clean`. The first
+rows are of the small size only.
+
+{table}
+
+To submit a result, run `unlatch exam`, then `unlatch check` on its folder, and open a pull request that adds its
+`exam.json` as `benchmarks/exam/NAME.json`, with the address of the data sets, so that others can check it.
+"""
+
+
+@dataclass
+class Options:
+    """Options of this program."""
+
+    scenes: bool = False
+    """Whether the hashes of scenes are written again."""
+
+
+def page() -> str:
+    """Returns the text of the page."""
+    results = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob("*.json"))]
+    return TEXT.format(table=leaderboard(results))
+
+
+def scenes() -> dict[str, str]:
+    """Returns the hash of the first scene of every task."""
+    found = {}
+    for cell in list_cells(ExamCfg()):
+        if cell.level == 0:
+            with closing(make_env_of(load_cell(cell, "random", [], ROOT))) as env:
+                env.reset()
+                env.finish()
+                found[cell.task] = hash_scene(env.record())
+    return found
+
+
+if __name__ == "__main__":
+    if read_pairs(Options, sys.argv[1:]).scenes:
+        SCENES.write_text(json.dumps(scenes(), indent=1) + "\n", encoding="utf-8")
+    PAGE_FILE.write_text(page(), encoding="utf-8")
+    print_line(f"written: {PAGE_FILE}")

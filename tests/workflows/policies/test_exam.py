@@ -1,0 +1,203 @@
+"""The exam: what it asks is frozen, and its result is what the records say."""
+
+import json
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import yaml
+
+pytest.importorskip("gymnasium")
+
+from unlatch.simcore.errors import ConfigError
+from unlatch.workflows.policies.exam import (
+    PAGE,
+    RESULT,
+    SCENES,
+    SUITE,
+    ExamCfg,
+    leaderboard,
+    list_cells,
+    load_cell,
+    read_suite,
+)
+
+pytestmark = pytest.mark.integration
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_the_suite_has_24_tasks_in_three_tiers_and_eight_axes_of_three_levels():
+    cells = list_cells(ExamCfg())
+    plain = [cell for cell in cells if cell.level == 0]
+    assert Counter(cell.tier for cell in plain) == {"seen": 8, "unseen": 8, "new_kinds": 8}
+    assert (len(plain), len(read_suite()["axes"]), len(cells)) == (24, 8, 24 * 25)
+    assert {(cell.axis, cell.level) for cell in cells if cell.level} == {
+        (axis, level) for axis in read_suite()["axes"] for level in (1, 2, 3)
+    }
+    assert set(yaml.safe_load(SCENES.read_text())) == {cell.task for cell in plain}
+
+
+def test_shards_share_the_cells():
+    cells = list_cells(ExamCfg("smoke"))
+    parts = [cell for k in (1, 2, 3) for cell in list_cells(ExamCfg("smoke", shard=f"{k}/3"))]
+    assert sorted(cell.name for cell in parts) == sorted(cell.name for cell in cells)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["open_drawer", "close_laptop", "put_in_dishwasher"])
+def test_every_perturbation_composes_and_levels_differ(task, tmp_path):
+    found = {cell.name: load_cell(cell, "random", [], tmp_path) for cell in list_cells(ExamCfg()) if cell.task == task}
+    told = [
+        json.dumps(
+            [[vars(rule) for rule in cfg.randomization.rules], cfg.randomization.distractors.most, cfg.task.language]
+        )
+        for cfg in found.values()
+    ]
+    assert len(set(told)) == len(told) == 25
+
+
+def test_seen_and_unseen_tasks_have_other_objects():
+    keys = {cell.task: cell.keys for cell in list_cells(ExamCfg()) if cell.level == 0}
+    for task, words in keys.items():
+        if task.startswith("unseen_"):
+            seen = [word for word in keys[task.removeprefix("unseen_")] if word != "object.split=train"]
+            assert [word for word in words if word != "object.split=held_out"] == seen
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "word", ["task=open_box", "object.size=1.2", "randomization=full", "seed=3", "task.settle_s=0.1", "episodes=2"]
+)
+def test_a_key_that_changes_the_exam_is_refused(word, tmp_path):
+    with pytest.raises(ConfigError, match=r"would change (what the exam asks|how many episodes)"):
+        load_cell(list_cells(ExamCfg("smoke"))[0], "random", [word], tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [["experiment=droid"], ["experiment=libero"], ["robot=ur5", "world.record_hz=10"]])
+def test_what_a_policy_needs_may_be_set(words, tmp_path):
+    cfg = load_cell(list_cells(ExamCfg("smoke"))[2], "openpi://x", words, tmp_path)
+    assert cfg.world.record_hz in (10, 15, 20)
+    assert cfg.randomization.rules
+
+
+@pytest.mark.parametrize(
+    ("cfg", "text"),
+    [
+        (ExamCfg("huge"), "exam='huge' is not a known exam"),
+        (ExamCfg(tier="sen"), "tier='sen' is not a known tier"),
+        (ExamCfg(shard="3/2"), "shard=3/2 cannot be read"),
+    ],
+)
+def test_an_unknown_size_tier_or_share_is_named(cfg, text):
+    with pytest.raises(ConfigError, match=text):
+        list_cells(cfg)
+
+
+QUICK = """
+def stop(observation):
+    return None
+"""
+
+
+@pytest.fixture(scope="module")
+def taken(made_once) -> Path:
+    """The folder of an exam of one tier, by a policy that ends every episode at once."""
+
+    def take(folder: Path) -> None:
+        from unlatch import command_table
+
+        assert (
+            command_table.main(
+                [
+                    "exam",
+                    "policy=random",
+                    "exam=smoke",
+                    "tier=new_kinds",
+                    "action.mode=joint_delta",
+                    "task.max_duration_s=1",
+                    f"out={folder / 'exam'}",
+                ]
+            )
+            == 2
+        )  # the exam sets the time
+        assert (
+            command_table.main(
+                [
+                    "exam",
+                    "policy=quick_stop:stop",
+                    "exam=smoke",
+                    "tier=new_kinds",
+                    "workers=1",
+                    "name=stops",
+                    f"out={folder / 'exam'}",
+                ]
+            )
+            == 0
+        )
+
+    return made_once("an exam", take) / "exam"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_policy(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("policy")
+    (folder / "quick_stop.py").write_text(QUICK)
+    patch = pytest.MonkeyPatch()
+    patch.chdir(folder)
+    yield
+    patch.undo()
+
+
+@pytest.mark.slow
+def test_a_result_has_counts_intervals_and_known_scenes(taken):
+    result = json.loads((taken / RESULT).read_text())
+    assert (result["exam"], result["size"], result["name"]) == ("articulated-v1", "smoke", "stops")
+    assert result["plain"]["n"] == 12
+    assert result["plain"]["goal"] == result["plain"]["clean"] == 0
+    assert result["plain"]["goal_interval"] == pytest.approx([0.0, 0.2425], abs=1e-4)
+    assert list(result["tier"]) == ["new_kinds"]
+    assert list(result["task"]) == ["close_laptop", "turn_faucet"]
+    assert result["other_scenes"] == []
+    assert "stops" in (taken / PAGE).read_text()
+    assert "| stops | smoke | 0/12, 0 % (0 to 24) |" in leaderboard([result])
+
+
+@pytest.mark.slow
+def test_check_agrees_with_an_exam_and_finds_a_better_result(taken, run_command, tmp_path):
+    assert run_command("check", taken)[:2] == (
+        0,
+        f"{taken}: every verdict agrees, and the result is what the data sets give\n",
+    )
+    forged = tmp_path / "exam"
+    shutil.copytree(taken, forged)
+    text = (forged / RESULT).read_text()
+    (forged / RESULT).write_text(text.replace('"goal": 0', '"goal": 1', 1))
+    code, out, _ = run_command("check", forged)
+    assert code == 1
+    assert "exam.json: plain is not what the data sets give." in out
+
+
+@pytest.mark.slow
+def test_check_finds_a_data_set_that_is_not_of_the_exam(taken, run_command, tmp_path):
+    forged = tmp_path / "exam"
+    shutil.copytree(taken, forged)
+    shutil.rmtree(forged / "turn_faucet" / "plain")
+    shutil.copytree(taken / "close_laptop" / "plain", forged / "turn_faucet" / "plain")
+    code, out, _ = run_command("check", forged)
+    assert code == 1
+    assert 'turn_faucet/plain: object.category is "laptop" in the data set, expected' in out
+
+
+def test_the_leaderboard_is_what_the_results_give(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import exam
+
+    assert exam.PAGE_FILE.read_text() == exam.page()
+
+
+def test_the_suite_says_which_behaviour_it_was_frozen_with():
+    assert f"fingerprint: {read_suite()['fingerprint']}" in SUITE.read_text()
+    assert len(read_suite()["fingerprint"]) == 12

@@ -1,0 +1,357 @@
+"""An exam: one frozen set of evaluations for every policy, with a result that others can check."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
+from pathlib import Path
+from statistics import median
+from typing import Annotated, Any
+
+import yaml
+from jinja2 import Environment, PackageLoader
+from loky import ProcessPoolExecutor, cpu_count
+
+from unlatch.simcore.errors import ConfigError, unknown_name
+from unlatch.simcore.files import user_path, write_whole_file
+from unlatch.simcore.ranges import Range, check_ranges
+from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.index import EpisodeSummary
+from unlatch.simcore.recording.json_values import differences, plain
+from unlatch.workflows.checks.criteria_source import check_data_set
+from unlatch.workflows.episode.asset_checks import check_assets
+from unlatch.workflows.policies.catalog import parse_spec
+from unlatch.workflows.runs.code_versions import CodeVersions, header_of
+from unlatch.workflows.runs.evaluate import PREFIX, EvaluateJob, identity_of
+from unlatch.workflows.runs.loading import load_config
+from unlatch.workflows.runs.run import RunRequest, run_episodes
+from unlatch.workflows.runs.schema import MAX_WORKERS, EvaluateCfg
+from unlatch.workflows.runs.statistics import wilson_interval
+
+SUITE = Path(__file__).with_name("articulated_v1.yaml")
+SCENES = Path(__file__).with_name("articulated_v1_scenes.yaml")
+"""Hashes of the first scene by task; perturbations are drawn apart from it."""
+RESULT, PAGE = "exam.json", "index.html"
+PLAIN = "plain"
+"""In place of an axis: no perturbation."""
+_FREE = ("camera", "robot", "sensors")
+"""Keys of an episode that a policy may need, beside `world.record_hz`; all others are those of the exam."""
+_OBSERVED = "observation.keys=[robots.*]"
+"""What a policy observes by default: the same for every object."""
+_DIGITS = 6
+"""Digits of the numbers of a layout that a hash counts: other processors round the last ones differently."""
+
+
+@dataclass
+class ExamCfg:
+    """Options of `unlatch exam` beside those that say what a policy observes and does."""
+
+    exam: str = "full"
+    """Size: `full`, or `smoke`, which takes ten minutes on two cores."""
+    tier: str | None = None
+    """The only tier; null: all."""
+    out: str = "exam"
+    """Folder for the data sets, `exam.json` and the page."""
+    name: str | None = None
+    """Name of the policy in the result; null: `policy`."""
+    workers: Annotated[int, Range(1, MAX_WORKERS)] | None = None
+    """Processes, each of which makes one cell at a time; null: one for each CPU core."""
+    shard: str | None = None
+    """Share of the cells that this call makes, such as `3/16`; other hosts make the others in the same folder."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One evaluation: a task with at most one perturbation."""
+
+    task: str
+    tier: str
+    axis: str
+    level: int
+    """1 to 3; 0 without a perturbation."""
+    episodes: int
+    keys: tuple[str, ...] = field(repr=False)
+    """What the command line of `unlatch evaluate` would have, without policy and folder."""
+
+    @property
+    def name(self) -> str:
+        """Its folder: `open_drawer/plain` or `open_drawer/latency-2`."""
+        return f"{self.task}/{self.axis}-{self.level}" if self.level else f"{self.task}/{self.axis}"
+
+
+@cache
+def read_suite() -> dict[str, Any]:
+    """Returns the table of the exam."""
+    found: dict[str, Any] = yaml.safe_load(SUITE.read_text(encoding="utf-8"))
+    return found
+
+
+def list_cells(cfg: ExamCfg) -> list[Cell]:
+    """Returns the evaluations of an exam, in a fixed order.
+
+    Raises:
+        ConfigError: Size, tier or shard is unknown.
+    """
+    suite = read_suite()
+    for key, known in (("exam", suite["sizes"]), ("tier", suite["tiers"])):
+        value = getattr(cfg, key)
+        if value is not None and value not in known:
+            raise unknown_name(value, f"a known {key}", where=key, known=list(known))
+    size = suite["sizes"][cfg.exam]
+    tasks = [task for task in suite["tasks"] if task["name"] in size.get("tasks", [task["name"]])]
+    found = []
+    for task in tasks:
+        if cfg.tier not in (None, task["tier"]):
+            continue
+        make = partial(_make_cell, suite, task)
+        found.append(make(PLAIN, 0, size["plain"]))
+        if task["name"] in size.get("tasks_of_axes", [task["name"]]):
+            found += [make(axis, level, size["perturbed"]) for axis in suite["axes"] for level in size["levels"]]
+    if cfg.shard is None:
+        return found
+    which, _, of = cfg.shard.partition("/")
+    if not (which.isdigit() and of.isdigit() and 1 <= int(which) <= int(of)):
+        raise ConfigError(f"shard={cfg.shard} cannot be read. Expected a share such as 1/16 to 16/16.", key="shard")
+    return found[int(which) - 1 :: int(of)]
+
+
+def _make_cell(suite: Mapping[str, Any], task: Mapping[str, Any], axis: str, level: int, episodes: int) -> Cell:
+    keys = [*task["keys"], *suite["tiers"][task["tier"]], f"seed={suite['seed']}", f"episodes={episodes}"]
+    names = {"object": "${object.name}", "robot": "${robot.name}", "verb": task["verb"]}
+    places = {"rules": "randomization.rules", "distractors": "randomization.distractors", "language": "task.language"}
+    for key, value in suite["axes"].get(axis, {}).items():
+        keys.append(f"{places[key]}={_as_override(_at_level(value, level), names)}")
+    return Cell(task["name"], task["tier"], axis, level, episodes, tuple(keys))
+
+
+def _at_level(value: Any, level: int) -> Any:
+    """Returns a value with each `{levels: [...]}` in it replaced by that of a level."""
+    if isinstance(value, Mapping):
+        if set(value) == {"levels"}:
+            return value["levels"][level - 1]
+        return {key: _at_level(item, level) for key, item in value.items()}
+    return [_at_level(item, level) for item in value] if isinstance(value, list) else value
+
+
+def _as_override(value: Any, names: Mapping[str, str]) -> str:
+    """Returns a value in the syntax of the command line."""
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{key}:{_as_override(item, names)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(_as_override(item, names) for item in value) + "]"
+    return f"'{value.format(**names)}'" if isinstance(value, str) else str(value)
+
+
+def load_cell(cell: Cell, policy: str, own: Sequence[str], out: Path) -> EvaluateCfg:
+    """Returns the configuration of one evaluation.
+
+    Raises:
+        ConfigError: A key of the user's does not fit the exam.
+    """
+    run = [f"policy={policy}", "pictures=0", "executor=serial", f"out={out / cell.name}"]
+    observed = [] if any(text.startswith(("observation.", "experiment=")) for text in own) else [_OBSERVED]
+    cfg = load_config("evaluate", EvaluateCfg, [*cell.keys, *observed, *own, *run]).cfg
+    if own:
+        frozen = header_of(load_config("evaluate", EvaluateCfg, [*cell.keys, *run]).cfg)["config"]
+        for key, expected, got in differences(frozen, header_of(cfg)["config"]):
+            if re.split(r"[.\[]", key)[0] not in _FREE and key != "world.record_hz":
+                raise ConfigError(
+                    f"{' '.join(own)} would change what the exam asks: {key} is {got}, expected {expected}. Expected "
+                    f"keys of observation, action, {', '.join(_FREE)} and world.record_hz. Remove the others.",
+                    key=key,
+                )
+    if cfg.episodes != cell.episodes or cfg.only is not None or cfg.shard is not None:
+        raise ConfigError(
+            f"{' '.join(own)} would change how many episodes the exam has, {cell.episodes} here. Remove episodes, only "
+            "and shard, or take exam=smoke.",
+            key="episodes",
+        )
+    return cfg
+
+
+def run_exam(cfg: ExamCfg, policy: str, own: Sequence[str]) -> Iterator[tuple[Cell, str]]:
+    """Makes the missing episodes of an exam, then writes its result and its page.
+
+    Args:
+        cfg: Its options.
+        policy: The spec of the policy.
+        own: Keys of `unlatch evaluate` that say what the policy observes and does.
+
+    Yields:
+        Each cell when it is complete, and its outcome in one line.
+
+    Raises:
+        UnlatchError: The policy cannot be made, or a key does not fit.
+    """
+    parse_spec(policy)
+    cells, out = list_cells(cfg), user_path(cfg.out).absolute()
+    for task in {cell.task: cell for cell in cells}.values():  # before anything is made
+        check_assets(load_cell(task, policy, own, out))
+    pool = ProcessPoolExecutor(max_workers=min(cfg.workers or cpu_count(), len(cells)))
+    try:
+        made = [pool.submit(_run_cell, cell, policy, tuple(own), out) for cell in cells]
+        for cell, outcome in zip(cells, made, strict=True):
+            yield cell, outcome.result()
+    finally:
+        pool.shutdown(kill_workers=True)  # after Ctrl-C, cells are left; the same command makes them
+    if cfg.shard is None or all((out / cell.name).is_dir() for cell in list_cells(ExamCfg(cfg.exam, cfg.tier))):
+        result = make_result(cfg, policy, own, out)
+        write_whole_file(out / RESULT, f"{json.dumps(result, indent=1)}\n".encode())
+        write_whole_file(out / PAGE, write_page(result).encode())
+
+
+def _run_cell(cell: Cell, policy: str, own: Sequence[str], out: Path) -> str:
+    """Makes the missing episodes of one cell in this process; returns its outcome in one line."""
+    cfg = load_cell(cell, policy, own, out)
+    request = RunRequest(cfg, lambda data: EvaluateJob(cfg, data), prefix=PREFIX, identity=identity_of(cfg))
+    statistics = run_episodes(request).statistics()
+    return f"goal {statistics.goal}; clean {statistics.clean}"
+
+
+def make_result(cfg: ExamCfg, policy: str, own: Sequence[str], out: Path) -> dict[str, Any]:
+    """Returns the result of a finished exam, as `exam.json` has it.
+
+    Raises:
+        RecordingError: A data set is missing.
+    """
+    suite, cells = read_suite(), list_cells(ExamCfg(cfg.exam, cfg.tier))
+    rows = [_measure(cell, DataSet.open(out / cell.name)) for cell in cells]
+    known = yaml.safe_load(SCENES.read_text(encoding="utf-8"))
+    header = DataSet.open(out / cells[0].name).header["config"]
+    groups = {
+        "tier": {tier: [row for row in rows if row["tier"] == tier and not row["level"]] for tier in suite["tiers"]},
+        "task": {cell.task: [row for row in rows if row["task"] == cell.task and not row["level"]] for cell in cells},
+        "axis": {
+            f"{axis} {level}": [row for row in rows if (row["axis"], row["level"]) == (axis, level)]
+            for axis in suite["axes"]
+            for level in suite["sizes"][cfg.exam]["levels"]
+        },
+    }
+    return {
+        "exam": suite["name"],
+        "size": cfg.exam,
+        "only_tier": cfg.tier,
+        "name": cfg.name or policy,
+        "policy": policy,
+        "keys": list(own),
+        "robot": header["robot"]["name"],
+        "fingerprint": suite["fingerprint"],
+        "suite_sha256": hashlib.sha256(SUITE.read_bytes()).hexdigest(),
+        "code": dict(CodeVersions.of(header).packages),
+        "other_scenes": [row["cell"] for row in rows if row["scene"] != known.get(row["task"])],
+        "plain": _join(row for row in rows if not row["level"]),
+        "perturbed": _join(row for row in rows if row["level"]),
+        **{key: {name: _join(found) for name, found in group.items() if found} for key, group in groups.items()},
+        "cells": rows,
+    }
+
+
+def _measure(cell: Cell, data_set: DataSet) -> dict[str, Any]:
+    """Returns what came of a cell, by episode."""
+    summaries = {item.number: item for item in data_set.summaries() if item.number < cell.episodes}
+    if len(summaries) != cell.episodes:
+        raise ConfigError(
+            f"{data_set.path} has {len(summaries)} of {cell.episodes} episodes. Run the same command of `unlatch exam` "
+            "again to make the others.",
+            key="out",
+        )
+    found = [_describe(summaries[number]) for number in range(cell.episodes)]
+    row = {"cell": cell.name, "task": cell.task, "tier": cell.tier, "axis": cell.axis, "level": cell.level}
+    return {**row, "scene": hash_scene(data_set.read(0)), "episodes": found}
+
+
+def _describe(item: EpisodeSummary) -> dict[str, Any]:
+    reached = item.policy is not None and item.policy.goal_reached
+    return {
+        "goal": bool(reached),
+        "clean": item.success,
+        "time_s": item.policy.goal_s if reached and item.policy is not None else None,
+        "code": item.code,
+    }
+
+
+def _join(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Returns the counts of several cells, with Wilson's 95 % intervals."""
+    episodes = [episode for row in rows for episode in row["episodes"]]
+    n, times = len(episodes), [episode["time_s"] for episode in episodes if episode["time_s"] is not None]
+    counts = {key: sum(episode[key] for episode in episodes) for key in ("goal", "clean")}
+    intervals = {f"{key}_interval": list(wilson_interval(count, n)) for key, count in counts.items()}
+    return {"n": n, **counts, **intervals, "median_s": median(times) if times else None}
+
+
+def hash_scene(record: EpisodeRecord) -> str:
+    """Returns a hash of what an episode begins with: its objects and their poses."""
+    told = [record.seed, record.assets, _rounded(record.layout)]
+    return hashlib.sha256(json.dumps(plain(told), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _rounded(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(item) for item in value]
+    return round(value, _DIGITS) + 0.0 if isinstance(value, float) else value
+
+
+def check_exam(out: Path) -> Iterator[str]:
+    """Yields what is wrong with a finished exam: every verdict is computed again, and every number of its result.
+
+    Raises:
+        UnlatchError: There is no result, or a data set is missing.
+    """
+    result = json.loads((out / RESULT).read_text(encoding="utf-8"))
+    cfg = ExamCfg(result["size"], result["only_tier"], name=result["name"])
+    policy, own = result["policy"], result["keys"]
+    for cell in list_cells(cfg):
+        data_set = DataSet.open(out / cell.name)
+        yield from (f"{cell.name}: {problem}" for problem in check_data_set(data_set))
+        run = load_cell(cell, policy, own, out)
+        expected = plain({**header_of(run)["config"], **identity_of(run)})
+        stated = {**data_set.header["config"], "evaluate": data_set.header.get("evaluate")}
+        for key, ours, theirs in differences(expected, stated):
+            yield f"{cell.name}: {key} is {theirs} in the data set, expected {ours} by the exam."
+    again = json.loads(json.dumps(make_result(cfg, policy, own, out)))
+    for key in again.keys() - {"code"}:
+        if again[key] != result.get(key):
+            yield f"{RESULT}: {key} is not what the data sets give."
+    for name in again["other_scenes"]:
+        yield f"{name}: its first scene is not that of the exam: other objects, or another version of Unlatch."
+
+
+def write_page(result: Mapping[str, Any]) -> str:
+    """Returns the page of a result: goal and clean by task, tier and axis, as bars with their intervals."""
+    loader = PackageLoader("unlatch.workflows.viewing", "templates")
+    page = Environment(loader=loader, autoescape=True).get_template("exam.html")
+    return page.render(result=result, groups=("tier", "task", "axis"))
+
+
+def leaderboard(results: Iterable[Mapping[str, Any]]) -> str:
+    """Returns the table of results in Markdown, the best by `clean` first; by luck, wild motions reach goals, too."""
+    lines = [
+        "| policy | size | clean | goal | goal: seen | unseen | new kinds | clean, perturbed | time to goal |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for item in sorted(results, key=lambda item: -item["plain"]["clean"] / max(1, item["plain"]["n"])):
+        tiers = [_share(item["tier"].get(tier), "goal") for tier in read_suite()["tiers"]]
+        time = item["plain"]["median_s"]
+        row = [
+            *(item["name"], item["size"], _share(item["plain"], "clean"), _share(item["plain"], "goal"), *tiers),
+            *(_share(item["perturbed"], "clean"), "" if time is None else f"{time:.1f} s"),
+        ]
+        lines.append(f"| {' | '.join(row)} |")
+    return "\n".join(lines)
+
+
+def _share(counts: Mapping[str, Any] | None, key: str) -> str:
+    if not counts or not counts["n"]:
+        return ""
+    low, high = counts[f"{key}_interval"]
+    return f"{counts[key]}/{counts['n']}, {100 * counts[key] / counts['n']:.0f} % ({100 * low:.0f} to {100 * high:.0f})"
