@@ -47,8 +47,9 @@ _FAILED = 1
 _HEAD = """\
 # Gallery
 
-The {count} tasks that come with Unlatch, each with a clip, an instruction and its success rate. `unlatch collect task=NAME` runs one.
-[Tasks](tasks.md) says how to write one, and [skills](skills.md) what moves the parts.
+The {count} tasks that come with Unlatch, each with a clip, an instruction and its success rate.
+`unlatch collect task=NAME` runs one. [Tasks](tasks.md) says how to write one, and [skills](skills.md) what moves the
+parts.
 
 Each clip shows the first success among the episodes 0 to {last} of seed {seed}, at {slowest:g} to
 {fastest:g} times its speed.
