@@ -43,8 +43,9 @@ _CLOSED_SHARE = 0.5
 """The same for a part that closes: the share of the distance from closed that counts as closed."""
 _LEAST_GAIN = 0.1
 """An extension must have brought the part nearer by this share of what is missing, or there is no other."""
-_EXTENSION = 1.5
-"""An extension leads this factor farther than is missing: a hand that slipped by a fifth of the way slips again."""
+_EXTENSIONS = (1.5, 0.7, 0.3)
+"""How far an extension leads, as shares of what is missing, the first that the arm reaches. More than all of it, for a
+hand that slipped by a fifth of the way slips again."""
 _LEAST_EXTENSION = 0.005
 """No extension is shorter than this share of the range: the range ends there."""
 _PULL_SHARE = 0.5
@@ -227,15 +228,18 @@ class ArticulationSkill(Skill):
         gained = self._missing - missing
         if self.has_arrived() or gained < _LEAST_GAIN * missing or not self._may_pull_on():
             return
-        self._missing, target = missing, self._extended_target(missing)
-        if abs(target - self.s) < _LEAST_EXTENSION * self.part.openness.span:
-            return
-        plan = self._plan_on(target, as_held=True)
-        if plan.found:
-            made = self.make_commands(plan)
-            first = next(index for index, command in enumerate(made) if command.phase is Phase.follow)
-            self.commands = self.executor.extend(made[first:])
-            self.extensions += 1
+        self._missing = missing
+        for share in _EXTENSIONS:
+            target = self._extended_target(share * missing)
+            if abs(target - self.s) < _LEAST_EXTENSION * self.part.openness.span:
+                return
+            plan = self._plan_on(target, as_held=True)
+            if plan.found:
+                made = self.make_commands(plan)
+                first = next(index for index, command in enumerate(made) if command.phase is Phase.follow)
+                self.commands = self.executor.extend(made[first:])
+                self.extensions += 1
+                return
 
     def is_led_again(self) -> bool:
         """Whether the plan grasps and leads the part again later, as a cap that is turned in several turns."""
@@ -263,9 +267,9 @@ class ArticulationSkill(Skill):
         way = min((1.0 + _ARRIVAL_MARGIN) * wanted, max(wanted, 0.5 * (wanted + most)))
         return self.s0 + np.sign(self.follow_to - self.s0) * way
 
-    def _extended_target(self, missing: float) -> float:
-        """Returns the joint position to which an extension leads, a little beyond arrival [rad or m]."""
-        beyond = self.s + np.sign(self._arrival() - self.s) * _EXTENSION * missing
+    def _extended_target(self, way: float) -> float:
+        """Returns the joint position to which an extension of a length leads, within the range [rad or m]."""
+        beyond = self.s + np.sign(self._arrival() - self.s) * way
         low, high = sorted((self.part.openness.closed, self.part.openness.open))
         return float(np.clip(beyond, low, high))
 

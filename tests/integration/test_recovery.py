@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -106,6 +107,19 @@ def test_a_path_that_ends_before_the_part_has_arrived_is_extended() -> None:
     (skill,) = record.skills
     assert skill["s_end"] > 0.12
     assert (record.arrays["skills.phase"] == Phase.release.value).any()
+
+
+def test_a_path_is_extended_by_less_where_the_arm_does_not_reach_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan_on, ways = ArticulationSkill._plan_on, list[float]()
+
+    def plan_near(skill: ArticulationSkill, target: float, **options: bool) -> KeyframePlan | SimpleNamespace:
+        ways.append(abs(target - skill.s))
+        return plan_on(skill, target, **options) if ways[-1] < 0.08 else SimpleNamespace(found=False)
+
+    monkeypatch.setattr(ArticulationSkill, "_plan_on", plan_near)
+    cfg = config(SHORT_WAY, "replan=0")
+    assert_success(run(cfg), cfg)
+    assert ways[0] > 0.08 > ways[1]
 
 
 def test_a_path_that_is_long_enough_is_not_extended(monkeypatch: pytest.MonkeyPatch) -> None:

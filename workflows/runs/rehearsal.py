@@ -308,6 +308,8 @@ class _Rehearsing:
             raise UnlatchError("Only a task of one skill that is derived from one object is rehearsed.")
         self._cfg, self._index, self._on_trial, self._key = cfg, index, on_trial, key
         self._entry = cfg.skills[index]
+        self._holds = sum(not isinstance(entry, LayoutSearchCfg) for entry in cfg.skills)
+        """How often the skill acts on the part."""
         asset = load_assets(cfg, 0, None, np.random.default_rng(0))[self._entry.objects[0]]
         self._asset: ObjectAsset = asset
         self._part = part_acted_on(self._entry.name, self._entry.part, asset.articulation)
@@ -353,9 +355,12 @@ class _Rehearsing:
         yield self._prove(runner, plain_option)
         singles = [Option(name, [(name, setting)], self._cfg.task) for name, setting in strategies]
         drawn = self._draw(self._cfg.task, strategies)
-        yield self._halve(runner, [plain_option, *(singles if len(singles) > 1 else []), *drawn])
-        if derivable_skill(self._entry.name) == "open":
-            yield self._halve(runner, list(self._in_two_holds(plain_option, drawn)))
+        whole = [plain_option, *(singles if len(singles) > 1 else []), *drawn]
+        opens = derivable_skill(self._entry.name) == "open"
+        shorter = list(self._with_shorter_first_hold(plain_option, drawn)) if opens else []
+        # where several holds follow each other anyway, the first one need not lead the part far
+        for options in (shorter, whole) if self._holds > 1 else (whole, shorter):
+            yield self._halve(runner, options)
         for where, task in self._other_places():
             best = self._most_promising(3)
             options = [Option(each.name, each.strategies, task, where) for each in (plain_option, *best)]
@@ -393,7 +398,7 @@ class _Rehearsing:
         runner.cfg = self._trial_config(option, thorough=thorough)
         record = runner.run(option.trials)
         self._trials += 1
-        self._spent += sum(not isinstance(entry, LayoutSearchCfg) for entry in runner.cfg.skills)
+        self._spent += self._holds + option.more_holds
         option.trials += 1
         option.successes += record.success
         if not record.success:
@@ -484,8 +489,9 @@ class _Rehearsing:
             task = read_dataclass(TaskCfg, {**plain(self._cfg.task), **made, **goal}, where="task")
             yield f"from {100 * low:.0f} to {100 * high:.0f} % open", task, derived
 
-    def _in_two_holds(self, plain_option: Option, drawn: Sequence[Option]) -> Iterator[Option]:
-        """Yields options that lead the part for a part of the way with one grasp, and then with another one."""
+    def _with_shorter_first_hold(self, plain_option: Option, drawn: Sequence[Option]) -> Iterator[Option]:
+        """Yields options whose first grasp leads the part less far, and that have a second one if there was none."""
+        where, more_holds = ("in two holds", 1) if self._holds == 1 else ("with a shorter first hold", 0)
         openness, (low, _) = self._part.openness, self._start_of(self._cfg.task)
         start = openness.position(low)
         for option, (led, wanted) in product((plain_option, *drawn[:_TWO_HOLDS]), _FIRST_HOLDS):
@@ -499,7 +505,7 @@ class _Rehearsing:
                     motion = FollowJointCfg(to=to)
                     halved.append((name, replace(setting, success_threshold=threshold, post_actuation_motions=motion)))
             if halved:
-                yield Option(option.name, halved, option.task, "in two holds", more_holds=1)
+                yield Option(option.name, halved, option.task, where, more_holds=more_holds)
 
     def _most_promising(self, count: int) -> list[Option]:
         """Returns drawn candidates that had a plan, those that succeeded most first."""

@@ -137,6 +137,19 @@ def test_a_first_hold_leads_half_of_the_way_where_one_hold_never_succeeds(cfg, p
     assert again.part == entry_of(cfg).part
 
 
+def test_the_first_of_several_holds_leads_less_far_before_other_grasps_are_tried(cfg, physics):
+    setting = entry_of(cfg).planner_setting
+    chain = [item for item in cfg.skills if item.name != "open"]
+    chain += with_strategies(entry_of(cfg), [("bar", setting)], more_holds=1)
+    physics.drawn = [("bar_1", setting)]
+    physics.works_in_two_holds = {"bar_1": 99}
+    found, _ = rehearse(replace(cfg, skills=chain))
+    assert (found.where, found.more_holds) == ("with a shorter first hold", 0)
+    assert [name for name, *_ in physics.trials][:4] == ["bar", "bar", "bar", "bar"]
+    first, _ = [item for item in found.apply(replace(cfg, skills=chain)).skills if item.name == "open"]
+    assert first.planner_setting.success_threshold == pytest.approx(0.5 * setting.success_threshold)
+
+
 def test_a_rehearsal_stops_where_its_first_trials_are_errors_of_the_program(cfg, physics):
     setting = entry_of(cfg).planner_setting
     physics.drawn, physics.cause = [(f"bar_{number}", setting) for number in range(9)], "error"
