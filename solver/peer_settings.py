@@ -281,16 +281,16 @@ def _rewrite_entries(
 
 def _settle_fingers(out: dict[str, Any], where: str, notices: list[str]) -> None:
     """Keeps the fingers closed where the file pushes: a hand that grips comes with its fingertips ahead."""
-    points = [
-        entry for entry in out.get("constraint_list") or [] if isinstance(entry, dict) and "keypoint_name" in entry
-    ]
-    motions = out.get("pre_actuation_motions") or [None]
+    constraints, motions = out.get("constraint_list") or [], out.get("pre_actuation_motions") or [None]
+    if not isinstance(constraints, list) or not isinstance(motions, list):
+        return  # the strict reader reports it
+    points = [entry for entry in constraints if isinstance(entry, dict) and "keypoint_name" in entry]
     comes_from_side = isinstance(motions[0], list) and motions[0][:1] in (["translate_x"], ["translate_y"])
     is_pushed = any(point["keypoint_name"] in ("tool_tail", "tool_side") for point in points)
     if "approach_width_m" in out or not (is_pushed or comes_from_side):
         return
     out["approach_width_m"] = 0.0
-    notices.append(f"{where}.approach_width_m: missing, read as 0: the file pushes with the side of the fingers.")
+    notices.append(f"{where}.approach_width_m: missing, read as 0: the file pushes with closed fingers.")
     for point in points:
         if point["keypoint_name"] == "tool_side":
             point["keypoint_name"] = "tool_head"

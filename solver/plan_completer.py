@@ -38,6 +38,8 @@ _BEHIND_M, _STEP_BACK_M = (0.06, 0.03), 0.12
 """How far behind the goal, against the push, an approach begins, and how far it steps back there [m]."""
 _LEAST_FORWARD = 0.35
 """Least cosine between the same two directions of a hand that pushes from behind: one that hooks the part has less."""
+_OPPOSITE = -0.9
+"""Directions with a smaller cosine are opposite."""
 _RETREAT_TILT_RAD = 0.3
 """Largest tilt of the hand on the retreat, where it holds nothing."""
 
@@ -246,13 +248,16 @@ class PlanCompleter:
         """Returns the directions (3,) whose opposites a retreat tries, ee frame.
 
         A hand that leans as it pushes would slide along the part if it moved back along its axis, and might drag the
-        part with it. So it first tries a direction that also leads away from the pushed face.
+        part with it: it first tries a direction that also leads away from the pushed face. A hand that pushes sideways
+        or hooks the part first tries its own axis.
         """
         axis = self.arm.approach_axis()
         way = T_end.R.T @ self._way_of_part(T_end, float(follow.s[-1] - follow.s[0]))
         if not self.request.closed_gripper:
             return [axis]
-        between = (axis + way) / max(float(np.linalg.norm(axis + way)), 1e-9)
+        if float(axis @ way) < _OPPOSITE:
+            return [axis, way]  # there is nothing between them
+        between = (axis + way) / float(np.linalg.norm(axis + way))
         return [axis, between, way] if float(axis @ way) < _LEAST_FORWARD else [between, axis]
 
     def _plan_retreat(self, follow: PathSolution) -> Array | None:
