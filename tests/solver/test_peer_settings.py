@@ -121,7 +121,7 @@ def test_fingers_of_gensim2_that_push_with_their_side_stay_closed(keypoint, pre,
 def test_lists_of_gensim2_that_are_none_are_refused_by_their_key(wrong):
     with pytest.raises(ConfigError, match=next(iter(wrong))):
         read_planner_setting(
-            {"origin": "gensim2", "success_threshold": 0.3, "constraint_list": [], **wrong}, where="file"
+            {"origin": "gensim2", "success_threshold": 0.3, "constraint_list": [point()], **wrong}, where="file"
         )
 
 
