@@ -276,6 +276,11 @@ def _across(robot, arm_name, link):
     return float((T_ee_world @ robot.body.link_aabb(link).mean(axis=0) - head) @ across)
 
 
+LEAST_REACH = {"arx5": 0.4, "lift2": 0.25, "aloha": 0.5}
+"""Shares of the region's hand poses that these arms reach, as docs/robots.md says: the wrist of an ARX5 bends by 1.6 rad to
+either side, whatever the size of the task, and each ViperX of an Aloha stands beside the region."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_arm_comes_where_its_kinematics_say_over_the_region_of_derived_tasks(world, name):
@@ -306,7 +311,7 @@ def test_the_arm_comes_where_its_kinematics_say_over_the_region_of_derived_tasks
                 too_weak += 1  # Baxter's arm, stretched out low: the springs of the real one are not in its model
                 continue
             assert there.is_close(goal, atol_m=5e-3, atol_rad=0.03), (index, there, goal)
-    assert max(shares) >= (0.85 if len(robot.cfg.arms[0].joints) > 5 else 0.5), shares
+    assert max(shares) >= LEAST_REACH.get(name, 0.85 if len(robot.cfg.arms[0].joints) > 5 else 0.5), shares
     assert too_weak <= 0.4 * tried  # Baxter 3 of 11, all others none
 
 

@@ -115,16 +115,6 @@ def test_fingers_of_gensim2_that_push_with_their_side_stay_closed(keypoint, pre,
     assert any("the file pushes" in notice for notice in notices) == (width == 0.0)
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"constraint_list": 5}, {"pre_actuation_motions": 5}, {"pre_actuation_motions": {"a": 1}}], ids=repr
-)
-def test_lists_of_gensim2_that_are_none_are_refused_by_their_key(wrong):
-    with pytest.raises(ConfigError, match=next(iter(wrong))):
-        read_planner_setting(
-            {"origin": "gensim2", "success_threshold": 0.3, "constraint_list": [point()], **wrong}, where="file"
-        )
-
-
 def test_gensim2_success_is_three_tenths_of_the_range_and_said_so():
     setting, (notice,) = read("gensim2_rigid.yaml")
     assert (setting.success_mode, setting.success_threshold) == (SuccessMode.fraction, 0.3)
