@@ -277,8 +277,8 @@ def _across(robot, arm_name, link):
 
 
 LEAST_REACH = {"arx5": 0.4, "lift2": 0.25, "aloha": 0.5}
-"""Shares of the region's hand poses that these arms reach, as docs/robots.md says: the wrist of an ARX5 bends by 1.6 rad
-to either side, whatever the size of the task, and each ViperX of an Aloha stands beside the region."""
+"""Shares of the region's hand poses that these arms reach, as docs/robots.md says: the wrist of an ARX5 bends little,
+whatever the size of the task, and each ViperX of an Aloha stands beside the region."""
 
 
 @pytest.mark.slow
