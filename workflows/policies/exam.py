@@ -47,6 +47,8 @@ _OBSERVED = "observation.keys=[robots.*]"
 """What a policy observes by default: the same for every object."""
 _STATED = {"exam": str, "size": str, "only_tier": str | None, "name": str, "policy": str, "keys": list}
 """What a result says about how it was made."""
+_OF_ROBOT = ("q_home", "preplan")
+"""Entries of a layout that another robot changes."""
 _DIGITS = 6
 """Digits of the numbers of a layout that a hash counts: other processors round the last ones differently."""
 
@@ -328,8 +330,9 @@ def _join(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def hash_scene(record: EpisodeRecord) -> str:
-    """Returns a hash of what an episode begins with: its objects and their poses."""
-    told = [record.seed, record.assets, _rounded(record.layout)]
+    """Returns a hash of what an episode begins with, whatever robot acts in it: its objects and their poses."""
+    layout = {key: value for key, value in record.layout.items() if key not in _OF_ROBOT}
+    told = [record.seed, record.assets, _rounded(layout)]
     return hashlib.sha256(json.dumps(plain(told), sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -1,5 +1,6 @@
 """The exam: what it asks is frozen, and its result is what the records say."""
 
+import contextlib
 import json
 import shutil
 from collections import Counter
@@ -17,11 +18,13 @@ from unlatch.workflows.policies.exam import (
     SCENES,
     SUITE,
     ExamCfg,
+    hash_scene,
     leaderboard,
     list_cells,
     load_cell,
     read_suite,
 )
+from unlatch.workflows.runs.evaluate import make_env_of
 
 pytestmark = pytest.mark.integration
 
@@ -104,6 +107,17 @@ def test_the_robot_of_a_perturbation_is_the_one_that_takes_the_exam(axis, tmp_pa
     cfg = load_cell(cell, "random", ["robot=ur5"], tmp_path)
     assert cfg.robot.name == "ur5"
     assert {rule.view for rule in cfg.randomization.rules} - {"microwave"} == {"ur5"}
+
+
+@pytest.mark.slow
+def test_another_robot_has_the_scenes_of_the_exam(tmp_path):
+    known = yaml.safe_load(SCENES.read_text())
+    cells = [cell for cell in list_cells(ExamCfg("smoke")) if cell.task in ("open_microwave", "close_laptop")]
+    for cell in [cell for cell in cells if not cell.level]:
+        with contextlib.closing(make_env_of(load_cell(cell, "random", ["robot=ur5"], tmp_path))) as env:
+            env.reset()
+            env.finish()
+            assert hash_scene(env.record()) == known[cell.task]
 
 
 @pytest.mark.slow
