@@ -13,7 +13,7 @@ import numpy as np
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.rng import episode_seed
 from unlatch.workflows.policies.catalog import Policy, load_policy, parse_spec
-from unlatch.workflows.policies.openpi import DONE, EPISODE, NAME, PROMPT, SEED, extra, pack, unpack
+from unlatch.workflows.policies.openpi import DONE, EPISODE, MAX_MESSAGE_BYTES, NAME, PROMPT, SEED, extra, pack, unpack
 from unlatch.workflows.runs.evaluate import make_env_of
 from unlatch.workflows.runs.schema import EvaluateCfg
 
@@ -48,7 +48,13 @@ class PolicyServer:
         self._make_policy().close()  # an error comes before anybody connects
         try:
             self._server = extra("websockets.sync.server").serve(
-                self._handle, host, port, compression=None, max_size=None, process_request=_answer_health_check
+                self._handle,
+                host,
+                port,
+                compression=None,
+                max_size=MAX_MESSAGE_BYTES,
+                origins=[None],  # programs only: a browser names the page that connects
+                process_request=_answer_health_check,
             )
         except (OSError, OverflowError) as exc:
             raise ConfigError(
