@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -67,7 +68,15 @@ from unlatch.workflows.runs.replay import (
 )
 from unlatch.workflows.runs.run import RunRequest
 from unlatch.workflows.runs.runner import EpisodeRunner
-from unlatch.workflows.runs.schema import LOCAL_HOST, MAX_PORT, MAX_WORKERS, CollectCfg, EvaluateCfg
+from unlatch.workflows.runs.schema import (
+    LOCAL_HOST,
+    MAX_PORT,
+    MAX_WORKERS,
+    POLICY_PORT,
+    CollectCfg,
+    EvaluateCfg,
+    reachable_name,
+)
 
 _YAML = (".yaml", ".yml")
 _OPTIONS = ("replay=", "robot=", "workers=")
@@ -417,7 +426,7 @@ class ServeCfg:
 
     host: str = LOCAL_HOST
     """Address at which it listens; `0.0.0.0`: other computers can connect, too."""
-    port: Annotated[int, Range(0, MAX_PORT)] = 8000
+    port: Annotated[int, Range(0, MAX_PORT)] = POLICY_PORT
     """Its port; 0: a free one."""
 
     def __post_init__(self) -> None:
@@ -442,7 +451,8 @@ def serve_command(arguments: list[str]) -> int:
     line = parse_command_line([f"policy={words[0]}", *rest], command="serve")
     run = load_configs("evaluate", EvaluateCfg, line)[0].cfg
     with closing(PolicyServer(run, host=cfg.host, port=cfg.port)) as server:
-        print_line(f"serving {words[0]} at openpi://{cfg.host}:{server.port}; Ctrl-C ends it")
+        print_line(f"serving {words[0]} at openpi://{reachable_name(cfg.host)}:{server.port}; Ctrl-C ends it")
+        sys.stdout.flush()  # it is read through a pipe, too
         server.serve_forever()
     return OK
 

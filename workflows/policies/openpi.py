@@ -22,14 +22,13 @@ from unlatch.simcore.registry import import_extra
 from unlatch.simcore.rng import stream
 from unlatch.workflows.episode.criteria import ANSWER_LOST
 from unlatch.workflows.policies.processes import PolicyServerError
+from unlatch.workflows.runs.schema import POLICY_PORT
 
 if TYPE_CHECKING:
     from unlatch.workflows.gym.env import UnlatchEnv
 
 Array = np.ndarray
 
-PORT = 8000
-"""Port of openpi's servers."""
 PROMPT, EPISODE, SEED, DONE = "prompt", "unlatch/episode", "unlatch/seed", "unlatch/done"
 """Keys of messages: the instruction, as in openpi; and, between our client and our server, episode, seed and end."""
 NAME = "unlatch"
@@ -231,7 +230,7 @@ class OpenpiPolicy:
     """Requests chunks of actions from a server of openpi's protocol; each worker has a connection of its own."""
 
     def __init__(self, address: str, env: UnlatchEnv, *, timeout_s: float) -> None:
-        """Connects to `host:port`, port 8000 if none is named.
+        """Connects to `host:port`, port `POLICY_PORT` if none is named.
 
         Raises:
             ConfigError: `observation.map` does not fit, or no server answers.
@@ -241,7 +240,7 @@ class OpenpiPolicy:
         self._size = env.action_space.shape[0]
         self._chunks = ChunkedActions(env)
         _, colon, port = address.rpartition(":")
-        self._address = address if colon and port.isdigit() else f"{address}:{PORT}"
+        self._address = address if colon and port.isdigit() else f"{address}:{POLICY_PORT}"
         self._timeout_s = timeout_s
         self._info: Mapping[str, Any] = {}
         self._errors = (OSError, ValueError, extra("websockets.exceptions").WebSocketException)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -22,6 +23,8 @@ DEFAULT_PORT = 8090
 """Port of the page if none is given."""
 LOCAL_HOST = "127.0.0.1"
 """Address that only this computer reaches."""
+POLICY_PORT = 8000
+"""Port of servers of openpi's protocol if none is given."""
 MAX_PORT = 65535
 SERIAL = "serial"
 """Name of no launcher: this process runs the jobs of a multirun."""
@@ -33,6 +36,11 @@ MAX_WORKERS = 1024
 """Most workers of one run."""
 MAX_EPISODES_OF_RUN = 10_000_000
 """Most episodes of one run; their numbers take about a gigabyte."""
+
+
+def reachable_name(host: str) -> str:
+    """Returns the name in an address by which others reach what listens at `host`."""
+    return socket.gethostname() if host in ("", "0.0.0.0", "::") else f"[{host}]" if ":" in host else host
 
 
 @dataclass
@@ -268,8 +276,8 @@ class EvaluateCfg(RunCfg):
     """`unlatch evaluate`."""
 
     policy: str = MISSING
-    """`module:name`, `lerobot:PATH`, `openpi://host:port`, `tcp://host:port`, `recorded:DATA`, `planner` or
-    `random`."""
+    """`module:name`, `lerobot:PATH`, `openpi://host:port`, `tcp://host:port`, `recorded:DATA`, `planner`,
+    `never_looks` or `random`."""
     policy_timeout_s: Annotated[float, Range(0.01, 86400.0)] = 60.0
     """Time limit for one answer of a policy server or of the process of a batched policy [s]."""
     batch: bool | None = None

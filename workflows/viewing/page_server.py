@@ -32,7 +32,7 @@ from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit, urlunsplit
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import home_folder
 from unlatch.simcore.registry import import_extra
-from unlatch.workflows.runs.schema import LOCAL_HOST, MAX_PORT
+from unlatch.workflows.runs.schema import LOCAL_HOST, MAX_PORT, reachable_name
 from unlatch.workflows.viewing.scene_nodes import SECRET_HEADER, start_viser, stop_viser
 
 
@@ -377,5 +377,4 @@ def listen_at(host: str, port: int, *, host_key: str = "host", port_key: str = "
 
 def page_url(host: str, port: int, token: str) -> str:
     """Returns the address that a browser opens first to reach a page that is served at `host`."""
-    name = socket.gethostname() if host in ("", "0.0.0.0", "::") else f"[{host}]" if ":" in host else host
-    return f"http://{name}:{port}/?token={token}"
+    return f"http://{reachable_name(host)}:{port}/?token={token}"

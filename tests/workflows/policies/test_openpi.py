@@ -5,6 +5,7 @@ import contextlib
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -32,7 +33,9 @@ from websockets.exceptions import ConnectionClosed
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.check import check_dataset
 from unlatch.simcore.recording.data_set import DataSet
+from unlatch.workflows.checks.criteria_source import check_data_set
 from unlatch.workflows.commands.check import evaluate_command as evaluate
+from unlatch.workflows.commands.collect import collect_command as collect
 from unlatch.workflows.gym.config import ActionCfg, ObservationCfg
 from unlatch.workflows.policies import openpi
 from unlatch.workflows.policies.openpi import (
@@ -47,8 +50,9 @@ from unlatch.workflows.policies.openpi import (
 )
 from unlatch.workflows.policies.processes import PolicyServerError
 from unlatch.workflows.policies.serve import PolicyServer
+from unlatch.workflows.runs import runner
 from unlatch.workflows.runs.loading import load_config
-from unlatch.workflows.runs.schema import EvaluateCfg
+from unlatch.workflows.runs.schema import EvaluateCfg, reachable_name
 
 pytestmark = pytest.mark.integration
 
@@ -396,6 +400,23 @@ def test_lost_answers_are_recorded_and_the_same_in_a_second_run(serve, here):
 
 
 @pytest.mark.slow
+def test_a_correction_may_lose_answers_before_the_planner_takes_over(serve, here):
+    server = serve(ramp)
+    words = ["action.lost_share=0.5", "action.latency_s=0.1", "episodes=1", "takeover=40", "out=corrected"]
+    collect([*COMMON, *words, f"policy=openpi://127.0.0.1:{server.port}"])
+    events = [event["event"] for event in DataSet.open("corrected").read(0).events]
+    assert events[0] == "answer_lost"
+    assert "takeover" in events
+    assert check_data_set(DataSet.open("corrected")) == []
+
+
+@pytest.mark.slow
+def test_keys_of_a_server_are_refused_for_a_correction_without_one(run_command, here):
+    code, _, said = run_command("collect", *COMMON, "policy=random", "action.chunk=3", "out=corrected")
+    assert (code, "action.chunk=3 has no effect" in said) == (2, True)
+
+
+@pytest.mark.slow
 def test_a_server_that_fails_ends_the_run_with_its_traceback(serve, here, capsys):
     def infer(message: dict[str, Any]) -> dict[str, Any]:
         raise KeyError("no checkpoint")
@@ -469,6 +490,18 @@ def test_the_planner_as_a_policy_makes_the_episodes_of_collect(demonstrations, h
 
 
 @pytest.mark.slow
+def test_an_error_of_the_planner_is_an_error_of_the_episode_and_no_failure(here, monkeypatch):
+    def run(attempt: Any) -> None:
+        raise KeyError("a bug")
+
+    monkeypatch.setattr(runner.Attempt, "run", run)
+    evaluate([*COMMON, "seed=3", "episodes=1", "policy=planner", "out=eval"])
+    record = DataSet.open("eval").read(0)
+    assert record.code == "error"
+    assert "The planner's own episode 0 ended as error: KeyError: 'a bug'" in str(record.evidence)
+
+
+@pytest.mark.slow
 def test_a_policy_that_never_looks_does_what_the_planner_does_in_another_episode(demonstrations, here):
     assert evaluate([*COMMON, "seed=3", "episodes=1", "policy=never_looks", "task.max_duration_s=3", "out=eval"]) == 0
     made, played = (DataSet.open(path).read(0) for path in (demonstrations, "eval"))
@@ -516,6 +549,36 @@ def test_openpis_own_client_works_with_our_server(here):
         assert client.infer({**message, "unlatch/episode": 1})["actions"].shape == (1, 8)
 
 
+def test_a_server_that_is_closed_ends_its_connections_before_its_environment(here):
+    (here / "still_policy.py").write_text(STILL)
+    cfg = load_config("evaluate", EvaluateCfg, [*COMMON, "policy=still_policy:Still"]).cfg
+    server = PolicyServer(cfg, host="127.0.0.1", port=0)
+    begun = set(threading.enumerate())
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    with websockets.sync.client.connect(f"ws://127.0.0.1:{server.port}", proxy=None) as socket:
+        assert unpack(socket.recv(timeout=5))[NAME] == "module"
+        mine = {item for item in threading.enumerate() if item.name.endswith("(recv_events)") or item is thread}
+        server.close()
+        assert {item for item in threading.enumerate() if item not in mine} <= begun
+        with pytest.raises(ConnectionClosed) as caught:
+            socket.recv(timeout=5)
+        assert caught.value.rcvd is not None
+        assert caught.value.rcvd.code == 1001
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+def test_a_page_of_a_browser_cannot_connect(here):
+    with serving("random") as server, pytest.raises(websockets.exceptions.InvalidStatus, match="403"):
+        websockets.sync.client.connect(f"ws://127.0.0.1:{server.port}", proxy=None, origin="http://evil.example")
+
+
+def test_the_address_that_is_printed_can_be_reached():
+    assert [reachable_name(host) for host in ("0.0.0.0", "::")] == 2 * [socket.gethostname()]
+    assert [reachable_name(host) for host in ("127.0.0.1", "::1")] == ["127.0.0.1", "[::1]"]
+
+
 def test_openpis_own_client_gets_the_traceback_of_a_policy_that_fails(here, monkeypatch):
     client_module = pytest.importorskip("openpi_client.websocket_client_policy")
     monkeypatch.delitem(sys.modules, "still_policy", raising=False)
@@ -538,8 +601,9 @@ def test_the_command_serves_the_planner_until_ctrl_c(here, demonstrations):
         address = said.split()[3].rstrip(";")
         words = ["seed=3", "episodes=2", "success_when=still", "out=eval"]
         assert evaluate([*COMMON, *words, f"policy={address}"]) == 0
-        process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 130
+        with websockets.sync.client.connect(address.replace("openpi", "ws"), proxy=None):  # a client that stays
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 130
     assert [item.success for item in DataSet.open("eval").summaries()] == [True, True]
 
 
@@ -549,6 +613,10 @@ def test_the_command_serves_the_planner_until_ctrl_c(here, demonstrations):
         ([], "serve got 0 policies (none), expected one."),
         (["random", "planner"], "serve got 2 policies (random planner), expected one."),
         (["random", "port=70000"], "port=70000"),
+        (["openpi://127.0.0.1:8000"], "policy='openpi://127.0.0.1:8000' is a policy server already"),
+        (["tcp://127.0.0.1:5555"], "policy='tcp://127.0.0.1:5555' is a policy server already"),
+        (["random", "action.latency_s=0.1"], "action.latency_s=0.1 has no effect"),
+        (["someone"], "Expected one of: lerobot:PATH, module:name, never_looks, openpi://host:port, planner, random"),
     ],
 )
 def test_serve_refuses_what_it_cannot_serve(assert_refused, here, words, text):
