@@ -52,6 +52,7 @@ from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.episode.criteria import PolicyRules
 from unlatch.workflows.episode.episode import Episode
+from unlatch.workflows.policies.catalog import POLICY_PORT
 from unlatch.workflows.runs.data_sets import data_sets_below
 from unlatch.workflows.runs.earlier_code import describe_machine, describe_mixed_code, differing_versions
 from unlatch.workflows.runs.executors import EXECUTORS, EpisodeMaker, Outcome
@@ -72,10 +73,8 @@ from unlatch.workflows.runs.schema import (
     LOCAL_HOST,
     MAX_PORT,
     MAX_WORKERS,
-    POLICY_PORT,
     CollectCfg,
     EvaluateCfg,
-    reachable_name,
 )
 
 _YAML = (".yaml", ".yml")
@@ -451,7 +450,7 @@ def serve_command(arguments: list[str]) -> int:
     line = parse_command_line([f"policy={words[0]}", *rest], command="serve")
     run = load_configs("evaluate", EvaluateCfg, line)[0].cfg
     with closing(PolicyServer(run, host=cfg.host, port=cfg.port)) as server:
-        print_line(f"serving {words[0]} at openpi://{reachable_name(cfg.host)}:{server.port}; Ctrl-C ends it")
+        print_line(f"serving {words[0]} at {server.address}; Ctrl-C ends it")
         sys.stdout.flush()  # it is read through a pipe, too
         server.serve_forever()
     return OK

@@ -226,6 +226,8 @@ POLICIES = Catalog(
 
 CHUNKED = ("openpi",)
 """Kinds of servers that answer with chunks of actions."""
+POLICY_PORT = 8000
+"""Port of servers of openpi's protocol if none is given."""
 SERVERS = ("tcp", *CHUNKED)
 """Kinds of policies that another program serves."""
 

@@ -21,8 +21,8 @@ from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.simcore.registry import import_extra
 from unlatch.simcore.rng import stream
 from unlatch.workflows.episode.criteria import ANSWER_LOST
+from unlatch.workflows.policies.catalog import POLICY_PORT
 from unlatch.workflows.policies.processes import PolicyServerError
-from unlatch.workflows.runs.schema import POLICY_PORT
 
 if TYPE_CHECKING:
     from unlatch.workflows.gym.env import UnlatchEnv

@@ -17,6 +17,7 @@ from unlatch.workflows.policies.catalog import SERVERS, Policy, check_server_key
 from unlatch.workflows.policies.openpi import DONE, EPISODE, MAX_MESSAGE_BYTES, NAME, PROMPT, SEED, extra, pack, unpack
 from unlatch.workflows.runs.evaluate import make_env_of
 from unlatch.workflows.runs.schema import EvaluateCfg
+from unlatch.workflows.viewing.page_server import reachable_name
 
 Array = np.ndarray
 
@@ -74,6 +75,7 @@ class PolicyServer:
                 key="port",
             ) from exc
         self.port: int = self._server.socket.getsockname()[1]
+        self.address = f"openpi://{reachable_name(host)}:{self.port}"
 
     def _make_policy(self) -> Policy:
         return load_policy(self._cfg.policy, self._env, timeout_s=self._cfg.policy_timeout_s)

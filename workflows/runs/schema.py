@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.catalogs import AUTO
@@ -23,24 +22,16 @@ DEFAULT_PORT = 8090
 """Port of the page if none is given."""
 LOCAL_HOST = "127.0.0.1"
 """Address that only this computer reaches."""
-POLICY_PORT = 8000
-"""Port of servers of openpi's protocol if none is given."""
 MAX_PORT = 65535
 SERIAL = "serial"
 """Name of no launcher: this process runs the jobs of a multirun."""
 
 
 _SHARD = re.compile(r"([0-9]{1,9})/([0-9]{1,9})\Z")
-_T = TypeVar("_T")
 MAX_WORKERS = 1024
 """Most workers of one run."""
 MAX_EPISODES_OF_RUN = 10_000_000
 """Most episodes of one run; their numbers take about a gigabyte."""
-
-
-def reachable_name(host: str) -> str:
-    """Returns the name in an address by which others reach what listens at `host`."""
-    return socket.gethostname() if host in ("", "0.0.0.0", "::") else f"[{host}]" if ":" in host else host
 
 
 @dataclass
@@ -53,7 +44,7 @@ class ExecutorCfg(WorkerLimits):
     max_retries: Annotated[int, Range(0)] = 2
 
 
-def take_shard(items: Sequence[_T], shard: str | None, *, noun: str) -> Sequence[_T]:
+def take_shard(items: Sequence[Any], shard: str | None, *, noun: str) -> Sequence[Any]:
     """Returns the share of some items that a text such as `3/16` names: every sixteenth, from the third on; None: all.
 
     Raises:
@@ -62,18 +53,11 @@ def take_shard(items: Sequence[_T], shard: str | None, *, noun: str) -> Sequence
     if shard is None:
         return items
     match = _SHARD.match(shard)
-    if match is None or not 1 <= int(match[1]) <= int(match[2]):
-        raise ConfigError(
-            f"shard={shard} cannot be read. Expected a share such as 1/16 to 16/16. Change it.", key="shard"
-        )
-    found = items[int(match[1]) - 1 :: int(match[2])]
-    if not found:
-        raise ConfigError(
-            f"shard={shard} has no {noun}s: there are {count_noun(len(items), noun)}. Expected at most as many shards "
-            f"as {noun}s. Ask for fewer shards, or for more {noun}s.",
-            key="shard",
-        )
-    return found
+    found = items[int(match[1]) - 1 :: int(match[2])] if match and 1 <= int(match[1]) <= int(match[2]) else None
+    if found:
+        return found
+    what = "cannot be read" if found is None else f"has no {noun}s: there are {count_noun(len(items), noun)}"
+    raise ConfigError(f"shard={shard} {what}. Expected 1/n to n/n, n not above the number of {noun}s.", key="shard")
 
 
 class Retry(Enum):

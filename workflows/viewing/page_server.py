@@ -32,7 +32,7 @@ from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit, urlunsplit
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import home_folder
 from unlatch.simcore.registry import import_extra
-from unlatch.workflows.runs.schema import LOCAL_HOST, MAX_PORT, reachable_name
+from unlatch.workflows.runs.schema import LOCAL_HOST, MAX_PORT
 from unlatch.workflows.viewing.scene_nodes import SECRET_HEADER, start_viser, stop_viser
 
 
@@ -373,6 +373,11 @@ def listen_at(host: str, port: int, *, host_key: str = "host", port_key: str = "
                     key=host_key,
                 ) from exc
     raise ConfigError(f"{port_key}={port}: no port is free. Choose another.", key=port_key)
+
+
+def reachable_name(host: str) -> str:
+    """Returns the name in an address by which others reach what listens at `host`."""
+    return socket.gethostname() if host in ("", "0.0.0.0", "::") else f"[{host}]" if ":" in host else host
 
 
 def page_url(host: str, port: int, token: str) -> str:

@@ -52,7 +52,8 @@ from unlatch.workflows.policies.processes import PolicyServerError
 from unlatch.workflows.policies.serve import PolicyServer
 from unlatch.workflows.runs import runner
 from unlatch.workflows.runs.loading import load_config
-from unlatch.workflows.runs.schema import EvaluateCfg, reachable_name
+from unlatch.workflows.runs.schema import EvaluateCfg
+from unlatch.workflows.viewing.page_server import reachable_name
 
 pytestmark = pytest.mark.integration
 
