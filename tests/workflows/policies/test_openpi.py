@@ -37,7 +37,7 @@ from unlatch.workflows.checks.criteria_source import check_data_set
 from unlatch.workflows.commands.check import evaluate_command as evaluate
 from unlatch.workflows.commands.collect import collect_command as collect
 from unlatch.workflows.gym.config import ActionCfg, ObservationCfg
-from unlatch.workflows.policies import openpi
+from unlatch.workflows.policies import catalog, openpi
 from unlatch.workflows.policies.openpi import (
     DONE,
     NAME,
@@ -550,18 +550,20 @@ def test_openpis_own_client_works_with_our_server(here):
         assert client.infer({**message, "unlatch/episode": 1})["actions"].shape == (1, 8)
 
 
-def test_a_server_that_is_closed_ends_its_connections_before_its_environment(here):
+def test_a_server_that_is_closed_ends_its_connections_before_its_environment(here, monkeypatch):
     (here / "still_policy.py").write_text(STILL)
     cfg = load_config("evaluate", EvaluateCfg, [*COMMON, "policy=still_policy:Still"]).cfg
     server = PolicyServer(cfg, host="127.0.0.1", port=0)
-    begun = set(threading.enumerate())
+    closed: list[str] = []
+    close = server._env.close
+    monkeypatch.setattr(server._env, "close", lambda: (closed.append("environment"), close()))
+    monkeypatch.setattr(catalog.UserPolicy, "close", lambda policy: closed.append("policy"))
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     with websockets.sync.client.connect(f"ws://127.0.0.1:{server.port}", proxy=None) as socket:
         assert unpack(socket.recv(timeout=5))[NAME] == "module"
-        mine = {item for item in threading.enumerate() if item.name.endswith("(recv_events)") or item is thread}
         server.close()
-        assert {item for item in threading.enumerate() if item not in mine} <= begun
+        assert closed == ["policy", "environment"]
         with pytest.raises(ConnectionClosed) as caught:
             socket.recv(timeout=5)
         assert caught.value.rcvd is not None
