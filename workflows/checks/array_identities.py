@@ -422,18 +422,20 @@ def _code_problems(skills: list[dict[str, Any]], record: EpisodeRecord, start: i
 
 def _event_problems(record: EpisodeRecord, actor: Actor) -> Iterator[str]:
     """Yields events that did not happen."""
-    names = [event["event"] for event in record.events]
-    if actor is Actor.policy and set(names) <= {ANSWER_LOST}:
-        frames = [event["frame"] for event in record.events]
-        if frames != sorted({frame for frame in frames if 0 <= frame <= record.n_actions}):
-            yield f"events: '{ANSWER_LOST}' is at the frames {frames}, expected rising ones up to {record.n_actions}."
-        return
+    events = record.events
+    if actor in (Actor.policy, Actor.both):
+        frames = [event["frame"] for event in events if event["event"] == ANSWER_LOST]
+        events = [event for event in events if event["event"] != ANSWER_LOST]
+        last = min(takeover_frame(record), record.n_actions)
+        if frames != sorted({frame for frame in frames if 0 <= frame <= last}):
+            yield f"events: '{ANSWER_LOST}' is at the frames {frames}, expected rising ones up to {last}."
+    names = [event["event"] for event in events]
     possible = [[], [TAKEOVER], *([TAKEOVER, outcome] for outcome in _OUTCOMES)] if actor is Actor.both else [[]]
     if names not in possible:
         yield f"events are {names} in the record, expected {' or '.join(map(str, possible))}."
         return
     broken = [entry["frame_end"] for entry in record.skills if entry.get("code") == "taken_over"]
-    for event in record.events:
+    for event in events:
         name, frame = event["event"], event["frame"]
         keys = {TAKEOVER: {"policy", "reason"}, "grasp_released": {"reason"}}.get(name, set())
         if event.keys() != {"event", "frame", *keys}:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, fields
 from functools import partial
@@ -19,7 +20,7 @@ from unlatch.robots.checks import limit_problems, model_problems
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import describe_hand_frame
 from unlatch.simcore.errors import ConfigError, RecordingError, UnlatchError, close_matches, count_noun
-from unlatch.simcore.files import path_word
+from unlatch.simcore.files import path_word, user_path
 from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.simcore.recording.check import MISFITS, Problem, not_compared
 from unlatch.simcore.recording.data_set import DataSet
@@ -38,6 +39,7 @@ from unlatch.workflows.cli.terminal import (
     FAILED,
     INTERRUPTED,
     OK,
+    CommandLine,
     command,
     parse_command_line,
     print_line,
@@ -50,6 +52,7 @@ from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.episode.criteria import PolicyRules
 from unlatch.workflows.episode.episode import Episode
+from unlatch.workflows.policies.catalog import POLICY_PORT
 from unlatch.workflows.runs.data_sets import data_sets_below
 from unlatch.workflows.runs.earlier_code import describe_machine, describe_mixed_code, differing_versions
 from unlatch.workflows.runs.executors import EXECUTORS, EpisodeMaker, Outcome
@@ -66,7 +69,13 @@ from unlatch.workflows.runs.replay import (
 )
 from unlatch.workflows.runs.run import RunRequest
 from unlatch.workflows.runs.runner import EpisodeRunner
-from unlatch.workflows.runs.schema import LOCAL_HOST, MAX_PORT, MAX_WORKERS, CollectCfg, EvaluateCfg
+from unlatch.workflows.runs.schema import (
+    LOCAL_HOST,
+    MAX_PORT,
+    MAX_WORKERS,
+    CollectCfg,
+    EvaluateCfg,
+)
 
 _YAML = (".yaml", ".yml")
 _OPTIONS = ("replay=", "robot=", "workers=")
@@ -97,19 +106,31 @@ def check_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
     if any(argument.startswith(_CHOICES) for argument in arguments):
         return _check_task(arguments)
+    line = CommandLine(list(arguments))
+    if any(argument.startswith("-") for argument in arguments):
+        line = parse_command_line(arguments, command="check")
+        arguments = line.overrides
     paths = [argument for argument in arguments if not argument.startswith(_OPTIONS)]
     cfg = read_pairs(CheckCfg, [argument for argument in arguments if argument.startswith(_OPTIONS)])
-    if not paths or paths[0].startswith("-"):
+    if not paths:
         print_note("unlatch: check expects the folder of a data set, or YAML files. Example: unlatch check data/demo")
         return BAD_INPUT
     files = [path for path in paths if path.endswith(_YAML)]
     folders = [path for path in paths if path not in files]
-    exams = [path for path in folders if Path(path, "exam.json").exists()]
+    exams = [path for path in folders if (user_path(path) / "exam.json").exists()]
     folders = [path for path in folders if path not in exams]
+    if line.config_dirs and not exams:
+        raise ConfigError(
+            f"--config-dir {line.config_dirs[0]} has no effect: neither task= nor the folder of an exam is given. "
+            "Remove it.",
+            flag="--config-dir",
+        )
     for folder in folders:
         _refuse_parent(Path(folder))
     sets = {path: DataSet.open(path) for path in folders}  # a folder that is not a data set is bad input
-    bad = sum(_check_yaml(path, cfg.robot) for path in files) + sum(map(_check_exam, exams))
+    bad = sum(_check_yaml(path, cfg.robot) for path in files) + sum(
+        _check_exam(path, line.config_dirs) for path in exams
+    )
     for path, data_set in sets.items():
         with StepProgress("episodes") as progress:
             found = check_data_set(data_set, on_episode=progress.update)
@@ -154,11 +175,12 @@ def _check_task(arguments: list[str]) -> int:
     return OK
 
 
-def _check_exam(path: str) -> int:
+def _check_exam(path: str, config_dirs: Sequence[str]) -> int:
     """Prints what is wrong with a finished exam; returns how much."""
     from unlatch.workflows.policies.exam import check_exam  # the extra `gym`
 
-    problems = list(check_exam(Path(path)))
+    with StepProgress("evaluations") as progress:
+        problems = list(check_exam(user_path(path), config_dirs=config_dirs, on_cell=progress.update))
     for problem in problems:
         print_line(f"{path}: {problem}")
     if not problems:
@@ -373,15 +395,27 @@ def exam_command(arguments: list[str]) -> int:
     options = {item.name for item in fields(ExamCfg)}
     own = [word for word in arguments if word.partition("=")[0] in options]
     rest = [word for word in arguments if word not in own]
+    line = parse_command_line(rest, command="exam")
+    rest = line.overrides
     policies = [word for word in rest if word.startswith("policy=")]
     if len(policies) != 1:
         raise ConfigError("exam expects one policy. Example: unlatch exam policy=planner exam=smoke", key="policy")
     rest.remove(policies[0])
     cfg = read_pairs(ExamCfg, own)
-    for cell, text in run_exam(cfg, policies[0].removeprefix("policy="), rest):
-        print_line(f"{cell.name}: {text}")
-    if (Path(cfg.out) / RESULT).exists():
-        print_line(f"result: {relative_path(Path(cfg.out) / RESULT)}, {relative_path(Path(cfg.out) / PAGE)}")
+    missing = run_exam(
+        cfg,
+        policies[0].removeprefix("policy="),
+        rest,
+        config_dirs=line.config_dirs,
+        on_cell=lambda cell, text: print_line(f"{cell.name}: {text}"),
+    )
+    if missing:
+        print_line(
+            f"other shards have not completed {count_noun(missing, 'evaluation')}; the last one writes the result"
+        )
+    else:
+        out = user_path(cfg.out)
+        print_line(f"result: {relative_path(out / RESULT)}, {relative_path(out / PAGE)}")
     return OK
 
 
@@ -391,7 +425,7 @@ class ServeCfg:
 
     host: str = LOCAL_HOST
     """Address at which it listens; `0.0.0.0`: other computers can connect, too."""
-    port: Annotated[int, Range(0, MAX_PORT)] = 8000
+    port: Annotated[int, Range(0, MAX_PORT)] = POLICY_PORT
     """Its port; 0: a free one."""
 
     def __post_init__(self) -> None:
@@ -416,7 +450,8 @@ def serve_command(arguments: list[str]) -> int:
     line = parse_command_line([f"policy={words[0]}", *rest], command="serve")
     run = load_configs("evaluate", EvaluateCfg, line)[0].cfg
     with closing(PolicyServer(run, host=cfg.host, port=cfg.port)) as server:
-        print_line(f"serving {words[0]} at openpi://{cfg.host}:{server.port}; Ctrl-C ends it")
+        print_line(f"serving {words[0]} at {server.address}; Ctrl-C ends it")
+        sys.stdout.flush()  # it is read through a pipe, too
         server.serve_forever()
     return OK
 

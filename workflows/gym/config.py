@@ -34,7 +34,7 @@ class SuccessWhen(Enum):
 
 
 class GripperForm(Enum):
-    """What an action's number of a gripper means; `width` is the largest opening."""
+    """What an action's number of a gripper means."""
 
     own = "own"
     """Opening [m] under `joint_position`, else -1 (closed) to 1 (open)."""
@@ -65,8 +65,8 @@ class ActionCfg:
     chunk: Count | None = None
     """Of an answer of a policy server that holds several actions, this many are executed; null: all."""
     latency_s: Annotated[float, Range(0.0, 10.0)] = 0.0
-    """Simulated time between an observation and the answer of a policy server [s]; the arms hold their targets
-    meanwhile."""
+    """Simulated time between an observation and the answer of a policy server [s], rounded up to whole frames; the arms
+    hold their targets meanwhile."""
     lost_share: Annotated[float, Range(0.0, 0.99)] = 0.0
     """Share of the answers of a policy server that never arrive; it is then asked again. Drawn for each episode."""
 

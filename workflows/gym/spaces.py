@@ -57,7 +57,8 @@ class ActionDecoder:
         """Returns the number of a closed gripper and that of an open one."""
         if self.cfg.gripper is GripperForm.own:
             return (0.0, arm.gripper.max_width_m) if self.cfg.mode is ActionMode.joint_position else (-1.0, 1.0)
-        return 1.0, 0.0 if self.cfg.gripper is GripperForm.closed_1 else -1.0
+        opened = 0.0 if self.cfg.gripper is GripperForm.closed_1 else -1.0
+        return 1.0, opened
 
     def hold(self, robot: Robot) -> Array:
         """Returns the action (size,) that leaves all targets as they are."""

@@ -226,6 +226,10 @@ POLICIES = Catalog(
 
 CHUNKED = ("openpi",)
 """Kinds of servers that answer with chunks of actions."""
+POLICY_PORT = 8000
+"""Port of servers of openpi's protocol if none is given."""
+SERVERS = ("tcp", *CHUNKED)
+"""Kinds of policies that another program serves."""
 
 
 def load_policy(policy: Any, env: UnlatchEnv, *, timeout_s: float = 60.0) -> Policy:
@@ -252,17 +256,17 @@ def parse_spec(spec: str) -> tuple[str, str]:
         ConfigError: It has none of the forms.
     """
     head, colon, rest = spec.partition(":")
-    if spec in ("never_looks", "planner", "random"):
+    forms = {name: POLICIES.entry(name).summary.partition(",")[0] for name in POLICIES.names()}
+    if forms.get(spec) == spec:
         return spec, ""
-    if head in ("tcp", *CHUNKED) and rest.startswith("//") and rest[2:]:
+    if head in SERVERS and rest.startswith("//") and rest[2:]:
         return head, rest[2:]
     if head in ("lerobot", "recorded") and rest:
         return head, rest
     if colon and rest.isidentifier() and all(part.isidentifier() for part in head.split(".")):
         return "module", spec
     raise ConfigError(
-        f"policy='{spec}' cannot be read. Expected module:name, lerobot:PATH, openpi://host:port, "
-        "tcp://host:port, recorded:DATA, planner or random.",
+        f"policy='{spec}' cannot be read. Expected one of: {', '.join(forms.values())}.",
         key="policy",
     )
 

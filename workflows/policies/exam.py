@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -16,7 +16,9 @@ import yaml
 from jinja2 import Environment, PackageLoader
 from loky import ProcessPoolExecutor, cpu_count
 
-from unlatch.simcore.errors import ConfigError, unknown_name
+from unlatch.configs.overrides import quote_text
+from unlatch.robots.catalog import ROBOTS
+from unlatch.simcore.errors import ConfigError, RecordingError, unknown_name
 from unlatch.simcore.files import user_path, write_whole_file
 from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.simcore.recording.data_set import DataSet
@@ -30,7 +32,7 @@ from unlatch.workflows.runs.code_versions import CodeVersions, header_of
 from unlatch.workflows.runs.evaluate import PREFIX, EvaluateJob, identity_of
 from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.run import RunRequest, run_episodes
-from unlatch.workflows.runs.schema import MAX_WORKERS, EvaluateCfg
+from unlatch.workflows.runs.schema import MAX_WORKERS, EvaluateCfg, take_shard
 from unlatch.workflows.runs.statistics import wilson_interval
 
 SUITE = Path(__file__).with_name("articulated_v1.yaml")
@@ -39,10 +41,14 @@ SCENES = Path(__file__).with_name("articulated_v1_scenes.yaml")
 RESULT, PAGE = "exam.json", "index.html"
 PLAIN = "plain"
 """In place of an axis: no perturbation."""
-_FREE = ("camera", "robot", "sensors")
-"""Keys of an episode that a policy may need, beside `world.record_hz`; all others are those of the exam."""
+_FREE = re.compile(r"(camera|sensors)(?![a-z_])|world\.record_hz\Z|evaluate\.(observation|action)(?![a-z_])")
+"""Keys that a policy may need, beside the choice of a robot; all others are those of the exam."""
 _OBSERVED = "observation.keys=[robots.*]"
 """What a policy observes by default: the same for every object."""
+_STATED = {"exam": str, "size": str, "only_tier": str | None, "name": str, "policy": str, "keys": list}
+"""What a result says about how it was made."""
+_OF_ROBOT = ("q_home", "preplan")
+"""Entries of a layout that another robot changes."""
 _DIGITS = 6
 """Digits of the numbers of a layout that a hash counts: other processors round the last ones differently."""
 
@@ -52,7 +58,7 @@ class ExamCfg:
     """Options of `unlatch exam` beside those that say what a policy observes and does."""
 
     exam: str = "full"
-    """Size: `full`, or `smoke`, which takes ten minutes on two cores."""
+    """Size: `full`, or `smoke`: 60 episodes."""
     tier: str | None = None
     """The only tier; null: all."""
     out: str = "exam"
@@ -98,7 +104,7 @@ def list_cells(cfg: ExamCfg) -> list[Cell]:
     """Returns the evaluations of an exam, in a fixed order.
 
     Raises:
-        ConfigError: Size, tier or shard is unknown.
+        ConfigError: Size or tier is unknown, or the shard cannot be read or is empty.
     """
     suite = read_suite()
     for key, known in (("exam", suite["sizes"]), ("tier", suite["tiers"])):
@@ -115,12 +121,7 @@ def list_cells(cfg: ExamCfg) -> list[Cell]:
         found.append(make(PLAIN, 0, size["plain"]))
         if task["name"] in size.get("tasks_of_axes", [task["name"]]):
             found += [make(axis, level, size["perturbed"]) for axis in suite["axes"] for level in size["levels"]]
-    if cfg.shard is None:
-        return found
-    which, _, of = cfg.shard.partition("/")
-    if not (which.isdigit() and of.isdigit() and 1 <= int(which) <= int(of)):
-        raise ConfigError(f"shard={cfg.shard} cannot be read. Expected a share such as 1/16 to 16/16.", key="shard")
-    return found[int(which) - 1 :: int(of)]
+    return list(take_shard(found, cfg.shard, noun="evaluation"))
 
 
 def _make_cell(suite: Mapping[str, Any], task: Mapping[str, Any], axis: str, level: int, episodes: int) -> Cell:
@@ -150,22 +151,29 @@ def _as_override(value: Any, names: Mapping[str, str]) -> str:
     return f"'{value.format(**names)}'" if isinstance(value, str) else str(value)
 
 
-def load_cell(cell: Cell, policy: str, own: Sequence[str], out: Path) -> EvaluateCfg:
+def load_cell(
+    cell: Cell, policy: str, own: Sequence[str], out: Path, *, config_dirs: Sequence[str] = ()
+) -> EvaluateCfg:
     """Returns the configuration of one evaluation.
 
     Raises:
         ConfigError: A key of the user's does not fit the exam.
     """
-    run = [f"policy={policy}", "pictures=0", "executor=serial", f"out={out / cell.name}"]
+    run = [f"policy={policy}", "pictures=0", "executor=serial", f"out={quote_text(str(out / cell.name))}"]
     observed = [] if any(text.startswith(("observation.", "experiment=")) for text in own) else [_OBSERVED]
-    cfg = load_config("evaluate", EvaluateCfg, [*cell.keys, *observed, *own, *run]).cfg
+    cfg = load_config("evaluate", EvaluateCfg, [*cell.keys, *observed, *own, *run], config_dirs=config_dirs).cfg
     if own:
-        frozen = header_of(load_config("evaluate", EvaluateCfg, [*cell.keys, *run]).cfg)["config"]
-        for key, expected, got in differences(frozen, header_of(cfg)["config"]):
-            if re.split(r"[.\[]", key)[0] not in _FREE and key != "world.record_hz":
+        name, scale = cfg.robot.name, cfg.robot.scale
+        if name not in ROBOTS.names():
+            raise unknown_name(name, "a robot of the catalog", where="robot", known=ROBOTS.names())
+        robot = [f"robot={name}", *([f"robot.scale={scale}"] if scale != 1.0 else [])]
+        frozen = load_config("evaluate", EvaluateCfg, [*cell.keys, *robot, *run]).cfg
+        for key, expected, got in differences(_what_decides(frozen), _what_decides(cfg)):
+            if not _FREE.match(key):
                 raise ConfigError(
                     f"{' '.join(own)} would change what the exam asks: {key} is {got}, expected {expected}. Expected "
-                    f"keys of observation, action, {', '.join(_FREE)} and world.record_hz. Remove the others.",
+                    "keys of observation, action, camera and sensors, robot=NAME, robot.scale and world.record_hz. "
+                    "Remove the others.",
                     key=key,
                 )
     if cfg.episodes != cell.episodes or cfg.only is not None or cfg.shard is not None:
@@ -177,40 +185,74 @@ def load_cell(cell: Cell, policy: str, own: Sequence[str], out: Path) -> Evaluat
     return cfg
 
 
-def run_exam(cfg: ExamCfg, policy: str, own: Sequence[str]) -> Iterator[tuple[Cell, str]]:
-    """Makes the missing episodes of an exam, then writes its result and its page.
+def _what_decides(cfg: EvaluateCfg) -> dict[str, Any]:
+    """Returns the values that decide about episodes and their verdicts, as headers of data sets have them."""
+    found: dict[str, Any] = plain({**header_of(cfg)["config"], **identity_of(cfg)})
+    return found
+
+
+def run_exam(
+    cfg: ExamCfg,
+    policy: str,
+    own: Sequence[str],
+    *,
+    config_dirs: Sequence[str] = (),
+    on_cell: Callable[[Cell, str], None],
+) -> int:
+    """Makes the missing episodes of an exam; where all evaluations are complete, writes its result and its page.
 
     Args:
         cfg: Its options.
         policy: The spec of the policy.
         own: Keys of `unlatch evaluate` that say what the policy observes and does.
+        config_dirs: Folders of YAML files of the user's own.
+        on_cell: Called with each cell when it is complete, and its outcome in one line.
 
-    Yields:
-        Each cell when it is complete, and its outcome in one line.
+    Returns:
+        How many evaluations other shards still have to complete; 0: the result is written.
 
     Raises:
         UnlatchError: The policy cannot be made, or a key does not fit.
     """
     parse_spec(policy)
     cells, out = list_cells(cfg), user_path(cfg.out).absolute()
+    load = partial(load_cell, policy=policy, own=tuple(own), out=out, config_dirs=tuple(config_dirs))
     for task in {cell.task: cell for cell in cells}.values():  # before anything is made
-        check_assets(load_cell(task, policy, own, out))
+        check_assets(load(task))
     pool = ProcessPoolExecutor(max_workers=min(cfg.workers or cpu_count(), len(cells)))
     try:
-        made = [pool.submit(_run_cell, cell, policy, tuple(own), out) for cell in cells]
+        made = [pool.submit(_run_cell, load, cell) for cell in cells]
         for cell, outcome in zip(cells, made, strict=True):
-            yield cell, outcome.result()
+            on_cell(cell, outcome.result())
     finally:
         pool.shutdown(kill_workers=True)  # after Ctrl-C, cells are left; the same command makes them
-    if cfg.shard is None or all((out / cell.name).is_dir() for cell in list_cells(ExamCfg(cfg.exam, cfg.tier))):
+    missing = 0 if cfg.shard is None else sum(not _is_complete(cell, out) for cell in list_cells(_without_shard(cfg)))
+    if not missing:
         result = make_result(cfg, policy, own, out)
         write_whole_file(out / RESULT, f"{json.dumps(result, indent=1)}\n".encode())
         write_whole_file(out / PAGE, write_page(result).encode())
+    return missing
 
 
-def _run_cell(cell: Cell, policy: str, own: Sequence[str], out: Path) -> str:
+def _without_shard(cfg: ExamCfg) -> ExamCfg:
+    return ExamCfg(cfg.exam, cfg.tier)
+
+
+def _is_complete(cell: Cell, out: Path) -> bool:
+    """Returns whether all episodes of a cell are there."""
+    try:
+        return len(_summaries(cell, DataSet.open(out / cell.name))) == cell.episodes
+    except RecordingError:  # another shard has not begun it, or begins it now
+        return False
+
+
+def _summaries(cell: Cell, data_set: DataSet) -> dict[int, EpisodeSummary]:
+    return {item.number: item for item in data_set.summaries() if item.number < cell.episodes}
+
+
+def _run_cell(load: Callable[[Cell], EvaluateCfg], cell: Cell) -> str:
     """Makes the missing episodes of one cell in this process; returns its outcome in one line."""
-    cfg = load_cell(cell, policy, own, out)
+    cfg = load(cell)
     request = RunRequest(cfg, lambda data: EvaluateJob(cfg, data), prefix=PREFIX, identity=identity_of(cfg))
     statistics = run_episodes(request).statistics()
     return f"goal {statistics.goal}; clean {statistics.clean}"
@@ -222,7 +264,7 @@ def make_result(cfg: ExamCfg, policy: str, own: Sequence[str], out: Path) -> dic
     Raises:
         RecordingError: A data set is missing.
     """
-    suite, cells = read_suite(), list_cells(ExamCfg(cfg.exam, cfg.tier))
+    suite, cells = read_suite(), list_cells(_without_shard(cfg))
     rows = [_measure(cell, DataSet.open(out / cell.name)) for cell in cells]
     known = yaml.safe_load(SCENES.read_text(encoding="utf-8"))
     header = DataSet.open(out / cells[0].name).header["config"]
@@ -256,7 +298,7 @@ def make_result(cfg: ExamCfg, policy: str, own: Sequence[str], out: Path) -> dic
 
 def _measure(cell: Cell, data_set: DataSet) -> dict[str, Any]:
     """Returns what came of a cell, by episode."""
-    summaries = {item.number: item for item in data_set.summaries() if item.number < cell.episodes}
+    summaries = _summaries(cell, data_set)
     if len(summaries) != cell.episodes:
         raise ConfigError(
             f"{data_set.path} has {len(summaries)} of {cell.episodes} episodes. Run the same command of `unlatch exam` "
@@ -288,8 +330,9 @@ def _join(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def hash_scene(record: EpisodeRecord) -> str:
-    """Returns a hash of what an episode begins with: its objects and their poses."""
-    told = [record.seed, record.assets, _rounded(record.layout)]
+    """Returns a hash of what an episode begins with, whatever robot acts in it: its objects and their poses."""
+    layout = {key: value for key, value in record.layout.items() if key not in _OF_ROBOT}
+    told = [record.seed, record.assets, _rounded(layout)]
     return hashlib.sha256(json.dumps(plain(told), sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -298,23 +341,56 @@ def _rounded(value: Any) -> Any:
         return {key: _rounded(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_rounded(item) for item in value]
-    return round(value, _DIGITS) + 0.0 if isinstance(value, float) else value
+    return round(value, _DIGITS) + 0.0 if isinstance(value, float) else value  # + 0.0: -0.0 becomes 0.0
 
 
-def check_exam(out: Path) -> Iterator[str]:
-    """Yields what is wrong with a finished exam: every verdict is computed again, and every number of its result.
+def _read_result(path: Path) -> dict[str, Any]:
+    """Returns the result of a finished exam.
 
     Raises:
-        UnlatchError: There is no result, or a data set is missing.
+        RecordingError: The file cannot be read, or is no result of this exam.
     """
-    result = json.loads((out / RESULT).read_text(encoding="utf-8"))
+    try:
+        result = json.loads(path.read_bytes())
+    except (OSError, ValueError) as exc:
+        raise RecordingError(f"{path} cannot be read ({exc}). Make the exam again: unlatch exam.") from exc
+    stated = result if isinstance(result, dict) else {}
+    wrong = [key for key, kind in _STATED.items() if key not in stated or not isinstance(stated[key], kind)]
+    if not wrong and not all(isinstance(key, str) for key in stated["keys"]):
+        wrong = ["keys"]
+    name = read_suite()["name"]
+    if wrong or stated["exam"] != name:
+        what = f"{', '.join(wrong)} missing or of another kind" if wrong else f"it is of {stated['exam']}"
+        raise RecordingError(
+            f"{path} is no result of the exam {name}: {what}. Expected the file that `unlatch exam` writes. Make the "
+            "exam again."
+        )
+    return stated
+
+
+def check_exam(
+    out: Path, *, config_dirs: Sequence[str] = (), on_cell: Callable[[int, int], None] | None = None
+) -> Iterator[str]:
+    """Yields what is wrong with a finished exam: every verdict is computed again, and every number of its result.
+
+    Args:
+        out: Its folder.
+        config_dirs: Folders of YAML files of the user's own, as for `run_exam`.
+        on_cell: Called with the number of cells that are checked, and that of all.
+
+    Raises:
+        UnlatchError: There is no result of this exam, or a data set is missing.
+    """
+    result = _read_result(out / RESULT)
     cfg = ExamCfg(result["size"], result["only_tier"], name=result["name"])
     policy, own = result["policy"], result["keys"]
-    for cell in list_cells(cfg):
+    cells = list_cells(cfg)
+    for done, cell in enumerate(cells):
+        if on_cell is not None:
+            on_cell(done, len(cells))
         data_set = DataSet.open(out / cell.name)
         yield from (f"{cell.name}: {problem}" for problem in check_data_set(data_set))
-        run = load_cell(cell, policy, own, out)
-        expected = plain({**header_of(run)["config"], **identity_of(run)})
+        expected = _what_decides(load_cell(cell, policy, own, out, config_dirs=config_dirs))
         stated = {**data_set.header["config"], "evaluate": data_set.header.get("evaluate")}
         for key, ours, theirs in differences(expected, stated):
             yield f"{cell.name}: {key} is {theirs} in the data set, expected {ours} by the exam."

@@ -6,8 +6,11 @@ each frame to come, or with text, a traceback, where it failed. https://github.c
 
 from __future__ import annotations
 
+import math
+import re
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from fnmatch import fnmatchcase
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -18,6 +21,7 @@ from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.simcore.registry import import_extra
 from unlatch.simcore.rng import stream
 from unlatch.workflows.episode.criteria import ANSWER_LOST
+from unlatch.workflows.policies.catalog import POLICY_PORT
 from unlatch.workflows.policies.processes import PolicyServerError
 
 if TYPE_CHECKING:
@@ -25,13 +29,14 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 
-PORT = 8000
-"""Port of openpi's servers."""
 PROMPT, EPISODE, SEED, DONE = "prompt", "unlatch/episode", "unlatch/seed", "unlatch/done"
 """Keys of messages: the instruction, as in openpi; and, between our client and our server, episode, seed and end."""
 NAME = "unlatch"
 """Key by which our server describes itself, with the kind of its policy."""
+MAX_MESSAGE_BYTES = 256 << 20
+"""Largest message that either side reads."""
 _NUMBERS = "biuf"
+_DTYPE = re.compile(f"[<>|=][{_NUMBERS}][0-9]{{1,2}}")
 _LANGUAGE, _GRIPPER_CLOSED = "language", "gripper_closed"
 
 
@@ -54,8 +59,10 @@ def unpack(data: bytes) -> dict[str, Any]:
     """Returns a message of bytes.
 
     Raises:
-        ValueError: It is no map, or an array in it has no numbers or another size than it states.
+        ValueError: It is text or no map, or an array in it has no numbers or another size than it states.
     """
+    if not isinstance(data, bytes):
+        raise ValueError(f"A message of type {type(data).__name__} came, expected bytes.")
     found = extra("msgpack").unpackb(data, object_hook=_unpack_array)
     if not isinstance(found, dict):
         raise ValueError(f"A message of type {type(found).__name__} came, expected a map.")
@@ -73,12 +80,22 @@ def _pack_array(value: Any) -> Any:
 def _unpack_array(found: dict[Any, Any]) -> Any:
     if b"__ndarray__" not in found and b"__npgeneric__" not in found:
         return found
-    dtype = np.dtype(found[b"dtype"])
-    if dtype.kind not in _NUMBERS:
-        raise ValueError(f"An array of {dtype} came, expected numbers.")
-    if b"__npgeneric__" in found:
-        return dtype.type(found[b"data"])
-    return np.frombuffer(found[b"data"], dtype).reshape(found[b"shape"])
+    kind, data, shape = (found.get(key) for key in (b"dtype", b"data", b"shape"))
+    if not isinstance(kind, str) or not _DTYPE.fullmatch(kind):
+        raise ValueError(f"An array of {kind!r} came, expected numbers.")
+    try:
+        dtype = np.dtype(kind)
+        if b"__npgeneric__" in found:
+            if not isinstance(data, int | float):
+                raise ValueError(f"A number with data of type {type(data).__name__} came, expected int or float.")
+            return dtype.type(data)
+        if not isinstance(data, bytes):
+            raise ValueError(f"An array with data of type {type(data).__name__} came, expected bytes.")
+        if not isinstance(shape, list) or any(type(size) is not int or size < 0 for size in shape):
+            raise ValueError(f"An array of shape {shape!r} came, expected a list of sizes.")
+        return np.frombuffer(data, dtype).reshape(shape).copy()  # a view of bytes could not be written
+    except (TypeError, OverflowError) as exc:
+        raise ValueError(f"An array of {kind!r} and shape {shape!r} cannot be read: {exc}.") from exc
 
 
 class ObservationMap:
@@ -88,13 +105,29 @@ class ObservationMap:
         """Finds the observed keys of every source.
 
         Raises:
-            ConfigError: A source is not observed, or matches several keys.
+            ConfigError: A source is no text and no list of texts, is not observed, or matches several keys; or a list
+                has a source that is no vector.
         """
         self._env = env
-        self._sources = {
-            key: [self._find(key, str(word)) for word in (source if isinstance(source, list) else [source])]
-            for key, source in env.cfg.observation.map.items()
-        }
+        self._sources = {key: self._find_all(key, source) for key, source in env.cfg.observation.map.items()}
+
+    def _find_all(self, key: str, source: Any) -> list[str]:
+        words = source if isinstance(source, list) else [source]
+        if not words or not all(isinstance(word, str) for word in words):
+            raise ConfigError(
+                f"observation.map has '{key}: {source}'. Expected the name of a source, or a list of names. Change it.",
+                key="observation.map",
+            )
+        names = [self._find(key, word) for word in words]
+        observed: Any = self._env.observation_space
+        for name in names if isinstance(source, list) else []:
+            if name == _LANGUAGE or (name != _GRIPPER_CLOSED and len(observed[name].shape) == 3):
+                raise ConfigError(
+                    f"observation.map has '{name}' in the list of '{key}'. Expected sources with numbers that can be "
+                    "joined: no text and no image. Give it a key of its own.",
+                    key="observation.map",
+                )
+        return names
 
     def _find(self, key: str, word: str) -> str:
         """Returns the observed key that a source names; the words that stand for no key stay as they are."""
@@ -149,13 +182,14 @@ class ChunkedActions:
     """Executes answers that hold several actions, with the delays and losses of `action`.
 
     The arms hold their targets between an observation and the arrival of its answer, `action.latency_s` of simulated
-    time later. A lost answer never arrives: the next observation is sent after as long, one frame at least.
+    time later, rounded up to whole frames. A lost answer never arrives: the next observation is sent after as long, one
+    frame at least.
     """
 
     def __init__(self, env: UnlatchEnv) -> None:
         """Makes it for an environment."""
         self._env = env
-        self._wait = round(env.cfg.action.latency_s * env.cfg.world.record_hz)
+        self._wait = math.ceil(env.cfg.action.latency_s * env.cfg.world.record_hz - 1e-9)
         self.begin(0)
 
     def begin(self, seed: int) -> None:
@@ -196,7 +230,7 @@ class OpenpiPolicy:
     """Requests chunks of actions from a server of openpi's protocol; each worker has a connection of its own."""
 
     def __init__(self, address: str, env: UnlatchEnv, *, timeout_s: float) -> None:
-        """Connects to `host:port`, port 8000 if none is named.
+        """Connects to `host:port`, port `POLICY_PORT` if none is named.
 
         Raises:
             ConfigError: `observation.map` does not fit, or no server answers.
@@ -206,15 +240,24 @@ class OpenpiPolicy:
         self._size = env.action_space.shape[0]
         self._chunks = ChunkedActions(env)
         _, colon, port = address.rpartition(":")
-        self._address = address if colon and port.isdigit() else f"{address}:{PORT}"
+        self._address = address if colon and port.isdigit() else f"{address}:{POLICY_PORT}"
         self._timeout_s = timeout_s
         self._info: Mapping[str, Any] = {}
         self._errors = (OSError, ValueError, extra("websockets.exceptions").WebSocketException)
         try:
+            # a server that infers answers no ping: policy_timeout_s alone ends the wait
             self._socket = extra("websockets.sync.client").connect(
-                f"ws://{self._address}", compression=None, max_size=None, open_timeout=timeout_s
+                f"ws://{self._address}",
+                compression=None,
+                max_size=MAX_MESSAGE_BYTES,
+                open_timeout=timeout_s,
+                ping_interval=None,
+                proxy=None,
             )
-            self._metadata = unpack(self._socket.recv(timeout=timeout_s))
+            with ExitStack() as on_error:
+                on_error.callback(self._socket.close)
+                self._metadata = unpack(self._socket.recv(timeout=timeout_s))
+                on_error.pop_all()
         except self._errors as exc:
             raise ConfigError(
                 f"policy='openpi://{address}' does not answer as a policy server ({exc}). Start it first, with "

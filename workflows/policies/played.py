@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -111,18 +112,26 @@ class Planner(PlayedActions):
         Raises:
             ConfigError: The environment has another action mode.
         """
-        self._runner = EpisodeRunner(env.cfg)
         super().__init__(env, self._run, spec="planner")
         self._env = env
-        self._runner.__enter__()
+        self._stack = ExitStack()
+        self._runner = self._stack.enter_context(EpisodeRunner(env.cfg))
 
     def _run(self, number: int) -> EpisodeRecord:
+        """Makes an episode.
+
+        Raises:
+            RuntimeError: It ends with a bug: the planner has not failed, it could not try.
+        """
         self._runner.options = EpisodeOptions(run_seed=self._env.options.run_seed)
-        return self._runner.run(number)
+        record = self._runner.run(number)
+        if record.code == "error":
+            raise RuntimeError(f"The planner's own episode {number} ended as error: {record.message}")
+        return record
 
     def close(self) -> None:
         """See `Policy`."""
-        self._runner.__exit__()
+        self._stack.close()
 
 
 class NeverLooks(Planner):

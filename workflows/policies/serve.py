@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import traceback
 from contextlib import closing, suppress
@@ -12,10 +13,11 @@ import numpy as np
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.rng import episode_seed
-from unlatch.workflows.policies.catalog import Policy, load_policy, parse_spec
-from unlatch.workflows.policies.openpi import DONE, EPISODE, NAME, PROMPT, SEED, extra, pack, unpack
+from unlatch.workflows.policies.catalog import SERVERS, Policy, check_server_keys, load_policy, parse_spec
+from unlatch.workflows.policies.openpi import DONE, EPISODE, MAX_MESSAGE_BYTES, NAME, PROMPT, SEED, extra, pack, unpack
 from unlatch.workflows.runs.evaluate import make_env_of
 from unlatch.workflows.runs.schema import EvaluateCfg
+from unlatch.workflows.viewing.page_server import reachable_name
 
 Array = np.ndarray
 
@@ -30,12 +32,22 @@ class PolicyServer:
         """Makes the environment, tries the policy, and listens; port 0 takes a free one.
 
         Raises:
-            ConfigError: The policy cannot be made, or the port is taken.
+            ConfigError: The policy cannot be made or is a server itself, a key has no effect, or the port is taken.
             PluginError: websockets or msgpack is not installed.
         """
+        kind, _ = parse_spec(cfg.policy)
+        if kind in SERVERS:
+            raise ConfigError(
+                f"policy='{cfg.policy}' is a policy server already. Expected a policy of this computer. Give its "
+                "address to `unlatch evaluate`.",
+                key="policy",
+            )
+        check_server_keys(cfg.policy, cfg.action, cfg.observation)
         self._cfg = cfg
         self._env = make_env_of(cfg)
-        kind, _ = parse_spec(cfg.policy)
+        self._lock = threading.Lock()
+        self._open: dict[Any, threading.Thread] = {}
+        self._is_closing = False
         self._metadata = {
             NAME: kind,
             "task": cfg.task.name,
@@ -48,7 +60,13 @@ class PolicyServer:
         self._make_policy().close()  # an error comes before anybody connects
         try:
             self._server = extra("websockets.sync.server").serve(
-                self._handle, host, port, compression=None, max_size=None, process_request=_answer_health_check
+                self._handle,
+                host,
+                port,
+                compression=None,
+                max_size=MAX_MESSAGE_BYTES,
+                origins=[None],  # programs only: a browser names the page that connects
+                process_request=_answer_health_check,
             )
         except (OSError, OverflowError) as exc:
             raise ConfigError(
@@ -57,6 +75,7 @@ class PolicyServer:
                 key="port",
             ) from exc
         self.port: int = self._server.socket.getsockname()[1]
+        self.address = f"openpi://{reachable_name(host)}:{self.port}"
 
     def _make_policy(self) -> Policy:
         return load_policy(self._cfg.policy, self._env, timeout_s=self._cfg.policy_timeout_s)
@@ -66,11 +85,30 @@ class PolicyServer:
         self._server.serve_forever()
 
     def close(self) -> None:
-        """Ends the server."""
+        """Ends the server and its connections, after the answers that are being made."""
         self._server.shutdown()
+        with self._lock:
+            self._is_closing = True
+            connections = dict(self._open)
+        for connection in connections:
+            connection.close(1001)  # going away
+        for thread in connections.values():
+            thread.join()
         self._env.close()
 
     def _handle(self, socket: Any) -> None:
+        with self._lock:
+            if self._is_closing:
+                return
+            self._open[socket] = threading.current_thread()
+        try:
+            self._answer(socket)
+        finally:
+            with self._lock:
+                del self._open[socket]
+
+    def _answer(self, socket: Any) -> None:
+        """Answers the messages of one connection until it is closed."""
         closed = extra("websockets.exceptions").ConnectionClosed
         with suppress(closed), closing(self._make_policy()) as policy:
             socket.send(pack(self._metadata))
@@ -86,7 +124,8 @@ class PolicyServer:
                         "seed": message.pop(SEED, episode_seed(self._cfg.seed, episode)),
                         "language": [message.pop(PROMPT, "")],
                     }
-                    if begun != (begun := (info["episode"], info["seed"])):
+                    if begun != (info["episode"], info["seed"]):
+                        begun = info["episode"], info["seed"]
                         policy.reset(message, info)
                     asked = time.perf_counter()
                     answer = _describe(policy.act(message), self._env.action_space.shape[0])

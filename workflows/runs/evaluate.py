@@ -102,7 +102,7 @@ def evaluate(
               `close()`: one process asks it for the actions of all workers;
             - a class of such objects, called with `observation_space` and `action_space`;
             - a spec as on the command line: `module:name`, `lerobot:PATH`, `openpi://host:port`, `tcp://host:port`,
-              `recorded:DATA`, `planner`, `random`.
+              `recorded:DATA`, `planner`, `never_looks`, `random`.
         episodes: Episodes 0 to `episodes - 1` are made; None: as configured, 20 by default.
         out: Folder of the data set. None: as configured, or `data/eval-<task>-<robot>-s<seed>`; if the policy is an
             object and this folder exists, a number is appended to its name. Attempts in a folder given here count and

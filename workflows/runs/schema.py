@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.catalogs import AUTO
-from unlatch.simcore.errors import MISSING, ConfigError
+from unlatch.simcore.errors import MISSING, ConfigError, count_noun
 from unlatch.simcore.ranges import Count, Range, check_ranges
 from unlatch.simcore.recording.episode_folders import MAX_NUMBER
 from unlatch.workflows.gym.config import ActionCfg, ObservationCfg, SuccessWhen
@@ -42,6 +42,22 @@ class ExecutorCfg(WorkerLimits):
     """Name in the executor catalog."""
     episode_timeout_s: Annotated[float, Range(1.0)] | None = 600.0
     max_retries: Annotated[int, Range(0)] = 2
+
+
+def take_shard(items: Sequence[Any], shard: str | None, *, noun: str) -> Sequence[Any]:
+    """Returns the share of some items that a text such as `3/16` names: every sixteenth, from the third on; None: all.
+
+    Raises:
+        ConfigError: The text cannot be read, or the share is empty.
+    """
+    if shard is None:
+        return items
+    match = _SHARD.match(shard)
+    found = items[int(match[1]) - 1 :: int(match[2])] if match and 1 <= int(match[1]) <= int(match[2]) else None
+    if found:
+        return found
+    what = "cannot be read" if found is None else f"has no {noun}s: there are {count_noun(len(items), noun)}"
+    raise ConfigError(f"shard={shard} {what}. Expected 1/n to n/n, n not above the number of {noun}s.", key="shard")
 
 
 class Retry(Enum):
@@ -114,8 +130,7 @@ class RunCfg(EpisodeCfg):
             raise ConfigError("out='' is empty. Expected a folder, or null for data/<task>-<robot>-s<seed>.", key="out")
         if self.only is not None:
             self._check_only(self.only)
-        if self.shard is not None:
-            self._check_shard(self.shard)
+        self._asked()
 
     def _check_only(self, only: list[int]) -> None:
         if not only:
@@ -123,19 +138,6 @@ class RunCfg(EpisodeCfg):
         for number in only:
             if not 0 <= number <= MAX_NUMBER:
                 raise ConfigError(f"only={only} holds {number}. Expected numbers from 0 to {MAX_NUMBER}.", key="only")
-
-    def _check_shard(self, shard: str) -> None:
-        match = _SHARD.match(shard)
-        if match is None or not 1 <= int(match[1]) <= int(match[2]):
-            raise ConfigError(
-                f"shard={shard} cannot be read. Expected a share such as 1/16 to 16/16. Change it.", key="shard"
-            )
-        if not self._asked():
-            raise ConfigError(
-                f"shard={shard} has no episodes. Expected at most as many shards as episodes. Ask for more episodes, "
-                "or for fewer shards.",
-                key="shard",
-            )
 
     def numbers(self) -> list[int]:
         """Returns the episode numbers asked for, sorted; for a shard, its share.
@@ -159,10 +161,7 @@ class RunCfg(EpisodeCfg):
 
     def _asked(self) -> Sequence[int]:
         asked = range(self.most_episodes) if self.only is None else sorted(set(self.only))
-        if self.shard is None:
-            return asked
-        which, of = (int(word) for word in self.shard.split("/"))
-        return asked[which - 1 :: of]
+        return take_shard(asked, self.shard, noun="episode")
 
     @property
     def most_episodes(self) -> int:
@@ -261,8 +260,8 @@ class EvaluateCfg(RunCfg):
     """`unlatch evaluate`."""
 
     policy: str = MISSING
-    """`module:name`, `lerobot:PATH`, `openpi://host:port`, `tcp://host:port`, `recorded:DATA`, `planner` or
-    `random`."""
+    """`module:name`, `lerobot:PATH`, `openpi://host:port`, `tcp://host:port`, `recorded:DATA`, `planner`,
+    `never_looks` or `random`."""
     policy_timeout_s: Annotated[float, Range(0.01, 86400.0)] = 60.0
     """Time limit for one answer of a policy server or of the process of a batched policy [s]."""
     batch: bool | None = None

@@ -375,7 +375,11 @@ def listen_at(host: str, port: int, *, host_key: str = "host", port_key: str = "
     raise ConfigError(f"{port_key}={port}: no port is free. Choose another.", key=port_key)
 
 
+def reachable_name(host: str) -> str:
+    """Returns the name in an address by which others reach what listens at `host`."""
+    return socket.gethostname() if host in ("", "0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+
+
 def page_url(host: str, port: int, token: str) -> str:
     """Returns the address that a browser opens first to reach a page that is served at `host`."""
-    name = socket.gethostname() if host in ("", "0.0.0.0", "::") else f"[{host}]" if ":" in host else host
-    return f"http://{name}:{port}/?token={token}"
+    return f"http://{reachable_name(host)}:{port}/?token={token}"

@@ -1,5 +1,6 @@
 """The exam: what it asks is frozen, and its result is what the records say."""
 
+import contextlib
 import json
 import shutil
 from collections import Counter
@@ -17,11 +18,13 @@ from unlatch.workflows.policies.exam import (
     SCENES,
     SUITE,
     ExamCfg,
+    hash_scene,
     leaderboard,
     list_cells,
     load_cell,
     read_suite,
 )
+from unlatch.workflows.runs.evaluate import make_env_of
 
 pytestmark = pytest.mark.integration
 
@@ -68,11 +71,70 @@ def test_seen_and_unseen_tasks_have_other_objects():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "word", ["task=open_box", "object.size=1.2", "randomization=full", "seed=3", "task.settle_s=0.1", "episodes=2"]
+    "words",
+    [
+        *("task=open_box", "object.size=1.2", "randomization=full", "seed=3", "task.settle_s=0.1", "episodes=2"),
+        *("end_at_violation=true", "robot.arms.0.gripper.finger_force_limit_n=5000", "success_when=still"),
+        "robot=ur5 robot.arms.0.gripper.finger_force_limit_n=5000",
+    ],
 )
-def test_a_key_that_changes_the_exam_is_refused(word, tmp_path):
+def test_a_key_that_changes_the_exam_is_refused(words, tmp_path):
     with pytest.raises(ConfigError, match=r"would change (what the exam asks|how many episodes)"):
-        load_cell(list_cells(ExamCfg("smoke"))[0], "random", [word], tmp_path)
+        load_cell(list_cells(ExamCfg("smoke"))[0], "random", words.split(), tmp_path)
+
+
+@pytest.mark.slow
+def test_the_planner_is_judged_as_a_demonstration_and_no_key_changes_that(tmp_path):
+    cell = list_cells(ExamCfg("smoke"))[0]
+    with pytest.raises(ConfigError, match=r"evaluate.success_when is .held., expected .still."):
+        load_cell(cell, "planner", ["success_when=held"], tmp_path)
+
+
+@pytest.mark.slow
+def test_a_robot_of_a_users_own_folder_does_not_take_the_place_of_one_of_the_catalog(tmp_path):
+    (tmp_path / "robot").mkdir()
+    own = "# stronger\ndefaults: [franka_panda_schema, _self_]\nfinger_friction: 9.0\n"
+    (tmp_path / "robot" / "franka_panda.yaml").write_text(own)
+    cell = list_cells(ExamCfg("smoke"))[0]
+    with pytest.raises(ConfigError):
+        load_cell(cell, "random", ["robot=franka_panda"], tmp_path, config_dirs=[str(tmp_path)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("axis", ["friction_and_mass", "latency", "robot"])
+def test_the_robot_of_a_perturbation_is_the_one_that_takes_the_exam(axis, tmp_path):
+    cell = next(cell for cell in list_cells(ExamCfg("smoke")) if cell.axis == axis)
+    cfg = load_cell(cell, "random", ["robot=ur5"], tmp_path)
+    assert cfg.robot.name == "ur5"
+    assert {rule.view for rule in cfg.randomization.rules} - {"microwave"} == {"ur5"}
+
+
+@pytest.mark.slow
+def test_another_robot_has_the_scenes_of_the_exam(tmp_path):
+    known = yaml.safe_load(SCENES.read_text())
+    cells = [cell for cell in list_cells(ExamCfg("smoke")) if cell.task in ("open_microwave", "close_laptop")]
+    for cell in [cell for cell in cells if not cell.level]:
+        with contextlib.closing(make_env_of(load_cell(cell, "random", ["robot=ur5"], tmp_path))) as env:
+            env.reset()
+            env.finish()
+            assert hash_scene(env.record()) == known[cell.task]
+
+
+@pytest.mark.slow
+def test_a_folder_may_have_any_name(tmp_path):
+    out = tmp_path / "a, {b}=c"
+    cfg = load_cell(list_cells(ExamCfg("smoke"))[0], "random", [], out)
+    assert cfg.out == str(out / "open_microwave" / "plain")
+
+
+@pytest.mark.slow
+def test_an_experiment_of_a_users_own_folder_says_what_a_policy_observes(tmp_path):
+    (tmp_path / "experiment").mkdir()
+    own = "# @package _global_\n# joint changes\naction: {mode: joint_delta}\n"
+    (tmp_path / "experiment" / "mine.yaml").write_text(own)
+    cell = list_cells(ExamCfg("smoke"))[0]
+    cfg = load_cell(cell, "random", ["experiment=mine"], tmp_path, config_dirs=[str(tmp_path)])
+    assert cfg.action.mode.value == "joint_delta"
 
 
 @pytest.mark.slow
@@ -89,6 +151,8 @@ def test_what_a_policy_needs_may_be_set(words, tmp_path):
         (ExamCfg("huge"), "exam='huge' is not a known exam"),
         (ExamCfg(tier="sen"), "tier='sen' is not a known tier"),
         (ExamCfg(shard="3/2"), "shard=3/2 cannot be read"),
+        (ExamCfg(shard="²/3"), "shard=²/3 cannot be read"),
+        (ExamCfg("smoke", shard="15/16"), "shard=15/16 has no evaluations: there are 14 evaluations."),
     ],
 )
 def test_an_unknown_size_tier_or_share_is_named(cfg, text):
@@ -189,6 +253,47 @@ def test_check_finds_a_data_set_that_is_not_of_the_exam(taken, run_command, tmp_
     code, out, _ = run_command("check", forged)
     assert code == 1
     assert 'turn_faucet/plain: object.category is "laptop" in the data set, expected' in out
+
+
+@pytest.mark.slow
+def test_a_shard_writes_no_result_until_all_shards_are_complete(taken, run_command, tmp_path):
+    out = tmp_path / "exam"
+    shutil.copytree(taken, out)
+    (out / RESULT).unlink()
+    shutil.rmtree(out / "turn_faucet" / "plain")
+    words = ["exam", "policy=quick_stop:stop", "exam=smoke", "tier=new_kinds", "workers=1", f"out={out}"]
+    code, said, _ = run_command(*words, "shard=1/2")
+    assert (code, said.splitlines()[-1]) == (
+        0,
+        "other shards have not completed 1 evaluation; the last one writes the result",
+    )
+    (out / "turn_faucet" / "plain").mkdir()  # another shard has begun it
+    assert run_command(*words, "shard=1/2")[1].splitlines()[-1].startswith("other shards")
+    assert not (out / RESULT).exists()
+    (out / "turn_faucet" / "plain").rmdir()
+    code, said, _ = run_command(*words, "shard=2/2")
+    assert (code, said.splitlines()[-1].startswith("result: ")) == (0, True)
+    assert run_command("check", out)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{", "cannot be read"),
+        ("[]", "exam, size, only_tier, name, policy, keys missing or of another kind"),
+        ('{"exam": "articulated-v1", "size": "smoke", "only_tier": null, "name": "x"}', ": policy, keys missing"),
+        (
+            '{"exam": "other", "size": "smoke", "only_tier": null, "name": "x", "policy": "random", "keys": []}',
+            ": it is of other.",
+        ),
+    ],
+)
+def test_a_damaged_or_foreign_result_is_named(run_command, tmp_path, text, problem):
+    (tmp_path / RESULT).write_text(text)
+    code, _, said = run_command("check", tmp_path)
+    assert code == 2
+    assert str(tmp_path / RESULT) in said
+    assert problem in said
 
 
 def test_the_leaderboard_is_what_the_results_give(monkeypatch):

@@ -3,14 +3,18 @@
 import asyncio
 import contextlib
 import os
+import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
+import time
 import traceback
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,16 +26,34 @@ pytest.importorskip("websockets")
 
 import msgpack
 import websockets.asyncio.server
+import websockets.sync.client
+import websockets.sync.server
 from websockets.exceptions import ConnectionClosed
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.check import check_dataset
 from unlatch.simcore.recording.data_set import DataSet
+from unlatch.workflows.checks.criteria_source import check_data_set
 from unlatch.workflows.commands.check import evaluate_command as evaluate
-from unlatch.workflows.policies.openpi import DONE, NAME, pack, pad_to_square, unpack
+from unlatch.workflows.commands.collect import collect_command as collect
+from unlatch.workflows.gym.config import ActionCfg, ObservationCfg
+from unlatch.workflows.policies import catalog, openpi
+from unlatch.workflows.policies.openpi import (
+    DONE,
+    NAME,
+    ChunkedActions,
+    ObservationMap,
+    OpenpiPolicy,
+    pack,
+    pad_to_square,
+    unpack,
+)
+from unlatch.workflows.policies.processes import PolicyServerError
 from unlatch.workflows.policies.serve import PolicyServer
+from unlatch.workflows.runs import runner
 from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.schema import EvaluateCfg
+from unlatch.workflows.viewing.page_server import reachable_name
 
 pytestmark = pytest.mark.integration
 
@@ -139,6 +161,12 @@ MESSAGE = {
 }
 
 
+def array_of(**entries: Any) -> bytes:
+    """Returns a message with one number of 8 bytes, with some entries changed."""
+    told = {"dtype": "<f8", "data": b"12345678", "shape": (1,), **entries}
+    return msgpack.packb({"x": {b"__ndarray__": True, **{key.encode(): value for key, value in told.items()}}})
+
+
 def test_a_message_arrives_as_it_was_sent():
     found = unpack(pack(MESSAGE))
     assert list(found) == list(MESSAGE)
@@ -148,6 +176,7 @@ def test_a_message_arrives_as_it_was_sent():
     for key in ("image", "vector", "scalar"):
         assert found[key].dtype == MESSAGE[key].dtype
         np.testing.assert_array_equal(found[key], MESSAGE[key])
+    found["image"] += 1  # a policy may write into what it gets
 
 
 def test_our_bytes_are_those_of_openpis_own_client():
@@ -164,6 +193,18 @@ def test_our_bytes_are_those_of_openpis_own_client():
             msgpack.packb({"x": {b"__ndarray__": True, b"dtype": "<f8", b"data": b"12345678", b"shape": (2,)}}),
             "reshape",
         ),
+        ("text", "of type str came, expected bytes"),
+        (array_of(data="12345678"), "data of type str came, expected bytes"),
+        (array_of(data=None), "data of type NoneType came, expected bytes"),
+        (array_of(dtype="<f3"), "cannot be read"),
+        (array_of(dtype=None), "expected numbers"),
+        (array_of(dtype=[["a", "<f8"]]), "expected numbers"),
+        (array_of(shape=None), "expected a list of sizes"),
+        (array_of(shape=(-1,)), "expected a list of sizes"),
+        (array_of(shape=("1",)), "expected a list of sizes"),
+        (array_of(shape=(2**63,)), "imension"),
+        (msgpack.packb({"x": {b"__npgeneric__": True, b"dtype": "|u1", b"data": 300}}), "cannot be read"),
+        (msgpack.packb({"x": {b"__npgeneric__": True, b"dtype": "<f8", b"data": [1]}}), "expected int or float"),
     ],
 )
 def test_a_message_that_holds_something_else_is_refused(data, text):
@@ -174,6 +215,104 @@ def test_a_message_that_holds_something_else_is_refused(data, text):
 def test_what_is_no_number_is_not_sent():
     with pytest.raises(TypeError, match="cannot be sent"):
         pack({"x": np.array([object()])})
+
+
+def env_of(observation_map: dict[str, Any] | None = None, **action: Any) -> Any:
+    """Returns what a client needs of an environment with one arm of seven joints and a gripper."""
+    cfg = SimpleNamespace(
+        observation=ObservationCfg(map=observation_map or {}),
+        action=ActionCfg(**action),
+        world=SimpleNamespace(record_hz=15),
+    )
+    shapes = {"q": (7,), "points": (4, 3), "front": (8, 8, 3)}
+    spaces = {key: SimpleNamespace(shape=shape) for key, shape in shapes.items()}
+    size = SimpleNamespace(shape=(8,))
+    return SimpleNamespace(cfg=cfg, observation_space=spaces, action_space=size, hold_action=lambda: np.zeros(8))
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ([], "'state: []'. Expected the name of a source"),
+        (3, "'state: 3'. Expected the name of a source"),
+        (None, "'state: None'. Expected the name of a source"),
+        (["q", 3], "Expected the name of a source"),
+        ({"q": 1}, "Expected the name of a source"),
+        (["q", "language"], "'language' in the list of 'state'"),
+        (["front"], "'front' in the list of 'state'"),
+    ],
+)
+def test_a_map_with_a_source_that_cannot_be_sent_is_refused(source, text):
+    with pytest.raises(ConfigError, match=re.escape(text)) as caught:
+        ObservationMap(env_of({"state": source}))
+    assert caught.value.values["key"] == "observation.map"
+
+
+def test_a_list_of_sources_is_joined_to_one_vector():
+    observation = {"q": np.arange(7.0), "points": np.ones((4, 3))}
+    found = ObservationMap(env_of({"state": ["q", "points"], "image": "front"})).message(
+        {**observation, "front": np.zeros((8, 8, 3), np.uint8)}, "open it"
+    )
+    assert (found["state"].shape, found["image"].shape) == ((19,), (8, 8, 3))
+
+
+@pytest.mark.parametrize(("latency_s", "frames"), [(0.0, 0), (0.01, 1), (1 / 15, 1), (0.08, 2), (0.2, 3), (0.201, 4)])
+def test_a_latency_is_rounded_up_to_whole_frames(latency_s, frames):
+    chunks = ChunkedActions(env_of(latency_s=latency_s))
+    found = [chunks.next(lambda: np.ones((5, 8)))[0] for _ in range(frames + 1)]
+    assert found == [0.0] * frames + [1.0]
+
+
+def test_a_server_that_answers_no_pings_while_it_infers_is_waited_for(serve, monkeypatch):
+    def infer(message: dict[str, Any]) -> dict[str, Any]:
+        time.sleep(1.0)  # in the event loop, as policies do
+        return {"actions": np.ones((1, 8))}
+
+    connect = websockets.sync.client.connect
+    quick = {"ping_interval": 0.1, "ping_timeout": 0.1}
+    monkeypatch.setattr(websockets.sync.client, "connect", lambda uri, **given: connect(uri, **{**quick, **given}))
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:1")
+    with contextlib.closing(OpenpiPolicy(f"127.0.0.1:{serve(infer).port}", env_of(), timeout_s=10.0)) as policy:
+        policy.reset({}, {"seed": 0, "episode": 0, "language": []})
+        np.testing.assert_array_equal(policy.act({}), np.ones(8))
+
+
+@pytest.mark.parametrize("answer", [b"\x01", "a text", array_of(data=None)])
+def test_a_server_that_breaks_the_protocol_is_named_and_its_connection_closed(answer):
+    ended = threading.Event()
+
+    def handle(socket: Any) -> None:
+        socket.send(answer)
+        with contextlib.suppress(ConnectionClosed):
+            socket.recv(timeout=5)
+        ended.set()
+
+    with websockets.sync.server.serve(handle, "127.0.0.1", 0) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        port = server.socket.getsockname()[1]
+        with pytest.raises(ConfigError, match="does not answer as a policy server") as caught:
+            OpenpiPolicy(f"127.0.0.1:{port}", env_of(), timeout_s=5.0)
+        assert ended.wait(2), caught
+        server.shutdown()
+        thread.join(10)
+
+
+def test_an_answer_that_cannot_be_read_is_an_error_of_the_server(serve):
+    server = serve(lambda message: {"actions": {b"__ndarray__": True, b"dtype": "<f8"}})
+    with contextlib.closing(OpenpiPolicy(f"127.0.0.1:{server.port}", env_of(), timeout_s=5.0)) as policy:
+        policy.reset({}, {"seed": 0, "episode": 0, "language": []})
+        with pytest.raises(PolicyServerError, match="breaks the protocol: An array with data of type NoneType"):
+            policy.act({})
+
+
+def test_a_message_that_is_too_large_is_not_read(serve, monkeypatch):
+    monkeypatch.setattr(openpi, "MAX_MESSAGE_BYTES", 1000)
+    server = serve(lambda message: {"actions": np.ones((100, 8))})
+    with contextlib.closing(OpenpiPolicy(f"127.0.0.1:{server.port}", env_of(), timeout_s=5.0)) as policy:
+        policy.reset({}, {"seed": 0, "episode": 0, "language": []})
+        with pytest.raises(PolicyServerError, match="1009"):
+            policy.act({})
 
 
 def test_an_image_stands_in_the_middle_of_a_black_square_as_openpis_client_puts_it():
@@ -262,6 +401,23 @@ def test_lost_answers_are_recorded_and_the_same_in_a_second_run(serve, here):
 
 
 @pytest.mark.slow
+def test_a_correction_may_lose_answers_before_the_planner_takes_over(serve, here):
+    server = serve(ramp)
+    words = ["action.lost_share=0.5", "action.latency_s=0.1", "episodes=1", "takeover=40", "out=corrected"]
+    collect([*COMMON, *words, f"policy=openpi://127.0.0.1:{server.port}"])
+    events = [event["event"] for event in DataSet.open("corrected").read(0).events]
+    assert events[0] == "answer_lost"
+    assert "takeover" in events
+    assert check_data_set(DataSet.open("corrected")) == []
+
+
+@pytest.mark.slow
+def test_keys_of_a_server_are_refused_for_a_correction_without_one(run_command, here):
+    code, _, said = run_command("collect", *COMMON, "policy=random", "action.chunk=3", "out=corrected")
+    assert (code, "action.chunk=3 has no effect" in said) == (2, True)
+
+
+@pytest.mark.slow
 def test_a_server_that_fails_ends_the_run_with_its_traceback(serve, here, capsys):
     def infer(message: dict[str, Any]) -> dict[str, Any]:
         raise KeyError("no checkpoint")
@@ -335,6 +491,18 @@ def test_the_planner_as_a_policy_makes_the_episodes_of_collect(demonstrations, h
 
 
 @pytest.mark.slow
+def test_an_error_of_the_planner_is_an_error_of_the_episode_and_no_failure(here, monkeypatch):
+    def run(attempt: Any) -> None:
+        raise KeyError("a bug")
+
+    monkeypatch.setattr(runner.Attempt, "run", run)
+    evaluate([*COMMON, "seed=3", "episodes=1", "policy=planner", "out=eval"])
+    record = DataSet.open("eval").read(0)
+    assert record.code == "error"
+    assert "The planner's own episode 0 ended as error: KeyError: 'a bug'" in str(record.evidence)
+
+
+@pytest.mark.slow
 def test_a_policy_that_never_looks_does_what_the_planner_does_in_another_episode(demonstrations, here):
     assert evaluate([*COMMON, "seed=3", "episodes=1", "policy=never_looks", "task.max_duration_s=3", "out=eval"]) == 0
     made, played = (DataSet.open(path).read(0) for path in (demonstrations, "eval"))
@@ -382,6 +550,38 @@ def test_openpis_own_client_works_with_our_server(here):
         assert client.infer({**message, "unlatch/episode": 1})["actions"].shape == (1, 8)
 
 
+def test_a_server_that_is_closed_ends_its_connections_before_its_environment(here, monkeypatch):
+    (here / "still_policy.py").write_text(STILL)
+    cfg = load_config("evaluate", EvaluateCfg, [*COMMON, "policy=still_policy:Still"]).cfg
+    server = PolicyServer(cfg, host="127.0.0.1", port=0)
+    closed: list[str] = []
+    close = server._env.close
+    monkeypatch.setattr(server._env, "close", lambda: (closed.append("environment"), close()))
+    monkeypatch.setattr(catalog.UserPolicy, "close", lambda policy: closed.append("policy"))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    with websockets.sync.client.connect(f"ws://127.0.0.1:{server.port}", proxy=None) as socket:
+        assert unpack(socket.recv(timeout=5))[NAME] == "module"
+        server.close()
+        assert closed == ["policy", "environment"]
+        with pytest.raises(ConnectionClosed) as caught:
+            socket.recv(timeout=5)
+        assert caught.value.rcvd is not None
+        assert caught.value.rcvd.code == 1001
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+def test_a_page_of_a_browser_cannot_connect(here):
+    with serving("random") as server, pytest.raises(websockets.exceptions.InvalidStatus, match="403"):
+        websockets.sync.client.connect(f"ws://127.0.0.1:{server.port}", proxy=None, origin="http://evil.example")
+
+
+def test_the_address_that_is_printed_can_be_reached():
+    assert [reachable_name(host) for host in ("0.0.0.0", "::")] == 2 * [socket.gethostname()]
+    assert [reachable_name(host) for host in ("127.0.0.1", "::1")] == ["127.0.0.1", "[::1]"]
+
+
 def test_openpis_own_client_gets_the_traceback_of_a_policy_that_fails(here, monkeypatch):
     client_module = pytest.importorskip("openpi_client.websocket_client_policy")
     monkeypatch.delitem(sys.modules, "still_policy", raising=False)
@@ -404,8 +604,9 @@ def test_the_command_serves_the_planner_until_ctrl_c(here, demonstrations):
         address = said.split()[3].rstrip(";")
         words = ["seed=3", "episodes=2", "success_when=still", "out=eval"]
         assert evaluate([*COMMON, *words, f"policy={address}"]) == 0
-        process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 130
+        with websockets.sync.client.connect(address.replace("openpi", "ws"), proxy=None):  # a client that stays
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 130
     assert [item.success for item in DataSet.open("eval").summaries()] == [True, True]
 
 
@@ -415,6 +616,10 @@ def test_the_command_serves_the_planner_until_ctrl_c(here, demonstrations):
         ([], "serve got 0 policies (none), expected one."),
         (["random", "planner"], "serve got 2 policies (random planner), expected one."),
         (["random", "port=70000"], "port=70000"),
+        (["openpi://127.0.0.1:8000"], "policy='openpi://127.0.0.1:8000' is a policy server already"),
+        (["tcp://127.0.0.1:5555"], "policy='tcp://127.0.0.1:5555' is a policy server already"),
+        (["random", "action.latency_s=0.1"], "action.latency_s=0.1 has no effect"),
+        (["someone"], "Expected one of: lerobot:PATH, module:name, never_looks, openpi://host:port, planner, random"),
     ],
 )
 def test_serve_refuses_what_it_cannot_serve(assert_refused, here, words, text):
