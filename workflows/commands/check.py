@@ -32,8 +32,6 @@ from unlatch.simcore.recording.verdict import POSSIBLE, RECORDED, Criteria
 from unlatch.workflows.assets.new_robot import try_robot
 from unlatch.workflows.checks.criteria_source import CriteriaSource, check_data_set
 from unlatch.workflows.cli.arguments import read_pairs, split_paths
-from unlatch.workflows.cli.multirun import load_configs, run_jobs
-from unlatch.workflows.cli.run_report import run_and_report
 from unlatch.workflows.cli.terminal import (
     BAD_INPUT,
     FAILED,
@@ -48,7 +46,6 @@ from unlatch.workflows.cli.terminal import (
     result_console,
     run_command,
 )
-from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.episode.criteria import PolicyRules
 from unlatch.workflows.episode.episode import Episode
@@ -370,6 +367,8 @@ def _replay_all(data_set: DataSet, cfg: ReplayCfg) -> int:
 @run_command
 def evaluate_command(arguments: list[str], debug: bool) -> int:
     """Runs the command; returns its exit code."""
+    from unlatch.workflows.cli.multirun import run_jobs
+    from unlatch.workflows.cli.run_report import run_and_report
     from unlatch.workflows.runs.evaluate import PREFIX, EvaluateJob, identity_of, serve_policy  # the extra `gym`
 
     line = parse_command_line(arguments, command="evaluate")
@@ -435,6 +434,7 @@ class ServeCfg:
 @command
 def serve_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
+    from unlatch.workflows.cli.multirun import load_configs
     from unlatch.workflows.policies.serve import PolicyServer  # the extras `gym` and `openpi`
 
     words = [word for word in arguments if "=" not in word and not word.startswith("-")]
@@ -463,6 +463,7 @@ BENCHES = ("success",)
 @command
 def bench_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
+    from unlatch.workflows.commands.collect import collect_and_report
     from unlatch.workflows.runs.success_bench import SuccessBenchCfg, bench_runs, cost_table, measure, success_table
 
     name = arguments[0] if arguments else ""

@@ -128,8 +128,8 @@ NO_HYDRA = ("hydra", "omegaconf", "rich", "ompl.base", "packaging.requirements",
     ("module", "names"),
     [
         ("commands.collect", LATER),
-        pytest.param("commands.check", ("hydra", "scipy.spatial"), marks=pytest.mark.heavy),
-        pytest.param("commands.images", ("hydra", "omegaconf", "scipy.spatial"), marks=pytest.mark.heavy),
+        ("commands.check", ("hydra", "scipy.spatial")),
+        ("commands.images", ("hydra", "omegaconf", "scipy.spatial")),
         ("runs.runner", NO_HYDRA),
     ],
 )
