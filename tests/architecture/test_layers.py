@@ -11,8 +11,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("configs", "objects", "robots", "simcore", "skills", "solver", "tasks", "workflows")
 MOST_LOCAL_IMPORTS = 221
-"""Imports inside functions, of the whole product: of packages of extras (the exam and servers of policies brought two), and of
-what most episodes do not need.
+"""Imports inside functions, of the whole product: of packages of extras (exam and policy servers brought
+two), and of what most episodes do not need.
 
 An episode loads half of what it would load if every import stood at the top (`benchmarks/code_size.py`).
 """
