@@ -8,10 +8,11 @@ from benchmarks.code_size import Loaded, run_episode
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
-MOST_MODULES, MOST_LINES = 155, 36_260
+MOST_MODULES, MOST_LINES = 155, 36_270
 """Of our own modules. The aims are 220 and 28,000; what has come down does not go up again, except for what makes
 episodes better: a part is led until it has arrived, and a record is computed at its end (500 lines); short arms
-take fine steps, and weak grips are named (150 lines); shapes of robots are kept in the cache (60 lines)."""
+take fine steps, and weak grips are named (150 lines); shapes of robots are kept in the cache (60 lines),
+and what policy servers observe is configured (30 lines)."""
 SIDE_PRODUCTS = (
     "unlatch.configs.derived_request",
     "unlatch.configs.derived_task",
