@@ -33,13 +33,21 @@ def lever_m(model: UrdfModel, part: Part, point: Array) -> float:
 
 def opening_direction(model: UrdfModel, part: Part, point: Array) -> Array:
     """Returns the (3,) unit direction in which a point (3,) of the part moves as it opens, frame of the link."""
+    return opening_motions(model, part, point[None])[1][0]
+
+
+def opening_motions(model: UrdfModel, part: Part, points: Array) -> tuple[Array, Array]:
+    """Returns how far points (N, 3) of the part's link move per unit of the joint (N,), see `lever_m`, and the unit
+    directions (N, 3) in which they move as the part opens, frame of the link.
+    """
     joint = model.joints[part.joint]
     T_link_child = model.link_pose(part.link).inverse() @ model.link_pose(joint.child)
     axis = T_link_child.rotate(joint.axis / np.linalg.norm(joint.axis)) * part.openness.sign
     if part.kind is PartKind.slider:
-        return axis
-    moved = np.cross(axis, point - T_link_child.p)
-    return moved / max(float(np.linalg.norm(moved)), 1e-12)
+        return np.ones(len(points)), np.tile(axis, (len(points), 1))
+    moved = np.cross(axis, points - T_link_child.p)
+    levers = np.linalg.norm(moved, axis=1)
+    return levers, moved / np.maximum(levers, 1e-12)[:, None]
 
 
 def handle_lever_m(part: Part, model: UrdfModel) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 
 from unlatch.objects.annotation import SPOT, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.closing_force_values import opening_motions
 from unlatch.robots.hand_shape import HandShape
 from unlatch.simcore.geometry import Pose, unit
 from unlatch.simcore.meshes.solids import convex_hull
@@ -92,8 +93,8 @@ def draw_candidates(
         rng: Gives the points on the surface.
         kinds: Kinds of candidates that are drawn.
     """
-    drawn = _Drawing(skill, HandFit(asset, part, hand, approach_m=_APPROACH_M), asset, start, base, rng)
-    drawn.most_fits = min(_FITS, _FITS_OF_ONE * count)
+    most_fits = min(_FITS, _FITS_OF_ONE * count)
+    drawn = _Drawing(skill, HandFit(asset, part, hand, approach_m=_APPROACH_M), start, base, most_fits, rng)
     found = [drawn.pinches() if kind == "pinch" else drawn.pushes(kind) for kind in kinds]
     spread = [_spread_out(list(each), count) for each in found]
     ranked = [each[place] for place in range(count) for each in spread if place < len(each)]
@@ -120,14 +121,14 @@ class _Drawing:
         self,
         skill: str,
         fit: HandFit,
-        asset: ObjectAsset,
         start: tuple[float, float],
         base: PlannerSettingCfg,
+        most_fits: int,
         rng: np.random.Generator,
     ) -> None:
         self._skill, self._fit, self._base, self._rng = skill, fit, base, rng
-        self.most_fits = _FITS
-        self._part, self._model, self._hand = fit.part, asset.model, fit.hand
+        self._most_fits = most_fits
+        self._part, self._model, self._hand = fit.part, fit.solids.model, fit.hand
         self._openings = [fit.positions(opening) for opening in dict.fromkeys(start)]
         self._T_root_link = [self._model.link_pose(self._part.link, each) for each in self._openings]
         self._solids = fit.solids.of_link(self._part.link)
@@ -135,7 +136,7 @@ class _Drawing:
         self._radii = np.array([solid.radius for solid in self._solids])
         self._slips = ["fixed", "side", "cone"] if self._part.kind is PartKind.slider else ["side", "cone", "fixed"]
         self.points, self.normals = self._draw_surface()
-        levers, self.motions = self._motions()
+        levers, self.motions = opening_motions(self._model, self._part, self.points)
         self.levers = levers / levers.max(initial=1e-9)
         far = self.levers >= _LEAST_LEVER
         self.points, self.normals = self.points[far], self.normals[far]
@@ -156,18 +157,6 @@ class _Drawing:
         p, n = np.concatenate(points)[order], np.concatenate(normals)[order]
         outside = ~self._inside(p + 1e-3 * n)
         return p[outside], n[outside]
-
-    def _motions(self) -> tuple[Array, Array]:
-        """Returns how far each point moves per unit of the joint (N,), and in which direction as it opens (N, 3)."""
-        part, model = self._part, self._model
-        joint = model.joints[part.joint]
-        T_link_child = model.link_pose(part.link).inverse() @ model.link_pose(joint.child)
-        axis = T_link_child.rotate(unit(joint.axis)) * part.openness.sign
-        if part.kind is PartKind.slider:
-            return np.ones(len(self.points)), np.tile(axis, (len(self.points), 1))
-        moved = np.cross(axis, self.points - T_link_child.p)
-        levers = np.linalg.norm(moved, axis=1)
-        return levers, moved / np.maximum(levers, 1e-12)[:, None]
 
     def _inside(self, points: Array) -> Array:
         """Returns (N,) whether points (N, 3) are inside the part."""
@@ -190,7 +179,7 @@ class _Drawing:
                 if not outside.any():
                     continue
                 thickness = float(steps[outside.argmax()])
-                if fits >= self.most_fits:
+                if fits >= self._most_fits:
                     return
                 fits += 1
                 middle, width = p - y * thickness / 2, min(thickness + 2 * _ROOM_M, self._hand.max_width_m)
@@ -224,7 +213,7 @@ class _Drawing:
                 for x in self._approaches(n):
                     tried += [(x, n, p + n * (half_y + _GAP_M)), (x, np.cross(n, x), p + n * (half_z + _GAP_M))]
             for x, y, place in tried:
-                if fits >= self.most_fits:
+                if fits >= self._most_fits:
                     return
                 fits += 1
                 if self._is_within_reach(x) and self._is_free(x, y, place, 0.0):
