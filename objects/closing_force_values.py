@@ -24,11 +24,7 @@ def lever_m(model: UrdfModel, part: Part, point: Array) -> float:
 
     It is its distance from the hinge [m/rad]; 1 for a slider.
     """
-    if part.kind is PartKind.slider:
-        return 1.0
-    joint = model.joints[part.joint]
-    p = model.link_pose(joint.child).inverse() @ model.link_pose(part.link) @ point
-    return float(np.linalg.norm(np.cross(joint.axis / np.linalg.norm(joint.axis), p)))
+    return float(opening_motions(model, part, point[None])[0][0])
 
 
 def opening_direction(model: UrdfModel, part: Part, point: Array) -> Array:
