@@ -43,7 +43,7 @@ from unlatch.workflows.runs.statistics import wilson_interval
 
 FILE = "rehearsed.yaml"
 """Name of the file beside an object with what was proven for it, for people to read and edit."""
-VERSION = 3
+VERSION = 4
 """Raised where a rehearsal finds something else than before: older results in the cache are then made again."""
 SEED = 7_310_417
 """Seed of all trials; a run that draws the same number draws other episodes, for its configuration differs."""
@@ -53,7 +53,8 @@ are tried. One failure may be bad luck."""
 CANDIDATES = 36
 """Largest number of drawn candidates of one start."""
 _WORK = 5000
-"""Work of planning a trial of a candidate, see `planner.work`: many have no plan, and another one takes its place."""
+"""Work of planning each hold of a candidate in a trial, see `planner.work`: many have no plan, and another takes their
+place. The derived strategies are planned as in an episode."""
 _LAYOUTS = 4
 """Layouts in which a trial of a candidate is planned."""
 _ENOUGH = 4
@@ -64,6 +65,8 @@ MOST_TRIALS = 90
 """No further candidate is tried after so many trials of one hold: they take a minute or two of CPU time."""
 _PROVEN = 0.4
 """Least lower confidence bound of a strategy that is kept: 5 of 6, or 7 of 10."""
+_GOOD = 0.5
+"""Lower confidence bound from which nothing else is tried: 5 of 5, or 7 of 8."""
 _MOST_KEPT = 4
 _TWO_HOLDS = 8
 """Number of drawn candidates that are tried for the first of two holds."""
@@ -105,6 +108,11 @@ class Option:
     successes: int = 0
     causes: Counter[str] = field(default_factory=Counter)
     """Failure codes."""
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether it is what an episode without a rehearsal does."""
+        return self.name == "derived" and not self.where and not self.more_holds
 
     @property
     def lower_bound(self) -> float:
@@ -373,7 +381,7 @@ class _Rehearsing:
         """Tries an option until two trials fail or all succeed; returns whether all did."""
         self._options.append(option)
         while option.trials < PLAIN_TRIALS and option.trials - option.successes < _PLAIN_FAILURES:
-            self._try(runner, option, thorough=True)
+            self._try(runner, option)
         return option.successes == PLAIN_TRIALS
 
     def _halve(self, runner: EpisodeRunner, options: Sequence[Option]) -> bool:
@@ -391,11 +399,11 @@ class _Rehearsing:
             for option in good:
                 while option.trials < trials and option.trials - option.successes <= trials // 3:
                     self._try(runner, option)
-        return any(option.lower_bound >= _PROVEN for option in good)
+        return any(option.lower_bound >= _GOOD for option in good)
 
-    def _try(self, runner: EpisodeRunner, option: Option, *, thorough: bool = False) -> None:
+    def _try(self, runner: EpisodeRunner, option: Option) -> None:
         """Executes an option once, with another layout and another friction in each trial."""
-        runner.cfg = self._trial_config(option, thorough=thorough)
+        runner.cfg = self._trial_config(option)
         record = runner.run(option.trials)
         self._trials += 1
         self._spent += self._holds + option.more_holds
@@ -420,11 +428,11 @@ class _Rehearsing:
         if record.arrays and (self.best_try is None or share > self.best_try.share):
             self.best_try = BestTry(share, cfg, record)
 
-    def _trial_config(self, option: Option, *, thorough: bool) -> EpisodeCfg:
+    def _trial_config(self, option: Option) -> EpisodeCfg:
         skills = list(self._cfg.skills)
         planner = self._cfg.planner
-        if not thorough:
-            planner = replace(planner, work=min(planner.work, _WORK))
+        if not option.is_derived:
+            planner = replace(planner, work=min(planner.work, _WORK * (self._holds + option.more_holds)))
             skills = [replace(s, candidates=_LAYOUTS) if isinstance(s, LayoutSearchCfg) else s for s in skills]
         acting = with_strategies(self._entry, option.strategies, more_holds=option.more_holds)
         skills[self._index : self._index + 1] = acting
