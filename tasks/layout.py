@@ -299,25 +299,48 @@ def _plinth_box(
     low, high = asset.bounds_obj
     back_inset, front_inset = _limit_insets(high[0] - low[0], _PLINTH_INSET_M, _PLINTH_FRONT_INSET_M)
     least = _LEAST_PLINTH_SHARE * (high[0] - low[0] - back_inset - front_inset)
-    front_inset = max(front_inset, high[0] - _swept_from(asset) + _SWEEP_GAP_M)
+    swept = _swept_below(asset)
+    lids = [corners for kind, corners in swept if kind is PartKind.hinge_horizontal]
+    swept_from = min((float(corners[:, 0].min()) for corners in lids), default=np.inf)
+    front_inset = max(front_inset, high[0] - swept_from + _SWEEP_GAP_M)
     # the lid of a suitcase hangs below all of it in the end: the plinth, to which it is fixed, then stands at its back
     back_inset = min(back_inset, high[0] - low[0] - front_inset - least)
     depth = high[0] - low[0] - back_inset - front_inset
     width = high[1] - low[1] - sum(_limit_insets(high[1] - low[1], _PLINTH_INSET_M, _PLINTH_INSET_M))
-    below = low[2] - _FEET_M - 0.5 * height_m
-    middle_obj = np.array([low[0] + back_inset + 0.5 * depth, 0.5 * (low[1] + high[1]), below])
-    return (float(depth), float(width), float(height_m)), Pose(T_world_root.R, T_world_root @ middle_obj)
+    size, middle = np.array([depth, width]), np.array([low[0] + back_inset + 0.5 * depth, 0.5 * (low[1] + high[1])])
+    for kind, corners in swept:
+        if kind is not PartKind.hinge_horizontal:
+            size, middle = _clear_of(size, middle, corners[:, :2])
+    middle_obj = np.array([*middle, low[2] - _FEET_M - 0.5 * height_m])
+    return (float(size[0]), float(size[1]), float(height_m)), Pose(T_world_root.R, T_world_root @ middle_obj)
 
 
-def _swept_from(asset: ObjectAsset) -> float:
-    """Returns the smallest x at which a part swings below the underside of its object, root frame [m]."""
-    lids = [part for part in asset.articulation.parts.values() if part.kind is PartKind.hinge_horizontal]
+def _swept_below(asset: ObjectAsset) -> list[tuple[PartKind, Array]]:
+    """Returns for each part that moves below the underside of its object the corners there (N, 3), root frame [m]."""
     from unlatch.tasks.placing import swept_below
 
-    swept = [
-        swept_below(asset, lid, np.linspace(0.0, lid.openness.span, _SWEEP_SAMPLES), below_m=_FEET_M) for lid in lids
+    passed = [
+        (part.kind, swept_below(asset, part, np.linspace(0.0, part.openness.span, _SWEEP_SAMPLES), below_m=_FEET_M))
+        for part in asset.articulation.parts.values()
+        if part.kind is not PartKind.hinge_vertical
     ]
-    return min((float(corners[:, 0].min()) for corners in swept if len(corners)), default=np.inf)
+    return [(kind, corners) for kind, corners in passed if len(corners)]
+
+
+def _clear_of(size: Array, middle: Array, swept: Array) -> tuple[Array, Array]:
+    """Returns size and middle (2,) of the largest part of a footprint beside what a part passes (N, 2) [m]."""
+    footprint = np.array([middle - 0.5 * size, middle + 0.5 * size])
+    low, high = swept.min(axis=0) - _SWEEP_GAP_M, swept.max(axis=0) + _SWEEP_GAP_M
+    if np.any(low >= footprint[1]) or np.any(high <= footprint[0]):
+        return size, middle
+    left_over = [(size, middle)]
+    for axis in range(2):
+        for end, edge in ((1, low), (0, high)):
+            cut = footprint.copy()
+            cut[end, axis] = edge[axis]
+            if cut[1, axis] > cut[0, axis]:
+                left_over.append((cut[1] - cut[0], cut.mean(axis=0)))
+    return max(left_over[1:] or left_over, key=lambda item: float(np.prod(item[0])))
 
 
 def _limit_insets(extent_m: float, low_m: float, high_m: float) -> tuple[float, float]:

@@ -153,12 +153,23 @@ SUITCASE = """<robot name="suitcase">
 </robot>"""
 
 
+def _with_bar(place):
+    """The case with a bar that slides down out of it, in place of the shell."""
+    bar = SUITCASE.replace('"0.025 0 0.19"', f'"{place} 0.19"').replace("revolute", "prismatic")
+    bar = bar.replace(
+        '"0.05 0.4 0.4"/></geometry></collision>\n</link>\n<joint',
+        '"0.08 0.08 0.4"/></geometry></collision>\n</link>\n<joint',
+    )
+    return bar.replace('"0 1 0"', '"0 0 -1"').replace("3.1", "0.2")
+
+
 @pytest.fixture
 def suitcase(tmp_path):
-    """Makes a case, of some depth, with a shell that swings down to the floor."""
+    """Makes a case, of some depth, with a shell that swings down to the floor, or with a bar that slides down."""
 
-    def make(depth_m=0.05):
-        urdf = SUITCASE.replace('"-0.025 0 0.2"', f'"{-depth_m / 2} 0 0.2"')
+    def make(depth_m=0.05, bar_at=None):
+        urdf = SUITCASE if bar_at is None else _with_bar(bar_at)
+        urdf = urdf.replace('"-0.025 0 0.2"', f'"{-depth_m / 2} 0 0.2"')
         (tmp_path / "suitcase.urdf").write_text(urdf.replace('"0.05 0.4 0.4"', f'"{depth_m} 0.4 0.4"', 1))
         root = str(tmp_path / "suitcase.urdf")
         case = load_instance(ObjectCfg(name="suitcase", category="suitcase", source=ObjectSource.urdf, root=root))
@@ -197,3 +208,12 @@ def test_a_shell_that_hangs_down_in_the_end_passes_the_plinth(suitcase, depth_m)
     front_x = (place.T_world_root.inverse() @ place.T_world_plinth.p)[0] + half_x
     assert front_x == pytest.approx(min(-0.05, case.bounds_obj[1, 0] - 0.06) - 0.005, abs=0.003)
     assert half_x > 0.01
+
+
+@pytest.mark.parametrize("beside", ["-0.03 0", "-0.17 0", "-0.1 0.17", "-0.1 -0.17"])
+def test_the_plinth_leaves_room_for_a_bar_that_slides_below_its_case(suitcase, beside):
+    case, bar = suitcase(0.2, bar_at=beside)
+    region = RegionCfg(object="suitcase", center_m=[0.6, 0.0], height_m=[0.35, 0.35])
+    place = placed(TaskCfg(name="t", regions=[region]), case, 0)
+    assert len(list(swings(case, bar, place, bar.openness.span))) == 29
+    assert np.prod(place.plinth_size_m[:2]) > 0.25 * 0.2 * 0.4
