@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from unlatch.objects.importers.converted_asset import primitive_mesh
+from unlatch.objects.importers.urdf_parts import AssetFile
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.obj_file import srgb_light
 from unlatch.simcore.meshes.solids import convex_hull
-from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, fan_triangles
 from unlatch.simcore.process import hide_native_output
 from unlatch.simcore.registry import import_extra
 from unlatch.simcore.urdf.model import ShapeKind
@@ -113,7 +114,7 @@ class UsdUnits:
     """Kilograms per unit."""
 
 
-class OpenedStage:
+class OpenedStage(AssetFile):
     """A composed stage: references, payloads, variants and instances are resolved."""
 
     def __init__(self, path: Path) -> None:
@@ -123,9 +124,8 @@ class OpenedStage:
             AssetError: OpenUSD is not installed, the file cannot be read, something that it refers to is missing, or
                 its units make no sense.
         """
-        self.path = path
+        super().__init__(path)
         self.pxr = import_openusd("A USD object")
-        self.notices: list[str] = []
         try:
             with hide_native_output():
                 self.stage = self.pxr.Usd.Stage.Open(str(path))
@@ -141,8 +141,7 @@ class OpenedStage:
 
     def error(self, where: Any, problem: str) -> AssetError:
         """Returns an error about a prim."""
-        place = str(where.GetPath()) if hasattr(where, "GetPath") else str(where)
-        return AssetError(f"{self.path}: {place} {problem}", path=str(self.path), where=place)
+        return super().error(where.GetPath() if hasattr(where, "GetPath") else where, problem)
 
     def prims(self) -> Iterator[Any]:
         """Yields every active, defined prim with those of instances: below the default prim if joints are there."""
@@ -280,12 +279,6 @@ def placed_primitive(primitive: Primitive, affine: Array) -> Primitive | None:
     return Primitive(primitive.kind, size, Pose(axes, affine[:3, :3] @ primitive.T_prim_shape.p + affine[:3, 3]))
 
 
-def placed_mesh(mesh: TriangleMesh, affine: Array) -> TriangleMesh:
-    """Returns a mesh in another frame; triangles of a mirrored one face outwards again."""
-    faces = mesh.faces[:, ::-1] if np.linalg.det(affine[:3, :3]) < 0 else mesh.faces
-    return TriangleMesh(mesh.vertices @ affine[:3, :3].T + affine[:3, 3], faces)
-
-
 def read_primvar(stage: OpenedStage, prim: Any, name: str) -> tuple[Array, str] | None:
     """Returns the values of a primvar (N, ...), one for each element, and its interpolation; None without one."""
     primvar = stage.pxr.UsdGeom.PrimvarsAPI(prim).FindPrimvarWithInheritance(name)
@@ -347,7 +340,7 @@ def _read_mesh(stage: OpenedStage, prim: Any) -> PrimSurface:
         raise stage.error(prim, f"names point {int(indices.max())} of {len(points)}. Export it again.")
     if not np.all(np.isfinite(points)):
         raise stage.error(prim, "has a point that is not finite. Export it again.")
-    corners, polygons = _triangulate(counts)
+    corners, polygons = fan_triangles(counts)
     if len(corners) > MAX_TRIANGLES:
         raise stage.error(prim, f"has {len(corners)} triangles, at most {MAX_TRIANGLES} are read. Simplify it.")
     holes = _read_array(geom.GetHoleIndicesAttr(), stage, int)
@@ -361,21 +354,6 @@ def _read_mesh(stage: OpenedStage, prim: Any) -> PrimSurface:
 def _read_array(attribute: Any, stage: OpenedStage, kind: type) -> Array:
     values = attribute.Get(stage.time) if attribute else None
     return np.zeros(0, dtype=kind) if values is None else np.array(values, dtype=kind)
-
-
-def _triangulate(counts: Array) -> tuple[Array, Array]:
-    """Returns fans of triangles for polygons of (P,) corners: places of the corners (F, 3), and polygons (F,)."""
-    starts = np.concatenate([[0], np.cumsum(counts)[:-1]]) if len(counts) else counts
-    corners: list[Array] = [np.zeros((0, 3), dtype=int)]
-    polygons: list[Array] = [np.zeros(0, dtype=int)]
-    for count in np.unique(counts[counts > 2]):
-        chosen = np.flatnonzero(counts == count)
-        fan = np.array([[0, k, k + 1] for k in range(1, count - 1)])
-        corners.append((starts[chosen][:, None, None] + fan).reshape(-1, 3))
-        polygons.append(np.repeat(chosen, count - 2))
-    found = np.concatenate(polygons)
-    order = np.argsort(found, kind="stable")
-    return np.concatenate(corners)[order], found[order]
 
 
 Colour = tuple[float, float, float, float]
