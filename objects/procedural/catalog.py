@@ -26,8 +26,10 @@ _SUMMARIES = {
     "cabinets": {
         "cabinet": "a low cabinet with one or two doors",
         "desk_drawers": "a small chest of drawers for a desk",
-        "drawer": "a low cabinet with a drawer",
         "drawer_cabinet": "a chest with one to four drawers",
+    },
+    "drawer": {
+        "drawer": "a low cabinet with a drawer",
     },
     "openings": {
         "door": "a small door in a frame with a lever handle",

@@ -10,8 +10,8 @@ from tests.objects.builders import generated
 from unlatch.objects.annotation import FramedVector, Openness, PartKind
 from unlatch.objects.friction import joint_problems
 from unlatch.objects.procedural.appliances import microwave
-from unlatch.objects.procedural.cabinets import drawer
 from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.objects.procedural.drawer import drawer
 from unlatch.objects.validation import articulation_problems, check_articulation, check_classes, validate_articulation
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.geometry import Pose

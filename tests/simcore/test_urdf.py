@@ -10,7 +10,7 @@ import pytest
 
 from tests.simcore.refusals import refused
 from unlatch.objects.procedural.appliances import microwave
-from unlatch.objects.procedural.cabinets import drawer
+from unlatch.objects.procedural.drawer import drawer
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.urdf.model import (

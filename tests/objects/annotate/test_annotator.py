@@ -14,7 +14,7 @@ from unlatch.objects.annotation import HandleType, PartKind
 from unlatch.objects.config import ObjectCfg, ObjectSource
 from unlatch.objects.library import load_object
 from unlatch.objects.procedural.appliances import microwave
-from unlatch.objects.procedural.cabinets import drawer
+from unlatch.objects.procedural.drawer import drawer
 from unlatch.objects.validation import articulation_problems
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.skills.strategies.ranking import derive_strategies

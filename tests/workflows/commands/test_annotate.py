@@ -16,7 +16,7 @@ from unlatch import command_table
 from unlatch.objects.annotate.storage import load_annotation
 from unlatch.objects.annotation_reader import read_articulation
 from unlatch.objects.procedural.appliances import microwave
-from unlatch.objects.procedural.cabinets import drawer
+from unlatch.objects.procedural.drawer import drawer
 from unlatch.simcore.errors import AssetError
 from unlatch.workflows.assets.annotate import annotate
 from unlatch.workflows.assets.convert import MakeObjectCfg, make_objects

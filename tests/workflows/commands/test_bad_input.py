@@ -15,7 +15,7 @@ import trimesh
 
 from tests.workflows.builders import data_set_of
 from unlatch.objects import library
-from unlatch.objects.procedural.cabinets import drawer
+from unlatch.objects.procedural.drawer import drawer
 from unlatch.robots.models import distribution_file
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.workflows.runs.code_versions import header_of

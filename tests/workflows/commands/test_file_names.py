@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from unlatch import command_table
-from unlatch.objects.procedural.cabinets import drawer
+from unlatch.objects.procedural.drawer import drawer
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import home_folder, user_path
 from unlatch.workflows.cli.terminal import run_guarded

@@ -26,7 +26,7 @@ XARM = "unlatch/robots/descriptions/xarm6.yaml"
              "object.held_out=0.3"],
             {
                 "task.name": ("open_drawer", "configs/task/open_drawer.yaml"),
-                "object.category": ("drawer", "unlatch/objects/procedural/cabinets.py"),
+                "object.category": ("drawer", "unlatch/objects/procedural/drawer.py"),
                 "object.held_out": ("0.3", "command line"),
                 "robot.name": ("xarm6", XARM),
                 "robot.arms.0.home_std": (None, XARM),

@@ -12,7 +12,7 @@ from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.derived_task import derive_layout, fill_derived_task, fill_skill_setting, skill_strategies
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
-from unlatch.objects.procedural.cabinets import drawer
+from unlatch.objects.procedural.drawer import drawer
 from unlatch.robots.catalog import load_robot
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.errors import ConfigError
