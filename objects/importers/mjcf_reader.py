@@ -20,6 +20,7 @@ from unlatch.objects.importers.urdf_parts import (
     unused_name,
     write_model,
 )
+from unlatch.objects.turned_object import moved_link
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mjcf import FREE, HINGE, SLIDE, CompiledMjcf, mjcf_pose
@@ -103,12 +104,10 @@ def write_urdf(path: Path, folder: Path, name: str) -> list[str]:
     for key, T_body_link in tree.T_body_link.items():
         seen, hit = shapes.get(key, ([], []))
         T = T_body_link.inverse()
-        visuals, collisions = (
-            tuple(replace(shape, T_link_shape=T @ shape.T_link_shape) for shape in own) for own in (seen, hit)
-        )
-        # the world has none, nor has what stands between two joints
+        # the world has no inertia, nor has what stands between two joints
         inertial = file.inertial(int(key), T) if key.isdigit() else None
-        links[bodies[key].name] = Link(bodies[key].name, visuals, collisions, inertial)
+        link = moved_link(Link(bodies[key].name, tuple(seen), tuple(hit)), T)
+        links[link.name] = replace(link, inertial=inertial)
     file.notices += _couplings(file)
     return write_model(file, folder / name, path.stem, links, tree.joints)
 

@@ -26,11 +26,10 @@ from unlatch.objects.importers.converted_asset import (
     combined_inertial,
     inertia_problem,
     mesh_collider,
-    moved_inertial,
     read_surfaces,
     solid_inertial,
 )
-from unlatch.objects.turned_object import scaled_model
+from unlatch.objects.turned_object import moved_link, scaled_model
 from unlatch.simcore.errors import AssetError, ConfigError, unknown_name
 from unlatch.simcore.files import plain_name
 from unlatch.simcore.geometry import Pose
@@ -114,18 +113,12 @@ def merge_fixed(
 
 
 def _absorb_child(parent: ConvertedLink, child: ConvertedLink, T_parent_child: Pose) -> ConvertedLink:
-    def move_shapes(shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
-        return tuple(replace(shape, T_link_shape=T_parent_child @ shape.T_link_shape) for shape in shapes)
-
-    old, added = parent.link, child.link
-    inertial = old.inertial
-    if added.inertial is not None:
-        carried = moved_inertial(added.inertial, T_parent_child)
-        inertial = carried if inertial is None else combined_inertial(inertial, carried)
-    visuals = (*old.visuals, *move_shapes(added.visuals))
-    collisions = (*old.collisions, *move_shapes(added.collisions))
+    old, added = parent.link, moved_link(child.link, T_parent_child)
+    inertial = old.inertial or added.inertial
+    if old.inertial is not None and added.inertial is not None:
+        inertial = combined_inertial(old.inertial, added.inertial)
     return ConvertedLink(
-        Link(old.name, visuals, collisions, inertial),
+        Link(old.name, (*old.visuals, *added.visuals), (*old.collisions, *added.collisions), inertial),
         (*parent.visuals, *(replace(v, T_link_mesh=T_parent_child @ v.T_link_mesh) for v in child.visuals)),
         (*parent.parts, *(part.moved(T_parent_child) for part in child.parts)),
     )
