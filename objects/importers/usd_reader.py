@@ -26,7 +26,6 @@ from unlatch.objects.importers.usd_stage import (
     Look,
     LookedSurface,
     OpenedStage,
-    Primitive,
     PrimSurface,
     placed_primitive,
     read_surface,
@@ -395,7 +394,7 @@ class _UsdReader:
             primitive = _bounding_primitive(self._mesh(prim), approximation)
         placed = placed_primitive(primitive, affine) if primitive is not None else None
         if placed is not None:
-            return Shape(placed.kind, placed.size, placed.T_prim_shape, prim.GetName()), mesh
+            return replace(placed, name=prim.GetName()), mesh
         if approximation == "convexHull":
             mesh = mesh_hull(mesh, least_m=_FLAT_M, where=f"{self.stage.path}: {prim.GetPath()}")
         return self._files.shape_of(self._files.write_mesh(mesh), prim.GetName()), mesh
@@ -420,7 +419,7 @@ class _UsdReader:
             placed = placed_primitive(surface.primitive, affine) if surface.primitive is not None else None
             rgba = part.look.rgba
             if placed is not None:
-                shapes.append(Shape(placed.kind, placed.size, placed.T_prim_shape, prim.GetName(), rgba))
+                shapes.append(replace(placed, name=prim.GetName(), rgba=rgba))
             else:
                 file = self._write_visual(part, affine)
                 shapes.append(replace(self._files.shape_of(file, prim.GetName()), rgba=rgba))
@@ -510,13 +509,13 @@ def _hulls(meshes: Sequence[TriangleMesh], *, where: str) -> list[TriangleMesh]:
     return found
 
 
-def _bounding_primitive(mesh: TriangleMesh, approximation: str) -> Primitive:
+def _bounding_primitive(mesh: TriangleMesh, approximation: str) -> Shape:
     """Returns the box along the axes of a mesh, or the sphere around it."""
     points = mesh.vertices[np.unique(mesh.faces)]
     low, high = points.min(axis=0), points.max(axis=0)
     middle = (low + high) / 2
     if approximation == "boundingCube":
         size = tuple(float(max(v, 1e-9)) for v in high - low)
-        return Primitive(ShapeKind.box, size, Pose.from_translation(middle))
+        return Shape(ShapeKind.box, size, Pose.from_translation(middle))
     radius = float(np.linalg.norm(points - middle, axis=1).max())
-    return Primitive(ShapeKind.sphere, (radius,), Pose.from_translation(middle))
+    return Shape(ShapeKind.sphere, (radius,), Pose.from_translation(middle))

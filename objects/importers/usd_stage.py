@@ -20,7 +20,7 @@ from unlatch.simcore.meshes.solids import convex_hull
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, fan_triangles
 from unlatch.simcore.process import hide_native_output
 from unlatch.simcore.registry import import_extra
-from unlatch.simcore.urdf.model import ShapeKind
+from unlatch.simcore.urdf.model import Shape, ShapeKind
 from unlatch.simcore.urdf.reader import is_shared_folder
 
 _MODULES = ("Ar", "Gf", "Sdf", "Tf", "Usd", "UsdGeom", "UsdPhysics", "UsdShade", "UsdUtils", "Vt")
@@ -221,23 +221,12 @@ _LARGEST_SKEW = 1e-6
 
 
 @dataclass(frozen=True)
-class Primitive:
-    """A box, cylinder or sphere."""
-
-    kind: ShapeKind
-    size: tuple[float, ...]
-    """As in `Shape.size`."""
-    T_prim_shape: Pose
-    """Its pose in the frame of its prim, or of another frame after `placed_primitive`."""
-
-
-@dataclass(frozen=True)
 class PrimSurface:
     """The geometry of one prim, in its own coordinates."""
 
     mesh: TriangleMesh
-    primitive: Primitive | None = None
-    """The same geometry as a primitive, if it is one."""
+    primitive: Shape | None = None
+    """The same geometry as a box, cylinder or sphere, if it is one."""
     corners: Array | None = None
     """(F, 3) places of the triangles' corners in `faceVertexIndices`; None if the prim is no mesh."""
     polygons: Array | None = None
@@ -255,14 +244,13 @@ def read_surface(stage: OpenedStage, prim: Any) -> PrimSurface | None:
         return _read_mesh(stage, prim)
     primitive, mesh = _read_primitive(stage, prim, kind)
     if mesh is None and primitive is not None:
-        pose = primitive.T_prim_shape
-        mesh = primitive_mesh(primitive.kind, primitive.size).moved(pose)
+        mesh = primitive_mesh(primitive.kind, primitive.size).moved(primitive.T_link_shape)
     return None if mesh is None else PrimSurface(mesh, primitive)
 
 
-def placed_primitive(primitive: Primitive, affine: Array) -> Primitive | None:
+def placed_primitive(primitive: Shape, affine: Array) -> Shape | None:
     """Returns a primitive in another frame; None if the (4, 4) affine map makes another shape of it."""
-    M = affine[:3, :3] @ primitive.T_prim_shape.R
+    M = affine[:3, :3] @ primitive.T_link_shape.R
     scale = np.linalg.norm(M, axis=0)
     axes = M / scale
     if np.abs(axes.T @ axes - np.eye(3)).max() > _LARGEST_SKEW:
@@ -276,7 +264,7 @@ def placed_primitive(primitive: Primitive, affine: Array) -> Primitive | None:
         size = tuple(float(v) for v in np.asarray(primitive.size) * scale[[0, 2]][: len(primitive.size)])
     if np.linalg.det(axes) < 0:
         axes[:, 0] *= -1  # these shapes are their own mirror images
-    return Primitive(primitive.kind, size, Pose(axes, affine[:3, :3] @ primitive.T_prim_shape.p + affine[:3, 3]))
+    return Shape(primitive.kind, size, Pose(axes, affine[:3, :3] @ primitive.T_link_shape.p + affine[:3, 3]))
 
 
 def read_primvar(stage: OpenedStage, prim: Any, name: str) -> tuple[Array, str] | None:
@@ -291,7 +279,7 @@ def read_primvar(stage: OpenedStage, prim: Any, name: str) -> tuple[Array, str] 
     return (found, str(primvar.GetInterpolation())) if len(found) and np.all(np.isfinite(found)) else None
 
 
-def _read_primitive(stage: OpenedStage, prim: Any, kind: str) -> tuple[Primitive | None, TriangleMesh | None]:
+def _read_primitive(stage: OpenedStage, prim: Any, kind: str) -> tuple[Shape | None, TriangleMesh | None]:
     """Returns a primitive, or the hull of a shape that a URDF does not have; None twice for another type."""
 
     def number(name: str) -> float:
@@ -302,15 +290,15 @@ def _read_primitive(stage: OpenedStage, prim: Any, kind: str) -> tuple[Primitive
         return float(value)
 
     if kind == "Cube":
-        return Primitive(ShapeKind.box, (number("size"),) * 3, Pose.identity()), None
+        return Shape(ShapeKind.box, (number("size"),) * 3, Pose.identity()), None
     if kind == "Sphere":
-        return Primitive(ShapeKind.sphere, (number("radius"),), Pose.identity()), None
+        return Shape(ShapeKind.sphere, (number("radius"),), Pose.identity()), None
     if kind not in ("Capsule", "Cone", "Cylinder", "Cylinder_1"):
         return None, None
     turn = _TURNS.get(str(prim.GetAttribute("axis").Get(stage.time)), _TURNS["Z"])
     if kind == "Cylinder":
         size = (number("radius"), number("height"))
-        return Primitive(ShapeKind.cylinder, size, Pose(turn, np.zeros(3))), None
+        return Shape(ShapeKind.cylinder, size, Pose(turn, np.zeros(3))), None
     if kind == "Cylinder_1":
         bottom, top, height = number("radiusBottom"), number("radiusTop"), number("height")
         ring = primitive_mesh(ShapeKind.cylinder, (1.0, height)).vertices
