@@ -11,13 +11,13 @@ from unlatch.objects.annotation_entries import Catch, Gasket, Region
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_force_values import handle_lever_m
 from unlatch.simcore.closing_profile import DRAWING_SPEED_M_S
-from unlatch.simcore.geometry import Pose, matrices_from_quats_xyzw, rotate_each
+from unlatch.simcore.geometry import Pose, matrix_from_quat_xyzw, multiply_in_order
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
 from unlatch.simcore.sim.joint_mechanisms import ClosedStop
 from unlatch.simcore.sim.pose_estimate_error import PoseEstimateError
 from unlatch.simcore.sim.world import World
-from unlatch.simcore.state import Buffer, Module, SampledModule
+from unlatch.simcore.state import Buffer, Module
 from unlatch.simcore.urdf.model import UrdfModel
 
 SPINDLE_KG_M2 = 3e-5
@@ -29,7 +29,7 @@ ROLLING_FRICTION_M = 1e-3
 _NO_CATCH, _NO_GASKET = Catch(leave_n=0.0, reach_m=0.0), Gasket(pull_n=0.0, reach_m=0.0)
 
 
-class SceneObject(SampledModule):
+class SceneObject(Module):
     """The body, its joints' friction, and its annotated points in the world."""
 
     def __init__(self, body: Body, asset: ObjectAsset, *, world: World | None = None) -> None:
@@ -62,14 +62,14 @@ class SceneObject(SampledModule):
         self._pose_error = PoseEstimateError(points, joints=self.joint_names)
         self._acted_links: dict[str, str] = {}
         self._held: frozenset[str] = frozenset()
-        self.root_position = Buffer(owner=self)
-        self.root_quat_xyzw = Buffer(owner=self)
-        self.joint_positions = Buffer(owner=self)
-        self.joint_velocities = Buffer(owner=self)
+        self.root_position = Buffer()
+        self.root_quat_xyzw = Buffer()
+        self.joint_positions = Buffer()
+        self.joint_velocities = Buffer()
         if asset.free:
             body.set_rolling_friction(ROLLING_FRICTION_M)
-            self.root_linear_velocity = Buffer(owner=self)
-            self.root_angular_velocity = Buffer(owner=self)
+            self.root_linear_velocity = Buffer()
+            self.root_angular_velocity = Buffer()
 
     @property
     def body(self) -> Body:
@@ -169,22 +169,18 @@ class SceneObject(SampledModule):
         T_world_root = self._body.root_pose()
         return {name: self._pose_error.estimate_frame(T_world_root, T) for name, T in self.frames(part).items()}
 
-    def _take_sample(self) -> np.ndarray:
-        body = self._body
-        velocity = body.root_velocity() if self.free else ()
-        return np.concatenate([body.link_frame(body.root_link), *velocity, body.read_state().joints[:2].ravel()])
-
-    def _compute(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        n, n_root = len(self.joint_names), 13 if self.free else 7
-        values = {
-            "root_position": rows[:, :3],
-            "root_quat_xyzw": rows[:, 3:7],
-            "joint_positions": rows[:, n_root : n_root + n],
-            "joint_velocities": rows[:, n_root + n :],
-        }
+    def _read_state(self) -> None:
+        frame = self._body.link_frame(self._body.root_link)
+        positions, velocities = self._body.read_state().joints[:2].copy()
+        self._hold(
+            root_position=frame[:3].copy(),
+            root_quat_xyzw=frame[3:].copy(),
+            joint_positions=positions,
+            joint_velocities=velocities,
+        )
         if self.free:
-            values |= {"root_linear_velocity": rows[:, 7:10], "root_angular_velocity": rows[:, 10:13]}
-        return values
+            linear, angular = self._body.root_velocity()
+            self._hold(root_linear_velocity=linear, root_angular_velocity=angular)
 
     def _write_state(self) -> None:
         position, quat_xyzw = self.root_position.get_value(), self.root_quat_xyzw.get_value()
@@ -224,7 +220,7 @@ class ObjectRegion(Module):
         self.quat_xyzw.hold(T.quat_xyzw)
 
 
-class ObjectKeypoints(SampledModule):
+class ObjectKeypoints(Module):
     """The annotated points of one part of an object, in the world frame."""
 
     def __init__(self, owner: SceneObject, part: str) -> None:
@@ -232,22 +228,16 @@ class ObjectKeypoints(SampledModule):
         self._body = owner.body
         found = owner.asset.articulation.part(part)
         links = {"link": found.link, "base": found.base, "obj": owner.body.root_link}
-        self._links = list(dict.fromkeys(links[point.frame] for point in found.keypoints.values()))
-        self._points = {name: (self._links.index(links[p.frame]), p.xyz) for name, p in found.keypoints.items()}
-        """Place of the link's frame in the sample, and the point (3,) in this frame [m], by name."""
+        self._points = {name: (links[point.frame], point.xyz) for name, point in found.keypoints.items()}
+        """Link, and the point (3,) in its frame [m], by name."""
         for name in self._points:
-            setattr(self, name, Buffer(owner=self))
+            setattr(self, name, Buffer())
 
-    def _take_sample(self) -> np.ndarray:
-        return np.concatenate([np.zeros(0), *(self._body.link_frame(link) for link in self._links)])
-
-    def _compute(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        frames = rows.reshape(len(rows), -1, 7)
-        rotations = [matrices_from_quats_xyzw(frames[:, index, 3:]) for index in range(len(self._links))]
-        return {
-            name: rotate_each(rotations[index], xyz) + frames[:, index, :3]
-            for name, (index, xyz) in self._points.items()
-        }
+    def _read_state(self) -> None:
+        frames = {link: self._body.link_frame(link) for link, _ in self._points.values()}
+        rotations = {link: matrix_from_quat_xyzw(frame[3:]) for link, frame in frames.items()}
+        for name, (link, xyz) in self._points.items():
+            self._buffers[name].hold(multiply_in_order(rotations[link], xyz) + frames[link][:3])
 
 
 def closed_stop(part: Part, model: UrdfModel) -> ClosedStop | None:

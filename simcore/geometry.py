@@ -46,18 +46,27 @@ def matrix_from_quat_xyzw(quat_xyzw: ArrayLike) -> Array:
     Raises:
         GeometryError: It does not have four finite components, or its length is 0.
     """
-    quat = np.asarray(quat_xyzw, dtype=float)
-    if quat.shape != (4,) or not 1e-12 <= float(_lengths(quat[None])[0]) < math.inf:
+    numbers = np.asarray(quat_xyzw, dtype=float).tolist()
+    x, y, z, w = numbers if isinstance(numbers, list) and len(numbers) == 4 else [math.nan] * 4
+    n = math.nan if isinstance(x, list) else math.sqrt(x * x + y * y + z * z + w * w)
+    if not 1e-12 <= n < math.inf:
         raise GeometryError(
-            f"A rotation needs a quaternion of 4 finite numbers and a length above 1e-12, got {quat.tolist()}. "
+            f"A rotation needs a quaternion of 4 finite numbers and a length above 1e-12, got {numbers}. "
             "Give x, y, z, w.",
-            quat_xyzw=quat.tolist(),
+            quat_xyzw=numbers,
         )
-    return matrices_from_quats_xyzw(quat[None])[0]
+    x, y, z, w = x / n, y / n, z / n, w / n
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )
 
 
 def matrices_from_quats_xyzw(quats_xyzw: ArrayLike) -> Array:
-    """Returns the rotations (n, 3, 3) of quaternions (n, 4) of any length above 0, the same bits for every n."""
+    """Returns the rotations (n, 3, 3) of unit quaternions (n, 4): those of `matrix_from_quat_xyzw`, to the bit."""
     quats = np.asarray(quats_xyzw, dtype=float)
     x, y, z, w = quats.T / _lengths(quats)
     xx, yy, zz, xy, xz, yz, xw, yw, zw = x * x, y * y, z * z, x * y, x * z, y * z, x * w, y * w, z * w
@@ -70,28 +79,22 @@ def matrices_from_quats_xyzw(quats_xyzw: ArrayLike) -> Array:
 
 def quat_xyzw_from_matrix(R: ArrayLike) -> Array:
     """Returns the unit quaternion (x, y, z, w), w >= 0, of a rotation (3, 3)."""
-    return quats_xyzw_from_matrices(np.asarray(R, dtype=float)[None])[0]
-
-
-def quats_xyzw_from_matrices(R: Array) -> Array:
-    """Returns the unit quaternions (n, 4), w >= 0, of rotations (n, 3, 3), the same bits for every n.
-
-    Of the four numbers, the largest is found first: it is never small, so that nothing is divided by nearly zero.
-    """
-    m = [[R[:, i, j] for j in range(3)] for i in range(3)]
+    m: list[list[float]] = np.asarray(R, dtype=float).tolist()  # single numbers are faster than elements of an array
     trace = m[0][0] + m[1][1] + m[2][2]
-    k = np.argmax(np.stack([m[0][0], m[1][1], m[2][2], trace]), axis=0)
-    quats = np.empty((len(R), 4))
-    for largest in range(3):
-        i, j, l = largest, (largest + 1) % 3, (largest + 2) % 3  # noqa: E741 - cyclic indices of the matrix
-        q = np.empty((len(R), 4))
-        q[:, i] = 1 + m[i][i] - m[j][j] - m[l][l]
-        q[:, j], q[:, l], q[:, 3] = m[j][i] + m[i][j], m[l][i] + m[i][l], m[l][j] - m[j][l]
-        quats[k == largest] = q[k == largest]
-    upright = np.stack([m[2][1] - m[1][2], m[0][2] - m[2][0], m[1][0] - m[0][1], 1 + trace], axis=1)
-    quats[k == 3] = upright[k == 3]
-    quats /= _lengths(quats)[:, None]
-    return np.where(quats[:, 3:] < 0, -quats, quats)
+    # the largest of the four is never small: no division by nearly zero
+    candidates = (m[0][0], m[1][1], m[2][2], trace)
+    k = candidates.index(max(candidates))
+    if k == 3:
+        q = np.array((m[2][1] - m[1][2], m[0][2] - m[2][0], m[1][0] - m[0][1], 1 + trace))
+    else:
+        i, j, l = k, (k + 1) % 3, (k + 2) % 3  # noqa: E741 - cyclic indices of the matrix
+        q = np.empty(4)
+        q[i] = 1 + m[i][i] - m[j][j] - m[l][l]
+        q[j] = m[j][i] + m[i][j]
+        q[l] = m[l][i] + m[i][l]
+        q[3] = m[l][j] - m[j][l]
+    q /= _lengths(q[None])
+    return -q if q[3] < 0 else q
 
 
 def _lengths(quats: Array) -> Array:
@@ -101,16 +104,11 @@ def _lengths(quats: Array) -> Array:
     return found
 
 
-def rotate_each(R: Array, vectors: Array) -> Array:
-    """Returns each of n vectors, or one (3,), rotated by its rotation (n, 3, 3); (n, 3), the same bits for every n."""
-    v = np.broadcast_to(vectors, (len(R), 3))
-    turned: Array = R[:, :, 0] * v[:, :1] + R[:, :, 1] * v[:, 1:2] + R[:, :, 2] * v[:, 2:]
-    return turned
-
-
-def multiply_each(A: Array, B: Array) -> Array:
-    """Returns the products (n, 3, 3) of rotations (n, 3, 3), the same bits for every n."""
-    return np.stack([rotate_each(A, B[:, :, column]) for column in range(3)], axis=2)
+def multiply_in_order(A: Array, B: Array) -> Array:
+    """Returns a matrix (3, 3) times (3,) or (3, 3) numbers, summed in one order, whatever the processor is."""
+    first, second, third = (np.multiply.outer(A[:, k], B[k]) for k in range(3))
+    product: Array = first + second + third
+    return product
 
 
 def matrix_from_rpy(rpy: ArrayLike) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from enum import Enum, auto
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,28 +21,21 @@ class Buffer:
     The array is copied and read-only, so results of `state_dict` never change.
     """
 
-    def __init__(
-        self, value: ArrayLike | None = None, *, tags: Iterable[str] = (), owner: SampledModule | None = None
-    ) -> None:
+    def __init__(self, value: ArrayLike | None = None, *, tags: Iterable[str] = ()) -> None:
         """Makes a buffer.
 
         Args:
             value: First value; None until something is written.
             tags: Names that `Module.state_dict` filters by, such as "rgb".
-            owner: The module that computes the value from its sample when it is asked for.
         """
-        self._owner: SampledModule | None = None
         if isinstance(tags, str):
             raise RecordingError(f"Tags of a buffer are a list of names, got the text {tags!r}. Write [{tags!r}].")
         self.tags = frozenset(tags)
         self._value: Array | None = None
         self.set_value(value)
-        self._owner = owner
 
     def get_value(self) -> Array | None:
         """Returns the last value, or None before the first; read-only."""
-        if self._owner is not None:
-            self._owner.fill()
         return self._value
 
     def set_value(self, value: ArrayLike | None) -> None:
@@ -51,8 +44,6 @@ class Buffer:
         Raises:
             RecordingError: The value is not an array of booleans, numbers or text.
         """
-        if self._owner is not None:
-            self._owner.fill()  # the other buffers keep what was read
         if value is None:
             self._value = None
             return
@@ -200,6 +191,11 @@ class Module:
     def _read_state(self) -> None:
         """Reads the simulation into this module's own buffers; nothing by default."""
 
+    def _hold(self, **values: Array) -> None:
+        """Lets buffers take over arrays by name, see `Buffer.hold`."""
+        for name, value in values.items():
+            self._buffers[name].hold(value)
+
     def _write_state(self) -> None:
         """Writes this module's own buffers into the simulation; nothing by default."""
 
@@ -275,26 +271,6 @@ class Module:
         chosen = self._select_buffers(included, frozenset(exclude_tags))
         return {path: value for path, buffer in chosen if (value := buffer.get_value()) is not None}
 
-    def samples(self, exclude_tags: Collection[str] = ()) -> dict[str, Array | Sample]:
-        """Returns what `state_dict` would, with one `Sample` under its path for each module that takes samples."""
-        excluded = frozenset(exclude_tags)
-        sampled: list[tuple[str, SampledModule]] = self._keep("sampled", self._find_sampled)
-        others = self._keep(
-            ("others", excluded),
-            lambda: [item for item in self._select_buffers(None, excluded) if item[1]._owner is None],
-        )
-        found: dict[str, Array | Sample] = {path: module.sample for path, module in sampled}
-        found.update({path: value for path, buffer in others if (value := buffer.get_value()) is not None})
-        return found
-
-    def _find_sampled(self) -> Iterator[tuple[str, SampledModule]]:
-        """Yields the modules below this one that take samples, with their paths."""
-        for name, child in self._children.items():
-            if isinstance(child, SampledModule):
-                yield name, child
-            for path, module in child._find_sampled():
-                yield f"{name}.{path}", module
-
     def load_state_dict(self, state: Mapping[str, Array]) -> None:
         """Writes values into the buffers of the tree.
 
@@ -311,73 +287,6 @@ class Module:
                 )
         for path, value in state.items():
             buffers[path].set_value(value)
-
-
-class SampledModule(Module):
-    """A module that reads a few numbers of the simulation, and computes its values from them only when they are needed:
-    one state when a buffer is asked for, all states of an episode at once when its record is made.
-
-    A subclass overrides `_take_sample` and `_compute`, and gives its buffers itself as `owner`.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._sample: Sample | None = None
-        self._is_filled = True
-
-    @property
-    def sample(self) -> Sample:
-        """What was read last.
-
-        Raises:
-            RecordingError: `update_state` was never called.
-        """
-        if self._sample is None:
-            raise RecordingError(f"{type(self).__name__} has not been read yet. Call update_state() first.")
-        return self._sample
-
-    def _take_sample(self) -> Array:
-        """Returns the numbers of now (K,), as an array that nothing changes later."""
-        raise NotImplementedError
-
-    def _compute(self, rows: Array) -> dict[str, Array]:
-        """Returns the values (N, ...) of this module's buffers from samples (N, K); row by row, they do not depend on
-        N.
-        """
-        raise NotImplementedError
-
-    def _read_state(self) -> None:
-        self._sample, self._is_filled = Sample(self._compute, self._take_sample()), False
-
-    def fill(self) -> None:
-        """Computes the values of the buffers, unless that was done since the last sample."""
-        if not self._is_filled:
-            self._is_filled = True
-            for name, value in self.sample.values().items():
-                self._buffers[name].hold(value)
-
-
-class Sample(NamedTuple):
-    """Numbers from which the values of a module follow."""
-
-    compute: Callable[[Array], dict[str, Array]]
-    """Maps samples (N, K) to values (N, ...) by name."""
-    row: Array
-    """(K,)."""
-
-    def values(self) -> dict[str, Array]:
-        """Returns the values by name."""
-        return {name: values[0] for name, values in self.compute(self.row[None]).items()}
-
-
-def expand_samples(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the values of a row by record key, where each sample is in place of the values below its path."""
-    found: dict[str, Any] = {}
-    for key, value in row.items():
-        found.update(
-            {f"{key}.{name}": v for name, v in value.values().items()} if isinstance(value, Sample) else {key: value}
-        )
-    return found
 
 
 def _remove_member(name: str, buffers: dict[str, Buffer], children: dict[str, Module]) -> None:
