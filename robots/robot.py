@@ -204,7 +204,7 @@ class Arm(Module):
     def _read_state(self) -> None:
         gripper, body = self.cfg.gripper, self._body
         joints = body.read_state().joints  # (3, J) positions, velocities, efforts
-        arm, fingers = joints[:, body.rows_of(tuple(self.cfg.joints))], joints[:, body.rows_of(tuple(gripper.joints))]
+        arm, fingers = joints[:, body.rows_of(self.cfg.joints)], joints[:, body.rows_of(gripper.joints)]
         frame = body.link_frame(self.cfg.ee_link)
         ee_position, R_world_ee = frame[:3].copy(), matrix_from_quat_xyzw(frame[3:])
         quat_xyzw = quat_xyzw_from_matrix(R_world_ee)
