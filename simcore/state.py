@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import Enum, auto
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -112,8 +112,8 @@ class Module:
     def __init__(self) -> None:
         self._buffers: dict[str, Buffer] = {}
         self._children: dict[str, Module] = {}
-        self._found: dict[Hashable, tuple[int, list[Any]]] = {}
-        """What `_keep` has found in the tree, after the value of `_changes` for which it is valid."""
+        self._selected: dict[tuple[frozenset[str] | None, frozenset[str]], tuple[int, list[tuple[str, Buffer]]]] = {}
+        """What `_select_buffers` has found by tags, after the value of `_changes` for which it is valid."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if not name.startswith("_"):
@@ -162,25 +162,9 @@ class Module:
 
     def update_state(self) -> None:
         """Reads the simulation into the buffers of this module and of all modules below it."""
-        for read in self._keep("readers", self._find_readers):
-            read()
-
-    def _keep(self, key: Hashable, find: Callable[[], Iterable[Any]]) -> list[Any]:
-        """Returns what is found in the tree; searched again only after a tree has changed."""
-        changes, found = self._found.get(key, (-1, []))
-        if changes != Module._changes:
-            found = list(find())
-            self._found[key] = (Module._changes, found)
-        return found
-
-    def _find_readers(self) -> Iterator[Callable[[], None]]:
-        """Yields `_read_state` of this module and of all modules below it that read something."""
-        if type(self)._read_state is not Module._read_state:
-            yield self._read_state
+        self._read_state()
         for child in self._children.values():
-            yield from (
-                child._find_readers() if type(child).update_state is Module.update_state else (child.update_state,)
-            )
+            child.update_state()
 
     def write_replay_data(self) -> None:
         """Writes the buffers of this module and of all modules below it into the simulation."""
@@ -245,12 +229,16 @@ class Module:
                 yield f"{name}.{path}", buffer
 
     def _select_buffers(self, include: frozenset[str] | None, exclude: frozenset[str]) -> list[tuple[str, Buffer]]:
-        """Returns the buffers with such tags, with their paths."""
-
-        def is_chosen(item: tuple[str, Buffer]) -> bool:
-            return not item[1].tags & exclude and (include is None or bool(item[1].tags & include))
-
-        return self._keep((include, exclude), lambda: filter(is_chosen, self.named_buffers()))
+        """Returns the buffers with such tags, with their paths; searched again only after a tree has changed."""
+        changes, found = self._selected.get((include, exclude), (-1, []))
+        if changes != Module._changes:
+            found = [
+                (path, buffer)
+                for path, buffer in self.named_buffers()
+                if not buffer.tags & exclude and (include is None or buffer.tags & include)
+            ]
+            self._selected[include, exclude] = (Module._changes, found)
+        return found
 
     def state_dict(
         self, include_tags: Collection[str] | None = None, exclude_tags: Collection[str] = ()
