@@ -34,14 +34,16 @@ class SceneObject(Module):
 
     def __init__(self, body: Body, asset: ObjectAsset, *, world: World | None = None) -> None:
         super().__init__()
-        self._body = body
-        self._asset = asset
+        self.body = body
+        """The body in the world."""
+        self.asset = asset
+        """Model and annotation of the object."""
         self.joint_names = [j.name for j in body.movable_joints]
         parts = asset.articulation.parts
         for name, part in parts.items():
             body.part_names.setdefault(part.link, name)
         on_spindle = {part.joint for part in parts.values() if part.kind in (PartKind.knob, PartKind.lever)}
-        self._drives = DriveGroup(
+        self.drives = DriveGroup(
             body,
             {
                 name: JointDrive(
@@ -54,12 +56,14 @@ class SceneObject(Module):
             },
             world=world,
         )
+        """Friction and damping of its joints."""
         for part in parts.values():
             stop = closed_stop(part, asset.model)
             if stop is not None:
-                self._drives.set_closed_stop(part.joint, stop)
+                self.drives.set_closed_stop(part.joint, stop)
         points = [(name, point) for name, part in parts.items() for point in part.keypoints]
-        self._pose_error = PoseEstimateError(points, joints=self.joint_names)
+        self.pose_error = PoseEstimateError(points, joints=self.joint_names)
+        """The pose error of the planner: what it knows of the object, and what is true."""
         self._acted_links: dict[str, str] = {}
         self._held: frozenset[str] = frozenset()
         self.root_position = Buffer()
@@ -72,36 +76,16 @@ class SceneObject(Module):
             self.root_angular_velocity = Buffer()
 
     @property
-    def body(self) -> Body:
-        """The body in the world."""
-        return self._body
-
-    @property
-    def asset(self) -> ObjectAsset:
-        """Model and annotation of the object."""
-        return self._asset
-
-    @property
-    def drives(self) -> DriveGroup:
-        """Friction and damping of its joints."""
-        return self._drives
-
-    @property
-    def pose_error(self) -> PoseEstimateError:
-        """The pose error of the planner: what it knows of the object, and what is true."""
-        return self._pose_error
-
-    @property
     def free(self) -> bool:
         """Whether a hand can carry the object away."""
-        return self._asset.free
+        return self.asset.free
 
     def speed(self) -> float:
         """Returns the speed of the farthest point of a free object now, at most [m/s]; of another one 0."""
         if not self.free:
             return 0.0
-        linear, angular = self._body.root_velocity()
-        reach = float(np.linalg.norm(self._asset.bounds_obj, axis=1).max())
+        linear, angular = self.body.root_velocity()
+        reach = float(np.linalg.norm(self.asset.bounds_obj, axis=1).max())
         return float(np.linalg.norm(linear)) + reach * float(np.linalg.norm(angular))
 
     def acted_link(self, arm: str) -> str | None:
@@ -118,7 +102,7 @@ class SceneObject(Module):
 
         `link` names another link that its fingers may touch.
         """
-        own = self._body.root_link if part is None else self._asset.articulation.part(part).link
+        own = self.body.root_link if part is None else self.asset.articulation.part(part).link
         self._acted_links[arm] = own if link is None else link
 
     def stop_acting(self, arm: str) -> None:
@@ -127,51 +111,51 @@ class SceneObject(Module):
 
     def joint_index(self, joint: str) -> int:
         """Returns the index of a joint in the arrays of this module."""
-        self._body.joint(joint)
+        self.body.joint(joint)
         return self.joint_names.index(joint)
 
     def joint_position(self, joint: str) -> float:
         """Returns the position of a joint now [rad or m]."""
-        return float(self._body.joint_states([joint])[0][0])
+        return float(self.body.joint_states([joint])[0][0])
 
     def hold(self, joints: frozenset[str]) -> None:
         """Holds these joints at their present positions, with at most their own friction, and releases the others."""
         for name in self.joint_names:
             if name in joints or name in self._held:
-                self._drives.hold(name, enabled=name in joints)
+                self.drives.hold(name, enabled=name in joints)
         self._held = joints
 
     def max_joint_speed(self) -> float:
         """Returns the largest joint speed now [rad/s or m/s]."""
-        return self._body.max_joint_speed()
+        return self.body.max_joint_speed()
 
     def set_joints(self, positions: Mapping[str, float]) -> None:
         """Writes joint positions [rad or m]; used by resets only."""
-        self._body.set_joint_positions(list(positions), list(positions.values()))
+        self.body.set_joint_positions(list(positions), list(positions.values()))
 
     def keypoints_world(self, part: str) -> dict[str, np.ndarray]:
         """Returns the annotated points (3,) of a part in the world, by name [m]."""
-        found = self._asset.articulation.part(part)
+        found = self.asset.articulation.part(part)
         frames = self.frames(part)
         return {name: frames[point.frame] @ point.xyz for name, point in found.keypoints.items()}
 
     def frames(self, part: str) -> dict[str, Pose]:
         """Returns `T_world_*` of the frames that an annotation may name."""
-        found = self._asset.articulation.part(part)
+        found = self.asset.articulation.part(part)
         return {
-            "link": self._body.link_pose(found.link),
-            "base": self._body.link_pose(found.base),
-            "obj": self._body.root_pose(),
+            "link": self.body.link_pose(found.link),
+            "base": self.body.link_pose(found.base),
+            "obj": self.body.root_pose(),
         }
 
     def seen_frames(self, part: str) -> dict[str, Pose]:
         """Returns `frames` with the pose error that the planner has."""
-        T_world_root = self._body.root_pose()
-        return {name: self._pose_error.estimate_frame(T_world_root, T) for name, T in self.frames(part).items()}
+        T_world_root = self.body.root_pose()
+        return {name: self.pose_error.estimate_frame(T_world_root, T) for name, T in self.frames(part).items()}
 
     def _read_state(self) -> None:
-        frame = self._body.link_frame(self._body.root_link)
-        positions, velocities = self._body.read_state().joints[:2].copy()
+        frame = self.body.link_frame(self.body.root_link)
+        positions, velocities = self.body.read_state().joints[:2].copy()
         self._hold(
             root_position=frame[:3].copy(),
             root_quat_xyzw=frame[3:].copy(),
@@ -179,23 +163,23 @@ class SceneObject(Module):
             joint_velocities=velocities,
         )
         if self.free:
-            linear, angular = self._body.root_velocity()
+            linear, angular = self.body.root_velocity()
             self._hold(root_linear_velocity=linear, root_angular_velocity=angular)
 
     def _write_state(self) -> None:
         position, quat_xyzw = self.root_position.get_value(), self.root_quat_xyzw.get_value()
-        T_world_root = self._body.root_pose()
+        T_world_root = self.body.root_pose()
         # Bullet stores the pose of the centre of mass: writing an unchanged pose would round it
         is_same = np.array_equal(position, T_world_root.p) and np.array_equal(quat_xyzw, T_world_root.quat_xyzw)
         if position is not None and quat_xyzw is not None and not is_same:
-            self._body.set_root_pose(Pose.from_recorded(position, quat_xyzw))
+            self.body.set_root_pose(Pose.from_recorded(position, quat_xyzw))
         positions = self.joint_positions.get_value()
         if positions is not None:
-            self._body.set_joint_positions(self.joint_names, positions, self.joint_velocities.get_value())
+            self.body.set_joint_positions(self.joint_names, positions, self.joint_velocities.get_value())
         if self.free:
             linear, angular = self.root_linear_velocity.get_value(), self.root_angular_velocity.get_value()
             if linear is not None and angular is not None:
-                self._body.set_root_velocity(linear, angular)
+                self.body.set_root_velocity(linear, angular)
 
 
 class ObjectRegion(Module):

@@ -199,7 +199,7 @@ class Arm(Module):
 
     def end_frame(self, n_steps: int) -> None:
         """Closes a record frame of some physics steps: the means of the motors' efforts are those of these steps."""
-        self.joint_efforts_mean.hold(self._servo.torque_sum / n_steps)
+        self.joint_efforts_mean.hold(self._servo.state.torque_sum / n_steps)
 
     def _read_state(self) -> None:
         gripper, body = self.cfg.gripper, self._body
