@@ -346,8 +346,12 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
         joints = {joint.name: self._make_joint(joint, notices) for joint in model.joints.values()}
         if cfg.merge_fixed_joints:
             links, joints = merge_fixed(links, joints, kept=kept_joints(root))
+        token = solid_inertial(
+            (), ()
+        )  # a gram: engines would give a link without shape and mass a kilogram, or refuse it
         links = {
-            name: item if item.link.inertial is not None else _with_token_mass(item) for name, item in links.items()
+            name: replace(item, link=replace(item.link, inertial=item.link.inertial or token))
+            for name, item in links.items()
         }
         if not any(joint.moves for joint in joints.values()):
             notices.append("no joint moves: this is a rigid object")
@@ -469,11 +473,6 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
         world = Link(WORLD_LINK, inertial=Inertial(0.0, np.zeros(3), np.zeros((3, 3))))
         fixed = Joint("fixed_base", "fixed", WORLD_LINK, root, Pose.identity())
         return {WORLD_LINK: ConvertedLink(world), **links}, {"fixed_base": fixed, **joints}
-
-
-def _with_token_mass(item: ConvertedLink) -> ConvertedLink:
-    """Gives a link without shape and mass a gram: engines would give it a kilogram, or refuse it."""
-    return replace(item, link=replace(item.link, inertial=solid_inertial((), ())))
 
 
 def _store_visual(shape: Shape, placed: PlacedMesh, store: MeshStore) -> Shape:
