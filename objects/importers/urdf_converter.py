@@ -346,9 +346,8 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
         joints = {joint.name: self._make_joint(joint, notices) for joint in model.joints.values()}
         if cfg.merge_fixed_joints:
             links, joints = merge_fixed(links, joints, kept=kept_joints(root))
-        token = solid_inertial(
-            (), ()
-        )  # a gram: engines would give a link without shape and mass a kilogram, or refuse it
+        # a gram for a link without shape and mass: engines would give it a kilogram, or refuse it
+        token = solid_inertial((), ())
         links = {
             name: replace(item, link=replace(item.link, inertial=item.link.inertial or token))
             for name, item in links.items()

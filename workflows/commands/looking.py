@@ -15,7 +15,7 @@ from unlatch.simcore.catalogs import RENDERERS
 from unlatch.simcore.errors import count_noun
 from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.sim.renderers.renderer import choose_renderer
+from unlatch.simcore.sim.renderers.auto import choose_renderer
 from unlatch.skills.skill import Skill
 from unlatch.workflows.cli.arguments import read_pairs, split_paths
 from unlatch.workflows.cli.multirun import configs_to_run

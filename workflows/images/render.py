@@ -24,7 +24,7 @@ from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.recording.modality import ImageStream
 from unlatch.simcore.recording.renders import RenderSet, render_folder
 from unlatch.simcore.sim.annotators.annotation import AnnotationCfg
-from unlatch.simcore.sim.renderers.renderer import choose_renderer
+from unlatch.simcore.sim.renderers.auto import choose_renderer
 from unlatch.simcore.sim.sensors.camera import CameraCfg
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.episode.visual_views import fit_sensors

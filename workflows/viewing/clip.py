@@ -24,7 +24,7 @@ from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.frame_video import Encoding, FrameVideoWriter
 from unlatch.simcore.recording.json_values import plain
-from unlatch.simcore.sim.renderers.renderer import choose_renderer
+from unlatch.simcore.sim.renderers.auto import choose_renderer
 from unlatch.simcore.sim.sensors.camera import CameraCfg
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.runs.recorded_config import config_of_record

@@ -20,7 +20,8 @@ from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.keys import STATE, kind_of
 from unlatch.simcore.sim.collision import BulletCollisionChecker
-from unlatch.simcore.sim.renderers.renderer import Renderer, choose_renderer
+from unlatch.simcore.sim.renderers.auto import choose_renderer
+from unlatch.simcore.sim.renderers.renderer import Renderer
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, framing_camera, take_picture
 from unlatch.simcore.sim.world import World
 from unlatch.tasks.task import RegionCfg

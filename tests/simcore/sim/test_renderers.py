@@ -14,7 +14,7 @@ from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.catalogs import RENDERERS
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose, matrix_from_rpy
-from unlatch.simcore.sim.renderers import pygfx, renderer
+from unlatch.simcore.sim.renderers import auto, pygfx
 from unlatch.simcore.sim.renderers.renderer import RenderRequest
 from unlatch.simcore.sim.sensors.camera import Camera, CameraCfg, Lens
 from unlatch.simcore.sim.sensors.config import MountCfg
@@ -174,22 +174,22 @@ def test_a_larger_picture_without_smoothing_that_is_shrunk_shows_what_a_fine_one
 )
 def test_auto_is_pygfx_on_a_graphics_card_and_a_name_stays_a_name(monkeypatch, kind, expected):
     device = SimpleNamespace(adapter=SimpleNamespace(info={"adapter_type": kind}))
-    monkeypatch.setattr(renderer, "find_spec", lambda name: name)
-    monkeypatch.setattr(renderer, "_is_card_likely", lambda: True)
+    monkeypatch.setattr(auto, "find_spec", lambda name: name)
+    monkeypatch.setattr(auto, "_is_card_likely", lambda: True)
     monkeypatch.setattr(pygfx, "open_device", lambda: device)
-    monkeypatch.setattr(renderer, "finds_card", renderer.finds_card.__wrapped__)
-    assert renderer.choose_renderer() == expected
-    assert renderer.choose_renderer("mitsuba") == "mitsuba"
+    monkeypatch.setattr(auto, "finds_card", auto.finds_card.__wrapped__)
+    assert auto.choose_renderer() == expected
+    assert auto.choose_renderer("mitsuba") == "mitsuba"
 
 
 def test_auto_is_the_software_renderer_where_pygfx_is_not_installed_or_finds_no_driver(monkeypatch):
     def find_no_driver():
         raise WorldError("no driver")
 
-    monkeypatch.setattr(renderer, "finds_card", renderer.finds_card.__wrapped__)
-    monkeypatch.setattr(renderer, "_is_card_likely", lambda: True)
-    monkeypatch.setattr(renderer, "find_spec", lambda name: None)
-    assert renderer.choose_renderer() == "software"
-    monkeypatch.setattr(renderer, "find_spec", lambda name: name)
+    monkeypatch.setattr(auto, "finds_card", auto.finds_card.__wrapped__)
+    monkeypatch.setattr(auto, "_is_card_likely", lambda: True)
+    monkeypatch.setattr(auto, "find_spec", lambda name: None)
+    assert auto.choose_renderer() == "software"
+    monkeypatch.setattr(auto, "find_spec", lambda name: name)
     monkeypatch.setattr(pygfx, "open_device", find_no_driver)
-    assert renderer.choose_renderer() == "software"
+    assert auto.choose_renderer() == "software"
