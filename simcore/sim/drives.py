@@ -105,7 +105,6 @@ class DriveGroup:
         """Catches and gaskets by joint; joints without are left out. `set_closed_stop` adds them."""
         impedance = [name for name, drive in self.drives.items() if drive.mode is DriveMode.impedance]
         self._impedance: ImpedanceServo | None = None
-        self._servo_commands: dict[str, tuple[float, float, JointDrive]] = {}
         self.must_repeat_targets = any(
             drive.mode is DriveMode.servo and drive.friction > 0.0 for drive in drives.values()
         )
@@ -363,9 +362,6 @@ class DriveGroup:
         if drive.friction > 0.0 and self._sticks(name, drive):
             self._brake_joint(name, drive.max_effort + drive.friction)
             return
-        command = (position, velocity, drive)
-        if self._servo_commands.get(name) == command:
-            return  # a motor keeps its last command
         self._command_motor(
             name,
             p.POSITION_CONTROL,
@@ -376,7 +372,6 @@ class DriveGroup:
             force=max(0.0, drive.max_effort - drive.friction),
             maxVelocity=drive.max_velocity,
         )
-        self._servo_commands[name] = command
 
     def _sticks(self, name: str, drive: JointDrive) -> bool:
         """Returns whether friction holds a servo's joint: it stands or is driven back, and cannot break away."""
@@ -421,8 +416,6 @@ class DriveGroup:
         self._command_motor(name, p.VELOCITY_CONTROL, targetVelocity=velocity, force=effort)
 
     def _command_motor(self, name: str, mode: int, **values: float) -> None:
-        if mode != p.TORQUE_CONTROL:
-            self._servo_commands.pop(name, None)
         p.setJointMotorControl2(
             self.body.body_id, self._indices[name], mode, **values, physicsClientId=self.body.client
         )
