@@ -197,21 +197,9 @@ class Pose:
                 f"{list(position.shape)}. Give 9 and 3 numbers.",
                 shapes=(rotation.shape, position.shape),
             )
-        self._take(rotation.reshape(3, 3), position.reshape(3))
-
-    def _take(self, R: Array, p: Array) -> None:
-        """Takes over arrays of the right shapes and types that nobody else changes."""
-        R.setflags(write=False)
-        p.setflags(write=False)
-        object.__setattr__(self, "R", R)
-        object.__setattr__(self, "p", p)
-
-    @classmethod
-    def _of(cls, R: Array, p: Array) -> Pose:
-        """Returns the pose of arrays that were made for it: nothing is checked or copied."""
-        pose: Pose = object.__new__(cls)
-        pose._take(R, p)
-        return pose
+        for name, array in (("R", rotation.reshape(3, 3)), ("p", position.reshape(3))):
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"A Pose cannot be changed (tried to set '{name}'); make a new one.")
@@ -289,7 +277,7 @@ class Pose:
     def __matmul__(self, other: Pose | Array) -> Pose | Array:
         """Composes with a pose, or transforms points (3,) or (K, 3) [m]."""
         if isinstance(other, Pose):
-            return Pose._of(self.R @ other.R, self.R @ other.p + self.p)
+            return Pose(self.R @ other.R, self.R @ other.p + self.p)
         points = np.asarray(other, dtype=float)
         return points @ self.R.T + self.p
 
