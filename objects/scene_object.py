@@ -13,9 +13,9 @@ from unlatch.objects.closing_force_values import handle_lever_m
 from unlatch.simcore.closing_profile import DRAWING_SPEED_M_S
 from unlatch.simcore.geometry import Pose, matrix_from_quat_xyzw, multiply_in_order
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.body_views import PoseEstimateError
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
 from unlatch.simcore.sim.joint_mechanisms import ClosedStop
+from unlatch.simcore.sim.pose_estimate_error import PoseEstimateError
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.state import Buffer, Module
 from unlatch.simcore.urdf.model import UrdfModel

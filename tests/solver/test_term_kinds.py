@@ -24,7 +24,7 @@ from tests.solver.builders import (
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
 from unlatch.simcore.registry import Catalog
-from unlatch.simcore.sim.body_views import PoseEstimateError
+from unlatch.simcore.sim.pose_estimate_error import PoseEstimateError
 from unlatch.skills.open import Open
 from unlatch.solver import term_kinds
 from unlatch.solver.explanation import explain_goal

@@ -3,7 +3,8 @@
 import numpy as np
 
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.body_views import PoseEstimateError, PoseEstimateView
+from unlatch.simcore.sim.body_views import PoseEstimateView
+from unlatch.simcore.sim.pose_estimate_error import PoseEstimateError
 
 ROOT = Pose.from_rpy((0.5, -0.1, 0.2), (0.1, -0.2, 0.7))
 LINK = ROOT @ Pose.from_rpy((0.0, 0.3, 0.1), (0.0, 0.0, 0.4))

@@ -13,7 +13,8 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.attribute_views import AttributeView
-from unlatch.simcore.sim.body_views import PoseEstimateError, PoseEstimateView
+from unlatch.simcore.sim.body_views import PoseEstimateView
+from unlatch.simcore.sim.pose_estimate_error import PoseEstimateError
 from unlatch.simcore.sim.sensors.camera import Camera, CameraCfg, CameraView
 from unlatch.simcore.sim.sensors.config import MountCfg
 from unlatch.simcore.sim.visuals.appearance import AppearanceView, LightView, LinkAppearance, TextureStore
