@@ -205,16 +205,13 @@ def read_region(reader: MappingReader) -> Region:
     Raises:
         AssetError: A key is missing, or a value has the wrong type.
     """
-    pose, size = reader.section("T_link_region"), reader.vector("size")
-    quat_xyzw = pose.vector("quat_xyzw", length=4)
-    if abs(float(np.linalg.norm(quat_xyzw)) - 1.0) > UNIT_TOLERANCE:
-        raise pose.fail("quat_xyzw", f"is not a unit quaternion: {quat_xyzw.tolist()}.")
+    size, T_link_region = reader.vector("size"), reader.pose("T_link_region")
     if np.any(size <= 0.0):
         raise reader.fail("size", f"is {size.tolist()}, expected three extents above 0.")
     return Region(
         kind=reader.choice("kind", RegionKind),
         link=reader.text("link"),
-        T_link_region=Pose.from_quat_xyzw(pose.vector("position"), quat_xyzw / np.linalg.norm(quat_xyzw)),
+        T_link_region=T_link_region,
         size=size,
         opening=reader.choice("opening", RegionOpening),
         part=reader.text("part") if reader.value("part", None) is not None else None,
@@ -266,10 +263,9 @@ def read_articulation(path: Path | str) -> Articulation:
 
 
 def _read_part(name: str, reader: MappingReader) -> Part:
-    known = {"joint", "link", "base", "kind", "keypoints", "axes", "handle", "openness", "closing_forces"}
-    for key in reader.data:
-        if key not in known:
-            raise reader.fail(key, f"is not a known key.{close_matches(str(key), known)}")
+    _refuse_unknown(
+        reader, ("joint", "link", "base", "kind", "keypoints", "axes", "handle", "openness", "closing_forces")
+    )
     openness = reader.section("openness")
     return Part(
         name=name,

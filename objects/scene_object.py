@@ -11,13 +11,13 @@ from unlatch.objects.annotation_entries import Catch, Gasket, Region
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_force_values import handle_lever_m
 from unlatch.simcore.closing_profile import DRAWING_SPEED_M_S
-from unlatch.simcore.geometry import Pose, matrices_from_quats_xyzw, rotate_each
+from unlatch.simcore.geometry import Pose, matrix_from_quat_xyzw, multiply_in_order
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
 from unlatch.simcore.sim.joint_mechanisms import ClosedStop
 from unlatch.simcore.sim.pose_estimate_error import PoseEstimateError
 from unlatch.simcore.sim.world import World
-from unlatch.simcore.state import Buffer, Module, SampledModule
+from unlatch.simcore.state import Buffer, Module
 from unlatch.simcore.urdf.model import UrdfModel
 
 SPINDLE_KG_M2 = 3e-5
@@ -29,19 +29,21 @@ ROLLING_FRICTION_M = 1e-3
 _NO_CATCH, _NO_GASKET = Catch(leave_n=0.0, reach_m=0.0), Gasket(pull_n=0.0, reach_m=0.0)
 
 
-class SceneObject(SampledModule):
+class SceneObject(Module):
     """The body, its joints' friction, and its annotated points in the world."""
 
     def __init__(self, body: Body, asset: ObjectAsset, *, world: World | None = None) -> None:
         super().__init__()
-        self._body = body
-        self._asset = asset
+        self.body = body
+        """The body in the world."""
+        self.asset = asset
+        """Model and annotation of the object."""
         self.joint_names = [j.name for j in body.movable_joints]
         parts = asset.articulation.parts
         for name, part in parts.items():
             body.part_names.setdefault(part.link, name)
         on_spindle = {part.joint for part in parts.values() if part.kind in (PartKind.knob, PartKind.lever)}
-        self._drives = DriveGroup(
+        self.drives = DriveGroup(
             body,
             {
                 name: JointDrive(
@@ -54,54 +56,36 @@ class SceneObject(SampledModule):
             },
             world=world,
         )
+        """Friction and damping of its joints."""
         for part in parts.values():
             stop = closed_stop(part, asset.model)
             if stop is not None:
-                self._drives.set_closed_stop(part.joint, stop)
+                self.drives.set_closed_stop(part.joint, stop)
         points = [(name, point) for name, part in parts.items() for point in part.keypoints]
-        self._pose_error = PoseEstimateError(points, joints=self.joint_names)
+        self.pose_error = PoseEstimateError(points, joints=self.joint_names)
+        """The pose error of the planner: what it knows of the object, and what is true."""
         self._acted_links: dict[str, str] = {}
         self._held: frozenset[str] = frozenset()
-        self.root_position = Buffer(owner=self)
-        self.root_quat_xyzw = Buffer(owner=self)
-        self.joint_positions = Buffer(owner=self)
-        self.joint_velocities = Buffer(owner=self)
+        self.root_position = Buffer()
+        self.root_quat_xyzw = Buffer()
+        self.joint_positions = Buffer()
+        self.joint_velocities = Buffer()
         if asset.free:
             body.set_rolling_friction(ROLLING_FRICTION_M)
-            self.root_linear_velocity = Buffer(owner=self)
-            self.root_angular_velocity = Buffer(owner=self)
-
-    @property
-    def body(self) -> Body:
-        """The body in the world."""
-        return self._body
-
-    @property
-    def asset(self) -> ObjectAsset:
-        """Model and annotation of the object."""
-        return self._asset
-
-    @property
-    def drives(self) -> DriveGroup:
-        """Friction and damping of its joints."""
-        return self._drives
-
-    @property
-    def pose_error(self) -> PoseEstimateError:
-        """The pose error of the planner: what it knows of the object, and what is true."""
-        return self._pose_error
+            self.root_linear_velocity = Buffer()
+            self.root_angular_velocity = Buffer()
 
     @property
     def free(self) -> bool:
         """Whether a hand can carry the object away."""
-        return self._asset.free
+        return self.asset.free
 
     def speed(self) -> float:
         """Returns the speed of the farthest point of a free object now, at most [m/s]; of another one 0."""
         if not self.free:
             return 0.0
-        linear, angular = self._body.root_velocity()
-        reach = float(np.linalg.norm(self._asset.bounds_obj, axis=1).max())
+        linear, angular = self.body.root_velocity()
+        reach = float(np.linalg.norm(self.asset.bounds_obj, axis=1).max())
         return float(np.linalg.norm(linear)) + reach * float(np.linalg.norm(angular))
 
     def acted_link(self, arm: str) -> str | None:
@@ -118,7 +102,7 @@ class SceneObject(SampledModule):
 
         `link` names another link that its fingers may touch.
         """
-        own = self._body.root_link if part is None else self._asset.articulation.part(part).link
+        own = self.body.root_link if part is None else self.asset.articulation.part(part).link
         self._acted_links[arm] = own if link is None else link
 
     def stop_acting(self, arm: str) -> None:
@@ -127,79 +111,75 @@ class SceneObject(SampledModule):
 
     def joint_index(self, joint: str) -> int:
         """Returns the index of a joint in the arrays of this module."""
-        self._body.joint(joint)
+        self.body.joint(joint)
         return self.joint_names.index(joint)
 
     def joint_position(self, joint: str) -> float:
         """Returns the position of a joint now [rad or m]."""
-        return float(self._body.joint_states([joint])[0][0])
+        return float(self.body.joint_states([joint])[0][0])
 
     def hold(self, joints: frozenset[str]) -> None:
         """Holds these joints at their present positions, with at most their own friction, and releases the others."""
         for name in self.joint_names:
             if name in joints or name in self._held:
-                self._drives.hold(name, enabled=name in joints)
+                self.drives.hold(name, enabled=name in joints)
         self._held = joints
 
     def max_joint_speed(self) -> float:
         """Returns the largest joint speed now [rad/s or m/s]."""
-        return self._body.max_joint_speed()
+        return self.body.max_joint_speed()
 
     def set_joints(self, positions: Mapping[str, float]) -> None:
         """Writes joint positions [rad or m]; used by resets only."""
-        self._body.set_joint_positions(list(positions), list(positions.values()))
+        self.body.set_joint_positions(list(positions), list(positions.values()))
 
     def keypoints_world(self, part: str) -> dict[str, np.ndarray]:
         """Returns the annotated points (3,) of a part in the world, by name [m]."""
-        found = self._asset.articulation.part(part)
+        found = self.asset.articulation.part(part)
         frames = self.frames(part)
         return {name: frames[point.frame] @ point.xyz for name, point in found.keypoints.items()}
 
     def frames(self, part: str) -> dict[str, Pose]:
         """Returns `T_world_*` of the frames that an annotation may name."""
-        found = self._asset.articulation.part(part)
+        found = self.asset.articulation.part(part)
         return {
-            "link": self._body.link_pose(found.link),
-            "base": self._body.link_pose(found.base),
-            "obj": self._body.root_pose(),
+            "link": self.body.link_pose(found.link),
+            "base": self.body.link_pose(found.base),
+            "obj": self.body.root_pose(),
         }
 
     def seen_frames(self, part: str) -> dict[str, Pose]:
         """Returns `frames` with the pose error that the planner has."""
-        T_world_root = self._body.root_pose()
-        return {name: self._pose_error.estimate_frame(T_world_root, T) for name, T in self.frames(part).items()}
+        T_world_root = self.body.root_pose()
+        return {name: self.pose_error.estimate_frame(T_world_root, T) for name, T in self.frames(part).items()}
 
-    def _take_sample(self) -> np.ndarray:
-        body = self._body
-        velocity = body.root_velocity() if self.free else ()
-        return np.concatenate([body.link_frame(body.root_link), *velocity, body.read_state().joints[:2].ravel()])
-
-    def _compute(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        n, n_root = len(self.joint_names), 13 if self.free else 7
-        values = {
-            "root_position": rows[:, :3],
-            "root_quat_xyzw": rows[:, 3:7],
-            "joint_positions": rows[:, n_root : n_root + n],
-            "joint_velocities": rows[:, n_root + n :],
-        }
+    def _read_state(self) -> None:
+        frame = self.body.link_frame(self.body.root_link)
+        positions, velocities = self.body.read_state().joints[:2].copy()
+        self._hold(
+            root_position=frame[:3].copy(),
+            root_quat_xyzw=frame[3:].copy(),
+            joint_positions=positions,
+            joint_velocities=velocities,
+        )
         if self.free:
-            values |= {"root_linear_velocity": rows[:, 7:10], "root_angular_velocity": rows[:, 10:13]}
-        return values
+            linear, angular = self.body.root_velocity()
+            self._hold(root_linear_velocity=linear, root_angular_velocity=angular)
 
     def _write_state(self) -> None:
         position, quat_xyzw = self.root_position.get_value(), self.root_quat_xyzw.get_value()
-        T_world_root = self._body.root_pose()
+        T_world_root = self.body.root_pose()
         # Bullet stores the pose of the centre of mass: writing an unchanged pose would round it
         is_same = np.array_equal(position, T_world_root.p) and np.array_equal(quat_xyzw, T_world_root.quat_xyzw)
         if position is not None and quat_xyzw is not None and not is_same:
-            self._body.set_root_pose(Pose.from_recorded(position, quat_xyzw))
+            self.body.set_root_pose(Pose.from_recorded(position, quat_xyzw))
         positions = self.joint_positions.get_value()
         if positions is not None:
-            self._body.set_joint_positions(self.joint_names, positions, self.joint_velocities.get_value())
+            self.body.set_joint_positions(self.joint_names, positions, self.joint_velocities.get_value())
         if self.free:
             linear, angular = self.root_linear_velocity.get_value(), self.root_angular_velocity.get_value()
             if linear is not None and angular is not None:
-                self._body.set_root_velocity(linear, angular)
+                self.body.set_root_velocity(linear, angular)
 
 
 class ObjectRegion(Module):
@@ -224,7 +204,7 @@ class ObjectRegion(Module):
         self.quat_xyzw.hold(T.quat_xyzw)
 
 
-class ObjectKeypoints(SampledModule):
+class ObjectKeypoints(Module):
     """The annotated points of one part of an object, in the world frame."""
 
     def __init__(self, owner: SceneObject, part: str) -> None:
@@ -232,22 +212,16 @@ class ObjectKeypoints(SampledModule):
         self._body = owner.body
         found = owner.asset.articulation.part(part)
         links = {"link": found.link, "base": found.base, "obj": owner.body.root_link}
-        self._links = list(dict.fromkeys(links[point.frame] for point in found.keypoints.values()))
-        self._points = {name: (self._links.index(links[p.frame]), p.xyz) for name, p in found.keypoints.items()}
-        """Place of the link's frame in the sample, and the point (3,) in this frame [m], by name."""
+        self._points = {name: (links[point.frame], point.xyz) for name, point in found.keypoints.items()}
+        """Link, and the point (3,) in its frame [m], by name."""
         for name in self._points:
-            setattr(self, name, Buffer(owner=self))
+            setattr(self, name, Buffer())
 
-    def _take_sample(self) -> np.ndarray:
-        return np.concatenate([np.zeros(0), *(self._body.link_frame(link) for link in self._links)])
-
-    def _compute(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        frames = rows.reshape(len(rows), -1, 7)
-        rotations = [matrices_from_quats_xyzw(frames[:, index, 3:]) for index in range(len(self._links))]
-        return {
-            name: rotate_each(rotations[index], xyz) + frames[:, index, :3]
-            for name, (index, xyz) in self._points.items()
-        }
+    def _read_state(self) -> None:
+        frames = {link: self._body.link_frame(link) for link, _ in self._points.values()}
+        rotations = {link: matrix_from_quat_xyzw(frame[3:]) for link, frame in frames.items()}
+        for name, (link, xyz) in self._points.items():
+            self._buffers[name].hold(multiply_in_order(rotations[link], xyz) + frames[link][:3])
 
 
 def closed_stop(part: Part, model: UrdfModel) -> ClosedStop | None:

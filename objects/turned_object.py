@@ -23,6 +23,7 @@ from unlatch.objects.annotation import (
     PartKind,
     write_articulation,
 )
+from unlatch.objects.annotation_entries import FixedHandle, Region
 from unlatch.objects.annotation_reader import read_articulation
 from unlatch.objects.articulated_object import PHYSICS_FILE, ObjectAsset
 from unlatch.objects.config import OTHER_SIDES, RestsOn
@@ -70,6 +71,7 @@ def turn_object(
         front_part: The part whose front faces the robot; None: the first one.
     """
     R_down = side.down_rotation
+    articulation = replace(articulation, regions=None)
     lying = _move_object(model, articulation, Pose(R_down, np.zeros(3)), bounds_obj)
     fronts = {part.name: _front_of(part, lying, articulation.parts[part.name], model) for part in lying.parts}
     first = front_part if front_part in fronts else next(iter(fronts), None)
@@ -122,14 +124,8 @@ def _move_object(model: UrdfModel, articulation: Articulation, T: Pose, bounds_o
         name: replace(joint, T_parent_joint=T @ joint.T_parent_joint) if joint.parent == root else joint
         for name, joint in model.joints.items()
     }
-    links = {name: _move_link(link, T) if name == root else link for name, link in model.links.items()}
-    parts = {name: _move_part(part, root, T) for name, part in articulation.parts.items()}
-    handles = {
-        name: handle.moved(T, link=root) if handle.link == root else handle
-        for name, handle in articulation.handles.items()
-    }
-    keypoints = {name: FramedVector(point.frame, T @ point.xyz) for name, point in articulation.keypoints.items()}
-    moved = replace(articulation, parts=parts, handles=handles, keypoints=keypoints, regions=None)
+    links = {name: moved_link(link, T) if name == root else link for name, link in model.links.items()}
+    moved = moved_annotation(articulation, lambda link: (link, T if link == root else None), T)
     corners = T @ _corners(bounds_obj)
     bounds = np.stack([corners.min(axis=0), corners.max(axis=0)])
     return _Moved(UrdfModel(model.name, links, joints), moved, bounds)
@@ -139,7 +135,9 @@ def _corners(bounds: np.ndarray) -> np.ndarray:
     return np.array(list(product(*np.asarray(bounds).T)))  # (8, 3)
 
 
-def _move_link(link: Link, T: Pose) -> Link:
+def moved_link(link: Link, T: Pose) -> Link:
+    """Returns a link in another frame; `T` is the pose of its own frame there."""
+
     def moved(shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
         return tuple(replace(shape, T_link_shape=T @ shape.T_link_shape) for shape in shapes)
 
@@ -149,13 +147,45 @@ def _move_link(link: Link, T: Pose) -> Link:
     return Link(link.name, moved(link.visuals), moved(link.collisions), inertial)
 
 
-def _move_part(part: Part, root: str, T: Pose) -> Part:
-    moving = {"obj", *(["base"] if part.base == root else [])}  # the link of a part is never the root
-    keypoints = {
-        name: FramedVector(v.frame, T @ v.xyz) if v.frame in moving else v for name, v in part.keypoints.items()
-    }
-    axes = {name: FramedVector(v.frame, T.rotate(v.xyz)) if v.frame in moving else v for name, v in part.axes.items()}
-    return replace(part, keypoints=keypoints, axes=axes)
+def moved_annotation(
+    articulation: Articulation, owner_of: Callable[[str], tuple[str, Pose | None]], T_obj: Pose
+) -> Articulation:
+    """Returns an annotation in the frames of other links.
+
+    Args:
+        articulation: The annotation.
+        owner_of: Returns the link that a link is part of now, and the pose of its frame there; None: it stays.
+        T_obj: Pose of the former root frame in the present one.
+    """
+
+    def moved_part(part: Part) -> Part:
+        (link, T_link), (base, T_base) = owner_of(part.link), owner_of(part.base)
+        frames = {"link": T_link, "base": T_base, "obj": T_obj}
+        handle, points, axes = part.handle, dict(part.keypoints), dict(part.axes)
+        if handle.T_link_handle is not None and T_link is not None:
+            handle = replace(handle, T_link_handle=T_link @ handle.T_link_handle)
+        for frame, T in frames.items():
+            if T is not None:
+                points |= {n: FramedVector(frame, T @ v.xyz) for n, v in part.keypoints.items() if v.frame == frame}
+                axes |= {n: FramedVector(frame, T.rotate(v.xyz)) for n, v in part.axes.items() if v.frame == frame}
+        return replace(part, link=link, base=base, handle=handle, keypoints=points, axes=axes)
+
+    def moved_region(region: Region) -> Region:
+        link, T = owner_of(region.link)
+        return region if T is None else replace(region, link=link, T_link_region=T @ region.T_link_region)
+
+    def moved_handle(handle: FixedHandle) -> FixedHandle:
+        link, T = owner_of(handle.link)
+        return handle if T is None else handle.moved(T, link=link)
+
+    regions = articulation.regions
+    return replace(
+        articulation,
+        parts={name: moved_part(part) for name, part in articulation.parts.items()},
+        keypoints={name: replace(v, xyz=T_obj @ v.xyz) for name, v in articulation.keypoints.items()},
+        regions=None if regions is None else {name: moved_region(region) for name, region in regions.items()},
+        handles={name: moved_handle(handle) for name, handle in articulation.handles.items()},
+    )
 
 
 def _kind_of(part: Part, lying: _Moved) -> PartKind:

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from unlatch.simcore.geometry import Pose, multiply_each, quats_xyzw_from_matrices, rotate_each
+from unlatch.simcore.geometry import Pose, multiply_in_order, quat_xyzw_from_matrix
 from unlatch.simcore.sim.core import ServoState
-from unlatch.simcore.state import Sample
 
 Array = np.ndarray
 
@@ -30,22 +29,15 @@ class ArmAction:
         """Returns the action that moves an arm to q (n,) [rad]; `forward` maps (n,) joints to (4, 4) `T_base_ee`."""
         return cls(np.array(q), gripper_m, Pose.from_matrix(forward(q)))
 
-    def sample(self, T_world_base: Pose) -> Sample:
-        """Returns what a record holds of the action, to be computed for all actions at once."""
-        poses = (each for T in (T_world_base, self.T_base_ee) for each in (T.R.ravel(), T.p))
-        return Sample(_record_values, np.concatenate([*poses, (self.gripper_target_m,), self.joint_targets]))
-
-
-def _record_values(rows: Array) -> dict[str, Array]:
-    """Returns recorded values (N, ...) of actions from (N, K) `T_world_base`, `T_base_ee`, opening and joints."""
-    R_world_base, p_world_base = rows[:, :9].reshape(-1, 3, 3), rows[:, 9:12]
-    R_base_ee, p_base_ee = rows[:, 12:21].reshape(-1, 3, 3), rows[:, 21:24]
-    return {
-        "joint_targets": rows[:, 25:],
-        "ee_target_position": rotate_each(R_world_base, p_base_ee) + p_world_base,
-        "ee_target_quat_xyzw": quats_xyzw_from_matrices(multiply_each(R_world_base, R_base_ee)),
-        "gripper_target": rows[:, 24:25],
-    }
+    def record_values(self, T_world_base: Pose) -> dict[str, Array]:
+        """Returns what a record holds of the action, by the last word of its keys."""
+        R_world_base, T_base_ee = T_world_base.R, self.T_base_ee
+        return {
+            "joint_targets": self.joint_targets,
+            "ee_target_position": multiply_in_order(R_world_base, T_base_ee.p) + T_world_base.p,
+            "ee_target_quat_xyzw": quat_xyzw_from_matrix(multiply_in_order(R_world_base, T_base_ee.R)),
+            "gripper_target": np.array([self.gripper_target_m]),
+        }
 
 
 @dataclass(frozen=True)

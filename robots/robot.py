@@ -12,20 +12,20 @@ from numpy.typing import ArrayLike
 from unlatch.robots.arm_control import Action, ArmAction, ArmSignals
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.simcore.errors import WorldError, close_matches
-from unlatch.simcore.geometry import Pose, matrices_from_quats_xyzw, quats_xyzw_from_matrices, rotate_each
+from unlatch.simcore.geometry import Pose, matrix_from_quat_xyzw, multiply_in_order, quat_xyzw_from_matrix
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
 from unlatch.simcore.sim.impedance import JointTargets
 from unlatch.simcore.sim.joint_mechanisms import couple_joints
 from unlatch.simcore.sim.world import World
-from unlatch.simcore.state import Buffer, Module, SampledModule
+from unlatch.simcore.state import Buffer, Module
 
 Array = np.ndarray
 _FINGER_COUPLING_N = 140.0
 _STILL_RAD_S = 1.0
 
 
-class Arm(SampledModule):
+class Arm(Module):
     """One arm with its gripper: state buffers and motor targets."""
 
     def __init__(self, body: Body, cfg: ArmCfg, *, world: World | None = None) -> None:
@@ -78,20 +78,20 @@ class Arm(SampledModule):
                 stiffness_n_m=gripper.pad_stiffness_n_m,
                 damping_n_s_m=gripper.pad_damping_n_s_m,
             )
-        self.joint_positions = Buffer(owner=self)
-        self.joint_velocities = Buffer(owner=self)
-        self.joint_efforts = Buffer(owner=self)
+        self.joint_positions = Buffer()
+        self.joint_velocities = Buffer()
+        self.joint_efforts = Buffer()
         self.joint_efforts_mean = Buffer(np.zeros(len(cfg.joints)), tags=["interval"])
         """(n,) mean of the motors' efforts over the physics steps of the last record frame [N m]; `joint_efforts` are
         those of its last step."""
-        self.ee_position = Buffer(owner=self)
-        self.ee_quat_xyzw = Buffer(owner=self)
-        self.tcp_position = Buffer(owner=self)
-        self.tcp_quat_xyzw = Buffer(owner=self)
-        self.gripper_joint_positions = Buffer(owner=self)
-        self.gripper_joint_velocities = Buffer(owner=self)
-        self.gripper_opening = Buffer(owner=self)
-        self.gripper_target = Buffer(owner=self)
+        self.ee_position = Buffer()
+        self.ee_quat_xyzw = Buffer()
+        self.tcp_position = Buffer()
+        self.tcp_quat_xyzw = Buffer()
+        self.gripper_joint_positions = Buffer()
+        self.gripper_joint_velocities = Buffer()
+        self.gripper_opening = Buffer()
+        self.gripper_target = Buffer()
         self._servo = self.drives.servo
         self._gripper_target_m = gripper.max_width_m
         self._finger_targets = (math.nan, np.zeros(0))
@@ -199,37 +199,28 @@ class Arm(SampledModule):
 
     def end_frame(self, n_steps: int) -> None:
         """Closes a record frame of some physics steps: the means of the motors' efforts are those of these steps."""
-        self.joint_efforts_mean.hold(self._servo.torque_sum / n_steps)
+        self.joint_efforts_mean.hold(self._servo.state.torque_sum / n_steps)
 
-    def _take_sample(self) -> Array:
-        body = self._body
-        return np.concatenate(
-            [body.read_state().joints.ravel(), body.link_frame(self.cfg.ee_link), (self._gripper_target_m,)]
-        )
-
-    def _compute(self, rows: Array) -> dict[str, Array]:
+    def _read_state(self) -> None:
         gripper, body = self.cfg.gripper, self._body
-        joints = rows[:, :-8].reshape(len(rows), 3, -1)  # positions, velocities, efforts
-        arm, fingers = (
-            joints[:, :, body.rows_of(tuple(self.cfg.joints))],
-            joints[:, :, body.rows_of(tuple(gripper.joints))],
+        joints = body.read_state().joints  # (3, J) positions, velocities, efforts
+        arm, fingers = joints[:, body.rows_of(self.cfg.joints)], joints[:, body.rows_of(gripper.joints)]
+        frame = body.link_frame(self.cfg.ee_link)
+        ee_position, R_world_ee = frame[:3].copy(), matrix_from_quat_xyzw(frame[3:])
+        quat_xyzw = quat_xyzw_from_matrix(R_world_ee)
+        self._hold(
+            joint_positions=arm[0],
+            joint_velocities=arm[1],
+            joint_efforts=arm[2],
+            ee_position=ee_position,
+            ee_quat_xyzw=quat_xyzw,
+            tcp_position=multiply_in_order(R_world_ee, self._tool_head) + ee_position,
+            tcp_quat_xyzw=quat_xyzw,
+            gripper_joint_positions=fingers[0],
+            gripper_joint_velocities=fingers[1],
+            gripper_opening=gripper.widths(fingers[:1]),
+            gripper_target=np.array([self._gripper_target_m]),
         )
-        ee_position = rows[:, -8:-5]
-        R_world_ee = matrices_from_quats_xyzw(rows[:, -5:-1])
-        quats_xyzw = quats_xyzw_from_matrices(R_world_ee)
-        return {
-            "joint_positions": arm[:, 0],
-            "joint_velocities": arm[:, 1],
-            "joint_efforts": arm[:, 2],
-            "ee_position": ee_position,
-            "ee_quat_xyzw": quats_xyzw,
-            "tcp_position": rotate_each(R_world_ee, self._tool_head) + ee_position,
-            "tcp_quat_xyzw": quats_xyzw,
-            "gripper_joint_positions": fingers[:, 0],
-            "gripper_joint_velocities": fingers[:, 1],
-            "gripper_opening": gripper.widths(fingers[:, 0])[:, None],
-            "gripper_target": rows[:, -1:],
-        }
 
     def _write_state(self) -> None:
         cfg = self.cfg

@@ -14,6 +14,7 @@ import io
 import json
 import logging
 import os
+import pwd
 import shlex
 import shutil
 import stat
@@ -73,7 +74,7 @@ def cache_root(cache_dir: str | None = None) -> Path:
 @lru_cache(maxsize=1)
 def _temporary_root(reason: str) -> Path:
     """Makes and returns the cache directory of a user without a home; `reason` says why it is needed."""
-    user = os.getuid() if hasattr(os, "getuid") else 0
+    user = os.getuid()
     root = Path(tempfile.gettempdir()) / f"unlatch-cache-{user}"
     try:
         root.mkdir(0o700, exist_ok=True)
@@ -286,8 +287,6 @@ def is_own(path: Path) -> bool:
 
 def foreign_access(path: Path) -> str | None:
     """Returns who else can have written a file or folder of the cache, and what to do; None: nobody."""
-    if not hasattr(os, "geteuid"):  # Windows, where modes say nothing
-        return None
     root, place = cache_root().resolve(), path.resolve()
     for part in (path, *path.parents):
         if part.resolve() == root:
@@ -320,9 +319,7 @@ def close_to_others(path: Path) -> None:
 
 
 def _user_name(number: int) -> str:
-    with suppress(ImportError, KeyError):
-        import pwd  # not on every system
-
+    with suppress(KeyError):
         return f"user {pwd.getpwuid(number).pw_name}"
     return f"user {number}"
 

@@ -93,7 +93,7 @@ def write_durably(path: Path, data: bytes) -> None:
     Raises:
         OSError: It cannot be written; FileExistsError if it is there already.
     """
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o644)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
     try:
         view = memoryview(data)
         while view:
@@ -139,9 +139,7 @@ def publish_once(draft: Path, target: Path) -> None:
 
 
 def sync_path(path: Path) -> None:
-    """Waits until a file, or the list of files of a folder, is on the disk, if the system supports it."""
-    if os.name == "nt":
-        return
+    """Waits until a file, or the list of files of a folder, is on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -157,7 +155,7 @@ def read_bounded(path: Path, *, limit: int) -> bytes:
     """
     try:
         # links and devices are refused: a foreign data set must not make us read other files, or read for ever
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError as exc:
         raise RecordingError(
             f"File '{path}' is missing. Every complete data set has it. Restore it from a copy, or remove its "

@@ -97,24 +97,6 @@ def quat_xyzw_from_matrix(R: ArrayLike) -> Array:
     return -q if q[3] < 0 else q
 
 
-def quats_xyzw_from_matrices(R: Array) -> Array:
-    """Returns the unit quaternions (n, 4) of rotations (n, 3, 3): those of `quat_xyzw_from_matrix`, to the bit."""
-    m = [[R[:, i, j] for j in range(3)] for i in range(3)]
-    trace = m[0][0] + m[1][1] + m[2][2]
-    k = np.argmax(np.stack([m[0][0], m[1][1], m[2][2], trace]), axis=0)
-    quats = np.empty((len(R), 4))
-    for largest in range(3):
-        i, j, l = largest, (largest + 1) % 3, (largest + 2) % 3  # noqa: E741 - cyclic indices of the matrix
-        q = np.empty((len(R), 4))
-        q[:, i] = 1 + m[i][i] - m[j][j] - m[l][l]
-        q[:, j], q[:, l], q[:, 3] = m[j][i] + m[i][j], m[l][i] + m[i][l], m[l][j] - m[j][l]
-        quats[k == largest] = q[k == largest]
-    upright = np.stack([m[2][1] - m[1][2], m[0][2] - m[2][0], m[1][0] - m[0][1], 1 + trace], axis=1)
-    quats[k == 3] = upright[k == 3]
-    quats /= _lengths(quats)[:, None]
-    return np.where(quats[:, 3:] < 0, -quats, quats)
-
-
 def _lengths(quats: Array) -> Array:
     """Returns the lengths (n,) of quaternions (n, 4), summed in one order, whatever n and the processor are."""
     x, y, z, w = quats.T
@@ -122,16 +104,11 @@ def _lengths(quats: Array) -> Array:
     return found
 
 
-def rotate_each(R: Array, vectors: Array) -> Array:
-    """Returns each of n vectors, or one (3,), rotated by its rotation (n, 3, 3); (n, 3), the same bits for every n."""
-    v = np.broadcast_to(vectors, (len(R), 3))
-    turned: Array = R[:, :, 0] * v[:, :1] + R[:, :, 1] * v[:, 1:2] + R[:, :, 2] * v[:, 2:]
-    return turned
-
-
-def multiply_each(A: Array, B: Array) -> Array:
-    """Returns the products (n, 3, 3) of rotations (n, 3, 3), the same bits for every n."""
-    return np.stack([rotate_each(A, B[:, :, column]) for column in range(3)], axis=2)
+def multiply_in_order(A: Array, B: Array) -> Array:
+    """Returns a matrix (3, 3) times (3,) or (3, 3) numbers, summed in one order, whatever the processor is."""
+    first, second, third = (np.multiply.outer(A[:, k], B[k]) for k in range(3))
+    product: Array = first + second + third
+    return product
 
 
 def matrix_from_rpy(rpy: ArrayLike) -> Array:
@@ -220,21 +197,9 @@ class Pose:
                 f"{list(position.shape)}. Give 9 and 3 numbers.",
                 shapes=(rotation.shape, position.shape),
             )
-        self._take(rotation.reshape(3, 3), position.reshape(3))
-
-    def _take(self, R: Array, p: Array) -> None:
-        """Takes over arrays of the right shapes and types that nobody else changes."""
-        R.setflags(write=False)
-        p.setflags(write=False)
-        object.__setattr__(self, "R", R)
-        object.__setattr__(self, "p", p)
-
-    @classmethod
-    def _of(cls, R: Array, p: Array) -> Pose:
-        """Returns the pose of arrays that were made for it: nothing is checked or copied."""
-        pose: Pose = object.__new__(cls)
-        pose._take(R, p)
-        return pose
+        for name, array in (("R", rotation.reshape(3, 3)), ("p", position.reshape(3))):
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"A Pose cannot be changed (tried to set '{name}'); make a new one.")
@@ -312,7 +277,7 @@ class Pose:
     def __matmul__(self, other: Pose | Array) -> Pose | Array:
         """Composes with a pose, or transforms points (3,) or (K, 3) [m]."""
         if isinstance(other, Pose):
-            return Pose._of(self.R @ other.R, self.R @ other.p + self.p)
+            return Pose(self.R @ other.R, self.R @ other.p + self.p)
         points = np.asarray(other, dtype=float)
         return points @ self.R.T + self.p
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import Enum, auto
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,28 +21,21 @@ class Buffer:
     The array is copied and read-only, so results of `state_dict` never change.
     """
 
-    def __init__(
-        self, value: ArrayLike | None = None, *, tags: Iterable[str] = (), owner: SampledModule | None = None
-    ) -> None:
+    def __init__(self, value: ArrayLike | None = None, *, tags: Iterable[str] = ()) -> None:
         """Makes a buffer.
 
         Args:
             value: First value; None until something is written.
             tags: Names that `Module.state_dict` filters by, such as "rgb".
-            owner: The module that computes the value from its sample when it is asked for.
         """
-        self._owner: SampledModule | None = None
         if isinstance(tags, str):
             raise RecordingError(f"Tags of a buffer are a list of names, got the text {tags!r}. Write [{tags!r}].")
         self.tags = frozenset(tags)
         self._value: Array | None = None
         self.set_value(value)
-        self._owner = owner
 
     def get_value(self) -> Array | None:
         """Returns the last value, or None before the first; read-only."""
-        if self._owner is not None:
-            self._owner.fill()
         return self._value
 
     def set_value(self, value: ArrayLike | None) -> None:
@@ -51,8 +44,6 @@ class Buffer:
         Raises:
             RecordingError: The value is not an array of booleans, numbers or text.
         """
-        if self._owner is not None:
-            self._owner.fill()  # the other buffers keep what was read
         if value is None:
             self._value = None
             return
@@ -121,8 +112,8 @@ class Module:
     def __init__(self) -> None:
         self._buffers: dict[str, Buffer] = {}
         self._children: dict[str, Module] = {}
-        self._found: dict[Hashable, tuple[int, list[Any]]] = {}
-        """What `_keep` has found in the tree, after the value of `_changes` for which it is valid."""
+        self._selected: dict[tuple[frozenset[str] | None, frozenset[str]], tuple[int, list[tuple[str, Buffer]]]] = {}
+        """What `_select_buffers` has found by tags, after the value of `_changes` for which it is valid."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if not name.startswith("_"):
@@ -171,25 +162,9 @@ class Module:
 
     def update_state(self) -> None:
         """Reads the simulation into the buffers of this module and of all modules below it."""
-        for read in self._keep("readers", self._find_readers):
-            read()
-
-    def _keep(self, key: Hashable, find: Callable[[], Iterable[Any]]) -> list[Any]:
-        """Returns what is found in the tree; searched again only after a tree has changed."""
-        changes, found = self._found.get(key, (-1, []))
-        if changes != Module._changes:
-            found = list(find())
-            self._found[key] = (Module._changes, found)
-        return found
-
-    def _find_readers(self) -> Iterator[Callable[[], None]]:
-        """Yields `_read_state` of this module and of all modules below it that read something."""
-        if type(self)._read_state is not Module._read_state:
-            yield self._read_state
+        self._read_state()
         for child in self._children.values():
-            yield from (
-                child._find_readers() if type(child).update_state is Module.update_state else (child.update_state,)
-            )
+            child.update_state()
 
     def write_replay_data(self) -> None:
         """Writes the buffers of this module and of all modules below it into the simulation."""
@@ -199,6 +174,11 @@ class Module:
 
     def _read_state(self) -> None:
         """Reads the simulation into this module's own buffers; nothing by default."""
+
+    def _hold(self, **values: Array) -> None:
+        """Lets buffers take over arrays by name, see `Buffer.hold`."""
+        for name, value in values.items():
+            self._buffers[name].hold(value)
 
     def _write_state(self) -> None:
         """Writes this module's own buffers into the simulation; nothing by default."""
@@ -249,12 +229,16 @@ class Module:
                 yield f"{name}.{path}", buffer
 
     def _select_buffers(self, include: frozenset[str] | None, exclude: frozenset[str]) -> list[tuple[str, Buffer]]:
-        """Returns the buffers with such tags, with their paths."""
-
-        def is_chosen(item: tuple[str, Buffer]) -> bool:
-            return not item[1].tags & exclude and (include is None or bool(item[1].tags & include))
-
-        return self._keep((include, exclude), lambda: filter(is_chosen, self.named_buffers()))
+        """Returns the buffers with such tags, with their paths; searched again only after a tree has changed."""
+        changes, found = self._selected.get((include, exclude), (-1, []))
+        if changes != Module._changes:
+            found = [
+                (path, buffer)
+                for path, buffer in self.named_buffers()
+                if not buffer.tags & exclude and (include is None or buffer.tags & include)
+            ]
+            self._selected[include, exclude] = (Module._changes, found)
+        return found
 
     def state_dict(
         self, include_tags: Collection[str] | None = None, exclude_tags: Collection[str] = ()
@@ -275,26 +259,6 @@ class Module:
         chosen = self._select_buffers(included, frozenset(exclude_tags))
         return {path: value for path, buffer in chosen if (value := buffer.get_value()) is not None}
 
-    def samples(self, exclude_tags: Collection[str] = ()) -> dict[str, Array | Sample]:
-        """Returns what `state_dict` would, with one `Sample` under its path for each module that takes samples."""
-        excluded = frozenset(exclude_tags)
-        sampled: list[tuple[str, SampledModule]] = self._keep("sampled", self._find_sampled)
-        others = self._keep(
-            ("others", excluded),
-            lambda: [item for item in self._select_buffers(None, excluded) if item[1]._owner is None],
-        )
-        found: dict[str, Array | Sample] = {path: module.sample for path, module in sampled}
-        found.update({path: value for path, buffer in others if (value := buffer.get_value()) is not None})
-        return found
-
-    def _find_sampled(self) -> Iterator[tuple[str, SampledModule]]:
-        """Yields the modules below this one that take samples, with their paths."""
-        for name, child in self._children.items():
-            if isinstance(child, SampledModule):
-                yield name, child
-            for path, module in child._find_sampled():
-                yield f"{name}.{path}", module
-
     def load_state_dict(self, state: Mapping[str, Array]) -> None:
         """Writes values into the buffers of the tree.
 
@@ -311,73 +275,6 @@ class Module:
                 )
         for path, value in state.items():
             buffers[path].set_value(value)
-
-
-class SampledModule(Module):
-    """A module that reads a few numbers of the simulation, and computes its values from them only when they are needed:
-    one state when a buffer is asked for, all states of an episode at once when its record is made.
-
-    A subclass overrides `_take_sample` and `_compute`, and gives its buffers itself as `owner`.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._sample: Sample | None = None
-        self._is_filled = True
-
-    @property
-    def sample(self) -> Sample:
-        """What was read last.
-
-        Raises:
-            RecordingError: `update_state` was never called.
-        """
-        if self._sample is None:
-            raise RecordingError(f"{type(self).__name__} has not been read yet. Call update_state() first.")
-        return self._sample
-
-    def _take_sample(self) -> Array:
-        """Returns the numbers of now (K,), as an array that nothing changes later."""
-        raise NotImplementedError
-
-    def _compute(self, rows: Array) -> dict[str, Array]:
-        """Returns the values (N, ...) of this module's buffers from samples (N, K); row by row, they do not depend on
-        N.
-        """
-        raise NotImplementedError
-
-    def _read_state(self) -> None:
-        self._sample, self._is_filled = Sample(self._compute, self._take_sample()), False
-
-    def fill(self) -> None:
-        """Computes the values of the buffers, unless that was done since the last sample."""
-        if not self._is_filled:
-            self._is_filled = True
-            for name, value in self.sample.values().items():
-                self._buffers[name].hold(value)
-
-
-class Sample(NamedTuple):
-    """Numbers from which the values of a module follow."""
-
-    compute: Callable[[Array], dict[str, Array]]
-    """Maps samples (N, K) to values (N, ...) by name."""
-    row: Array
-    """(K,)."""
-
-    def values(self) -> dict[str, Array]:
-        """Returns the values by name."""
-        return {name: values[0] for name, values in self.compute(self.row[None]).items()}
-
-
-def expand_samples(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the values of a row by record key, where each sample is in place of the values below its path."""
-    found: dict[str, Any] = {}
-    for key, value in row.items():
-        found.update(
-            {f"{key}.{name}": v for name, v in value.values().items()} if isinstance(value, Sample) else {key: value}
-        )
-    return found
 
 
 def _remove_member(name: str, buffers: dict[str, Buffer], children: dict[str, Module]) -> None:

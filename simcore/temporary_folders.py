@@ -34,14 +34,11 @@ _STALE_S = 24 * 3600.0
 def locked_folder(folder: Path) -> Iterator[None]:
     """Lets one process or thread of this host at a time run a block for an existing folder; others wait.
 
-    No lock file is made. On Windows, and on a file system without locks of folders, nobody waits.
+    No lock file is made. On a file system without locks of folders, nobody waits.
 
     Raises:
         OSError: It cannot be opened.
     """
-    if os.name == "nt":
-        yield
-        return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         with suppress(OSError):
@@ -68,7 +65,7 @@ class LockedArea:
         while True:
             self.folder = root / f"{prefix}{uuid.uuid4().hex}"
             self._lock_path = self.folder.with_name(self.folder.name + _LOCK_SUFFIX)
-            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
+            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             self._lock = os.open(self._lock_path, flags, mode & 0o644)
             try:
                 # a concurrent clean-up may have taken the lock first and removed the file: try again

@@ -159,10 +159,11 @@ def sample_layout(
                 f"not have.{close_matches(name, assets)} Objects: {sorted(assets)}.",
                 object=name,
             )
-    placements: dict[str, Placement] = {}
+    draw = _PlacementDraw(cfg, assets, rng)
+    placements = draw.placements
     for name, asset in assets.items():
         if name in regions and not asset.free:
-            placements[name] = _place_in_region(cfg, regions[name], asset, rng)
+            placements[name] = draw.in_region(regions[name])
         elif name not in regions and name not in related:
             raise ConfigError(
                 f"Object '{name}' has no entry in task.regions of '{cfg.name}'. Add one with `object: {name}`.",
@@ -170,11 +171,11 @@ def sample_layout(
             )
     ordered = order_relations(cfg.relations)
     for name in (name for name in ordered if not assets[name].free):
-        placements[name] = _place_related(cfg, related[name], assets, placements, rng)
+        placements[name] = draw.related(related[name])
     for name in (name for name in regions if assets[name].free):  # they give way to everything else
-        placements[name] = _place_free(cfg, regions[name], assets, placements, rng)
+        placements[name] = draw.beside_others(regions[name])
     for name in (name for name in ordered if assets[name].free):
-        placements[name] = _place_related(cfg, related[name], assets, placements, rng)
+        placements[name] = draw.related(related[name])
     placements = {name: placements[name] for name in assets}
     q_home = {arm: np.asarray(home, dtype=float) + std * rng.standard_normal(len(home)) for arm, home, std in homes}
     return Layout(objects=placements, q_home=q_home)
@@ -201,93 +202,86 @@ def describe_object(asset: ObjectAsset) -> str:
     return f"'{asset.name}' ({asset.source} {asset.category} {asset.instance})"
 
 
-def _place_in_region(cfg: TaskCfg, region: RegionCfg, asset: ObjectAsset, rng: np.random.Generator) -> Placement:
-    x = region.center_m[0] + region.half_extent_m[0] * rng.uniform(-1.0, 1.0)
-    y = region.center_m[1] + region.half_extent_m[1] * rng.uniform(-1.0, 1.0)
-    yaw_rad = np.deg2rad(region.yaw_deg) * rng.uniform(-1.0, 1.0)
-    height_m = rng.uniform(*region.height_m)
-    # the object's front (+x of its root) faces the robot: turned by pi, then by the drawn yaw about its middle
-    R = Pose.from_rpy((0.0, 0.0, 0.0), (0.0, 0.0, np.pi + yaw_rad)).R
-    if height_m < _MIN_PLINTH_M:
-        height_m = 0.0
-    T_world_root = Pose(R, np.array([x, y, height_m + _feet_of(asset)]) - R @ front_frame(asset).p)
-    positions, openings = _draw_openings(cfg, asset, rng)
-    drawn = {"x_m": x, "y_m": y, "yaw_rad": float(yaw_rad), "height_m": height_m, **openings}
-    return Placement(T_world_root, positions, *_plinth_box(asset, T_world_root, height_m), drawn)
-
-
-def _place_free(
-    cfg: TaskCfg,
-    region: RegionCfg,
-    assets: Mapping[str, ObjectAsset],
-    placements: Mapping[str, Placement],
-    rng: np.random.Generator,
-) -> Placement:
-    """Draws where a free object stands on the table until it meets nothing that is placed already."""
-    from unlatch.tasks.placing import PlacedObject, find_meeting
-
-    asset = assets[region.object]
-    on_table = replace(region, height_m=[0.0, 0.0])
-    standing = _placed_objects(assets, placements)
-    placement, met = _place_in_region(cfg, on_table, asset, rng), None
-    for _ in range(_FREE_TRIES):
-        item = PlacedObject(asset, placement.T_world_root, placement.joint_positions)
-        met = find_meeting(item, standing)
-        if met is None:
-            return placement
-        placement = _place_in_region(cfg, on_table, asset, rng)
-    return replace(placement, problem=f"'{asset.name}' finds no free place in its region in {_FREE_TRIES} tries: {met}")
-
-
-def _placed_objects(assets: Mapping[str, ObjectAsset], placements: Mapping[str, Placement]) -> dict[str, PlacedObject]:
-    from unlatch.tasks.placing import PlacedObject
-
-    return {n: PlacedObject(assets[n], item.T_world_root, item.joint_positions) for n, item in placements.items()}
-
-
 def _feet_of(asset: ObjectAsset) -> float:
     """Returns how high above its support an object is placed [m]."""
     return _FREE_GAP_M if asset.free else _FEET_M
 
 
-def _place_related(
-    cfg: TaskCfg,
-    relation: RelationCfg,
-    assets: Mapping[str, ObjectAsset],
-    placements: Mapping[str, Placement],
-    rng: np.random.Generator,
-) -> Placement:
-    asset = assets[relation.object]
-    positions, openings = _draw_openings(cfg, asset, rng)
-    from unlatch.tasks.placing import PlacedObject, find_free_place, find_place_in_region
+class _PlacementDraw:
+    """Draws where the objects of an episode stand, one after another."""
 
-    standing, item = _placed_objects(assets, placements), PlacedObject(asset, Pose.identity(), positions)
-    find = find_free_place if relation.region is None else find_place_in_region
-    place = find(relation, item, standing, rng, feet_m=_feet_of(asset))
-    plinth = _plinth_box(asset, place.T_world_root, place.height_m)
-    return Placement(place.T_world_root, positions, *plinth, {**place.drawn, **openings}, place.problem)
+    def __init__(self, cfg: TaskCfg, assets: Mapping[str, ObjectAsset], rng: np.random.Generator) -> None:
+        self._cfg, self._assets, self._rng = cfg, assets, rng
+        self.placements: dict[str, Placement] = {}
+        """Those so far."""
 
+    def in_region(self, region: RegionCfg) -> Placement:
+        """Draws a place in a region, whatever stands there."""
+        asset, rng = self._assets[region.object], self._rng
+        x = region.center_m[0] + region.half_extent_m[0] * rng.uniform(-1.0, 1.0)
+        y = region.center_m[1] + region.half_extent_m[1] * rng.uniform(-1.0, 1.0)
+        yaw_rad = np.deg2rad(region.yaw_deg) * rng.uniform(-1.0, 1.0)
+        height_m = rng.uniform(*region.height_m)
+        # the object's front (+x of its root) faces the robot: turned by pi, then by the drawn yaw about its middle
+        R = Pose.from_rpy((0.0, 0.0, 0.0), (0.0, 0.0, np.pi + yaw_rad)).R
+        if height_m < _MIN_PLINTH_M:
+            height_m = 0.0
+        T_world_root = Pose(R, np.array([x, y, height_m + _feet_of(asset)]) - R @ front_frame(asset).p)
+        positions, openings = self._draw_openings(asset)
+        drawn = {"x_m": x, "y_m": y, "yaw_rad": float(yaw_rad), "height_m": height_m, **openings}
+        return Placement(T_world_root, positions, *_plinth_box(asset, T_world_root, height_m), drawn)
 
-def _draw_openings(
-    cfg: TaskCfg, asset: ObjectAsset, rng: np.random.Generator
-) -> tuple[dict[str, float], dict[str, float]]:
-    """Returns the start positions of an object's joints [rad or m] and the drawn openings."""
-    positions: dict[str, float] = {}
-    drawn: dict[str, float] = {}
-    for part_name, part in asset.articulation.parts.items():
-        positions[part.joint] = part.openness.closed
-        for index, entry in enumerate(cfg.openness):
-            if entry.object == asset.name and entry.part == part_name:
-                check_opening(entry, part, asset, index=index)
-                opening = rng.uniform(*entry.range)
-                if opening <= closing_reach(part, asset.model):
-                    opening = 0.0  # within its catch or gasket a part would move while the scene settles
-                positions[part.joint] = part.openness.position(opening)
-                drawn[f"opening.{part_name}"] = opening
-    for entry in cfg.openness:
-        if entry.object == asset.name:
+    def beside_others(self, region: RegionCfg) -> Placement:
+        """Draws where a free object stands on the table until it meets nothing that is placed already."""
+        from unlatch.tasks.placing import PlacedObject, find_meeting
+
+        asset, standing = self._assets[region.object], self._standing()
+        on_table = replace(region, height_m=[0.0, 0.0])
+        placement, met = self.in_region(on_table), None
+        for _ in range(_FREE_TRIES):
+            met = find_meeting(PlacedObject(asset, placement.T_world_root, placement.joint_positions), standing)
+            if met is None:
+                return placement
+            placement = self.in_region(on_table)
+        problem = f"'{asset.name}' finds no free place in its region in {_FREE_TRIES} tries: {met}"
+        return replace(placement, problem=problem)
+
+    def related(self, relation: RelationCfg) -> Placement:
+        """Draws a place in, on or beside another object."""
+        from unlatch.tasks.placing import PlacedObject, find_free_place, find_place_in_region
+
+        asset = self._assets[relation.object]
+        positions, openings = self._draw_openings(asset)
+        item = PlacedObject(asset, Pose.identity(), positions)
+        find = find_free_place if relation.region is None else find_place_in_region
+        place = find(relation, item, self._standing(), self._rng, feet_m=_feet_of(asset))
+        plinth = _plinth_box(asset, place.T_world_root, place.height_m)
+        return Placement(place.T_world_root, positions, *plinth, {**place.drawn, **openings}, place.problem)
+
+    def _standing(self) -> dict[str, PlacedObject]:
+        from unlatch.tasks.placing import PlacedObject
+
+        placed = self.placements.items()
+        return {n: PlacedObject(self._assets[n], item.T_world_root, item.joint_positions) for n, item in placed}
+
+    def _draw_openings(self, asset: ObjectAsset) -> tuple[dict[str, float], dict[str, float]]:
+        """Returns the start positions of an object's joints [rad or m] and the drawn openings."""
+        positions: dict[str, float] = {}
+        drawn: dict[str, float] = {}
+        entries = [(index, entry) for index, entry in enumerate(self._cfg.openness) if entry.object == asset.name]
+        for part_name, part in asset.articulation.parts.items():
+            positions[part.joint] = part.openness.closed
+            for index, entry in entries:
+                if entry.part == part_name:
+                    check_opening(entry, part, asset, index=index)
+                    opening = self._rng.uniform(*entry.range)
+                    if opening <= closing_reach(part, asset.model):
+                        opening = 0.0  # within its catch or gasket a part would move while the scene settles
+                    positions[part.joint] = part.openness.position(opening)
+                    drawn[f"opening.{part_name}"] = opening
+        for _, entry in entries:
             asset.articulation.part(entry.part)
-    return positions, drawn
+        return positions, drawn
 
 
 def _plinth_box(

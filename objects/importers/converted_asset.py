@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.objects.articulated_object import PHYSICS_FILE
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mesh_reader import SurfaceMesh, read_mesh
@@ -84,11 +82,6 @@ def face_m2(meshes: Sequence[TriangleMesh]) -> float:
     points = np.concatenate([mesh.vertices[np.unique(mesh.faces)] for mesh in meshes])
     extents = np.sort(np.ptp(points, axis=0))
     return min(0.5 * sum_in_order(mesh.area for mesh in meshes), float(extents[1] * extents[2]))
-
-
-def moved_inertial(inertial: Inertial, T: Pose) -> Inertial:
-    """Returns the inertial of a body in another frame; `T` is the pose of its own frame."""
-    return Inertial(inertial.mass_kg, T @ inertial.com_link, T.R @ inertial.inertia @ T.R.T)
 
 
 def combined_inertial(first: Inertial, second: Inertial) -> Inertial:
@@ -172,24 +165,6 @@ def mesh_collider(folder: Path, file: str, *, concave: bool = False) -> Shape:
     name = "triangles" if concave else "hulls"
     unscaled = (1.0, 1.0, 1.0)
     return Shape(ShapeKind.mesh, unscaled, Pose.identity(), name, mesh=file, path=folder / file, concave=concave)
-
-
-def read_physics(urdf_path: Path) -> dict[str, Any]:
-    """Returns the content of `physics.json` beside a converted URDF; empty without the file.
-
-    Raises:
-        AssetError: The file is damaged.
-    """
-    path = urdf_path.parent / PHYSICS_FILE
-    if not path.is_file():
-        return {}
-    try:
-        data = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError) as exc:
-        raise AssetError(f"{path}: no readable JSON ({exc}). Convert the asset again.", path=str(path)) from exc
-    if not isinstance(data, dict):
-        raise AssetError(f"{path}: expected a JSON object. Convert the asset again.", path=str(path))
-    return data
 
 
 _SEGMENTS = 24

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,14 @@ import numpy as np
 from unlatch.objects.importers.converted_asset import solid_inertial
 from unlatch.objects.importers.urdf_parts import (
     WORLD,
+    AssetFile,
     BodyJoint,
     FileBody,
     MeshFiles,
     build_tree,
     rigid_part,
     unused_name,
+    write_model,
 )
 from unlatch.simcore.errors import AssetError, close_matches
 from unlatch.simcore.files import path_word
@@ -36,7 +38,7 @@ from unlatch.simcore.meshes.mesh_reader import (
 from unlatch.simcore.meshes.mesh_store import mesh_dependencies
 from unlatch.simcore.meshes.solids import mesh_hull
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
-from unlatch.simcore.urdf.model import Inertial, Joint, Link, UrdfModel
+from unlatch.simcore.urdf.model import Inertial, Link
 
 AGI = "AGI_articulations"
 """Extension whose articulations turn and shift nodes."""
@@ -72,7 +74,7 @@ def gltf_files(path: Path) -> dict[str, Path]:
     return {path.name: path, **mesh_dependencies(path, path.parent.resolve())}
 
 
-class GltfFile:
+class GltfFile(AssetFile):
     """An opened glTF; nodes are known by their number in the file."""
 
     def __init__(self, path: Path) -> None:
@@ -81,8 +83,7 @@ class GltfFile:
         Raises:
             AssetError: It is no glTF 2, or damaged.
         """
-        self.path = path
-        self.notices: list[str] = []
+        super().__init__(path)
         check_file(path, str(path))
         try:
             self.content, self._rest = _read_parts(path)
@@ -96,8 +97,7 @@ class GltfFile:
 
     def error(self, where: Any, problem: str) -> AssetError:
         """Returns an error about a node, by its number or name."""
-        place = self.place(where) if isinstance(where, int) else str(where)
-        return AssetError(f"{self.path}: {place} {problem}", path=str(self.path), where=place)
+        return super().error(self.place(where) if isinstance(where, int) else where, problem)
 
     def numbers(self) -> range:
         """Returns the numbers of all nodes."""
@@ -237,24 +237,13 @@ _SCALING_STAGES = ("xScale", "yScale", "zScale", "uniformScale")
 _FULL_TURN_RAD = 2 * np.pi
 
 
-@dataclass(frozen=True)
-class GltfJoint(BodyJoint):
-    """A joint of a glTF."""
-
-    lower: float
-    """Least position [rad or m]; -inf without a limit."""
-    upper: float
-
-
 def find_bodies(file: GltfFile) -> dict[str, FileBody]:
     """Returns the bodies by key, which is the number of their node; `WORLD` comes first."""
-    bodies = {WORLD: FileBody(WORLD, "world", Pose.identity(), is_marked=False)}
+    bodies = {WORLD: FileBody(WORLD, "world", Pose.identity())}
     taken = {"world"}
     for node in file.numbers():
         if _is_body(file, node):
-            bodies[str(node)] = FileBody(
-                str(node), unused_name(file.name(node), taken), file.pose(node), is_marked=False
-            )
+            bodies[str(node)] = FileBody(str(node), unused_name(file.name(node), taken), file.pose(node))
     return bodies
 
 
@@ -263,7 +252,7 @@ def body_of(file: GltfFile, node: int) -> str:
     return next((str(at) for at in file.above(node) if _is_body(file, at)), WORLD)
 
 
-def find_joints(file: GltfFile, bodies: dict[str, FileBody]) -> list[GltfJoint]:
+def find_joints(file: GltfFile, bodies: dict[str, FileBody]) -> list[BodyJoint]:
     """Returns the joints between two bodies.
 
     Raises:
@@ -285,7 +274,7 @@ def _articulation_name(file: GltfFile, node: int) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _articulations(file: GltfFile, bodies: dict[str, FileBody], taken: set[str]) -> Iterator[GltfJoint]:
+def _articulations(file: GltfFile, bodies: dict[str, FileBody], taken: set[str]) -> Iterator[BodyJoint]:
     listed = file.root_extension(AGI).get("articulations", [])
     known = {item.get("name"): item for item in listed if isinstance(item, dict)}
     for node in file.numbers():
@@ -313,7 +302,7 @@ def _articulations(file: GltfFile, bodies: dict[str, FileBody], taken: set[str])
         yield _stage_joint(file, bodies, node, moving[0], unused_name(name, taken))
 
 
-def _stage_joint(file: GltfFile, bodies: dict[str, FileBody], node: int, stage: dict[str, Any], name: str) -> GltfJoint:
+def _stage_joint(file: GltfFile, bodies: dict[str, FileBody], node: int, stage: dict[str, Any], name: str) -> BodyJoint:
     word = stage["type"]
     axis = np.eye(3)[_AXES.index(word[0])]
     turns = word.endswith("Rotate")
@@ -321,7 +310,7 @@ def _stage_joint(file: GltfFile, bodies: dict[str, FileBody], node: int, stage: 
     lower, upper = (_number(file, node, stage, key) * unit for key in ("minimumValue", "maximumValue"))
     parent = next((body_of(file, at) for at in list(file.above(node))[1:2]), WORLD)
     T_node = file.pose(node)
-    return GltfJoint(
+    return BodyJoint(
         name=name,
         place=file.place(node),
         kind=_kind(turns, lower, upper),
@@ -330,13 +319,12 @@ def _stage_joint(file: GltfFile, bodies: dict[str, FileBody], node: int, stage: 
         T_first=bodies[parent].T_file_body.inverse() @ T_node,
         T_second=Pose.identity(),
         axis=axis,
-        is_extra=False,
         lower=lower,
         upper=upper,
     )
 
 
-def _physics_joints(file: GltfFile, bodies: dict[str, FileBody], taken: set[str]) -> Iterator[GltfJoint]:
+def _physics_joints(file: GltfFile, bodies: dict[str, FileBody], taken: set[str]) -> Iterator[BodyJoint]:
     described = file.root_extension(KHR).get("physicsJoints", [])
     for node in file.numbers():
         joint = file.extension(node, KHR).get("joint")
@@ -356,7 +344,7 @@ def _physics_joints(file: GltfFile, bodies: dict[str, FileBody], taken: set[str]
             raise file.error(
                 node, f"slides without end: {lower:g} to {upper:g}. Expected a limit with min and max. Add them."
             )
-        yield GltfJoint(
+        yield BodyJoint(
             name=unused_name(file.name(node), taken),
             place=file.place(node),
             kind=_kind(turns, lower, upper),
@@ -365,7 +353,6 @@ def _physics_joints(file: GltfFile, bodies: dict[str, FileBody], taken: set[str]
             T_first=bodies[first].T_file_body.inverse() @ file.pose(node),
             T_second=bodies[second].T_file_body.inverse() @ file.pose(other),
             axis=axis,
-            is_extra=False,
             lower=lower,
             upper=upper,
         )
@@ -469,17 +456,7 @@ def write_urdf(path: Path, folder: Path, name: str) -> list[str]:
         colliders = tuple(replace(shape, rgba=None) for shape in shapes)
         inertial = _read_inertial(file, key, pieces.get(key, []), T_link_file)
         links[bodies[key].name] = Link(bodies[key].name, shapes, colliders, inertial)
-    made = [_with_range(joint, found) for found, joint in tree.joints]
-    named_joints = [replace(j, parent=bodies[j.parent].name, child=bodies[j.child].name) for j in made]
-    model = UrdfModel(path.stem, links, {joint.name: joint for joint in named_joints})
-    (folder / name).write_text(model.to_urdf(), encoding="utf-8")
-    return list(dict.fromkeys(file.notices))
-
-
-def _with_range(joint: Joint, found: GltfJoint) -> Joint:
-    if joint.kind == "continuous":
-        return replace(joint, has_range=False)
-    return replace(joint, lower=found.lower, upper=found.upper)
+    return write_model(file, folder / name, path.stem, links, tree.joints)
 
 
 def _read_inertial(file: GltfFile, key: str, pieces: list[MeshPiece], T_link_file: Pose) -> Inertial | None:

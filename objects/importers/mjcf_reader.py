@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from PIL import Image
 
-from unlatch.objects.importers.urdf_parts import WORLD, BodyJoint, FileBody, MeshFiles, build_tree, unused_name
+from unlatch.objects.importers.urdf_parts import (
+    WORLD,
+    AssetFile,
+    BodyJoint,
+    FileBody,
+    MeshFiles,
+    build_tree,
+    unused_name,
+    write_model,
+)
+from unlatch.objects.turned_object import moved_link
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mjcf import FREE, HINGE, SLIDE, CompiledMjcf, mjcf_pose
 from unlatch.simcore.registry import import_extra
-from unlatch.simcore.urdf.model import Inertial, Joint, Link, Shape, UrdfModel
+from unlatch.simcore.urdf.model import Link, Shape
 from unlatch.simcore.urdf.reader import is_shared_folder
 
 
@@ -30,18 +39,7 @@ def mjcf_files(path: Path) -> dict[str, Path]:
     return {each.relative_to(folder).as_posix(): each for each in found}
 
 
-@dataclass(frozen=True)
-class MjcfJoint(BodyJoint):
-    """A joint of an MJCF."""
-
-    lower: float
-    """Least position from the pose in which the model is drawn [rad or m]; -inf without a limit."""
-    upper: float
-    damping: float
-    friction: float
-
-
-class MjcfFile(CompiledMjcf):
+class MjcfFile(AssetFile, CompiledMjcf):
     """A compiled MJCF; bodies are known by their number."""
 
     def __init__(self, path: Path) -> None:
@@ -50,11 +48,10 @@ class MjcfFile(CompiledMjcf):
         Raises:
             AssetError: MuJoCo is not installed, or cannot read the file.
         """
-        self.path = path
-        self.notices: list[str] = []
+        AssetFile.__init__(self, path)
         mujoco = import_extra("mujoco", extra="mjcf", needed_by="An MJCF object", error=AssetError)
         try:
-            super().__init__(mujoco, mujoco.MjModel.from_xml_path(str(path)))
+            CompiledMjcf.__init__(self, mujoco, mujoco.MjModel.from_xml_path(str(path)))
         except (ValueError, OSError) as exc:
             raise AssetError(
                 f"{path}: MuJoCo cannot read it ({' '.join(str(exc).split())}). Correct the file.", path=str(path)
@@ -62,10 +59,6 @@ class MjcfFile(CompiledMjcf):
         self.data = self.mujoco.MjData(self.model)
         self.data.qpos[:] = self.model.qpos0
         self.mujoco.mj_kinematics(self.model, self.data)
-
-    def error(self, where: Any, problem: str) -> AssetError:
-        """Returns an error about an element."""
-        return AssetError(f"{self.path}: {where} {problem}", path=str(self.path), where=str(where))
 
     def pose(self, body: int) -> Pose:
         """Returns the pose of a body as the model is drawn."""
@@ -90,12 +83,10 @@ def write_urdf(path: Path, folder: Path, name: str) -> list[str]:
             has.
     """
     file = MjcfFile(path)
-    bodies = {WORLD: FileBody(WORLD, "world", Pose.identity(), is_marked=False)}
+    bodies = {WORLD: FileBody(WORLD, "world", Pose.identity())}
     taken = {"world"}
     for body in range(1, file.model.nbody):
-        bodies[str(body)] = FileBody(
-            str(body), unused_name(file.name("body", body), taken), file.pose(body), is_marked=False
-        )
+        bodies[str(body)] = FileBody(str(body), unused_name(file.name("body", body), taken), file.pose(body))
     joints = list(_find_joints(file, bodies, taken))
     if all(joint.kind == "fixed" for joint in joints):
         raise file.error("the model", "has no joint that moves. Expected a hinge or a slide. Add one.")
@@ -113,20 +104,15 @@ def write_urdf(path: Path, folder: Path, name: str) -> list[str]:
     for key, T_body_link in tree.T_body_link.items():
         seen, hit = shapes.get(key, ([], []))
         T = T_body_link.inverse()
-        visuals, collisions = (
-            tuple(replace(shape, T_link_shape=T @ shape.T_link_shape) for shape in own) for own in (seen, hit)
-        )
-        links[bodies[key].name] = Link(bodies[key].name, visuals, collisions, _inertial(file, key, T))
-    made = [
-        replace(_with_values(joint, found), parent=bodies[joint.parent].name, child=bodies[joint.child].name)
-        for found, joint in tree.joints
-    ]
-    model = UrdfModel(path.stem, links, {joint.name: joint for joint in made})
-    (folder / name).write_text(model.to_urdf(), encoding="utf-8")
-    return list(dict.fromkeys([*file.notices, *_couplings(file)]))
+        # the world has no inertia, nor has what stands between two joints
+        inertial = file.inertial(int(key), T) if key.isdigit() else None
+        link = moved_link(Link(bodies[key].name, tuple(seen), tuple(hit)), T)
+        links[link.name] = replace(link, inertial=inertial)
+    file.notices += _couplings(file)
+    return write_model(file, folder / name, path.stem, links, tree.joints)
 
 
-def _find_joints(file: MjcfFile, bodies: dict[str, FileBody], taken: set[str]) -> Iterator[MjcfJoint]:
+def _find_joints(file: MjcfFile, bodies: dict[str, FileBody], taken: set[str]) -> Iterator[BodyJoint]:
     """Yields the joints; between two joints of one body stands a body of its own."""
     m = file.model
     for body in range(1, m.nbody):
@@ -144,27 +130,27 @@ def _find_joints(file: MjcfFile, bodies: dict[str, FileBody], taken: set[str]) -
             second = str(body)
             if joint != own[-1]:
                 second = f"{body} {joint}"
-                bodies[second] = FileBody(second, unused_name(f"{name}_link", taken), file.pose(body), is_marked=False)
+                bodies[second] = FileBody(second, unused_name(f"{name}_link", taken), file.pose(body))
             yield _body_joint(file, bodies, name, first, second, joint)
             first = second
 
 
 def _body_joint(
     file: MjcfFile, bodies: dict[str, FileBody], name: str, first: str, second: str, joint: int | None
-) -> MjcfJoint:
+) -> BodyJoint:
     m, d = file.model, file.data
     T_joint, axis, kind = bodies[second].T_file_body, np.array([1.0, 0.0, 0.0]), "fixed"
-    values = {"lower": -np.inf, "upper": np.inf, "damping": 0.0, "friction": 0.0}
+    lower, upper, values = -np.inf, np.inf, {}
     if joint is not None:
         T_joint = Pose(T_joint.R, np.array(d.xanchor[joint], dtype=float))
         axis = T_joint.R.T @ np.array(d.xaxis[joint], dtype=float)
         kind = "prismatic" if m.jnt_type[joint] == SLIDE else "revolute"
         dof = int(m.jnt_dofadr[joint])
-        values |= {"damping": float(np.ravel(m.dof_damping[dof])[0]), "friction": float(m.dof_frictionloss[dof])}
+        values = {"damping": float(np.ravel(m.dof_damping[dof])[0]), "friction": float(m.dof_frictionloss[dof])}
         if m.jnt_limited[joint]:
             drawn = float(m.qpos0[m.jnt_qposadr[joint]])
-            values |= {"lower": float(m.jnt_range[joint][0]) - drawn, "upper": float(m.jnt_range[joint][1]) - drawn}
-    return MjcfJoint(
+            lower, upper = (float(end) - drawn for end in m.jnt_range[joint])
+    return BodyJoint(
         name=name,
         place=f"joint '{name}'",
         kind=kind,
@@ -173,23 +159,10 @@ def _body_joint(
         T_first=bodies[first].T_file_body.inverse() @ T_joint,
         T_second=bodies[second].T_file_body.inverse() @ T_joint,
         axis=axis,
-        is_extra=False,
-        **values,
+        lower=lower,
+        upper=upper,
+        values=values,
     )
-
-
-def _with_values(joint: Joint, found: MjcfJoint) -> Joint:
-    joint = replace(joint, damping=found.damping, friction=found.friction)
-    if joint.kind == "fixed":
-        return joint
-    if np.isfinite([found.lower, found.upper]).all():
-        return replace(joint, lower=found.lower, upper=found.upper)
-    return replace(joint, kind="continuous" if joint.kind == "revolute" else joint.kind, has_range=False)
-
-
-def _inertial(file: MjcfFile, key: str, T_link_body: Pose) -> Inertial | None:
-    """Returns the inertia of a body that has one; None for the world and for what stands between two joints."""
-    return file.inertial(int(key), T_link_body) if key.isdigit() else None
 
 
 def _couplings(file: MjcfFile) -> Iterator[str]:

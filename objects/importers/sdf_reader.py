@@ -10,19 +10,25 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.objects.importers.urdf_parts import WORLD, BodyJoint, FileBody, MeshFiles, build_tree, unused_name
-from unlatch.simcore.errors import AssetError
+from unlatch.objects.importers.urdf_parts import (
+    WORLD,
+    AssetFile,
+    BodyJoint,
+    FileBody,
+    MeshFiles,
+    build_tree,
+    unused_name,
+    write_model,
+)
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mesh_reader import read_pieces
 from unlatch.simcore.meshes.mesh_store import mesh_dependencies
 from unlatch.simcore.urdf.model import (
     SIZE_ATTRIBUTES,
     Inertial,
-    Joint,
     Link,
     Shape,
     ShapeKind,
-    UrdfModel,
     capsule_shapes,
 )
 from unlatch.simcore.urdf.reader import find_mesh, is_shared_folder, parse_xml
@@ -33,8 +39,6 @@ SDF_SUFFIXES = (".sdf", ".world")
 _SCOPE = "::"
 _MODEL_FRAME = "__model__"
 _KINDS = ("revolute", "prismatic", "fixed", "continuous")
-_ENDLESS = 1e6
-"""A limit beyond it is none: Gazebo's default is 1e16."""
 _DEPTH = 8
 """Models in models that are read."""
 
@@ -49,19 +53,6 @@ def sdf_files(path: Path) -> dict[str, Path]:
 
 
 @dataclass(frozen=True)
-class SdfJoint(BodyJoint):
-    """A joint of an SDF."""
-
-    lower: float
-    """Least position [rad or m]; -inf without a limit."""
-    upper: float
-    effort: float
-    velocity: float
-    damping: float
-    friction: float
-
-
-@dataclass(frozen=True)
 class _Frame:
     """A named frame that is stated in another."""
 
@@ -69,7 +60,7 @@ class _Frame:
     T: Pose
 
 
-class SdfFile:
+class SdfFile(AssetFile):
     """An opened SDF; links, joints and frames of models in models have the name of their model before theirs."""
 
     def __init__(self, path: Path) -> None:
@@ -78,8 +69,7 @@ class SdfFile:
         Raises:
             AssetError: It is no SDF, damaged, has no model, or several that are no part of one world.
         """
-        self.path = path
-        self.notices: list[str] = []
+        super().__init__(path)
         self.links: dict[str, tuple[ET.Element, Path]] = {}
         """Elements of links by name, with the file that has them."""
         self.joints: dict[str, tuple[ET.Element, str]] = {}
@@ -101,10 +91,6 @@ class SdfFile:
             )
         self.name = models[0].get("name", path.stem)
         self._read_model(models[0], "", path, 0)
-
-    def error(self, where: Any, problem: str) -> AssetError:
-        """Returns an error about an element."""
-        return AssetError(f"{self.path}: {where} {problem}", path=str(self.path), where=str(where))
 
     def files(self) -> dict[str, Path]:
         """Returns the file, those that it includes, its meshes and what they name."""
@@ -256,11 +242,11 @@ def write_urdf(path: Path, folder: Path, name: str) -> list[str]:
         AssetError: The file cannot be read, has no joint that moves, or one that no URDF has.
     """
     file = SdfFile(path)
-    bodies = {WORLD: FileBody(WORLD, "world", Pose.identity(), is_marked=False)}
+    bodies = {WORLD: FileBody(WORLD, "world", Pose.identity())}
     taken = {"world"}
     for key in file.links:
         plain = unused_name(key.replace(_SCOPE, "_"), taken)
-        bodies[key] = FileBody(key, plain, file.pose(key), is_marked=False)
+        bodies[key] = FileBody(key, plain, file.pose(key))
     joints = [_read_joint(file, key, bodies) for key in file.joints]
     if all(joint.kind == "fixed" for joint in joints):
         raise file.error("the model", "has no joint that moves. Expected a revolute or prismatic joint. Add one.")
@@ -272,16 +258,10 @@ def write_urdf(path: Path, folder: Path, name: str) -> list[str]:
     for key, T_body_link in tree.T_body_link.items():
         own = Link("world") if key == WORLD else _read_link(file, key, T_body_link.inverse(), bodies[key].name, files)
         links[bodies[key].name] = own
-    made = [
-        replace(_with_values(joint, found), parent=bodies[joint.parent].name, child=bodies[joint.child].name)
-        for found, joint in tree.joints
-    ]
-    model = UrdfModel(file.name, links, {joint.name: joint for joint in made})
-    (folder / name).write_text(model.to_urdf(), encoding="utf-8")
-    return list(dict.fromkeys(file.notices))
+    return write_model(file, folder / name, file.name, links, tree.joints)
 
 
-def _read_joint(file: SdfFile, key: str, bodies: dict[str, FileBody]) -> SdfJoint:
+def _read_joint(file: SdfFile, key: str, bodies: dict[str, FileBody]) -> BodyJoint:
     element, scope = file.joints[key]
     where = f"joint '{key}'"
     kind = element.get("type", "")
@@ -310,7 +290,7 @@ def _read_joint(file: SdfFile, key: str, bodies: dict[str, FileBody]) -> SdfJoin
     if kind != "fixed" and float(np.linalg.norm(direction)) < 1e-6:
         raise file.error(where, "has an axis of length 0. Correct it.")
     number = {tag: _number(file, where, text) for tag, text in values.items() if text is not None}
-    return SdfJoint(
+    return BodyJoint(
         name=key.replace(_SCOPE, "_"),
         place=where,
         kind=kind,
@@ -319,13 +299,9 @@ def _read_joint(file: SdfFile, key: str, bodies: dict[str, FileBody]) -> SdfJoin
         T_first=bodies[first].T_file_body.inverse() @ T_joint,
         T_second=bodies[second].T_file_body.inverse() @ T_joint,
         axis=direction,
-        is_extra=False,
-        lower=number.get("lower", -np.inf),
-        upper=number.get("upper", np.inf),
-        effort=number.get("effort", -1.0),
-        velocity=number.get("velocity", -1.0),
-        damping=number.get("damping", 0.0),
-        friction=number.get("friction", 0.0),
+        lower=number.pop("lower", -np.inf),
+        upper=number.pop("upper", np.inf),
+        values=number,
     )
 
 
@@ -337,22 +313,6 @@ def _number(file: SdfFile, where: str, text: str) -> float:
     if np.isnan(value):
         raise file.error(where, f"has '{text.strip()}' where a number belongs. Correct it.")
     return value
-
-
-def _with_values(joint: Joint, found: SdfJoint) -> Joint:
-    joint = replace(
-        joint,
-        damping=max(found.damping, 0.0),
-        friction=max(found.friction, 0.0),
-        effort=found.effort if 0.0 < found.effort < _ENDLESS else joint.effort,
-        velocity=found.velocity if 0.0 < found.velocity < _ENDLESS else joint.velocity,
-    )
-    is_endless = max(abs(found.lower), abs(found.upper)) >= _ENDLESS
-    if joint.kind == "fixed":
-        return joint
-    if joint.kind == "continuous" or (is_endless and joint.kind == "revolute"):
-        return replace(joint, kind="continuous", has_range=False)
-    return replace(joint, has_range=False) if is_endless else replace(joint, lower=found.lower, upper=found.upper)
 
 
 def _read_link(file: SdfFile, key: str, T_link_body: Pose, name: str, files: MeshFiles) -> Link:

@@ -26,11 +26,10 @@ from unlatch.objects.importers.converted_asset import (
     combined_inertial,
     inertia_problem,
     mesh_collider,
-    moved_inertial,
     read_surfaces,
     solid_inertial,
 )
-from unlatch.objects.turned_object import scaled_model
+from unlatch.objects.turned_object import moved_link, scaled_model
 from unlatch.simcore.errors import AssetError, ConfigError, unknown_name
 from unlatch.simcore.files import plain_name
 from unlatch.simcore.geometry import Pose
@@ -114,18 +113,12 @@ def merge_fixed(
 
 
 def _absorb_child(parent: ConvertedLink, child: ConvertedLink, T_parent_child: Pose) -> ConvertedLink:
-    def move_shapes(shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
-        return tuple(replace(shape, T_link_shape=T_parent_child @ shape.T_link_shape) for shape in shapes)
-
-    old, added = parent.link, child.link
-    inertial = old.inertial
-    if added.inertial is not None:
-        carried = moved_inertial(added.inertial, T_parent_child)
-        inertial = carried if inertial is None else combined_inertial(inertial, carried)
-    visuals = (*old.visuals, *move_shapes(added.visuals))
-    collisions = (*old.collisions, *move_shapes(added.collisions))
+    old, added = parent.link, moved_link(child.link, T_parent_child)
+    inertial = old.inertial or added.inertial
+    if old.inertial is not None and added.inertial is not None:
+        inertial = combined_inertial(old.inertial, added.inertial)
     return ConvertedLink(
-        Link(old.name, visuals, collisions, inertial),
+        Link(old.name, (*old.visuals, *added.visuals), (*old.collisions, *added.collisions), inertial),
         (*parent.visuals, *(replace(v, T_link_mesh=T_parent_child @ v.T_link_mesh) for v in child.visuals)),
         (*parent.parts, *(part.moved(T_parent_child) for part in child.parts)),
     )
@@ -353,8 +346,11 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
         joints = {joint.name: self._make_joint(joint, notices) for joint in model.joints.values()}
         if cfg.merge_fixed_joints:
             links, joints = merge_fixed(links, joints, kept=kept_joints(root))
+        # a gram for a link without shape and mass: engines would give it a kilogram, or refuse it
+        token = solid_inertial((), ())
         links = {
-            name: item if item.link.inertial is not None else _with_token_mass(item) for name, item in links.items()
+            name: replace(item, link=replace(item.link, inertial=item.link.inertial or token))
+            for name, item in links.items()
         }
         if not any(joint.moves for joint in joints.values()):
             notices.append("no joint moves: this is a rigid object")
@@ -476,11 +472,6 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
         world = Link(WORLD_LINK, inertial=Inertial(0.0, np.zeros(3), np.zeros((3, 3))))
         fixed = Joint("fixed_base", "fixed", WORLD_LINK, root, Pose.identity())
         return {WORLD_LINK: ConvertedLink(world), **links}, {"fixed_base": fixed, **joints}
-
-
-def _with_token_mass(item: ConvertedLink) -> ConvertedLink:
-    """Gives a link without shape and mass a gram: engines would give it a kilogram, or refuse it."""
-    return replace(item, link=replace(item.link, inertial=solid_inertial((), ())))
 
 
 def _store_visual(shape: Shape, placed: PlacedMesh, store: MeshStore) -> Shape:

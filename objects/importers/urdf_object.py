@@ -8,6 +8,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +25,14 @@ from unlatch.objects.annotate.source import (
     read_source,
 )
 from unlatch.objects.annotate.storage import load_annotation
-from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, FramedVector, Handle, Part
+from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, Part
 from unlatch.objects.annotation_reader import read_articulation
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.friction import joint_friction
 from unlatch.objects.importers.converted_asset import ConvertedLink
 from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg, merge_fixed
+from unlatch.objects.turned_object import moved_annotation
 from unlatch.simcore.cache import cache_root, cached_folder, json_hash
 from unlatch.simcore.errors import AssetError, ConfigError, close_matches, count_noun, unknown_name
 from unlatch.simcore.files import plain_name, user_path
@@ -164,7 +166,7 @@ def facing_model(
     turned = UrdfModel(model.name, {root: body, **model.links}, joints)
     links, kept = merge_fixed({name: ConvertedLink(link) for name, link in turned.links.items()}, joints, kept=set())
     facing = UrdfModel(model.name, {name: item.link for name, item in links.items()}, kept)
-    return facing, _move_annotation(articulation, turned, T_root_source)
+    return facing, moved_annotation(articulation, partial(_to_owner, turned), T_root_source)
 
 
 def closed_bounds(model: UrdfModel, articulation: Articulation) -> np.ndarray:
@@ -175,48 +177,9 @@ def closed_bounds(model: UrdfModel, articulation: Articulation) -> np.ndarray:
 
 def _to_owner(model: UrdfModel, link: str) -> tuple[str, Pose]:
     """Returns the link that a link becomes part of, and `T_owner_link`."""
-    # the link that a link becomes part of when fixed joints are merged
     nearest = next((joint for joint in model.joints_above(link) if joint.moves), None)
     owner = model.root if nearest is None else nearest.child
     return owner, model.link_pose(owner).inverse() @ model.link_pose(link)
-
-
-def _move_annotation(articulation: Articulation, turned: UrdfModel, T_root_source: Pose) -> Articulation:
-    """Returns an annotation in the frames of the links that remain."""
-    regions = None
-    if articulation.regions is not None:
-        regions = {}
-        for name, region in articulation.regions.items():
-            owner, T = _to_owner(turned, region.link)
-            regions[name] = replace(region, link=owner, T_link_region=T @ region.T_link_region)
-    handles = {}
-    for name, handle in articulation.handles.items():
-        owner, T = _to_owner(turned, handle.link)
-        handles[name] = handle.moved(T, link=owner)
-    return replace(
-        articulation,
-        parts={name: _move_part(part, turned, T_root_source) for name, part in articulation.parts.items()},
-        keypoints={name: replace(v, xyz=T_root_source @ v.xyz) for name, v in articulation.keypoints.items()},
-        regions=regions,
-        handles=handles,
-    )
-
-
-def _move_part(part: Part, turned: UrdfModel, T_root_source: Pose) -> Part:
-    link, T_link = _to_owner(turned, part.link)
-    base, T_base = _to_owner(turned, part.base)
-    frames = {"link": T_link, "base": T_base, "obj": T_root_source}
-    handle = part.handle
-    if handle.T_link_handle is not None:
-        handle = Handle(handle.type, handle.size, T_link @ handle.T_link_handle)
-    return replace(
-        part,
-        link=link,
-        base=base,
-        keypoints={name: FramedVector(v.frame, frames[v.frame] @ v.xyz) for name, v in part.keypoints.items()},
-        axes={name: FramedVector(v.frame, frames[v.frame].rotate(v.xyz)) for name, v in part.axes.items()},
-        handle=handle,
-    )
 
 
 VERSION = 11

@@ -1,12 +1,12 @@
-"""What the readers of USD and glTF share: the bodies and joints of a file as a tree, and the mesh files of its URDF."""
+"""What the readers of foreign formats share: bodies and joints of a file as a tree, and its URDF with mesh files."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -15,22 +15,27 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mesh_reader import MeshPiece
 from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
-from unlatch.simcore.urdf.model import Joint, Shape, ShapeKind
+from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
 
 WORLD = ""
 """Key of what does not move: everything without a rigid body."""
 
+ENDLESS = 1e6
+"""A limit, speed or effort from this on is none: Gazebo writes 1e16 for none."""
 _MOST_NAMED = 4
 
 
-class AssetFile(Protocol):
+class AssetFile:
     """The file that bodies and joints come from."""
 
-    notices: list[str]
-    """One line for each thing that is left out."""
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.notices: list[str] = []
+        """One line for each thing that is left out."""
 
     def error(self, where: Any, problem: str) -> AssetError:
         """Returns an error about a place in the file."""
+        return AssetError(f"{self.path}: {where} {problem}", path=str(self.path), where=str(where))
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,8 @@ class FileBody:
     name: str
     T_file_body: Pose
     """Pose of its frame without scale, in metres with z up."""
-    is_marked: bool
+    _: KW_ONLY
+    is_marked: bool = False
     """Whether the file marks it as the root."""
 
 
@@ -64,15 +70,29 @@ class BodyJoint:
     """Frame of the joint in the second body."""
     axis: np.ndarray
     """(3,) in the frame of the joint; the second body moves along or about it."""
-    is_extra: bool
+    _: KW_ONLY
+    is_extra: bool = False
     """Whether it is kept out of the articulation, as a joint that closes a loop must be."""
+    lower: float = -np.inf
+    """Least position from the one that the file shows [rad or m]; -inf without a limit."""
+    upper: float = np.inf
+    values: Mapping[str, float] = field(default_factory=dict)
+    """What the file states of `damping`, `friction`, `effort` and `velocity`, as in a URDF."""
 
-
-AnyJoint = TypeVar("AnyJoint", bound=BodyJoint)
+    def to_urdf(self, T_parent_joint: Pose, parent: str, child: str) -> Joint:
+        """Returns the joint of a URDF between two links; values that no joint can have are left out."""
+        joint = Joint(self.name, self.kind, parent, child, T_parent_joint, self.T_second.R @ self.axis)
+        if joint.kind == "fixed":
+            return joint
+        given: dict[str, Any] = {name: value for name, value in self.values.items() if 0.0 < value < ENDLESS}
+        if self.kind == "continuous" or max(abs(self.lower), abs(self.upper)) >= ENDLESS:
+            kind = "prismatic" if self.kind == "prismatic" else "continuous"
+            return replace(joint, kind=kind, has_range=False, **given)
+        return replace(joint, lower=self.lower, upper=self.upper, **given)
 
 
 @dataclass(frozen=True)
-class BodyTree(Generic[AnyJoint]):
+class BodyTree:
     """The bodies that joints connect, with the frames of their links."""
 
     root: str
@@ -80,19 +100,19 @@ class BodyTree(Generic[AnyJoint]):
     T_body_link: Mapping[str, Pose]
     """Frame of each link in its body. That of a moving body is on the axis of its joint, as URDF wants it; that of the
     root is upright."""
-    joints: tuple[tuple[AnyJoint, Joint], ...]
-    """Joints as read, and as URDF joints whose parent and child are keys of bodies."""
+    joints: tuple[Joint, ...]
+    """Joints of the URDF, by the names of the bodies."""
 
 
 def build_tree(
     file: AssetFile,
     bodies: Mapping[str, FileBody],
-    joints: Sequence[AnyJoint],
+    joints: Sequence[BodyJoint],
     *,
     has_static_shape: bool,
     alone: str,
     remedy: str,
-) -> BodyTree[AnyJoint]:
+) -> BodyTree:
     """Arranges the bodies that moving joints connect as a tree.
 
     Args:
@@ -121,6 +141,15 @@ def build_tree(
     inside = [joint for joint in joints if joint.first in group]
     root = _choose_root(bodies, inside, group, has_static_shape)
     return _hang_below(file, root, inside, bodies, remedy)
+
+
+def write_model(
+    file: AssetFile, urdf: Path, name: str, links: Mapping[str, Link], joints: Sequence[Joint]
+) -> list[str]:
+    """Writes the URDF of a file; returns one line for each thing that is left out. `name` is that of the model."""
+    model = UrdfModel(name, dict(links), {joint.name: joint for joint in joints})
+    urdf.write_text(model.to_urdf(), encoding="utf-8")
+    return list(dict.fromkeys(file.notices))
 
 
 def unused_name(name: str, taken: set[str]) -> str:
@@ -163,11 +192,11 @@ def _choose_root(
 
 
 def _hang_below(
-    file: AssetFile, root: str, joints: Sequence[AnyJoint], bodies: Mapping[str, FileBody], remedy: str
-) -> BodyTree[AnyJoint]:
+    file: AssetFile, root: str, joints: Sequence[BodyJoint], bodies: Mapping[str, FileBody], remedy: str
+) -> BodyTree:
     # what stands on the table must be upright: the frame of the root is that of the file
     frames = {root: Pose(bodies[root].T_file_body.R.T, np.zeros(3))}
-    ordered: list[tuple[AnyJoint, Joint]] = []
+    ordered: list[Joint] = []
     # a fixed joint that only holds the root in place is no joint of the tree
     left = [joint for joint in joints if root == WORLD or WORLD not in (joint.first, joint.second)]
     while left:
@@ -179,26 +208,22 @@ def _hang_below(
                 raise file.error(joint.place, f"closes a loop of joints. Expected a tree. {remedy}")
             file.notices.append(f"{joint.place} is left out: it closes a loop")
             continue
-        turned = joint if joint.first in frames else _exchange_ends(joint)
+        turned = joint
+        if joint.first not in frames:  # from its second body, the same position moves the first one the other way
+            turned = replace(
+                joint,
+                first=joint.second,
+                second=joint.first,
+                T_first=joint.T_second,
+                T_second=joint.T_first,
+                axis=-joint.axis,
+            )
         frames[turned.second] = Pose.from_translation(turned.T_second.p) if turned.kind != "fixed" else Pose.identity()
         T_parent_joint = (
             frames[turned.first].inverse() @ turned.T_first @ turned.T_second.inverse() @ frames[turned.second]
         )
-        axis = turned.T_second.R @ turned.axis
-        ordered.append((joint, Joint(turned.name, turned.kind, turned.first, turned.second, T_parent_joint, axis)))
+        ordered.append(turned.to_urdf(T_parent_joint, bodies[turned.first].name, bodies[turned.second].name))
     return BodyTree(root, frames, tuple(ordered))
-
-
-def _exchange_ends(joint: AnyJoint) -> AnyJoint:
-    """Returns a joint seen from its second body: the same position moves the first body the other way."""
-    return replace(
-        joint,
-        first=joint.second,
-        second=joint.first,
-        T_first=joint.T_second,
-        T_second=joint.T_first,
-        axis=-joint.axis,
-    )
 
 
 def _list_places(joints: Sequence[BodyJoint]) -> str:

@@ -20,14 +20,13 @@ from unlatch.objects.importers.urdf_parts import (
     build_tree,
     rigid_part,
     unused_name,
+    write_model,
 )
 from unlatch.objects.importers.usd_stage import (
     Look,
     LookedSurface,
     OpenedStage,
-    Primitive,
     PrimSurface,
-    placed_mesh,
     placed_primitive,
     read_surface,
     rotation_of,
@@ -39,7 +38,7 @@ from unlatch.simcore.meshes.obj_file import MAX_PICTURE_BYTES
 from unlatch.simcore.meshes.solids import mesh_hull
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.rng import sum_in_order
-from unlatch.simcore.urdf.model import Inertial, Joint, Link, Shape, ShapeKind, UrdfModel
+from unlatch.simcore.urdf.model import Inertial, Joint, Link, Shape, ShapeKind
 
 _KINDS = {"PhysicsRevoluteJoint": "revolute", "PhysicsPrismaticJoint": "prismatic", "PhysicsFixedJoint": "fixed"}
 _AXES = {"X": np.array([1.0, 0.0, 0.0]), "Y": np.array([0.0, 1.0, 0.0]), "Z": np.array([0.0, 0.0, 1.0])}
@@ -70,14 +69,14 @@ def owner_of(stage: OpenedStage, prim: Any) -> str:
 
 def find_bodies(stage: OpenedStage, prims: Sequence[Any]) -> dict[str, UsdBody]:
     """Returns the bodies by key; `WORLD` comes first."""
-    bodies = {WORLD: UsdBody(WORLD, "world", Pose.identity(), is_marked=False, prim=None)}
+    bodies = {WORLD: UsdBody(WORLD, "world", Pose.identity(), None)}
     taken = {"world"}
     for prim in prims:
         if _is_body(stage, prim):
             key = str(prim.GetPath())
             is_marked = prim.HasAPI(stage.pxr.UsdPhysics.ArticulationRootAPI)
             name = unused_name(prim.GetName(), taken)
-            bodies[key] = UsdBody(key, name, rigid_part(stage.place(prim)), is_marked, prim)
+            bodies[key] = UsdBody(key, name, rigid_part(stage.place(prim)), prim, is_marked=is_marked)
     return bodies
 
 
@@ -143,7 +142,8 @@ def _read_joint(stage: OpenedStage, prim: Any, bodies: Mapping[str, UsdBody], na
     (first, T_first), (second, T_second) = ends
     axis = _AXES[str(_value(prim, "physics:axis") or "X")] if kind != "PhysicsFixedJoint" else _AXES["X"]
     is_extra = bool(_value(prim, "physics:excludeFromArticulation"))
-    return UsdJoint(name, str(prim.GetPath()), _KINDS[kind], first, second, T_first, T_second, axis, is_extra, prim)
+    ends_at = (first, second, T_first, T_second)
+    return UsdJoint(name, str(prim.GetPath()), _KINDS[kind], *ends_at, axis, prim, is_extra=is_extra)
 
 
 def _joint_frame(stage: OpenedStage, prim: Any, target: Any, number: int) -> Pose:
@@ -162,6 +162,12 @@ def _joint_frame(stage: OpenedStage, prim: Any, target: Any, number: int) -> Pos
 
 _TURN_RAD = 2 * np.pi
 """Range of a revolute joint with one limit beyond it."""
+
+
+def _with_values(stage: OpenedStage, found: UsdJoint, joint: Joint) -> Joint:
+    if joint.kind == "fixed":
+        return joint
+    return _with_dynamics(stage, found, _with_limits(stage, found, replace(joint, kind=found.kind, has_range=True)))
 
 
 def _with_limits(stage: OpenedStage, found: UsdJoint, joint: Joint) -> Joint:
@@ -262,10 +268,10 @@ def write_urdf(path: Path, folder: Path, name: str) -> list[str]:
     """
     stage = OpenedStage(path)
     reader = _UsdReader(stage, folder)
-    model = reader.read()
-    (folder / name).write_text(model.to_urdf(), encoding="utf-8")
+    links, joints = reader.read()
     (folder / "frames.json").write_text(json.dumps(reader.frames, indent=1) + "\n", encoding="utf-8")
-    return list(dict.fromkeys(stage.notices))
+    default = stage.stage.GetDefaultPrim()
+    return write_model(stage, folder / name, default.GetName() if default else path.stem, links, joints)
 
 
 class _UsdReader:
@@ -279,8 +285,8 @@ class _UsdReader:
         self.frames: dict[str, list[list[float]]] = {}
         """(4, 4) by link: the map from the coordinates of its prim, with their unit and scale, to the link [m]."""
 
-    def read(self) -> UrdfModel:
-        """Returns the model; its meshes are files in the folder."""
+    def read(self) -> tuple[dict[str, Link], list[Joint]]:
+        """Returns links and joints; their meshes are files in the folder."""
         prims = list(self.stage.prims())
         bodies = find_bodies(self.stage, prims)
         joints = find_joints(self.stage, prims, bodies)
@@ -312,14 +318,8 @@ class _UsdReader:
             for key, T in tree.T_body_link.items()
             if bodies[key].prim is not None
         }
-        made = [joint if joint.kind == "fixed" else self._with_values(found, joint) for found, joint in tree.joints]
-        named = [replace(j, parent=bodies[j.parent].name, child=bodies[j.child].name) for j in made]
-        default = self.stage.stage.GetDefaultPrim()
-        name = default.GetName() if default else self.stage.path.stem
-        return UrdfModel(name, links, {joint.name: joint for joint in named})
-
-    def _with_values(self, found: UsdJoint, joint: Joint) -> Joint:
-        return _with_dynamics(self.stage, found, _with_limits(self.stage, found, joint))
+        found = {joint.name: joint for joint in joints}
+        return links, [_with_values(self.stage, found[joint.name], joint) for joint in tree.joints]
 
     def _find_geometry(self, prims: Sequence[Any]) -> dict[str, _Geometry]:
         """Returns what is seen and what is hit of each body, by its key."""
@@ -362,13 +362,13 @@ class _UsdReader:
             prim = prim.GetParent()
         return None
 
-    def _read_link(self, body: UsdBody, tree: BodyTree[Any], own: _Geometry) -> Link:
+    def _read_link(self, body: UsdBody, tree: BodyTree, own: _Geometry) -> Link:
         T_link_stage = (body.T_file_body @ tree.T_body_link[body.key]).inverse()
         colliders = [self._read_collider(prim, T_link_stage) for prim in own.colliders]
         visuals = [shape for prim in own.visuals for shape in self._read_visuals(prim, T_link_stage)]
         hit = [mesh for _, mesh in colliders]
         if not hit:
-            hit = [placed_mesh(self._mesh(prim), self._affine(prim, T_link_stage)) for prim in own.visuals]
+            hit = [self._mesh(prim).mapped(self._affine(prim, T_link_stage)) for prim in own.visuals]
         inertial = None if body.prim is None else self._read_inertial(body, tree, own, hit)
         return Link(body.name, tuple(visuals), tuple(shape for shape, _ in colliders), inertial)
 
@@ -387,14 +387,14 @@ class _UsdReader:
     def _read_collider(self, prim: Any, T_link_stage: Pose) -> tuple[Shape, TriangleMesh]:
         """Returns a collider, and its triangles in the link frame."""
         surface, affine = self._surface(prim), self._affine(prim, T_link_stage)
-        mesh = placed_mesh(self._mesh(prim), affine)
+        mesh = self._mesh(prim).mapped(affine)
         primitive = surface.primitive if surface is not None else None
         approximation = self._approximation(prim) if primitive is None else ""
         if approximation in ("boundingCube", "boundingSphere"):
             primitive = _bounding_primitive(self._mesh(prim), approximation)
         placed = placed_primitive(primitive, affine) if primitive is not None else None
         if placed is not None:
-            return Shape(placed.kind, placed.size, placed.T_prim_shape, prim.GetName()), mesh
+            return replace(placed, name=prim.GetName()), mesh
         if approximation == "convexHull":
             mesh = mesh_hull(mesh, least_m=_FLAT_M, where=f"{self.stage.path}: {prim.GetPath()}")
         return self._files.shape_of(self._files.write_mesh(mesh), prim.GetName()), mesh
@@ -419,14 +419,14 @@ class _UsdReader:
             placed = placed_primitive(surface.primitive, affine) if surface.primitive is not None else None
             rgba = part.look.rgba
             if placed is not None:
-                shapes.append(Shape(placed.kind, placed.size, placed.T_prim_shape, prim.GetName(), rgba))
+                shapes.append(replace(placed, name=prim.GetName(), rgba=rgba))
             else:
                 file = self._write_visual(part, affine)
                 shapes.append(replace(self._files.shape_of(file, prim.GetName()), rgba=rgba))
         return shapes
 
     def _write_visual(self, part: LookedSurface, affine: np.ndarray) -> str:
-        mesh = placed_mesh(part.mesh, affine)
+        mesh = part.mesh.mapped(affine)
         picture = self._copy_picture(part.look) if part.look.picture and part.uvs is not None else None
         if picture is None or part.uvs is None:
             return self._files.write_mesh(mesh)
@@ -451,7 +451,7 @@ class _UsdReader:
         return self._files.write_picture(bytes(opened.GetBuffer()), suffix)
 
     def _read_inertial(
-        self, body: UsdBody, tree: BodyTree[Any], own: _Geometry, meshes: Sequence[TriangleMesh]
+        self, body: UsdBody, tree: BodyTree, own: _Geometry, meshes: Sequence[TriangleMesh]
     ) -> Inertial | None:
         """Returns mass, centre and inertia in the link frame; None if the file states no mass and no density."""
         T_link_body = tree.T_body_link[body.key].inverse()
@@ -509,13 +509,13 @@ def _hulls(meshes: Sequence[TriangleMesh], *, where: str) -> list[TriangleMesh]:
     return found
 
 
-def _bounding_primitive(mesh: TriangleMesh, approximation: str) -> Primitive:
+def _bounding_primitive(mesh: TriangleMesh, approximation: str) -> Shape:
     """Returns the box along the axes of a mesh, or the sphere around it."""
     points = mesh.vertices[np.unique(mesh.faces)]
     low, high = points.min(axis=0), points.max(axis=0)
     middle = (low + high) / 2
     if approximation == "boundingCube":
         size = tuple(float(max(v, 1e-9)) for v in high - low)
-        return Primitive(ShapeKind.box, size, Pose.from_translation(middle))
+        return Shape(ShapeKind.box, size, Pose.from_translation(middle))
     radius = float(np.linalg.norm(points - middle, axis=1).max())
-    return Primitive(ShapeKind.sphere, (radius,), Pose.from_translation(middle))
+    return Shape(ShapeKind.sphere, (radius,), Pose.from_translation(middle))

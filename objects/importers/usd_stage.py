@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 
 from unlatch.objects.importers.converted_asset import primitive_mesh
+from unlatch.objects.importers.urdf_parts import AssetFile
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.obj_file import srgb_light
 from unlatch.simcore.meshes.solids import convex_hull
-from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, fan_triangles
 from unlatch.simcore.process import hide_native_output
 from unlatch.simcore.registry import import_extra
-from unlatch.simcore.urdf.model import ShapeKind
+from unlatch.simcore.urdf.model import Shape, ShapeKind
 from unlatch.simcore.urdf.reader import is_shared_folder
 
 _MODULES = ("Ar", "Gf", "Sdf", "Tf", "Usd", "UsdGeom", "UsdPhysics", "UsdShade", "UsdUtils", "Vt")
@@ -113,7 +114,7 @@ class UsdUnits:
     """Kilograms per unit."""
 
 
-class OpenedStage:
+class OpenedStage(AssetFile):
     """A composed stage: references, payloads, variants and instances are resolved."""
 
     def __init__(self, path: Path) -> None:
@@ -123,9 +124,8 @@ class OpenedStage:
             AssetError: OpenUSD is not installed, the file cannot be read, something that it refers to is missing, or
                 its units make no sense.
         """
-        self.path = path
+        super().__init__(path)
         self.pxr = import_openusd("A USD object")
-        self.notices: list[str] = []
         try:
             with hide_native_output():
                 self.stage = self.pxr.Usd.Stage.Open(str(path))
@@ -141,8 +141,7 @@ class OpenedStage:
 
     def error(self, where: Any, problem: str) -> AssetError:
         """Returns an error about a prim."""
-        place = str(where.GetPath()) if hasattr(where, "GetPath") else str(where)
-        return AssetError(f"{self.path}: {place} {problem}", path=str(self.path), where=place)
+        return super().error(where.GetPath() if hasattr(where, "GetPath") else where, problem)
 
     def prims(self) -> Iterator[Any]:
         """Yields every active, defined prim with those of instances: below the default prim if joints are there."""
@@ -222,23 +221,12 @@ _LARGEST_SKEW = 1e-6
 
 
 @dataclass(frozen=True)
-class Primitive:
-    """A box, cylinder or sphere."""
-
-    kind: ShapeKind
-    size: tuple[float, ...]
-    """As in `Shape.size`."""
-    T_prim_shape: Pose
-    """Its pose in the frame of its prim, or of another frame after `placed_primitive`."""
-
-
-@dataclass(frozen=True)
 class PrimSurface:
     """The geometry of one prim, in its own coordinates."""
 
     mesh: TriangleMesh
-    primitive: Primitive | None = None
-    """The same geometry as a primitive, if it is one."""
+    primitive: Shape | None = None
+    """The same geometry as a box, cylinder or sphere, if it is one."""
     corners: Array | None = None
     """(F, 3) places of the triangles' corners in `faceVertexIndices`; None if the prim is no mesh."""
     polygons: Array | None = None
@@ -256,14 +244,13 @@ def read_surface(stage: OpenedStage, prim: Any) -> PrimSurface | None:
         return _read_mesh(stage, prim)
     primitive, mesh = _read_primitive(stage, prim, kind)
     if mesh is None and primitive is not None:
-        pose = primitive.T_prim_shape
-        mesh = primitive_mesh(primitive.kind, primitive.size).moved(pose)
+        mesh = primitive_mesh(primitive.kind, primitive.size).moved(primitive.T_link_shape)
     return None if mesh is None else PrimSurface(mesh, primitive)
 
 
-def placed_primitive(primitive: Primitive, affine: Array) -> Primitive | None:
+def placed_primitive(primitive: Shape, affine: Array) -> Shape | None:
     """Returns a primitive in another frame; None if the (4, 4) affine map makes another shape of it."""
-    M = affine[:3, :3] @ primitive.T_prim_shape.R
+    M = affine[:3, :3] @ primitive.T_link_shape.R
     scale = np.linalg.norm(M, axis=0)
     axes = M / scale
     if np.abs(axes.T @ axes - np.eye(3)).max() > _LARGEST_SKEW:
@@ -277,13 +264,7 @@ def placed_primitive(primitive: Primitive, affine: Array) -> Primitive | None:
         size = tuple(float(v) for v in np.asarray(primitive.size) * scale[[0, 2]][: len(primitive.size)])
     if np.linalg.det(axes) < 0:
         axes[:, 0] *= -1  # these shapes are their own mirror images
-    return Primitive(primitive.kind, size, Pose(axes, affine[:3, :3] @ primitive.T_prim_shape.p + affine[:3, 3]))
-
-
-def placed_mesh(mesh: TriangleMesh, affine: Array) -> TriangleMesh:
-    """Returns a mesh in another frame; triangles of a mirrored one face outwards again."""
-    faces = mesh.faces[:, ::-1] if np.linalg.det(affine[:3, :3]) < 0 else mesh.faces
-    return TriangleMesh(mesh.vertices @ affine[:3, :3].T + affine[:3, 3], faces)
+    return Shape(primitive.kind, size, Pose(axes, affine[:3, :3] @ primitive.T_link_shape.p + affine[:3, 3]))
 
 
 def read_primvar(stage: OpenedStage, prim: Any, name: str) -> tuple[Array, str] | None:
@@ -298,7 +279,7 @@ def read_primvar(stage: OpenedStage, prim: Any, name: str) -> tuple[Array, str] 
     return (found, str(primvar.GetInterpolation())) if len(found) and np.all(np.isfinite(found)) else None
 
 
-def _read_primitive(stage: OpenedStage, prim: Any, kind: str) -> tuple[Primitive | None, TriangleMesh | None]:
+def _read_primitive(stage: OpenedStage, prim: Any, kind: str) -> tuple[Shape | None, TriangleMesh | None]:
     """Returns a primitive, or the hull of a shape that a URDF does not have; None twice for another type."""
 
     def number(name: str) -> float:
@@ -309,15 +290,15 @@ def _read_primitive(stage: OpenedStage, prim: Any, kind: str) -> tuple[Primitive
         return float(value)
 
     if kind == "Cube":
-        return Primitive(ShapeKind.box, (number("size"),) * 3, Pose.identity()), None
+        return Shape(ShapeKind.box, (number("size"),) * 3, Pose.identity()), None
     if kind == "Sphere":
-        return Primitive(ShapeKind.sphere, (number("radius"),), Pose.identity()), None
+        return Shape(ShapeKind.sphere, (number("radius"),), Pose.identity()), None
     if kind not in ("Capsule", "Cone", "Cylinder", "Cylinder_1"):
         return None, None
     turn = _TURNS.get(str(prim.GetAttribute("axis").Get(stage.time)), _TURNS["Z"])
     if kind == "Cylinder":
         size = (number("radius"), number("height"))
-        return Primitive(ShapeKind.cylinder, size, Pose(turn, np.zeros(3))), None
+        return Shape(ShapeKind.cylinder, size, Pose(turn, np.zeros(3))), None
     if kind == "Cylinder_1":
         bottom, top, height = number("radiusBottom"), number("radiusTop"), number("height")
         ring = primitive_mesh(ShapeKind.cylinder, (1.0, height)).vertices
@@ -347,7 +328,7 @@ def _read_mesh(stage: OpenedStage, prim: Any) -> PrimSurface:
         raise stage.error(prim, f"names point {int(indices.max())} of {len(points)}. Export it again.")
     if not np.all(np.isfinite(points)):
         raise stage.error(prim, "has a point that is not finite. Export it again.")
-    corners, polygons = _triangulate(counts)
+    corners, polygons = fan_triangles(counts)
     if len(corners) > MAX_TRIANGLES:
         raise stage.error(prim, f"has {len(corners)} triangles, at most {MAX_TRIANGLES} are read. Simplify it.")
     holes = _read_array(geom.GetHoleIndicesAttr(), stage, int)
@@ -361,21 +342,6 @@ def _read_mesh(stage: OpenedStage, prim: Any) -> PrimSurface:
 def _read_array(attribute: Any, stage: OpenedStage, kind: type) -> Array:
     values = attribute.Get(stage.time) if attribute else None
     return np.zeros(0, dtype=kind) if values is None else np.array(values, dtype=kind)
-
-
-def _triangulate(counts: Array) -> tuple[Array, Array]:
-    """Returns fans of triangles for polygons of (P,) corners: places of the corners (F, 3), and polygons (F,)."""
-    starts = np.concatenate([[0], np.cumsum(counts)[:-1]]) if len(counts) else counts
-    corners: list[Array] = [np.zeros((0, 3), dtype=int)]
-    polygons: list[Array] = [np.zeros(0, dtype=int)]
-    for count in np.unique(counts[counts > 2]):
-        chosen = np.flatnonzero(counts == count)
-        fan = np.array([[0, k, k + 1] for k in range(1, count - 1)])
-        corners.append((starts[chosen][:, None, None] + fan).reshape(-1, 3))
-        polygons.append(np.repeat(chosen, count - 2))
-    found = np.concatenate(polygons)
-    order = np.argsort(found, kind="stable")
-    return np.concatenate(corners)[order], found[order]
 
 
 Colour = tuple[float, float, float, float]

@@ -47,8 +47,8 @@ from unlatch.simcore.urdf.model import Shape, ShapeKind
 
 logger = logging.getLogger(__name__)
 
-_CRASHES = (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGFPE, -signal.SIGILL, 0xC0000005)
-"""Exit codes of crashes in native code, the last one on Windows. A killed child is no crash: it may lack memory."""
+_CRASHES = (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGFPE, -signal.SIGILL)
+"""Exit codes of crashes in native code. A killed child is no crash: it may lack memory."""
 
 
 def run_coacd_child(

@@ -15,7 +15,7 @@ import numpy as np
 
 from unlatch.simcore.errors import AssetError, shorten
 from unlatch.simcore.meshes.obj_file import MAX_PICTURE_BYTES, first_finish, first_texture, read_obj, srgb_light
-from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, component_labels, join_meshes
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, component_labels, fan_triangles, join_meshes
 from unlatch.simcore.registry import import_extra
 from unlatch.simcore.urdf.reader import MAX_MESH_BYTES, parse_xml, resolve_inside
 
@@ -265,15 +265,8 @@ def _surfaces(scene: Any) -> Iterator[tuple[str, Any, TriangleMesh, bool]]:
         if hasattr(geometry, "faces"):  # points and curves have none
             affine = np.asarray(T, dtype=float)[:3]
             vertices = np.asarray(geometry.vertices, dtype=float).reshape(-1, 3)
-            mesh = place_mesh(vertices, np.asarray(geometry.faces, dtype=int).reshape(-1, 3), affine)
+            mesh = TriangleMesh(vertices, np.asarray(geometry.faces, dtype=int).reshape(-1, 3)).mapped(affine)
             yield node, geometry, mesh, bool(np.linalg.det(affine[:, :3]) < 0)
-
-
-def place_mesh(vertices: Array, faces: Array, T: Array) -> TriangleMesh:
-    """Moves a mesh by an affine map (3, 4); a mirror flips its triangles, so that their outside stays outside."""
-    if np.linalg.det(T[:, :3]) < 0:
-        faces = faces[:, ::-1]
-    return TriangleMesh(vertices @ T[:, :3].T + T[:, 3], faces)
 
 
 def _read_colour(source: Any, key: str = "main_color") -> Colour | None:
@@ -330,13 +323,8 @@ def _read_fbx_node(node: Any) -> TriangleMesh:
     mesh, matrix = node.mesh, node.geometry_to_world
     T = np.array([[matrix.c0[k], matrix.c1[k], matrix.c2[k], matrix.c3[k]] for k in range(3)])  # (3, 4)
     vertices = np.array([tuple(v) for v in mesh.vertices], dtype=float).reshape(-1, 3)
-    corner = np.array(list(mesh.vertex_indices), dtype=int)
-    faces = [
-        (corner[face.index_begin], corner[face.index_begin + k], corner[face.index_begin + k + 1])
-        for face in mesh.faces
-        for k in range(1, face.num_indices - 1)
-    ]
-    return place_mesh(vertices, np.array(faces, dtype=int).reshape(-1, 3), T)
+    fans, _ = fan_triangles(np.array([face.num_indices for face in mesh.faces], dtype=int))
+    return TriangleMesh(vertices, np.array(list(mesh.vertex_indices), dtype=int)[fans]).mapped(T)
 
 
 _SMALL_PICTURE_PX = 512

@@ -12,7 +12,7 @@ import numpy as np
 
 from unlatch.simcore.cache import arrays_key, kept_arrays
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, fan_triangles
 from unlatch.simcore.urdf.model import Shape
 from unlatch.simcore.urdf.reader import check_file_size
 
@@ -146,10 +146,7 @@ def _read_triangles(lines: list[str], order: list[str], kinds: Sequence[str]) ->
         words = np.array(order)
         counts = np.stack([np.cumsum(words == kind)[words == "f"] for kind in kinds], axis=1)  # before each polygon
         found = np.where(numbers < 0, numbers + np.repeat(counts, sizes, axis=0), found)
-    fans = np.maximum(sizes - 2, 0)
-    first: Array = np.repeat(np.cumsum(sizes) - sizes, fans)
-    step = np.arange(fans.sum()) - np.repeat(np.cumsum(fans) - fans, fans)
-    triangles = np.stack([first, first + step + 1, first + step + 2], axis=1)  # (F, 3)
+    triangles, _ = fan_triangles(sizes)
     there = {kind: found[triangles, place] for place, kind in enumerate(kinds)}
     return {kind: there.get(kind, np.zeros((0, 3), dtype=int)) for kind in _KINDS}
 

@@ -65,6 +65,11 @@ class TriangleMesh:
         """Returns the mesh in another frame; `T` is the pose of its own frame there."""
         return TriangleMesh(T @ self.vertices, self.faces)
 
+    def mapped(self, T: Array) -> TriangleMesh:
+        """Returns the mesh after an affine map (3, 4) or (4, 4); a mirrored one is turned so that its outside stays."""
+        faces = self.faces[:, ::-1] if np.linalg.det(T[:3, :3]) < 0 else self.faces
+        return TriangleMesh(self.vertices @ T[:3, :3].T + T[:3, 3], faces)
+
     def scaled(self, factors: Iterable[float]) -> TriangleMesh:
         """Returns the mesh with its coordinates multiplied by (3,) factors; the order of the corners stays."""
         return TriangleMesh(self.vertices * np.asarray(factors), self.faces)
@@ -80,6 +85,14 @@ def join_meshes(meshes: Iterable[TriangleMesh]) -> TriangleMesh:
         faces.append(mesh.faces + count)
         count += len(mesh.vertices)
     return TriangleMesh(np.concatenate(vertices), np.concatenate(faces))
+
+
+def fan_triangles(counts: Array) -> tuple[Array, Array]:
+    """Returns fans of triangles for polygons of (P,) corners: places of the corners (F, 3), and polygons (F,)."""
+    sizes = np.maximum(counts - 2, 0)
+    first: Array = np.repeat(np.cumsum(counts) - counts, sizes)
+    step = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return np.stack([first, first + step + 1, first + step + 2], axis=1), np.repeat(np.arange(len(counts)), sizes)
 
 
 def weld_vertices(mesh: TriangleMesh, *, distance_m: float) -> TriangleMesh:

@@ -6,14 +6,13 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.keys import ACTION, INTERVAL, STATE, kind_of, match_key
-from unlatch.simcore.state import Sample, expand_samples
 
 Array = np.ndarray
 
@@ -25,16 +24,14 @@ class _Table:
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
-        self.rows: list[dict[str, Array | Sample]] = []
+        self.rows: list[dict[str, Array]] = []
         self._forms: list[tuple[np.dtype, tuple[int, ...]]] = []
         """Type and shape of each array of a row."""
 
-    def add(self, row: Mapping[str, ArrayLike | Sample]) -> None:
+    def add(self, row: Mapping[str, ArrayLike]) -> None:
         if not self.rows:
-            first = {key: self._copy_value(key, np.asarray(value)) for key, value in expand_samples(row).items()}
-            kept = {key: value if isinstance(value, Sample) else first[key] for key, value in row.items()}
-            self._forms = [(value.dtype, value.shape) for value in _arrays_of(kept.values())]
-            self.rows.append(kept)
+            self.rows.append({key: self._copy_value(key, np.asarray(value)) for key, value in row.items()})
+            self._forms = [(value.dtype, value.shape) for value in self.rows[0].values()]
             return
         if list(row) != list(self.rows[0]):
             if odd := sorted(row.keys() ^ self.rows[0].keys()):
@@ -44,21 +41,15 @@ class _Table:
                     keys=odd,
                 )
             row = {key: row[key] for key in self.rows[0]}
-        given = _arrays_of(row.values())
+        given = [np.asarray(value) for value in row.values()]
         if [(value.dtype, value.shape) for value in given] != self._forms:
             given = [self._copy_value(key, value) for key, value in zip(row, given, strict=True)]
-        self.rows.append(
-            {
-                key: value if isinstance(value, Sample) else array.copy() if array.flags.writeable else array
-                for (key, value), array in zip(row.items(), given, strict=True)
-            }
-        )
+        pairs = zip(row, given, strict=True)
+        self.rows.append({key: array.copy() if array.flags.writeable else array for key, array in pairs})
 
     def _copy_value(self, key: str, given: Array) -> Array:
         if self.rows:
-            first = self.rows[0][key]
-            form = first.row if isinstance(first, Sample) else first
-            shape, dtype = form.shape, form.dtype
+            shape, dtype = self.rows[0][key].shape, self.rows[0][key].dtype
         else:
             shape, dtype = given.shape, self._first_type(key, given.dtype)
         if given.shape != shape or given.dtype.kind not in _ACCEPTED[dtype.kind]:
@@ -88,25 +79,12 @@ class _Table:
             given = np.dtype(known[0].dtype)
         return np.dtype({"f": np.float64, "b": np.bool_}.get(given.kind, np.int64))
 
-    def values(self, index: int) -> dict[str, Array]:
-        """Returns the values of a row by record key."""
-        return expand_samples(self.rows[index])
-
     def arrays(self, n_rows: int) -> dict[str, Array]:
-        found: dict[str, Array] = {}
-        for key, first in (self.rows[0] if self.rows else {}).items():
-            rows = [row[key] for row in self.rows[:n_rows]]
-            if isinstance(first, Sample):
-                computed = first.compute(np.array(_arrays_of(rows)).reshape(len(rows), -1))
-                found.update({f"{key}.{name}": np.ascontiguousarray(values) for name, values in computed.items()})
-            else:
-                found[key] = np.array(rows, dtype=first.dtype).reshape(len(rows), *first.shape)
-        return found
-
-
-def _arrays_of(values: Iterable[ArrayLike | Sample]) -> list[Array]:
-    """Returns values as arrays, and the numbers of samples."""
-    return [value.row if isinstance(value, Sample) else np.asarray(value) for value in values]
+        first, rows = (self.rows or [{}])[0], self.rows[:n_rows]
+        return {
+            key: np.array([row[key] for row in rows], dtype=value.dtype).reshape(len(rows), *value.shape)
+            for key, value in first.items()
+        }
 
 
 class EpisodeRecorder:
@@ -132,7 +110,7 @@ class EpisodeRecorder:
         """Number of actions with a following state, so far."""
         return max(0, self.n_states - 1)
 
-    def add_action(self, action: Mapping[str, ArrayLike | Sample]) -> None:
+    def add_action(self, action: Mapping[str, ArrayLike]) -> None:
         """Adds the next action, before it is executed; its keys start with `actions.` or `labels.`.
 
         Raises:
@@ -145,15 +123,13 @@ class EpisodeRecorder:
     def last_actions(self, key: str) -> Array:
         """Returns the last two rows of an action by key; the first one twice if there is no other."""
         n = len(self._actions.rows)
-        return np.array([self._actions.values(max(0, index))[key] for index in (n - 2, n - 1)])
+        return np.array([self._actions.rows[max(0, index)][key] for index in (n - 2, n - 1)])
 
-    def add_frame(
-        self, state: Mapping[str, ArrayLike | Sample], interval: Mapping[str, ArrayLike] | None = None
-    ) -> None:
+    def add_frame(self, state: Mapping[str, ArrayLike], interval: Mapping[str, ArrayLike] | None = None) -> None:
         """Adds a state, and the values that were measured since the last one.
 
         Args:
-            state: State by key; a sample stands for all keys below its own.
+            state: State by key.
             interval: `contacts.` and `speeds.` values over the physics steps since the last state; None for the first.
 
         Raises:
@@ -172,12 +148,12 @@ class EpisodeRecorder:
 
     def last_step(self) -> dict[str, Array]:
         """Returns the last action with a following state, and the values measured over it; empty before the first."""
-        rows = [table.values(self.n_actions - 1) for table in (self._actions, self._intervals) if self.n_actions]
+        rows = [table.rows[self.n_actions - 1] for table in (self._actions, self._intervals) if self.n_actions]
         return {key: value for row in rows for key, value in row.items()}
 
     def last_state(self) -> dict[str, Array]:
         """Returns the state that was added last, by key; empty before the first."""
-        return self._states.values(-1) if self._states.rows else {}
+        return dict(self._states.rows[-1]) if self._states.rows else {}
 
     def arrays(self) -> dict[str, Array]:
         """Returns copies of the arrays by key, all floats in double precision; see `convert_to_stored_types`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
@@ -60,13 +60,9 @@ class AttributeView:
         """Makes a view without attributes; `count` is the number of members, one per environment."""
         self.name = name
         self.count = count
-        self._attributes: dict[str, ViewAttribute] = {}
-        self._missing: dict[str, str] = {}
-
-    @property
-    def attributes(self) -> Mapping[str, ViewAttribute]:
+        self.attributes: dict[str, ViewAttribute] = {}
         """Attributes by name."""
-        return self._attributes
+        self._missing: dict[str, str] = {}
 
     def attribute(self, name: str) -> ViewAttribute:
         """Returns an attribute by name.
@@ -78,14 +74,14 @@ class AttributeView:
             raise ConfigError(
                 f"View '{self.name}' ({self.kind}) has no '{name}': {self._missing[name]}.", key="attribute"
             )
-        if name not in self._attributes:
+        if name not in self.attributes:
             raise ConfigError(
                 f"View '{self.name}' ({self.kind}) has no attribute '{name}'."
-                f"{close_matches(name, self._attributes)} Known: {', '.join(self._attributes)}. Name one of them.",
+                f"{close_matches(name, self.attributes)} Known: {', '.join(self.attributes)}. Name one of them.",
                 key="attribute",
-                available=list(self._attributes),
+                available=list(self.attributes),
             )
-        return self._attributes[name]
+        return self.attributes[name]
 
     def get(self, name: str) -> Array:
         """Returns the present values (N, width) of an attribute of all members."""
@@ -94,7 +90,7 @@ class AttributeView:
 
     def include_attributes(self, other: AttributeView) -> None:
         """Adds the attributes of another view, so that messages name all of them."""
-        self._attributes.update(other.attributes)
+        self.attributes.update(other.attributes)
         self._missing.update(other._missing)
 
     def _add_attribute(
@@ -108,7 +104,7 @@ class AttributeView:
         **options: Any,
     ) -> None:
         """Adds an attribute; the arguments are those of `ViewAttribute`."""
-        self._attributes[name] = ViewAttribute(name, width, unit, components, read, write, **options)
+        self.attributes[name] = ViewAttribute(name, width, unit, components, read, write, **options)
 
     def _add_field(
         self,

@@ -199,7 +199,6 @@ class Body:
         self._T_com_root = self._T_root_com.inverse()
         self._com_is_root = not self._T_root_com.p.any()
         self._poses: dict[int, tuple[bytes, Pose]] = {}
-        self._known_rows: dict[tuple[str, ...], Array] = {}
         for index in self.links.values():
             p.changeDynamics(
                 body_id,
@@ -398,29 +397,24 @@ class Body:
         state = self.read_state()
         if names is None:
             return state.q.copy(), state.dq.copy(), state.effort.copy()
-        rows = self.rows_of(tuple(names))
+        rows = self.rows_of(names)
         return state.q[rows], state.dq[rows], state.effort[rows]
 
-    def rows_of(self, names: tuple[str, ...]) -> Array:
+    def rows_of(self, names: Sequence[str]) -> Array:
         """Returns the rows (n,) of joints in the arrays of `state`.
 
         Raises:
             FrameNotFoundError: No such joint.
             WorldError: A joint cannot move.
         """
-        rows = self._known_rows.get(names)
-        if rows is None:
-            for name in names:
-                self.joint(name)
-            fixed = [name for name in names if name not in self.rows]
-            if fixed:
-                raise WorldError(f"Joints {fixed} of body '{self.name}' cannot move and have no state. Leave them out.")
-            rows = self._known_rows[names] = np.array([self.rows[name] for name in names], dtype=int)
-        return rows
+        fixed = [self.joint(name).name for name in names if name not in self.rows]
+        if fixed:
+            raise WorldError(f"Joints {fixed} of body '{self.name}' cannot move and have no state. Leave them out.")
+        return np.array([self.rows[name] for name in names], dtype=int)
 
     def joint_positions(self, names: Sequence[str]) -> Array:
         """Positions (n,) of joints [rad or m]."""
-        return self.read_state().q[self.rows_of(tuple(names))]
+        return self.read_state().q[self.rows_of(names)]
 
     def max_joint_speed(self) -> float:
         """Largest speed of a movable joint now [rad/s or m/s]; 0 without movable joints."""

@@ -6,7 +6,7 @@ import math
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
@@ -69,7 +69,7 @@ class RobotModel:
         return (
             self.urdf_path == other.urdf_path
             and self.ignored_pairs == other.ignored_pairs
-            and _is_same_pose(self.T_world_base, other.T_world_base)
+            and np.array_equal(self.T_world_base.matrix, other.T_world_base.matrix)
         )
 
     def fingers(self, opening_m: float) -> Sequence[float]:
@@ -90,17 +90,6 @@ class ObstacleModel:
     joint: str | None = None
     """The acted-on joint; argument `s` of a query sets its position."""
     joint_positions: Mapping[str, float] | None = None
-
-    def is_same(self, other: ObstacleModel) -> bool:
-        """Returns whether both describe the same thing in the same place, to the last bit."""
-        return _is_same_pose(self.T_world_root, other.T_world_root) and (
-            replace(self, T_world_root=other.T_world_root) == other
-        )
-
-
-def _is_same_pose(one: Pose, other: Pose) -> bool:
-    """Returns whether two poses are equal to the last bit."""
-    return np.array_equal(one.R, other.R) and np.array_equal(one.p, other.p)
 
 
 def _tilt_of(T_world_object: Pose) -> float:
@@ -130,8 +119,6 @@ class BulletCollisionChecker:
         self._robot: Body | None = None
         self._kinds: tuple[tuple[str, Path | None], ...] | None = None
         """Name and URDF of each obstacle; None if there are copies of links beside them."""
-        self._loaded: tuple[ObstacleModel, ...] | None = None
-        """The obstacles as they were loaded; None once something was asked or moved, or if there are other motions."""
         self._model: RobotModel | None = None
         self._obstacles: dict[str, Body] = {}
         self._acted_joint: tuple[Body, JointInfo] | None = None
@@ -182,15 +169,10 @@ class BulletCollisionChecker:
                 keep clear of the whole space that these arms and their parts sweep.
             free_object: Name of the obstacle that the hand may carry, see `carried_from`.
         """
-        obstacles, ignored = tuple(obstacles), tuple(ignored_substrings)
-        wanted = None if concurrent_motions or free_object is not None else obstacles
-        if wanted is not None and robot == self._model and self._has_loaded(wanted):
-            self.queries, self._ignored = 0, ignored
-            return
         kinds = tuple((obstacle.name, obstacle.urdf_path) for obstacle in obstacles)
         kept = self._keep_bodies(robot, kinds)
         self._clear()
-        self._ignored = ignored
+        self._ignored = tuple(ignored_substrings)
         self._model = robot
         self._robot = self._load_robot(robot, kept.get(_ROBOT))
         self._mounted = frozenset(self._robot.link_index(name) for name in self._robot.mounted_links)
@@ -216,17 +198,7 @@ class BulletCollisionChecker:
             if self._acted_joint is not None:
                 collide_with_copies(self._acted_joint[0], sorted(link for _, link in self._moved))
 
-        self._loaded = wanted
         self._kinds = None if concurrent_motions else kinds
-
-    def _has_loaded(self, wanted: Sequence[ObstacleModel]) -> bool:
-        """Returns whether the scene has these obstacles and no other, and nothing was asked since it was loaded."""
-        loaded = self._loaded
-        return (
-            loaded is not None
-            and len(loaded) == len(wanted)
-            and all(old.is_same(new) for old, new in zip(loaded, wanted, strict=True))
-        )
 
     def _keep_bodies(self, robot: RobotModel, kinds: Sequence[tuple[str, Path | None]]) -> dict[str, Body]:
         """Removes what the next scene does not keep; returns the rest by name.
@@ -425,7 +397,6 @@ class BulletCollisionChecker:
 
     def _set_joints(self, robot: Body, model: RobotModel, q: Array, gripper: float | None) -> None:
         """Sets the arm's joints and the fingers in one call, since Bullet updates all links of the robot in each."""
-        self._loaded = None
         indices, values = self._arm_indices, np.asarray(q, dtype=float).tolist()
         if len(values) != len(indices):
             raise WorldError(f"The arm has {len(indices)} joints, got {len(values)} positions. Give one per joint.")
@@ -488,7 +459,6 @@ class BulletCollisionChecker:
         Contacts between the robot's mounted links and the body that it stands on do not count.
         """
         robot, _ = self._get_loaded()
-        self._loaded = None
         bodies = [robot, *self._obstacles.values()]
         worst: LinkCollision | None = None
         for first, second in combinations(bodies, 2):

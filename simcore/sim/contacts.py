@@ -45,10 +45,6 @@ class Violation:
     time_s: float
 
 
-_ZERO = np.zeros(())
-"""The value of a buffer without force."""
-
-
 class ContactView(Module):
     """Normal force between two sets of links, sampled at every physics step.
 
@@ -107,17 +103,11 @@ class ContactView(Module):
 
     def end_frame(self) -> None:
         """Writes the frame's largest and mean force to the buffers."""
-        largest = max(self._frame, default=0.0)
-        if largest:
-            self.force_max_n.hold(np.array(largest))
-            self.force_mean_n.hold(np.array(np.add.reduce(self._frame) / len(self._frame)))
-        else:
-            self.force_max_n.hold(_ZERO)
-            self.force_mean_n.hold(_ZERO)
+        self.force_max_n.hold(np.array(max(self._frame, default=0.0)))
+        self.force_mean_n.hold(np.array(np.add.reduce(self._frame) / max(1, len(self._frame))))
         self._frame.clear()
-        if self._links or self.touching_links:
-            self.touching_links = frozenset(self._links)
-            self._links.clear()
+        self.touching_links = frozenset(self._links)
+        self._links.clear()
 
 
 class ObjectView(ContactView):
@@ -180,7 +170,7 @@ class ObjectView(ContactView):
     def end_frame(self) -> None:
         """Writes the frame's forces to the buffers."""
         super().end_frame()
-        self.force_sustained_n.hold(np.array(self._sustained_n) if self._sustained_n else _ZERO)
+        self.force_sustained_n.hold(np.array(self._sustained_n))
         self._sustained_n = 0.0
 
 
@@ -235,24 +225,17 @@ class FingerLoads(Module):
     def end_frame(self) -> None:
         """Writes the frame's forces to the buffers."""
         n = self.sustained_steps
-        if not any(map(any, self._steps)):
-            for buffer in (self.force_max_n, self.force_mean_n, self.force_sustained_n):
-                buffer.hold(_ZERO)
-            self.sustained_on = 0
-            self._steps = self._steps[max(0, len(self._steps) - n + 1) :]
-            self._earlier_steps = len(self._steps)
-            return
-        in_frame = [max(forces_n) for forces_n in self._steps[self._earlier_steps :]]
-        self.force_max_n.set_value(max(in_frame))
-        self.force_mean_n.set_value(sum_in_order(in_frame) / len(in_frame))
+        in_frame = [max(forces_n, default=0.0) for forces_n in self.frame_forces_n]
+        self.force_max_n.set_value(max(in_frame, default=0.0))
+        self.force_mean_n.set_value(sum_in_order(in_frame) / max(1, len(in_frame)))
         starts = range(len(self._steps) - n + 1)
         by_finger = [
             max((min(forces_n[start : start + n]) for start in starts), default=0.0)
             for forces_n in zip(*self._steps, strict=True)
         ]
-        largest = max(by_finger)
+        largest = max(by_finger, default=0.0)
         self.force_sustained_n.set_value(largest)
-        self.sustained_on = by_finger.index(largest)
+        self.sustained_on = by_finger.index(largest) if by_finger else 0
         self._steps = self._steps[max(0, len(self._steps) - n + 1) :]
         self._earlier_steps = len(self._steps)
 
@@ -284,27 +267,25 @@ class ContactMonitor:
         self._numbers: dict[tuple[Pair, tuple[str, ...]], int] = {}
         self._sums: dict[tuple[int, Link], int] = {}
         """The core's number of the sum of forces on a finger from a link, by Bullet's numbers of body and link."""
-        self._shows_no_force = False
-        """Whether all views show a record frame without any contact: another such frame changes nothing."""
 
     def add(self, view: ContactView) -> ContactView:
         """Adds a view of the robot; it is sampled from the next physics step on."""
         self.views[view.name] = view
         self._robot_views.append(view)
-        self._table, self._shows_no_force = None, False
+        self._table = None
         return view
 
     def add_object_view(self, view: ObjectView, body: Body) -> ObjectView:
         """Adds a view of an object's body; it is sampled from the next physics step on."""
         self.views[view.name] = view
         self._object_views.setdefault(body.body_id, []).append(view)
-        self._table, self._shows_no_force = None, False
+        self._table = None
         return view
 
     def add_loads(self, loads: FingerLoads) -> FingerLoads:
         """Adds the loads of an arm's fingers; they are sampled from the next physics step on."""
         self._loads.append(loads)
-        self._table, self._shows_no_force = None, False
+        self._table = None
         return loads
 
     def forget_contacts(self) -> None:
@@ -314,11 +295,10 @@ class ContactMonitor:
     def sample(self) -> None:
         """Reads the contacts of the physics steps since the last call of `World.step` with `first=0`."""
         core = self._world.core
-        self._shows_no_force &= not core.has_contacts
         views = list(self.views.values())
         if not core.has_contacts:
             still = [0.0] * core.steps
-            for view in () if self._shows_no_force else views:
+            for view in views:
                 view.sample(still, self._pairs_in)
             for loads in self._loads:
                 loads.sample([[0.0] * len(loads.fingers)] * core.steps)
@@ -414,11 +394,10 @@ class ContactMonitor:
 
     def end_frame(self) -> None:
         """Closes the record frame in all views and loads."""
-        for view in () if self._shows_no_force else self.views.values():
+        for view in self.views.values():
             view.end_frame()
         for loads in self._loads:
             loads.end_frame()
-        self._shows_no_force = not self._world.core.has_contacts
 
 
 TURNED_RAD = 0.05

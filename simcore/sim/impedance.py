@@ -63,31 +63,22 @@ class ImpedanceServo:
         self._core = body.core
         self.joints = tuple(joints)
         """Their names."""
-        self._state = ServoState([body.rows[body.joint(name).name] for name in joints])
+        self.state = ServoState([body.rows[body.joint(name).name] for name in joints])
+        """Its targets and gains in the core."""
         self._set_armatures(armatures or {})
         self.rest_at(body.joint_positions(joints), 0.0)
         self.refresh_inertia()
-        body.state.add_servo(self._state)
-
-    @property
-    def state(self) -> ServoState:
-        """Its targets and gains in the core."""
-        return self._state
+        body.state.add_servo(self.state)
 
     @property
     def targets(self) -> JointTargets:
         """Targets (n,) that arrived for the last physics step, as the encoders read them."""
-        positions, velocities, accelerations = self._state.arrived[:-1].reshape(3, -1).copy()
+        positions, velocities, accelerations = self.state.arrived[:-1].reshape(3, -1).copy()
         return JointTargets(positions, velocities, accelerations)
-
-    @property
-    def torque_sum(self) -> Array:
-        """(n,) sum of the torques over the physics steps of this record frame [N m]."""
-        return self._state.torque_sum
 
     def rest_at(self, positions: ArrayLike, opening_m: float) -> None:
         """Makes positions (n,) [rad] and an opening of the gripper [m] the targets, at rest; earlier ones are lost."""
-        state, struct = self._state, self._state.struct
+        state, struct = self.state, self.state.struct
         state.points[:] = positions
         state.arrived[:] = [*state.points[0], *np.zeros(2 * struct.n), opening_m]
         state.sent[0] = state.arrived
@@ -106,7 +97,7 @@ class ImpedanceServo:
             frame_s: Length of the frame [s].
             steps: Its number of physics steps.
         """
-        points, struct = self._state.points, self._state.struct
+        points, struct = self.state.points, self.state.struct
         last = points[2].copy()
         points[0], points[1] = points[1], last
         points[2] = np.minimum(np.maximum(positions, last - max_step), last + max_step)
@@ -114,13 +105,13 @@ class ImpedanceServo:
 
     def set_gains(self, stiffness: ArrayLike, damping_ratio: ArrayLike) -> None:
         """Sets the stiffness (n,) [N m/rad] and the damping ratio (n,), 1 = critical, of the joints."""
-        self._state.stiffness[:], self._state.root_of_ratio[:] = stiffness, np.sqrt(damping_ratio)
-        if not self._core.update_gains(self._state, _MAX_MODE_RAD):
+        self.state.stiffness[:], self.state.root_of_ratio[:] = stiffness, np.sqrt(damping_ratio)
+        if not self._core.update_gains(self.state, _MAX_MODE_RAD):
             raise self._not_positive_definite()
 
     def set_limits(self, max_torques: ArrayLike) -> None:
         """Sets the largest torque (n,) of each joint [N m]."""
-        self._state.limits[:] = max_torques
+        self.state.limits[:] = max_torques
 
     def refresh_inertia(self, *, least_motion_rad: float = 0.0) -> None:
         """Computes the inertia at the present joint positions; it is used until the next call.
@@ -133,7 +124,7 @@ class ImpedanceServo:
         """
         body = self._body
         try:
-            self._core.refresh_inertia(body.state, self._state, least_motion_rad, _MAX_MODE_RAD)
+            self._core.refresh_inertia(body.state, self.state, least_motion_rad, _MAX_MODE_RAD)
         except NoMassMatrixError as exc:
             links = ", ".join(f"'{link}'" for link in _find_impossible_inertias(body)) or "its links"
             raise WorldError(
@@ -146,7 +137,7 @@ class ImpedanceServo:
             raise self._not_positive_definite() from exc
 
     def _not_positive_definite(self) -> WorldError:
-        inertias = np.diag(self._state.M)
+        inertias = np.diag(self.state.M)
         joint = self.joints[int(np.argmin(inertias))]
         return WorldError(
             f"The mass matrix of joints {list(self.joints)} of '{self._body.name}' is not positive definite. The "
@@ -162,7 +153,7 @@ class ImpedanceServo:
         own = {name: armature for name, armature in armatures.items() if armature > 0.0}
         both = list(dict.fromkeys((*joints, *own))) if own else []
         moved = [moved_links(body, name) for name in joints] if own else []
-        self._state.set_armatures(
+        self.state.set_armatures(
             links=np.array([body.joint(name).index for name in both]),
             axes=np.array([body.joint(name).axis for name in both]),
             armature_axes=np.array([both.index(name) for name in own]),

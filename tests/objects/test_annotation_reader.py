@@ -76,7 +76,12 @@ def refused(data, path, value):
             "hinge",
             "parts.door.kind is 'hinge', expected one of: hinge_vertical, hinge_horizontal, slider, knob, lever, lid.",
         ),
-        ("parts.door.joints", 1, "parts.door.joints is not a known key. Did you mean 'joint'?"),
+        (
+            "parts.door.joints",
+            1,
+            "parts.door.joints is not a known key. Did you mean 'joint'? Known: joint, link, base, kind, keypoints, "
+            "axes, handle, openness, closing_forces.",
+        ),
         ("parts.door.axes.link0_rot_axis.xyz", [0, 0, 2], "has length 2.0000, expected a unit vector."),
         (f"parts.door.keypoints.{HEAD}.xyz", [0.0, 1.0], "must be a list of 3 numbers, got [0.0, 1.0]."),
         (f"parts.door.keypoints.{HEAD}.xyz", [0.0, 1.0, float("nan")], "xyz[2] must be a finite number, got nan."),

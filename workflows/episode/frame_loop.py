@@ -166,7 +166,7 @@ class FrameLoop:
         """Records the state that was read last, with what each acting arm is doing."""
         self._is_frame_open, self._statuses = False, statuses
         scene = self._scene
-        state: dict[str, Any] = scene.state_tree.samples(exclude_tags=NOT_RECORDED)
+        state: dict[str, Any] = scene.state_tree.state_dict(exclude_tags=NOT_RECORDED)
         state["time"] = np.float64(scene.world.time_s)
         state.update(status_values(self._judge, statuses, list(scene.robot.arms)))
         self.recorder.add_frame(state, self._interval if self.recorder.n_states else None)

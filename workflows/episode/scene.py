@@ -261,8 +261,9 @@ class EpisodeScene:
 
     def _arm_values(self, first_word: str, arms: Mapping[str, ArmAction]) -> dict[str, Any]:
         return {
-            f"{first_word}.{self.robot.cfg.name}.{name}": arm_action.sample(self.robot.arm(name).T_world_base)
+            f"{first_word}.{self.robot.cfg.name}.{name}.{key}": value
             for name, arm_action in arms.items()
+            for key, value in arm_action.record_values(self.robot.arm(name).T_world_base).items()
         }
 
     def advance_frame(self, before_control_step: Callable[[], None] | None = None) -> FrameSpeeds:

@@ -90,23 +90,16 @@ def shape_geometry(body: Body, shape: VisualShape) -> ShapeGeometry:
         WorldError: The shape is of a kind that has no triangles.
     """
     pose = Pose.identity() if body.surface is not None else shape.T_link_shape
-    finish, picture, textured = _colour_finish(body, shape), None, True
-    if body.surface is None and shape.kind == p.GEOM_BOX:  # a room has many, and normals are those of any other box
-        unit, normals, uvs, faces = _unit_box()
-        vertices = unit * np.array(shape.size)
-    else:
-        surface, scale = shape_surface(body, shape), np.array(shape_scale(body, shape))
-        picture, textured = surface.texture, surface.corner_uvs is not None
-        finish = finish if surface.finish is None else Finish(*surface.finish)
-        vertices, normals, uvs, faces = _split_corners(surface, scale)
+    surface, scale = shape_surface(body, shape), np.array(shape_scale(body, shape))
+    vertices, normals, uvs, faces = _split_corners(surface, scale)
     return ShapeGeometry(
         (pose @ vertices).astype(np.float32),
         pose.rotate(normals).astype(np.float32),
         uvs.astype(np.float32),
         faces,
-        picture,
-        textured,
-        finish,
+        surface.texture,
+        surface.corner_uvs is not None,
+        _colour_finish(body, shape) if surface.finish is None else Finish(*surface.finish),
     )
 
 
@@ -121,13 +114,6 @@ def _split_corners(surface: SurfaceMesh, scale: Array) -> tuple[Array, Array, Ar
     uvs: Array = np.zeros((len(corners), 2)) if surface.corner_uvs is None else surface.corner_uvs.reshape(-1, 2)
     _, first, which = np.unique(corner_keys(corners, normals, uvs), return_index=True, return_inverse=True)
     return mesh.vertices[corners[first]], normals[first], uvs[first], which.reshape(-1, 3).astype(np.uint32)
-
-
-@cache
-def _unit_box() -> tuple[Array, Array, Array, Array]:
-    """Returns `_split_corners` of a box whose edges are 1 m long."""
-    mesh = primitive_mesh(ShapeKind.box, (1.0, 1.0, 1.0))
-    return _split_corners(SurfaceMesh(mesh, corner_uvs=_span_texture(mesh, box=True)), np.ones(3))
 
 
 _CREASE_RAD = np.radians(30.0)

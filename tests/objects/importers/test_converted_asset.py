@@ -1,5 +1,6 @@
 """What stands in `physics.json`, by its effect in Bullet, and the masses of bodies without any."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -8,10 +9,10 @@ import pytest
 
 from tests.objects.builders import box_mesh, edit
 from unlatch.objects.importers.asset_converter import CollisionPropertiesCfg, MassPropertiesCfg, RigidBodyPropertiesCfg
-from unlatch.objects.importers.converted_asset import face_m2, read_physics, solid_inertial
+from unlatch.objects.importers.converted_asset import face_m2, solid_inertial
 from unlatch.objects.importers.mesh_object import MeshConverter, MeshConverterCfg
 from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg
-from unlatch.simcore.errors import AssetError, WorldError
+from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.converted_body import load_converted
 from unlatch.simcore.sim.world import World, WorldCfg
@@ -27,7 +28,8 @@ def world():
 
 
 def load(world, urdf):
-    return load_converted(world, Path(urdf), read_physics(Path(urdf)), name="object", T_world_root=HIGH)
+    physics = json.loads((Path(urdf).parent / "physics.json").read_text())
+    return load_converted(world, Path(urdf), physics, name="object", T_world_root=HIGH)
 
 
 def brick_in(world, brick, *, turns=(0.0, 0.0, 0.0), moves=(0.0, 0.0, 0.0), steps=SECOND, **groups):
@@ -114,13 +116,6 @@ def test_links_of_one_object_meet_only_with_self_collision(wanted, world, cabine
     p.performCollisionDetection(physicsClientId=world.client)
     points = p.getContactPoints(body.body_id, body.body_id, physicsClientId=world.client)
     assert (len(points) > 0) is wanted
-
-
-def test_a_damaged_physics_file_is_named(tmp_path):
-    (tmp_path / "physics.json").write_text("{")
-    with pytest.raises(AssetError, match=r"physics\.json: no readable JSON"):
-        read_physics(tmp_path / "a.urdf")
-    assert read_physics(tmp_path / "elsewhere" / "a.urdf") == {}
 
 
 def solid(x, y, z, *, at=0.0):

@@ -1,5 +1,7 @@
 """Motors do what their fields say, and impedance control moves an arm as its stiffness, damping and limits say."""
 
+from dataclasses import replace
+
 import numpy as np
 import pybullet as p
 import pytest
@@ -209,7 +211,7 @@ class TestImpedance:
                 joint: JointDrive(DriveMode.impedance, stiffness=stiffness, damping=1.0, max_effort=effort)
                 for joint, stiffness, effort in zip(arm.joints, arm.stiffness, arm.max_effort, strict=True)
             }
-            drives[arm.joints[-1]] = drives[arm.joints[-1]].having("armature", 0.5)
+            drives[arm.joints[-1]] = replace(drives[arm.joints[-1]], armature=0.5)
             DriveGroup(body, drives, world=world)
         late = world.load_urdf(model_path(cfg), name="late", T_world_root=Pose.from_translation((5.0, 0.0, 0.0)))
         joint = late.joint(cfg.arms[0].joints[-1])
