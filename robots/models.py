@@ -203,7 +203,7 @@ def distribution_file(distribution: str, path: str, *, where: str) -> Path:
 
 
 Array = np.ndarray
-_VERSION = 2
+_VERSION = 3
 INERTIA_KEYS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 """Attributes of a URDF's `<inertia>`."""
 _MARGIN = 1.001
@@ -277,25 +277,36 @@ def to_text(robot: ET.Element) -> str:
 
 
 def _use_hulls(robot: ET.Element, folder: Path, sources: Mapping[str, Path]) -> None:
-    """Replaces every STL or COLLADA collider by its convex hull, as Bullet does at every loading; concave ones stay.
-    The hand of an xArm 6 has 100,000 vertices in its files and 2,000 in their hulls.
+    """Replaces every collider that is one mesh by its convex hull, as Bullet does at every loading; concave ones stay,
+    and OBJ files with several objects.
+
+    The hand of an xArm 6 has 100,000 vertices in its files and 2,000 in their hulls. A Panda loads in a third of the
+    time.
     """
     from unlatch.simcore.meshes.obj_file import format_obj
     from unlatch.simcore.meshes.solids import convex_hull
 
     for collision in robot.iterfind("link/collision"):
         mesh = collision.find("geometry/mesh")
-        local = Path("" if mesh is None else mesh.get("filename", ""))
-        if mesh is None or local.suffix not in (".stl", ".dae") or collision.get("concave") == "yes":
+        local = Path("" if mesh is None else mesh.get("filename", "").removeprefix("package://"))
+        if mesh is None or collision.get("concave") == "yes" or local.stem.endswith("_hull"):
+            continue
+        if local.suffix not in (".stl", ".dae") and not (local.suffix == ".obj" and _is_one_object(folder / local)):
             continue
         hull = local.with_name(f"{local.stem}_hull.obj")
         if not (folder / hull).exists():
             try:
-                text = format_obj([convex_hull(_read_corners(folder / local, sources[local.as_posix()]))])
+                text = format_obj([convex_hull(_read_corners(folder / local, sources.get(local.as_posix(), local)))])
             except scipy.spatial.QhullError:  # the mesh is flat
                 continue
             (folder / hull).write_text(text, encoding="utf-8")
         mesh.set("filename", hull.as_posix())
+
+
+def _is_one_object(path: Path) -> bool:
+    """Whether Bullet makes one hull of an OBJ, not one for each of its objects."""
+    words = [line.split(None, 1)[0] for line in path.read_bytes().splitlines() if line[:2] in (b"o ", b"g ")]
+    return len(words) == len(set(words))
 
 
 def _read_corners(path: Path, source: Path) -> Array:
@@ -303,6 +314,9 @@ def _read_corners(path: Path, source: Path) -> Array:
     from unlatch.simcore.meshes.mesh_reader import read_mesh
     from unlatch.simcore.sim.collision import hull_points
 
+    if path.suffix == ".obj":
+        mesh = read_mesh(path).mesh
+        return mesh.vertices[np.unique(mesh.faces)]
     if path.suffix == ".dae":
         with path.open("rb") as file:
             is_collada = b"<COLLADA" in file.read(4096)
@@ -452,9 +466,11 @@ def model_with_meshes(root: Path, name: str, text: str, meshes: Path) -> Path:
     def write_model(temporary: Path) -> None:
         # beside the URDF, as in the original: a URDF names no files outside its own folder
         shutil.copytree(meshes, temporary / "meshes")
-        (temporary / f"{name}.urdf").write_text(text, encoding="utf-8")
+        robot = ET.fromstring(text)
+        _use_hulls(robot, temporary, {})
+        (temporary / f"{name}.urdf").write_text(to_text(robot), encoding="utf-8")
 
-    return cached_model(root, name, text, files, write_model)
+    return cached_model(root, name, f"{_VERSION}\0{text}", files, write_model)
 
 
 def _set_panda_inertials(robot: ET.Element) -> None:
