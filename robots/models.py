@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 import pybullet_data
-import scipy
 import yaml
 
 from unlatch.robots.catalog import ROBOTS, read_description
@@ -283,6 +282,8 @@ def _use_hulls(robot: ET.Element, folder: Path, sources: Mapping[str, Path]) -> 
     The hand of an xArm 6 has 100,000 vertices in its files and 2,000 in their hulls. A Panda loads in a third of the
     time.
     """
+    import scipy
+
     from unlatch.simcore.meshes.obj_file import format_obj
     from unlatch.simcore.meshes.solids import convex_hull
 

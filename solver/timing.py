@@ -259,13 +259,10 @@ class Spline:
 @cache
 def _core() -> Any:
     """Loads the compiled core."""
-    library, pointer, integer = load_library(), ctypes.c_void_p, ctypes.c_int32
-    for name, *arguments in (
-        ("timing_fit", integer, integer, pointer, pointer, integer, pointer, pointer),
-        ("timing_evaluate", integer, integer, *[pointer] * 3, integer, pointer, integer, pointer),
-        ("timing_speeds", integer, integer, *[pointer] * 5),
-    ):
-        getattr(library, name).argtypes = arguments
+    library, number, at = load_library(), ctypes.c_int32, ctypes.c_void_p
+    library.timing_fit.argtypes = (number, number, at, at, number, at, at)
+    library.timing_evaluate.argtypes = (number, number, at, at, at, number, at, number, at)
+    library.timing_speeds.argtypes = (number, number, *[at] * 5)
     return library
 
 
