@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from html import escape
 from itertools import islice
 from pathlib import Path
 
@@ -150,7 +149,7 @@ class UrdfModel:
 
     def to_urdf(self) -> str:
         """Returns the text of the URDF, one element per line (Bullet's reader fails on one long line)."""
-        lines = ['<?xml version="1.0" encoding="utf-8"?>', f'<robot name="{escape(self.name)}">']
+        lines = ['<?xml version="1.0" encoding="utf-8"?>', f"<robot name={_quote_attribute(self.name)}>"]
         for link in self.links.values():
             lines += _link_lines(link)
         for joint in self.joints.values():
@@ -250,12 +249,19 @@ def _solid_properties(shape: Shape) -> tuple[float, np.ndarray]:
     return float(4.0 / 3.0 * np.pi * r**3), np.full(3, 0.4 * r**2)
 
 
+def _quote_attribute(text: str) -> str:
+    """Returns the value of an attribute; `xml.sax.saxutils` would import an HTTP client."""
+    for letter, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("\n", "&#10;")):
+        text = text.replace(letter, entity)
+    return f'"{text}"'
+
+
 def _format_tag(tag: str, **attributes: str | float | Iterable[float]) -> str:
     """Returns the name of an element and its attributes; empty texts are left out."""
     words = [tag]
     for key, value in attributes.items():
         if isinstance(value, str):
-            words += [f'{key}="{escape(value)}"'] if value else []
+            words += [f"{key}={_quote_attribute(value)}"] if value else []
         else:
             numbers = [value] if isinstance(value, float) else value
             words.append(f'{key}="{" ".join(format_number(number) for number in numbers)}"')
