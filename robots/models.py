@@ -225,7 +225,7 @@ def _make_model(root: Path, name: str, source: Path, change: Callable[[ET.Elemen
     files = localise_meshes(robot, source, "meshes")
 
     def write_model(temporary: Path) -> None:
-        from unlatch.robots.made_models import use_hulls
+        from unlatch.robots.collider_hulls import use_hulls
 
         copy_meshes(files, temporary)
         use_hulls(robot, temporary, files)
@@ -402,7 +402,7 @@ def model_with_meshes(root: Path, name: str, text: str, meshes: Path) -> Path:
     files = [(path.name, path) for path in sorted(meshes.glob("*/*")) if path.is_file()]
 
     def write_model(temporary: Path) -> None:
-        from unlatch.robots.made_models import use_hulls
+        from unlatch.robots.collider_hulls import use_hulls
 
         # beside the URDF, as in the original: a URDF names no files outside its own folder
         shutil.copytree(meshes, temporary / "meshes")
