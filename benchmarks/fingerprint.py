@@ -70,7 +70,7 @@ LENGTH = 12
 """Hexadecimal digits of a fingerprint."""
 SAME_END = 0.02
 """Two machines agree on an episode if its joints end within this distance [rad or m]."""
-_PACKAGES = ("numpy", "scipy", "casadi", "pybullet", "ompl", "toppra")
+_PACKAGES = ("numpy", "scipy", "casadi", "pybullet", "ompl")
 _DIFFERS = 1
 
 

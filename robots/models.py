@@ -20,13 +20,12 @@ from typing import Any
 
 import numpy as np
 import pybullet_data
-import scipy
 import yaml
 
 from unlatch.robots.catalog import ROBOTS, read_description
 from unlatch.robots.description import RobotCfg
 from unlatch.simcore.cache import cache_root, cached_folder
-from unlatch.simcore.errors import AssetError, PluginError, WorldError
+from unlatch.simcore.errors import AssetError, PluginError
 from unlatch.simcore.files import user_path
 from unlatch.simcore.geometry import matrix_from_rpy, rpy_from_matrix, unit
 from unlatch.simcore.urdf.model import Inertial
@@ -203,7 +202,7 @@ def distribution_file(distribution: str, path: str, *, where: str) -> Path:
 
 
 Array = np.ndarray
-_VERSION = 2
+_VERSION = 3
 INERTIA_KEYS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 """Attributes of a URDF's `<inertia>`."""
 _MARGIN = 1.001
@@ -226,8 +225,10 @@ def _make_model(root: Path, name: str, source: Path, change: Callable[[ET.Elemen
     files = localise_meshes(robot, source, "meshes")
 
     def write_model(temporary: Path) -> None:
+        from unlatch.robots.collider_hulls import use_hulls
+
         copy_meshes(files, temporary)
-        _use_hulls(robot, temporary, files)
+        use_hulls(robot, temporary, files)
         (temporary / f"{name}.urdf").write_text(to_text(robot), encoding="utf-8")
 
     return cached_model(root, name, f"{_VERSION}\0{to_text(robot)}", list(files.items()), write_model)
@@ -274,55 +275,6 @@ def to_text(robot: ET.Element) -> str:
     """Returns the text of a URDF, indented."""
     ET.indent(robot)
     return ET.tostring(robot, encoding="unicode") + "\n"
-
-
-def _use_hulls(robot: ET.Element, folder: Path, sources: Mapping[str, Path]) -> None:
-    """Replaces every STL or COLLADA collider by its convex hull, as Bullet does at every loading; concave ones stay.
-    The hand of an xArm 6 has 100,000 vertices in its files and 2,000 in their hulls.
-    """
-    from unlatch.simcore.meshes.obj_file import format_obj
-    from unlatch.simcore.meshes.solids import convex_hull
-
-    for collision in robot.iterfind("link/collision"):
-        mesh = collision.find("geometry/mesh")
-        local = Path("" if mesh is None else mesh.get("filename", ""))
-        if mesh is None or local.suffix not in (".stl", ".dae") or collision.get("concave") == "yes":
-            continue
-        hull = local.with_name(f"{local.stem}_hull.obj")
-        if not (folder / hull).exists():
-            try:
-                text = format_obj([convex_hull(_read_corners(folder / local, sources[local.as_posix()]))])
-            except scipy.spatial.QhullError:  # the mesh is flat
-                continue
-            (folder / hull).write_text(text, encoding="utf-8")
-        mesh.set("filename", hull.as_posix())
-
-
-def _read_corners(path: Path, source: Path) -> Array:
-    """Returns (V, 3) vertices of Bullet's hull of a mesh, or of the file if Bullet cannot read it (ASCII STL)."""
-    from unlatch.simcore.meshes.mesh_reader import read_mesh
-    from unlatch.simcore.sim.collision import hull_points
-
-    if path.suffix == ".dae":
-        with path.open("rb") as file:
-            is_collada = b"<COLLADA" in file.read(4096)
-        if not is_collada:  # Bullet crashes on other XML under that name
-            raise _unreadable_error(source, "it is no COLLADA document")
-    try:
-        points = hull_points(path)
-        if not len(points) and path.suffix == ".stl":
-            points = np.unique(read_mesh(path).mesh.vertices, axis=0)
-    except (AssetError, WorldError) as exc:
-        raise _unreadable_error(source, " ".join(str(exc).replace(str(path), path.name).split())) from exc
-    if not len(points):
-        raise _unreadable_error(source, "it holds no triangles")
-    return points
-
-
-def _unreadable_error(source: Path, reason: str) -> AssetError:
-    return AssetError(
-        f"{source}: this collider of a robot is not a readable mesh: {reason}. Export it again.", path=str(source)
-    )
 
 
 def repair_inertias(robot: ET.Element, from_shapes: Mapping[str, Inertial] = MappingProxyType({})) -> None:
@@ -450,11 +402,15 @@ def model_with_meshes(root: Path, name: str, text: str, meshes: Path) -> Path:
     files = [(path.name, path) for path in sorted(meshes.glob("*/*")) if path.is_file()]
 
     def write_model(temporary: Path) -> None:
+        from unlatch.robots.collider_hulls import use_hulls
+
         # beside the URDF, as in the original: a URDF names no files outside its own folder
         shutil.copytree(meshes, temporary / "meshes")
-        (temporary / f"{name}.urdf").write_text(text, encoding="utf-8")
+        robot = ET.fromstring(text)
+        use_hulls(robot, temporary, {})
+        (temporary / f"{name}.urdf").write_text(to_text(robot), encoding="utf-8")
 
-    return cached_model(root, name, text, files, write_model)
+    return cached_model(root, name, f"{_VERSION}\0{text}", files, write_model)
 
 
 def _set_panda_inertials(robot: ET.Element) -> None:

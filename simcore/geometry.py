@@ -25,7 +25,7 @@ def unit(vector: ArrayLike) -> Array:
         GeometryError: The vector has no direction.
     """
     v = np.asarray(vector, dtype=float)
-    length = float(np.linalg.norm(v))
+    length = math.sqrt(v.dot(v))
     if not math.isfinite(length) or length < 1e-12:
         raise GeometryError(
             f"A direction must have a finite length above 1e-12, got {v.tolist()}. Give it a direction.",

@@ -1,4 +1,4 @@
-"""What a process does with Ctrl-C and with the output of native libraries, and which worker speaks for all.
+"""What a process does with Ctrl-C, with native libraries and their output, and which worker speaks for all.
 
 Ctrl-C ends a command at once while modules are imported, and raises `KeyboardInterrupt` later. Python's own handler
 raises the exception anywhere, also where a library turns it into another exception or prints it. So a command notes
@@ -9,12 +9,18 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import hashlib
 import os
 import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
 from types import FrameType
+from typing import Any
+
+from unlatch.simcore.errors import WorldError
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as a shell has it."""
@@ -99,3 +105,37 @@ def hide_native_output() -> Iterator[None]:
             os.dup2(copy, number)
             os.close(copy)
         os.close(nowhere)
+
+
+@cache
+def load_library() -> Any:
+    """Loads the compiled code of `simcore/sim/native`, which needs neither PyBullet nor a renderer to load.
+
+    Raises:
+        WorldError: It is not built, or is older than its sources.
+    """
+    folder = Path(__file__).parent / "sim" / "native"
+    found = sorted(folder.glob("_core*.so"))
+    if not found:
+        raise WorldError(
+            f"The compiled part of Unlatch is missing: there is no '_core*.so' in '{folder}'. Install Unlatch "
+            "anew, in a clone with: pip install -e ."
+        )
+    library: Any = ctypes.CDLL(str(found[0]))
+    library.core_sources.restype = ctypes.c_char_p
+    check_sources(folder, library.core_sources().decode())
+    return library
+
+
+def check_sources(folder: Path, digest: str) -> None:
+    """Checks that a library was compiled from the C files in a folder: that their SHA-256 is `digest`.
+
+    Raises:
+        WorldError: They have changed since. An installation from a wheel has none.
+    """
+    sources = sorted(path for path in folder.iterdir() if path.suffix in (".c", ".h"))
+    if sources and digest not in ("", hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()):
+        raise WorldError(
+            f"The compiled library in '{folder}' is older than the C files beside it. Compile it again, in the clone "
+            "with: pip install -e ."
+        )

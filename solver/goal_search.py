@@ -233,17 +233,17 @@ class GoalFinder:
             degrees = self.rng.uniform(noise_range.orientation.lower, noise_range.orientation.upper)
             shift = self.rng.uniform(noise_range.position.lower, noise_range.position.upper)
             noise = Pose(matrix_from_rpy(np.radians(degrees)), shift)
-        reached = []
+        asked, reached = [], []
         variants = {goal.batch.variant for goal in goals}
         readings = {variant: self.request.motion_reading(variant) for variant in variants}
-        for goal, q, T in poses:
+        for goal, _, T in poses:
             reading = readings[goal.batch.variant]
             T_goal = T if offset is None else apply_motion(T, offset, self.scene, reading)
             T_ee_hand = Pose(reading.R_ee_hand, np.zeros(3))
-            T_goal = T_goal @ T_ee_hand @ noise @ T_ee_hand.inverse()
-            path = self.paths.follow_poses(q, [T, T_goal])
-            if path.found:
-                reached.append(ReachedGoal(goal, path.q[-1], T_goal))
+            asked.append(T_goal @ T_ee_hand @ noise @ T_ee_hand.inverse())
+        if goals:
+            q, holds = self.paths.reach_poses(np.array([goal.q for goal in goals]), asked)
+            reached = [ReachedGoal(goals[c], q[c], asked[c]) for c in np.flatnonzero(holds)]
         if not reached:
             self.log.fail(StageFailure("goal", "no goal can be reached with the offset and noise of the setting"))
         return reached

@@ -291,14 +291,35 @@ class PathSolver:
         R, p = self.arm.kinematics.fk_batch(q)
         return self._judge(q, R, p, np.arange(len(poses), dtype=float), rows)
 
-    def _judge(self, q: Array, R: Array, p: Array, s_values: Array, rows: Waypoints) -> PathSolution:
-        """Measures a path in plain NumPy and finds where it ends."""
+    def reach_poses(self, starts: Array, poses: Sequence[Pose]) -> tuple[Array, Array]:
+        """Moves the ee in one step to one pose each, base frame, from joints (C, n) [rad].
+
+        Returns:
+            (C, n) joints [rad]; and (C,) whether they reach the pose.
+        """
+        rows = pose_waypoints(self.arm, [poses[0], *poses], tilt_rad=0.0)
+        parameters = rows.pack(self.arm)[:, None]
+        q = rows.program(self.arm).track(starts, self.middle, parameters, _TRACK, centring=0.0)[:, 0]
+        step = np.abs(q - starts).max(axis=1)
+        q = np.concatenate([starts[:1], q])
+        R, p = self.arm.kinematics.fk_batch(q)
+        return q[1:], self._measure(q, R, p, step, rows)[-1]
+
+    def _measure(self, q: Array, R: Array, p: Array, step: Array, rows: Waypoints) -> tuple[Array, Array, Array, Array]:
+        """Returns the (W - 1,) errors of points [m] and angles [rad] and excess of the box [m] of waypoints after the
+        first, and whether they hold.
+        """
         point = rows.point_errors(R, p)[1:]
         angle = rows.angle_errors(R)[1:]
-        step = np.abs(np.diff(q, axis=0)).max(axis=1)
         box = box_excess(self.arm, p)[1:]
         good = (point <= self.point_tolerance_m) & (angle <= self.angle_tolerance_rad) & (step <= self.max_step_rad)
         good &= (box <= 1e-6) & np.isfinite(q).all(axis=1)[1:]
+        return point, angle, box, good
+
+    def _judge(self, q: Array, R: Array, p: Array, s_values: Array, rows: Waypoints) -> PathSolution:
+        """Measures a path in plain NumPy and finds where it ends."""
+        step = np.abs(np.diff(q, axis=0)).max(axis=1)
+        point, angle, box, good = self._measure(q, R, p, step, rows)
         ends = np.flatnonzero(~good)
         last = len(good) if len(ends) == 0 else int(ends[0])
         reached = q[: last + 1]

@@ -4,19 +4,16 @@ back.
 
 from __future__ import annotations
 
-import logging
+import ctypes
 import math
-import sys
 from collections.abc import Callable
-from functools import cache, lru_cache
-from importlib import import_module
-from types import ModuleType
+from functools import cache
 from typing import Any
 
 import numpy as np
-import scipy
 
 from unlatch.simcore.errors import SolverError
+from unlatch.simcore.process import load_library
 from unlatch.solver.path_solver import PathSolution
 from unlatch.solver.plan import PlanRequest, Segment
 from unlatch.solver.scene import ArmModel, Array
@@ -35,8 +32,6 @@ _SPLINE_CHECKS = 5
 """Number of points between two waypoints at which the spline is compared with the straight line."""
 DEVIATION_RAD = 0.005
 """Default of the largest joint deviation of a timed path from the straight lines between waypoints [rad]."""
-_NOT_FOR_TOPPRA = ("matplotlib", "matplotlib.pyplot")
-"""Modules that `toppra` imports for its debug plots alone."""
 _MARGIN = 0.97
 """Share of the limits that is used: TOPP-RA keeps them at grid points only, and the path bends between them."""
 
@@ -125,7 +120,6 @@ def _time_straight_line(start: Array, end: Array, velocity: Array, acceleration:
 def _time_curve(
     path: Array, velocity: Array, acceleration: Array, dt: float, arm: ArmModel, deviation_rad: float
 ) -> Array:
-    logging.getLogger("toppra").setLevel(logging.ERROR)  # it reports each solve
     joints = arm.n_q
     # a path may begin outside the planner's limits, which are tighter than the robot's
     low = np.minimum(arm.q_lower, path[:, :joints].min(axis=0))
@@ -152,7 +146,7 @@ def _time_curve(
 
 def _sample_trajectory(
     path: Array,
-    curve: Any,
+    curve: Spline,
     points: int,
     velocity: Array,
     acceleration: Array,
@@ -161,18 +155,13 @@ def _sample_trajectory(
     high: Array,
 ) -> tuple[Array, float]:
     """Returns a curve timed on a grid, sampled every `dt`, and the factor by which it still exceeds the limits."""
-    toppra = load_toppra()
     joints = len(low)
-    grid = np.linspace(0.0, float(curve.path_interval[1]), points)
-    algorithm = toppra.algorithm.TOPPRA(
-        list(_toppra_limits(tuple(velocity.tolist()), tuple(acceleration.tolist()))),
-        curve,
-        gridpoints=grid,
-        solver_wrapper="seidel",
-        parametrizer="ParametrizeConstAccel",
-    )
-    trajectory = algorithm.compute_trajectory(0.0, 0.0)
-    if trajectory is None or not math.isfinite(trajectory.duration):
+    grid = np.linspace(0.0, curve.knots[-1], points)
+    speeds = curve.fastest_speeds(grid, velocity, acceleration)
+    with np.errstate(divide="ignore"):
+        times = _add_up(2.0 * np.diff(grid) / (speeds[:-1] + speeds[1:]))
+    duration = float(times[-1])
+    if not math.isfinite(duration):
         raise SolverError(
             f"The path of {len(path)} waypoints has no timing inside the limits (largest joint step "
             f"{float(np.abs(np.diff(path, axis=0)).max()):.3f} rad). Plan with smaller steps.",
@@ -181,8 +170,11 @@ def _sample_trajectory(
     # between grid points the curve may bend more than at them: if a sample is too fast, the whole path is slowed
     stretch = 1.0
     for _ in range(_MAX_STRETCHES):
-        count = max(1, math.ceil(stretch * trajectory.duration / dt - 1e-9))
-        samples: Array = trajectory(np.linspace(0.0, trajectory.duration, count + 1))
+        count = max(1, math.ceil(stretch * duration / dt - 1e-9))
+        t = np.linspace(0.0, duration, count + 1)
+        at = np.minimum(np.searchsorted(times, t, side="right") - 1, points - 2)
+        since, gain = t - times[at], np.diff(speeds)[at] / np.diff(times)[at]  # constant acceleration between points
+        samples = curve(np.clip(grid[at] + since * (speeds[at] + 0.5 * gain * since), 0.0, grid[-1]))
         samples[:, :joints] = np.clip(samples[:, :joints], low, high)
         samples[0], samples[-1] = path[0], path[-1]  # removes rounding of the spline, so that segments meet exactly
         used = _limit_use(samples, velocity / _MARGIN, acceleration / _MARGIN, dt)
@@ -192,7 +184,7 @@ def _sample_trajectory(
     return samples, used
 
 
-def _fit_spline(path: Array, velocity: Array, joints: int, deviation_rad: float) -> tuple[Array, Any]:
+def _fit_spline(path: Array, velocity: Array, joints: int, deviation_rad: float) -> tuple[Array, Spline]:
     """Returns a path (W, n) with extra points, and a natural cubic spline near the straight lines between its rows.
 
     A spline swings out where a path bends sharply, as at a joint limit. Points are inserted on the straight lines there
@@ -203,7 +195,7 @@ def _fit_spline(path: Array, velocity: Array, joints: int, deviation_rad: float)
     for _ in range(_MAX_REFINEMENTS):
         lengths = np.linalg.norm(np.diff(path / velocity, axis=0), axis=1)  # even time, so that the spline is tame
         knots = np.concatenate([[0.0], np.cumsum(lengths)])
-        curve = load_toppra().SplineInterpolator(knots, path, "natural")
+        curve = Spline(knots, path)
         at = knots[:-1, None] + share * np.diff(knots)[:, None]  # (W - 1, checks)
         lines = path[:-1, None] + share[:, None] * np.diff(path, axis=0)[:, None]  # (W - 1, checks, n)
         off = np.abs(curve(at.ravel()).reshape(lines.shape) - lines)[..., :joints].max(axis=(1, 2))
@@ -212,17 +204,6 @@ def _fit_spline(path: Array, velocity: Array, joints: int, deviation_rad: float)
             break
         path = np.insert(path, wide + 1, 0.5 * (path[wide] + path[wide + 1]), axis=0)
     return path, curve
-
-
-@lru_cache(maxsize=64)
-def _toppra_limits(velocity: tuple[float, ...], acceleration: tuple[float, ...]) -> tuple[Any, Any]:
-    """Returns the constraints of TOPP-RA; cached, since making them is slow."""
-    toppra = load_toppra()
-    v, a = np.array(velocity), np.array(acceleration)
-    return (
-        toppra.constraint.JointVelocityConstraint(np.column_stack([-v, v])),
-        toppra.constraint.JointAccelerationConstraint(np.column_stack([-a, a])),
-    )
 
 
 def _limit_use(samples: Array, velocity: Array, acceleration: Array, dt: float) -> float:
@@ -234,18 +215,55 @@ def _limit_use(samples: Array, velocity: Array, acceleration: Array, dt: float) 
     return max(speed, math.sqrt(force))
 
 
+class Spline:
+    """A cubic spline through points: its first two derivatives are continuous; the compiled core computes it."""
+
+    def __init__(self, knots: Array, points: Array, *, rests: bool = False) -> None:
+        """Computes the spline.
+
+        Args:
+            knots: (N,) where the points are, ascending; N > 1.
+            points: (N, m) the points.
+            rests: Whether its first derivative is 0 at both ends, in place of the second.
+        """
+        self.knots, self._points = np.ascontiguousarray(knots, float), np.ascontiguousarray(points, float)
+        self._slopes, work = np.empty_like(self._points), np.empty_like(self.knots)
+        self._shape = self._points.shape
+        at = (array.ctypes.data for array in (self.knots, self._points))
+        _core().timing_fit(*self._shape, *at, rests, work.ctypes.data, self._slopes.ctypes.data)
+
+    def __call__(self, at: Array, order: int = 0) -> Array:
+        """Returns the points (k, m), or their derivatives of this order, at places (k,) in ascending order."""
+        at, result = np.ascontiguousarray(at, float), np.empty((len(at), self._shape[1]))
+        of = (array.ctypes.data for array in (self.knots, self._points, self._slopes))
+        _core().timing_evaluate(*self._shape, *of, len(at), at.ctypes.data, order, result.ctypes.data)
+        return result
+
+    def fastest_speeds(self, grid: Array, velocity: Array, acceleration: Array) -> Array:
+        """Returns (G,) speeds along the spline at grid points (G,) of the fastest motion from rest to rest (TOPP-RA).
+
+        Args:
+            grid: Where the limits hold, ascending.
+            velocity: (m,) limits of the first time derivatives.
+            acceleration: (m,) limits of the second ones.
+
+        Raises:
+            SolverError: There are more coordinates than the compiled core can time.
+        """
+        arrays = (grid, self(grid, 1), self(grid, 2), np.concatenate([velocity, acceleration]), np.empty(len(grid)))
+        if _core().timing_speeds(len(grid), self._shape[1], *(array.ctypes.data for array in arrays)):
+            raise SolverError(f"A path of {self._shape[1]} coordinates cannot be timed; at most 96 can.")
+        return np.sqrt(arrays[-1])
+
+
 @cache
-def load_toppra() -> Any:
-    """Returns the package `toppra`, imported on the first call, without matplotlib, which takes half a second."""
-    stand_ins = [] if "matplotlib" in sys.modules else [name for name in _NOT_FOR_TOPPRA if name not in sys.modules]
-    sys.modules.update({name: ModuleType(name) for name in stand_ins})
-    try:
-        for name in ("toppra.algorithm", "toppra.constraint"):
-            import_module(name)
-    finally:
-        for name in stand_ins:
-            del sys.modules[name]
-    return import_module("toppra")
+def _core() -> Any:
+    """Loads the compiled core."""
+    library, number, at = load_library(), ctypes.c_int32, ctypes.c_void_p
+    library.timing_fit.argtypes = (number, number, at, at, number, at, at)
+    library.timing_evaluate.argtypes = (number, number, at, at, at, number, at, number, at)
+    library.timing_speeds.argtypes = (number, number, *[at] * 5)
+    return library
 
 
 HINGE_SPEED_RAD_S = 0.5
@@ -390,7 +408,7 @@ def _slow_down(
         return q, s
     s = np.broadcast_to(s, len(q))
     duration = request.frame_s * (len(q) - 1)
-    motion = scipy.interpolate.CubicSpline(np.linspace(0.0, duration, len(q)), np.column_stack([q, s]))
+    motion = Spline(np.linspace(0.0, duration, len(q)), np.column_stack([q, s]), rests=True)
     t = np.linspace(0.0, duration, _FINE * (len(q) - 1) + 1)
     fine = motion(t)
     travelled = _measure_travel(request, fine[:, :-1])

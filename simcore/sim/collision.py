@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,7 +17,6 @@ from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.sim.bodies import Body, JointInfo, moved_links
 from unlatch.simcore.sim.world import World, WorldCfg
-from unlatch.simcore.urdf.model import Inertial, Link, Shape, ShapeKind, UrdfModel
 
 _ROBOT = "robot"
 """Name of the robot's body."""
@@ -494,24 +492,6 @@ class BulletCollisionChecker:
         if any(word in name_a or word in name_b for word in self._ignored):
             return None
         return LinkCollision(name_a, name_b, float(point[8]), tuple(where))
-
-
-def hull_points(path: Path) -> Array:
-    """(V, 3) corners of the hull that Bullet makes of a collider's mesh file, in the file's own axes and unit.
-
-    Bullet itself computes it, since it reads STL and COLLADA in its own way. An OBJ must hold a single object.
-
-    Raises:
-        WorldError: Bullet cannot read it.
-    """
-    shape = Shape(ShapeKind.mesh, (1.0, 1.0, 1.0), Pose.identity(), mesh=str(path.resolve()))
-    link = Link("mesh", collisions=(shape,), inertial=Inertial(1.0, np.zeros(3), np.eye(3)))
-    with World(WorldCfg()) as world, tempfile.TemporaryDirectory() as folder:
-        urdf = Path(folder) / "mesh.urdf"
-        urdf.write_text(UrdfModel("mesh", {"mesh": link}, {}).to_urdf(), encoding="utf-8")
-        body = world.load_urdf(urdf, name="mesh", T_world_root=Pose.identity())
-        _, points = p.getMeshData(body.body_id, -1, physicsClientId=world.client)
-    return np.array(points, dtype=float).reshape(-1, 3)
 
 
 SWEPT_CLEARANCE_M = 0.01

@@ -7,17 +7,16 @@ module, so a value that Python sets acts from the next step on.
 from __future__ import annotations
 
 import ctypes
-import hashlib
 from collections.abc import Callable, Sequence
 from enum import IntFlag
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pybullet as p
 
 from unlatch.simcore.errors import WorldError
+from unlatch.simcore.process import load_library
 
 Array = np.ndarray
 MAX_SERVO_JOINTS = 32
@@ -101,40 +100,6 @@ class _World(ctypes.Structure):
         ("dt", ctypes.c_double),
         ("spent", ctypes.c_double * 4),
     ]
-
-
-@cache
-def load_library() -> Any:
-    """Loads the compiled code of `simcore/sim/native`.
-
-    Raises:
-        WorldError: It is not built, or is older than its sources.
-    """
-    folder = Path(__file__).parent / "native"
-    found = sorted(folder.glob("_core*.so"))
-    if not found:
-        raise WorldError(
-            f"The physics loop of Unlatch is not compiled: there is no '_core*.so' in '{folder}'. Install Unlatch "
-            "anew, in a clone with: pip install -e ."
-        )
-    library: Any = ctypes.CDLL(str(found[0]))
-    library.core_sources.restype = ctypes.c_char_p
-    check_sources(folder, library.core_sources().decode())
-    return library
-
-
-def check_sources(folder: Path, digest: str) -> None:
-    """Checks that a library was compiled from the C files in a folder: that their SHA-256 is `digest`.
-
-    Raises:
-        WorldError: They have changed since. An installation from a wheel has none.
-    """
-    sources = sorted(path for path in folder.iterdir() if path.suffix in (".c", ".h"))
-    if sources and digest not in ("", hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()):
-        raise WorldError(
-            f"The compiled library in '{folder}' is older than the C files beside it. Compile it again, in the clone "
-            "with: pip install -e ."
-        )
 
 
 @cache

@@ -5,7 +5,9 @@ A body that is clear of all copies is clear of the motion, at any speed.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,8 @@ import pybullet as p
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.sim.bodies import ROOT, Body
+from unlatch.simcore.sim.world import World, WorldCfg
+from unlatch.simcore.urdf.model import Inertial, Link, Shape, ShapeKind, UrdfModel
 
 STEP_M = 0.02
 """Distance that a link's centre of mass moves between two copies, at most."""
@@ -132,3 +136,21 @@ def _copy_shape(item: tuple[Any, ...], client: int) -> int:
             f"A collider of kind {kind} cannot be copied. Expected a mesh, box, cylinder, capsule, sphere."
         )
     return int(p.createCollisionShape(kind, **values, physicsClientId=client))
+
+
+def hull_points(path: Path) -> Array:
+    """(V, 3) corners of the hull that Bullet makes of a collider's mesh file, in the file's own axes and unit.
+
+    Bullet itself computes it, since it reads STL and COLLADA in its own way. An OBJ must hold a single object.
+
+    Raises:
+        WorldError: Bullet cannot read it.
+    """
+    shape = Shape(ShapeKind.mesh, (1.0, 1.0, 1.0), Pose.identity(), mesh=str(path.resolve()))
+    link = Link("mesh", collisions=(shape,), inertial=Inertial(1.0, np.zeros(3), np.eye(3)))
+    with World(WorldCfg()) as world, tempfile.TemporaryDirectory() as folder:
+        urdf = Path(folder) / "mesh.urdf"
+        urdf.write_text(UrdfModel("mesh", {"mesh": link}, {}).to_urdf(), encoding="utf-8")
+        body = world.load_urdf(urdf, name="mesh", T_world_root=Pose.identity())
+        _, points = p.getMeshData(body.body_id, -1, physicsClientId=world.client)
+    return np.array(points, dtype=float).reshape(-1, 3)

@@ -249,10 +249,14 @@ def _solid_properties(shape: Shape) -> tuple[float, np.ndarray]:
     return float(4.0 / 3.0 * np.pi * r**3), np.full(3, 0.4 * r**2)
 
 
-def _quote_attribute(text: str) -> str:
-    from xml.sax.saxutils import quoteattr  # only here: its module imports an HTTP client
+_ENTITIES = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
+)
 
-    return quoteattr(text)
+
+def _quote_attribute(text: str) -> str:
+    """Returns the value of an attribute; `xml.sax.saxutils` would import an HTTP client."""
+    return f'"{text.translate(_ENTITIES)}"'
 
 
 def _format_tag(tag: str, **attributes: str | float | Iterable[float]) -> str:

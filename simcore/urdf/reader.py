@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import xml.etree.ElementTree as ET
@@ -17,7 +18,7 @@ import numpy as np
 
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.files import home_folder
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Pose, matrix_from_rpy
 from unlatch.simcore.urdf.model import (
     SIZE_ATTRIBUTES,
     Inertial,
@@ -401,6 +402,8 @@ class _UrdfReader:
         self.notices: list[str] = []
         """One line for each mesh that is found elsewhere than where its name says."""
         self._paths = dict(paths)
+        self._rotations: dict[str, np.ndarray] = {}
+        """By their text in the file."""
 
     def read_link(self, element: ET.Element) -> Link:
         name = self._read_attribute(element, "name", "link")
@@ -497,10 +500,10 @@ class _UrdfReader:
         origin = element.find("origin")
         if origin is None:
             return Pose.identity()
-        return Pose.from_rpy(
-            self._read_numbers(origin.get("xyz", "0 0 0"), 3, where),
-            self._read_numbers(origin.get("rpy", "0 0 0"), 3, where),
-        )
+        rpy = origin.get("rpy", "0 0 0")
+        if rpy not in self._rotations:
+            self._rotations[rpy] = matrix_from_rpy(self._read_numbers(rpy, 3, where))
+        return Pose(self._rotations[rpy], self._read_numbers(origin.get("xyz", "0 0 0"), 3, where))
 
     def _find_file(self, name: str, where: str) -> Path:
         found = find_mesh(self.file, name) if self.packages else None
@@ -534,7 +537,7 @@ class _UrdfReader:
             values = [float(word) for word in text.split()]
         except ValueError:
             values = []
-        if len(values) != count or not np.all(np.isfinite(values)):
+        if len(values) != count or not all(map(math.isfinite, values)):
             raise self._make_error(where, f"has '{text}' where {count} finite number{'s' * (count > 1)} belong")
         return values
 

@@ -236,7 +236,7 @@ def test_unknown_names_are_named_with_the_key(terms, more, tool, points, match):
 def test_reading_a_setting_loads_no_engine_and_no_library_of_planning():
     code = (
         "import sys, unlatch.solver.setting, unlatch.solver.setting_reader; "
-        "heavy = ('ompl', 'toppra', 'scipy.spatial', 'scipy.optimize', 'pybullet', 'hydra'); "
+        "heavy = ('ompl', 'scipy.spatial', 'scipy.optimize', 'pybullet', 'hydra'); "
         "print([m for m in heavy if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

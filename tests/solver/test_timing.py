@@ -1,13 +1,13 @@
 """Timed paths keep the limits between any two samples, rest at both ends, and touch a part slowly."""
 
-import subprocess
-import sys
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
+from scipy.optimize import linprog
 
 from tests.solver.builders import assert_inside, setting_of
 from unlatch.simcore.errors import SolverError
@@ -18,6 +18,7 @@ from unlatch.solver.timing import (
     PART_RISE_HZ,
     SLIDER_SPEED_M_S,
     TOUCH_SPEED_M_S,
+    Spline,
     time_path,
     time_segments,
 )
@@ -182,17 +183,35 @@ def test_closed_fingers_approach_slowly_in_the_end(arm, pushes):
     assert 0 < len(slow.q) - len(fast.q) < 0.5 / DT
 
 
-LOAD = (
-    "import sys; from unlatch.solver.timing import load_toppra; toppra = load_toppra(); "
-    "print('matplotlib.figure' in sys.modules); import numpy as np; line = np.array([[0.0], [1.0]]); "
-    "print(toppra.SplineInterpolator([0, 1], line)([0.5])[0, 0]); "
-    "print(toppra.SimplePath(np.array([0.0, 1.0]), line)(0.25)[0]); "
-    "import matplotlib.pyplot as plt; print(callable(plt.figure))"
-)
+def test_splines_are_those_of_scipy():
+    rng = np.random.default_rng(8)
+    knots, points = np.cumsum(rng.uniform(0.05, 0.5, 12)), rng.normal(size=(12, 8))
+    at = np.linspace(knots[0], knots[-1], 100)
+    for rests, ends in ((False, "natural"), (True, "clamped")):
+        expected = CubicSpline(knots, points, bc_type=ends)
+        for order in range(3):
+            np.testing.assert_allclose(Spline(knots, points, rests=rests)(at, order), expected(at, order), atol=1e-9)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("before", "is_loaded"), [("", "False"), ("import matplotlib.pyplot; ", "True")])
-def test_loading_toppra_loads_no_matplotlib_and_leaves_both_as_they_are(before, is_loaded):
-    done = subprocess.run([sys.executable, "-c", before + LOAD], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [is_loaded, "0.5", "0.15625", "True"]  # as without our loading
+@pytest.mark.property
+@pytest.mark.parametrize("seed", range(5))
+def test_speeds_along_a_path_are_the_largest_of_a_linear_program(seed):
+    rng = np.random.default_rng(seed)
+    points = np.cumsum(rng.normal(scale=0.2, size=(6, 4)) + 0.05, axis=0)
+    spline, velocity, acceleration = Spline(np.arange(6.0), points), rng.uniform(1, 3, 4), rng.uniform(2, 10, 4)
+    grid = np.linspace(0.0, 5.0, 40)
+    first, second = spline(grid, 1), spline(grid, 2)
+    rows, most = [], []
+    for i, step in enumerate(np.diff(grid)):
+        for k in (i, i + 1):  # the acceleration between two grid points keeps the limits at both
+            row = np.zeros((4, 40))
+            row[:, i + 1], row[:, i] = first[k] / (2 * step), -first[k] / (2 * step)
+            row[:, k] += second[k]
+            rows += [row, -row]
+            most += [acceleration, acceleration]
+    bounds = [(0.0, float(((velocity / first[i]) ** 2).min()) if 0 < i < 39 else 0.0) for i in range(40)]
+    squares = spline.fastest_speeds(grid, velocity, acceleration) ** 2
+    for i in range(1, 39):  # the largest after those before, from which the path can still be followed to its end
+        best = linprog(-np.eye(40)[i], A_ub=np.vstack(rows), b_ub=np.concatenate(most), bounds=bounds)
+        assert squares[i] == pytest.approx(best.x[i], rel=1e-3)
+        bounds[i] = (squares[i], squares[i])

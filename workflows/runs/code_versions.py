@@ -30,7 +30,7 @@ Packages = Mapping[str, Mapping[str, str]]
 files."""
 COMPARED_DISTRIBUTIONS = ("unlatch", "pybullet", "casadi")
 """Distributions whose versions must be equal for two runs to write into one data set."""
-NOTED_DISTRIBUTIONS = ("coacd", "hydra-core", "numpy", "ompl", "scipy", "toppra", "trimesh")
+NOTED_DISTRIBUTIONS = ("coacd", "hydra-core", "numpy", "ompl", "scipy", "trimesh")
 """Further distributions whose versions are noted."""
 MADE_WITH = "made_with"
 """Key of the evidence of an `error`."""

@@ -20,8 +20,8 @@ from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
+from unlatch.simcore.process import load_library
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.core import load_library
 from unlatch.simcore.sim.renderers.light import (
     HEADROOM,
     SKY,

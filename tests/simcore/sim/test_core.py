@@ -20,10 +20,11 @@ from unlatch.robots.robot import Arm, Robot
 from unlatch.simcore.closing_profile import catch_force, gasket_force
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose, matrices_from_quats_xyzw
+from unlatch.simcore.process import check_sources
 from unlatch.simcore.sim import core as core_module
 from unlatch.simcore.sim.bodies import moved_links
 from unlatch.simcore.sim.contacts import ContactMonitor, ContactView, FingerLoads
-from unlatch.simcore.sim.core import ServoState, check_sources
+from unlatch.simcore.sim.core import ServoState
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
 from unlatch.simcore.sim.joint_mechanisms import ClosedStop
 from unlatch.simcore.sim.world import World

@@ -7,8 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from unlatch.simcore import process
 from unlatch.simcore.cache import CACHE_VARIABLE
 from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.process import load_library
 from unlatch.simcore.sim import core
 from unlatch.workflows.cli import installation
 from unlatch.workflows.cli.installation import (
@@ -212,12 +214,12 @@ def test_without_plugins_one_line_says_so(monkeypatch):
 
 
 def test_a_physics_loop_that_is_not_compiled_is_named(monkeypatch, tmp_path):
-    monkeypatch.setattr(core, "__file__", str(tmp_path / "core.py"))
-    for library in (core.load_library, core._library):
+    monkeypatch.setattr(process, "__file__", str(tmp_path / "process.py"))
+    for library in (load_library, core._library):
         library.cache_clear()
     found = describe_engine()
     monkeypatch.undo()
-    for library in (core.load_library, core._library):
+    for library in (load_library, core._library):
         library.cache_clear()
     assert found.broken
-    assert "is not compiled" in found.advice
+    assert "compiled part of Unlatch is missing" in found.advice

@@ -118,7 +118,7 @@ def test_the_schema_is_written_or_printed(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out) == task_schema()
 
 
-LATER = ("av.video", "scipy.interpolate", "scipy.spatial", "toppra", "trimesh.base", "urllib.request")
+LATER = ("av.video", "scipy.interpolate", "scipy.spatial", "trimesh.base", "urllib.request")
 """Together 0.4 s, and needed by a plan, a picture or the conversion of a mesh only."""
 NO_HYDRA = ("hydra", "omegaconf", "rich", "ompl.base", "packaging.requirements", "PIL.Image")
 
