@@ -5,7 +5,7 @@ cameras see.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -81,7 +81,9 @@ class ObjectGeometry:
 
 @dataclass(frozen=True)
 class ActedPart:
-    """The part that one skill acts on."""
+    """The part that one skill acts on; of a skill that carries an object, that of the next skill that moves one, or
+    else of the last.
+    """
 
     skill: str
     """Name of the skill."""
@@ -93,6 +95,8 @@ class ActedPart:
     """Joint position of the closed part [rad or m]."""
     open: float
     """Joint position of the fully open part [rad or m]."""
+    carried: str | None = None
+    """The object that the skill carries; None: it moves the part."""
 
     @property
     def span(self) -> float:
@@ -108,13 +112,16 @@ def recorded_parts(skills: Sequence[Mapping[str, Any]], *, number: int) -> list[
     """Returns the part of each entry of `skills` in a record.
 
     Raises:
-        RecordingError: An entry names no part.
+        RecordingError: An entry is incomplete, or none moves a part.
     """
     types = {"name": str, "object": str, "part": str, "joint_index": int, "s_closed": float, "s_open": float}
-    found = []
+    found: list[ActedPart | tuple[str, str]] = []
     for entry in skills:
         try:
-            found.append(ActedPart(*(convert(entry[key]) for key, convert in types.items())))
+            if entry["part"] is None:
+                found.append((str(entry["name"]), str(entry["object"])))
+            else:
+                found.append(ActedPart(*(convert(entry[key]) for key, convert in types.items())))
         except (KeyError, TypeError, ValueError) as exc:
             raise RecordingError(
                 f"Episode {number} has a skill '{entry.get('name')}' without a part ({exc}). The columns of the task "
@@ -122,7 +129,27 @@ def recorded_parts(skills: Sequence[Mapping[str, Any]], *, number: int) -> list[
                 "choose other values of state.",
                 number=number,
             ) from exc
-    return found
+    return fill_carrying(found, number=number)
+
+
+def fill_carrying(found: Sequence[ActedPart | tuple[str, str]], *, number: int) -> list[ActedPart]:
+    """Returns the parts of all skills: those that carry an object, given as (skill, object), get one, too.
+
+    Raises:
+        RecordingError: No skill moves a part.
+    """
+    parts = [item if isinstance(item, ActedPart) else None for item in found]
+    known = [part for part in parts if part is not None]
+    if not known:
+        raise RecordingError(
+            f"Episode {number} moves no part, which the columns of the task need. Choose other values of `state`.",
+            number=number,
+        )
+    nearest = [next((part for part in parts[index:] if part is not None), known[-1]) for index in range(len(parts))]
+    return [
+        part if isinstance(item, ActedPart) else replace(part, skill=item[0], carried=item[1])
+        for item, part in zip(found, nearest, strict=True)
+    ]
 
 
 @dataclass(frozen=True)
