@@ -20,7 +20,6 @@ from unlatch.simcore.recording.observed_scene import ObjectGeometry, ObservedSce
 from unlatch.simcore.recording.renders import CAMERAS_FILE, RenderSet, stream_file
 from unlatch.simcore.recording.state_file import encode_npz
 from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
-from unlatch.workflows.episode.observed_scene import SKILL_KINDS
 
 ROBOT, ARM_ACTION = "robots.panda.left", "actions.panda.left"
 SIZES = {"body": (0.4, 0.6, 0.4), "tray": (0.3, 0.5, 0.02), "door": (0.02, 0.4, 0.3)}
@@ -119,7 +118,7 @@ def scene_of(base: Pose) -> ObservedScene:
     item = ObjectGeometry(model, ("tray_slide", "door_hinge"), bounds, {"door": part})
     return ObservedScene(
         bases={"left": base, "right": base},
-        skills=SKILL_KINDS,
+        skills=("open", "close", "rotate", "hold", "pick", "place", "home"),
         motionless_skills=("search",),
         keypoints=("head", "tail"),
         part_kinds=tuple(kind.name for kind in PartKind),
