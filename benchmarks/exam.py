@@ -26,8 +26,9 @@ TEXT = """# Leaderboard of articulated-v1
 How often does a policy open, close, turn, press and put things in, by [the exam](exam.md)? `python benchmarks/exam.py`
 writes this page from the results in `benchmarks/exam/`. Intervals are 95 % Wilson intervals [%]. The planner knows each
 scene and is the ceiling; `never_looks` plays the planner's actions of another episode.
-`random` breaks a rule in every episode: compare policies by `clean`, not by `goal`, which random motions also reach. So
-far all rows are of `exam=smoke`.
+`random` breaks a rule in every episode: compare policies by `clean`, not by `goal`, which random motions also reach.
+`python benchmarks/exam_rows.py` makes our rows again; those that learn are one policy for all tasks, trained on
+demonstrations of the tier `seen`.
 
 {table}
 
