@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.terminal import print_line
-from unlatch.workflows.policies.exam import SCENES, ExamCfg, hash_scene, leaderboard, list_cells, load_cell
+from unlatch.workflows.policies.exam import SCENES, ExamCfg, hash_scene, list_cells, load_cell, read_suite
 from unlatch.workflows.runs.evaluate import make_env_of
 
 ROOT = Path(__file__).parents[1]
@@ -43,6 +45,30 @@ class Options:
 
     scenes: bool = False
     """Whether the hashes of scenes are written again."""
+
+
+def leaderboard(results: Iterable[Mapping[str, Any]]) -> str:
+    """Returns the table of results in Markdown, the best by `clean` first."""
+    lines = [
+        "| policy | size | clean | goal | goal: seen | unseen | new kinds | clean, perturbed | time to goal |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for item in sorted(results, key=lambda item: -item["plain"]["clean"] / max(1, item["plain"]["n"])):
+        tiers = [_share(item["tier"].get(tier), "goal") for tier in read_suite()["tiers"]]
+        time = item["plain"]["median_s"]
+        row = [
+            *(item["name"], item["size"], _share(item["plain"], "clean"), _share(item["plain"], "goal"), *tiers),
+            *(_share(item["perturbed"], "clean"), "" if time is None else f"{time:.1f} s"),
+        ]
+        lines.append(f"| {' | '.join(row)} |")
+    return "\n".join(lines)
+
+
+def _share(counts: Mapping[str, Any] | None, key: str) -> str:
+    if not counts or not counts["n"]:
+        return ""
+    low, high = counts[f"{key}_interval"]
+    return f"{counts[key]}/{counts['n']}, {100 * counts[key] / counts['n']:.0f} % ({100 * low:.0f} to {100 * high:.0f})"
 
 
 def page() -> str:

@@ -433,27 +433,3 @@ def write_page(result: Mapping[str, Any], clips: Sequence[str]) -> str:
     first = {row["task"]: row["episodes"][0] for row in result["cells"] if not row["level"]}
     shown = [(Path(path).stem, path, first[Path(path).stem]) for path in clips]
     return page.render(result=result, groups=("tier", "task", "axis"), clips=shown, speed=f"{_CLIP.speed:g}")
-
-
-def leaderboard(results: Iterable[Mapping[str, Any]]) -> str:
-    """Returns the table of results in Markdown, the best by `clean` first; by luck, wild motions reach goals, too."""
-    lines = [
-        "| policy | size | clean | goal | goal: seen | unseen | new kinds | clean, perturbed | time to goal |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    for item in sorted(results, key=lambda item: -item["plain"]["clean"] / max(1, item["plain"]["n"])):
-        tiers = [_share(item["tier"].get(tier), "goal") for tier in read_suite()["tiers"]]
-        time = item["plain"]["median_s"]
-        row = [
-            *(item["name"], item["size"], _share(item["plain"], "clean"), _share(item["plain"], "goal"), *tiers),
-            *(_share(item["perturbed"], "clean"), "" if time is None else f"{time:.1f} s"),
-        ]
-        lines.append(f"| {' | '.join(row)} |")
-    return "\n".join(lines)
-
-
-def _share(counts: Mapping[str, Any] | None, key: str) -> str:
-    if not counts or not counts["n"]:
-        return ""
-    low, high = counts[f"{key}_interval"]
-    return f"{counts[key]}/{counts['n']}, {100 * counts[key] / counts['n']:.0f} % ({100 * low:.0f} to {100 * high:.0f})"
