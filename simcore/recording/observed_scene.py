@@ -5,7 +5,7 @@ cameras see.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -112,16 +112,17 @@ def recorded_parts(skills: Sequence[Mapping[str, Any]], *, number: int) -> list[
     """Returns the part of each entry of `skills` in a record.
 
     Raises:
-        RecordingError: An entry is incomplete, or none moves a part.
+        RecordingError: An entry is incomplete, or no entry names a part.
     """
-    types = {"name": str, "object": str, "part": str, "joint_index": int, "s_closed": float, "s_open": float}
-    found: list[ActedPart | tuple[str, str]] = []
-    for entry in skills:
+    types = {"object": str, "part": str, "joint_index": int, "s_closed": float, "s_open": float}
+    found = []
+    for index, entry in enumerate(skills):
+        nearest = (other for other in (*skills[index:], *reversed(skills)) if other.get("part") is not None)
+        part = next(nearest, entry)
         try:
-            if entry["part"] is None:
-                found.append((str(entry["name"]), str(entry["object"])))
-            else:
-                found.append(ActedPart(*(convert(entry[key]) for key, convert in types.items())))
+            carried = None if part is entry else str(entry["object"])
+            values = [convert(part[key]) for key, convert in types.items()]
+            found.append(ActedPart(str(entry["name"]), *values, carried=carried))
         except (KeyError, TypeError, ValueError) as exc:
             raise RecordingError(
                 f"Episode {number} has a skill '{entry.get('name')}' without a part ({exc}). The columns of the task "
@@ -129,27 +130,7 @@ def recorded_parts(skills: Sequence[Mapping[str, Any]], *, number: int) -> list[
                 "choose other values of state.",
                 number=number,
             ) from exc
-    return fill_carrying(found, number=number)
-
-
-def fill_carrying(found: Sequence[ActedPart | tuple[str, str]], *, number: int) -> list[ActedPart]:
-    """Returns the parts of all skills: those that carry an object, given as (skill, object), get one, too.
-
-    Raises:
-        RecordingError: No skill moves a part.
-    """
-    parts = [item if isinstance(item, ActedPart) else None for item in found]
-    known = [part for part in parts if part is not None]
-    if not known:
-        raise RecordingError(
-            f"Episode {number} moves no part, which the columns of the task need. Choose other values of `state`.",
-            number=number,
-        )
-    nearest = [next((part for part in parts[index:] if part is not None), known[-1]) for index in range(len(parts))]
-    return [
-        part if isinstance(item, ActedPart) else replace(part, skill=item[0], carried=item[1])
-        for item, part in zip(found, nearest, strict=True)
-    ]
+    return found
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from unlatch.simcore.recording.observed_scene import (
     ObjectGeometry,
     ObservedScene,
     PartGeometry,
-    fill_carrying,
+    recorded_parts,
 )
 from unlatch.simcore.rng import stream
 from unlatch.simcore.urdf.model import UrdfModel, movable_joints, rigid_shapes
@@ -154,21 +155,16 @@ def acted_parts(episode: Episode) -> list[ActedPart]:
     """
     begun = [run.chain_index for run in episode.judge.runs]
     to_come = [index for index in range(len(episode.cfg.skills)) if index not in begun]
-    return fill_carrying([_acted_part(episode, index) for index in (*begun, *to_come)], number=episode.number)
+    return recorded_parts([_describe_skill(episode, index) for index in (*begun, *to_come)], number=episode.number)
 
 
-def _acted_part(episode: Episode, index: int) -> ActedPart | tuple[str, str]:
-    """Returns the part of a skill, or its name and the object that it carries."""
+def _describe_skill(episode: Episode, index: int) -> dict[str, Any]:
+    """Returns what a record states of a skill and its part."""
     name, part = episode.planner.acted_on[index]
+    entry = {"name": episode.cfg.skills[index].name, "object": name, "part": part}
     if part is None:
-        return episode.cfg.skills[index].name, name
+        return entry
     item = episode.scene.objects[name]
     found = item.asset.articulation.part(part)
-    return ActedPart(
-        skill=episode.cfg.skills[index].name,
-        object=name,
-        part=part,
-        joint_index=item.joint_index(found.joint),
-        closed=found.openness.closed,
-        open=found.openness.open,
-    )
+    joint = {"joint_index": item.joint_index(found.joint)}
+    return {**entry, **joint, "s_closed": found.openness.closed, "s_open": found.openness.open}

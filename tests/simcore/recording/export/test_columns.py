@@ -276,7 +276,7 @@ class TestTask:
         record.skills[:] = [opened] * 3
         np.testing.assert_array_equal(carried, columns(record, **options)[STATE].values)
         record.skills[:] = [pick] * 3
-        with pytest.raises(RecordingError, match="moves no part, which the columns of the task need"):
+        with pytest.raises(RecordingError, match="skill 'pick' without a part"):
             state(record, StateKind.openness, objects=False)
 
     def test_each_arm_has_the_part_of_its_own_skill(self, record):
