@@ -121,8 +121,8 @@ def recorded_parts(skills: Sequence[Mapping[str, Any]], *, number: int) -> list[
         part = next(nearest, entry)
         try:
             carried = None if part is entry else str(entry["object"])
-            values = [convert(part[key]) for key, convert in types.items()]
-            found.append(ActedPart(str(entry["name"]), *values, carried=carried))
+            values = (convert(part[key]) for key, convert in types.items())
+            found.append(ActedPart(*(str(entry["name"]), *values, carried)))
         except (KeyError, TypeError, ValueError) as exc:
             raise RecordingError(
                 f"Episode {number} has a skill '{entry.get('name')}' without a part ({exc}). The columns of the task "
