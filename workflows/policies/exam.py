@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from statistics import median
@@ -35,7 +36,7 @@ from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.run import RunRequest, run_episodes
 from unlatch.workflows.runs.schema import MAX_WORKERS, EvaluateCfg, take_shard
-from unlatch.workflows.runs.statistics import wilson_interval
+from unlatch.workflows.runs.statistics import RunStatistics, wilson_interval
 from unlatch.workflows.viewing.clip import ClipCfg, write_clip
 
 SUITE = Path(__file__).with_name("articulated_v1.yaml")
@@ -55,6 +56,8 @@ _STATED = {"exam": str, "size": str, "only_tier": str | None, "name": str, "poli
 """What a result says about how it was made."""
 _OF_ROBOT = ("q_home", "preplan")
 """Entries of a layout that another robot changes."""
+_PART = 5
+"""Episodes of a cell that one process makes at most; those of 90 s take 20 s of CPU time each."""
 _DIGITS = 6
 """Digits of the numbers of a layout that a hash counts: other processors round the last ones differently."""
 
@@ -72,7 +75,7 @@ class ExamCfg:
     name: str | None = None
     """Name of the policy in the result; null: `policy`."""
     workers: Annotated[int, Range(1, MAX_WORKERS)] | None = None
-    """Processes, each of which makes one cell at a time; null: one for each CPU core."""
+    """Processes, each of which makes at most five episodes of a cell at a time; null: one for each CPU core."""
     shard: str | None = None
     """Share of the cells that this call makes, such as `3/16`; other hosts make the others in the same folder."""
 
@@ -227,12 +230,17 @@ def run_exam(
     for task in {cell.task: cell for cell in cells}.values():  # before anything is made
         check_assets(found := load(task))
         longest_s[task.task] = found.task.max_duration_s
-    longest_first = sorted(cells, key=lambda cell: -cell.episodes * longest_s[cell.task])
-    pool = ProcessPoolExecutor(max_workers=min(cfg.workers or cpu_count(), len(cells)))
+    longest_first = sorted(cells, key=lambda cell: -longest_s[cell.task])
+    pool = ProcessPoolExecutor(max_workers=min(cfg.workers or cpu_count(), sum(len(_split(cell)) for cell in cells)))
     try:
-        made = {cell.name: pool.submit(_run_cell, load, cell) for cell in longest_first}
+        made = {
+            cell.name: [pool.submit(_run_part, load, cell, part) for part in _split(cell)] for cell in longest_first
+        }
         for cell in cells:
-            on_cell(cell, made[cell.name].result())
+            for part in made[cell.name]:
+                part.result()
+            statistics = RunStatistics.of(DataSet.open(out / cell.name).summaries())
+            on_cell(cell, f"goal {statistics.goal}; clean {statistics.clean}")
         cells = list_cells(_without_shard(cfg))
         missing = 0 if cfg.shard is None else sum(not _is_complete(cell, out) for cell in cells)
         if not missing:
@@ -262,12 +270,16 @@ def _summaries(cell: Cell, data_set: DataSet) -> dict[int, EpisodeSummary]:
     return {item.number: item for item in data_set.summaries() if item.number < cell.episodes}
 
 
-def _run_cell(load: Callable[[Cell], EvaluateCfg], cell: Cell) -> str:
-    """Makes the missing episodes of one cell in this process; returns its outcome in one line."""
-    cfg = load(cell)
-    request = RunRequest(cfg, lambda data: EvaluateJob(cfg, data), prefix=PREFIX, identity=identity_of(cfg))
-    statistics = run_episodes(request).statistics()
-    return f"goal {statistics.goal}; clean {statistics.clean}"
+def _split(cell: Cell) -> list[str | None]:
+    """Returns the shares of a cell that different processes make."""
+    n = math.ceil(cell.episodes / _PART)
+    return [f"{k}/{n}" for k in range(1, n + 1)] if n > 1 else [None]
+
+
+def _run_part(load: Callable[[Cell], EvaluateCfg], cell: Cell, part: str | None) -> None:
+    """Makes the missing episodes of a share of one cell in this process."""
+    cfg = replace(load(cell), shard=part)
+    run_episodes(RunRequest(cfg, lambda data: EvaluateJob(cfg, data), prefix=PREFIX, identity=identity_of(cfg)))
 
 
 def _take_clip(cell: Cell, out: Path) -> str | None:

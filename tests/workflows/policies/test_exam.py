@@ -193,7 +193,7 @@ def taken(made_once) -> Path:
                     "policy=quick_stop:stop",
                     "exam=smoke",
                     "tier=new_kinds",
-                    "workers=1",
+                    "workers=2",  # they share the six episodes of each evaluation
                     "name=stops",
                     f"out={folder / 'exam'}",
                 ]
