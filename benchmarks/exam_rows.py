@@ -47,7 +47,7 @@ OBSERVED = (
 )  # fmt: skip
 POLICY = "policy:ChunkPolicy"
 SEED = 11
-PART = 15
+PART = 10
 """Episodes that one process collects."""
 NAMES = {
     "cloning": "behaviour cloning from states",
