@@ -150,8 +150,10 @@ def train(runner: Runner, arrays: Sequence[Path], name: str, python: str, option
     made = runner.folder / f"{name}.npz"
     if not made.exists():
         draft = made.with_suffix(".draft.npz")
-        threads = {"OMP_NUM_THREADS": str(os.cpu_count())}
-        runner.run(name, [python, LEARN / "train.py", *arrays, f"out={draft}", *options], threads)
+        variables = {"OMP_NUM_THREADS": str(os.cpu_count())}
+        if python != sys.executable:  # packages of this Python do not fit another one
+            variables |= {"PYTHONPATH": ""}
+        runner.run(name, [python, LEARN / "train.py", *arrays, f"out={draft}", *options], variables)
         draft.replace(made)
     return made
 
