@@ -175,8 +175,8 @@ class NearestNeighbour:
         ends = np.repeat(np.cumsum(data["lengths"]), data["lengths"])
         self._rows = np.arange(0, len(states), self.every)
         self._ends, self._joints = ends[self._rows], states[self._rows, : self._actions.shape[1] - 1]
-        self._spread = states.std(axis=0).clip(min=1e-2)
-        self._keys = states[self._rows] / self._spread
+        self._mean, self._spread = states.mean(axis=0), states.std(axis=0).clip(min=1e-2)
+        self._keys = (states[self._rows] - self._mean) / self._spread
         self._lengths = (self._keys**2).sum(axis=1)
 
     def act(self, seen: dict[str, np.ndarray]) -> np.ndarray:
@@ -184,7 +184,7 @@ class NearestNeighbour:
         return np.stack([self._act_one(np.float32(state)) for state in seen[STATE]])
 
     def _act_one(self, state: np.ndarray) -> np.ndarray:
-        i = np.argmin(self._lengths - 2.0 * (self._keys @ (state / self._spread)))
+        i = np.argmin(self._lengths - 2.0 * (self._keys @ ((state - self._mean) / self._spread)))
         rows = np.minimum(self._rows[i] + np.arange(self._chunk), self._ends[i] - 1)
         chunk = self._actions[rows].astype(float)
         chunk[:, :-1] += state[: chunk.shape[1] - 1] - self._joints[i]
