@@ -23,7 +23,7 @@ EXECUTED = int(os.environ.get("UNLATCH_EXECUTED", "20"))
 def load(path: str) -> Any:
     """Returns what predicts: `act` gives actions (N, chunk, n) for observations by key."""
     with np.load(path) as stored:
-        views = json.loads(str(stored["cfg"]))["views"] if "cfg" in stored.files else None
+        views = json.loads(str(stored["cfg"])).get("views", []) if "cfg" in stored.files else None
     if views is None:
         return NearestNeighbour(path, EXECUTED)
     if not views:

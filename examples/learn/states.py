@@ -79,7 +79,7 @@ class StateNetwork:
 
     def __init__(self, path: str) -> None:
         with np.load(path) as stored:
-            self.cfg = SimpleNamespace(**json.loads(str(stored["cfg"])))
+            self.cfg = SimpleNamespace(**{"views": [], **json.loads(str(stored["cfg"]))})
             self._weights = {key: np.float32(stored[key]) for key in stored.files if key != "cfg"}
         words = (".grip.center.", ".grip.out.", ".grip.along.", ".hand_keypoints.")
         *self._grip, self._keypoints = (self._find_columns(word) for word in words)
