@@ -143,6 +143,7 @@ check-lerobot: $(LEROBOT_VENV)/.installed
 		$(LEROBOT_VENV)/bin/lerobot-doctor check --ci --fail-on fail $(LEROBOT_DATA)/$$codec || exit 1; done
 	$(LEROBOT_VENV)/bin/python tests/peers/check_lerobot_policy.py $(LEROBOT_DATA)/h264 $(LEROBOT_DATA)/policy
 	$(LEROBOT_VENV)/bin/python tests/peers/check_lerobot_batched.py
+	$(LEROBOT_VENV)/bin/python tests/peers/check_lerobot_server.py
 	$(LEROBOT_VENV)/bin/python tests/peers/check_lerobot_env.py $(LEROBOT_DATA)/env
 	$(LEROBOT_VENV)/bin/python benchmarks/learning.py lerobot only=close_drawer scale=0.002 out=$(LEROBOT_DATA)/learning
 

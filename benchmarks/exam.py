@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.terminal import print_line
-from unlatch.workflows.policies.exam import SCENES, ExamCfg, hash_scene, leaderboard, list_cells, load_cell
+from unlatch.workflows.policies.exam import SCENES, ExamCfg, hash_scene, list_cells, load_cell, read_suite
 from unlatch.workflows.runs.evaluate import make_env_of
 
 ROOT = Path(__file__).parents[1]
@@ -26,8 +28,9 @@ TEXT = """# Leaderboard of articulated-v1
 How often does a policy open, close, turn, press and put things in, by [the exam](exam.md)? `python benchmarks/exam.py`
 writes this page from the results in `benchmarks/exam/`. Intervals are 95 % Wilson intervals [%]. The planner knows each
 scene and is the ceiling; `never_looks` plays the planner's actions of another episode.
-`random` breaks a rule in every episode: compare policies by `clean`, not by `goal`, which random motions also reach. So
-far all rows are of `exam=smoke`.
+`random` breaks a rule in every episode: compare policies by `clean`, not by `goal`, which random motions also reach.
+`python benchmarks/exam_rows.py` makes our rows again; those that learn are one policy for all tasks, trained on
+demonstrations of the tier `seen`.
 
 {table}
 
@@ -42,6 +45,30 @@ class Options:
 
     scenes: bool = False
     """Whether the hashes of scenes are written again."""
+
+
+def leaderboard(results: Iterable[Mapping[str, Any]]) -> str:
+    """Returns the table of results in Markdown, the best by `clean` first."""
+    lines = [
+        "| policy | size | clean | goal | goal: seen | unseen | new kinds | clean, perturbed | time to goal |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for item in sorted(results, key=lambda item: -item["plain"]["clean"] / max(1, item["plain"]["n"])):
+        tiers = [_share(item["tier"].get(tier), "goal") for tier in read_suite()["tiers"]]
+        time = item["plain"]["median_s"]
+        row = [
+            *(item["name"], item["size"], _share(item["plain"], "clean"), _share(item["plain"], "goal"), *tiers),
+            *(_share(item["perturbed"], "clean"), "" if time is None else f"{time:.1f} s"),
+        ]
+        lines.append(f"| {' | '.join(row)} |")
+    return "\n".join(lines)
+
+
+def _share(counts: Mapping[str, Any] | None, key: str) -> str:
+    if not counts or not counts["n"]:
+        return ""
+    low, high = counts[f"{key}_interval"]
+    return f"{counts[key]}/{counts['n']}, {100 * counts[key] / counts['n']:.0f} % ({100 * low:.0f} to {100 * high:.0f})"
 
 
 def page() -> str:

@@ -255,7 +255,7 @@ class TrainingRuns:
         return self._once(training.key, lambda: self._make_network(rank, training))
 
     def _make_network(self, rank: int, training: Training) -> tuple[Path, dict[str, Any]]:
-        made = self._folder / "networks" / f"{training.key}.pt"
+        made = self._folder / "networks" / f"{training.key}.npz"
         log = made.with_suffix(".log")
         if not made.exists():
             with ThreadPoolExecutor(len(training.demos)) as pool:

@@ -1,27 +1,7 @@
 """Kinematics of an arm: where its joints put the point between the fingertips (tcp), and back."""
 
-import numpy as np
 import torch
 from torch import Tensor, nn
-
-
-def read_arm(robot: str = "franka_panda") -> tuple[np.ndarray, np.ndarray]:
-    """Returns the joint axes (n, 6) of a robot's arm at zero: direction, then a point on it [m]; and the tcp (4, 4)."""
-    import unlatch
-    from unlatch.workflows.episode.scene import arm_model
-
-    cfg = unlatch.load("open_microwave", f"robot={robot}").robot
-    fk = arm_model(cfg, cfg.arms[0]).kinematics.fk
-    n = len(cfg.arms[0].joints)
-    T_base_ee = fk(np.zeros(n))
-    axes = []
-    for q in np.eye(n):  # a turn of 1 rad about one joint
-        T = fk(q) @ np.linalg.inv(T_base_ee)
-        axis = np.cross(np.eye(3), T[:3, :3].T).sum(axis=0) / (2.0 * np.sin(1.0))
-        axes.append([*axis, *np.linalg.lstsq(np.eye(3) - T[:3, :3], T[:3, 3], rcond=None)[0]])
-    T_ee_tcp = np.eye(4)
-    T_ee_tcp[:3, 3] = cfg.arms[0].keypoints["tool_head"]
-    return np.float32(axes), np.float32(T_base_ee @ T_ee_tcp)
 
 
 class Arm(nn.Module):

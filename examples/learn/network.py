@@ -4,15 +4,18 @@ It predicts a chunk of actions at once (Zhao et al. 2023), each in two ways: as 
 as a change of the hand in the frame of the grip (the precise place). `act` joins both by inverse kinematics.
 """
 
+import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+import numpy as np
 import torch
 from arm import Arm, orthonormal
 from encoders import ImageEncoder, PointEncoder
+from states import STATE
 from torch import Tensor, nn
 
-STATE, CLOUD, IMAGE = "observation.state", "observation.point_cloud", "observation.images."
+CLOUD, IMAGE = "observation.point_cloud", "observation.images."
 
 
 @dataclass
@@ -159,13 +162,16 @@ def _express_in_grip(p: Tensor, R: Tensor, origin: Tensor, frame: Tensor) -> Ten
 def save(network: ActionNetwork, path: str | Path) -> None:
     """Writes a network, its matrices as 16-bit numbers."""
     weights = {k: v.half() if "layers" in k and v.ndim > 1 else v for k, v in network.state_dict().items()}
-    torch.save({"cfg": asdict(network.cfg), "weights": weights}, path)
+    arrays = {key: value.cpu().numpy() for key, value in weights.items()}
+    with Path(path).open("wb") as file:
+        np.savez(file, cfg=json.dumps(asdict(network.cfg)), **arrays)
 
 
 def load(path: str | Path) -> ActionNetwork:
     """Returns the network of a file."""
-    stored = torch.load(path, weights_only=True, map_location=torch.get_default_device())
-    weights = {name: value.float() for name, value in stored["weights"].items()}
-    network = ActionNetwork(NetworkCfg(**stored["cfg"]), Arm(weights["arm.axes"], weights["arm.tcp"]))
+    with np.load(path) as stored:
+        cfg = NetworkCfg(**json.loads(str(stored["cfg"])))
+        weights = {name: torch.tensor(np.float32(stored[name])) for name in stored.files if name != "cfg"}
+    network = ActionNetwork(cfg, Arm(weights["arm.axes"], weights["arm.tcp"]))
     network.load_state_dict(weights)
     return network.eval()

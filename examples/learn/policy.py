@@ -1,28 +1,51 @@
-"""The trained network as a policy for `unlatch evaluate`; UNLATCH_POLICY is its path.
+"""A trained network, or the nearest neighbour, as a policy for `unlatch evaluate`; UNLATCH_POLICY is its file.
 
-UNLATCH_POLICY=data/policy.pt unlatch evaluate policy=policy:ChunkPolicy observation.columns=true observation.state=...
+UNLATCH_POLICY=data/policy.npz unlatch evaluate policy=policy:ChunkPolicy observation.columns=true observation.state=...
 
-Of several networks, `UNLATCH_POLICY=first.pt:second.pt:third.pt`, each number of an action is the median; of two, the
-mean.
+Of several networks, `UNLATCH_POLICY=first.npz:second.npz:third.npz`, each number of an action is the median; of two,
+the mean. The file of demonstrations that `states.py` writes is a policy, too: the nearest neighbour. Only networks that
+observe points or images need torch.
 """
 
+import json
 import os
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import torch
-from network import STATE, load
+from states import STATE, NearestNeighbour, StateNetwork
 
 EXECUTED = int(os.environ.get("UNLATCH_EXECUTED", "20"))
 """Number of actions of a chunk that are executed before the next one is predicted."""
+
+
+def load(path: str) -> Any:
+    """Returns what predicts: `act` gives actions (N, chunk, n) for observations by key."""
+    with np.load(path) as stored:
+        views = json.loads(str(stored["cfg"])).get("views", []) if "cfg" in stored.files else None
+    if views is None:
+        return NearestNeighbour(path, EXECUTED)
+    if not views:
+        return StateNetwork(path)
+    import torch  # only here: it takes seconds to import
+    from network import load as load_network
+
+    torch.set_default_device("cuda" if torch.cuda.is_available() else "cpu")
+    network = load_network(path)
+
+    def act(seen: Mapping[str, np.ndarray]) -> np.ndarray:
+        tensors = {key: torch.tensor(value) for key, value in seen.items()}
+        tensors[STATE] = tensors[STATE].float()
+        return network.act(tensors).cpu().numpy()
+
+    return SimpleNamespace(cfg=network.cfg, act=act)
 
 
 class ChunkPolicy:
     """Predicts for all workers at once, each when its last chunk is used up."""
 
     def __init__(self, observation_space: Any, action_space: Any) -> None:
-        torch.set_default_device("cuda" if torch.cuda.is_available() else "cpu")
         self._networks = [load(path) for path in os.environ["UNLATCH_POLICY"].split(os.pathsep)]
         self._chunks: dict[int, list[np.ndarray]] = {}
 
@@ -34,10 +57,8 @@ class ChunkPolicy:
         """Returns the next action of every worker."""
         due = [row for row, slot in enumerate(slots) if not self._chunks[slot]]
         if due:
-            seen = {key: torch.tensor(observations[key][due]) for key in (STATE, *self._networks[0].cfg.views)}
-            seen[STATE] = seen[STATE].float()
-            predicted = torch.stack([network.act(seen) for network in self._networks])
-            chunks = predicted.quantile(0.5, dim=0).cpu().numpy().astype(float)
+            seen = {key: observations[key][due] for key in (STATE, *self._networks[0].cfg.views)}
+            chunks = np.median([network.act(seen) for network in self._networks], axis=0).astype(float)
             for row, chunk in zip(due, chunks, strict=True):
                 self._chunks[slots[row]] = list(chunk[:EXECUTED])
         return [self._chunks[slot].pop(0) for slot in slots]

@@ -1,8 +1,8 @@
 """Trains a network on exported data sets: on their numbers, point clouds and images.
 
-    python examples/learn/train.py data/lerobot out=data/policy.pt [noise=0.02] [steps=6000] [width=256]
+    python examples/learn/train.py data/lerobot out=data/policy.npz [noise=0.02] [steps=6000] [width=256]
 
-Every twelfth episode is held out.
+Sets are exports for LeRobot, or files of `states.py`, which need no Unlatch. Every twelfth episode is held out.
 """
 
 import sys
@@ -13,22 +13,27 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from arm import Arm, read_arm
-from network import CLOUD, IMAGE, STATE, ActionNetwork, NetworkCfg, save
+from arm import Arm
+from network import CLOUD, IMAGE, ActionNetwork, NetworkCfg, save
+from states import STATE, read_arm, read_arrays
 from torch.optim.lr_scheduler import OneCycleLR
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from unlatch import UnlatchError
-from unlatch.exporters import LeRobotSet
-
 OPTIONS = {
-    "out": "policy.pt", "noise": 0.02, "steps": 6000, "batch": 512, "width": 256, "chunk": 32, "hand": 1, "heads": 0,
-    "hide": 0.0, "seed": 0,
+    "out": "policy.npz", "noise": 0.02, "steps": 6000, "batch": 512, "width": 256, "chunk": 32, "hand": 1, "heads": 0,
+    "hide": 0.0, "seed": 0, "episodes": 0,
 }  # fmt: skip
 
 
 def read_sets(roots: list[Path]) -> tuple[list[str], dict, dict[str, np.ndarray], np.ndarray, np.ndarray]:
-    """Returns names of the state, `info.json`, observations by key, actions, and the last row of each row's episode."""
+    """Returns names of the state, `fps` and `arm`, observations by key, actions, and the last row of each episode."""
+    if all(root.suffix == ".npz" for root in roots):
+        found = read_arrays(roots)
+        about = {"fps": int(found["fps"]), "arm": (found["axes"], found["tcp"])}
+        ends = np.repeat(np.cumsum(found["lengths"]) - 1, found["lengths"])
+        return found["names"].tolist(), about, {STATE: found["states"]}, found["actions"], ends
+    from unlatch.exporters import LeRobotSet
+
     sets = [LeRobotSet.open(root) for root in roots]
     features = sets[0].info["features"]
 
@@ -42,7 +47,8 @@ def read_sets(roots: list[Path]) -> tuple[list[str], dict, dict[str, np.ndarray]
     seen = {key: np.concatenate([episode[key] for episode in episodes]) for key in episodes[0]}
     lengths = [len(episode["action"]) for episode in episodes]
     ends = np.repeat(np.cumsum(lengths) - 1, lengths)
-    return features[STATE]["names"], sets[0].info, seen, seen.pop("action"), ends
+    about = {"fps": sets[0].info["fps"], "arm": read_arm(sets[0].info["robot_type"])}
+    return features[STATE]["names"], about, seen, seen.pop("action"), ends
 
 
 def train(roots: list[Path], options: dict) -> ActionNetwork:
@@ -55,10 +61,13 @@ def train(roots: list[Path], options: dict) -> ActionNetwork:
     seen = {key: torch.as_tensor(values, device=actions.device) for key, values in observed.items()}
     sizes = {key: options[key] for key in ("chunk", "hand", "width", "heads", "hide")}
     cfg = NetworkCfg(names, actions.shape[1] - 1, views=[key for key in seen if key != STATE], **sizes)
-    network = ActionNetwork(cfg, Arm(*map(torch.tensor, read_arm(info["robot_type"]))))
+    network = ActionNetwork(cfg, Arm(*map(torch.tensor, info["arm"])))
     hands = network.add_hands(actions)
     episode = torch.unique(ends, return_inverse=True)[1]
     held_out, rows = (((episode % 12 == 11) == held).nonzero()[:, 0] for held in (True, False))
+    if options["episodes"]:
+        chosen = torch.randperm(int(episode.max()) + 1, device="cpu")[: options["episodes"]].to(episode.device)
+        rows = rows[torch.isin(episode[rows], chosen)]
     counts = [len(episode[some].unique()) for some in (rows, held_out)]
     print(f"data: {counts[0]} episodes to train on, {counts[1]} held out")
     ahead, late = torch.arange(cfg.chunk), min(info["fps"] // 4, cfg.chunk - 1)
@@ -118,7 +127,4 @@ if __name__ == "__main__":
     sets = [Path(word) for word in sys.argv[1:] if "=" not in word]
     if not sets or not given.keys() <= OPTIONS.keys():
         sys.exit(f"{__doc__}\nOptions: {', '.join(OPTIONS)}")
-    try:
-        train(sets, {**OPTIONS, **{key: type(OPTIONS[key])(value) for key, value in given.items()}})
-    except UnlatchError as exc:
-        sys.exit(f"train.py: {exc.message}")
+    train(sets, {**OPTIONS, **{key: type(OPTIONS[key])(value) for key, value in given.items()}})

@@ -81,7 +81,9 @@ class ObjectGeometry:
 
 @dataclass(frozen=True)
 class ActedPart:
-    """The part that one skill acts on."""
+    """The part that one skill acts on; of a skill that carries an object, that of the next skill that moves one, or
+    else of the last.
+    """
 
     skill: str
     """Name of the skill."""
@@ -93,6 +95,8 @@ class ActedPart:
     """Joint position of the closed part [rad or m]."""
     open: float
     """Joint position of the fully open part [rad or m]."""
+    carried: str | None = None
+    """The object that the skill carries; None: it moves the part."""
 
     @property
     def span(self) -> float:
@@ -108,13 +112,17 @@ def recorded_parts(skills: Sequence[Mapping[str, Any]], *, number: int) -> list[
     """Returns the part of each entry of `skills` in a record.
 
     Raises:
-        RecordingError: An entry names no part.
+        RecordingError: An entry is incomplete, or no entry names a part.
     """
-    types = {"name": str, "object": str, "part": str, "joint_index": int, "s_closed": float, "s_open": float}
+    types = {"object": str, "part": str, "joint_index": int, "s_closed": float, "s_open": float}
     found = []
-    for entry in skills:
+    for index, entry in enumerate(skills):
+        nearest = (other for other in (*skills[index:], *reversed(skills)) if other.get("part") is not None)
+        part = next(nearest, entry)
         try:
-            found.append(ActedPart(*(convert(entry[key]) for key, convert in types.items())))
+            carried = None if part is entry else str(entry["object"])
+            values = (convert(part[key]) for key, convert in types.items())
+            found.append(ActedPart(*(str(entry["name"]), *values, carried)))
         except (KeyError, TypeError, ValueError) as exc:
             raise RecordingError(
                 f"Episode {number} has a skill '{entry.get('name')}' without a part ({exc}). The columns of the task "

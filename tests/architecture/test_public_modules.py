@@ -31,7 +31,7 @@ FUNCTIONS = (
 MOST_LINES = 700
 INNER = {
     "docs/checks.md": "names modules to whoever changes Unlatch",
-    "examples/learn/arm.py": "compares a network with the planner's own model of an arm",
+    "examples/learn/states.py": "reads records, and compares a network with the planner's own model of an arm",
     "examples/moving_picture.py": "makes pictures of the pages",
 }
 """Files that may use inner modules, and why."""

@@ -20,14 +20,18 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "learn"
 
 @pytest.fixture(autouse=True)
 def example(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets Python find the modules of the example; torch takes seconds to import, so no collection does it."""
-    pytest.importorskip("torch", reason="torch is not installed")
+    """Lets Python find the modules of the example."""
     monkeypatch.syspath_prepend(str(EXAMPLE))
 
 
+@pytest.fixture
+def torch() -> Any:
+    """Returns torch, which takes seconds to import, so no collection does it."""
+    return pytest.importorskip("torch", reason="torch is not installed")
+
+
 @pytest.mark.heavy
-def test_a_tiny_network_predicts_the_hand_better_than_one_that_sees_another_place(tmp_path):
-    import torch
+def test_a_tiny_network_predicts_the_hand_better_than_one_that_sees_another_place(tmp_path, torch):
     import train
 
     cfg = unlatch.load(
@@ -35,7 +39,7 @@ def test_a_tiny_network_predicts_the_hand_better_than_one_that_sees_another_plac
     )  # one drawer in many places
     data = unlatch.collect(cfg, episodes=24, out=tmp_path / "drawers")
     unlatch.export(data, format="lerobot", out=tmp_path / "lerobot", state=STATE, objects=False, keypoints=False)
-    options = {**train.OPTIONS, "out": str(tmp_path / "policy.pt"), "steps": 400, "width": 128, "batch": 128}
+    options = {**train.OPTIONS, "out": str(tmp_path / "policy.npz"), "steps": 400, "width": 128, "batch": 128}
     network = train.train([tmp_path / "lerobot"], options)
 
     names, _, seen, actions, ends = train.read_sets([tmp_path / "lerobot"])
@@ -70,12 +74,11 @@ def pictured(tmp_path_factory):
 
 
 @pytest.mark.heavy
-def test_a_network_learns_from_points_and_images_and_acts_on_them(pictured, tmp_path, monkeypatch, capsys):
+def test_a_network_learns_from_points_and_images_and_acts_on_them(pictured, tmp_path, monkeypatch, capsys, torch):
     import policy
-    import torch
     import train
 
-    path = tmp_path / "policy.pt"
+    path = tmp_path / "policy.npz"
     options = {**train.OPTIONS, "out": str(path), "width": 64, "batch": 16, "noise": 0.0, "steps": 20, "chunk": 4}
     network = train.train([pictured], options)
     assert network.cfg.views == ["observation.point_cloud", *(f"observation.images.{name}" for name in CAMERAS)]
@@ -94,7 +97,7 @@ def test_a_network_learns_from_points_and_images_and_acts_on_them(pictured, tmp_
     expected = network.act({key: values[:2] for key, values in some.items()})[:, 0].numpy()
     np.testing.assert_allclose(acted, expected, atol=5e-3)  # the file has 16-bit numbers
 
-    other = tmp_path / "other.pt"
+    other = tmp_path / "other.npz"
     train.train([pictured], {**options, "out": str(other), "seed": 1, "steps": 4})
     monkeypatch.setenv("UNLATCH_POLICY", os.pathsep.join(map(str, (path, path, other))))
     three = policy.ChunkPolicy(None, None)
@@ -103,9 +106,50 @@ def test_a_network_learns_from_points_and_images_and_acts_on_them(pictured, tmp_
     np.testing.assert_allclose(acted, expected[:1], atol=5e-3)  # the one that differs has no say
 
 
+def test_numpy_acts_as_torch_does(torch):
+    from network import load
+    from states import StateNetwork
+
+    path = EXAMPLE / "open_microwave.npz"
+    ours, theirs = StateNetwork(path), load(path)
+    rng = np.random.default_rng(0)
+    low, spread = theirs.input_scale.numpy()
+    seen = rng.normal(size=(5, len(ours.cfg.names))) * spread.mean() + low.mean()
+    for word, axis in ((".grip.out.", 0), (".grip.along.", 2)):
+        seen[:, [word in name for name in ours.cfg.names]] = np.eye(3)[axis]
+    expected = theirs.act({"observation.state": torch.tensor(seen).float()}).numpy()
+    np.testing.assert_allclose(ours.act({"observation.state": np.float32(seen)}), expected, atol=2e-3)
+
+
+def test_the_nearest_neighbour_repeats_a_demonstration_that_it_meets_again(tmp_path, monkeypatch):
+    import states
+
+    cfg = unlatch.load("close_drawer", "variety=0", "object.instance=3", "executor=serial", "pictures=0", seed=1)
+    data = unlatch.collect(cfg, episodes=2, out=tmp_path / "drawers")
+    path = tmp_path / "demos.npz"
+    states.main([str(data.path), f"out={path}", f"state=[{','.join(STATE)}]"])
+    arrays = states.read_arrays([path, path])
+    assert arrays["lengths"].tolist() == [data[0].n_actions, data[1].n_actions] * 2
+    found = states.NearestNeighbour(str(path), 3)
+    row = (arrays["lengths"][0] + 60) // found.every * found.every  # in the second episode, while the arm moves
+    expected = arrays["actions"][row : row + 3]
+    np.testing.assert_allclose(found.act({"observation.state": arrays["states"][[row]]})[0], expected, atol=1e-6)
+    moved = arrays["states"][row].copy()
+    moved[2] += 1e-3
+    np.testing.assert_allclose(found.act({"observation.state": moved[None]})[0, :, 2], expected[:, 2] + 1e-3, atol=1e-6)
+
+    monkeypatch.setenv("UNLATCH_POLICY", str(path))
+    import policy
+
+    chosen = policy.ChunkPolicy(None, None)
+    chosen.reset(0, {}, {})
+    acted = [chosen.act_batch({"observation.state": arrays["states"][[row]]}, [0])[0] for _ in range(3)]
+    np.testing.assert_allclose(acted, expected, atol=1e-6)
+
+
 @pytest.mark.heavy
 def test_the_shipped_policy_opens_microwaves_and_one_that_never_looks_does_not(tmp_path, monkeypatch):
-    monkeypatch.setenv("UNLATCH_POLICY", str(EXAMPLE / "open_microwave.pt"))
+    monkeypatch.setenv("UNLATCH_POLICY", str(EXAMPLE / "open_microwave.npz"))
     import policy
 
     class NeverLooks(policy.ChunkPolicy):

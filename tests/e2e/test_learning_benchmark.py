@@ -182,7 +182,7 @@ def test_policies_of_lerobot_learn_from_all_parts_and_observe_the_objects(
         word for command in exports for word in command if word.startswith("out=")
     }
     assert {f"policy.type={kind}", f"policy.n_action_steps={executed}"} <= {*trained}
-    (policy,) = (tmp_path / "networks").glob("*.pt")
+    (policy,) = (tmp_path / "networks").glob("*.npz")
     assert {f"policy=lerobot:{policy}", "observation.objects=true", "world.record_hz=10"} <= {*evaluated}
     (row,) = make().rows([training])
     assert (row["trained_on"], row["train_s"]) == (12, 4)

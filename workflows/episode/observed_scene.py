@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -10,11 +11,16 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation import KEYPOINT_NAMES, HandleType, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.robots.description import RobotCfg
-from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.observed_scene import ActedPart, ObjectGeometry, ObservedScene, PartGeometry
+from unlatch.simcore.recording.observed_scene import (
+    ActedPart,
+    ObjectGeometry,
+    ObservedScene,
+    PartGeometry,
+    recorded_parts,
+)
 from unlatch.simcore.rng import stream
 from unlatch.simcore.urdf.model import UrdfModel, movable_joints, rigid_shapes
 from unlatch.workflows.episode.assets import load_assets
@@ -142,27 +148,23 @@ def recorded_scene(cfg: EpisodeCfg, record: EpisodeRecord) -> ObservedScene:
 
 
 def acted_parts(episode: Episode) -> list[ActedPart]:
-    """Returns the part of every skill of a running episode: of those that have begun, then of those to come."""
+    """Returns the part of every skill of a running episode: of those that have begun, then of those to come.
+
+    Raises:
+        RecordingError: No skill moves a part.
+    """
     begun = [run.chain_index for run in episode.judge.runs]
     to_come = [index for index in range(len(episode.cfg.skills)) if index not in begun]
-    return [_acted_part(episode, index) for index in (*begun, *to_come)]
+    return recorded_parts([_describe_skill(episode, index) for index in (*begun, *to_come)], number=episode.number)
 
 
-def _acted_part(episode: Episode, index: int) -> ActedPart:
+def _describe_skill(episode: Episode, index: int) -> dict[str, Any]:
+    """Returns what a record states of a skill and its part."""
     name, part = episode.planner.acted_on[index]
+    entry = {"name": episode.cfg.skills[index].name, "object": name, "part": part}
     if part is None:
-        raise RecordingError(
-            f"Skill {index} ({episode.cfg.skills[index].name}) carries '{name}' and moves no part, which the columns "
-            "of the task need. Choose other values of `state`.",
-            number=episode.number,
-        )
+        return entry
     item = episode.scene.objects[name]
     found = item.asset.articulation.part(part)
-    return ActedPart(
-        skill=episode.cfg.skills[index].name,
-        object=name,
-        part=part,
-        joint_index=item.joint_index(found.joint),
-        closed=found.openness.closed,
-        open=found.openness.open,
-    )
+    joint = {"joint_index": item.joint_index(found.joint)}
+    return {**entry, **joint, "s_closed": found.openness.closed, "s_open": found.openness.open}

@@ -200,6 +200,10 @@ POLICIES = Catalog(
     "policy kind",
     {
         "lerobot": CatalogEntry("unlatch.workflows.policies.lerobot:load", "lerobot:PATH, a checkpoint of LeRobot"),
+        "lerobot_server": CatalogEntry(
+            "unlatch.workflows.policies.lerobot_server:LeRobotServerPolicy",
+            "lerobot://host:port/type/checkpoint, a server of LeRobot's asynchronous inference",
+        ),
         "module": CatalogEntry("unlatch.workflows.policies.catalog:load", "module:name, a function or class of yours"),
         "never_looks": CatalogEntry(
             "unlatch.workflows.policies.played:NeverLooks", "never_looks, the planner's actions of another episode"
@@ -224,7 +228,7 @@ POLICIES = Catalog(
 """Kinds of policies: functions or classes that are called with `(address, env, *, timeout_s)` and give a `Policy`."""
 
 
-CHUNKED = ("openpi",)
+CHUNKED = ("openpi", "lerobot_server")
 """Kinds of servers that answer with chunks of actions."""
 POLICY_PORT = 8000
 """Port of servers of openpi's protocol if none is given."""
@@ -259,8 +263,9 @@ def parse_spec(spec: str) -> tuple[str, str]:
     forms = {name: POLICIES.entry(name).summary.partition(",")[0] for name in POLICIES.names()}
     if forms.get(spec) == spec:
         return spec, ""
-    if head in SERVERS and rest.startswith("//") and rest[2:]:
-        return head, rest[2:]
+    served = "lerobot_server" if head == "lerobot" else head
+    if served in SERVERS and rest.startswith("//") and rest[2:]:
+        return served, rest[2:]
     if head in ("lerobot", "recorded") and rest:
         return head, rest
     if colon and rest.isidentifier() and all(part.isidentifier() for part in head.split(".")):
@@ -281,7 +286,7 @@ def check_server_keys(policy: Any, action: ActionCfg, observation: ObservationCf
     if keys and not (isinstance(policy, str) and parse_spec(policy)[0] in CHUNKED):
         raise ConfigError(
             f"{keys[0]} has no effect: the policy is no server that answers with chunks of actions. Expected "
-            f"{' or '.join(f'policy={name}://host:port' for name in CHUNKED)}. Remove the key.",
+            "policy=openpi://host:port or policy=lerobot://host:port/type/checkpoint. Remove the key.",
             key=keys[0].partition("=")[0],
         )
 

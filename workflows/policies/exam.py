@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from statistics import median
@@ -17,6 +18,7 @@ from jinja2 import Environment, PackageLoader
 from loky import ProcessPoolExecutor, cpu_count
 
 from unlatch.configs.overrides import quote_text
+from unlatch.configs.schema import Scenery
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, RecordingError, unknown_name
 from unlatch.simcore.files import user_path, write_whole_file
@@ -31,14 +33,19 @@ from unlatch.workflows.policies.catalog import parse_spec
 from unlatch.workflows.runs.code_versions import CodeVersions, header_of
 from unlatch.workflows.runs.evaluate import PREFIX, EvaluateJob, identity_of
 from unlatch.workflows.runs.loading import load_config
+from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.run import RunRequest, run_episodes
 from unlatch.workflows.runs.schema import MAX_WORKERS, EvaluateCfg, take_shard
-from unlatch.workflows.runs.statistics import wilson_interval
+from unlatch.workflows.runs.statistics import RunStatistics, wilson_interval
+from unlatch.workflows.viewing.clip import ClipCfg, write_clip
 
 SUITE = Path(__file__).with_name("articulated_v1.yaml")
 SCENES = Path(__file__).with_name("articulated_v1_scenes.yaml")
 """Hashes of the first scene by task; perturbations are drawn apart from it."""
 RESULT, PAGE = "exam.json", "index.html"
+CLIPS = "clips"
+"""Folder with a clip of the first episode of every task."""
+_CLIP = ClipCfg(width=320, height=240, fps=8, speed=4.0, scenery=Scenery.none, renderer="software")
 PLAIN = "plain"
 """In place of an axis: no perturbation."""
 _FREE = re.compile(r"(camera|sensors)(?![a-z_])|world\.record_hz\Z|evaluate\.(observation|action)(?![a-z_])")
@@ -49,6 +56,8 @@ _STATED = {"exam": str, "size": str, "only_tier": str | None, "name": str, "poli
 """What a result says about how it was made."""
 _OF_ROBOT = ("q_home", "preplan")
 """Entries of a layout that another robot changes."""
+_PART = 5
+"""Episodes of a cell that one process makes at most; those of 90 s take 20 s of CPU time each."""
 _DIGITS = 6
 """Digits of the numbers of a layout that a hash counts: other processors round the last ones differently."""
 
@@ -66,7 +75,7 @@ class ExamCfg:
     name: str | None = None
     """Name of the policy in the result; null: `policy`."""
     workers: Annotated[int, Range(1, MAX_WORKERS)] | None = None
-    """Processes, each of which makes one cell at a time; null: one for each CPU core."""
+    """Processes, each of which makes at most five episodes of a cell at a time; null: one for each CPU core."""
     shard: str | None = None
     """Share of the cells that this call makes, such as `3/16`; other hosts make the others in the same folder."""
 
@@ -217,21 +226,32 @@ def run_exam(
     parse_spec(policy)
     cells, out = list_cells(cfg), user_path(cfg.out).absolute()
     load = partial(load_cell, policy=policy, own=tuple(own), out=out, config_dirs=tuple(config_dirs))
+    longest_s = {}
     for task in {cell.task: cell for cell in cells}.values():  # before anything is made
-        check_assets(load(task))
-    pool = ProcessPoolExecutor(max_workers=min(cfg.workers or cpu_count(), len(cells)))
+        check_assets(found := load(task))
+        longest_s[task.task] = found.task.max_duration_s
+    longest_first = sorted(cells, key=lambda cell: -longest_s[cell.task])
+    pool = ProcessPoolExecutor(max_workers=min(cfg.workers or cpu_count(), sum(len(_split(cell)) for cell in cells)))
     try:
-        made = [pool.submit(_run_cell, load, cell) for cell in cells]
-        for cell, outcome in zip(cells, made, strict=True):
-            on_cell(cell, outcome.result())
+        made = {
+            cell.name: [pool.submit(_run_part, load, cell, part) for part in _split(cell)] for cell in longest_first
+        }
+        for cell in cells:
+            for part in made[cell.name]:
+                part.result()
+            statistics = RunStatistics.of(DataSet.open(out / cell.name).summaries())
+            on_cell(cell, f"goal {statistics.goal}; clean {statistics.clean}")
+        cells = list_cells(_without_shard(cfg))
+        missing = 0 if cfg.shard is None else sum(not _is_complete(cell, out) for cell in cells)
+        if not missing:
+            result = make_result(cfg, policy, own, out)
+            write_whole_file(out / RESULT, f"{json.dumps(result, indent=1)}\n".encode())
+            taken = [pool.submit(_take_clip, cell, out) for cell in cells if not cell.level]
+            clips = [path for path in (clip.result() for clip in taken) if path is not None]
+            write_whole_file(out / PAGE, write_page(result, clips).encode())
+        return missing
     finally:
         pool.shutdown(kill_workers=True)  # after Ctrl-C, cells are left; the same command makes them
-    missing = 0 if cfg.shard is None else sum(not _is_complete(cell, out) for cell in list_cells(_without_shard(cfg)))
-    if not missing:
-        result = make_result(cfg, policy, own, out)
-        write_whole_file(out / RESULT, f"{json.dumps(result, indent=1)}\n".encode())
-        write_whole_file(out / PAGE, write_page(result).encode())
-    return missing
 
 
 def _without_shard(cfg: ExamCfg) -> ExamCfg:
@@ -250,12 +270,28 @@ def _summaries(cell: Cell, data_set: DataSet) -> dict[int, EpisodeSummary]:
     return {item.number: item for item in data_set.summaries() if item.number < cell.episodes}
 
 
-def _run_cell(load: Callable[[Cell], EvaluateCfg], cell: Cell) -> str:
-    """Makes the missing episodes of one cell in this process; returns its outcome in one line."""
-    cfg = load(cell)
-    request = RunRequest(cfg, lambda data: EvaluateJob(cfg, data), prefix=PREFIX, identity=identity_of(cfg))
-    statistics = run_episodes(request).statistics()
-    return f"goal {statistics.goal}; clean {statistics.clean}"
+def _split(cell: Cell) -> list[str | None]:
+    """Returns the shares of a cell that different processes make."""
+    n = math.ceil(cell.episodes / _PART)
+    return [f"{k}/{n}" for k in range(1, n + 1)] if n > 1 else [None]
+
+
+def _run_part(load: Callable[[Cell], EvaluateCfg], cell: Cell, part: str | None) -> None:
+    """Makes the missing episodes of a share of one cell in this process."""
+    cfg = replace(load(cell), shard=part)
+    run_episodes(RunRequest(cfg, lambda data: EvaluateJob(cfg, data), prefix=PREFIX, identity=identity_of(cfg)))
+
+
+def _take_clip(cell: Cell, out: Path) -> str | None:
+    """Writes a clip of the first episode of a cell; returns its path in the folder, None if there is nothing to see."""
+    path = Path(CLIPS, f"{cell.task}.webp")
+    if not (out / path).exists():
+        data_set = DataSet.open(out / cell.name)
+        try:
+            write_clip(config_of(data_set), data_set.read(0), _CLIP, str(out / path))
+        except RecordingError:  # the episode has no states
+            return None
+    return path.as_posix()
 
 
 def make_result(cfg: ExamCfg, policy: str, own: Sequence[str], out: Path) -> dict[str, Any]:
@@ -402,32 +438,10 @@ def check_exam(
         yield f"{name}: its first scene is not that of the exam: other objects, or another version of Unlatch."
 
 
-def write_page(result: Mapping[str, Any]) -> str:
-    """Returns the page of a result: goal and clean by task, tier and axis, as bars with their intervals."""
+def write_page(result: Mapping[str, Any], clips: Sequence[str]) -> str:
+    """Returns the page of a result: goal and clean by task, tier and axis, as bars with their intervals, and clips."""
     loader = PackageLoader("unlatch.workflows.viewing", "templates")
     page = Environment(loader=loader, autoescape=True).get_template("exam.html")
-    return page.render(result=result, groups=("tier", "task", "axis"))
-
-
-def leaderboard(results: Iterable[Mapping[str, Any]]) -> str:
-    """Returns the table of results in Markdown, the best by `clean` first; by luck, wild motions reach goals, too."""
-    lines = [
-        "| policy | size | clean | goal | goal: seen | unseen | new kinds | clean, perturbed | time to goal |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    for item in sorted(results, key=lambda item: -item["plain"]["clean"] / max(1, item["plain"]["n"])):
-        tiers = [_share(item["tier"].get(tier), "goal") for tier in read_suite()["tiers"]]
-        time = item["plain"]["median_s"]
-        row = [
-            *(item["name"], item["size"], _share(item["plain"], "clean"), _share(item["plain"], "goal"), *tiers),
-            *(_share(item["perturbed"], "clean"), "" if time is None else f"{time:.1f} s"),
-        ]
-        lines.append(f"| {' | '.join(row)} |")
-    return "\n".join(lines)
-
-
-def _share(counts: Mapping[str, Any] | None, key: str) -> str:
-    if not counts or not counts["n"]:
-        return ""
-    low, high = counts[f"{key}_interval"]
-    return f"{counts[key]}/{counts['n']}, {100 * counts[key] / counts['n']:.0f} % ({100 * low:.0f} to {100 * high:.0f})"
+    first = {row["task"]: row["episodes"][0] for row in result["cells"] if not row["level"]}
+    shown = [(Path(path).stem, path, first[Path(path).stem]) for path in clips]
+    return page.render(result=result, groups=("tier", "task", "axis"), clips=shown, speed=f"{_CLIP.speed:g}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -21,8 +22,8 @@ from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.simcore.registry import import_extra
 from unlatch.simcore.rng import stream
 from unlatch.workflows.episode.criteria import ANSWER_LOST
-from unlatch.workflows.policies.catalog import POLICY_PORT
-from unlatch.workflows.policies.processes import PolicyServerError
+from unlatch.workflows.policies.catalog import POLICY_PORT, Policy
+from unlatch.workflows.policies.processes import PolicyServerError, slow_server
 
 if TYPE_CHECKING:
     from unlatch.workflows.gym.env import UnlatchEnv
@@ -226,7 +227,34 @@ class ChunkedActions:
         return self._actions.popleft()
 
 
-class OpenpiPolicy:
+class ServedPolicy(Policy):
+    """Requests chunks of actions from a server."""
+
+    def __init__(self, env: UnlatchEnv) -> None:
+        self._size = env.action_space.shape[0]
+        self._chunks = ChunkedActions(env)
+        self._info: Mapping[str, Any] = {}
+
+    def reset(self, observation: Mapping[str, Array], info: Mapping[str, Any]) -> None:
+        """See `Policy`."""
+        self._info = info
+        self._chunks.begin(int(info["seed"]))
+
+    def act(self, observation: Mapping[str, Array]) -> Array | None:
+        """See `Policy`."""
+        return self._chunks.next(lambda: self._ask(observation))
+
+    @property
+    def _instruction(self) -> str:
+        """The first phrasing of the instruction; empty if there is none."""
+        return next(iter(self._info["language"]), "")
+
+    @abstractmethod
+    def _ask(self, observation: Mapping[str, Array]) -> Array | None:
+        """Returns the answer to an observation: actions (T, n), or None if the policy is done."""
+
+
+class OpenpiPolicy(ServedPolicy):
     """Requests chunks of actions from a server of openpi's protocol; each worker has a connection of its own."""
 
     def __init__(self, address: str, env: UnlatchEnv, *, timeout_s: float) -> None:
@@ -236,13 +264,11 @@ class OpenpiPolicy:
             ConfigError: `observation.map` does not fit, or no server answers.
             PluginError: websockets or msgpack is not installed.
         """
+        super().__init__(env)
         self._map = ObservationMap(env)
-        self._size = env.action_space.shape[0]
-        self._chunks = ChunkedActions(env)
         _, colon, port = address.rpartition(":")
         self._address = address if colon and port.isdigit() else f"{address}:{POLICY_PORT}"
         self._timeout_s = timeout_s
-        self._info: Mapping[str, Any] = {}
         self._errors = (OSError, ValueError, extra("websockets.exceptions").WebSocketException)
         try:
             # a server that infers answers no ping: policy_timeout_s alone ends the wait
@@ -265,21 +291,12 @@ class OpenpiPolicy:
                 key="policy",
             ) from exc
 
-    def reset(self, observation: Mapping[str, Array], info: Mapping[str, Any]) -> None:
-        """See `Policy`."""
-        self._info = info
-        self._chunks.begin(int(info["seed"]))
-
-    def act(self, observation: Mapping[str, Array]) -> Array | None:
-        """See `Policy`."""
-        return self._chunks.next(lambda: self._ask(observation))
-
     def close(self) -> None:
         """See `Policy`."""
         self._socket.close()
 
     def _ask(self, observation: Mapping[str, Array]) -> Array | None:
-        message = self._map.message(observation, next(iter(self._info["language"]), ""))
+        message = self._map.message(observation, self._instruction)
         if NAME in self._metadata:
             message |= {EPISODE: int(self._info["episode"]), SEED: int(self._info["seed"])}
         try:
@@ -289,10 +306,7 @@ class OpenpiPolicy:
                 raise PolicyServerError(f"Policy server {self._address} reports:\n{answer}")
             found = unpack(answer)
         except TimeoutError as exc:
-            raise PolicyServerError(
-                f"Policy server {self._address} took longer than {self._timeout_s:g} s for one answer. Set "
-                "policy_timeout_s, or make it faster."
-            ) from exc
+            raise slow_server(self._address, self._timeout_s) from exc
         except self._errors as exc:
             raise PolicyServerError(f"Policy server {self._address} is gone, or breaks the protocol: {exc}.") from exc
         if found.get(DONE):

@@ -41,6 +41,14 @@ class PolicyServerError(UnlatchError):
     exit_code = 1
 
 
+def slow_server(address: str, timeout_s: float) -> PolicyServerError:
+    """Returns the error of a server that does not answer in time."""
+    return PolicyServerError(
+        f"Policy server {address} took longer than {timeout_s:g} s for one answer. Set policy_timeout_s, or make it "
+        "faster."
+    )
+
+
 def send_message(connection: socket.socket, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
     """Sends one message; the `type` of the header is the kind of message."""
     listed, chunks = [], []
@@ -175,10 +183,7 @@ class TcpPolicy:
             send_message(self._connection, header, arrays)
             answer, values = receive_message(self._connection)
         except TimeoutError as exc:
-            raise PolicyServerError(
-                f"Policy server {self._address} took longer than {self._connection.gettimeout():g} s for one answer. "
-                "Set policy_timeout_s, or make it faster."
-            ) from exc
+            raise slow_server(self._address, self._connection.gettimeout() or 0.0) from exc
         except OSError as exc:
             raise PolicyServerError(f"Policy server {self._address} is gone: {exc}.") from exc
         if answer.get("type") == "error":

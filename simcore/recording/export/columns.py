@@ -177,7 +177,7 @@ class ArmColumns:
         return Column(prefix_names(f"{self.arm}.last_action", names), np.hstack([q, opening]))
 
     def finger_forces(self) -> Column:
-        """Returns the load of a finger, mean and largest, and the mean force on the part that is acted on [N].
+        """Returns the load of a finger, mean and largest, and the mean force on the part or the carried object [N].
 
         They were measured over the frame before; in the first frame they are 0.
         """
@@ -186,9 +186,9 @@ class ArmColumns:
         columns = [self._before(f"{load}_{word}_n", zero) for word in ("mean", "max")]
         on_part = {
             name: self._before(f"contacts.{self.robot}.{self.arm}.{name}.fingers_link.force_mean_n", zero)
-            for name in {part.object for part in self.acted}
+            for name in {part.carried or part.object for part in self.acted}
         }
-        columns.append(np.array([on_part[part.object][row] for row, part in enumerate(self._parts())]))
+        columns.append(np.array([on_part[part.carried or part.object][row] for row, part in enumerate(self._parts())]))
         return Column(prefix_names(f"{self.arm}.finger_forces", FORCES), np.stack(columns, axis=1))
 
     def openness(self) -> Column:
@@ -213,11 +213,14 @@ class ArmColumns:
         return Column(prefix_names(f"{self.arm}.skill", kinds), values)
 
     def hand_keypoints(self) -> Column:
-        """Returns the keypoints of the part in the frame of the tcp [m]; (T+1, 3 * keypoints)."""
+        """Returns the keypoints of the part in the frame of the tcp [m]; (T+1, 3 * keypoints).
+
+        Of a carried object, its origin stands for each of them.
+        """
         prefix, scene = f"robots.{self.robot}.{self.arm}.tcp", self._known_scene()
         poses = zip(self._read(f"{prefix}_position"), self._read(f"{prefix}_quat_xyzw"), strict=True)
         points = {
-            part: np.stack([self._read(f"keypoints.{part.object}.{part.part}.{name}") for name in scene.keypoints], 1)
+            part: np.stack([self._read(_keypoint_of(part, name)) for name in scene.keypoints], 1)
             for part in set(self.acted)
         }  # (T+1, K, 3) each
         rows = [
@@ -306,6 +309,13 @@ class ArmColumns:
             return first  # nothing has happened yet
         values = self._read(key)
         return np.concatenate([first[: len(first) - len(values)], values])
+
+
+def _keypoint_of(part: ActedPart, name: str) -> str:
+    """Returns the key of the array of a keypoint."""
+    if part.carried is not None:
+        return f"objects.{part.carried}.root_position"
+    return f"keypoints.{part.object}.{part.part}.{name}"
 
 
 Part = tuple[str, str, int]

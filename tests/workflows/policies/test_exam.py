@@ -19,7 +19,6 @@ from unlatch.workflows.policies.exam import (
     SUITE,
     ExamCfg,
     hash_scene,
-    leaderboard,
     list_cells,
     load_cell,
     read_suite,
@@ -194,7 +193,7 @@ def taken(made_once) -> Path:
                     "policy=quick_stop:stop",
                     "exam=smoke",
                     "tier=new_kinds",
-                    "workers=1",
+                    "workers=2",  # they share the six episodes of each evaluation
                     "name=stops",
                     f"out={folder / 'exam'}",
                 ]
@@ -216,7 +215,10 @@ def quick_policy(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_a_result_has_counts_intervals_and_known_scenes(taken):
+def test_a_result_has_counts_intervals_clips_and_known_scenes(taken, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    from exam import leaderboard
+
     result = json.loads((taken / RESULT).read_text())
     assert (result["exam"], result["size"], result["name"]) == ("articulated-v1", "smoke", "stops")
     assert result["plain"]["n"] == 12
@@ -225,7 +227,11 @@ def test_a_result_has_counts_intervals_and_known_scenes(taken):
     assert list(result["tier"]) == ["new_kinds"]
     assert list(result["task"]) == ["close_laptop", "turn_faucet"]
     assert result["other_scenes"] == []
-    assert "stops" in (taken / PAGE).read_text()
+    text = (taken / PAGE).read_text()
+    assert "stops" in text
+    for task in result["task"]:
+        assert f'src="clips/{task}.webp"' in text
+        assert (taken / "clips" / f"{task}.webp").read_bytes()[:4] == b"RIFF"
     assert "| stops | smoke | 0/12, 0 % (0 to 24) |" in leaderboard([result])
 
 

@@ -121,7 +121,10 @@ def test_a_batched_policy_that_returns_no_action_for_an_observation_is_named():
         ("tcp://127.0.0.1:1", "does not answer"),
         ("tcp://127.0.0.1", "Expected tcp://host:port"),
         ("recorded:nowhere", "is not a data set"),
-        ("best", "Expected one of: lerobot:PATH, module:name, never_looks, openpi://host:port"),
+        (
+            "best",
+            "Expected one of: lerobot:PATH, lerobot://host:port/type/checkpoint, module:name, never_looks, openpi://host:port",
+        ),
         (3, "is of type int. Expected a function of the observation, or a class or object with act(observation) or "),
     ],
 )

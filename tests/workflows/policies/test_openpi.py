@@ -619,7 +619,11 @@ def test_the_command_serves_the_planner_until_ctrl_c(here, demonstrations):
         (["openpi://127.0.0.1:8000"], "policy='openpi://127.0.0.1:8000' is a policy server already"),
         (["tcp://127.0.0.1:5555"], "policy='tcp://127.0.0.1:5555' is a policy server already"),
         (["random", "action.latency_s=0.1"], "action.latency_s=0.1 has no effect"),
-        (["someone"], "Expected one of: lerobot:PATH, module:name, never_looks, openpi://host:port, planner, random"),
+        (
+            ["someone"],
+            "Expected one of: lerobot:PATH, lerobot://host:port/type/checkpoint, module:name, never_looks, "
+            "openpi://host:port, planner, random",
+        ),
     ],
 )
 def test_serve_refuses_what_it_cannot_serve(assert_refused, here, words, text):

@@ -118,7 +118,7 @@ def scene_of(base: Pose) -> ObservedScene:
     item = ObjectGeometry(model, ("tray_slide", "door_hinge"), bounds, {"door": part})
     return ObservedScene(
         bases={"left": base, "right": base},
-        skills=("open", "close", "rotate", "hold"),
+        skills=("open", "close", "rotate", "hold", "pick", "place", "home"),
         motionless_skills=("search",),
         keypoints=("head", "tail"),
         part_kinds=tuple(kind.name for kind in PartKind),

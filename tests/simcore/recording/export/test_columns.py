@@ -245,17 +245,39 @@ class TestTask:
         record.skills.append({**record.skills[0], "name": "close", "s_open": -3.0})
         record.arrays["skills.index"][-3:] = 1
         n = record.n_actions + 1
-        np.testing.assert_array_equal(state(record, StateKind.skill), [[1, 0, 0, 0]] * (n - 3) + [[0, 1, 0, 0]] * 3)
+        np.testing.assert_array_equal(
+            state(record, StateKind.skill), [[1, 0, 0, 0, 0, 0, 0]] * (n - 3) + [[0, 1, 0, 0, 0, 0, 0]] * 3
+        )
         s = record.arrays["objects.microwave.joint_positions"][:, 1]
         wanted = np.concatenate([s[:-3] / -1.5, s[-3:] / -3.0])
         np.testing.assert_allclose(state(record, StateKind.openness)[:, 0], wanted)
 
-    @pytest.mark.parametrize(("name", "row"), [("search", [1, 0, 0, 0]), ("press", [0, 0, 0, 0])])
+    @pytest.mark.parametrize(("name", "row"), [("search", [1, 0, 0, 0, 0, 0, 0]), ("press", [0, 0, 0, 0, 0, 0, 0])])
     def test_a_skill_that_moves_no_arm_counts_as_the_next_one_and_one_of_a_plugin_has_no_number(
         self, record, name, row
     ):
         record.skills.insert(0, {**record.skills[0], "name": name})
         np.testing.assert_array_equal(state(record, StateKind.skill)[0], row)
+
+    def test_a_skill_that_carries_an_object_has_its_place_and_the_part_of_the_next_skill(self, record):
+        """Or that of the last one before, if no later skill moves a part."""
+        opened = record.skills[0]
+        pick = {**opened, "name": "pick", "object": "can", "part": None, "s_closed": None}
+        record.skills[:] = [pick, opened, {**pick, "name": "place"}]
+        frames = record.n_actions + 1
+        can = record.arrays["objects.can.root_position"] = np.linspace([0.3, 0.0, 0.1], [0.5, 0.2, 0.4], frames)
+        index = record.arrays["skills.index"] = np.arange(frames) * 3 // frames
+        hand = state(record, StateKind.hand_keypoints, objects=False)
+        for row in np.flatnonzero(index != 1):
+            found = pose_at(record.arrays, f"{ROBOT}.tcp", row) @ hand[row].reshape(2, 3)
+            np.testing.assert_allclose(found, [can[row]] * 2, atol=1e-12)
+        options = {"state": [StateKind.openness, StateKind.geometry], "objects": False}
+        carried = columns(record, **options)[STATE].values
+        record.skills[:] = [opened] * 3
+        np.testing.assert_array_equal(carried, columns(record, **options)[STATE].values)
+        record.skills[:] = [pick] * 3
+        with pytest.raises(RecordingError, match="skill 'pick' without a part"):
+            state(record, StateKind.openness, objects=False)
 
     def test_each_arm_has_the_part_of_its_own_skill(self, record):
         n = record.n_actions + 1
@@ -264,8 +286,8 @@ class TestTask:
         record.arrays["skills.left.index"] = np.full(n, 0)
         record.arrays["skills.right.index"] = np.where(np.arange(n) < 5, -1, 1)
         column = columns(record, state=[StateKind.skill])[STATE]
-        assert column.names[4] == "right.skill.open"
-        np.testing.assert_array_equal(column.values, [[1, 0, 0, 0, 0, 0, 0, 1]] * n)
+        assert column.names[7] == "right.skill.open"
+        np.testing.assert_array_equal(column.values, [[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0]] * n)
 
     @pytest.mark.parametrize("kind", [StateKind.skill, StateKind.hand_keypoints, StateKind.geometry])
     def test_a_record_without_its_scene_is_refused(self, record, kind):
