@@ -156,10 +156,10 @@ def mend_target(target: AnnotationTarget, *, category: str | None, force: bool, 
     It has the name of the original, and lies with its meshes in `out`; without it, in `mended` beside the original.
 
     Raises:
-        AssetError: The object is no URDF, nothing in it has a mend, or the file exists.
+        AssetError: Nothing in it has a mend, or the file exists.
     """
     source = read_source(target.source, category=category, packages=True)
-    folder = out or source.folder / MENDED_FOLDER
+    folder = out or source.file.parent / MENDED_FOLDER
     urdf = write_mended(source, find_doubts(source), folder, force=force)
     return AnnotationTarget(urdf, target.name, folder / ANNOTATION_FILE)
 
