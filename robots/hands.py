@@ -459,8 +459,14 @@ def arm_names(model: UrdfModel, chains: list[Chain]) -> list[str]:
             f"The URDF has {len(chains)} arms with grippers ({', '.join(c.ee_link for c in chains)}), expected one or "
             "two."
         )
-    across = [float(model.link_pose(chain.ee_link).p[1]) for chain in chains]
-    return ["left", "right"] if across[0] > across[1] else ["right", "left"]
+    # by their shoulders: hands may be crossed where all joints are at 0
+    places = [[float(model.link_pose(model.joints[joint].child).p[1]) for joint in chain.joints] for chain in chains]
+    gap = next((a - b for a, b in zip(*places, strict=False) if abs(a - b) > _APART_M), 0.0)
+    return ["left", "right"] if gap > 0.0 else ["right", "left"]
+
+
+_APART_M = 0.01
+"""Links of two arms that are further apart than this across the robot tell which arm is on the left [m]."""
 
 
 def forbidden_links(model: UrdfModel, chain: Chain, hand: Hand) -> list[str]:
