@@ -18,7 +18,7 @@ import scipy
 
 from unlatch.robots.hand_shape import PAD_M
 from unlatch.robots.hands import Chain, closes_on_fixed_jaw, find_chains, hand_forward
-from unlatch.robots.models import RepairedInertias
+from unlatch.robots.models import RepairedInertias, fixed_joint
 from unlatch.simcore.geometry import Pose, rpy_from_matrix, unit
 from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.meshes.shape_surface import shape_mesh
@@ -160,9 +160,7 @@ class _FixedJaw:
         """Writes the new link and the colliders of palm and jaws into a URDF, in place."""
         elements = {element.get("name", ""): element for element in robot.iter("link")}
         elements[self.name] = ET.SubElement(robot, "link", {"name": self.name})
-        joint = ET.SubElement(robot, "joint", {"name": f"{self.name}_joint", "type": "fixed"})
-        ET.SubElement(joint, "parent", {"link": self.palm})
-        ET.SubElement(joint, "child", {"link": self.name})
+        robot.append(fixed_joint(f"{self.name}_joint", self.palm, self.name))
         for name in (self.palm, self.moving, self.name):
             for old in elements[name].findall("collision"):
                 elements[name].remove(old)

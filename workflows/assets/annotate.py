@@ -130,11 +130,12 @@ def annotate_target(
     try:
         found = annotate_source(source, cfg)
     except AssetError as exc:
-        if not doubts:
+        hints = [*doubts, "fix=true writes the mended file."] if doubts else []
+        if source.info and cfg.use_info:
+            hints.append("Keypoints of info.json are used; info=false leaves them out.")
+        if not hints:
             raise
-        raise AssetError(
-            f"{exc.message} {' '.join(doubts)} fix=true writes the mended file.", path=str(target.source)
-        ) from exc
+        raise AssetError(" ".join([exc.message, *hints]), path=str(target.source)) from exc
     articulation = storage.keep_closing_forces(found.articulation, target.file, found.model)
     warnings = (*doubts, *storage.range_warnings(found.model, articulation))
     found = replace(found, articulation=articulation, warnings=warnings)

@@ -23,10 +23,11 @@ from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
 from unlatch.robots.foreign_models import MENAGERIE, convert_mjcf, load_mjcf, menagerie_file
 from unlatch.robots.hand_mending import mend_hands, mend_limits
 from unlatch.robots.hand_shape import tool_frame
-from unlatch.robots.hands import GRIPPERS, GripperMount, with_data_sheet, with_gripper
 from unlatch.robots.models import DISTRIBUTION, copy_meshes, localise_meshes, model_path, to_text
+from unlatch.robots.mounted_gripper import GRIPPERS, GripperMount, with_data_sheet, with_gripper
+from unlatch.robots.reach import ReachModel, ReachRegion
 from unlatch.robots.robot import Arm, Robot
-from unlatch.robots.robot_from_urdf import ReachModel, ReachRegion, robot_from_urdf
+from unlatch.robots.robot_from_urdf import robot_from_urdf
 from unlatch.simcore.cache import cache_root, json_hash
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import user_path
