@@ -63,6 +63,10 @@ class PlanCandidate:
     """Pose and joints of each keyframe of the approach, the farthest first."""
 
 
+_FAR_ENOUGH = 0.95
+"""Share of the way to the nearest of their ends after which listed motions open a part far enough."""
+
+
 class _Following(NamedTuple):
     """The motion after the goal."""
 
@@ -229,10 +233,24 @@ class PlanCompleter:
                 self._reached_s = float(post.s[int(path.reached_s)])
                 self._note_listed_failure(path, post)
                 continue
+            if self._ends_short(float(post.s[-1])):
+                continue
             contact = post.keyframes[reaching - 1] if reaching else 0
             posts = [(post.dense[i], path.q[i], float(post.s[i])) for i in post.keyframes]
             led = replace(path, q=path.q[contact:], s=post.s[contact:])
             yield _Following(path.q[: contact + 1], led, posts, is_short=0 < number == last)
+
+    def _ends_short(self, end: float) -> bool:
+        """Whether motions of GenSim2 end before a part is open: its planner knows no joint. Notes the failure."""
+        start, joint = self.scene.s, self.scene.joint
+        wanted = self.request.listed_ends[-1][int(end > start)]
+        if self.setting.origin is not Origin.gensim2 or self.request.opens is not True:
+            return False
+        if end != start and abs(end - start) >= _FAR_ENOUGH * abs(wanted - start):
+            return False
+        what = f"the listed motions lead the part to {end:.3f} {joint.unit} only, short of {wanted:.3f} {joint.unit}"
+        self.log.fail(StageFailure("follow", what))
+        return True
 
     def _note_listed_failure(self, path: PathSolution, post: PoseTrack) -> None:
         what, joint = "the post-actuation motions cannot be followed", self.scene.joint

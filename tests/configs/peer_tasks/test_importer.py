@@ -21,6 +21,7 @@ from unlatch.objects.annotate.peer_info import make_info, with_info_file
 from unlatch.objects.library import load_instance
 from unlatch.simcore.errors import ConfigError, UnlatchError
 from unlatch.skills.config import stages_of
+from unlatch.solver.term_kinds import AxisAngle
 
 ROOT = Path(__file__).parents[3]
 DATA = ROOT / "tests" / "data" / "peer_tasks"
@@ -728,6 +729,12 @@ def test_a_file_of_gensim2_takes_head_scale_and_start_of_the_info_file_of_its_ob
     cfg = composed(item, tmp_path)
     assert cfg.object.scale == 0.5
     assert cfg.robot.name == "franka_gensim2"
+    (led,) = cfg.skills[-1].strategies
+    assert led.name == "led"
+    assert led.planner_setting.follow_joint is not None
+    stated = cfg.skills[-1].planner_setting.constraint_list
+    for term, other in zip(led.planner_setting.constraint_list, stated, strict=True):
+        assert term.tolerance == (0.5 if isinstance(term, AxisAngle) else other.tolerance)
     assert cfg.task.openness[0].range == [0.05, 0.05]
     asset = load_instance(cfg.object)
     (path,) = [entry["obj_info_path"] for entry in yaml.safe_load(item.text)["skills"] if "obj_info_path" in entry]
