@@ -173,5 +173,6 @@ def test_of_an_sdf_the_urdf_that_was_made_of_it_is_mended(tmp_path):
     path = tmp_path / "chest.sdf"
     path.write_text(f"<sdf version='1.6'><model name='m'>{parts}{slide}</model></sdf>")
     source = read_source(path)
+    assert [doubt.text.partition(".")[0] for doubt in find_doubts(source)] == ["joint 'j' has no limits"]
     mended = read_urdf(write_mended(source, find_doubts(source), tmp_path / "mended", force=False))
     assert 0.0 < mended.joints["j"].upper < 0.1
