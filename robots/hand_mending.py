@@ -18,7 +18,8 @@ import scipy
 
 from unlatch.robots.hand_shape import PAD_M
 from unlatch.robots.hands import Chain, closes_on_fixed_jaw, find_chains, hand_forward
-from unlatch.robots.models import RepairedInertias, fixed_joint
+from unlatch.robots.made_models import fixed_joint
+from unlatch.robots.models import RepairedInertias
 from unlatch.simcore.geometry import Pose, rpy_from_matrix, unit
 from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.meshes.shape_surface import shape_mesh

@@ -32,7 +32,6 @@ from unlatch.robots.models import (
     changed_model,
     distribution_file,
     example_robot_urdf,
-    fixed_joint,
     model_with_meshes,
     panda_urdf,
     repair_inertias,
@@ -40,7 +39,7 @@ from unlatch.robots.models import (
 )
 from unlatch.simcore.cache import cache_root
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Pose, rpy_from_matrix
 from unlatch.simcore.meshes.mesh_reader import Colour, read_coloured_parts
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, creased_normals, join_meshes
 from unlatch.simcore.urdf.reader import parse_xml
@@ -127,6 +126,17 @@ def attach_robotiq_2f85(robot: ET.Element, flange: str, *, where: str) -> None:
     robot.append(_make_coupling(distribution_file("airo-models", _COUPLING, where=where)))
     for parent, link, z in ((flange, "robotiq_coupling", 0.0), ("robotiq_coupling", HAND_LINK, _COUPLING_M)):
         robot.append(fixed_joint(f"{link}_mount", parent, link, Pose.from_translation([0.0, 0.0, z])))
+
+
+def fixed_joint(name: str, parent: str, child: str, pose: Pose | None = None) -> ET.Element:
+    """Returns a joint that fixes a link to another, at a pose in the frame of its parent; None: at its origin."""
+    joint = ET.Element("joint", {"name": name, "type": "fixed"})
+    if pose is not None:
+        values = {"xyz": pose.p, "rpy": rpy_from_matrix(pose.R)}
+        ET.SubElement(joint, "origin", {key: " ".join(f"{v + 0.0:.9g}" for v in own) for key, own in values.items()})
+    ET.SubElement(joint, "parent", {"link": parent})
+    ET.SubElement(joint, "child", {"link": child})
+    return joint
 
 
 def _adapt_element(element: ET.Element, urdf: Path) -> ET.Element:

@@ -28,7 +28,7 @@ from unlatch.robots.description import RobotCfg
 from unlatch.simcore.cache import cache_root, cached_folder
 from unlatch.simcore.errors import AssetError, PluginError, WorldError
 from unlatch.simcore.files import user_path
-from unlatch.simcore.geometry import Pose, matrix_from_rpy, rpy_from_matrix, unit
+from unlatch.simcore.geometry import matrix_from_rpy, rpy_from_matrix, unit
 from unlatch.simcore.urdf.model import Inertial
 from unlatch.simcore.urdf.reader import mesh_paths, parse_xml, read_urdf
 
@@ -425,17 +425,6 @@ def write_inertia(element: ET.Element, inertia: Array) -> None:
     """Writes an inertia tensor (3, 3) [kg m^2] to an `<inertia>` element, in place."""
     for key, (i, j) in zip(INERTIA_KEYS, ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)), strict=True):
         element.set(key, f"{inertia[i, j]:.9g}")
-
-
-def fixed_joint(name: str, parent: str, child: str, pose: Pose | None = None) -> ET.Element:
-    """Returns a joint that fixes a link to another, at a pose in the frame of its parent; None: at its origin."""
-    joint = ET.Element("joint", {"name": name, "type": "fixed"})
-    if pose is not None:
-        values = {"xyz": pose.p, "rpy": rpy_from_matrix(pose.R)}
-        ET.SubElement(joint, "origin", {key: " ".join(f"{v + 0.0:.9g}" for v in own) for key, own in values.items()})
-    ET.SubElement(joint, "parent", {"link": parent})
-    ET.SubElement(joint, "child", {"link": child})
-    return joint
 
 
 def arm_joints(robot: str) -> tuple[str, ...]:

@@ -12,8 +12,8 @@ from unlatch.robots.catalog import load_robot
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import collider_points
 from unlatch.robots.hands import LEAST_JOINTS
-from unlatch.robots.made_models import FINGER_LINKS, HAND_LINK, HAND_LINKS, attach_robotiq_2f85
-from unlatch.robots.models import fixed_joint, to_text
+from unlatch.robots.made_models import FINGER_LINKS, HAND_LINK, HAND_LINKS, attach_robotiq_2f85, fixed_joint
+from unlatch.robots.models import to_text
 from unlatch.simcore.errors import AssetError, ConfigError, describe_choices
 from unlatch.simcore.geometry import Pose, unit
 from unlatch.simcore.urdf.model import Joint, UrdfModel, rigid_links

@@ -26,8 +26,8 @@ from tests.solver.builders import (
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
 from unlatch.solver.path_solver import apply_motion, post_poses
+from unlatch.solver.peer_settings import note_short_end
 from unlatch.solver.plan import PlanRequest
-from unlatch.solver.plan_completer import PlanCompleter
 from unlatch.solver.planner import plan_keyframes
 from unlatch.solver.setting import HANDS, MotionReading, Origin, hand_rotation
 from unlatch.solver.setting_reader import read_motions, read_planner_setting, read_scene
@@ -250,24 +250,12 @@ def test_an_origin_is_recognized_or_stated_and_a_wrong_one_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("origin", "opens", "end", "is_short"),
-    [
-        ("gensim2", True, 0.7, True),
-        ("gensim2", True, 0.5, True),
-        ("gensim2", True, 0.98, False),
-        ("gensim2", True, 0.02, False),
-        ("gensim2", False, 0.7, False),
-        ("interndata", True, 0.7, False),
-    ],
+    ("opens", "end", "is_short"),
+    [(True, 0.7, True), (True, 0.5, True), (True, 0.98, False), (True, 0.02, False), (False, 0.7, False)],
 )
-def test_motions_of_gensim2_that_open_a_part_too_little_are_no_plan(origin, opens, end, is_short):
+def test_motions_of_gensim2_that_open_a_part_too_little_are_no_plan(opens, end, is_short):
+    scene = SimpleNamespace(s=0.5, joint=SimpleNamespace(unit="rad"))
+    request = SimpleNamespace(listed_ends=((-1.0, 2.0), (0.0, 1.0)), opens=opens, scene=scene)
     failures = []
-    completer = SimpleNamespace(
-        scene=SimpleNamespace(s=0.5, joint=SimpleNamespace(unit="rad")),
-        request=SimpleNamespace(listed_ends=((-1.0, 2.0), (0.0, 1.0)), opens=opens),
-        setting=SimpleNamespace(origin=Origin[origin]),
-        log=SimpleNamespace(fail=failures.append),
-    )
-    assert PlanCompleter._ends_short(completer, end) == is_short
-    if is_short:
-        assert f"lead the part to {end:.3f} rad only" in failures[0].message
+    assert note_short_end(SimpleNamespace(fail=failures.append), request, end) == is_short
+    assert [f"lead the part to {end:.3f} rad only" in failure.message for failure in failures] == [True] * is_short
