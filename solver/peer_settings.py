@@ -497,8 +497,8 @@ def _read_gensim2(scene: PlanningScene) -> PlanningScene:
     return replace(scene, keypoints=keypoints, R_base_link=R_moved @ _object_rotation(scene) @ _R_ROOT_MESH)
 
 
-_FAR_ENOUGH = 0.95
-"""Share of the way to their end after which the motions of a file open a part far enough."""
+_FAR_ENOUGH = 0.8
+"""Share of the way to their end after which the motions of a file open a part far enough: it swings on."""
 
 
 def note_short_end(log: PlanLog, request: PlanRequest, end: float) -> bool:
