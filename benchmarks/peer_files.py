@@ -36,6 +36,10 @@ CATEGORIES = {
 """Folders of objects by a word in the name of a file; a later word decides."""
 
 
+LED = "led"
+"""Key of the successes in which the hand leaned or led the part, where the file's own motions had no plan."""
+
+
 @dataclass
 class PeerFilesCfg:
     """The keys of this benchmark."""
@@ -78,6 +82,8 @@ def run_file(file: Path, cfg: PeerFilesCfg) -> Counter[str]:
             if (home / "data").is_dir():
                 for record in DataSet.open(home / "data"):
                     outcomes["ok" if record.success else f"{record.code}: {record.message}"[:240]] += 1
+                    if record.success and any(skill.get("strategy") == "led" for skill in record.skills):
+                        outcomes[LED] += 1
                 continue
             problem = run_unlatch("plan", name, "--config-dir", home, f"seed={cfg.seed}", "episode=0")
         outcomes[problem[:160]] += count
@@ -91,7 +97,9 @@ def main(arguments: list[str]) -> int:
     for file in sorted(Path(cfg.files).glob("*.yaml")):
         if cfg.only in file.name:
             found[file.stem] = run_file(file, cfg)
-            print_line(f"{file.stem}: {found[file.stem]['ok']} of {sum(found[file.stem].values())}")
+            led = found[file.stem].pop(LED, 0)
+            of = sum(found[file.stem].values())
+            print_line(f"{file.stem}: {found[file.stem]['ok']} of {of}, {led} of them by the strategy led")
             for reason, count in found[file.stem].most_common():
                 if reason != "ok":
                     print_line(f"    {count} x {reason}")

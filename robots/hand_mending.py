@@ -18,6 +18,7 @@ import scipy
 
 from unlatch.robots.hand_shape import PAD_M
 from unlatch.robots.hands import Chain, closes_on_fixed_jaw, find_chains, hand_forward
+from unlatch.robots.made_models import fixed_joint
 from unlatch.robots.models import RepairedInertias
 from unlatch.simcore.geometry import Pose, rpy_from_matrix, unit
 from unlatch.simcore.meshes.obj_file import format_obj
@@ -83,6 +84,50 @@ def mend_hands(robot: ET.Element, urdf: Path) -> list[str]:
     return lines
 
 
+def mend_limits(robot: ET.Element) -> list[str]:
+    """Gives the joints of a robot limits in radians and metres, in place; returns a line for each change.
+
+    Limits in degrees or millimetres are converted, exchanged ones exchanged back, and a hinge whose limits are both 0
+    gets half a turn to either side.
+
+    Args:
+        robot: Root element of the URDF.
+    """
+    lines: list[str] = []
+    followers = [joint.get("name") for joint in robot.findall("joint") if joint.find("mimic") is not None]
+    limits = [
+        (joint, limit)
+        for joint in robot.findall("joint")
+        if joint.get("type") in _UNITS and (limit := joint.find("limit")) is not None
+    ]
+    for kind, (most, factor, short, said) in _UNITS.items():
+        own = [(joint.get("name", ""), limit) for joint, limit in limits if joint.get("type") == kind]
+        ends = [[float(limit.get(key, "0")) for key in ("lower", "upper")] for _, limit in own]
+        is_other = any(most < abs(value) < _ENDLESS for pair in ends for value in pair)
+        if is_other:
+            lines.append(f"limits of {', '.join(name for name, _ in own)} are read as {said}")
+        for (name, limit), pair in zip(own, ends, strict=True):
+            low, high = (value * (factor if is_other else 1.0) for value in pair)
+            if low > high:
+                low, high = high, low
+                lines.append(f"{name}: its lower limit is above its upper one; {low:.4g} to {high:.4g} {short} is read")
+            if low == high == 0.0 and kind == "revolute" and name not in followers:
+                low, high = -np.pi, np.pi
+                lines.append(f"{name}: both limits are 0; half a turn to either side is assumed")
+            if [low, high] != pair:
+                limit.attrib |= {"lower": f"{low:.9g}", "upper": f"{high:.9g}"}
+    return lines
+
+
+_ENDLESS = 1e4
+"""A limit beyond it is none, in any unit."""
+_UNITS = {
+    "revolute": (4.0 * np.pi + 0.1, np.pi / 180.0, "rad", "degrees"),
+    "prismatic": (3.0, 1e-3, "m", "millimetres"),
+}
+"""Kinds of joints: the largest limit of one, and the unit that a larger one has: its size, ours, and its name."""
+
+
 def _with_visuals_as_colliders(robot: ET.Element, model: UrdfModel, chain: Chain) -> tuple[UrdfModel, list[str]]:
     """Returns the model with colliders at the hand of a chain, and the links that got some."""
     hand = [name for name in model.links if model.is_below(name, chain.ee_link)]
@@ -116,9 +161,7 @@ class _FixedJaw:
         """Writes the new link and the colliders of palm and jaws into a URDF, in place."""
         elements = {element.get("name", ""): element for element in robot.iter("link")}
         elements[self.name] = ET.SubElement(robot, "link", {"name": self.name})
-        joint = ET.SubElement(robot, "joint", {"name": f"{self.name}_joint", "type": "fixed"})
-        ET.SubElement(joint, "parent", {"link": self.palm})
-        ET.SubElement(joint, "child", {"link": self.name})
+        robot.append(fixed_joint(f"{self.name}_joint", self.palm, self.name))
         for name in (self.palm, self.moving, self.name):
             for old in elements[name].findall("collision"):
                 elements[name].remove(old)

@@ -1,27 +1,20 @@
-"""Finds arms and hands in a URDF, measures on the shapes of the fingers where they hold a part, and puts a gripper on
-an arm without one.
-"""
+"""Finds arms and hands in a URDF, and measures on the shapes of the fingers where they hold a part."""
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from unlatch.robots.catalog import load_robot
-from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import collider_points
-from unlatch.robots.made_models import FINGER_LINKS, HAND_LINK, HAND_LINKS, attach_robotiq_2f85
-from unlatch.robots.models import to_text
-from unlatch.simcore.errors import AssetError, ConfigError, describe_choices
-from unlatch.simcore.geometry import Pose, rpy_from_matrix, unit
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.geometry import unit
 from unlatch.simcore.meshes.solids import shape_inertials
 from unlatch.simcore.rng import sum_in_order
 from unlatch.simcore.urdf.model import Joint, UrdfModel, rigid_links
-from unlatch.simcore.urdf.reader import mesh_paths, parse_xml, read_urdf
+from unlatch.simcore.urdf.reader import parse_xml
 
 Array = np.ndarray
 
@@ -37,6 +30,8 @@ _MOST_DRIVEN = 2
 _FIXED_SHARE = 0.2
 """Place of `tool_head` between a fixed jaw and the open one: a part ends up at the fixed jaw."""
 _SNAP = 0.99
+_ALONG = 0.7
+"""An axis leads along the hand if it is within 45 degrees of it."""
 _EVEN_M = 1e-3
 _LEAST_OPENING_M = 0.01
 _HEAD_M, _TAIL_M, _SIDE_M = 0.009, 0.054, 0.04
@@ -459,8 +454,14 @@ def arm_names(model: UrdfModel, chains: list[Chain]) -> list[str]:
             f"The URDF has {len(chains)} arms with grippers ({', '.join(c.ee_link for c in chains)}), expected one or "
             "two."
         )
-    across = [float(model.link_pose(chain.ee_link).p[1]) for chain in chains]
-    return ["left", "right"] if across[0] > across[1] else ["right", "left"]
+    # by their shoulders: hands may be crossed where all joints are at 0
+    places = [[float(model.link_pose(model.joints[joint].child).p[1]) for joint in chain.joints] for chain in chains]
+    gap = next((a - b for a, b in zip(*places, strict=False) if abs(a - b) > _APART_M), 0.0)
+    return ["left", "right"] if gap > 0.0 else ["right", "left"]
+
+
+_APART_M = 0.01
+"""Links of two arms that are further apart than this across the robot tell which arm is on the left [m]."""
 
 
 def forbidden_links(model: UrdfModel, chain: Chain, hand: Hand) -> list[str]:
@@ -490,134 +491,3 @@ def holding_effort(model: UrdfModel, joint: Joint, tip: Array) -> float:
     pivot = model.link_pose(joint.child).p
     levers = [1.0 if joint.kind == "prismatic" else float(np.linalg.norm(point - pivot)) for _, point in held]
     return _HOLDING * 9.81 * sum_in_order(mass * lever for (mass, _), lever in zip(held, levers, strict=True))
-
-
-GRIPPERS = ("robotiq_2f85",)
-"""Grippers that can be put on an arm."""
-_TOOL = "tool0"
-"""Name of the frame on an arm's mounting face, z out of the face, by the convention of ROS-Industrial."""
-_MOUNT = "gripper_mount"
-_FLANGE_SPACING_M = 0.003
-_ALONG = 0.7
-"""The middle of a flange lies within 45 degrees of its axis."""
-
-
-@dataclass(frozen=True)
-class GripperMount:
-    """Where a gripper is put."""
-
-    link: str
-    """Link of the arm."""
-    T_link_mount: Pose
-    """Mounting face, z out of it."""
-
-
-def find_mount(model: UrdfModel, urdf: Path, flange: str | None) -> GripperMount:
-    """Returns where a gripper is put on an arm.
-
-    Without `flange`, it is put on the frame `tool0` at the end of the arm, or else on the last moving link. The z of a
-    frame points out of the mounting face. On a moving link, the face is its end along the axis of its joint.
-
-    Raises:
-        ConfigError: `flange` is no link.
-        AssetError: The file has no arm, or several, or one whose last joint does not turn the hand.
-    """
-    if flange is None:
-        link = _last_link(model, urdf)
-        frames = [name for name in rigid_links(model, link) if model.is_below(name, link)]
-        flange = _TOOL if _TOOL in frames else link
-    elif flange not in model.links:
-        raise ConfigError(
-            f"flange='{flange}' is not a link of {urdf}.{describe_choices(flange, sorted(model.links))} Name one of "
-            "them.",
-            key="flange",
-        )
-    joint = model.parent_joint(flange)
-    if joint is None or not joint.moves:
-        return GripperMount(flange, Pose.identity())
-    return GripperMount(flange, _end_of_link(model, joint, urdf))
-
-
-def _last_link(model: UrdfModel, urdf: Path) -> str:
-    """Returns the link that the last joint of the only arm moves."""
-    moving = [joint for joint in model.joints.values() if joint.moves]
-    ends = [
-        joint.child
-        for joint in moving
-        if not any(model.is_below(other.parent, joint.child) for other in moving)
-        and len([above for above in model.joints_above(joint.child) if above.moves]) >= LEAST_JOINTS
-    ]
-    if len(ends) != 1:
-        named = f" ({', '.join(ends)})" if ends else ""
-        raise AssetError(
-            f"{urdf} has {len(ends)} chains of at least {LEAST_JOINTS} joints{named}, expected one arm without a "
-            "gripper. If the URDF has a gripper, leave out gripper=. Otherwise name the link that carries the gripper: "
-            "flange=LINK.",
-            path=str(urdf),
-        )
-    return ends[0]
-
-
-def _end_of_link(model: UrdfModel, joint: Joint, urdf: Path) -> Pose:
-    """Returns the mounting face at the end of a link, away from the arm, in the link's frame."""
-    T_link_root = model.link_pose(joint.child).inverse()
-    names = [name for name in rigid_links(model, joint.child) if model.is_below(name, joint.child)]
-    clouds = [(name, collider_points(model, name, spacing_m=_FLANGE_SPACING_M)) for name in names]
-    parts = [T_link_root @ model.link_pose(name) @ cloud for name, cloud in clouds if len(cloud)]
-    points = np.concatenate([*parts, np.zeros((1, 3))])
-    axis = unit(joint.axis)
-    middle = points.mean(axis=0)
-    if abs(float(middle @ axis)) < _ALONG * float(np.linalg.norm(middle)):
-        raise AssetError(
-            f"{urdf}: joint '{joint.name}' does not turn link '{joint.child}' about the direction in which it extends, "
-            "as the last joint of an arm does. Name the link that carries the gripper: flange=LINK.",
-            path=str(urdf),
-            link=joint.child,
-        )
-    along = (points - T_link_root @ model.link_pose(joint.parent).p) @ axis
-    out = axis * (1.0 if along.max() > -along.min() else -1.0)
-    across = unit(np.cross(out, np.eye(3)[int(np.argmin(np.abs(out)))]))
-    R = np.column_stack([across, np.cross(out, across), out])
-    return Pose(R, out * float((points @ out).max()))
-
-
-def with_gripper(urdf: Path, flange: str | None) -> tuple[str, GripperMount]:
-    """Returns the text of an arm's URDF with a Robotiq 2F-85, with absolute paths of meshes, and where it is put.
-
-    Raises:
-        ConfigError, AssetError: As `find_mount`; or a mesh or the extra `robots` is missing.
-    """
-    mount = find_mount(read_urdf(urdf, meshes_anywhere=True), urdf, flange)
-    robot = parse_xml(urdf, root_tag="robot")
-    paths = mesh_paths(urdf, [mesh.get("filename", "") for mesh in robot.iter("mesh")], where=str(urdf))
-    for mesh in robot.iter("mesh"):
-        mesh.set("filename", str(paths[mesh.get("filename", "")]))
-    ET.SubElement(robot, "link", {"name": _MOUNT})
-    joint = ET.SubElement(robot, "joint", {"name": f"{_MOUNT}_joint", "type": "fixed"})
-    pose = mount.T_link_mount
-    numbers = {"xyz": pose.p, "rpy": rpy_from_matrix(pose.R)}
-    ET.SubElement(joint, "origin", {key: " ".join(f"{v:.9g}" for v in values) for key, values in numbers.items()})
-    ET.SubElement(joint, "parent", {"link": mount.link})
-    ET.SubElement(joint, "child", {"link": _MOUNT})
-    attach_robotiq_2f85(robot, _MOUNT, where=str(urdf))
-    return to_text(robot), mount
-
-
-def with_data_sheet(cfg: RobotCfg) -> RobotCfg:
-    """Returns a robot whose gripper has the values of the maker instead of those measured on the shapes."""
-    arms = []
-    for arm in cfg.arms:
-        if arm.ee_link != HAND_LINK:
-            arms.append(arm)
-            continue
-        links = dict.fromkeys([*arm.forbidden_links, *HAND_LINKS])
-        (known,) = load_robot("ur5e").arms
-        arms.append(
-            replace(
-                arm,
-                keypoints=known.keypoints,
-                forbidden_links=[name for name in links if name not in FINGER_LINKS],
-                gripper=known.gripper,
-            )
-        )
-    return replace(cfg, arms=arms)

@@ -39,6 +39,7 @@ from unlatch.robots.models import (
 )
 from unlatch.simcore.cache import cache_root
 from unlatch.simcore.errors import AssetError
+from unlatch.simcore.geometry import Pose, rpy_from_matrix
 from unlatch.simcore.meshes.mesh_reader import Colour, read_coloured_parts
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, creased_normals, join_meshes
 from unlatch.simcore.urdf.reader import parse_xml
@@ -123,8 +124,19 @@ def attach_robotiq_2f85(robot: ET.Element, flange: str, *, where: str) -> None:
         )
     _set_base_mass(links[HAND_LINK])
     robot.append(_make_coupling(distribution_file("airo-models", _COUPLING, where=where)))
-    _fix_link(robot, parent=flange, child="robotiq_coupling", z_m=0.0)
-    _fix_link(robot, parent="robotiq_coupling", child=HAND_LINK, z_m=_COUPLING_M)
+    for parent, link, z in ((flange, "robotiq_coupling", 0.0), ("robotiq_coupling", HAND_LINK, _COUPLING_M)):
+        robot.append(fixed_joint(f"{link}_mount", parent, link, Pose.from_translation([0.0, 0.0, z])))
+
+
+def fixed_joint(name: str, parent: str, child: str, pose: Pose | None = None) -> ET.Element:
+    """Returns a joint that fixes a link to another, at a pose in the frame of its parent; None: at its origin."""
+    joint = ET.Element("joint", {"name": name, "type": "fixed"})
+    if pose is not None:
+        values = {"xyz": pose.p, "rpy": rpy_from_matrix(pose.R)}
+        ET.SubElement(joint, "origin", {key: " ".join(f"{v + 0.0:.9g}" for v in own) for key, own in values.items()})
+    ET.SubElement(joint, "parent", {"link": parent})
+    ET.SubElement(joint, "child", {"link": child})
+    return joint
 
 
 def _adapt_element(element: ET.Element, urdf: Path) -> ET.Element:
@@ -173,13 +185,6 @@ def _make_coupling(mesh: Path) -> ET.Element:
     return link
 
 
-def _fix_link(robot: ET.Element, *, parent: str, child: str, z_m: float) -> None:
-    joint = ET.SubElement(robot, "joint", {"name": f"{child}_mount", "type": "fixed"})
-    ET.SubElement(joint, "origin", {"xyz": f"0 0 {z_m:g}", "rpy": "0 0 0"})
-    ET.SubElement(joint, "parent", {"link": parent})
-    ET.SubElement(joint, "child", {"link": child})
-
-
 STAND_LINK = "stand"
 """The plate that carries both arms."""
 BASE_Y_M = {"left": 0.30, "right": -0.30}
@@ -225,10 +230,9 @@ def two_on_a_stand(arm: ET.Element, root_link: str) -> list[ET.Element]:
     """Returns the links and joints of two copies of an arm on the plate; names begin with `left_` and `right_`."""
     parts = [_make_stand()]
     for side, y in BASE_Y_M.items():
-        mount = ET.Element("joint", {"name": f"{side}_mount", "type": "fixed"})
-        ET.SubElement(mount, "origin", {"xyz": f"0 {y:g} {STAND_SIZE_M[2]:g}", "rpy": "0 0 0"})
-        ET.SubElement(mount, "parent", {"link": STAND_LINK})
-        ET.SubElement(mount, "child", {"link": f"{side}_{root_link}"})
+        mount = fixed_joint(
+            f"{side}_mount", STAND_LINK, f"{side}_{root_link}", Pose.from_translation([0.0, y, STAND_SIZE_M[2]])
+        )
         parts += [mount, *(_rename_element(each, f"{side}_") for each in arm if each.tag in ("link", "joint"))]
     return parts
 

@@ -12,12 +12,13 @@ import math
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import MISSING, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unlatch.simcore.errors import close_matches
 from unlatch.simcore.geometry import PeerAxes, find_peer_axes
+from unlatch.solver.motion import StageFailure
 from unlatch.solver.scene import Array, PlanningScene, axis_name
 from unlatch.solver.setting import (
     CONTACT_NAME,
@@ -36,6 +37,10 @@ from unlatch.solver.setting import (
 )
 from unlatch.solver.term import Term
 from unlatch.solver.term_kinds import COSTS, TERMS, AxisAngle, infer_type
+
+if TYPE_CHECKING:
+    from unlatch.solver.plan import PlanRequest
+    from unlatch.solver.plan_log import PlanLog
 
 _ANGLE_TYPES = (
     "frame_axis_parallel",
@@ -490,6 +495,28 @@ def _read_gensim2(scene: PlanningScene) -> PlanningScene:
             keypoints[TAIL] = keypoints[HEAD] - lever
     R_moved, _ = joint.motion(scene.s)
     return replace(scene, keypoints=keypoints, R_base_link=R_moved @ _object_rotation(scene) @ _R_ROOT_MESH)
+
+
+_FAR_ENOUGH = 0.8
+"""Share of the way to their end after which the motions of a file open a part far enough: it swings on."""
+
+
+def note_short_end(log: PlanLog, request: PlanRequest, end: float) -> bool:
+    """Notes that motions of GenSim2, whose planner knows no joint, end before a part is open; returns whether they do.
+
+    Args:
+        log: Receives the failure.
+        request: What is planned.
+        end: Joint position to which the motions lead the part [rad or m].
+    """
+    start, unit = request.scene.s, request.scene.joint.unit
+    wanted = request.listed_ends[-1][int(end > start)]
+    is_far_enough = end != start and abs(end - start) >= _FAR_ENOUGH * abs(wanted - start)
+    if request.opens is not True or is_far_enough or math.isinf(wanted):
+        return False
+    what = f"the listed motions lead the part to {end:.3f} {unit} only, short of {wanted:.3f} {unit}"
+    log.fail(StageFailure("follow", what))
+    return True
 
 
 def _object_rotation(scene: PlanningScene) -> Array:

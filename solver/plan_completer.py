@@ -128,10 +128,7 @@ class PlanCompleter:
         q, T_goal = goal.reached.q, goal.reached.T_base_ee
         pre, approach = self._follow_track(q, partial(pre_poses, T_goal, motions, self.scene, reading))
         if not approach.found:
-            what = "the hand cannot step back to the pre-grasp"
-            from unlatch.solver.failed_paths import FailedPosePath
-
-            self.log.add_failed_path(FailedPosePath(self.arm, approach, pre.dense, "approach", what))
+            self._note_failed_poses(approach, pre.dense, "approach", "the hand cannot step back to the pre-grasp")
             if goal.path is None:
                 self.ranker.keep_for_rescue(goal)
             return None
@@ -229,6 +226,11 @@ class PlanCompleter:
                 self._reached_s = float(post.s[int(path.reached_s)])
                 self._note_listed_failure(path, post)
                 continue
+            if self.setting.origin is Origin.gensim2:
+                from unlatch.solver.peer_settings import note_short_end
+
+                if note_short_end(self.log, self.request, float(post.s[-1])):
+                    continue
             contact = post.keyframes[reaching - 1] if reaching else 0
             posts = [(post.dense[i], path.q[i], float(post.s[i])) for i in post.keyframes]
             led = replace(path, q=path.q[contact:], s=post.s[contact:])
@@ -238,11 +240,12 @@ class PlanCompleter:
         what, joint = "the post-actuation motions cannot be followed", self.scene.joint
         if not joint.lower <= float(post.s[-1]) <= joint.upper:
             what += f" (they lead past the joint's limits, {joint.lower:.3f} to {joint.upper:.3f} {joint.unit})"
-        moves = post.s if float(np.ptp(post.s)) > 0.0 else None
+        self._note_failed_poses(path, post.dense, "follow", what, s=post.s if np.ptp(post.s) else None, unit=joint.unit)
+
+    def _note_failed_poses(self, *args: Any, **more: Any) -> None:
         from unlatch.solver.failed_paths import FailedPosePath
 
-        failed = FailedPosePath(self.arm, path, post.dense, "follow", what, s=moves, unit=joint.unit)
-        self.log.add_failed_path(failed)
+        self.log.add_failed_path(FailedPosePath(self.arm, *args, **more))
 
     def _ways_forward(self, T_end: Pose, follow: PathSolution) -> list[Array]:
         """Returns the directions (3,) whose opposites a retreat tries, ee frame.
@@ -275,11 +278,7 @@ class PlanCompleter:
                     poses = step_back(T_end, self.request.retreat_m * share, forward, step_m=FINE_STEP_M)
                     path = self.paths.follow_poses(start, poses, tilt_rad=tilt_rad)
             if not path.found:
-                what = "the hand cannot step back at the end"
-                from unlatch.solver.failed_paths import FailedPosePath
-
-                failed = FailedPosePath(self.arm, path, poses, "retreat", what, tilt_rad)
-                self.log.add_failed_path(failed)
+                self._note_failed_poses(path, poses, "retreat", "the hand cannot step back at the end", tilt_rad)
                 continue
             with self.log.clock("collision"):
                 free = self.log.is_free(self.clearance.check_retreat(path.q, poses, float(follow.s[-1])))

@@ -393,6 +393,10 @@ def read_gensim2_task(
         )
     before = len(ledger.lines)
     task.add_skill(skill, scene, part, path="", raw=raw, arm=None, group=0, extra=extra)
+    entry = task.entries[-1][2]
+    if "planner_setting" in entry:
+        entry["strategies"] = [{"name": "led", "planner_setting": _led_setting(entry["planner_setting"])}]
+        ledger.note("", f"strategy led where every motion of the file collides, which GenSim2 ignores: {_LED}")
     # a file is one setting as a whole: its keys have no place of their own
     ledger.lines[before:] = [
         replace(
@@ -401,6 +405,19 @@ def read_gensim2_task(
         for line in ledger.lines[before:]
     ]
     return task.content((skill, part))
+
+
+_LEAN_RAD = 0.5
+_LED = f"angles within {_LEAN_RAD} rad, and the part is led along its joint"
+
+
+def _led_setting(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a setting with the hand at the same point of the part, which may lean, and leads the part."""
+    entries = [
+        entry if "keypoint_name" in entry else {**entry, "tolerance": _LEAN_RAD}
+        for entry in map(read_mapping, read_list(raw.get("constraint_list")))
+    ]
+    return {**raw, "constraint_list": entries, "post_actuation_motions": {"follow_joint": {}}}
 
 
 def _read_carrying(

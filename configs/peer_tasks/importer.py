@@ -17,6 +17,7 @@ from unlatch.configs.peer_tasks.peer_values import (
     Ledger,
     Line,
     PeerSkill,
+    has_reference,
     join_path,
     read_chain,
     read_list,
@@ -213,6 +214,8 @@ class _TaskReader:
         hints = [read_text(item.get("info_name")), *Path(skill.part_key).parts[:-1]]
         hints += [read_text(setting.get("task_name"))]
         category, why = nearest_category([text for text in texts if text], hints, skill.name)
+        if has_reference(skill.object):
+            why = f"the file has nothing that it refers to; {why}"
         scene = PeerObject(own, category)
         if skill.name == "rotate" and not scene.turns_in_hand():
             why, category = f"{why}, but no part of {category} turns in the hand", TURNED

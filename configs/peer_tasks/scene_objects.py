@@ -26,7 +26,7 @@ from unlatch.configs.peer_tasks.peer_values import (
 from unlatch.configs.schema import folders_of_info
 from unlatch.objects.annotate.peer_info import find_info_part, with_info_file
 from unlatch.objects.annotate.source import info_scale, read_json
-from unlatch.objects.annotation import Part
+from unlatch.objects.annotation import HandleType, Part
 from unlatch.objects.annotation_entries import RegionKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
@@ -279,8 +279,9 @@ class PeerObject:
         return scale
 
     def turns_in_hand(self) -> bool:
-        """Whether a part of it can be turned by `rotate`."""
-        return any(part.kind.turns_in_hand for part in self.asset.articulation.parts.values())
+        """Whether a part of it can be turned by `rotate`: fingers hold it."""
+        parts = self.asset.articulation.parts.values()
+        return any(part.kind.turns_in_hand and part.handle.type is not HandleType.none for part in parts)
 
     def part_for(self, skill: str, key: str) -> str:
         """Returns the part that a skill acts on; equal keys give equal parts, others the next part that fits."""

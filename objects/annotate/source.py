@@ -35,7 +35,7 @@ from unlatch.simcore.urdf.reader import model_folder, read_urdf
 FRAMES_FILE = "frames.json"
 """Beside the URDF of a USD: the frames of its prims in those of the links."""
 
-VERSION = 2
+VERSION = 3
 """Raise it with every change of the output: cached files are then made again."""
 
 MODEL_SUFFIXES = (*USD_SUFFIXES, *GLTF_SUFFIXES, *SDF_SUFFIXES, *MJCF_SUFFIXES)
@@ -95,7 +95,9 @@ def urdf_of(path: Path, *, cache_dir: str | None = None) -> MadeUrdf:
     kind = _kind_of(path)
     if kind is None:
         raise AssetError(
-            f"'{path}' is no MJCF: it has no <mujoco>. Expected one, or a URDF called .urdf.", path=str(path)
+            f"'{path}' is no MJCF: it has no <mujoco>. Expected a whole model, which may include this file, or a URDF "
+            "called .urdf.",
+            path=str(path),
         )
     files = _KINDS[kind][1](path)
     content = content_hash({name: file.read_bytes() for name, file in files.items()})

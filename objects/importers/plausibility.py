@@ -13,7 +13,7 @@ import numpy as np
 
 from unlatch.objects.annotate.joints import all_joint_ends, part_names
 from unlatch.objects.annotate.posing import pose_object, surface_points
-from unlatch.objects.annotate.source import ObjectGeometry, SourceObject
+from unlatch.objects.annotate.source import LARGEST_M, ObjectGeometry, SourceObject
 from unlatch.objects.annotation import PartKind
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.collider_pieces import SolidPieces
@@ -64,6 +64,13 @@ class Doubt:
     """The joint as it should be; None: the mend is not about a joint, or there is none."""
     link: str = ""
     """The link whose visuals must become colliders, too."""
+    mesh_scale: float = 1.0
+    """By what the scale of each mesh must be multiplied."""
+
+    @property
+    def has_mend(self) -> bool:
+        """Whether `write_mended` removes it."""
+        return self.joint is not None or bool(self.link) or self.mesh_scale != 1.0
 
 
 def find_doubts(source: SourceObject) -> list[Doubt]:
@@ -77,6 +84,9 @@ def find_doubts(source: SourceObject) -> list[Doubt]:
     if not len(points):
         return []
     extent = float(np.max(np.ptp(points, axis=0)))
+    unit = _find_mesh_unit(geometry, extent)
+    if unit is not None:
+        return [unit]  # the others depend on the size
     doubts = []
     for joint in geometry.model.joints.values():
         if not joint.moves or not any(len(geometry.vertices(link)) for link in geometry.moving_links(joint)):
@@ -92,20 +102,14 @@ def find_doubts(source: SourceObject) -> list[Doubt]:
 def write_mended(source: SourceObject, doubts: list[Doubt], folder: Path, *, force: bool) -> Path:
     """Writes the URDF of an object with its doubts mended, and its meshes, into a folder; returns the URDF.
 
-    All else stays as it is in the file.
+    All else stays as it is in the file. Of an SDF, MJCF, USD or glTF, it is the URDF that was made of it.
 
     Raises:
-        AssetError: The object is no URDF, nothing in it has a mend, or the file exists.
+        AssetError: Nothing in it has a mend, or the file exists.
     """
     original = source.folder / source.urdf
-    if source.original is not None:
-        raise AssetError(
-            f"{source.file}: only a URDF can be mended, and this is '{source.file.suffix}'. Correct what the warnings "
-            "name in the program that made it.",
-            path=str(source.file),
-        )
-    if not any(doubt.joint or doubt.link for doubt in doubts):
-        raise AssetError(f"{original}: nothing to mend is found. Leave fix=true out.", path=str(original))
+    if not any(doubt.has_mend for doubt in doubts):
+        raise AssetError(f"{source.file}: nothing to mend is found. Leave fix=true out.", path=str(source.file))
     target = folder / original.name
     if target.exists() and (not force or target.resolve() == original.resolve()):
         raise AssetError(f"{target} exists. Give out=FOLDER, or force=true to replace a mended one.", path=str(target))
@@ -138,6 +142,9 @@ def _apply(root: ET.Element, doubt: Doubt) -> None:
             limit.attrib |= {"lower": format_number(joint.lower), "upper": format_number(joint.upper)}
             for key, usual in (("effort", joint.effort), ("velocity", joint.velocity)):
                 limit.set(key, limit.get(key, format_number(usual)))
+    for mesh in root.iter("mesh") if doubt.mesh_scale != 1.0 else ():
+        scale = [doubt.mesh_scale * float(value) for value in mesh.get("scale", "1 1 1").split()]
+        mesh.set("scale", " ".join(map(format_number, scale)))
     if doubt.link:
         element = next(each for each in root.findall("link") if each.get("name") == doubt.link)
         for visual in element.findall("visual"):
@@ -148,6 +155,21 @@ def _apply(root: ET.Element, doubt: Doubt) -> None:
 def _child(element: ET.Element, tag: str) -> ET.Element:
     found = element.find(tag)
     return ET.SubElement(element, tag) if found is None else found
+
+
+def _find_mesh_unit(geometry: ObjectGeometry, extent: float) -> Doubt | None:
+    """Finds meshes in millimetres beside joints in metres."""
+    joints = [joint for joint in geometry.model.joints.values() if joint.moves]
+    places = [float(np.abs(joint.T_parent_joint.p).max()) for joint in geometry.model.joints.values()]
+    travels = [max(abs(joint.lower), abs(joint.upper)) for joint in joints if joint.kind == "prismatic"]
+    largest = max([*places, *travels], default=0.0)
+    if extent <= LARGEST_M or not 0.0 < largest < LARGEST_M:
+        return None
+    return Doubt(
+        f"the meshes measure {extent:.0f} m, and the joints lie and slide within {largest:.2g} m: the meshes are in "
+        "millimetres. Mend: scale 0.001 of each mesh.",
+        mesh_scale=1e-3,
+    )
 
 
 def _find_swapped(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt | None:

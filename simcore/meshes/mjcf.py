@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,11 @@ _MOST_BYTES = 65_536
 
 
 def is_mjcf(path: Path) -> bool:
-    """Returns whether a file is an MJCF: other programs write files of the same ending."""
+    """Returns whether a file is an MJCF, and no part that others include: other programs write files so ending."""
     if path.suffix.lower() not in MJCF_SUFFIXES or not path.is_file():
         return False
     with path.open("rb") as stream:
-        return b"<mujoco" in stream.read(_MOST_BYTES)
+        return re.search(rb"<mujoco[\s>]", stream.read(_MOST_BYTES)) is not None
 
 
 def mjcf_pose(position: np.ndarray, quat_wxyz: np.ndarray) -> Pose:

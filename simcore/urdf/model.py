@@ -314,7 +314,8 @@ def _joint_lines(joint: Joint) -> list[str]:
         f"    <{_format_tag('child', link=joint.child)}/>",
     ]
     if joint.moves:
-        limits = {key: float(getattr(joint, key)) for key in ("lower", "upper", "effort", "velocity")}
+        stated = ("lower", "upper") if joint.has_range or joint.kind == "continuous" else ()
+        limits = {key: float(getattr(joint, key)) for key in (*stated, "effort", "velocity")}
         lines += [
             f"    <{_format_tag('axis', xyz=joint.axis)}/>",
             f"    <{_format_tag('limit', **limits)}/>",

@@ -26,6 +26,8 @@ SIDE_PRODUCTS = (
     "unlatch.robots.foreign_models",
     "unlatch.robots.hand_mending",
     "unlatch.robots.made_models",
+    "unlatch.robots.mounted_gripper",
+    "unlatch.robots.reach",
     "unlatch.robots.robot_from_urdf",
     "unlatch.simcore.meshes.mesh_reader",
     "unlatch.simcore.meshes.triangle_mesh",

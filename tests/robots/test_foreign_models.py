@@ -15,7 +15,7 @@ from unlatch.robots.foreign_models import (
     load_mjcf,
     menagerie_file,
 )
-from unlatch.robots.hand_mending import mend_hands
+from unlatch.robots.hand_mending import mend_hands, mend_limits
 from unlatch.robots.hands import find_arm_chains, measure_hand, read_mimics
 from unlatch.robots.models import example_robot_urdf, model_path
 from unlatch.simcore.errors import AssetError, ConfigError
@@ -166,3 +166,38 @@ def test_elements_that_are_no_shapes_stay(tmp_path):
     before = ET.tostring(robot)
     assert mend_hands(robot, urdf) == []
     assert ET.tostring(robot) == before
+
+
+LIMITS = {
+    "radians": ([("revolute", -6.28, 6.28), ("prismatic", 0, 0.4)], [], [(-6.28, 6.28), (0, 0.4)]),
+    "degrees": (
+        [("revolute", -178, 178), ("revolute", 0, 10), ("prismatic", 0, 0.4)],
+        ["limits of j0, j1 are read as degrees"],
+        [(-3.10669, 3.10669), (0, 0.17453), (0, 0.4)],
+    ),
+    "millimetres": ([("prismatic", 0, 40)], ["limits of j0 are read as millimetres"], [(0, 0.04)]),
+    "exchanged": (
+        [("revolute", 2, -1)],
+        ["j0: its lower limit is above its upper one; -1 to 2 rad is read"],
+        [(-1, 2)],
+    ),
+    "none": (
+        [("revolute", 0, 0)],
+        ["j0: both limits are 0; half a turn to either side is assumed"],
+        [(-3.14159, 3.14159)],
+    ),
+    "endless": ([("revolute", -1e16, 1e16), ("revolute", 0, 2)], [], [(-1e16, 1e16), (0, 2)]),
+}
+
+
+@pytest.mark.parametrize("case", LIMITS)
+def test_limits_of_a_robot_are_read_in_the_unit_that_fits(case):
+    joints, expected, limits = LIMITS[case]
+    text = "".join(
+        f'<joint name="j{i}" type="{kind}"><limit lower="{low}" upper="{high}"/></joint>'
+        for i, (kind, low, high) in enumerate(joints)
+    )
+    robot = ET.fromstring(f"<robot>{text}</robot>")
+    assert mend_limits(robot) == expected
+    found = [tuple(float(limit.get(key)) for key in ("lower", "upper")) for limit in robot.iter("limit")]
+    assert found == [pytest.approx(pair, abs=1e-5) for pair in limits]

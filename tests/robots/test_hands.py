@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from unlatch.robots.hands import find_mount, with_gripper
+from unlatch.robots.hands import Chain, arm_names
 from unlatch.robots.made_models import HAND_LINK
 from unlatch.robots.models import distribution_file, example_robot_urdf
+from unlatch.robots.mounted_gripper import find_mount, with_gripper
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.urdf.reader import read_urdf
 
@@ -63,3 +64,20 @@ def test_the_palm_is_fixed_to_the_mounting_face(tmp_path):
     T_flange_palm = model.link_pose("lbr_iiwa_link_7").inverse() @ model.link_pose(HAND_LINK)
     np.testing.assert_allclose(T_flange_palm.p, [0.0, 0.0, 0.045 + 0.0139], atol=2e-3)  # a coupling of 13.9 mm
     np.testing.assert_allclose(T_flange_palm.R[:, 2], [0.0, 0.0, 1.0], atol=1e-6)
+
+
+def test_arms_are_left_and_right_by_their_shoulders_even_if_the_hands_are_crossed(tmp_path):
+    links, joints = '<link name="base"/>', ""
+    for side, y in (("a", -0.1), ("b", 0.1)):
+        parent = "base"
+        for name, place in (("shoulder", f"0 {y} 0.4"), ("hand", f"0.3 {-3 * y} 0")):
+            links += f'<link name="{side}_{name}"/>'
+            joints += (
+                f'<joint name="{side}_{name}" type="continuous"><parent link="{parent}"/><child link="{side}_{name}"/>'
+                f'<origin xyz="{place}"/><axis xyz="0 0 1"/></joint>'
+            )
+            parent = f"{side}_{name}"
+    urdf = tmp_path / "robot.urdf"
+    urdf.write_text(f'<robot name="r">{links}{joints}</robot>')
+    chains = [Chain("base", (f"{side}_shoulder", f"{side}_hand"), f"{side}_hand", ()) for side in "ab"]
+    assert arm_names(read_urdf(urdf), chains) == ["right", "left"]

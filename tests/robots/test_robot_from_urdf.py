@@ -6,7 +6,7 @@ import pytest
 
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import base_pose
-from unlatch.robots.robot_from_urdf import ReachModel, ReachRegion
+from unlatch.robots.reach import ReachModel, ReachRegion
 from unlatch.solver.kinematics import Kinematics
 
 

@@ -11,8 +11,8 @@ from unlatch.robots.arm_control import Action, ArmAction
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import base_pose
 from unlatch.robots.models import model_path
+from unlatch.robots.reach import ReachModel, ReachRegion, find_reach, hand_poses
 from unlatch.robots.robot import Robot
-from unlatch.robots.robot_from_urdf import ReachModel, ReachRegion, find_reach, hand_poses
 from unlatch.simcore.errors import AssetError, ConfigError, UnknownEntryError, WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.contacts import ContactMonitor, ContactView

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from tests.solver.builders import (
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
 from unlatch.solver.path_solver import apply_motion, post_poses
+from unlatch.solver.peer_settings import note_short_end
 from unlatch.solver.plan import PlanRequest
 from unlatch.solver.planner import plan_keyframes
 from unlatch.solver.setting import HANDS, MotionReading, Origin, hand_rotation
@@ -245,3 +247,15 @@ def test_an_origin_is_recognized_or_stated_and_a_wrong_one_is_refused():
         read_planner_setting({**raw, "origin": "gensim"}, where="p")
     with pytest.raises(ConfigError, match=r"p.hand='lift3' is not a hand.*lift2"):
         read_planner_setting({**raw, "hand": "lift3"}, where="p")
+
+
+@pytest.mark.parametrize(
+    ("opens", "end", "is_short"),
+    [(True, 0.7, True), (True, 0.5, True), (True, 0.98, False), (True, 0.02, False), (False, 0.7, False)],
+)
+def test_motions_of_gensim2_that_open_a_part_too_little_are_no_plan(opens, end, is_short):
+    scene = SimpleNamespace(s=0.5, joint=SimpleNamespace(unit="rad"))
+    request = SimpleNamespace(listed_ends=((-1.0, 2.0), (0.0, 1.0)), opens=opens, scene=scene)
+    failures = []
+    assert note_short_end(SimpleNamespace(fail=failures.append), request, end) == is_short
+    assert [f"lead the part to {end:.3f} rad only" in failure.message for failure in failures] == [True] * is_short

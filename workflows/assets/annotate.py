@@ -130,11 +130,12 @@ def annotate_target(
     try:
         found = annotate_source(source, cfg)
     except AssetError as exc:
-        if not doubts:
+        hints = [*doubts, "fix=true writes the mended file."] if doubts else []
+        if source.info and cfg.use_info:
+            hints.append("Keypoints of info.json are used; info=false leaves them out.")
+        if not hints:
             raise
-        raise AssetError(
-            f"{exc.message} {' '.join(doubts)} fix=true writes the mended file.", path=str(target.source)
-        ) from exc
+        raise AssetError(" ".join([exc.message, *hints]), path=str(target.source)) from exc
     articulation = storage.keep_closing_forces(found.articulation, target.file, found.model)
     warnings = (*doubts, *storage.range_warnings(found.model, articulation))
     found = replace(found, articulation=articulation, warnings=warnings)
@@ -156,10 +157,10 @@ def mend_target(target: AnnotationTarget, *, category: str | None, force: bool, 
     It has the name of the original, and lies with its meshes in `out`; without it, in `mended` beside the original.
 
     Raises:
-        AssetError: The object is no URDF, nothing in it has a mend, or the file exists.
+        AssetError: Nothing in it has a mend, or the file exists.
     """
     source = read_source(target.source, category=category, packages=True)
-    folder = out or source.folder / MENDED_FOLDER
+    folder = out or source.file.parent / MENDED_FOLDER
     urdf = write_mended(source, find_doubts(source), folder, force=force)
     return AnnotationTarget(urdf, target.name, folder / ANNOTATION_FILE)
 

@@ -21,12 +21,13 @@ from unlatch.robots.arm_control import Action, ArmAction
 from unlatch.robots.checks import check_robot
 from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
 from unlatch.robots.foreign_models import MENAGERIE, convert_mjcf, load_mjcf, menagerie_file
-from unlatch.robots.hand_mending import mend_hands
+from unlatch.robots.hand_mending import mend_hands, mend_limits
 from unlatch.robots.hand_shape import tool_frame
-from unlatch.robots.hands import GRIPPERS, GripperMount, with_data_sheet, with_gripper
 from unlatch.robots.models import DISTRIBUTION, copy_meshes, localise_meshes, model_path, to_text
+from unlatch.robots.mounted_gripper import GRIPPERS, GripperMount, with_data_sheet, with_gripper
+from unlatch.robots.reach import ReachModel, ReachRegion
 from unlatch.robots.robot import Arm, Robot
-from unlatch.robots.robot_from_urdf import ReachModel, ReachRegion, robot_from_urdf
+from unlatch.robots.robot_from_urdf import robot_from_urdf
 from unlatch.simcore.cache import cache_root, json_hash
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import user_path
@@ -177,7 +178,10 @@ def _prepare_model(urdf: Path, cfg: NewRobotCfg, scratch: Path) -> _SourceModel:
         file = scratch / "gripper.urdf"
         file.write_text(text, encoding="utf-8")
     robot = parse_xml(file, root_tag="robot")
-    lines = mend_hands(robot, file)
+    lines = mend_limits(robot)
+    if lines:
+        file = _write_model(robot, file, scratch, "limits")
+    lines += mend_hands(robot, file)
     if lines:
         file = _write_model(robot, file, scratch, "mended")
     if converted is None:

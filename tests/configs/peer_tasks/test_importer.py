@@ -3,6 +3,7 @@
 import copy
 import json
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -15,12 +16,14 @@ from unlatch.configs.composition import Request, compose_config, to_plain
 from unlatch.configs.dataclass_reader import check_chain_form, read_dataclass
 from unlatch.configs.peer_tasks.importer import ImportCfg, Settings, import_tasks
 from unlatch.configs.peer_tasks.peer_values import Ledger, read_chain
-from unlatch.configs.peer_tasks.scene_objects import nearest_category, nearest_container, nearest_item
+from unlatch.configs.peer_tasks.scene_objects import PeerObject, nearest_category, nearest_container, nearest_item
 from unlatch.configs.schema import EpisodeCfg, check_episode, find_info_files, folders_of_info
 from unlatch.objects.annotate.peer_info import make_info, with_info_file
+from unlatch.objects.annotation import HandleType
 from unlatch.objects.library import load_instance
 from unlatch.simcore.errors import ConfigError, UnlatchError
 from unlatch.skills.config import stages_of
+from unlatch.solver.term_kinds import AxisAngle
 
 ROOT = Path(__file__).parents[3]
 DATA = ROOT / "tests" / "data" / "peer_tasks"
@@ -728,9 +731,27 @@ def test_a_file_of_gensim2_takes_head_scale_and_start_of_the_info_file_of_its_ob
     cfg = composed(item, tmp_path)
     assert cfg.object.scale == 0.5
     assert cfg.robot.name == "franka_gensim2"
+    (led,) = cfg.skills[-1].strategies
+    assert led.name == "led"
+    assert led.planner_setting.follow_joint is not None
+    stated = cfg.skills[-1].planner_setting.constraint_list
+    for term, other in zip(led.planner_setting.constraint_list, stated, strict=True):
+        assert term.tolerance == (0.5 if isinstance(term, AxisAngle) else other.tolerance)
     assert cfg.task.openness[0].range == [0.05, 0.05]
     asset = load_instance(cfg.object)
     (path,) = [entry["obj_info_path"] for entry in yaml.safe_load(item.text)["skills"] if "obj_info_path" in entry]
     found = with_info_file(next(iter(asset.articulation.parts.values())), asset, path)
     np.testing.assert_allclose(found.keypoint("articulated_object_head").xyz, 0.5 * head, atol=1e-6)
     assert joint.kind == "prismatic"
+
+
+def test_a_lever_that_fingers_cannot_hold_does_not_turn_in_the_hand():
+    scene = PeerObject("object", "faucet")
+    assert scene.turns_in_hand()
+    articulation = scene.asset.articulation
+    parts = {
+        name: replace(part, handle=replace(part.handle, type=HandleType.none))
+        for name, part in articulation.parts.items()
+    }
+    vars(scene)["assets"] = [replace(scene.asset, articulation=replace(articulation, parts=parts))]
+    assert not scene.turns_in_hand()

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import trimesh
 
 from tests.objects.annotate.conftest import CASE, box, boxes, joint
 from unlatch.objects.annotate.annotator import annotate_source
@@ -142,3 +143,36 @@ def test_a_mended_file_keeps_the_rest_and_takes_its_meshes_along(tmp_path):
         write_mended(
             read_source(path, packages=True), find_doubts(read_source(path, packages=True)), tmp_path / "m", force=False
         )
+
+
+def test_meshes_in_millimetres_beside_joints_in_metres_are_scaled(tmp_path):
+    def mesh(name, size, at):
+        trimesh.creation.box([1e3 * v for v in size]).apply_translation([1e3 * v for v in at]).export(tmp_path / name)
+        shape = f'<geometry><mesh filename="{name}"/></geometry>'
+        return f"<visual>{shape}</visual><collision>{shape}</collision>"
+
+    case, front = mesh("case.stl", (0.4, 0.5, 0.4), (0, 0, 0.2)), mesh("front.stl", (0.02, 0.44, 0.2), (0.01, 0, 0))
+    path = write(tmp_path, front, joint("prismatic", SLIDE, "1 0 0", 0, 0.3), body=case)
+    (doubt,) = find_doubts(read_source(path))
+    assert "the meshes are in millimetres. Mend: scale 0.001 of each mesh." in doubt.text
+    mended = read_urdf(write_mended(read_source(path), [doubt], tmp_path / "mended", force=False))
+    assert [shape.size for link in mended.links.values() for shape in link.visuals] == [(1e-3, 1e-3, 1e-3)] * 2
+    assert mended.joints["j"].upper == 0.3
+
+
+def test_of_an_sdf_the_urdf_that_was_made_of_it_is_mended(tmp_path):
+    def link(name, size, at):
+        shape = f"<geometry><box><size>{size}</size></box></geometry>"
+        both = f"<visual name='v'>{shape}</visual><collision name='c'>{shape}</collision>"
+        return f"<link name='{name}'><pose>{at} 0 0 0</pose>{both}</link>"
+
+    limit = "<limit><lower>0</lower><upper>1e16</upper></limit>"
+    axis = f"<axis><xyz>1 0 0</xyz>{limit}</axis>"
+    slide = f"<joint name='j' type='prismatic'><parent>a</parent><child>b</child>{axis}</joint>"
+    parts = link("a", "0.4 0.5 0.4", "0 0 0.2") + link("b", "0.02 0.44 0.2", "0.21 0 0.2")
+    path = tmp_path / "chest.sdf"
+    path.write_text(f"<sdf version='1.6'><model name='m'>{parts}{slide}</model></sdf>")
+    source = read_source(path)
+    assert [doubt.text.partition(".")[0] for doubt in find_doubts(source)] == ["joint 'j' has no limits"]
+    mended = read_urdf(write_mended(source, find_doubts(source), tmp_path / "mended", force=False))
+    assert 0.0 < mended.joints["j"].upper < 0.1
