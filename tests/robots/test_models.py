@@ -1,6 +1,7 @@
 """Models that are changed: inertias, colliders, and where their files are."""
 
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -104,6 +105,17 @@ def test_colliders_are_the_hulls_that_bullet_would_make_of_them():
             assert len(hull.points) < len(corners) / 10
             checked += 1
     assert checked == 8
+
+
+def test_colliders_of_the_panda_are_the_hulls_of_its_files():
+    colliders = [shape for link in read_urdf(model_path("franka_panda")).links.values() for shape in link.collisions]
+    assert len(colliders) == 11
+    for shape in colliders:
+        corners = shape_mesh(replace(shape, path=shape.path.with_name(shape.path.name.replace("_hull", "")))).vertices
+        hull = ConvexHull(shape_mesh(shape).vertices)
+        assert (corners @ hull.equations[:, :3].T + hull.equations[:, 3]).max() < 1e-6
+        assert cKDTree(corners).query(hull.points)[0].max() < 1e-8
+        assert len(hull.vertices) == len(hull.points) < 300
 
 
 TETRAHEDRON = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype="<f4")
