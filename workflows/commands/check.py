@@ -367,8 +367,7 @@ def _replay_all(data_set: DataSet, cfg: ReplayCfg) -> int:
 @run_command
 def evaluate_command(arguments: list[str], debug: bool) -> int:
     """Runs the command; returns its exit code."""
-    from unlatch.workflows.cli.multirun import run_jobs
-    from unlatch.workflows.cli.run_report import run_and_report
+    from unlatch.workflows.cli.run_report import run_and_report, run_jobs
     from unlatch.workflows.runs.evaluate import PREFIX, EvaluateJob, identity_of, serve_policy  # the extra `gym`
 
     line = parse_command_line(arguments, command="evaluate")
@@ -434,7 +433,7 @@ class ServeCfg:
 @command
 def serve_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    from unlatch.workflows.cli.multirun import load_configs
+    from unlatch.workflows.cli.run_report import load_configs
     from unlatch.workflows.policies.serve import PolicyServer  # the extras `gym` and `openpi`
 
     words = [word for word in arguments if "=" not in word and not word.startswith("-")]

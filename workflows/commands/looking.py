@@ -18,8 +18,7 @@ from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.sim.renderers.auto import choose_renderer
 from unlatch.skills.skill import Skill
 from unlatch.workflows.cli.arguments import read_pairs, split_paths
-from unlatch.workflows.cli.multirun import configs_to_run
-from unlatch.workflows.cli.run_report import debugging
+from unlatch.workflows.cli.run_report import configs_to_run, debugging
 from unlatch.workflows.cli.terminal import (
     FAILED,
     OK,
