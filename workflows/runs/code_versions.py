@@ -9,7 +9,6 @@ import os
 import re
 import sys
 import sysconfig
-import time
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
@@ -79,27 +78,16 @@ class CodeVersions:
         its earlier content.
         """
         known = [*library_folders(), *(place for name in self.packages for place in find_places(name))]
-        began = process_start()
+        import psutil
+
+        began = (
+            psutil.Process().create_time()
+        )  # on Linux up to a second early: then the episode is made again once more
         return {
             str(path): "" if path.stat().st_mtime > began else digest
             for path in sorted({Path(name) for name in _TRACED_FILE.findall(traceback)})
             if not any(path.is_relative_to(place) for place in known) and (digest := digest_file(path)) is not None
         }
-
-
-def process_start() -> float:
-    """Returns when this process began, in seconds since the epoch, to a hundredth of a second.
-
-    On Linux, psutil counts from a boot time in whole seconds, and so is up to a second early: a file that was written
-    just before a run would seem to have changed during it.
-    """
-    if sys.platform != "linux":
-        import psutil
-
-        return psutil.Process().create_time()
-    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()  # the name in brackets may hold spaces
-    since_boot = int(fields[19]) / os.sysconf("SC_CLK_TCK")
-    return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + since_boot
 
 
 def find_plugins(names: Container[str] | None = None) -> dict[str, str]:
