@@ -11,8 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from loky import cpu_count
-
 from unlatch.configs.user_files import peer_of, read_robot_file, read_setting_file, read_yaml_tree
 from unlatch.objects.friction import OBJECT_FRICTION
 from unlatch.robots.catalog import ROBOTS
@@ -52,7 +50,7 @@ from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.policies.catalog import POLICY_PORT
 from unlatch.workflows.runs.data_sets import data_sets_below
 from unlatch.workflows.runs.earlier_code import describe_machine, describe_mixed_code, differing_versions
-from unlatch.workflows.runs.executors import EXECUTORS, EpisodeMaker, Outcome
+from unlatch.workflows.runs.executors import EpisodeMaker, Outcome
 from unlatch.workflows.runs.progress import Progress, StepProgress
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.replay import (
@@ -63,6 +61,7 @@ from unlatch.workflows.runs.replay import (
     replay_all,
     replay_judged,
     replay_outcome,
+    run_replays,
 )
 from unlatch.workflows.runs.run import RunRequest
 from unlatch.workflows.runs.runner import EpisodeRunner
@@ -505,13 +504,9 @@ def replay_arrays(data_set: DataSet, *, workers: int | None = None) -> Generator
     Raises:
         RecordingError: Its configuration cannot be read.
     """
-    numbers = data_set.numbers()
-    if numbers:
-        n = min(workers or cpu_count(), len(numbers))
-        executor = EXECUTORS.load("process" if n > 1 else "serial")(workers=n)
-        yield from executor.run(
-            ReplayArraysJob(config_of(data_set), data_set, ReplayMode.action, True, describe_machine(data_set)), numbers
-        )
+    if data_set.numbers():
+        job = ReplayArraysJob(config_of(data_set), data_set, ReplayMode.action, True, describe_machine(data_set))
+        yield from run_replays(job, workers)
 
 
 @dataclass(frozen=True)

@@ -157,13 +157,9 @@ def check_regions(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> None:
         if skills and not assets[region.object].free:
             begins_open = any(item.object == region.object and item.range[1] > 0.0 for item in cfg.task.openness)
             extent_m = _extent_m(assets[region.object], begins_open=begins_open)
-            _check_region(cfg.robot, _arms_of(cfg.robot, skills), region, index, extent_m)
-
-
-def _arms_of(robot: RobotCfg, skills: Sequence[SkillCfg]) -> list[ArmCfg]:
-    """Returns the arms that may carry out one of some skills."""
-    named = {skill.arm for skill in skills}
-    return [arm for arm in robot.arms if None in named or arm.name in named]
+            named = {skill.arm for skill in skills}
+            arms = [arm for arm in cfg.robot.arms if None in named or arm.name in named]
+            _check_region(cfg.robot, arms, region, index, extent_m)
 
 
 def _check_region(robot: RobotCfg, arms: Sequence[ArmCfg], region: RegionCfg, index: int, extent_m: float) -> None:

@@ -122,12 +122,16 @@ def replay_all(
         ConfigError: The data set has no episodes.
         RecordingError: Its configuration cannot be read.
     """
-    numbers = data_set.numbers()
-    if not numbers:
+    if not data_set.numbers():
         raise ConfigError(f"Data set '{data_set.path}' has no episodes yet. Collect some first.")
+    yield from run_replays(ReplayJob(config_of(data_set), data_set, mode, check), workers)
+
+
+def run_replays(job: ReplayJob, workers: int | None) -> Generator[ReplayOutcome]:
+    """Replays every episode of a job's data set in processes; None: one for each CPU core."""
+    numbers = job.data_set.numbers()
     n = min(workers or cpu_count(), len(numbers))
-    executor = EXECUTORS.load("process" if n > 1 else "serial")(workers=n)
-    yield from executor.run(ReplayJob(config_of(data_set), data_set, mode, check), numbers)
+    yield from EXECUTORS.load("process" if n > 1 else "serial")(workers=n).run(job, numbers)
 
 
 @dataclass(frozen=True)

@@ -212,8 +212,11 @@ def run_episodes(request: RunRequest, display: RunDisplay | None = None) -> RunR
         if plan.stop.wanted is not None:
             numbers = [number for number in numbers if number in data_set]
         stopped |= display.interruption is not None and display.interruption.asked
-        if not stopped:
-            _draw_picture(cfg, data_set, numbers, again=made > 0)
+        path = data_set.path / PICTURE
+        if not stopped and has_picture(cfg) and (made or not path.exists()):
+            from unlatch.workflows.viewing.scene_picture import contact_sheet
+
+            contact_sheet(cfg, data_set, numbers, path=path, rows=cfg.pictures)
     return RunResult(data_set, numbers, made, seconds, clock.times, plan.stop, stopped)
 
 
@@ -359,15 +362,6 @@ def _count_existing(data_set: DataSet, numbers: set[int], stop: StopCondition) -
             else:
                 stop.count(summary)
     return sorted(errors)
-
-
-def _draw_picture(cfg: RunCfg, data_set: DataSet, numbers: Sequence[int], *, again: bool) -> None:
-    """Draws the picture of the whole set, unless it exists or the run makes only a shard; `again` replaces it."""
-    path = data_set.path / PICTURE
-    if has_picture(cfg) and (again or not path.exists()):
-        from unlatch.workflows.viewing.scene_picture import contact_sheet
-
-        contact_sheet(cfg, data_set, numbers, path=path, rows=cfg.pictures)
 
 
 def has_picture(cfg: RunCfg) -> bool:

@@ -128,16 +128,14 @@ class RunCfg(EpisodeCfg):
         super().__post_init__()
         if self.out is not None and not self.out.strip():
             raise ConfigError("out='' is empty. Expected a folder, or null for data/<task>-<robot>-s<seed>.", key="out")
-        if self.only is not None:
-            self._check_only(self.only)
-        self._asked()
-
-    def _check_only(self, only: list[int]) -> None:
-        if not only:
+        if self.only == []:
             raise ConfigError("only=[] is empty. Expected episode numbers, or null for all. Change it.", key="only")
-        for number in only:
-            if not 0 <= number <= MAX_NUMBER:
-                raise ConfigError(f"only={only} holds {number}. Expected numbers from 0 to {MAX_NUMBER}.", key="only")
+        wrong = [number for number in self.only or () if not 0 <= number <= MAX_NUMBER]
+        if wrong:
+            raise ConfigError(
+                f"only={self.only} holds {wrong[0]}. Expected numbers from 0 to {MAX_NUMBER}.", key="only"
+            )
+        self._asked()
 
     def numbers(self) -> list[int]:
         """Returns the episode numbers asked for, sorted; for a shard, its share.
