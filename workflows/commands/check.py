@@ -19,7 +19,7 @@ from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import describe_hand_frame
 from unlatch.simcore.errors import ConfigError, RecordingError, UnlatchError, close_matches, count_noun
 from unlatch.simcore.files import path_word, user_path
-from unlatch.simcore.ranges import Range, check_ranges
+from unlatch.simcore.ranges import Range, Ranged, check_ranges
 from unlatch.simcore.recording.check import MISFITS, Problem, not_compared
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
@@ -417,16 +417,13 @@ def exam_command(arguments: list[str]) -> int:
 
 
 @dataclass
-class ServeCfg:
+class ServeCfg(Ranged):
     """Options of `unlatch serve` beside those of an evaluation."""
 
     host: str = LOCAL_HOST
     """Address at which it listens; `0.0.0.0`: other computers can connect, too."""
     port: Annotated[int, Range(0, MAX_PORT)] = POLICY_PORT
     """Its port; 0: a free one."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
 
 
 @command

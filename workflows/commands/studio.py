@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Annotated
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.ranges import Range, check_ranges
+from unlatch.simcore.ranges import Range, Ranged
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.terminal import OK, command, parse_command_line, print_line
 from unlatch.workflows.runs.schema import LOCAL_HOST, MAX_PORT
@@ -28,7 +28,7 @@ _YAML = (".yaml", ".yml")
 
 
 @dataclass
-class StudioCfg:
+class StudioCfg(Ranged):
     """Options of `unlatch studio`."""
 
     host: str = LOCAL_HOST
@@ -39,9 +39,6 @@ class StudioCfg:
     """Whether a browser is opened."""
     episode: Annotated[int, Range(0, 2**31 - 1)] = 0
     """Episode that is shown first."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
 
 
 @command
