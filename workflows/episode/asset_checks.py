@@ -338,15 +338,13 @@ def _check_mounts(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> None:
             ("link", mount.body, mount.link),
             ("look_at_link", mount.look_at_body, mount.look_at_link),
         ):
-            if body is not None and link is not None:
-                _check_link(cfg, assets, body, link, f"{where}.mount.{key}")
-
-
-def _check_link(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], body: str, link: str, where: str) -> None:
-    path = assets[body].urdf_path if body in assets else model_path(cfg.robot)
-    links = [str(item.get("name")) for item in parse_xml(path).iter("link")]
-    if link not in links:
-        raise unknown_name(link, f"a link of '{body}'", where=where, known=links, heading="Links")
+            if body is None or link is None:
+                continue
+            path = assets[body].urdf_path if body in assets else model_path(cfg.robot)
+            links = [str(item.get("name")) for item in parse_xml(path).iter("link")]
+            if link not in links:
+                what = f"a link of '{body}'"
+                raise unknown_name(link, what, where=f"{where}.mount.{key}", known=links, heading="Links")
 
 
 def _find_part(asset: ObjectAsset, name: str, where: str) -> Part:
