@@ -58,7 +58,6 @@ from unlatch.workflows.runs.replay import (
     ReplayMode,
     ReplayOutcome,
     deviations,
-    replay_all,
     replay_judged,
     replay_outcome,
     run_replays,
@@ -336,7 +335,9 @@ def _replay_one(data_set: DataSet, number: int, cfg: ReplayCfg) -> int:
 
 def _replay_all(data_set: DataSet, cfg: ReplayCfg) -> int:
     started = time.perf_counter()
-    outcomes = replay_all(data_set, mode=cfg.mode, check=cfg.check, workers=cfg.workers)
+    if not data_set.numbers():
+        raise ConfigError(f"Data set '{data_set.path}' has no episodes yet. Collect some first.")
+    outcomes = run_replays(ReplayJob(config_of(data_set), data_set, cfg.mode, cfg.check), cfg.workers)
     found: list[ReplayOutcome] = []
     with Progress(total=len(data_set), success_word="exact") as progress:
         try:

@@ -24,7 +24,7 @@ from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.layout_search import LayoutSearchReport
 from unlatch.workflows.episode.skill_run import SkillRun
 from unlatch.workflows.runs.executors import EXECUTORS, EpisodeMaker, Outcome
-from unlatch.workflows.runs.recorded_config import config_of, config_of_record
+from unlatch.workflows.runs.recorded_config import config_of_record
 from unlatch.workflows.runs.runner import EpisodeRunner
 
 Array = np.ndarray
@@ -111,20 +111,6 @@ def replay(
         raise ConfigError(f"mode={mode} is unknown. Expected one of action, state.", key="mode") from exc
     with EpisodeRunner(cfg) as runner:
         return replay_outcome(runner, record, mode)
-
-
-def replay_all(
-    data_set: DataSet, *, mode: ReplayMode = ReplayMode.action, check: bool = False, workers: int | None = None
-) -> Generator[ReplayOutcome]:
-    """Replays every episode of a data set and yields each outcome; with `check`, verifies files and verdicts too.
-
-    Raises:
-        ConfigError: The data set has no episodes.
-        RecordingError: Its configuration cannot be read.
-    """
-    if not data_set.numbers():
-        raise ConfigError(f"Data set '{data_set.path}' has no episodes yet. Collect some first.")
-    yield from run_replays(ReplayJob(config_of(data_set), data_set, mode, check), workers)
 
 
 def run_replays(job: ReplayJob, workers: int | None) -> Generator[ReplayOutcome]:
