@@ -47,17 +47,7 @@ def studio_command(arguments: list[str]) -> int:
     line = parse_command_line(arguments, command="studio")
     names = [item.name for item in fields(StudioCfg)]
     own = [text for text in line.overrides if text.partition("=")[0] in names]
-    document = find_document([text for text in line.overrides if text not in own], line.config_dirs)
-    serve_studio(document, read_pairs(StudioCfg, own), config_dirs=line.config_dirs)
-    return OK
-
-
-def find_document(words: Sequence[str], config_dirs: Sequence[str] = ()) -> TaskDocument:
-    """Returns the document that the arguments name: a task file, a task, or an object.
-
-    Raises:
-        ConfigError: There is no such file or name, or the arguments contradict each other.
-    """
+    words = [text for text in line.overrides if text not in own]
     files = [word for word in words if "=" not in word and word.endswith(_YAML)]
     if files and len(words) > 1:
         raise ConfigError(
@@ -65,9 +55,9 @@ def find_document(words: Sequence[str], config_dirs: Sequence[str] = ()) -> Task
             "episode, port, host and browser. Remove the others, or change them on the page.",
             key="task",
         )
-    if files:
-        return open_document(files[0])
-    return new_document(words, config_dirs=config_dirs)
+    document = open_document(files[0]) if files else new_document(words, config_dirs=line.config_dirs)
+    serve_studio(document, read_pairs(StudioCfg, own), config_dirs=line.config_dirs)
+    return OK
 
 
 def serve_studio(document: TaskDocument, cfg: StudioCfg, *, config_dirs: Sequence[str] = ()) -> None:
