@@ -25,7 +25,7 @@ from unlatch.solver.plan import work_of
 from unlatch.workflows.checks.criteria_source import CriteriaSource
 from unlatch.workflows.commands.check import replay_problems
 from unlatch.workflows.episode.episode import Episode
-from unlatch.workflows.episode.layout_search import LayoutSearchReport
+from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.plan import plan
 from unlatch.workflows.runs.replay import largest_deviation, replay_record

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from pdb import Pdb
 from typing import TypeVar
@@ -327,17 +328,29 @@ def run_jobs(name: str, schema: type[R], line: CommandLine, run: Callable[[R], i
 
     Returns:
         The worst exit code; after Ctrl-C 130, and the jobs that are left are not begun.
+
+    Raises:
+        ConfigError: A configuration is wrong, jobs write into one folder, or their launchers cannot be used.
     """
     jobs = load_configs(name, schema, line)
     if line.show:
         print_line("---\n".join(job.yaml for job in jobs).rstrip())
         return OK
-    cfg = jobs[0].cfg
-    if len(jobs) > 1 or cfg.launcher.name != SERIAL or cfg.sweep_dir is not None:
-        from unlatch.workflows.cli.sweep_jobs import run_sweep
+    cfg, sweep = jobs[0].cfg, None
+    is_sweep = len(jobs) > 1 or cfg.launcher.name != SERIAL or cfg.sweep_dir is not None
+    if is_sweep:
+        from unlatch.workflows.cli import sweep_jobs
 
-        return run_sweep(name, jobs, line, run, prefix=prefix)
+        sweep_jobs.check_launcher([job.cfg for job in jobs], pdb=line.pdb)
     if line.pdb:
-        jobs = [replace(jobs[0], cfg=make_debuggable(cfg))]
-    with live_page([cfg], prefix=prefix, sweep=None):
-        return run_job(jobs[0], run, place="")
+        jobs = [replace(job, cfg=make_debuggable(job.cfg)) for job in jobs]
+    if is_sweep:
+        sweep = sweep_jobs.place_outputs(jobs, given=line.overrides)
+        sweep_jobs.check_outputs_differ([job.cfg for job in jobs], prefix=prefix)
+    with live_page([job.cfg for job in jobs], prefix=prefix, sweep=sweep):
+        if not is_sweep:
+            return run_job(jobs[0], run, place="")
+        if sweep is not None and cfg.launcher.name != SERIAL:
+            return sweep_jobs.launch_jobs(name, jobs, sweep, config_dirs=line.config_dirs)
+        names = sweep_jobs.name_jobs(jobs, given=line.overrides)
+        return sweep_jobs.run_one_by_one(jobs, partial(run_job, run=run), names=names, prefix=prefix)

@@ -27,7 +27,7 @@ from unlatch.workflows.episode.assets import naming_drawn_object, part_acted_on_
 from unlatch.workflows.episode.scene import EpisodeScene, arm_model, robot_model
 
 if TYPE_CHECKING:
-    from unlatch.workflows.episode.layout_search import LayoutSearchReport
+    from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
 
 MAX_FIRST_STRATEGIES = 3
 """Largest number of the first arm's planned strategies with which the other arms are planned. Further strategies do not

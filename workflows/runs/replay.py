@@ -21,7 +21,7 @@ from unlatch.simcore.sim.scene import NOT_RECORDED
 from unlatch.workflows.checks.criteria_source import CriteriaSource
 from unlatch.workflows.episode.criteria import Actor, PolicyRules
 from unlatch.workflows.episode.episode import Episode
-from unlatch.workflows.episode.layout_search import LayoutSearchReport
+from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
 from unlatch.workflows.episode.skill_run import SkillRun
 from unlatch.workflows.runs.executors import EXECUTORS, EpisodeMaker, Outcome
 from unlatch.workflows.runs.recorded_config import config_of_record

@@ -41,7 +41,8 @@ from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.episode.chain_planner import PlannedSkill
 from unlatch.workflows.episode.episode import Episode
-from unlatch.workflows.episode.layout_search import LayoutCandidate, LayoutSearch
+from unlatch.workflows.episode.layout_search import LayoutSearch
+from unlatch.workflows.episode.layout_search_report import LayoutCandidate
 from unlatch.workflows.episode.visual_views import cameras
 from unlatch.workflows.runs.loading import LoadedConfig, load_config
 from unlatch.workflows.runs.plan import plan_of_skill

@@ -8,13 +8,8 @@ import pytest
 from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.solver.plan import PlanBudget, WorkMeter
 from unlatch.tasks.layout import Layout
-from unlatch.workflows.episode.layout_search import (
-    CHANGES_SHARE,
-    MOST_CHANGES,
-    LayoutCandidate,
-    LayoutSearch,
-    LayoutSearchReport,
-)
+from unlatch.workflows.episode.layout_search import CHANGES_SHARE, MOST_CHANGES, LayoutSearch
+from unlatch.workflows.episode.layout_search_report import LayoutCandidate, LayoutSearchReport
 
 PICK, PLACE, CLOSE = 1, 2, 3
 
