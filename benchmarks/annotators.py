@@ -22,7 +22,7 @@ from unlatch.simcore.catalogs import ANNOTATORS, RENDERERS
 from unlatch.simcore.sim.annotators.annotation import AnnotationCfg, annotate, take_annotated_frame
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.multirun import load_configs
+from unlatch.workflows.cli.run_report import load_configs
 from unlatch.workflows.cli.terminal import OK, CommandLine, print_line, run_guarded
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg

@@ -25,7 +25,7 @@ from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeR
 from unlatch.simcore.recording.episode_reading import decode_state
 from unlatch.simcore.recording.state_file import encode_state
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.multirun import load_configs
+from unlatch.workflows.cli.run_report import load_configs
 from unlatch.workflows.cli.terminal import CommandLine, run_guarded
 from unlatch.workflows.runs.code_versions import header_of
 from unlatch.workflows.runs.runner import EpisodeRunner

@@ -34,7 +34,7 @@ from unlatch.simcore.sim.contacts import ContactMonitor
 from unlatch.simcore.sim.core import Core
 from unlatch.simcore.sim.scene import Scene
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.multirun import load_configs
+from unlatch.workflows.cli.run_report import load_configs
 from unlatch.workflows.cli.terminal import CommandLine, run_guarded
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.episode.episode import Episode

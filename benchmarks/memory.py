@@ -19,7 +19,7 @@ import psutil
 
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.multirun import load_configs
+from unlatch.workflows.cli.run_report import load_configs
 from unlatch.workflows.cli.terminal import CommandLine, run_guarded
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg

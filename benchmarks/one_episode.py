@@ -8,7 +8,7 @@ from pathlib import Path
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.workflows.cli.multirun import load_configs
+from unlatch.workflows.cli.run_report import load_configs
 from unlatch.workflows.cli.terminal import CommandLine
 from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.runs.recorded_config import config_of

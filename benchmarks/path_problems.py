@@ -114,7 +114,7 @@ def _make_outcome(kind: str, arm: ArmModel, plan: KeyframePlan) -> Outcome:
 
 def _plan_tasks(n: int, seed: int) -> Iterator[Outcome]:
     """Yields the results of planning the shipped tasks, in turn, with their objects."""
-    from unlatch.workflows.cli.multirun import load_configs
+    from unlatch.workflows.cli.run_report import load_configs
     from unlatch.workflows.cli.terminal import CommandLine
     from unlatch.workflows.runs.runner import EpisodeRunner
     from unlatch.workflows.runs.schema import CollectCfg

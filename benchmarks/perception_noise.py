@@ -23,7 +23,7 @@ from rich.table import Table
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.multirun import load_configs
+from unlatch.workflows.cli.run_report import load_configs
 from unlatch.workflows.cli.terminal import CommandLine, print_line, result_console, run_guarded
 from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.runs.schema import CollectCfg

@@ -35,7 +35,7 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.rng import stream
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.solver.plan import KeyframePlan
-from unlatch.workflows.cli.multirun import load_configs
+from unlatch.workflows.cli.run_report import load_configs
 from unlatch.workflows.cli.terminal import CommandLine
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.runs.runner import EpisodeRunner

@@ -37,7 +37,7 @@ from unlatch.simcore.sim.renderers.pygfx import PygfxRenderer, open_device
 from unlatch.simcore.sim.renderers.renderer import Renderer, RenderRequest
 from unlatch.simcore.sim.visuals.pictures import take_images
 from unlatch.simcore.sim.world import World
-from unlatch.workflows.cli.multirun import load_configs
+from unlatch.workflows.cli.run_report import load_configs
 from unlatch.workflows.cli.terminal import CommandLine
 from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.images.render import header_of

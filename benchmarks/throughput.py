@@ -34,7 +34,7 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.multirun import load_configs
+from unlatch.workflows.cli.run_report import load_configs
 from unlatch.workflows.cli.terminal import OK, CommandLine, run_guarded
 from unlatch.workflows.runs.code_versions import header_of
 from unlatch.workflows.runs.executors import EpisodeMaker, Outcome

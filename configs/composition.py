@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -48,7 +48,6 @@ from unlatch.configs.overrides import (
 )
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import ROBOTS
-from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import ConfigError, PluginError, unknown_name
 from unlatch.simcore.files import read_text, user_path
 from unlatch.simcore.registry import DISTRIBUTION
@@ -132,7 +131,7 @@ class PluginSource(ConfigSource):
             content, package, origin = plugin_task(name), "_global_", TASKS.entry(name).origin
         else:
             known = name.removesuffix(SCHEMA_SUFFIX)
-            content, package, origin = _robot_values(known, ROBOTS.load(known)), None, ROBOTS.entry(known).origin
+            content, package, origin = to_values(ROBOTS.make(known)), None, ROBOTS.entry(known).origin
         return ConfigResult(
             provider=origin, path=self.full_path(), config=OmegaConf.create(content), header={"package": package}
         )
@@ -166,13 +165,6 @@ def plugin_task(name: str) -> dict[str, Any]:
             name=name,
             origin=entry.origin,
         ) from exc
-
-
-@cache
-def _robot_values(name: str, make: Callable[[], RobotCfg]) -> Any:
-    """Returns a robot's values, computed once per process; `make` distinguishes two robots of one name."""
-    del make
-    return to_values(ROBOTS.make(name))
 
 
 def _plain_value(value: Any, where: str = "") -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -315,8 +316,9 @@ def fill_skill_setting(
         return replace(entry, strategy="hold", planner_setting=setting)
     opening = abs(s - part.openness.closed)
     found = derive_strategies(entry.name, asset, part, hand_shape(robot, arm), (opening, opening), asked=asked)
-    if derivable_skill(entry.name) != "close":
-        found = [(name, _lead_at_least(setting, wanted)) for name, setting in found]
+    if derivable_skill(entry.name) != "close":  # it leads the part as far as the goal wants, and a little further
+        further = partial(replace, success_threshold=wanted, post_actuation_motions=FollowJointCfg())
+        found = [(name, further(each) if wanted > each.success_threshold else each) for name, each in found]
     (first, setting), *others = found
     return replace(
         entry,
@@ -387,13 +389,6 @@ def _opening_of_goal(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAss
         if (goal.object, goal.part, goal.kind) == (cfg.skills[index].objects[0], part.name, GoalKind.open_fraction)
     ]
     return opening_of_share(max(shares), part) if shares else None
-
-
-def _lead_at_least(setting: PlannerSettingCfg, wanted: float) -> PlannerSettingCfg:
-    """Returns a derived setting that leads the part at least as far as the goal wants, and a little further."""
-    if wanted <= setting.success_threshold:
-        return setting
-    return replace(setting, success_threshold=wanted, post_actuation_motions=FollowJointCfg())
 
 
 def _with_more_holds(

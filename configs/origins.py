@@ -51,7 +51,9 @@ def find_origins(primary: str, request: Request) -> dict[str, str]:
             for default in defaults:
                 path = str(default.config_path)
                 if path.startswith(_ROBOTS) and path.endswith(SCHEMA_SUFFIX):
-                    origins["robot"] = _robot_origin(path.removeprefix(_ROBOTS).removesuffix(SCHEMA_SUFFIX))
+                    # of values that its YAML file does not state
+                    entry = ROBOTS.entry(path.removeprefix(_ROBOTS).removesuffix(SCHEMA_SUFFIX))
+                    origins["robot"] = entry.target if entry.origin == DISTRIBUTION else entry.description
                 if not path.endswith(SCHEMA_SUFFIX) or path.endswith(f"{_GIVEN}{SCHEMA_SUFFIX}"):
                     for key, origin in _stated_keys(loader, request.config_dirs, path, default.package or ""):
                         origins[key] = origin
@@ -90,12 +92,6 @@ def _stated_keys(loader: ConfigLoader, own: Sequence[str], path: str, package: s
     for key, _ in iterate_leaves(content, base):
         if key != "defaults":
             yield key, name
-
-
-def _robot_origin(robot: str) -> str:
-    """Returns the origin of values of a robot that its YAML file does not state."""
-    entry = ROBOTS.entry(robot)
-    return entry.target if entry.origin == DISTRIBUTION else entry.description
 
 
 def _name_file(folder: str, path: str) -> str:

@@ -6,7 +6,7 @@ Dataclasses of the parts are beside the classes that use them.
 from __future__ import annotations
 
 import string
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -164,7 +164,9 @@ def check_episode(cfg: EpisodeCfg) -> None:
     _check_skills(cfg)
     check_sensors(cfg, cfg.all_sensors())
     _check_cameras(cfg)
-    for where, texts in _all_phrasings(cfg):
+    keys = entry_keys(cfg.skills, cfg.robot.name)
+    phrasings = {f"{where}.language": skill.language for skill, where in zip(cfg.skills, keys, strict=True)}
+    for where, texts in {"task.language": cfg.task.language, **phrasings}.items():
         for index, text in enumerate(texts):
             _check_language(text, f"{where}[{index}]")
 
@@ -404,12 +406,6 @@ def _check_spelling(name: str, where: str) -> None:
             f"{where}='{name}' cannot be part of record keys. Expected letters, digits, '_' and '-'. Rename it.",
             key=where,
         )
-
-
-def _all_phrasings(cfg: EpisodeCfg) -> Iterator[tuple[str, list[str]]]:
-    yield "task.language", cfg.task.language
-    for skill, where in zip(cfg.skills, entry_keys(cfg.skills, cfg.robot.name), strict=True):
-        yield f"{where}.language", skill.language
 
 
 def _check_language(text: str, where: str) -> None:

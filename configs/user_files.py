@@ -62,6 +62,7 @@ def read_setting_file(path: str | Path, *, tool: Mapping[str, Sequence[float]] |
         ConfigError: It is not a readable YAML file, or has no planner setting.
     """
     tree = read_yaml_tree(path)
+    keypoints = None if tool is None else {name: np.array(point, dtype=float) for name, point in tool.items()}
     reads = []
     for where, raw in find_settings(tree):
         try:
@@ -71,7 +72,7 @@ def read_setting_file(path: str | Path, *, tool: Mapping[str, Sequence[float]] |
         else:
             _name_hand(setting, where, notices)
             obstacles = find_obstacles(setting, where)
-            warnings = [] if tool is None else find_misfit_motions(setting, _to_arrays(tool), where)
+            warnings = [] if keypoints is None else find_misfit_motions(setting, keypoints, where)
             reads.append(SettingRead(where, setting, None, notices, obstacles, warnings))
     if not reads:
         raise ConfigError(
@@ -92,10 +93,6 @@ def _name_hand(setting: PlannerSettingCfg, where: str, notices: list[str]) -> No
         notices.append(
             f"{where}.hand: missing, read as {found} from its key. Write `hand: {found}` where you paste it."
         )
-
-
-def _to_arrays(tool: Mapping[str, Sequence[float]]) -> dict[str, np.ndarray]:
-    return {name: np.array(point, dtype=float) for name, point in tool.items()}
 
 
 def read_yaml_tree(path: str | Path) -> Any:

@@ -54,6 +54,18 @@ def check_ranges(cfg: Any, where: str = "") -> None:
         _check_value(f"{prefix}{name}", getattr(cfg, name), limits)
 
 
+class Ranged:
+    """A dataclass whose fields are in the ranges of their types; `where` is its key in messages."""
+
+    _where = ""
+
+    def __init_subclass__(cls, where: str | None = None) -> None:
+        cls._where = cls._where if where is None else where
+
+    def __post_init__(self) -> None:
+        check_ranges(self, self._where)
+
+
 def find_range(hint: Any) -> Range | None:
     """Returns the range in a type, or in the type of its items; None: it has none."""
     arguments = [*get_args(hint), *getattr(hint, "__metadata__", ())]

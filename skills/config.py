@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 
 from unlatch.objects.annotation import Articulation, Part
 from unlatch.simcore.errors import MISSING, AssetError, ConfigError
-from unlatch.simcore.ranges import Fraction, Range, check_ranges
+from unlatch.simcore.ranges import Fraction, Range, Ranged, check_ranges
 from unlatch.solver.setting import PlannerSettingCfg, omitted_setting
 
 StageSequences = list[list[int]]
@@ -198,7 +198,7 @@ class HomeCfg(SkillCfg):
 
 
 @dataclass
-class DisturbCfg:
+class DisturbCfg(Ranged, where="disturb"):
     """How far the executed joint targets leave the plan: a YAML file of the group `disturb`.
 
     The noise of each joint is an Ornstein-Uhlenbeck process, smoothed twice (see `SmoothNoise`). It is 0 where the hand
@@ -218,9 +218,6 @@ class DisturbCfg:
 
     nudge_probability: Fraction = 0.0
     """Probability with which the part is pushed while the hand is on its way to it, so that the plan is out of date."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self, "disturb")
 
     @property
     def moves_targets(self) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.ranges import Range, check_ranges
+from unlatch.simcore.ranges import Range, Ranged
 from unlatch.solver.kinematics import frozen_array
 from unlatch.solver.path_solver import NO_ENDS
 from unlatch.solver.scene import ArmModel, Array, PlanningScene, Slip, checked_joints
@@ -84,7 +84,7 @@ _LEAST_WORK = 1000
 
 
 @dataclass(frozen=True)
-class PlannerCfg:
+class PlannerCfg(Ranged, where="planner"):
     """How much the planner tries: a YAML file of the group `planner`.
 
     Every limit is a count, so that a plan does not depend on the machine.
@@ -120,9 +120,6 @@ class PlannerCfg:
     """
     name: str = "standard"
     """Name of this budget."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self, "planner")
 
 
 _ALLOWANCE_SHARE = 5

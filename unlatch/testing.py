@@ -11,7 +11,7 @@
 `CommandLine` and `load_configs` read what the user of a command would type.
 """
 
-from unlatch.workflows.cli.multirun import load_configs
+from unlatch.workflows.cli.run_report import load_configs
 from unlatch.workflows.cli.terminal import CommandLine
 from unlatch.workflows.testing.contracts import (
     check_exporter,

@@ -41,7 +41,7 @@ from unlatch.simcore.meshes.triangle_mesh import (
     split_components,
     weld_vertices,
 )
-from unlatch.simcore.ranges import Count, Positive, check_ranges
+from unlatch.simcore.ranges import Count, Positive, Ranged
 from unlatch.simcore.registry import installed_version, require_package
 from unlatch.simcore.urdf.model import Shape, ShapeKind
 
@@ -100,7 +100,7 @@ _MOST_PROTRUSION = 2.0
 
 
 @dataclass
-class ConvexDecompositionCfg:
+class ConvexDecompositionCfg(Ranged, where="convex_decomposition"):
     """Settings of the decomposition; lengths are shares of the object's largest extent."""
 
     weld: Positive = 1e-4
@@ -166,9 +166,6 @@ class ConvexDecompositionCfg:
     """Largest number of cells along the longest side of a piece that boxes replace."""
     most_boxes: Count = 96
     """Largest number of boxes of a piece; the grid gets coarser to reach it."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self, "convex_decomposition")
 
 
 @dataclass(frozen=True)

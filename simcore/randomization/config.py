@@ -8,7 +8,7 @@ from math import radians
 from typing import TYPE_CHECKING, Annotated, Any
 
 from unlatch.simcore.errors import MISSING, ConfigError, unknown_name
-from unlatch.simcore.ranges import Count, Range, check_ranges
+from unlatch.simcore.ranges import Count, Range, Ranged, check_ranges
 from unlatch.simcore.sim.joint_mechanisms import TendonCfg
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class DistractorsCfg:
 
 
 @dataclass
-class PerceptionCfg:
+class PerceptionCfg(Ranged, where="perception"):
     """Standard deviations of the pose estimate errors of every object; success is judged on the true poses."""
 
     position_std_m: Annotated[float, Range(0.0, 0.5)] = 0.0
@@ -63,9 +63,6 @@ class PerceptionCfg:
 
     joint_std: Annotated[float, Range(0.0, 0.5)] = 0.0
     """Of the position of each of its joints [rad, or m of sliding joints]."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self, "perception")
 
     @property
     def active(self) -> bool:

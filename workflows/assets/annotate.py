@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from unlatch.objects.annotate import storage
 from unlatch.objects.annotate.annotator import AnnotateCfg, AnnotationResult, annotate_source
@@ -142,7 +140,11 @@ def annotate_target(
     if picture:
         storage.write_annotation_file(target.picture, annotation_png(found.model, found.articulation))
     if convention == "interndata":
-        for path, info in _info_files(target, found, source.instance):
+        for part in found.articulation.parts.values():
+            if part.kind.turns_in_hand:  # InternDataEngine has none for knobs and levers
+                continue
+            info = make_info(part, found.model, found.articulation.scale, instance=source.instance)
+            path = target.file.parent / "Kps" / part.name / "info.json"
             if path.exists() and not force:
                 raise AssetError(f"{path} exists. It is kept; force=true replaces it.", path=str(path))
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -173,16 +175,6 @@ def check_convention(convention: str) -> None:
     """
     if convention not in CONVENTIONS:
         raise unknown_name(convention, "a convention of annotations", where="convention", known=CONVENTIONS)
-
-
-def _info_files(
-    target: AnnotationTarget, found: AnnotationResult, instance: str
-) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Yields path and content of the `info.json` of each part; InternDataEngine has none for knobs and levers."""
-    for part in found.articulation.parts.values():
-        if not part.kind.turns_in_hand:
-            info = make_info(part, found.model, found.articulation.scale, instance=instance)
-            yield target.file.parent / "Kps" / part.name / "info.json", info
 
 
 def find_targets(path: Path, *, out: Path | None) -> list[AnnotationTarget]:

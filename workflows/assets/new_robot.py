@@ -197,15 +197,6 @@ def _with_armature(robot: RobotCfg, armature: Mapping[str, float]) -> RobotCfg:
     return replace(robot, arms=arms)
 
 
-def model_file(stated: str) -> Path:
-    """Returns the file that `unlatch new robot` reads: a path, or `menagerie:NAME`.
-
-    Raises:
-        ConfigError: MuJoCo Menagerie is not there, or has no such robot.
-    """
-    return menagerie_file(stated.removeprefix(MENAGERIE)) if stated.startswith(MENAGERIE) else user_path(stated)
-
-
 def with_menagerie_robot(
     overrides: Sequence[str], config_dirs: Sequence[str | Path]
 ) -> tuple[list[str], list[str | Path]]:

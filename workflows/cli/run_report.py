@@ -1,10 +1,13 @@
-"""Makes a run, shows it on a page if asked, prints a summary, and opens Python's debugger with `--pdb`."""
+"""Loads the configurations that a command line asks for, makes its run, shows it on a page if asked, prints a summary,
+and opens Python's debugger with `--pdb`. Several jobs are those of `sweep_jobs`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from pdb import Pdb
 from typing import TypeVar
@@ -12,6 +15,8 @@ from typing import TypeVar
 from rich.box import SIMPLE
 from rich.table import Table
 
+from unlatch.configs.overrides import expand_sweep, override_key
+from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, UnlatchError
 from unlatch.simcore.files import path_word
 from unlatch.simcore.recording.data_set import DataSet
@@ -19,12 +24,13 @@ from unlatch.workflows.cli.terminal import (
     FAILED,
     INTERRUPTED,
     OK,
+    CommandLine,
     print_line,
     print_note,
     relative_path,
     result_console,
 )
-from unlatch.workflows.runs.loading import LoadedConfig
+from unlatch.workflows.runs.loading import LoadedConfig, load_config
 from unlatch.workflows.runs.progress import Interruption, RunTime, is_telling, pace_of, read_run_times
 from unlatch.workflows.runs.run import (
     PICTURE,
@@ -35,9 +41,10 @@ from unlatch.workflows.runs.run import (
     output_folder,
     run_episodes,
 )
-from unlatch.workflows.runs.schema import EvaluateCfg, ExecutorCfg, Retry, RunCfg
+from unlatch.workflows.runs.schema import SERIAL, EvaluateCfg, ExecutorCfg, Retry, RunCfg
 from unlatch.workflows.runs.statistics import CorruptEpisodes, RunStatistics
 
+C = TypeVar("C", bound=EpisodeCfg)
 R = TypeVar("R", bound=RunCfg)
 
 
@@ -176,7 +183,7 @@ def _describe_pace(run: RunTime, runs: Sequence[RunTime]) -> str:
 
 def _describe_first(code: str, data_set: DataSet, statistics: RunStatistics, *, debug: bool) -> Iterator[str]:
     """Yields why the first attempt with a failure code failed, and the command that shows it."""
-    from unlatch.workflows.runs.traceback_frames import frames_to_show
+    from unlatch.workflows.runs.code_versions import frames_to_show
     from unlatch.workflows.viewing.episode_files import plan_command
 
     number = statistics.first[code]
@@ -265,3 +272,85 @@ def open_debugger(exc: Exception, *, advice: str = _IN_RUN) -> None:
     debugger.interaction(None, exc.__traceback__)
     if debugger.quitting:
         raise KeyboardInterrupt
+
+
+def load_configs(primary: str, schema: type[C], line: CommandLine) -> list[LoadedConfig[C]]:
+    """Loads what the command line asks for: one configuration, or all of a multirun.
+
+    Raises:
+        ConfigError: A configuration is wrong; the message is one line.
+    """
+    makes_runs = any(item.name == "sweep" for item in fields(schema))
+    swept = _sweep_of_experiment(line) if makes_runs else []
+    jobs = expand_sweep([*line.overrides, *swept]) if line.multirun else [line.overrides]
+    if makes_runs:
+        jobs = [job for each in jobs for job in _each_part(primary, schema, each, line)]
+    return [load_config(primary, schema, job, config_dirs=line.config_dirs, resolve=line.resolve) for job in jobs]
+
+
+def _sweep_of_experiment(line: CommandLine) -> list[str]:
+    """Returns the overrides of the experiment that is chosen, if it is a sweep, which needs `-m`."""
+    if all(override_key(text) != "experiment" for text in line.overrides):
+        return []
+    from unlatch.workflows.runs.sweep import require_multirun, sweep_overrides
+
+    swept = sweep_overrides(line.overrides, line.config_dirs)
+    if not line.multirun:
+        require_multirun(swept)
+    return swept
+
+
+def _each_part(primary: str, schema: type, job: list[str], line: CommandLine) -> list[list[str]]:
+    """Returns a job for each part that `part=all` stands for, and says which parts it leaves out."""
+    if all(override_key(text) != "part" for text in job):
+        return [job]
+    from unlatch.configs.derived_request import name_each_part
+
+    jobs, left_out = name_each_part(primary, schema, job, line.config_dirs)
+    for name, reason in left_out.items():
+        print_note(f"part '{name}' is left out: {reason}")
+    return jobs
+
+
+def configs_to_run(primary: str, schema: type[C], line: CommandLine) -> Iterator[C]:
+    """Yields the configurations to run after their notices; with `--cfg` prints them and yields none."""
+    for job in load_configs(primary, schema, line):
+        if line.show:
+            print_line(job.yaml.rstrip())
+            continue
+        for notice in job.notices:
+            print_note(notice)
+        yield job.cfg
+
+
+def run_jobs(name: str, schema: type[R], line: CommandLine, run: Callable[[R], int], *, prefix: str = "") -> int:
+    """Loads what the command line asks for and runs it: one run, or all jobs of a multirun.
+
+    Returns:
+        The worst exit code; after Ctrl-C 130, and the jobs that are left are not begun.
+
+    Raises:
+        ConfigError: A configuration is wrong, jobs write into one folder, or their launchers cannot be used.
+    """
+    jobs = load_configs(name, schema, line)
+    if line.show:
+        print_line("---\n".join(job.yaml for job in jobs).rstrip())
+        return OK
+    cfg, sweep = jobs[0].cfg, None
+    is_sweep = len(jobs) > 1 or cfg.launcher.name != SERIAL or cfg.sweep_dir is not None
+    if is_sweep:
+        from unlatch.workflows.cli import sweep_jobs
+
+        sweep_jobs.check_launcher([job.cfg for job in jobs], pdb=line.pdb)
+    if line.pdb:
+        jobs = [replace(job, cfg=make_debuggable(job.cfg)) for job in jobs]
+    if is_sweep:
+        sweep = sweep_jobs.place_outputs(jobs, given=line.overrides)
+        sweep_jobs.check_outputs_differ([job.cfg for job in jobs], prefix=prefix)
+    with live_page([job.cfg for job in jobs], prefix=prefix, sweep=sweep):
+        if not is_sweep:
+            return run_job(jobs[0], run, place="")
+        if sweep is not None and cfg.launcher.name != SERIAL:
+            return sweep_jobs.launch_jobs(name, jobs, sweep, config_dirs=line.config_dirs)
+        names = sweep_jobs.name_jobs(jobs, given=line.overrides)
+        return sweep_jobs.run_one_by_one(jobs, partial(run_job, run=run), names=names, prefix=prefix)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from rich.box import SIMPLE
 from rich.table import Table
@@ -15,12 +15,10 @@ from unlatch.configs.overrides import override_key
 from unlatch.simcore.errors import ConfigError, UnlatchError, close_matches, count_noun
 from unlatch.simcore.files import path_word, user_path
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.workflows.cli.run_report import live_page, make_debuggable, run_job
 from unlatch.workflows.cli.terminal import (
     FAILED,
     INTERRUPTED,
     OK,
-    CommandLine,
     print_note,
     relative_path,
     result_console,
@@ -40,35 +38,8 @@ from unlatch.workflows.runs.sweep import (
     write_jobs,
 )
 
-R = TypeVar("R", bound=RunCfg)
 
-
-def run_sweep(
-    name: str, jobs: Sequence[LoadedConfig[R]], line: CommandLine, run: Callable[[R], int], *, prefix: str
-) -> int:
-    """Runs the jobs of a multirun of the command `name`; returns the worst exit code.
-
-    Raises:
-        ConfigError: Jobs write into one folder, or their launchers cannot be used.
-    """
-    launcher = launcher_of([job.cfg for job in jobs])
-    if line.pdb:
-        if launcher.name != SERIAL:
-            raise ConfigError(
-                f"--pdb with launcher={launcher.name}: jobs in other processes have no debugger. Expected "
-                f"launcher={SERIAL}. Leave out one of both.",
-                flag="--pdb",
-            )
-        jobs = [replace(job, cfg=make_debuggable(job.cfg)) for job in jobs]
-    sweep = place_outputs(jobs, given=line.overrides)
-    _check_outputs_differ([job.cfg for job in jobs], prefix=prefix)
-    with live_page([job.cfg for job in jobs], prefix=prefix, sweep=sweep):
-        if sweep is not None and launcher.name != SERIAL:
-            return launch_jobs(name, jobs, sweep, config_dirs=line.config_dirs)
-        return _run_one_by_one(jobs, run, names=_name_jobs(jobs, given=line.overrides), prefix=prefix)
-
-
-def _name_jobs(jobs: Sequence[LoadedConfig[Any]], *, given: Sequence[str]) -> list[str]:
+def name_jobs(jobs: Sequence[LoadedConfig[Any]], *, given: Sequence[str]) -> list[str]:
     """Returns the overrides of each job that tell it from the others, such as `robot=ur5 seed=1`."""
     overrides = [job.overrides for job in jobs]
     varied = varied_indices(overrides, given=given)
@@ -78,17 +49,20 @@ def _name_jobs(jobs: Sequence[LoadedConfig[Any]], *, given: Sequence[str]) -> li
     ]
 
 
-def _run_one_by_one(
-    jobs: Sequence[LoadedConfig[R]], run: Callable[[R], int], *, names: Sequence[str], prefix: str
+def run_one_by_one(
+    jobs: Sequence[LoadedConfig[Any]], run: Callable[..., int], *, names: Sequence[str], prefix: str
 ) -> int:
-    """Runs jobs in this process, and prints a table of several; returns the worst exit code."""
+    """Runs jobs in this process, and prints a table of several; returns the worst exit code.
+
+    `run` takes a job, and as `place` which of several it is.
+    """
     if len(jobs) == 1:
-        return run_job(jobs[0], run, place="")
+        return run(jobs[0], place="")
     codes: list[int] = []
     try:
         for number, (job, name) in enumerate(zip(jobs, names, strict=True), 1):
             print_note(f"unlatch: job {number} of {len(jobs)}: {name}")
-            codes.append(run_job(job, run, place=f" in job {number} of {len(jobs)}"))
+            codes.append(run(job, place=f" in job {number} of {len(jobs)}"))
             if codes[-1] == INTERRUPTED:
                 break
     finally:  # also after an error, which is printed below
@@ -96,7 +70,7 @@ def _run_one_by_one(
     return max(codes)
 
 
-def _check_outputs_differ(cfgs: Iterable[RunCfg], *, prefix: str) -> None:
+def check_outputs_differ(cfgs: Iterable[RunCfg], *, prefix: str) -> None:
     """Raises an error if two jobs of a multirun write into one folder."""
     folders: set[Path] = set()
     for cfg in cfgs:
@@ -110,11 +84,11 @@ def _check_outputs_differ(cfgs: Iterable[RunCfg], *, prefix: str) -> None:
         folders.add(folder)
 
 
-def launcher_of(cfgs: Sequence[RunCfg]) -> LauncherCfg:
-    """Returns the launcher of a multirun.
+def check_launcher(cfgs: Sequence[RunCfg], *, pdb: bool) -> None:
+    """Checks the launcher of a multirun; `pdb`: its jobs have a debugger.
 
     Raises:
-        ConfigError: The jobs name several launchers, or an unknown one.
+        ConfigError: The jobs name several launchers, or an unknown one, or one whose jobs have no debugger.
     """
     first = cfgs[0]
     if any((cfg.launcher, cfg.sweep_dir) != (first.launcher, first.sweep_dir) for cfg in cfgs):
@@ -126,7 +100,12 @@ def launcher_of(cfgs: Sequence[RunCfg]) -> LauncherCfg:
             f"launcher.name={name} is unknown.{close_matches(name, known)} Expected one of: {', '.join(known)}.",
             key="launcher.name",
         )
-    return first.launcher
+    if pdb and name != SERIAL:
+        raise ConfigError(
+            f"--pdb with launcher={name}: jobs in other processes have no debugger. Expected launcher={SERIAL}. Leave "
+            "out one of both.",
+            flag="--pdb",
+        )
 
 
 def place_outputs(jobs: Sequence[LoadedConfig[Any]], *, given: Sequence[str]) -> Path | None:

@@ -11,8 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from loky import cpu_count
-
 from unlatch.configs.user_files import peer_of, read_robot_file, read_setting_file, read_yaml_tree
 from unlatch.objects.friction import OBJECT_FRICTION
 from unlatch.robots.catalog import ROBOTS
@@ -21,7 +19,7 @@ from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import describe_hand_frame
 from unlatch.simcore.errors import ConfigError, RecordingError, UnlatchError, close_matches, count_noun
 from unlatch.simcore.files import path_word, user_path
-from unlatch.simcore.ranges import Range, check_ranges
+from unlatch.simcore.ranges import Range, Ranged, check_ranges
 from unlatch.simcore.recording.check import MISFITS, Problem, not_compared
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
@@ -52,7 +50,7 @@ from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.policies.catalog import POLICY_PORT
 from unlatch.workflows.runs.data_sets import data_sets_below
 from unlatch.workflows.runs.earlier_code import describe_machine, describe_mixed_code, differing_versions
-from unlatch.workflows.runs.executors import EXECUTORS, EpisodeMaker, Outcome
+from unlatch.workflows.runs.executors import EpisodeMaker, Outcome
 from unlatch.workflows.runs.progress import Progress, StepProgress
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.replay import (
@@ -60,9 +58,9 @@ from unlatch.workflows.runs.replay import (
     ReplayMode,
     ReplayOutcome,
     deviations,
-    replay_all,
     replay_judged,
     replay_outcome,
+    run_replays,
 )
 from unlatch.workflows.runs.run import RunRequest
 from unlatch.workflows.runs.runner import EpisodeRunner
@@ -337,7 +335,9 @@ def _replay_one(data_set: DataSet, number: int, cfg: ReplayCfg) -> int:
 
 def _replay_all(data_set: DataSet, cfg: ReplayCfg) -> int:
     started = time.perf_counter()
-    outcomes = replay_all(data_set, mode=cfg.mode, check=cfg.check, workers=cfg.workers)
+    if not data_set.numbers():
+        raise ConfigError(f"Data set '{data_set.path}' has no episodes yet. Collect some first.")
+    outcomes = run_replays(ReplayJob(config_of(data_set), data_set, cfg.mode, cfg.check), cfg.workers)
     found: list[ReplayOutcome] = []
     with Progress(total=len(data_set), success_word="exact") as progress:
         try:
@@ -367,8 +367,7 @@ def _replay_all(data_set: DataSet, cfg: ReplayCfg) -> int:
 @run_command
 def evaluate_command(arguments: list[str], debug: bool) -> int:
     """Runs the command; returns its exit code."""
-    from unlatch.workflows.cli.multirun import run_jobs
-    from unlatch.workflows.cli.run_report import run_and_report
+    from unlatch.workflows.cli.run_report import run_and_report, run_jobs
     from unlatch.workflows.runs.evaluate import PREFIX, EvaluateJob, identity_of, serve_policy  # the extra `gym`
 
     line = parse_command_line(arguments, command="evaluate")
@@ -419,7 +418,7 @@ def exam_command(arguments: list[str]) -> int:
 
 
 @dataclass
-class ServeCfg:
+class ServeCfg(Ranged):
     """Options of `unlatch serve` beside those of an evaluation."""
 
     host: str = LOCAL_HOST
@@ -427,14 +426,11 @@ class ServeCfg:
     port: Annotated[int, Range(0, MAX_PORT)] = POLICY_PORT
     """Its port; 0: a free one."""
 
-    def __post_init__(self) -> None:
-        check_ranges(self)
-
 
 @command
 def serve_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    from unlatch.workflows.cli.multirun import load_configs
+    from unlatch.workflows.cli.run_report import load_configs
     from unlatch.workflows.policies.serve import PolicyServer  # the extras `gym` and `openpi`
 
     words = [word for word in arguments if "=" not in word and not word.startswith("-")]
@@ -506,13 +502,9 @@ def replay_arrays(data_set: DataSet, *, workers: int | None = None) -> Generator
     Raises:
         RecordingError: Its configuration cannot be read.
     """
-    numbers = data_set.numbers()
-    if numbers:
-        n = min(workers or cpu_count(), len(numbers))
-        executor = EXECUTORS.load("process" if n > 1 else "serial")(workers=n)
-        yield from executor.run(
-            ReplayArraysJob(config_of(data_set), data_set, ReplayMode.action, True, describe_machine(data_set)), numbers
-        )
+    if data_set.numbers():
+        job = ReplayArraysJob(config_of(data_set), data_set, ReplayMode.action, True, describe_machine(data_set))
+        yield from run_replays(job, workers)
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from unlatch.simcore.catalogs import AUTO
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.sim.world import World
-from unlatch.workflows.cli.multirun import run_jobs
-from unlatch.workflows.cli.run_report import run_and_report
+from unlatch.workflows.cli.run_report import run_and_report, run_jobs
 from unlatch.workflows.cli.terminal import INTERRUPTED, OK, parse_command_line, print_note, run_command
 from unlatch.workflows.images.render_config import RenderCfg
 from unlatch.workflows.runs.run import RunRequest, make_collect_job, output_folder

@@ -16,7 +16,7 @@ from unlatch.workflows.images.export import DEFAULT_FORMAT, HUB_KEYS, LabelCfg, 
 from unlatch.workflows.images.render import RenderWork, prepare_render
 from unlatch.workflows.images.render_config import RenderCfg
 from unlatch.workflows.images.render_job import RenderOutcome
-from unlatch.workflows.runs.progress import FrameCount, Interruption, Progress, StepProgress
+from unlatch.workflows.runs.progress import Interruption, Progress, StepProgress
 
 if TYPE_CHECKING:
     from unlatch.configs.composition import Request
@@ -49,7 +49,6 @@ def render_and_report(data_set: DataSet, cfg: RenderCfg, request: Request | None
             done=work.n_rendered_before,
             success_word="rendered",
             interruption=interruption,
-            frames=FrameCount(work.frames.total, work.frames.count_done),
         ) as progress,
     ):
         try:

@@ -18,8 +18,7 @@ from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.sim.renderers.auto import choose_renderer
 from unlatch.skills.skill import Skill
 from unlatch.workflows.cli.arguments import read_pairs, split_paths
-from unlatch.workflows.cli.multirun import configs_to_run
-from unlatch.workflows.cli.run_report import debugging
+from unlatch.workflows.cli.run_report import configs_to_run, debugging
 from unlatch.workflows.cli.terminal import (
     FAILED,
     OK,
@@ -163,26 +162,15 @@ def phases_command(arguments: list[str]) -> int:
     (path,), pairs = split_paths("phases", arguments, count=1)
     started = time.perf_counter()
     with StepProgress("pictures") as progress:
-        file, moments = draw_phases(DataSet.open(path), read_pairs(PhasesCfg, pairs), progress)
+        data_set, cfg = DataSet.open(path), read_pairs(PhasesCfg, pairs)
+        check_episode(data_set, cfg.episode)
+        file = output_path(cfg.out, data_set.path / PHASES.format(number=cfg.episode))
+        record = data_set.read(cfg.episode)
+        moments = write_phases(config_of(data_set), record, file, columns=cfg.columns, progress=progress)
     print_line(
         f"phases: {relative_path(file)} ({count_noun(moments, 'moment')}, {time.perf_counter() - started:.1f} s)"
     )
     return OK
-
-
-def draw_phases(data_set: DataSet, cfg: PhasesCfg, progress: StepProgress) -> tuple[Path, int]:
-    """Draws and writes a picture of an episode's phases; `progress` counts its parts.
-
-    Returns:
-        The picture's path, and how many moments it shows.
-
-    Raises:
-        UnlatchError: The input is wrong. Nothing is written.
-    """
-    check_episode(data_set, cfg.episode)
-    path = output_path(cfg.out, data_set.path / PHASES.format(number=cfg.episode))
-    record = data_set.read(cfg.episode)
-    return path, write_phases(config_of(data_set), record, path, columns=cfg.columns, progress=progress)
 
 
 @dataclass
@@ -235,28 +223,16 @@ def view_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
     (path,), pairs = split_paths("view", arguments, count=1)
     started = time.perf_counter()
-    file, notices = write_view(DataSet.open(path), read_pairs(ViewCfg, pairs))
+    data_set, cfg = DataSet.open(path), read_pairs(ViewCfg, pairs)
+    VIEWERS.entry(cfg.format)
+    check_episode(data_set, cfg.episode)
+    check_suffix(cfg.out, f".{cfg.format}", formats=VIEWERS.names())
+    file = output_path(cfg.out, data_set.path / VIEW.format(number=cfg.episode, format=cfg.format))
+    scene, notices = read_scene(data_set, cfg.episode)
+    write_output(file, VIEWERS.load(cfg.format)(scene))
     for notice in notices:
         print_note(f"unlatch: {notice}")
     print_line(
         f"view: {relative_path(file)} ({file.stat().st_size / 1e6:.1f} MB, {time.perf_counter() - started:.1f} s)"
     )
     return OK
-
-
-def write_view(data_set: DataSet, cfg: ViewCfg) -> tuple[Path, list[str]]:
-    """Writes an episode as a file to look at.
-
-    Returns:
-        The file's path, and one line for each thing that cannot be shown.
-
-    Raises:
-        UnlatchError: The input is wrong, or an extra is missing. Nothing is written.
-    """
-    VIEWERS.entry(cfg.format)
-    check_episode(data_set, cfg.episode)
-    check_suffix(cfg.out, f".{cfg.format}", formats=VIEWERS.names())
-    path = output_path(cfg.out, data_set.path / VIEW.format(number=cfg.episode, format=cfg.format))
-    scene, notices = read_scene(data_set, cfg.episode)
-    write_output(path, VIEWERS.load(cfg.format)(scene))
-    return path, notices

@@ -16,11 +16,12 @@ from tempfile import TemporaryDirectory
 from unlatch.configs.derived_request import describe_object_path, is_object_path
 from unlatch.configs.group_files import option_names, yaml_files
 from unlatch.configs.peer_tasks.importer import ImportCfg, ImportedTask, import_tasks, own_robot_file
+from unlatch.robots.foreign_models import MENAGERIE, menagerie_file
 from unlatch.robots.hand_shape import describe_direction, describe_hand_frame
 from unlatch.simcore.errors import ConfigError, close_matches, count_noun, describe_choices
 from unlatch.simcore.files import path_word, user_path
 from unlatch.skills.catalog import SKILLS, derivable_skill
-from unlatch.workflows.assets.new_robot import NewRobotCfg, model_file, new_robot, try_robot
+from unlatch.workflows.assets.new_robot import NewRobotCfg, new_robot, try_robot
 from unlatch.workflows.cli.arguments import read_pairs, split_some_paths
 from unlatch.workflows.cli.terminal import BAD_INPUT, OK, command, is_pair, print_line, print_note, relative_path
 from unlatch.workflows.episode.asset_checks import check_assets
@@ -180,7 +181,9 @@ def _write_robot(words: Sequence[str], pairs: Sequence[str]) -> int:
             "--help` shows it."
         )
     cfg = read_pairs(NewRobotCfg, pairs)
-    made = new_robot(model_file(words[1]), cfg)
+    stated = words[1]
+    of_menagerie = stated.startswith(MENAGERIE)
+    made = new_robot(menagerie_file(stated.removeprefix(MENAGERIE)) if of_menagerie else user_path(stated), cfg)
     robot, name = made.robot, made.robot.name
     for arm, share in zip(robot.arms, made.reach_shares, strict=True):
         gripper = arm.gripper

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Annotated
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.ranges import Range, check_ranges
+from unlatch.simcore.ranges import Range, Ranged
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.terminal import OK, command, parse_command_line, print_line
 from unlatch.workflows.runs.schema import LOCAL_HOST, MAX_PORT
@@ -28,7 +28,7 @@ _YAML = (".yaml", ".yml")
 
 
 @dataclass
-class StudioCfg:
+class StudioCfg(Ranged):
     """Options of `unlatch studio`."""
 
     host: str = LOCAL_HOST
@@ -40,9 +40,6 @@ class StudioCfg:
     episode: Annotated[int, Range(0, 2**31 - 1)] = 0
     """Episode that is shown first."""
 
-    def __post_init__(self) -> None:
-        check_ranges(self)
-
 
 @command
 def studio_command(arguments: list[str]) -> int:
@@ -50,17 +47,7 @@ def studio_command(arguments: list[str]) -> int:
     line = parse_command_line(arguments, command="studio")
     names = [item.name for item in fields(StudioCfg)]
     own = [text for text in line.overrides if text.partition("=")[0] in names]
-    document = find_document([text for text in line.overrides if text not in own], line.config_dirs)
-    serve_studio(document, read_pairs(StudioCfg, own), config_dirs=line.config_dirs)
-    return OK
-
-
-def find_document(words: Sequence[str], config_dirs: Sequence[str] = ()) -> TaskDocument:
-    """Returns the document that the arguments name: a task file, a task, or an object.
-
-    Raises:
-        ConfigError: There is no such file or name, or the arguments contradict each other.
-    """
+    words = [text for text in line.overrides if text not in own]
     files = [word for word in words if "=" not in word and word.endswith(_YAML)]
     if files and len(words) > 1:
         raise ConfigError(
@@ -68,9 +55,9 @@ def find_document(words: Sequence[str], config_dirs: Sequence[str] = ()) -> Task
             "episode, port, host and browser. Remove the others, or change them on the page.",
             key="task",
         )
-    if files:
-        return open_document(files[0])
-    return new_document(words, config_dirs=config_dirs)
+    document = open_document(files[0]) if files else new_document(words, config_dirs=line.config_dirs)
+    serve_studio(document, read_pairs(StudioCfg, own), config_dirs=line.config_dirs)
+    return OK
 
 
 def serve_studio(document: TaskDocument, cfg: StudioCfg, *, config_dirs: Sequence[str] = ()) -> None:

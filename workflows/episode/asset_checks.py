@@ -157,13 +157,9 @@ def check_regions(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> None:
         if skills and not assets[region.object].free:
             begins_open = any(item.object == region.object and item.range[1] > 0.0 for item in cfg.task.openness)
             extent_m = _extent_m(assets[region.object], begins_open=begins_open)
-            _check_region(cfg.robot, _arms_of(cfg.robot, skills), region, index, extent_m)
-
-
-def _arms_of(robot: RobotCfg, skills: Sequence[SkillCfg]) -> list[ArmCfg]:
-    """Returns the arms that may carry out one of some skills."""
-    named = {skill.arm for skill in skills}
-    return [arm for arm in robot.arms if None in named or arm.name in named]
+            named = {skill.arm for skill in skills}
+            arms = [arm for arm in cfg.robot.arms if None in named or arm.name in named]
+            _check_region(cfg.robot, arms, region, index, extent_m)
 
 
 def _check_region(robot: RobotCfg, arms: Sequence[ArmCfg], region: RegionCfg, index: int, extent_m: float) -> None:
@@ -342,15 +338,13 @@ def _check_mounts(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> None:
             ("link", mount.body, mount.link),
             ("look_at_link", mount.look_at_body, mount.look_at_link),
         ):
-            if body is not None and link is not None:
-                _check_link(cfg, assets, body, link, f"{where}.mount.{key}")
-
-
-def _check_link(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], body: str, link: str, where: str) -> None:
-    path = assets[body].urdf_path if body in assets else model_path(cfg.robot)
-    links = [str(item.get("name")) for item in parse_xml(path).iter("link")]
-    if link not in links:
-        raise unknown_name(link, f"a link of '{body}'", where=where, known=links, heading="Links")
+            if body is None or link is None:
+                continue
+            path = assets[body].urdf_path if body in assets else model_path(cfg.robot)
+            links = [str(item.get("name")) for item in parse_xml(path).iter("link")]
+            if link not in links:
+                what = f"a link of '{body}'"
+                raise unknown_name(link, what, where=f"{where}.mount.{key}", known=links, heading="Links")
 
 
 def _find_part(asset: ObjectAsset, name: str, where: str) -> Part:

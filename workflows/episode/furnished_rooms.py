@@ -166,15 +166,10 @@ def _add_cupboards(room: RoomBuilder, shell: Shell, front: Material, top: Materi
         room.box(FURNITURE, front, (face, y + gap, split), (face + out, right - gap, -0.045))
         for z in (split - 0.05, -0.1):
             room.box(FURNITURE, STEEL, (face - 0.028, y + 0.18, z), (face - 0.018, right - 0.18, z + 0.012))
-        if abs(number - oven) > 0:
-            _add_wall_unit(room, front, wall, (y, right))
-
-
-def _add_wall_unit(room: RoomBuilder, front: Material, wall: float, y_m: tuple[float, float]) -> None:
-    (y0, y1), face, gap = y_m, wall - 0.35, 0.003
-    room.box(FURNITURE, front, (face + 0.018, y0, 0.58), (wall, y1, 1.32))
-    room.box(FURNITURE, front, (face, y0 + gap, 0.58), (face + 0.018, y1 - gap, 1.32))
-    room.box(FURNITURE, STEEL, (face - 0.028, y1 - 0.06, 0.64), (face - 0.018, y1 - 0.048, 0.82))
+        unit = wall - 0.35  # it hangs on the wall
+        room.box(FURNITURE, front, (unit + 0.018, y, 0.58), (wall, right, 1.32))
+        room.box(FURNITURE, front, (unit, y + gap, 0.58), (unit + 0.018, right - gap, 1.32))
+        room.box(FURNITURE, STEEL, (unit - 0.028, right - 0.06, 0.64), (unit - 0.018, right - 0.048, 0.82))
 
 
 def _add_splashback(room: RoomBuilder, shell: Shell) -> None:

@@ -18,10 +18,8 @@ from unlatch.simcore.randomization.config import RandomizationCfg, RuleCfg, View
 from unlatch.simcore.randomization.setup import SIMULATION_CONTEXT, AttributeSlot, Firing, Setup
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.attribute_views import AttributeView, BodyView
-from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.body_views import ArticulationView, PoseEstimateView, RigidPrimView
 from unlatch.simcore.sim.core import MAX_LATE_STEPS
-from unlatch.simcore.sim.drives import DriveGroup
 from unlatch.simcore.sim.visuals.appearance import TextureStore
 from unlatch.workflows.episode.scene import EpisodeScene
 from unlatch.workflows.episode.visual_views import (
@@ -125,7 +123,9 @@ class RandomizationLayer:
             when = "at reset" if gate.interval is None else f"every {gate.interval} control steps "
             when += "" if gate.interval is None else f"({gate.interval / control_hz:.3g} s)"
             line = f"  {when}: {slot.view}.{slot.attribute.name} {rule.operation.name} "
-            line += _describe_distribution(rule.to_dict())
+            content = rule.to_dict()["distribution"]
+            inside = ", ".join(f"{key} {value}" for key, value in content.items() if key != "type")
+            line += f"{content['type']}({inside})"
             if gate.on_reset:
                 line += f" -> {_format_numbers(slot.defaults[0])} became {_format_numbers(slot.last_reset[0])}"
             lines.append(f"{line} [{slot.attribute.unit}]")
@@ -203,12 +203,6 @@ def _read_firings(content: Mapping[str, Any]) -> list[Firing]:
                 f"A firing of the record is not [step, rule, values]: {str(entry)[:80]}. It is damaged."
             ) from exc
     return found
-
-
-def _describe_distribution(rule: Mapping[str, Any]) -> str:
-    content = rule["distribution"]
-    inside = ", ".join(f"{key} {value}" for key, value in content.items() if key != "type")
-    return f"{content['type']}({inside})"
 
 
 def _format_numbers(values: Sequence[float] | np.ndarray) -> str:
@@ -402,27 +396,22 @@ class EpisodeRandomization:
     def _get_view(self, cfg: ViewCfg) -> BodyView:
         """Returns a view of a body; it is made on the first call."""
         if cfg.name not in self._made:
-            world = self._scene.world
+            world, robot = self._scene.world, self._scene.robot
             body = world.bodies[cfg.body]
-            self._made[cfg.name] = (
-                ArticulationView(
+            if body.movable_joints:
+                owners = robot.arms.values() if body is robot.body else [self._scene.objects[body.name]]
+                self._made[cfg.name] = ArticulationView(
                     world,
                     [body],
                     name=cfg.name,
-                    drives=[self._drives_of(body)],
+                    drives=[[owner.drives for owner in owners]],
                     joints=cfg.joints,
                     links=cfg.links,
                     tendons=cfg.tendons,
                 )
-                if body.movable_joints
-                else RigidPrimView(world, [body], name=cfg.name)
-            )
+            else:
+                self._made[cfg.name] = RigidPrimView(world, [body], name=cfg.name)
         return self._made[cfg.name]
-
-    def _drives_of(self, body: Body) -> list[DriveGroup]:
-        if body is self._scene.robot.body:
-            return [arm.drives for arm in self._scene.robot.arms.values()]
-        return [self._scene.objects[body.name].drives]
 
     def reset(self, seed: int) -> None:
         """Fires `on_env_reset` in every layer; the values of the layout are the defaults.

@@ -357,7 +357,8 @@ def build_scene(
 
     table = add_fixture(TABLE, TABLE_SIZE_M, Pose.from_translation(TABLE_CENTER_M), TABLE_RGBA)
     urdf = drawn_model_path(robot_cfg) if world.visuals else model_path(robot_cfg)
-    with_knobs = _find_with_knobs(assets, acted_on)
+    parts = [(name, assets[name].articulation.part(part)) for name, part in acted_on if part is not None]
+    with_knobs = {name for name, part in parts if part.kind is PartKind.knob}  # it jumps if its contact points change
     robot = Robot(world, robot_cfg, urdf, T_world_root=base_pose(robot_cfg), face_contacts=bool(with_knobs))
     robot.body.semantic_class = "robot"
     robot.body.finish = FINISHES["lacquer"]
@@ -407,12 +408,6 @@ def build_scene(
     built = EpisodeScene(world, scene, robot, objects, views, loads, monitor, tuple(fixtures), shown)
     scene.update_state()
     return built
-
-
-def _find_with_knobs(assets: Mapping[str, ObjectAsset], acted_on: Sequence[tuple[str, str | None]]) -> set[str]:
-    """Returns the objects with a knob that is acted on. A knob is light, and jumps if its contact points change."""
-    parts = [(name, assets[name].articulation.part(part)) for name, part in acted_on if part is not None]
-    return {name for name, part in parts if part.kind is PartKind.knob}
 
 
 def _with_chosen_grip(

@@ -222,15 +222,18 @@ class FreeTable:
         return placed
 
     def _find_place(self, item: Distractor, placed: Sequence[Distractor], rng: np.random.Generator) -> bool:
+        half = 0.5 * np.array(TABLE_SIZE_M[:2]) - _EDGE_M
         for _ in range(TRIES):
-            item.x_m, item.y_m = (float(value) for value in _draw_place(rng))
+            place = np.array(TABLE_CENTER_M[:2]) + rng.uniform(-half, half)
+            item.x_m, item.y_m = (float(value) for value in place)
             if self._is_free(item, placed):
                 return True
         return False
 
     def _is_free(self, item: Distractor, placed: Sequence[Distractor]) -> bool:
         p = np.array([item.x_m, item.y_m])
-        free = all(_distance_to_box(p, box) > item.radius_m for box in self._occupied_boxes)
+        beside_m = [np.maximum(np.maximum(low - p, p - high), 0.0) for low, high in self._occupied_boxes]
+        free = all(float(np.linalg.norm(distance)) > item.radius_m for distance in beside_m)
         free = free and all(
             _distance_to_segment(p, self._base, middle) > item.radius_m + _CLEAR_M["robot"] for middle in self._middles
         )
@@ -280,12 +283,6 @@ def _draw_distractor(cfg: DistractorsCfg, rng: np.random.Generator) -> Distracto
     )
 
 
-def _draw_place(rng: np.random.Generator) -> Array:
-    half = 0.5 * np.array(TABLE_SIZE_M[:2]) - _EDGE_M
-    place: Array = np.array(TABLE_CENTER_M[:2]) + rng.uniform(-half, half)
-    return place
-
-
 def _occupied_boxes(scene: EpisodeScene) -> list[Array]:
     """Returns (2, 2) lower and upper corners of occupied boxes, seen from above."""
     boxes = []
@@ -294,10 +291,6 @@ def _occupied_boxes(scene: EpisodeScene) -> list[Array]:
             clear = _CLEAR_M["object" if name in scene.objects else "robot"]
             boxes.append(body.aabb()[:, :2] + np.array([[-clear], [clear]]))
     return boxes
-
-
-def _distance_to_box(p: Array, box: Array) -> float:
-    return float(np.linalg.norm(np.maximum(np.maximum(box[0] - p, p - box[1]), 0.0)))
 
 
 def _distance_to_segment(p: Array, start: Array, end: Array) -> float:

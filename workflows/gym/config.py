@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from unlatch.simcore.catalogs import SOFTWARE
 from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
-from unlatch.simcore.ranges import Count, Range, check_ranges
+from unlatch.simcore.ranges import Count, Range, Ranged, check_ranges
 from unlatch.simcore.recording.export.config import ExportCfg, RotationForm, StateKind
 from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.recording.modality import PointSource, PointSurface
@@ -45,7 +45,7 @@ class GripperForm(Enum):
 
 
 @dataclass
-class ActionCfg:
+class ActionCfg(Ranged, where="action"):
     """The action space: for each arm, the numbers of its joints or its hand, and then of its gripper."""
 
     mode: ActionMode = ActionMode.joint_position
@@ -69,9 +69,6 @@ class ActionCfg:
     hold their targets meanwhile."""
     lost_share: Annotated[float, Range(0.0, 0.99)] = 0.0
     """Share of the answers of a policy server that never arrive; it is then asked again. Drawn for each episode."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self, "action")
 
     def server_keys(self) -> list[str]:
         """Returns the keys that are set and have an effect with a policy server only, such as `action.chunk=8`."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-import uuid
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,7 +27,7 @@ from unlatch.simcore.sim.sensors.camera import CameraCfg
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.episode.visual_views import fit_sensors
 from unlatch.workflows.images.render_config import ImagesCfg, RenderCfg
-from unlatch.workflows.images.render_job import RenderJob, RenderOutcome, count_unfinished
+from unlatch.workflows.images.render_job import RenderJob, RenderOutcome
 from unlatch.workflows.runs.code_versions import versions_of
 from unlatch.workflows.runs.executors import EXECUTORS, WorkerLimits, make_executor, never_ended
 from unlatch.workflows.runs.recorded_config import chosen_summaries, config_of
@@ -37,8 +35,6 @@ from unlatch.workflows.viewing.scene_picture import open_record
 
 if TYPE_CHECKING:
     from unlatch.configs.composition import Request
-
-_READ_PERIOD_S = 1.0
 
 
 def render(
@@ -111,30 +107,6 @@ def render(
     return work.render_set
 
 
-class RunFrames:
-    """Counts the frames of one run of `RenderWork`, also those of episodes that are not finished."""
-
-    def __init__(self, render_set: RenderSet, run: str, frames: Mapping[int, int]) -> None:
-        """Takes the `run` of the `RenderJob`, and how many frames each missing episode has, by its number."""
-        self.total = sum(frames.values())
-        """Frames of all missing episodes; every camera takes its images in each."""
-        self._render_set, self._run, self._frames = render_set, run, frames
-        self._finished = self._unfinished = 0
-        self._read_at = 0.0
-
-    def finish(self, numbers: Iterable[int]) -> None:
-        """Counts the frames of episodes that are finished."""
-        self._finished += sum(self._frames[number] for number in numbers)
-        self._read_at = 0.0
-
-    def count_done(self) -> int:
-        """Returns how many frames are done; the files of the workers are read about once a second."""
-        if time.monotonic() - self._read_at > _READ_PERIOD_S:
-            self._unfinished = count_unfinished(self._render_set, self._run)
-            self._read_at = time.monotonic()
-        return self._finished + self._unfinished
-
-
 @dataclass(frozen=True)
 class RenderWork:
     """The episodes that are still to be rendered into a render set."""
@@ -143,8 +115,6 @@ class RenderWork:
     """Renders one episode."""
     cfg: RenderCfg
     """Which images are rendered, and by which executor."""
-    frames: RunFrames
-    """Counts the frames of the run."""
     missing: list[int] = field(default_factory=list)
     """Numbers of the episodes that have no images yet."""
     notices: list[str] = field(default_factory=list)
@@ -174,11 +144,8 @@ class RenderWork:
                     self.missing, advice="or name other episodes with only=, or another set with name=."
                 )
             missing = self.render_set.missing(self.missing)  # a run that has just ended may have rendered some
-            self.frames.finish(set(self.missing).difference(missing))
             outcomes = executor.run(self.job, missing, max_episodes=len(missing), is_ended=is_ended)
-            for outcome in cast("Generator[RenderOutcome]", outcomes):
-                self.frames.finish([outcome.number])
-                yield outcome
+            yield from cast("Generator[RenderOutcome]", outcomes)
 
 
 def prepare_render(data_set: DataSet, cfg: RenderCfg, request: Request | None = None) -> RenderWork:
@@ -200,9 +167,7 @@ def prepare_render(data_set: DataSet, cfg: RenderCfg, request: Request | None = 
     seen_cfg = _seen_config(data_set, cfg, settings)
     _check_scene(data_set, chosen[0].number, seen_cfg, settings, renderer, leave_out=cfg.leave_out)
     job = _make_job(data_set, cfg, settings, renderer, {item.number: item.state_sha256 for item in chosen})
-    missing = _missing_numbers(job, notices)
-    frames = {item.number: item.n_actions + 1 for item in chosen if item.number in set(missing)}
-    return RenderWork(job, cfg, RunFrames(job.render_set, job.run, frames), missing, notices)
+    return RenderWork(job, cfg, _missing_numbers(job, notices), notices)
 
 
 def make_render_job(data_set: DataSet, cfg: ImagesCfg, request: Request | None = None) -> RenderJob:
@@ -243,7 +208,6 @@ def _make_job(
         settings.randomization,
         digests,
         cfg.scenery is not None,
-        uuid.uuid4().hex,
     )
 
 

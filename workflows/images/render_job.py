@@ -17,11 +17,9 @@ import numpy as np
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.catalogs import RENDERERS
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.files import write_whole_file
 from unlatch.simcore.randomization.config import RandomizationCfg, VisualDraw
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.episode_folders import AREAS
 from unlatch.simcore.recording.frame_video import FrameVideoWriter
 from unlatch.simcore.recording.modality import annotations_file
 from unlatch.simcore.recording.renders import CAMERAS_FILE, RenderSet, stream_file
@@ -95,11 +93,6 @@ def take_camera_frame(
     )
 
 
-_FRAMES = "frames"
-"""Beginning of the name of the file in which a worker counts its frames."""
-_COUNT_PERIOD_S = 1.0
-
-
 @dataclass(frozen=True)
 class RenderOutcome(Outcome):
     """Result of rendering one episode."""
@@ -128,8 +121,6 @@ class RenderJob:
     """Checksum of the arrays of every requested episode, by number."""
     draws_room: bool = False
     """Whether the room is drawn anew for this set; otherwise it looks as it does in other pictures of the episode."""
-    run: str = ""
-    """A name of the run, with which its workers count the frames of unfinished episodes; see `count_unfinished`."""
 
     @contextmanager
     def open(self, worker: str) -> Iterator[EpisodeMaker]:
@@ -191,9 +182,7 @@ class RenderJob:
         with open_record(self.cfg, record, checker, visual_draw=draw, scenery_seed=room, world=world) as recorded:
             opened = time.perf_counter()
             images = EpisodeImages(recorded, render_set)
-            with _FrameFile(render_set, self.run) as frames:
-                digest = record.state_sha256 or self.digests[record.number]
-                images.write(record.number, digest, on_frame=frames.count)
+            images.write(record.number, record.state_sha256 or self.digests[record.number])
         timings = {
             "open": 1e3 * (opened - started),
             **images.timings_ms,
@@ -221,17 +210,15 @@ class EpisodeImages:
             if self._annotations is not None:
                 camera.switch_rendering(Rendering.depth, on=True)
 
-    def write(self, number: int, state_sha256: str, *, on_frame: Callable[[], None] = lambda: None) -> None:
+    def write(self, number: int, state_sha256: str) -> None:
         """Writes all images of the episode, with the checksum of the arrays of its record.
-
-        `on_frame` is called after each frame, in which every camera took its images.
 
         Raises:
             RecordingError: They cannot be written.
         """
 
         def fill(folder: Path) -> dict[str, Any]:
-            self._write_frames(folder, on_frame)
+            self._write_frames(folder)
             first = self._cameras[0]
             labels = {name: first.labels(kind) for name, kind in self._kinds.items() if first.labels(kind)}
             n_frames = self._recorded.record.n_actions + 1
@@ -240,7 +227,7 @@ class EpisodeImages:
 
         self._set.write(number, fill)
 
-    def _write_frames(self, folder: Path, on_frame: Callable[[], None]) -> None:
+    def _write_frames(self, folder: Path) -> None:
         tracks: dict[str, list[np.ndarray]] = {}
         with ExitStack() as stack:
             writers = self._open_writers(folder, stack)
@@ -258,7 +245,6 @@ class EpisodeImages:
                     encoder.run(partial(self._encode, camera.cfg.name, images, writers))
                     for key, value in camera.pose_and_intrinsics().items():
                         tracks.setdefault(f"{camera.cfg.name}.{key}", []).append(value)
-                on_frame()
         arrays = {key: np.stack(rows) for key, rows in tracks.items()}
         (folder / CAMERAS_FILE).write_bytes(encode_npz(arrays))
 
@@ -287,39 +273,6 @@ class EpisodeImages:
         started = time.perf_counter()
         yield
         self.timings_ms[stage] += 1e3 * (time.perf_counter() - started)
-
-
-class _FrameFile:
-    """Counts the frames of the episode that a worker renders, in a file in the worker's area of the render set.
-
-    Use as a context manager, for one episode: the file is gone afterwards.
-    """
-
-    def __init__(self, render_set: RenderSet, run: str) -> None:
-        self._path = render_set.area.folder / f"{_FRAMES}-{run}"
-        self._frames, self._written_at = 0, time.monotonic()
-
-    def count(self) -> None:
-        """Counts one more frame; the file is written about once a second."""
-        self._frames += 1
-        if time.monotonic() - self._written_at > _COUNT_PERIOD_S:
-            write_whole_file(self._path, str(self._frames).encode())
-            self._written_at = time.monotonic()
-
-    def __enter__(self) -> _FrameFile:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self._path.unlink(missing_ok=True)
-
-
-def count_unfinished(render_set: RenderSet, run: str) -> int:
-    """Returns how many frames the workers of a run have rendered of the episodes that are not finished."""
-    frames = 0
-    for path in (render_set.path / AREAS).glob(f"*/{_FRAMES}-{run}"):
-        with suppress(FileNotFoundError):  # its episode has just ended
-            frames += int(path.read_text(encoding="ascii"))
-    return frames
 
 
 class _EncoderThread:

@@ -137,7 +137,11 @@ def merge(
             expected=f"the same values as in '{other.path}'",
             advice="Merge sets of one configuration only.",
         )
-    _check_apart(absolute_folder(out), sets)
+    folder = absolute_folder(out)
+    if folder.resolve() in [data_set.path.resolve() for data_set in sets]:
+        raise ConfigError(
+            f"OUT is '{folder}', one of the data sets. Expected another folder. Give it before the data sets."
+        )
     left_out = taken = 0
     name = writer_name("merged")
     with DataSet.create_or_resume(out, header=sets[0].header, info=sets[0].info, worker=name) as joined:
@@ -218,11 +222,3 @@ def _find_problem(source: DataSet, summary: EpisodeSummary, taken: int | None) -
     except RecordingError as exc:
         return exc.message
     return None
-
-
-def _check_apart(out: Path, sets: Sequence[DataSet]) -> None:
-    for data_set in sets:
-        if out.resolve() == data_set.path.resolve():
-            raise ConfigError(
-                f"OUT is '{out}', one of the data sets. Expected another folder. Give it before the data sets."
-            )

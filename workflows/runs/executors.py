@@ -9,12 +9,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Annotated, Protocol
 
-from unlatch.simcore.ranges import Count, Range, check_ranges
+from unlatch.simcore.ranges import Count, Range, Ranged
 from unlatch.simcore.registry import Catalog, CatalogEntry
 
 
 @dataclass
-class WorkerLimits:
+class WorkerLimits(Ranged, where="executor"):
     """Limits of a worker, for executors that have workers; without limits by default."""
 
     episode_timeout_s: Annotated[float, Range(1.0)] | None = None
@@ -26,9 +26,6 @@ class WorkerLimits:
     `timeout`."""
     recycle_after: Count | None = None
     """Number of episodes after which a worker is replaced; None: it lives as long as the run."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self, "executor")
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ import json
 import logging
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -71,19 +71,15 @@ class LiveState:
         try:
             found: Any = json.loads(content)
             state = cls(**found)
-            _check_types(found)
+            types: dict[str, Any] = {"int": int, "float": (int, float), "str": str, "list": list, "dict": dict}
+            for key, value in found.items():
+                wanted = types[str(cls.__annotations__[key]).partition("[")[0]]
+                if not isinstance(value, wanted) or isinstance(value, bool):
+                    raise TypeError(f"'{key}' is {type(value).__name__}")
             state.arrays()
         except (ValueError, TypeError, RecursionError) as exc:
             raise RecordingError(f"The state of a running episode cannot be read: {exc}. Remove the file.") from exc
         return state
-
-
-def _check_types(values: Mapping[str, Any]) -> None:
-    types: dict[str, Any] = {"int": int, "float": (int, float), "str": str, "list": list, "dict": dict}
-    for item in fields(LiveState):
-        wanted = types[str(item.type).partition("[")[0]]
-        if not isinstance(values[item.name], wanted) or isinstance(values[item.name], bool):
-            raise TypeError(f"'{item.name}' is {type(values[item.name]).__name__}")
 
 
 def live_files(data_set: Path) -> list[Path]:

@@ -53,15 +53,12 @@ class SkillPlan:
         if self.code is not None:
             lines.append(f"{self.code}: {self.message}")
         if self.commands:
-            lines += ["commands:", *(f"  {line}" for line in self._command_lines())]
-        return [*lines, *ends]
-
-    def _command_lines(self) -> Iterator[str]:
-        """Yields number, phase, kind and frames of each command."""
+            lines.append("commands:")
         for number, command in enumerate(self.commands):
             still = f", {command.dwell_frames} of them at rest" if command.dwell_frames else ""
             frames = count_noun(command.frames, "frame")
-            yield f"[{number}] {command.phase.name:8} {command.kind.value}: {frames}{still}"
+            lines.append(f"  [{number}] {command.phase.name:8} {command.kind.value}: {frames}{still}")
+        return [*lines, *ends]
 
     def _refusal_lines(self, plan: KeyframePlan) -> list[str]:
         """Returns why there is no plan; with the residuals of the goal if one was found."""

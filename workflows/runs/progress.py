@@ -244,16 +244,6 @@ class _Display(ABC):
             console.print(f"unlatch: {self.line()}", markup=False, highlight=False, soft_wrap=True)
 
 
-@dataclass(frozen=True)
-class FrameCount:
-    """How far the episodes of a run are, frame by frame, for runs whose episodes take minutes."""
-
-    total: int
-    """Frames that the run makes."""
-    count_done: Callable[[], int]
-    """Returns how many are done."""
-
-
 class StepProgress(_Display):
     """How far a command is that makes many things of one kind, such as the pictures of a clip."""
 
@@ -279,10 +269,13 @@ class StepProgress(_Display):
         self._first = self._first or (done, time.perf_counter())
 
     def _rate(self) -> list[str]:
-        if self._first is None:
+        """Returns the rate and the time left in words; nothing before the first one is done."""
+        before, since = self._first or (self._done, 0.0)
+        if self._done == before:
             return []
-        before, since = self._first
-        return _describe_rate(self._done - before, self._total - before, time.perf_counter() - since)
+        per_s = (self._done - before) / max(time.perf_counter() - since, 1e-9)
+        rate = f"{per_s:.1f} a second" if per_s >= 1.0 else f"{1.0 / per_s:.1f} s each"
+        return [rate, _describe_left((self._total - self._done) / per_s)]
 
     def line(self) -> str:
         """Returns the counts so far as one line."""
@@ -302,15 +295,6 @@ def _bar(done: int, total: int, *words: str) -> Table:
     grid = Table.grid(padding=(0, 2))
     grid.add_row(ProgressBar(total=total, completed=done, width=20), *words)
     return grid
-
-
-def _describe_rate(done: int, total: int, seconds: float) -> list[str]:
-    """Returns the rate and the time left in words; nothing before the first one is done."""
-    if not done:
-        return []
-    per_s = done / max(seconds, 1e-9)
-    rate = f"{per_s:.1f} a second" if per_s >= 1.0 else f"{1.0 / per_s:.1f} s each"
-    return [rate, _describe_left((total - done) / per_s)]
 
 
 def _describe_left(seconds: float) -> str:
@@ -334,7 +318,6 @@ class Progress(_Display):
         console: Console | None = None,
         interruption: Interruption | None = None,
         clock: RunClock | None = None,
-        frames: FrameCount | None = None,
     ) -> None:
         """Starts the clock.
 
@@ -347,7 +330,6 @@ class Progress(_Display):
             console: Where the display goes; None: stderr.
             interruption: Ends the run on Ctrl-C; the display says so.
             clock: Measures the pace without start-up; None: the pace is that since the start.
-            frames: Counts the frames of all episodes; the display shows their rate, and the time left follows from it.
         """
         super().__init__(console, is_shown=report is True)
         self.total = total
@@ -365,7 +347,6 @@ class Progress(_Display):
         """Failures by code."""
         self._call = report if callable(report) else None
         self._clock = clock
-        self._frames = frames
 
     def update(self, outcome: Outcome) -> None:
         """Counts one episode."""
@@ -390,13 +371,9 @@ class Progress(_Display):
 
     @property
     def left_s(self) -> float | None:
-        """Estimated time left [s]; None before the first episode, or the first frame of a run that counts frames."""
+        """Estimated time left [s]; None before the first episode."""
         gained = self.successes if self.successes_only else self.made
-        left = max(self.total - self.done, 0)
-        if self._frames is not None:
-            gained = self._frames.count_done()
-            left = max(self._frames.total - gained, 0)
-        return left * self._elapsed_s() / gained if gained else None
+        return max(self.total - self.done, 0) * self._elapsed_s() / gained if gained else None
 
     def __repr__(self) -> str:
         return f"Progress({self.done}/{self.total}, successes={self.successes}, made={self.made})"
@@ -404,15 +381,9 @@ class Progress(_Display):
     def __rich__(self) -> Group:
         done = min(self.done, self.total)
         left = "" if self.left_s is None else _describe_left(self.left_s)
-        if self._frames is not None:
-            made = self._frames.count_done()
-            frames = self._frames.total
-            rate = _describe_rate(made, frames, self._elapsed_s())[:1]
-            bar = _bar(made, frames, f"{done}/{self.total}", f"{made:,}/{frames:,} frames", *rate, left)
-        else:
-            pace = f"{self.per_hour:,.0f}/h" if self.per_hour else ""
-            pace = pace if self.made else f"no episode has ended yet, {self._elapsed_s():.0f} s"
-            bar = _bar(done, self.total, f"{done}/{self.total}", pace, left)
+        pace = f"{self.per_hour:,.0f}/h" if self.per_hour else ""
+        pace = pace if self.made else f"no episode has ended yet, {self._elapsed_s():.0f} s"
+        bar = _bar(done, self.total, f"{done}/{self.total}", pace, left)
         share = f" ({100 * self.successes / self.made:.0f} %)" if self.made else ""
         counts = Text.assemble((f"{self.successes} {self.success_word}{share}", "green"))
         for code, count in self.codes.most_common():
@@ -424,17 +395,11 @@ class Progress(_Display):
     def line(self) -> str:
         """Returns the counts so far as one line."""
         words = [f"{min(self.done, self.total)}/{self.total} episodes after {self._elapsed_s():.0f} s"]
-        if self._frames is not None:
-            made = self._frames.count_done()
-            words.append(f"{made:,} of {self._frames.total:,} frames")
-            words += _describe_rate(made, self._frames.total, self._elapsed_s())
-        elif not self.made:
+        if not self.made:
             return f"{words[0]}; no episode has ended yet"
-        if self.made:
-            words.append(f"{self.successes} of {self.made} {self.success_word}")
-        if self._frames is None:
-            words += [f"{self.per_hour:,.0f} an hour"] if self.per_hour else []
-            words += [] if self.left_s is None else [_describe_left(self.left_s)]
+        words.append(f"{self.successes} of {self.made} {self.success_word}")
+        words += [f"{self.per_hour:,.0f} an hour"] if self.per_hour else []
+        words += [] if self.left_s is None else [_describe_left(self.left_s)]
         words += [f"{code} {count}" for code, count in self.codes.most_common()]
         return ", ".join(words)
 

@@ -32,8 +32,12 @@ def config_of(data_set: DataSet) -> EpisodeCfg:
             f"Data set '{data_set.path}' has no configuration in its header. Expected one that `unlatch collect` made.",
             path=str(data_set.path),
         )
+    skills = values.get("skills")
+    if isinstance(skills, list):  # a rule that its version did not have stays off
+        off = {"scene_force_threshold_n": None}
+        values = {**values, "skills": [{**off, **entry} if isinstance(entry, dict) else entry for entry in skills]}
     try:
-        values = _add_roots(_add_earlier_rules(values), data_set.info.get("object_roots"))
+        values = _add_roots(values, data_set.info.get("object_roots"))
         return read_dataclass(EpisodeCfg, values, where="")
     except ConfigError as exc:
         if isinstance(exc.__cause__, UnknownEntryError):
@@ -96,15 +100,6 @@ def format_ranges(numbers: Sequence[int]) -> str:
     runs = [[number for _, number in run] for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])]
     words = [f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs]
     return "episodes " + ", ".join(words[:6]) + (", ..." if len(words) > 6 else "") if words else "no episodes yet"
-
-
-def _add_earlier_rules(values: dict[str, Any]) -> dict[str, Any]:
-    """Returns the configuration with rules that its version did not have switched off, where they are now on."""
-    skills = values.get("skills")
-    if not isinstance(skills, list):
-        return values
-    found = [{"scene_force_threshold_n": None, **entry} if isinstance(entry, dict) else entry for entry in skills]
-    return {**values, "skills": found}
 
 
 def _add_roots(values: dict[str, Any], roots: Any) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
 from unlatch.workflows.episode.skill_run import SkillRun
 from unlatch.workflows.runs.executors import EXECUTORS, EpisodeMaker, Outcome
-from unlatch.workflows.runs.recorded_config import config_of, config_of_record
+from unlatch.workflows.runs.recorded_config import config_of_record
 from unlatch.workflows.runs.runner import EpisodeRunner
 
 Array = np.ndarray
@@ -113,21 +113,11 @@ def replay(
         return replay_outcome(runner, record, mode)
 
 
-def replay_all(
-    data_set: DataSet, *, mode: ReplayMode = ReplayMode.action, check: bool = False, workers: int | None = None
-) -> Generator[ReplayOutcome]:
-    """Replays every episode of a data set and yields each outcome; with `check`, verifies files and verdicts too.
-
-    Raises:
-        ConfigError: The data set has no episodes.
-        RecordingError: Its configuration cannot be read.
-    """
-    numbers = data_set.numbers()
-    if not numbers:
-        raise ConfigError(f"Data set '{data_set.path}' has no episodes yet. Collect some first.")
+def run_replays(job: ReplayJob, workers: int | None) -> Generator[ReplayOutcome]:
+    """Replays every episode of a job's data set in processes; None: one for each CPU core."""
+    numbers = job.data_set.numbers()
     n = min(workers or cpu_count(), len(numbers))
-    executor = EXECUTORS.load("process" if n > 1 else "serial")(workers=n)
-    yield from executor.run(ReplayJob(config_of(data_set), data_set, mode, check), numbers)
+    yield from EXECUTORS.load("process" if n > 1 else "serial")(workers=n).run(job, numbers)
 
 
 @dataclass(frozen=True)

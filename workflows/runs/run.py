@@ -196,7 +196,11 @@ def run_episodes(request: RunRequest, display: RunDisplay | None = None) -> RunR
     executor = make_executor(cfg.executor.name, workers=cfg.workers, limits=cfg.executor)
     header = {**code_versions.header_of(cfg), **request.identity}
     policy = getattr(cfg, "policy", None) if request.policy is None else request.policy
-    code = _read_code(header["config"], policy)
+    if policy is not None:
+        from unlatch.workflows.policies.catalog import policy_module  # only here: most runs have no policy
+
+        policy = policy_module(policy)
+    code = CodeVersions.of(header["config"], policy=policy)
     with DataSet.create_or_resume(
         output_folder(cfg, prefix=request.prefix),
         header=header,
@@ -212,8 +216,11 @@ def run_episodes(request: RunRequest, display: RunDisplay | None = None) -> RunR
         if plan.stop.wanted is not None:
             numbers = [number for number in numbers if number in data_set]
         stopped |= display.interruption is not None and display.interruption.asked
-        if not stopped:
-            _draw_picture(cfg, data_set, numbers, again=made > 0)
+        path = data_set.path / PICTURE
+        if not stopped and has_picture(cfg) and (made or not path.exists()):
+            from unlatch.workflows.viewing.scene_picture import contact_sheet
+
+            contact_sheet(cfg, data_set, numbers, path=path, rows=cfg.pictures)
     return RunResult(data_set, numbers, made, seconds, clock.times, plan.stop, stopped)
 
 
@@ -361,31 +368,9 @@ def _count_existing(data_set: DataSet, numbers: set[int], stop: StopCondition) -
     return sorted(errors)
 
 
-def _draw_picture(cfg: RunCfg, data_set: DataSet, numbers: Sequence[int], *, again: bool) -> None:
-    """Draws the picture of the whole set, unless it exists or the run makes only a shard; `again` replaces it."""
-    path = data_set.path / PICTURE
-    if has_picture(cfg) and (again or not path.exists()):
-        from unlatch.workflows.viewing.scene_picture import contact_sheet
-
-        contact_sheet(cfg, data_set, numbers, path=path, rows=cfg.pictures)
-
-
 def has_picture(cfg: RunCfg) -> bool:
     """Returns whether a run draws a picture of its data set."""
     return cfg.pictures > 0 and cfg.shard is None
-
-
-def _read_code(config: Any, policy: Any) -> CodeVersions:
-    """Returns the code of Unlatch, of the plugins that a configuration names, and of a policy; None: there is none.
-
-    Raises:
-        ConfigError: The policy is a spec that cannot be read.
-    """
-    if policy is None:
-        return CodeVersions.of(config)
-    from unlatch.workflows.policies.catalog import policy_module  # only here: most runs have no policy
-
-    return CodeVersions.of(config, policy=policy_module(policy))
 
 
 def output_folder(cfg: RunCfg, *, prefix: str = "") -> Path:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.catalogs import AUTO
 from unlatch.simcore.errors import MISSING, ConfigError, count_noun
-from unlatch.simcore.ranges import Count, Range, check_ranges
+from unlatch.simcore.ranges import Count, Range, Ranged
 from unlatch.simcore.recording.episode_folders import MAX_NUMBER
 from unlatch.workflows.gym.config import ActionCfg, ObservationCfg, SuccessWhen
 from unlatch.workflows.images.render_config import ImagesCfg
@@ -74,7 +74,7 @@ class Retry(Enum):
 
 
 @dataclass
-class LauncherCfg:
+class LauncherCfg(Ranged, where="launcher"):
     """The launcher that runs the jobs of a multirun."""
 
     name: str = SERIAL
@@ -83,9 +83,6 @@ class LauncherCfg:
     """Jobs at a time, for a launcher without such a setting; the next jobs begin when all of these have ended."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Settings of Hydra's launcher by their names in Hydra; null: the launcher's default."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self, "launcher")
 
 
 @dataclass
@@ -128,16 +125,14 @@ class RunCfg(EpisodeCfg):
         super().__post_init__()
         if self.out is not None and not self.out.strip():
             raise ConfigError("out='' is empty. Expected a folder, or null for data/<task>-<robot>-s<seed>.", key="out")
-        if self.only is not None:
-            self._check_only(self.only)
-        self._asked()
-
-    def _check_only(self, only: list[int]) -> None:
-        if not only:
+        if self.only == []:
             raise ConfigError("only=[] is empty. Expected episode numbers, or null for all. Change it.", key="only")
-        for number in only:
-            if not 0 <= number <= MAX_NUMBER:
-                raise ConfigError(f"only={only} holds {number}. Expected numbers from 0 to {MAX_NUMBER}.", key="only")
+        wrong = [number for number in self.only or () if not 0 <= number <= MAX_NUMBER]
+        if wrong:
+            raise ConfigError(
+                f"only={self.only} holds {wrong[0]}. Expected numbers from 0 to {MAX_NUMBER}.", key="only"
+            )
+        self._asked()
 
     def numbers(self) -> list[int]:
         """Returns the episode numbers asked for, sorted; for a shard, its share.

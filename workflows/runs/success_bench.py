@@ -13,7 +13,7 @@ from rich.box import MARKDOWN
 from rich.table import Table
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.ranges import Count, Range, check_ranges
+from unlatch.simcore.ranges import Count, Range, Ranged
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.verdict import recompute_success
 from unlatch.workflows.checks.criteria_source import CriteriaSource
@@ -35,7 +35,7 @@ _TIMED_EPISODES = 10
 
 
 @dataclass
-class SuccessBenchCfg:
+class SuccessBenchCfg(Ranged):
     """`unlatch bench success`."""
 
     n: Count = 400
@@ -50,9 +50,6 @@ class SuccessBenchCfg:
     """Tasks to run."""
     real: Annotated[int, Range(0)] = 0
     """Attempts with each PartNet-Mobility category; 0: none."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 """Draws what is marked on the scene: regions that can be moved, axes, cameras with their images, keypoints that can be
-moved, the reach, a planned chain, and names on the sides where they do not cover each other.
+moved, the reach and a planned chain.
 """
 
 from __future__ import annotations
@@ -7,8 +7,7 @@ from __future__ import annotations
 import io
 import math
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import cycle
 from typing import Any
 
@@ -18,7 +17,6 @@ from PIL import Image
 from unlatch.objects.annotation import Part
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.models import model_path
-from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.urdf.model import movable_joints
 from unlatch.simcore.urdf.reader import read_urdf
@@ -29,63 +27,7 @@ from unlatch.workflows.studio.state import STEP_M, place_m
 from unlatch.workflows.viewing.annotation_editor import KeypointControls
 from unlatch.workflows.viewing.picture import SEGMENT_RGB
 from unlatch.workflows.viewing.recorded_scene import ColouredMesh, SceneModel, ShownBody, link_bodies
-from unlatch.workflows.viewing.scene_nodes import FOV_RAD, LABEL_ANCHORS, LiveScene, SceneNodes, short_label
-
-_ANCHORS = {
-    "bottom-right": (1.0, 1.0),
-    "top-left": (0.0, 0.0),
-    "bottom-left": (0.0, 1.0),
-    "top-right": (1.0, 0.0),
-    "center-left": (0.0, 0.5),
-    "center-right": (1.0, 0.5),
-    "bottom-center": (0.5, 1.0),
-    "top-center": (0.5, 0.0),
-}
-"""Shares of the width and height of a name that lie to the left of its point and above it, by the anchor of viser."""
-_LETTER_PX = np.array([5.5, 17.0])
-"""Width of a letter and height of a line of viser's names at a font scale of 1 [pixels]."""
-VIEW_PX = 800
-"""Height of the view from which places are chosen; other heights change the distances of the points [pixels]."""
-
-
-@dataclass(frozen=True)
-class SceneName:
-    """A name in the scene."""
-
-    label: Any
-    """viser's handle."""
-    p_world: Array
-    """(3,) the point that is named, world frame [m]."""
-
-
-def keep_names_apart(names: Iterable[SceneName], T_world_camera: Pose) -> None:
-    """Sets the anchor of each name to one at which it covers least of the names before it; the present one, if equal.
-
-    The frame of the camera: x to the right of the image, y down, z forward.
-    """
-    shown = list(names)
-    if not shown:
-        return
-    points_camera = T_world_camera.inverse() @ np.array([name.p_world for name in shown])  # (K, 3)
-    pixels = Pinhole.from_fov(VIEW_PX, VIEW_PX, FOV_RAD).project(points_camera)  # (K, 2)
-    shares = np.array(list(_ANCHORS.values()))  # (A, 2)
-    taken: list[Array] = []
-    for name, pixel in zip(shown, pixels, strict=True):
-        if not np.isfinite(pixel).all():
-            continue
-        size = _LETTER_PX * (len(name.label.text), 1) * name.label.font_screen_scale
-        low = pixel - shares * size  # (A, 2) upper left corners
-        boxes = np.stack([low, low + size], axis=1)  # (A, 2, 2) lower and upper corners
-        common = [np.minimum(boxes[:, 1], box[1]) - np.maximum(boxes[:, 0], box[0]) for box in taken]
-        covered = np.sum([np.maximum(0.0, each).prod(axis=1) for each in common], axis=0, initial=0.0) * np.ones(
-            len(low)
-        )
-        present = list(_ANCHORS).index(name.label.anchor)
-        best = present if covered[present] <= covered.min() else int(np.argmin(covered))
-        if best != present:
-            name.label.anchor = list(_ANCHORS)[best]
-        taken.append(boxes[best])
-
+from unlatch.workflows.viewing.scene_nodes import LABEL_ANCHORS, LiveScene, SceneNodes, short_label
 
 _REGION_RGB = (40, 90, 220)
 _FAN_M = 0.22
@@ -104,8 +46,6 @@ class RegionBoxes:
         self._nodes, self._session, self._redraw = SceneNodes(server), session, redraw
         self._boxes: list[dict[str, Any]] = []
         self._dragged = threading.Event()
-        self.names: list[SceneName] = []
-        """Names of the regions that are drawn."""
 
     def draw(self, regions: list[RegionCfg]) -> None:
         """Draws every region as a box with controls; controls that are being dragged stay."""
@@ -117,7 +57,6 @@ class RegionBoxes:
             return
         self._boxes = boxes
         self._nodes.clear("regions")
-        self.names.clear()
         if shown:
             for index, region in enumerate(regions):
                 self._add_region(index, region)
@@ -156,8 +95,7 @@ class RegionBoxes:
         for handle in (move, turn, size, box, edges, fan):
             self._nodes.keep("regions", handle)
         words = f"region of {region.object}"
-        name = self._nodes.add_label("regions", f"regions/{index}/name", words, position=(0.0, -dy, 0.0))
-        self.names.append(SceneName(name, np.array([x, y - dy, low])))
+        self._nodes.add_label("regions", f"regions/{index}/name", words, position=(0.0, -dy, 0.0))
         keys = ("task", "regions", index)
 
         def moved(_: Any) -> None:
@@ -214,13 +152,10 @@ class SceneMarks:
 
     def __init__(self, server: Any, session: StudioSession, scene: LiveScene) -> None:
         self._nodes, self._session, self._scene = SceneNodes(server), session, scene
-        self.axis_names: list[SceneName] = []
-        """Names of the axes and handle frames that are drawn."""
 
     def draw_axes(self, acted_on: set[str]) -> None:
         """Draws axes and handle frame of the parts that a skill acts on."""
         self._nodes.clear("axes")
-        self.axis_names.clear()
         if not self._session.drawn().axes or self._session.clock.playing:
             return
         for owner, model in self._scene.objects.items():
@@ -236,19 +171,18 @@ class SceneMarks:
             rgb, ends = _AXIS_RGB[index % len(_AXIS_RGB)], np.array([[start, end]])
             self._nodes.keep("axes", self._nodes.view.add_arrows(f"/{path}/{name}", ends, rgb, **_ARROW_M))
             beyond = start + 1.15 * (end - start)
-            self._name_axis(f"{path}/{name}", name.replace("_", " "), beyond, anchor="center-left", position=beyond)
+            self._name_axis(f"{path}/{name}", name.replace("_", " "), anchor="center-left", position=beyond)
         if part.handle.T_link_handle is not None:
             pose = model.link_pose(part.link) @ part.handle.T_link_handle
             path = f"{path}/contact"
             place = {"position": pose.p, "wxyz": pose.quat_wxyz}
             frame = self._nodes.view.add_frame(f"/{path}", axes_length=_FRAME_M, axes_radius=0.002, **place)
             self._nodes.keep("axes", frame)
-            self._name_axis(path, f"contact frame ({part.handle.type.value})", pose.p, anchor="top-right")
+            self._name_axis(path, f"contact frame ({part.handle.type.value})", anchor="top-right")
 
-    def _name_axis(self, path: str, words: str, p_world: Array, **place: Any) -> None:
+    def _name_axis(self, path: str, words: str, **place: Any) -> None:
         if self._session.drawn().names:
-            label = self._nodes.add_label("axes", f"{path}/name", words, scale=0.6, **place)
-            self.axis_names.append(SceneName(label, p_world))
+            self._nodes.add_label("axes", f"{path}/name", words, scale=0.6, **place)
 
     def draw_keypoint_controls(self) -> None:
         """Draws a control at each keypoint that is being moved."""

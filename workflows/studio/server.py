@@ -16,15 +16,11 @@ from urllib.parse import parse_qs
 import numpy as np
 
 from unlatch.simcore.errors import UnlatchError
-from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.visuals.pictures import LookAtCamera
 from unlatch.workflows.studio.jobs import PLAN, RUN, PlanResult, ShownScene
 from unlatch.workflows.studio.scene_marks import (
     PlanGhosts,
     RegionBoxes,
     SceneMarks,
-    SceneName,
-    keep_names_apart,
     move_parts,
     planned_state,
 )
@@ -59,8 +55,6 @@ class SceneView:
         """Why the scene could not be drawn; empty if it could."""
         session.listeners.append(self._events.put)
         server.on_client_disconnect(lambda _: self._boxes.end_drag())  # a page may be closed in the middle of a drag
-        self._T_world_camera = LookAtCamera(EYE_M, TARGET_M).T_world_camera
-        server.on_client_connect(self._follow_camera)
         set_view(server, np.array(EYE_M), np.array(TARGET_M))
         server.scene.configure_default_lights(cast_shadow=False)  # a browser without a GPU draws twice as fast
         server.gui.configure_theme(show_logo=False, show_share_button=False)
@@ -76,15 +70,6 @@ class SceneView:
         self._events.put("stop")
         if self._thread.is_alive():
             self._thread.join(10.0)  # longest time in which the end waits for what is being drawn [s]
-
-    def _follow_camera(self, client: Any) -> None:
-        """Notes from where the page looks that was opened last."""
-
-        def moved(camera: Any) -> None:
-            self._T_world_camera = Pose.from_quat_xyzw(camera.position, np.roll(camera.wxyz, -1))
-            self._events.put("camera")
-
-        client.camera.on_update(moved)
 
     def _run(self) -> None:
         played = time.monotonic()
@@ -134,10 +119,6 @@ class SceneView:
                 self._session.check_annotation()
             if what & {"scene", "reach", "show", "annotation"}:
                 self._marks.draw_reach(scene.scene.cfg.task.regions)
-            if what & {"scene", "plan", "run", "clock", "openings", "show", "annotation", "camera"}:
-                labels = [node.label for node in self._scene.nodes.points.values() if node.label.visible]
-                points = [SceneName(label, label.position) for label in labels]
-                keep_names_apart([*points, *self._boxes.names, *self._marks.axis_names], self._T_world_camera)
             self.problem = ""
         except (UnlatchError, OSError, ValueError, LookupError) as exc:  # a damaged mesh, an object that was removed
             self.problem = exc.message if isinstance(exc, UnlatchError) else f"{type(exc).__name__}: {exc}"

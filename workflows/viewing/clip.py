@@ -20,7 +20,7 @@ from unlatch.configs.schema import EpisodeCfg, Scenery
 from unlatch.simcore.catalogs import AUTO, RENDERERS
 from unlatch.simcore.errors import ConfigError, check_range, unknown_name
 from unlatch.simcore.files import open_draft, report_unwritable
-from unlatch.simcore.ranges import Range, check_ranges
+from unlatch.simcore.ranges import Range, Ranged
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.frame_video import Encoding, FrameVideoWriter
 from unlatch.simcore.recording.json_values import plain
@@ -188,7 +188,7 @@ OnFrame = Callable[[int, int], None]
 
 
 @dataclass
-class ClipCfg:
+class ClipCfg(Ranged):
     """How a clip looks."""
 
     camera: str = OVERVIEW
@@ -205,9 +205,6 @@ class ClipCfg:
     """The room; null: that of the episode."""
     renderer: str = AUTO
     """Name in the catalog of renderers, or `auto`."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
 
 
 @dataclass(frozen=True)

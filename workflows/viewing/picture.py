@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -84,11 +83,16 @@ def write_own_text(file: Path, text: str) -> None:
 
 def fill_template(file: str, **values: Any) -> str:
     """Fills a file of the folder `templates`; texts are escaped unless they are marked as safe."""
-    from jinja2 import Environment, StrictUndefined  # pages alone need it
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # pages alone need it
 
-    text = (resources.files("unlatch.workflows.viewing") / "templates" / file).read_text(encoding="utf-8")
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    return environment.from_string(text).render(**values)
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    return environment.get_template(file).render(**values)
 
 
 Array = np.ndarray

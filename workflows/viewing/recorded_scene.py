@@ -27,7 +27,7 @@ from unlatch.simcore.meshes.shape_surface import primitive_mesh
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.success_rules import OBJECT_VIEWS
-from unlatch.simcore.urdf.model import Joint, Shape, ShapeKind, UrdfModel, movable_joints
+from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel, movable_joints
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.skills.commands import Phase
 from unlatch.workflows.episode.assets import pin_side
@@ -143,10 +143,6 @@ class SceneModel:
     positions: dict[str, float] = field(default_factory=dict)
     """Joint positions [rad or m]; missing ones are 0."""
 
-    @cached_property
-    def _joints_above(self) -> dict[str, Joint]:
-        return {joint.child: joint for joint in self.model.joints.values()}
-
     def move(self, joints: Iterable[str], positions: Iterable[float], root: Pose | None = None) -> None:
         """Sets positions of some joints [rad or m], and the pose of the root link; None: it stays."""
         self.positions.update(zip(joints, map(float, positions), strict=True))
@@ -164,10 +160,11 @@ class SceneModel:
     def link_poses(self) -> dict[str, Pose]:
         """Returns the pose of every visible link in the world frame."""
         poses = {self.model.root: self.root}
+        joints_above = {joint.child: joint for joint in self.model.joints.values()}
 
         def find_pose(link: str) -> Pose:
             if link not in poses:
-                joint = self._joints_above[link]
+                joint = joints_above[link]
                 poses[link] = find_pose(joint.parent) @ joint.child_pose(self.positions.get(joint.name, 0.0))
             return poses[link]
 

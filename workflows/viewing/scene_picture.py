@@ -211,26 +211,19 @@ TILE = (320, 240)
 _CONTACT_N = 0.1
 
 
-def contact_sheet(
-    cfg: EpisodeCfg, data_set: DataSet, numbers: Sequence[int], *, path: Path, rows: int = 4
-) -> list[int]:
+def contact_sheet(cfg: EpisodeCfg, data_set: DataSet, numbers: Sequence[int], *, path: Path, rows: int = 4) -> None:
     """Draws the first state, the first contact and the last state of at most `rows` episodes, and writes the picture.
-
-    Returns:
-        The episodes that are drawn.
 
     Raises:
         RecordingError: The picture cannot be written.
     """
-    chosen = choose_episodes(data_set, numbers, rows=rows)
     sheet = []
     with BulletCollisionChecker() as checker:
-        for number in chosen:
+        for number in choose_episodes(data_set, numbers, rows=rows):
             record = data_set.read(number)
             if record.arrays:
                 sheet.append(_draw_episode(cfg, record, checker))
     write_picture(compose_sheet(sheet), path)
-    return chosen
 
 
 def _draw_episode(cfg: EpisodeCfg, record: EpisodeRecord, checker: BulletCollisionChecker) -> SheetRow:

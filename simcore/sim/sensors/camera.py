@@ -14,7 +14,7 @@ import scipy
 from unlatch.simcore.cameras import Fisheye, Pinhole
 from unlatch.simcore.errors import ConfigError, GeometryError, WorldError, check_range, unknown_name
 from unlatch.simcore.geometry import Array, Pose, rpy_from_matrix
-from unlatch.simcore.ranges import Range, check_ranges, ranges_of
+from unlatch.simcore.ranges import Range, Ranged, check_ranges, ranges_of
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.attribute_views import AttributeView
 from unlatch.simcore.sim.renderers.renderer import RawImages, RenderRequest
@@ -70,7 +70,7 @@ CAMERA_MODELS = {
 
 
 @dataclass
-class ImageNoise:
+class ImageNoise(Ranged, where="noise"):
     """Strengths of noise; the defaults change nothing."""
 
     image_noise: Annotated[float, Range(0.0, 128.0, unit="[levels]")] = 0.0
@@ -85,9 +85,6 @@ class ImageNoise:
     """Standard deviation of a depth of 1 m [m]; it grows with the square of the depth, as for stereo cameras."""
     depth_holes: Annotated[float, Range(0.0, 1.0, unit="[-]")] = 0.0
     """Share of the pixels without a depth (infinite), in patches."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self, "noise")
 
     @property
     def in_colours(self) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Array, Pose
-from unlatch.simcore.ranges import Range, check_ranges
+from unlatch.simcore.ranges import Range, Ranged
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.simcore.sim.sensors.sensor import Sensor
@@ -20,7 +20,7 @@ _Strength = Annotated[float, Range(0.0, 1000.0)]
 
 
 @dataclass
-class ImuNoise:
+class ImuNoise(Ranged, where="noise"):
     """Strengths of noise, as in data sheets; all 0: no noise."""
 
     acceleration_noise_density: _Strength = 0.0
@@ -36,9 +36,6 @@ class ImuNoise:
     """Standard deviation of the angular velocity's bias at episode start [rad/s]."""
     angular_random_walk: _Strength = 0.0
     """Random walk of that bias [rad/s^2/sqrt(Hz)]."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self, "noise")
 
     @property
     def active(self) -> bool:

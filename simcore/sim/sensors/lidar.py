@@ -11,7 +11,7 @@ import pybullet as p
 
 from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.simcore.geometry import Array, Pose
-from unlatch.simcore.ranges import Count, Fraction, Range, check_ranges
+from unlatch.simcore.ranges import Count, Fraction, Range, Ranged, check_ranges
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.simcore.sim.sensors.sensor import Sensor
@@ -35,16 +35,13 @@ class LidarPattern(Enum):
 
 
 @dataclass
-class LidarNoise:
+class LidarNoise(Ranged, where="noise"):
     """Noise of the readings; all 0: none."""
 
     range_std_m: Annotated[float, Range(0.0, 1.0)] = 0.0
     """Standard deviation of every distance [m]."""
     dropout: Fraction = 0.0
     """Share of rays without a return."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self, "noise")
 
 
 @dataclass

@@ -18,7 +18,7 @@ import yaml
 
 from unlatch.configs.group_files import yaml_files
 from unlatch.simcore.errors import UnlatchError
-from unlatch.workflows.cli.multirun import load_configs
+from unlatch.workflows.cli.run_report import load_configs
 from unlatch.workflows.cli.terminal import CommandLine
 from unlatch.workflows.runs.schema import CollectCfg
 

@@ -12,7 +12,7 @@ from unlatch.configs.group_files import option_names
 from unlatch.simcore.errors import ConfigError, UnlatchError
 from unlatch.simcore.sim.sensors.camera import CameraCfg
 from unlatch.solver.plan import PlanBudget
-from unlatch.workflows.cli.multirun import load_configs
+from unlatch.workflows.cli.run_report import load_configs
 from unlatch.workflows.cli.sweep_jobs import make_sweep_job
 from unlatch.workflows.cli.terminal import parse_command_line
 from unlatch.workflows.runs.code_versions import header_of

@@ -43,7 +43,7 @@ def test_a_bug_of_unlatch_is_raised(monkeypatch):
 
     # this test file is no part of Python or Unlatch: without its frames, none is of a user
     places = {"unlatch": [Path("/")]}
-    monkeypatch.setattr("unlatch.workflows.runs.traceback_frames.find_places", lambda name: places.get(name, []))
+    monkeypatch.setattr("unlatch.workflows.runs.code_versions.find_places", lambda name: places.get(name, []))
     with pytest.raises(ZeroDivisionError):
         main([])
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,8 +12,8 @@ import pytest
 from tests.workflows.builders import data_set_of
 from unlatch import command_table
 from unlatch.simcore.errors import ConfigError
-from unlatch.workflows.cli.run_report import _describe_first, exit_code, print_summary
-from unlatch.workflows.cli.sweep_jobs import _name_jobs, _run_one_by_one
+from unlatch.workflows.cli.run_report import _describe_first, exit_code, print_summary, run_job
+from unlatch.workflows.cli.sweep_jobs import name_jobs, run_one_by_one
 from unlatch.workflows.cli.terminal import FAILED, OK
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.runs.progress import RunTime
@@ -113,9 +114,9 @@ def make(cfg: Any) -> int:
 
 
 def test_jobs_are_named_by_what_differs_and_the_table_has_their_results(jobs, capsys):
-    names = _name_jobs(jobs, given=[])
+    names = name_jobs(jobs, given=[])
     assert names == ["robot=ur5 seed=1", "robot=ur5 seed=2", "robot=fr3 seed=1"]
-    assert _run_one_by_one(jobs, make, names=names, prefix="") == FAILED
+    assert run_one_by_one(jobs, partial(run_job, run=make), names=names, prefix="") == FAILED
     out, err = capsys.readouterr()
     assert err.splitlines() == [
         "unlatch: job 1 of 3: robot=ur5 seed=1",
@@ -139,11 +140,11 @@ def test_after_an_error_the_table_says_which_jobs_did_not_run(jobs, capsys):
         return make(cfg)
 
     with pytest.raises(ConfigError):
-        _run_one_by_one(jobs, refuse_second, names=["one", "two", "three"], prefix="")
+        run_one_by_one(jobs, partial(run_job, run=refuse_second), names=["one", "two", "three"], prefix="")
     rows = [line.split() for line in capsys.readouterr().out.splitlines() if line.split()[:1] in (["two"], ["three"])]
     assert rows == [["two", "-", "not", "run"], ["three", "-", "not", "run"]]
 
 
 def test_a_single_job_has_no_name_and_no_table(jobs, capsys):
-    assert _run_one_by_one(jobs[:1], make, names=["one"], prefix="") == OK
+    assert run_one_by_one(jobs[:1], partial(run_job, run=make), names=["one"], prefix="") == OK
     assert capsys.readouterr() == ("", "")

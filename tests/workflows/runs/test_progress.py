@@ -11,7 +11,6 @@ from rich.console import Console
 from unlatch.workflows.runs import progress as run_clock
 from unlatch.workflows.runs.executors import Outcome
 from unlatch.workflows.runs.progress import (
-    FrameCount,
     Interruption,
     Progress,
     RunClock,
@@ -104,21 +103,6 @@ def test_on_a_terminal_the_display_disappears_at_the_end_and_counts_successes_wh
         console.print(progress)
     assert "3/5" in stream.getvalue()
     assert "\x1b[2K" in stream.getvalue()
-
-
-def test_before_the_first_episode_ends_the_frames_give_rate_and_time_left():
-    frames = [0]
-    console = Console(file=io.StringIO(), width=80)
-    progress = Progress(total=4, console=console, frames=FrameCount(2000, lambda: frames[0]))
-    assert progress.line() == "0/4 episodes after 0 s, 0 of 2,000 frames"
-    assert progress.left_s is None
-    frames[0] = 500
-    assert progress.left_s is not None
-    for text in (progress.line(), shown(console, progress)):
-        assert "500" in text
-        assert "a second" in text
-        assert "left" in text
-    assert len(shown(console, progress).splitlines()) == 2
 
 
 def test_without_a_terminal_steps_are_counted_in_lines(monkeypatch):

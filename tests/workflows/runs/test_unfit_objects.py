@@ -16,7 +16,7 @@ from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.workflows.cli.multirun import load_configs
+from unlatch.workflows.cli.run_report import load_configs
 from unlatch.workflows.cli.terminal import CommandLine
 from unlatch.workflows.commands.check import evaluate_command as evaluate_main
 from unlatch.workflows.commands.collect import collect_command as collect_main

@@ -6,14 +6,13 @@ from unittest.mock import MagicMock
 import numpy as np
 import pytest
 
-from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.solver.setting import SuccessMode
 from unlatch.tasks.task import GoalCfg, GoalKind, RegionCfg
 from unlatch.workflows.studio.document import new_document
 from unlatch.workflows.studio.jobs import RUN, SCENE, ReachResult, ShownCamera, ViewResult
 from unlatch.workflows.studio.page_state import words_of_evidence, words_of_goal, words_of_layout, words_of_success
-from unlatch.workflows.studio.scene_marks import RegionBoxes, SceneMarks, SceneName, keep_names_apart
+from unlatch.workflows.studio.scene_marks import RegionBoxes, SceneMarks
 from unlatch.workflows.studio.state import Clock, StudioState, next_place, place_m, places_in, region_at
 
 UNITS = {("cabinet", "drawer"): "m", ("cabinet", "door"): "rad"}
@@ -196,24 +195,3 @@ def test_cameras_are_drawn_where_they_are_in_a_run_and_not_while_it_plays(state)
         marks.draw_cameras()
         places.append([call.kwargs["position"][0] for call in server.scene.add_camera_frustum.call_args_list])
     assert places == [[0.1], [], [0.9]]
-
-
-def test_names_of_points_that_the_view_shows_at_one_place_are_written_on_different_sides():
-    names = [
-        SceneName(SimpleNamespace(text=f"name {i}", font_screen_scale=0.75, anchor="top-left"), np.array([0.0, 0.0, z]))
-        for i, z in enumerate((1.0, 2.0, 3.0, 4.0))
-    ]
-    keep_names_apart(names, Pose.identity())
-    anchors = [name.label.anchor for name in names]
-    assert anchors[0] == "top-left", "a name that covers no other stays"
-    assert {*anchors} == {"top-left", "bottom-right", "bottom-left", "top-right"}, anchors
-
-
-def test_a_name_that_covers_no_other_and_one_behind_the_camera_stay_as_they_are():
-    places = ([-0.3, 0.0, 1.0], [0.3, 0.0, 1.0], [0.3, 0.0, -1.0])
-    names = [
-        SceneName(SimpleNamespace(text="name", font_screen_scale=0.75, anchor="top-left"), np.array(place))
-        for place in places
-    ]
-    keep_names_apart(names, Pose.identity())
-    assert [name.label.anchor for name in names] == ["top-left"] * 3

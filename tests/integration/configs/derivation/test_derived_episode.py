@@ -22,7 +22,7 @@ from unlatch.skills.config import SkillCfg
 from unlatch.skills.strategies.ranking import MAX_DURATION_S, derive_strategies
 from unlatch.solver.setting_reader import read_planner_setting
 from unlatch.tasks.task import TaskCfg
-from unlatch.workflows.cli.multirun import load_configs
+from unlatch.workflows.cli.run_report import load_configs
 from unlatch.workflows.cli.terminal import CommandLine
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.runner import EpisodeRunner
