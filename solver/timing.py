@@ -138,8 +138,9 @@ def _time_curve(
     if best is not None:
         return best
     raise SolverError(
-        f"The timed path of {len(path)} waypoints still exceeds the limits by a factor of {used:.3f} after "
-        f"{_MAX_STRETCHES} stretches. Plan with smaller steps.",
+        f"The path of {len(path)} waypoints has no timing inside the limits: after {_MAX_STRETCHES} stretches it "
+        f"exceeds them by a factor of {used:.3f} (largest joint step {float(np.abs(np.diff(path, axis=0)).max()):.3f} "
+        "rad). Plan with smaller steps.",
         waypoints=len(path),
     )
 
@@ -154,7 +155,10 @@ def _sample_trajectory(
     low: Array,
     high: Array,
 ) -> tuple[Array, float]:
-    """Returns a curve timed on a grid, sampled every `dt`, and the factor by which it still exceeds the limits."""
+    """Returns a curve timed on a grid, sampled every `dt`, and the factor by which it still exceeds the limits.
+
+    The factor is infinite where the path stands still on a grid that is too coarse for how it bends.
+    """
     joints = len(low)
     grid = np.linspace(0.0, curve.knots[-1], points)
     speeds = curve.fastest_speeds(grid, velocity, acceleration)
@@ -162,11 +166,7 @@ def _sample_trajectory(
         times = _add_up(2.0 * np.diff(grid) / (speeds[:-1] + speeds[1:]))
     duration = float(times[-1])
     if not math.isfinite(duration):
-        raise SolverError(
-            f"The path of {len(path)} waypoints has no timing inside the limits (largest joint step "
-            f"{float(np.abs(np.diff(path, axis=0)).max()):.3f} rad). Plan with smaller steps.",
-            waypoints=len(path),
-        )
+        return path, math.inf
     # between grid points the curve may bend more than at them: if a sample is too fast, the whole path is slowed
     stretch = 1.0
     for _ in range(_MAX_STRETCHES):
