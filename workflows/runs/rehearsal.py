@@ -38,6 +38,7 @@ from unlatch.skills.strategies.ranking import derive_strategies
 from unlatch.solver.setting import FollowJointCfg, PlannerSettingCfg
 from unlatch.tasks.task import TaskCfg
 from unlatch.workflows.episode.assets import load_assets
+from unlatch.workflows.episode.layout_search import LAYOUT
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.statistics import wilson_interval
 
@@ -108,6 +109,8 @@ class Option:
     successes: int = 0
     causes: Counter[str] = field(default_factory=Counter)
     """Failure codes."""
+    unplaced: bool = False
+    """Whether all layouts of a trial were refused before anything was planned: no other strategy helps there."""
 
     @property
     def is_derived(self) -> bool:
@@ -393,6 +396,8 @@ class _Rehearsing:
             if option not in self._options:
                 self._options.append(option)
                 self._try(runner, option)
+            if option.unplaced:
+                break
             good += [option] if option.successes else []
         for trials, count in _ROUNDS:
             good = sorted(good, key=lambda option: -option.lower_bound)[:count]
@@ -409,6 +414,8 @@ class _Rehearsing:
         self._spent += self._holds + option.more_holds
         option.trials += 1
         option.successes += record.success
+        refused = record.layout.get("preplan", {}).get("failures", ())
+        option.unplaced = not record.success and bool(refused) and all(item["skill"] == LAYOUT for item in refused)
         if not record.success:
             option.causes[str(record.code)] += 1
         if self._trials == _ERRORS_FIRST == sum(each.causes["error"] for each in self._options):

@@ -54,6 +54,8 @@ class Runner:
     trials: ClassVar[list[tuple[str, int, int]]] = []
     drawn: ClassVar[list[tuple[str, PlannerSettingCfg]]] = []
     cause = "slipped"
+    refusals: ClassVar[list[int]] = []
+    """Places in the chain at which the layouts of a trial that fails are refused; -1: before anything is planned."""
 
     def __init__(self, cfg):
         self.cfg = cfg
@@ -73,7 +75,8 @@ class Runner:
         success = number < works.get(name, 0) and number not in Runner.bad_trials
         from tests.workflows.builders import episode
 
-        return episode(None if success else Runner.cause, number)
+        layout = {"preplan": {"failures": [{"skill": index} for index in Runner.refusals]}}
+        return episode(None if success else Runner.cause, number, layout=layout)
 
 
 @pytest.fixture
@@ -82,7 +85,7 @@ def physics(monkeypatch, tmp_path):
     monkeypatch.setattr(rehearsal, "cache_root", lambda _: tmp_path)
     monkeypatch.setattr(rehearsal, "draw_candidates", lambda *args, **options: Runner.drawn)
     Runner.trials, Runner.works, Runner.works_in_two_holds, Runner.drawn = [], {}, {}, []
-    Runner.bad_trials, Runner.cause = set(), "slipped"
+    Runner.bad_trials, Runner.cause, Runner.refusals = set(), "slipped", []
     return Runner
 
 
@@ -156,6 +159,23 @@ def test_a_rehearsal_stops_where_its_first_trials_are_errors_of_the_program(cfg,
     with pytest.raises(UnlatchError, match="first 3 trials of the rehearsal ended with an error of the program"):
         rehearse(cfg)
     assert len(physics.trials) == 3
+
+
+@pytest.mark.parametrize("refusals", [[-1, -1], [-1, 1]])
+def test_other_strategies_are_tried_only_where_something_can_be_planned(cfg, physics, refusals):
+    setting = entry_of(cfg).planner_setting
+    physics.drawn, physics.refusals = [(f"bar_{number}", setting) for number in range(9)], refusals
+    rehearse(cfg)
+    tried = {name for name, *_ in physics.trials}
+    assert ("bar_0" in tried) == (1 in refusals)
+
+
+def test_a_strategy_that_fails_now_and_then_is_not_the_end_of_the_search(cfg, physics):
+    setting = entry_of(cfg).planner_setting
+    physics.drawn = [("bar_1", setting)]
+    physics.works, physics.works_in_two_holds, physics.bad_trials = {"bar_1": 6}, {"bar_1": 99}, set()
+    found, _ = rehearse(cfg)
+    assert (found.where, found.proven[0]["successes"]) == ("in two holds", 8)
 
 
 def test_a_chain_of_the_same_skill_on_the_same_part_is_rehearsed_at_its_first_hold(cfg):
