@@ -219,7 +219,8 @@ def _draw_timeline(sheet: PhaseSheet, width: int) -> Array:
     axes.xaxis.set_major_formatter("{x:.0f} s")
     axes.tick_params(colors=_shade(_FAINT), labelsize=8)
     axes.spines[["left", "right", "top"]].set_visible(False)
-    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.1), ncols=4, frameon=False, fontsize=10, borderaxespad=0.0)
+    if sheet.curves:
+        axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.1), ncols=4, frameon=False, fontsize=10, borderaxespad=0.0)
     canvas.draw()
     return np.asarray(canvas.buffer_rgba())[:, :, :3]
 
