@@ -20,6 +20,8 @@ from unlatch.solver.scene import ArmModel, Array
 
 _GRID_PER_WAYPOINT = 3
 _MIN_GRID = 30
+_STILL = 100.0
+"""A path that takes more than this number of times the shortest duration stands still on the grid of its timing."""
 _MAX_STRETCHES = 8
 _FINE_GRID_PER_WAYPOINT = 40
 _MAX_SLOWDOWN = 1.5
@@ -129,7 +131,7 @@ def _time_curve(
     used, best = math.inf, None
     for points in (_GRID_PER_WAYPOINT, _FINE_GRID_PER_WAYPOINT):
         samples, used = _sample_trajectory(
-            path, curve, max(_MIN_GRID, points * len(path)), velocity, acceleration, dt, low, high
+            path, curve, max(_MIN_GRID, points * len(path)), velocity, acceleration, dt, low, high, _STILL * at_least
         )
         if used <= 1.0 and (best is None or len(samples) < len(best)):
             best = samples
@@ -137,10 +139,11 @@ def _time_curve(
             break
     if best is not None:
         return best
+    step = f"largest joint step {float(np.abs(np.diff(path, axis=0)).max()):.3f} rad"
+    problem = f"still exceeds the limits by a factor of {used:.3f} after {_MAX_STRETCHES} stretches"
     raise SolverError(
-        f"The path of {len(path)} waypoints has no timing inside the limits: after {_MAX_STRETCHES} stretches it "
-        f"exceeds them by a factor of {used:.3f} (largest joint step {float(np.abs(np.diff(path, axis=0)).max()):.3f} "
-        "rad). Plan with smaller steps.",
+        f"The timed path of {len(path)} waypoints {problem if math.isfinite(used) else 'stands still on the way'} "
+        f"({step}). Plan with smaller steps.",
         waypoints=len(path),
     )
 
@@ -154,10 +157,12 @@ def _sample_trajectory(
     dt: float,
     low: Array,
     high: Array,
+    longest_s: float,
 ) -> tuple[Array, float]:
     """Returns a curve timed on a grid, sampled every `dt`, and the factor by which it still exceeds the limits.
 
-    The factor is infinite where the path stands still on a grid that is too coarse for how it bends.
+    The factor is infinite if that would take more than `longest_s`: the path stands still on a grid that is too coarse
+    for how it bends.
     """
     joints = len(low)
     grid = np.linspace(0.0, curve.knots[-1], points)
@@ -165,7 +170,7 @@ def _sample_trajectory(
     with np.errstate(divide="ignore"):
         times = _add_up(2.0 * np.diff(grid) / (speeds[:-1] + speeds[1:]))
     duration = float(times[-1])
-    if not math.isfinite(duration):
+    if not duration <= longest_s:
         return path, math.inf
     # between grid points the curve may bend more than at them: if a sample is too fast, the whole path is slowed
     stretch = 1.0

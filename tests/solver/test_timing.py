@@ -144,6 +144,18 @@ def test_a_path_that_turns_sharply_before_its_end_has_a_timing(arm, count):
     assert_inside_limits(samples, arm.max_velocity, arm.max_acceleration)
 
 
+@pytest.mark.property
+def test_tiny_steps_among_others_take_no_time(arm):
+    """On the coarse grid, some of these paths stood still for a month, which was sampled."""
+    rng = np.random.default_rng(2)
+    for _ in range(150):
+        sizes = rng.choice([1e-6, 1e-4, 0.05], size=(int(rng.integers(4, 30)), 1))
+        q = arm.q_home + np.cumsum(rng.normal(size=(len(sizes), 7)) * sizes, axis=0)
+        samples, _ = time_path(q, arm, dt=DT)
+        least = (np.abs(np.diff(q, axis=0)) / arm.max_velocity).max(axis=1).sum()
+        assert len(samples) * DT < 10.0 * least + 1.0
+
+
 @pytest.fixture
 def pushes(arm, drawer):
     """Times a segment of a motion of the hand that pushes a drawer from 0.197 m on, with closed and open fingers."""
