@@ -65,7 +65,7 @@ _ROUNDS = ((3, 4), (8, 2))
 MOST_TRIALS = 90
 """No further candidate is tried after so many trials of one hold: they take a minute or two of CPU time."""
 _PROVEN = 0.4
-"""Least lower confidence bound of a strategy that is kept: 5 of 6, or 7 of 10."""
+"""Least lower confidence bound of a strategy that is kept: 3 of 3, 5 of 6, or 6 of 8."""
 _GOOD = 0.5
 """Lower confidence bound from which nothing else is tried: 5 of 5, or 7 of 8."""
 _MOST_KEPT = 4
