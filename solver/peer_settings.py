@@ -168,6 +168,11 @@ def _settle_type(out: dict[str, Any], where: str, notices: list[str], *, cost: b
     return True
 
 
+def is_angle(entry: Mapping[str, Any]) -> bool:
+    """Returns whether an entry of a `constraint_list` bounds an angle, by its type or else by its fields."""
+    return (entry.get("type") or infer_type(entry, cost=False)) in _ANGLE_TYPES
+
+
 def _lacks_fields(out: Mapping[str, Any], cls: type[Term]) -> bool:
     required = [f.name for f in fields(cls) if f.default is MISSING and f.default_factory is MISSING]
     return any(name not in out for name in required if name != "tolerance")
