@@ -19,11 +19,15 @@ from unlatch.simcore.sim.sweep import hull_points
 
 def use_hulls(robot: ET.Element, folder: Path, sources: Mapping[str, Path]) -> None:
     """Replaces every collider that is one mesh by its convex hull, as Bullet does at every loading; concave ones stay,
-    and OBJ files with several objects.
+    and OBJ files with several objects or that we cannot read.
 
     The hand of an xArm 6 has 100,000 vertices in its files and 2,000 in their hulls. A Panda loads in a third of the
     time.
+
+    Raises:
+        AssetError: An STL or a COLLADA document cannot be read.
     """
+    made: dict[Path, Path] = {}
     for collision in robot.iterfind("link/collision"):
         mesh = collision.find("geometry/mesh")
         local = Path("" if mesh is None else mesh.get("filename", "").removeprefix("package://"))
@@ -31,14 +35,26 @@ def use_hulls(robot: ET.Element, folder: Path, sources: Mapping[str, Path]) -> N
             continue
         if local.suffix not in (".stl", ".dae") and not (local.suffix == ".obj" and _is_one_object(folder / local)):
             continue
-        hull = local.with_name(f"{local.stem}_hull.obj")
-        if not (folder / hull).exists():
+        if local not in made:
             try:
-                text = format_obj([convex_hull(_read_corners(folder / local, sources.get(local.as_posix(), local)))])
+                corners = _read_corners(folder / local, sources.get(local.as_posix(), local))
+                text = format_obj([convex_hull(corners)])
             except scipy.spatial.QhullError:  # the mesh is flat
                 continue
-            (folder / hull).write_text(text, encoding="utf-8")
-        mesh.set("filename", hull.as_posix())
+            except AssetError:
+                if local.suffix == ".obj":  # Bullet reads some that we do not
+                    continue
+                raise
+            made[local] = _free_path(folder, local.with_name(f"{local.stem}_{local.suffix[1:]}_hull.obj"))
+            (folder / made[local]).write_text(text, encoding="utf-8")
+        mesh.set("filename", made[local].as_posix())
+
+
+def _free_path(folder: Path, wanted: Path) -> Path:
+    """Returns a path in a folder that the model's own files leave free."""
+    while (folder / wanted).exists():
+        wanted = wanted.with_name(f"_{wanted.name}")
+    return wanted
 
 
 def _is_one_object(path: Path) -> bool:

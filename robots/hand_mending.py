@@ -88,10 +88,10 @@ def mend_limits(robot: ET.Element) -> list[str]:
     """Gives the joints of a robot limits in radians and metres, in place; returns a line for each change.
 
     Limits in degrees or millimetres are converted, exchanged ones exchanged back, and a hinge whose limits are both 0
-    gets half a turn to either side.
+    gets half a turn to either side. The median of all joints of a kind tells the unit: one large limit alone stays.
 
     Args:
-        robot: Root element of the URDF.
+        robot: Root element of a URDF that `read_urdf` has read.
     """
     lines: list[str] = []
     followers = [joint.get("name") for joint in robot.findall("joint") if joint.find("mimic") is not None]
@@ -103,7 +103,8 @@ def mend_limits(robot: ET.Element) -> list[str]:
     for kind, (most, factor, short, said) in _UNITS.items():
         own = [(joint.get("name", ""), limit) for joint, limit in limits if joint.get("type") == kind]
         ends = [[float(limit.get(key, "0")) for key in ("lower", "upper")] for _, limit in own]
-        is_other = any(most < abs(value) < _ENDLESS for pair in ends for value in pair)
+        sizes = [size for pair in ends if 0.0 < (size := max(map(abs, pair))) < _ENDLESS]
+        is_other = bool(sizes) and float(np.median(sizes)) > most
         if is_other:
             lines.append(f"limits of {', '.join(name for name, _ in own)} are read as {said}")
         for (name, limit), pair in zip(own, ends, strict=True):
@@ -123,9 +124,9 @@ _ENDLESS = 1e4
 """A limit beyond it is none, in any unit."""
 _UNITS = {
     "revolute": (4.0 * np.pi + 0.1, np.pi / 180.0, "rad", "degrees"),
-    "prismatic": (3.0, 1e-3, "m", "millimetres"),
+    "prismatic": (9.0, 1e-3, "m", "millimetres"),
 }
-"""Kinds of joints: the largest limit of one, and the unit that a larger one has: its size, ours, and its name."""
+"""Kinds of joints: the largest limit of most, and the unit of larger ones: its size, ours, and its name."""
 
 
 def _with_visuals_as_colliders(robot: ET.Element, model: UrdfModel, chain: Chain) -> tuple[UrdfModel, list[str]]:

@@ -202,7 +202,7 @@ def distribution_file(distribution: str, path: str, *, where: str) -> Path:
 
 
 Array = np.ndarray
-_VERSION = 3
+_VERSION = 4
 INERTIA_KEYS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 """Attributes of a URDF's `<inertia>`."""
 _MARGIN = 1.001

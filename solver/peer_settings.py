@@ -168,6 +168,11 @@ def _settle_type(out: dict[str, Any], where: str, notices: list[str], *, cost: b
     return True
 
 
+def is_angle(entry: Mapping[str, Any]) -> bool:
+    """Returns whether an entry of a `constraint_list` bounds an angle, by its type or else by its fields."""
+    return (entry.get("type") or infer_type(entry, cost=False)) in _ANGLE_TYPES
+
+
 def _lacks_fields(out: Mapping[str, Any], cls: type[Term]) -> bool:
     required = [f.name for f in fields(cls) if f.default is MISSING and f.default_factory is MISSING]
     return any(name not in out for name in required if name != "tolerance")
@@ -509,9 +514,10 @@ def note_short_end(log: PlanLog, request: PlanRequest, end: float) -> bool:
         request: What is planned.
         end: Joint position to which the motions lead the part [rad or m].
     """
-    start, unit = request.scene.s, request.scene.joint.unit
-    wanted = request.listed_ends[-1][int(end > start)]
-    is_far_enough = end != start and abs(end - start) >= _FAR_ENOUGH * abs(wanted - start)
+    scene = request.scene
+    sign, unit = (1.0 if scene.s_open > scene.s_closed else -1.0), scene.joint.unit
+    wanted = request.listed_ends[-1][int(sign > 0.0)]
+    is_far_enough = sign * (end - scene.s) >= _FAR_ENOUGH * sign * (wanted - scene.s)
     if request.opens is not True or is_far_enough or math.isinf(wanted):
         return False
     what = f"the listed motions lead the part to {end:.3f} {unit} only, short of {wanted:.3f} {unit}"

@@ -46,7 +46,7 @@ from unlatch.objects.annotate.source import read_json
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import ConfigError
-from unlatch.solver.peer_settings import GENSIM2_SHARE
+from unlatch.solver.peer_settings import GENSIM2_SHARE, is_angle
 from unlatch.solver.setting import HANDS, Origin
 
 _DIRECTIONS = {"downward": "above", "forward": "side"}
@@ -408,13 +408,13 @@ def read_gensim2_task(
 
 
 _LEAN_RAD = 0.5
-_LED = f"angles within {_LEAN_RAD} rad, and the part is led along its joint"
+_LED = f"angles within {_LEAN_RAD} rad or what the file allows, and the part is led along its joint"
 
 
 def _led_setting(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a setting with the hand at the same point of the part, which may lean, and leads the part."""
     entries = [
-        entry if "keypoint_name" in entry else {**entry, "tolerance": _LEAN_RAD}
+        {**entry, "tolerance": max(_LEAN_RAD, read_number(entry.get("tolerance")) or 0.0)} if is_angle(entry) else entry
         for entry in map(read_mapping, read_list(raw.get("constraint_list")))
     ]
     return {**raw, "constraint_list": entries, "post_actuation_motions": {"follow_joint": {}}}

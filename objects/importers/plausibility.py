@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,7 +18,8 @@ from unlatch.objects.annotation import PartKind
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.collider_pieces import SolidPieces
 from unlatch.simcore.meshes.mesh_store import model_files
-from unlatch.simcore.urdf.model import Joint, format_number, rigid_links
+from unlatch.simcore.meshes.shape_surface import shape_mesh
+from unlatch.simcore.urdf.model import Joint, UrdfModel, format_number, rigid_links
 from unlatch.simcore.urdf.reader import find_mesh, parse_xml
 
 MENDED_FOLDER = "mended"
@@ -29,6 +30,11 @@ _MOST_TURN_RAD = 4 * np.pi + 0.1
 _MOST_SLIDE = 1.5
 """A slider that moves farther than this share of the object's largest extent has its limits in another unit."""
 _UNITS = {1000.0: "millimetres", 100.0: "centimetres"}
+_MESH_UNITS = {1e-3: "millimetres", 1e-2: "centimetres", 0.0254: "inches"}
+_MOST_METRES = 1.0
+"""Among meshes in another unit, one of this extent may be in metres."""
+_BESIDE = 0.1
+"""A joint lies within its body, or beside it by this share of the body's largest extent."""
 _LEAST_SLIDE = 0.01
 """A slider moves by more than this share of the object's largest extent, in the right unit."""
 _QUARTER_RAD = float(np.pi / 2)
@@ -65,7 +71,9 @@ class Doubt:
     link: str = ""
     """The link whose visuals must become colliders, too."""
     mesh_scale: float = 1.0
-    """By what the scale of each mesh must be multiplied."""
+    """By what the scale of `meshes` must be multiplied."""
+    meshes: tuple[tuple[str, tuple[float, ...]], ...] = ()
+    """Names and scales of meshes in another unit, as the file has them."""
 
     @property
     def has_mend(self) -> bool:
@@ -142,9 +150,10 @@ def _apply(root: ET.Element, doubt: Doubt) -> None:
             limit.attrib |= {"lower": format_number(joint.lower), "upper": format_number(joint.upper)}
             for key, usual in (("effort", joint.effort), ("velocity", joint.velocity)):
                 limit.set(key, limit.get(key, format_number(usual)))
-    for mesh in root.iter("mesh") if doubt.mesh_scale != 1.0 else ():
-        scale = [doubt.mesh_scale * float(value) for value in mesh.get("scale", "1 1 1").split()]
-        mesh.set("scale", " ".join(map(format_number, scale)))
+    for mesh in root.iter("mesh"):
+        scale = tuple(map(float, mesh.get("scale", "1 1 1").split()))
+        if (mesh.get("filename", ""), scale) in doubt.meshes:
+            mesh.set("scale", " ".join(format_number(doubt.mesh_scale * value) for value in scale))
     if doubt.link:
         element = next(each for each in root.findall("link") if each.get("name") == doubt.link)
         for visual in element.findall("visual"):
@@ -158,18 +167,65 @@ def _child(element: ET.Element, tag: str) -> ET.Element:
 
 
 def _find_mesh_unit(geometry: ObjectGeometry, extent: float) -> Doubt | None:
-    """Finds meshes in millimetres beside joints in metres."""
-    joints = [joint for joint in geometry.model.joints.values() if joint.moves]
-    places = [float(np.abs(joint.T_parent_joint.p).max()) for joint in geometry.model.joints.values()]
+    """Finds meshes in another unit than metres beside joints in metres."""
+    model = geometry.model
+    joints = [joint for joint in model.joints.values() if joint.moves]
+    places = [float(np.abs(joint.T_parent_joint.p).max()) for joint in model.joints.values()]
     travels = [max(abs(joint.lower), abs(joint.upper)) for joint in joints if joint.kind == "prismatic"]
     largest = max([*places, *travels], default=0.0)
     if extent <= LARGEST_M or not 0.0 < largest < LARGEST_M:
         return None
-    return Doubt(
-        f"the meshes measure {extent:.0f} m, and the joints lie and slide within {largest:.2g} m: the meshes are in "
-        "millimetres. Mend: scale 0.001 of each mesh.",
-        mesh_scale=1e-3,
-    )
+    sizes: dict[tuple[str, tuple[float, ...]], float] = {}
+    for shape in (shape for link in model.links.values() for shape in (*link.visuals, *link.collisions)):
+        if shape.mesh and (shape.mesh, shape.size) not in sizes:
+            sizes[shape.mesh, shape.size] = float(np.ptp(shape_mesh(shape).vertices, axis=0).max(initial=0.0))
+    scales = {key[1] for key, size in sizes.items() if size > LARGEST_M}
+    # a screw of 8 mm is small among meshes of its unit
+    meshes = tuple(key for key, size in sizes.items() if key[1] in scales and size > _MOST_METRES)
+    problem = f"the meshes measure {extent:.0f} m, and the joints lie and slide within {largest:.2g} m"
+    unit = next((unit for unit in _MESH_UNITS if _fits(model, meshes, unit)), None)
+    if unit is None:
+        return Doubt(f"{problem}. Correct the scale of the meshes.")
+    are_all = len(meshes) == len(sizes)
+    which = "the meshes" if are_all else f"those of {', '.join(dict.fromkeys(name for name, _ in meshes))}"
+    mend = f"scale {unit:g} of each mesh" if are_all else f"{unit:g} times the scale of each of them"
+    return Doubt(f"{problem}: {which} are in {_MESH_UNITS[unit]}. Mend: {mend}.", mesh_scale=unit, meshes=meshes)
+
+
+def _fits(model: UrdfModel, meshes: Collection[tuple[str, tuple[float, ...]]], unit: float) -> bool:
+    """Returns whether the joints lie within their bodies and slide within the object, with some meshes in a unit."""
+
+    def points(names: Iterable[str]) -> np.ndarray:
+        clouds = [np.zeros((0, 3))]
+        for name in names:
+            T_root_link = model.link_pose(name)
+            for shape in model.links[name].visuals or model.links[name].collisions:
+                scale = unit if (shape.mesh, shape.size) in meshes else 1.0
+                clouds.append(T_root_link @ (shape.T_link_shape @ (scale * shape_mesh(shape).vertices)))
+        return np.concatenate(clouds)
+
+    extent = float(np.ptp(points(model.links), axis=0).max())
+    if extent > LARGEST_M:
+        return False
+    bodies = 0
+    for joint in (joint for joint in model.joints.values() if joint.moves):
+        if joint.kind == "prismatic" and joint.upper - joint.lower > _MOST_SLIDE * extent:
+            return False
+        body = points(_body_links(model, joint))
+        place = model.link_pose(joint.child).p
+        if len(body):
+            bodies += 1
+            room = _BESIDE * float(np.ptp(body, axis=0).max())
+            if np.any(place < body.min(axis=0) - room) or np.any(place > body.max(axis=0) + room):
+                return False
+    return bodies > 0
+
+
+def _body_links(model: UrdfModel, joint: Joint) -> set[str]:
+    """Returns the links on which a joint sits, and those that nothing moves."""
+    moved = [other.child for other in model.joints.values() if other.moves]
+    still = {name for name in model.links if not any(model.is_below(name, top) for top in moved)}
+    return still.union(rigid_links(model, joint.parent))
 
 
 def _find_swapped(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt | None:
@@ -260,10 +316,7 @@ class _Motion:
         model, self._joint = geometry.model, joint
         self._deep = _DEEP * extent
         moving = geometry.moving_links(joint)
-        moved = [other.child for other in model.joints.values() if other.moves]
-        body = {*rigid_links(model, joint.parent)} | {
-            name for name in model.links if not any(model.is_below(name, top) for top in moved)
-        }
+        body = _body_links(model, joint)
         T_child = model.link_pose(joint.child)
         self._T_parent = model.link_pose(joint.parent)
         meshes = [

@@ -176,6 +176,13 @@ LIMITS = {
         [(-3.10669, 3.10669), (0, 0.17453), (0, 0.4)],
     ),
     "millimetres": ([("prismatic", 0, 40)], ["limits of j0 are read as millimetres"], [(0, 0.04)]),
+    "a wrist of several turns": (
+        [("revolute", -2.9, 2.9), ("revolute", -20, 20), ("revolute", 0, 0)],
+        ["j2: both limits are 0; half a turn to either side is assumed"],
+        [(-2.9, 2.9), (-20, 20), (-3.14159, 3.14159)],
+    ),
+    "a long rail": ([("prismatic", 0, 4), ("prismatic", 0, 0.04)], [], [(0, 4), (0, 0.04)]),
+    "a long rail alone": ([("prismatic", 0, 4)], [], [(0, 4)]),
     "exchanged": (
         [("revolute", 2, -1)],
         ["j0: its lower limit is above its upper one; -1 to 2 rad is read"],

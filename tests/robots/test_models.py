@@ -8,6 +8,7 @@ import pytest
 from scipy.spatial import ConvexHull, cKDTree
 
 from unlatch.robots.catalog import ROBOTS
+from unlatch.robots.collider_hulls import use_hulls
 from unlatch.robots.models import align_inertias, changed_model, distribution_file, model_path, repair_inertias
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import matrix_from_rpy
@@ -111,7 +112,9 @@ def test_colliders_of_the_panda_are_the_hulls_of_its_files():
     colliders = [shape for link in read_urdf(model_path("franka_panda")).links.values() for shape in link.collisions]
     assert len(colliders) == 11
     for shape in colliders:
-        corners = shape_mesh(replace(shape, path=shape.path.with_name(shape.path.name.replace("_hull", "")))).vertices
+        corners = shape_mesh(
+            replace(shape, path=shape.path.with_name(shape.path.name.replace("_obj_hull", "")))
+        ).vertices
         hull = ConvexHull(shape_mesh(shape).vertices)
         assert (corners @ hull.equations[:, :3].T + hull.equations[:, 3]).max() < 1e-6
         assert cKDTree(corners).query(hull.points)[0].max() < 1e-8
@@ -161,6 +164,27 @@ def test_a_collider_that_cannot_be_read_is_named(tmp_path, name, data):
     message = rf"{name}: this collider of a robot is not a readable mesh: .*Export it again"
     with pytest.raises(AssetError, match=message):
         collider_of(tmp_path, name, data)
+
+
+@pytest.mark.parametrize("data", [b"junk\n", b"v 0 0 0\nv 1 0 0\nv 0 1 0\n", b"v 0 0 0\nf 1 2 9\n"])
+def test_an_obj_collider_that_only_bullet_may_read_is_unchanged(tmp_path, data):
+    shape = collider_of(tmp_path, "c.obj", data)
+    assert shape.path.read_bytes() == data
+
+
+def test_hulls_replace_neither_each_other_nor_files_of_the_model(tmp_path):
+    corners = {"g.obj": TETRAHEDRON, "g.stl": 2.0 * TETRAHEDRON, "g_obj_hull.obj": 3.0 * TETRAHEDRON}
+    (tmp_path / "g.stl").write_bytes(binary_stl(2.0 * FACES))
+    for name in ("g.obj", "g_obj_hull.obj"):
+        rows = "".join(f"v {x} {y} {z}\n" for x, y, z in corners[name])
+        (tmp_path / name).write_text(f"{rows}f 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+    geometry = "".join(f'<collision><geometry><mesh filename="{name}"/></geometry></collision>' for name in corners)
+    (tmp_path / "a.urdf").write_text(f'<robot name="a"><link name="b">{geometry * 2}</link></robot>')
+    robot = ET.fromstring((tmp_path / "a.urdf").read_text())
+    use_hulls(robot, tmp_path, {})
+    (tmp_path / "a.urdf").write_text(ET.tostring(robot, encoding="unicode"))
+    shapes = read_urdf(tmp_path / "a.urdf").links["b"].collisions
+    assert [shape_mesh(shape).vertices.max() for shape in shapes] == [1.0, 2.0, 3.0] * 2
 
 
 def test_files_and_distributions_that_are_missing_are_named(tmp_path):

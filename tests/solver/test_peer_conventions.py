@@ -250,12 +250,22 @@ def test_an_origin_is_recognized_or_stated_and_a_wrong_one_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("opens", "end", "is_short"),
-    [(True, 0.7, True), (True, 0.5, True), (True, 0.98, False), (True, 0.02, False), (False, 0.7, False)],
+    ("opens", "s_open", "start", "end", "is_short"),
+    [
+        (True, 1.0, 0.5, 0.7, True),
+        (True, 1.0, 0.5, 0.5, True),
+        (True, 1.0, 0.5, 0.98, False),
+        (True, 1.0, 0.5, 0.02, True),  # they close it
+        (True, 1.0, 0.0, 0.0, True),  # they leave it closed
+        (True, 0.0, 0.5, 0.02, False),
+        (True, 0.0, 0.5, 0.98, True),
+        (False, 1.0, 0.5, 0.7, False),
+    ],
 )
-def test_motions_of_gensim2_that_open_a_part_too_little_are_no_plan(opens, end, is_short):
-    scene = SimpleNamespace(s=0.5, joint=SimpleNamespace(unit="rad"))
+def test_motions_of_gensim2_that_open_a_part_too_little_are_no_plan(opens, s_open, start, end, is_short):
+    scene = SimpleNamespace(s=start, s_closed=1.0 - s_open, s_open=s_open, joint=SimpleNamespace(unit="rad"))
     request = SimpleNamespace(listed_ends=((-1.0, 2.0), (0.0, 1.0)), opens=opens, scene=scene)
     failures = []
     assert note_short_end(SimpleNamespace(fail=failures.append), request, end) == is_short
-    assert [f"lead the part to {end:.3f} rad only" in failure.message for failure in failures] == [True] * is_short
+    said = f"lead the part to {end:.3f} rad only, short of {s_open:.3f} rad"
+    assert [said in failure.message for failure in failures] == [True] * is_short

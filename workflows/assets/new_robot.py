@@ -177,6 +177,7 @@ def _prepare_model(urdf: Path, cfg: NewRobotCfg, scratch: Path) -> _SourceModel:
         text, mount = with_gripper(file, cfg.flange)
         file = scratch / "gripper.urdf"
         file.write_text(text, encoding="utf-8")
+    read_urdf(file, meshes_anywhere=True)  # it names what is no number
     robot = parse_xml(file, root_tag="robot")
     lines = mend_limits(robot)
     if lines:

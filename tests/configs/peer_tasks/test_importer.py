@@ -14,6 +14,7 @@ import yaml
 from tests.objects.builders import generated
 from unlatch.configs.composition import Request, compose_config, to_plain
 from unlatch.configs.dataclass_reader import check_chain_form, read_dataclass
+from unlatch.configs.peer_tasks.gensim2 import _led_setting
 from unlatch.configs.peer_tasks.importer import ImportCfg, Settings, import_tasks
 from unlatch.configs.peer_tasks.peer_values import Ledger, read_chain
 from unlatch.configs.peer_tasks.scene_objects import PeerObject, nearest_category, nearest_container, nearest_item
@@ -743,6 +744,21 @@ def test_a_file_of_gensim2_takes_head_scale_and_start_of_the_info_file_of_its_ob
     found = with_info_file(next(iter(asset.articulation.parts.values())), asset, path)
     np.testing.assert_allclose(found.keypoint("articulated_object_head").xyz, 0.5 * head, atol=1e-6)
     assert joint.kind == "prismatic"
+
+
+def test_the_led_strategy_of_a_file_of_gensim2_loosens_its_angles_only():
+    angle = {"axis_from_keypoint_name": "tool_head", "axis_to_keypoint_name": "tool_tail", "target_axis": [0, 0, 1]}
+    plane = {"type": "point2plane_constraint", "plane_normal": [0, 0, 1], "tolerance": 0.01}
+    raw = {
+        "constraint_list": [
+            {**angle, "tolerance": 0.01},
+            {**angle, "type": "frame_axis_parallel", "tolerance": 0.9},
+            angle,
+            plane,
+        ]
+    }
+    led = _led_setting(raw)["constraint_list"]
+    assert [entry["tolerance"] for entry in led] == [0.5, 0.9, 0.5, 0.01]
 
 
 def test_a_lever_that_fingers_cannot_hold_does_not_turn_in_the_hand():

@@ -145,19 +145,45 @@ def test_a_mended_file_keeps_the_rest_and_takes_its_meshes_along(tmp_path):
         )
 
 
-def test_meshes_in_millimetres_beside_joints_in_metres_are_scaled(tmp_path):
-    def mesh(name, size, at):
-        trimesh.creation.box([1e3 * v for v in size]).apply_translation([1e3 * v for v in at]).export(tmp_path / name)
-        shape = f'<geometry><mesh filename="{name}"/></geometry>'
+def cabinet(folder, case_unit, front_unit, scale=1.0, slide=0.3):
+    """A cabinet with a drawer of two meshes, which have so many units per metre; the scale is that of the front."""
+
+    def mesh(name, unit, size, at, scale):
+        trimesh.creation.box([unit * v for v in size]).apply_translation([unit * v for v in at]).export(folder / name)
+        shape = f'<geometry><mesh filename="{name}" scale="{scale} {scale} {scale}"/></geometry>'
         return f"<visual>{shape}</visual><collision>{shape}</collision>"
 
-    case, front = mesh("case.stl", (0.4, 0.5, 0.4), (0, 0, 0.2)), mesh("front.stl", (0.02, 0.44, 0.2), (0.01, 0, 0))
-    path = write(tmp_path, front, joint("prismatic", SLIDE, "1 0 0", 0, 0.3), body=case)
+    case = mesh("case.stl", case_unit, (0.4, 0.5, 0.4), (0, 0, 0.2), 1.0)
+    front = mesh("front.stl", front_unit, (0.02, 0.44, 0.2), (0.01, 0, 0), scale)
+    return write(folder, front, joint("prismatic", SLIDE, "1 0 0", 0, slide), body=case)
+
+
+@pytest.mark.parametrize(
+    ("units", "said", "scales"),
+    [
+        ((1e3, 1e3), "the meshes are in millimetres. Mend: scale 0.001 of each mesh.", (1e-3, 1e-3)),
+        ((1e2, 1e2), "the meshes are in centimetres. Mend: scale 0.01 of each mesh.", (1e-2, 1e-2)),
+        ((1 / 0.0254, 1 / 0.0254), "the meshes are in inches. Mend: scale 0.0254 of each mesh.", (0.0254, 0.0254)),
+        ((1e3, 1e3, 1e-3), "those of case.stl are in millimetres. Mend: 0.001 times the scale", (1e-3, 1e-3)),
+        ((1e2, 1e3, 1e-3), "those of case.stl are in centimetres. Mend: 0.01 times the scale", (1e-2, 1e-3)),
+        ((1e3, 1.0), "those of case.stl are in millimetres. Mend: 0.001 times the scale", (1e-3, 1.0)),
+    ],
+)
+def test_meshes_in_another_unit_beside_joints_in_metres_are_scaled(tmp_path, units, said, scales):
+    path = cabinet(tmp_path, *units)
     (doubt,) = find_doubts(read_source(path))
-    assert "the meshes are in millimetres. Mend: scale 0.001 of each mesh." in doubt.text
+    assert said in doubt.text
     mended = read_urdf(write_mended(read_source(path), [doubt], tmp_path / "mended", force=False))
-    assert [shape.size for link in mended.links.values() for shape in link.visuals] == [(1e-3, 1e-3, 1e-3)] * 2
+    for link, scale in zip(("a", "b"), scales, strict=True):
+        shapes = (*mended.links[link].visuals, *mended.links[link].collisions)
+        assert [shape.size for shape in shapes] == [pytest.approx((scale,) * 3)] * 2
     assert mended.joints["j"].upper == 0.3
+
+
+def test_meshes_of_which_no_unit_fits_the_joints_have_no_mend(tmp_path):
+    (doubt,) = find_doubts(read_source(cabinet(tmp_path, 1e5, 1e5)))
+    assert doubt.text.endswith("the joints lie and slide within 0.3 m. Correct the scale of the meshes.")
+    assert not doubt.has_mend
 
 
 def test_of_an_sdf_the_urdf_that_was_made_of_it_is_mended(tmp_path):

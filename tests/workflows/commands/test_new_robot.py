@@ -21,7 +21,7 @@ from unlatch.robots.robot_from_urdf import robot_from_urdf
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.urdf.reader import read_urdf
-from unlatch.workflows.assets.new_robot import REACH, try_robot, urdf_reference, yaml_text
+from unlatch.workflows.assets.new_robot import REACH, NewRobotCfg, new_robot, try_robot, urdf_reference, yaml_text
 from unlatch.workflows.runs.loading import load
 
 XARM = distribution_file("pybullet", "pybullet_data/xarm/xarm6_with_gripper.urdf", where="the test")
@@ -61,6 +61,16 @@ def test_an_arm_without_fingers_is_refused_with_what_is_missing(tmp_path, assert
     path = distribution_file("pybullet", "pybullet_data/xarm/xarm6_robot.urdf", where="the test")
     text = "has no arm with a gripper that moves. Expected a chain of at least 5 joints"
     assert_refused("new", "robot", path, f"out={tmp_path}", text=text, folder=tmp_path)
+
+
+def test_a_limit_that_is_no_number_is_named(tmp_path):
+    path = tmp_path / "r.urdf"
+    limit = '<parent link="a"/><child link="b"/><limit lower="${-pi}" upper="3"/>'
+    path.write_text(
+        f'<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="revolute">{limit}</joint></robot>'
+    )
+    with pytest.raises(AssetError, match=r"r\.urdf: joint 'j' has '\$\{-pi\}' where 1 finite number belong"):
+        new_robot(path, NewRobotCfg(out=str(tmp_path)))
 
 
 @pytest.mark.slow
