@@ -29,7 +29,7 @@ from unlatch.simcore.recording.index import EpisodeSummary
 from unlatch.simcore.recording.json_values import differences, plain
 from unlatch.workflows.checks.criteria_source import check_data_set
 from unlatch.workflows.episode.asset_checks import check_assets
-from unlatch.workflows.policies.catalog import parse_spec
+from unlatch.workflows.policies.catalog import check_one_worker, parse_spec
 from unlatch.workflows.runs.code_versions import CodeVersions, header_of
 from unlatch.workflows.runs.evaluate import PREFIX, EvaluateJob, identity_of
 from unlatch.workflows.runs.loading import load_config
@@ -224,6 +224,7 @@ def run_exam(
         UnlatchError: The policy cannot be made, or a key does not fit.
     """
     parse_spec(policy)
+    check_one_worker(policy, cfg.workers)
     cells, out = list_cells(cfg), user_path(cfg.out).absolute()
     load = partial(load_cell, policy=policy, own=tuple(own), out=out, config_dirs=tuple(config_dirs))
     longest_s = {}
