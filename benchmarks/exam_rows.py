@@ -124,10 +124,11 @@ def make_arrays(runner: Runner, demos: int, cores: int) -> list[Path]:
     """Collects what is missing of the demonstrations; returns the files with the numbers of those that succeeded."""
 
     def make(cell: Cell, first: int) -> Path | None:
-        name = f"{cell.task}-{first}"
+        end = min(first + PART, demos)
+        name = f"{cell.task}-{first}" if end == first + PART else f"{cell.task}-{first}-{end}"
         made, data = runner.folder / "arrays" / f"{name}.npz", runner.folder / "demos" / name
         if not made.exists():
-            numbers = ",".join(map(str, range(first, min(first + PART, demos))))
+            numbers = ",".join(map(str, range(first, end)))
             own = ["variety=0", "disturb=light", "pictures=0", "executor=serial", "give_up_after=null"]
             keys = [*without(cell, "seed", "episodes"), f"seed={SEED}", f"only=[{numbers}]", *own]
             runner.run(name, [*UNLATCH, "collect", *keys, f"out={data}"])
@@ -158,33 +159,37 @@ def train(runner: Runner, arrays: Sequence[Path], name: str, python: str, option
     return made
 
 
-def join(runner: Runner, arrays: Sequence[Path]) -> Path:
+def join(runner: Runner, arrays: Sequence[Path], name: str) -> Path:
     """Returns one file with all numbers: the policy of the nearest neighbour."""
-    made = runner.folder / "demos.npz"
+    made = runner.folder / f"{name}.npz"
     if not made.exists():
         sys.path.insert(0, str(LEARN))
         import numpy as np
         from states import read_arrays
 
-        np.savez(made, **read_arrays([*arrays]))
+        draft = made.with_suffix(".draft.npz")
+        np.savez(draft, **read_arrays([*arrays]))
+        draft.replace(made)
     return made
 
 
 def _learn(runner: Runner, row: str, cfg: Cfg) -> Path:
     arrays = make_arrays(runner, cfg.demos, cfg.cores)
     if row == "nearest":
-        return join(runner, arrays)
-    return train(runner, arrays, "cloning", cfg.torch, ("width=512", "batch=2048", f"steps={cfg.steps}"))
+        return join(runner, arrays, f"nearest-{cfg.demos}")
+    return train(
+        runner, arrays, f"cloning-{cfg.demos}-{cfg.steps}", cfg.torch, ("width=512", "batch=2048", f"steps={cfg.steps}")
+    )
 
 
 def take(runner: Runner, row: str, cfg: Cfg) -> Path:
     """Takes the exam; returns its result."""
-    learns = row in ("cloning", "nearest")
-    variables = {"UNLATCH_POLICY": str(_learn(runner, row, cfg)), "CUDA_VISIBLE_DEVICES": ""} if learns else {}
-    out = runner.folder / f"{row}-{cfg.exam}"
-    policy = [f"policy={POLICY}", *OBSERVED] if learns else [f"policy={row}"]
+    learned = _learn(runner, row, cfg) if row in ("cloning", "nearest") else None
+    variables = {"UNLATCH_POLICY": str(learned), "CUDA_VISIBLE_DEVICES": ""} if learned else {}
+    out = runner.folder / f"{learned.stem if learned else row}-{cfg.exam}"
+    policy = [f"policy={POLICY}", *OBSERVED] if learned else [f"policy={row}"]
     keys = [*policy, f"exam={cfg.exam}", f"name={NAMES[row]}", f"workers={cfg.cores}", f"out={out}"]
-    wall_s = runner.run(f"{row}-{cfg.exam}", [*UNLATCH, "exam", *keys], variables)
+    wall_s = runner.run(out.name, [*UNLATCH, "exam", *keys], variables)
     found = json.loads((out / RESULT).read_bytes())["plain"]
     print_line(f"{row}: goal {found['goal']}, clean {found['clean']} of {found['n']}, in {wall_s:.0f} s")
     return out / RESULT

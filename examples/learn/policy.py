@@ -21,8 +21,17 @@ EXECUTED = int(os.environ.get("UNLATCH_EXECUTED", "20"))
 
 
 def load(path: str) -> Any:
-    """Returns what predicts: `act` gives actions (N, chunk, n) for observations by key."""
+    """Returns what predicts: `act` gives actions (N, chunk, n) for observations by key.
+
+    Raises:
+        ValueError: The file is neither a network nor demonstrations.
+    """
     with np.load(path) as stored:
+        if not {"cfg", "states"} & {*stored.files}:
+            raise ValueError(
+                f"{path} has neither a network nor demonstrations. Expected a file of train.py or states.py. Networks "
+                "are .npz now: if this is an older one, train it again."
+            )
         views = json.loads(str(stored["cfg"])).get("views", []) if "cfg" in stored.files else None
     if views is None:
         return NearestNeighbour(path, EXECUTED)
@@ -58,7 +67,9 @@ class ChunkPolicy:
         due = [row for row, slot in enumerate(slots) if not self._chunks[slot]]
         if due:
             seen = {key: observations[key][due] for key in (STATE, *self._networks[0].cfg.views)}
-            chunks = np.median([network.act(seen) for network in self._networks], axis=0).astype(float)
+            found = [network.act(seen) for network in self._networks]
+            shortest = min(chunks.shape[1] for chunks in found)
+            chunks = np.median([chunks[:, :shortest] for chunks in found], axis=0).astype(float)
             for row, chunk in zip(due, chunks, strict=True):
                 self._chunks[slots[row]] = list(chunk[:EXECUTED])
         return [self._chunks[slot].pop(0) for slot in slots]

@@ -7,6 +7,8 @@ writes the numbers of demonstrations as arrays, which `train.py` reads, also in 
 
 import json
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,6 +20,7 @@ STATE = "observation.state"
 COLUMNS = ("joint_position", "gripper", "hand_keypoints", "openness", "skill", "geometry")
 
 
+@cache
 def read_arm(robot: str = "franka_panda") -> tuple[np.ndarray, np.ndarray]:
     """Returns the joint axes (n, 6) of a robot's arm at zero: direction, then a point on it [m]; and the tcp (4, 4)."""
     import unlatch
@@ -46,32 +49,50 @@ def read_records(folders: list[Path], columns: list[str]) -> dict[str, np.ndarra
     from unlatch.workflows.runs.recorded_config import config_of
 
     cfg = ExportCfg(state=[StateKind[name] for name in columns], objects=False, keypoints=False)
-    made = []
+    found = []
     for data_set in map(DataSet.open, folders):
         if any(item.success for item in data_set.summaries()):
             config = config_of(data_set)
             source = ExportSource(data_set, cfg, scene_of=lambda record, config=config: recorded_scene(config, record))
-            made += source.trajectories()
-    if not made:
+            made = list(source.trajectories())
+            axes, tcp = read_arm(made[0].robot)
+            arrays = {
+                "states": np.float32(np.concatenate([item.columns[STATE].values[: item.n_actions] for item in made])),
+                "actions": np.float32(np.concatenate([item.columns["action"].values for item in made])),
+                "lengths": np.array([item.n_actions for item in made]),
+                "names": np.array(made[0].columns[STATE].names),
+                "fps": np.array(source.layout.fps),
+                "axes": axes,
+                "tcp": tcp,
+            }
+            found.append((data_set.path, arrays))
+    if not found:
         sys.exit(f"states.py: no episode of {', '.join(map(str, folders))} succeeded. Collect more.")
-    states = [item.columns[STATE].values[: item.n_actions] for item in made]
-    axes, tcp = read_arm(made[0].robot)
-    return {
-        "states": np.float32(np.concatenate(states)),
-        "actions": np.float32(np.concatenate([item.columns["action"].values for item in made])),
-        "lengths": np.array([item.n_actions for item in made]),
-        "names": np.array(made[0].columns[STATE].names),
-        "fps": np.array(source.layout.fps),
-        "axes": axes,
-        "tcp": tcp,
-    }
+    return _join(found)
 
 
 def read_arrays(paths: list[Path]) -> dict[str, np.ndarray]:
     """Returns the arrays of files of this program, one after the other."""
-    found = [dict(np.load(path)) for path in paths]
-    joined = {key: np.concatenate([each[key] for each in found]) for key in ("states", "actions", "lengths")}
-    return {**found[0], **joined}
+    return _join([(path, dict(np.load(path))) for path in paths])
+
+
+def _join(sets: list[tuple[Path, dict[str, np.ndarray]]]) -> dict[str, np.ndarray]:
+    """Returns the arrays of several sets as one; a set of another robot or with other states ends the program."""
+    (first, found), *others = sets
+    for path, other in others:
+        for key, is_same in (("names", np.array_equal), ("fps", np.array_equal), ("axes", _is_near), ("tcp", _is_near)):
+            if not is_same(found[key], other[key]):
+                sys.exit(
+                    f"{path} does not fit {first}: '{key}' is {other[key].tolist()}, expected {found[key].tolist()}. "
+                    "Join sets of one robot, with the same state and rate."
+                )
+    joined = {key: np.concatenate([each[key] for _, each in sets]) for key in ("states", "actions", "lengths")}
+    return {**found, **joined}
+
+
+def _is_near(a: np.ndarray, b: np.ndarray) -> bool:
+    """Returns whether axes or poses are those of one arm: other processors round the last digits differently."""
+    return a.shape == b.shape and np.allclose(a, b, atol=1e-5)
 
 
 class StateNetwork:
@@ -199,9 +220,21 @@ def main(words: list[str]) -> None:
         sys.exit(__doc__)
     columns = given.get("state", f"[{','.join(COLUMNS)}]").strip("[]").split(",")
     arrays = read_records(folders, columns)
-    np.savez(given["out"], **arrays)
+    with Path(given["out"]).open("wb") as file:  # the name as it is, also without .npz
+        np.savez(file, **arrays)
     print(f"{given['out']}: {len(arrays['lengths'])} episodes, {len(arrays['states'])} rows")
 
 
+def run(program: Callable[[list[str]], None]) -> None:
+    """Runs a program with the words of its command line; an error of Unlatch or of a file ends it with its message."""
+    try:
+        program(sys.argv[1:])
+    except Exception as exc:
+        errors = sys.modules.get("unlatch.simcore.errors")  # Unlatch need not be installed
+        if not isinstance(exc, (OSError, errors.UnlatchError) if errors else OSError):
+            raise
+        sys.exit(f"{Path(sys.argv[0]).name}: {exc}")
+
+
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run(main)

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from arm import Arm
 from network import CLOUD, IMAGE, ActionNetwork, NetworkCfg, save
-from states import STATE, read_arm, read_arrays
+from states import STATE, read_arm, read_arrays, run
 from torch.optim.lr_scheduler import OneCycleLR
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
@@ -122,9 +122,14 @@ def _record(step: Callable[[], None]) -> Callable[[], None]:
     return graph.replay
 
 
-if __name__ == "__main__":
-    given = dict(word.split("=", 1) for word in sys.argv[1:] if "=" in word)
-    sets = [Path(word) for word in sys.argv[1:] if "=" not in word]
+def main(words: list[str]) -> None:
+    """Trains with the options of the command line."""
+    given = dict(word.split("=", 1) for word in words if "=" in word)
+    sets = [Path(word) for word in words if "=" not in word]
     if not sets or not given.keys() <= OPTIONS.keys():
         sys.exit(f"{__doc__}\nOptions: {', '.join(OPTIONS)}")
     train(sets, {**OPTIONS, **{key: type(OPTIONS[key])(value) for key, value in given.items()}})
+
+
+if __name__ == "__main__":
+    run(main)

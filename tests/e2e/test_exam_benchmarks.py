@@ -73,6 +73,34 @@ def test_demonstrations_are_made_once_and_a_part_without_a_success_is_left_out(r
     assert len(commands) == 2  # open_box is tried again
 
 
+def test_what_is_learned_from_other_demonstrations_or_in_other_steps_is_another_policy(rows, tmp_path, monkeypatch):
+    trained: list[str] = []
+
+    def run(self: object, name: str, command: Sequence[str | Path], variables: object = None) -> float:
+        trained.append(name)
+        next(Path(str(word)[4:]) for word in command if str(word).startswith("out=")).write_bytes(b"")
+        return 0.0
+
+    monkeypatch.setattr(rows.Runner, "run", run)
+    monkeypatch.setattr(rows, "make_arrays", lambda *_: [write_numbers(tmp_path / "numbers.npz")])
+    runner = rows.Runner(tmp_path, 1.0)
+    cfgs = [rows.Cfg(demos=2, steps=1), rows.Cfg(demos=2, steps=5), rows.Cfg(demos=3, steps=5)]
+    assert len({rows._learn(runner, "cloning", cfg) for cfg in cfgs}) == len(trained) == 3
+    assert len({rows._learn(runner, "nearest", cfg) for cfg in cfgs}) == 2
+    assert not list(tmp_path.glob("*.draft.npz"))
+
+
+def write_numbers(path: Path) -> Path:
+    np.savez(path, states=np.zeros((2, 1)), actions=np.zeros((2, 1)), lengths=np.array([2]))
+    return path
+
+
+def test_the_task_that_no_policy_solves_is_left_out(rows, stability):
+    left_out = {cell.task for cell in rows.learned_cells()} - {cell.task for cell in stability.asked_cells()}
+    assert left_out == {"put_in_microwave"}
+    assert "all but `put_in_microwave`" in stability.__doc__
+
+
 def test_a_command_is_stopped_at_the_end_of_the_time_and_a_failure_names_its_log(rows, tmp_path):
     wait = [sys.executable, "-c", "import time; time.sleep(30)"]
     with pytest.raises(TimeoutError):

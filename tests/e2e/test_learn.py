@@ -1,6 +1,8 @@
 """The example that learns: its networks look at the object."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -126,7 +128,7 @@ def test_the_nearest_neighbour_repeats_a_demonstration_that_it_meets_again(tmp_p
 
     cfg = unlatch.load("close_drawer", "variety=0", "object.instance=3", "executor=serial", "pictures=0", seed=1)
     data = unlatch.collect(cfg, episodes=2, out=tmp_path / "drawers")
-    path = tmp_path / "demos.npz"
+    path = tmp_path / "demos"  # the file has this name
     states.main([str(data.path), f"out={path}", f"state=[{','.join(STATE)}]"])
     arrays = states.read_arrays([path, path])
     assert arrays["lengths"].tolist() == [data[0].n_actions, data[1].n_actions] * 2
@@ -178,3 +180,72 @@ def test_the_shipped_policy_opens_microwaves_and_one_that_never_looks_does_not(t
     looks, never_looks = opened(policy.ChunkPolicy, 4), opened(NeverLooks, 3)
     assert looks >= 3, looks
     assert never_looks <= 1, never_looks
+
+
+def write_demonstrations(path: Path, **changed: Any) -> Path:
+    """Writes arrays as `states.py` does, of one episode of 50 rows, an arm of two joints and a gripper."""
+    rng = np.random.default_rng(0)
+    arrays: dict[str, Any] = {
+        "states": rng.normal(size=(50, 3)),
+        "actions": rng.normal(size=(50, 3)),
+        "lengths": np.array([50]),
+        "names": np.array(["a", "b", "gripper"]),
+        "fps": np.array(30),
+        "axes": np.zeros((2, 6)),
+        "tcp": np.eye(4),
+    }
+    np.savez(path, **{**arrays, **changed})
+    return path
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"names": np.array(["b", "a", "gripper"])}, r"'names' is \['b', 'a', 'gripper'\], expected \['a', 'b'"),
+        ({"fps": np.array(20)}, "'fps' is 20, expected 30"),
+        ({"axes": np.ones((2, 6))}, "'axes' is"),
+        ({"axes": np.zeros((3, 6))}, "'axes' is"),
+        ({"tcp": 2.0 * np.eye(4)}, "'tcp' is"),
+    ],
+    ids=["names", "rate", "arm", "joints", "tcp"],
+)
+def test_sets_of_different_robots_states_or_rates_are_not_joined(tmp_path, changed, said):
+    import states
+
+    first, other = (write_demonstrations(tmp_path / f"{name}.npz") for name in ("first", "other"))
+    assert len(states.read_arrays([first, other])["states"]) == 100
+    write_demonstrations(other, **changed)
+    with pytest.raises(SystemExit, match=rf"other.npz does not fit .*first.npz: {said}"):
+        states.read_arrays([first, other])
+
+
+def test_policies_with_chunks_of_different_lengths_act_together(tmp_path, monkeypatch):
+    import policy
+
+    path = write_demonstrations(tmp_path / "demos.npz")
+    monkeypatch.setenv("UNLATCH_POLICY", f"{path}{os.pathsep}{path}")
+    chosen = policy.ChunkPolicy(None, None)
+    chosen._networks[0]._chunk = 5
+    chosen.reset(0, {}, {})
+    with np.load(path) as stored:
+        seen, expected = stored["states"][:1], stored["actions"][:5]
+    acted = [chosen.act_batch({"observation.state": seen}, [0])[0] for _ in range(5)]
+    np.testing.assert_allclose(acted, expected, atol=1e-6)
+
+
+def test_a_file_of_an_earlier_version_is_named(tmp_path):
+    import policy
+
+    np.savez(tmp_path / "old.npz", weights=np.zeros(3))  # a .pt of torch is a zip file, too
+    with pytest.raises(ValueError, match=r"old.npz has neither a network nor demonstrations.*train it again"):
+        policy.load(str(tmp_path / "old.npz"))
+
+
+def test_a_program_ends_with_the_message_of_an_error(tmp_path):
+    missing = tmp_path / "missing"
+    command = [sys.executable, EXAMPLE / "states.py", missing, f"out={tmp_path / 'x'}"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stdout) == (1, "")
+    assert found.stderr.startswith("states.py: ")
+    assert str(missing) in found.stderr
+    assert "Traceback" not in found.stderr

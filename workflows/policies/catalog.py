@@ -263,9 +263,10 @@ def parse_spec(spec: str) -> tuple[str, str]:
     forms = {name: POLICIES.entry(name).summary.partition(",")[0] for name in POLICIES.names()}
     if forms.get(spec) == spec:
         return spec, ""
-    served = "lerobot_server" if head == "lerobot" else head
-    if served in SERVERS and rest.startswith("//") and rest[2:]:
-        return served, rest[2:]
+    if rest.startswith("//") and rest[2:]:
+        for name in SERVERS:
+            if forms[name].startswith(f"{head}://"):
+                return name, rest[2:]
     if head in ("lerobot", "recorded") and rest:
         return head, rest
     if colon and rest.isidentifier() and all(part.isidentifier() for part in head.split(".")):
@@ -288,6 +289,24 @@ def check_server_keys(policy: Any, action: ActionCfg, observation: ObservationCf
             f"{keys[0]} has no effect: the policy is no server that answers with chunks of actions. Expected "
             "policy=openpi://host:port or policy=lerobot://host:port/type/checkpoint. Remove the key.",
             key=keys[0].partition("=")[0],
+        )
+
+
+def check_one_worker(policy: Any, workers: int | None) -> None:
+    """Checks that a server with one policy for all its clients has one client.
+
+    Args:
+        policy: A spec, or an object.
+        workers: Processes that ask the policy; None: one for each CPU core.
+
+    Raises:
+        ConfigError: There may be more.
+    """
+    if workers != 1 and isinstance(policy, str) and parse_spec(policy)[0] == "lerobot_server":
+        raise ConfigError(
+            f"policy='{policy}' takes one worker: LeRobot's server has one policy and one queue for all its clients. "
+            f"Expected workers=1, got {'one for each CPU core' if workers is None else workers}. Set workers=1.",
+            key="workers",
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,16 +21,16 @@ from loky import ProcessPoolExecutor, cpu_count
 from unlatch.configs.overrides import quote_text
 from unlatch.configs.schema import Scenery
 from unlatch.robots.catalog import ROBOTS
-from unlatch.simcore.errors import ConfigError, RecordingError, unknown_name
+from unlatch.simcore.errors import ConfigError, RecordingError, UnlatchError, unknown_name
 from unlatch.simcore.files import user_path, write_whole_file
 from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.episode import EPISODE_FILE, EpisodeRecord
 from unlatch.simcore.recording.index import EpisodeSummary
 from unlatch.simcore.recording.json_values import differences, plain
 from unlatch.workflows.checks.criteria_source import check_data_set
 from unlatch.workflows.episode.asset_checks import check_assets
-from unlatch.workflows.policies.catalog import parse_spec
+from unlatch.workflows.policies.catalog import check_one_worker, parse_spec
 from unlatch.workflows.runs.code_versions import CodeVersions, header_of
 from unlatch.workflows.runs.evaluate import PREFIX, EvaluateJob, identity_of
 from unlatch.workflows.runs.loading import load_config
@@ -38,6 +39,8 @@ from unlatch.workflows.runs.run import RunRequest, run_episodes
 from unlatch.workflows.runs.schema import MAX_WORKERS, EvaluateCfg, take_shard
 from unlatch.workflows.runs.statistics import RunStatistics, wilson_interval
 from unlatch.workflows.viewing.clip import ClipCfg, write_clip
+
+logger = logging.getLogger(__name__)
 
 SUITE = Path(__file__).with_name("articulated_v1.yaml")
 SCENES = Path(__file__).with_name("articulated_v1_scenes.yaml")
@@ -224,6 +227,7 @@ def run_exam(
         UnlatchError: The policy cannot be made, or a key does not fit.
     """
     parse_spec(policy)
+    check_one_worker(policy, cfg.workers)
     cells, out = list_cells(cfg), user_path(cfg.out).absolute()
     load = partial(load_cell, policy=policy, own=tuple(own), out=out, config_dirs=tuple(config_dirs))
     longest_s = {}
@@ -239,7 +243,7 @@ def run_exam(
         for cell in cells:
             for part in made[cell.name]:
                 part.result()
-            statistics = RunStatistics.of(DataSet.open(out / cell.name).summaries())
+            statistics = RunStatistics.of(_summaries(cell, DataSet.open(out / cell.name)).values())
             on_cell(cell, f"goal {statistics.goal}; clean {statistics.clean}")
         cells = list_cells(_without_shard(cfg))
         missing = 0 if cfg.shard is None else sum(not _is_complete(cell, out) for cell in cells)
@@ -267,7 +271,8 @@ def _is_complete(cell: Cell, out: Path) -> bool:
 
 
 def _summaries(cell: Cell, data_set: DataSet) -> dict[int, EpisodeSummary]:
-    return {item.number: item for item in data_set.summaries() if item.number < cell.episodes}
+    """Returns the episodes of a cell that can be read, by number; a larger exam in the same folder has more."""
+    return {item.number: item for item in data_set.each_summary(lambda *_: None) if item.number < cell.episodes}
 
 
 def _split(cell: Cell) -> list[str | None]:
@@ -284,12 +289,15 @@ def _run_part(load: Callable[[Cell], EvaluateCfg], cell: Cell, part: str | None)
 
 def _take_clip(cell: Cell, out: Path) -> str | None:
     """Writes a clip of the first episode of a cell; returns its path in the folder, None if there is nothing to see."""
-    path = Path(CLIPS, f"{cell.task}.webp")
-    if not (out / path).exists():
-        data_set = DataSet.open(out / cell.name)
+    path, data_set = Path(CLIPS, f"{cell.task}.webp"), DataSet.open(out / cell.name)
+    clip, episode = out / path, data_set.folder_of(0) / EPISODE_FILE
+    if not clip.exists() or clip.stat().st_mtime < episode.stat().st_mtime:
         try:
-            write_clip(config_of(data_set), data_set.read(0), _CLIP, str(out / path))
+            write_clip(config_of(data_set), data_set.read(0), _CLIP, str(clip))
         except RecordingError:  # the episode has no states
+            return None
+        except UnlatchError as exc:
+            logger.warning("%s has no clip: %s", cell.name, exc.message)
             return None
     return path.as_posix()
 

@@ -35,6 +35,10 @@ NOTED_DISTRIBUTIONS = ("coacd", "hydra-core", "numpy", "ompl", "scipy", "trimesh
 """Further distributions whose versions are noted."""
 MADE_WITH = "made_with"
 """Key of the evidence of an `error`."""
+_CLOCK_ERROR_S = 1.0
+"""How much too early psutil says that a process began, at most [s]: on Linux it counts from a boot time in whole
+seconds. A file that was saved just before a run has not changed during it; a change while Python still imports Unlatch
+is missed."""
 _ENTRY_POINTS = "unlatch."
 """Beginning of the entry-point groups of plugins."""
 _TRACED_FILE = re.compile(r'^\s*File "(.+?)", line \d+', re.MULTILINE)
@@ -78,11 +82,9 @@ class CodeVersions:
         its earlier content.
         """
         known = [*library_folders(), *(place for name in self.packages for place in find_places(name))]
-        import psutil
+        import psutil  # an episode without an error does not need it
 
-        began = (
-            psutil.Process().create_time()
-        )  # on Linux up to a second early: then the episode is made again once more
+        began = psutil.Process().create_time() + _CLOCK_ERROR_S
         return {
             str(path): "" if path.stat().st_mtime > began else digest
             for path in sorted({Path(name) for name in _TRACED_FILE.findall(traceback)})

@@ -19,7 +19,14 @@ from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.json_values import plain
 from unlatch.workflows.gym.config import ActionCfg, ObservationCfg, SuccessWhen
-from unlatch.workflows.policies.catalog import Policy, PolicySpaces, check_server_keys, load_policy, parse_spec
+from unlatch.workflows.policies.catalog import (
+    Policy,
+    PolicySpaces,
+    check_one_worker,
+    check_server_keys,
+    load_policy,
+    parse_spec,
+)
 from unlatch.workflows.policies.processes import (
     InferenceProcess,
     InferenceStatistics,
@@ -212,6 +219,7 @@ def serve_policy(cfg: EvaluateCfg, policy: Any = None) -> Iterator[InferenceProc
     """
     chosen, batched = cfg.policy if policy is None else policy, _is_batched(cfg, policy)
     check_server_keys(chosen, cfg.action, cfg.observation)
+    check_one_worker(chosen, 1 if cfg.executor.name == "serial" else cfg.workers)
     with closing(make_env_of(cfg)) as env:
         spaces = PolicySpaces(env.observation_space, env.action_space, cfg.action.mode)
         if not batched:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -11,12 +12,16 @@ import yaml
 
 pytest.importorskip("gymnasium")
 
-from unlatch.simcore.errors import ConfigError
+from tests.workflows.builders import data_set_of
+from unlatch.simcore.errors import ConfigError, PluginError
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.workflows.policies import exam as exam_module
 from unlatch.workflows.policies.exam import (
     PAGE,
     RESULT,
     SCENES,
     SUITE,
+    Cell,
     ExamCfg,
     hash_scene,
     list_cells,
@@ -45,6 +50,42 @@ def test_shards_share_the_cells():
     cells = list_cells(ExamCfg("smoke"))
     parts = [cell for k in (1, 2, 3) for cell in list_cells(ExamCfg("smoke", shard=f"{k}/3"))]
     assert sorted(cell.name for cell in parts) == sorted(cell.name for cell in cells)
+
+
+CELL = Cell("open_drawer", "seen", "plain", 0, 2, ())
+
+
+def test_episodes_of_a_larger_exam_in_the_same_folder_do_not_count_even_if_they_are_damaged(tmp_path):
+    data_set = data_set_of(tmp_path / CELL.name, [None, "slipped", None, None])
+    (data_set.folder_of(3) / "episode.json").write_text("{")
+    for path in data_set.path.rglob("*.jsonl"):  # the index
+        path.unlink()
+    assert list(exam_module._summaries(CELL, data_set)) == [0, 1]
+    assert exam_module._is_complete(CELL, tmp_path)
+
+
+def test_a_clip_is_made_again_after_its_episode_and_one_that_cannot_be_made_is_named(tmp_path, monkeypatch, caplog):
+    made: list[int] = []
+
+    def write(cfg: object, record: EpisodeRecord, options: object, out: str) -> None:
+        if len(made) == 2:
+            raise PluginError("No renderer works here.")
+        made.append(record.number)
+        Path(out).parent.mkdir(exist_ok=True)
+        Path(out).write_bytes(b"")
+
+    monkeypatch.setattr(exam_module, "write_clip", write)
+    monkeypatch.setattr(exam_module, "config_of", lambda data_set: None)
+    data_set_of(tmp_path / CELL.name, [None])
+    path = "clips/open_drawer.webp"
+    assert [exam_module._take_clip(CELL, tmp_path) for _ in range(2)] == [path, path]
+    assert len(made) == 1
+    os.utime(tmp_path / path, (1e9, 1e9))
+    assert exam_module._take_clip(CELL, tmp_path) == path
+    assert len(made) == 2
+    os.utime(tmp_path / path, (1e9, 1e9))
+    assert exam_module._take_clip(CELL, tmp_path) is None
+    assert "open_drawer/plain has no clip: No renderer works here." in caplog.text
 
 
 @pytest.mark.slow

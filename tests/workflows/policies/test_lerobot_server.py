@@ -6,6 +6,7 @@ import pickle
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,7 +19,7 @@ from gymnasium.spaces import Box, Dict
 
 from unlatch.simcore.errors import ConfigError, PluginError
 from unlatch.workflows.policies import lerobot_server
-from unlatch.workflows.policies.catalog import check_server_keys, load_policy, parse_spec
+from unlatch.workflows.policies.catalog import check_one_worker, check_server_keys, load_policy, parse_spec
 from unlatch.workflows.policies.processes import PolicyServerError
 
 Array = np.ndarray
@@ -78,6 +79,19 @@ class Server:
     rows: int = 6
     fails: str | None = None
     """Code of the error of every call; empty: an answer without actions."""
+    loads: bool = True
+    """Whether it can load the checkpoint."""
+    answer: bytes | None = None
+    """What it sends in place of actions."""
+    channels: int = 0
+    """Those that are open."""
+
+    def open_channel(self, *_: Any) -> Any:
+        self.channels += 1
+        return self
+
+    def close(self) -> None:
+        self.channels -= 1
 
     def __call__(self, channel: Any) -> Server:
         return self
@@ -90,6 +104,8 @@ class Server:
         self._check()
 
     def SendPolicyInstructions(self, message: Any, timeout: float) -> None:
+        if not self.loads:
+            raise RpcError("gone")
         self.setup = pickle.loads(message.data)
 
     def SendObservations(self, messages: Iterator[Any], timeout: float) -> None:
@@ -99,6 +115,8 @@ class Server:
     def GetActions(self, message: Any, timeout: float) -> Any:
         if self.fails == "":
             return SimpleNamespace(data=b"")
+        if self.answer is not None:
+            return SimpleNamespace(data=self.answer)
         seen = self.asked[-1].observation
         row = np.array([seen[f"state_{i}"] for i in range(SIZE)]) + seen["front"].mean()
         return SimpleNamespace(data=pickle.dumps([TimedAction(row + k) for k in range(self.rows)]))
@@ -110,13 +128,11 @@ def split(data: bytes, message: Any) -> Iterator[Any]:
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Server:
+def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Server:
     found, message = Server(), lambda data=b"": SimpleNamespace(data=data)
     codes = SimpleNamespace(DEADLINE_EXCEEDED="late")
     modules: dict[str, Any] = {
-        "grpc": SimpleNamespace(
-            RpcError=RpcError, StatusCode=codes, insecure_channel=lambda *_: SimpleNamespace(close=lambda: None)
-        ),
+        "grpc": SimpleNamespace(RpcError=RpcError, StatusCode=codes, insecure_channel=found.open_channel),
         "lerobot.transport.services_pb2": SimpleNamespace(Empty=message, PolicySetup=message, Observation=message),
         "lerobot.transport.services_pb2_grpc": SimpleNamespace(AsyncInferenceStub=found),
         "lerobot.transport.utils": SimpleNamespace(grpc_channel_options=list, send_bytes_in_chunks=split),
@@ -125,6 +141,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Server:
         ),
     }
     monkeypatch.setattr(lerobot_server, "_import", modules.__getitem__)
+    monkeypatch.setattr(lerobot_server, "_RELEASE_S", 0.01)
+    monkeypatch.setenv("UNLATCH_CACHE_DIR", str(tmp_path / "cache"))
     return found
 
 
@@ -189,6 +207,55 @@ def test_what_goes_wrong_in_the_server_is_said(server, fails, said):
     assert said in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (pickle.dumps([]), "sent no actions: its policy failed"),
+        (b"no pickle", r"sent actions that cannot be read \(UnpicklingError: .*Install the same version"),
+        (pickle.dumps([3]), r"sent actions that cannot be read \(AttributeError: "),
+    ],
+    ids=["empty", "no pickle", "no actions"],
+)
+def test_an_answer_without_actions_is_an_error_of_the_server(server, answer, said):
+    policy = begin(load_policy(SPEC, env()))
+    server.answer = answer
+    with pytest.raises(PolicyServerError, match=said):
+        policy.act(seen(0.0))
+
+
+def test_a_server_has_one_policy_at_a_time_under_each_of_its_names(server):
+    policy = load_policy(SPEC, env())
+    with pytest.raises(ConfigError, match=r"Policy server localhost:8080 is in use .* Set workers=1"):
+        load_policy(SPEC.replace("127.0.0.1", "localhost"), env())
+    load_policy(SPEC.replace("8080", "8081"), env()).close()
+    policy.close()
+    load_policy(SPEC, env()).close()
+    assert server.channels == 0
+
+
+def test_a_checkpoint_that_cannot_be_loaded_leaves_the_server_free(server):
+    server.loads = False
+    with pytest.raises(PolicyServerError, match="it is gone"):
+        load_policy(SPEC, env())
+    assert server.channels == 0
+    server.loads = True
+    load_policy(SPEC, env()).close()
+
+
+def test_a_cache_that_cannot_be_written_is_named(server, tmp_path):
+    (tmp_path / "cache").write_text("")
+    with pytest.raises(ConfigError, match=r"policy_servers cannot be locked \("):
+        load_policy(SPEC, env())
+
+
+@pytest.mark.parametrize(("workers", "said"), [(None, "one for each CPU core"), (2, "2")])
+def test_several_workers_are_refused(workers, said):
+    with pytest.raises(ConfigError, match=f"Expected workers=1, got {said}"):
+        check_one_worker(SPEC, workers)
+    check_one_worker(SPEC, 1)
+    check_one_worker("openpi://localhost:1", workers)
+
+
 def test_actions_of_another_size_are_refused(server):
     with pytest.raises(PolicyServerError, match=r"shape \[6, 3\], expected an array of shape \[T, 8\]"):
         begin(load_policy(SPEC, env(actions=8))).act(seen(0.0))
@@ -199,6 +266,7 @@ def test_actions_of_another_size_are_refused(server):
     [
         ("lerobot://127.0.0.1:8080/act", "Expected lerobot://host:port/type/checkpoint"),
         ("lerobot://127.0.0.1/act/x", "Expected lerobot://host:port/type/checkpoint"),
+        ("lerobot_server://127.0.0.1:8080/act/x", "cannot be read. Expected one of: .*lerobot://host:port/type"),
     ],
 )
 def test_an_address_without_port_type_or_checkpoint_is_refused(server, spec, said):

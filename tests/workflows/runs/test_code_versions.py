@@ -162,6 +162,15 @@ def test_a_file_that_was_changed_while_the_run_went_on_counts_as_changed(tmp_pat
     assert changes_since(failed_record(code, trace=make_trace(path)), code) == ["helper.py has changed"]
 
 
+def test_a_file_that_was_saved_just_before_the_run_has_not_changed(tmp_path, monkeypatch):
+    path = tmp_path / "helper.py"
+    path.write_text("1 / 0\n")
+    saved, code = path.stat().st_mtime, CodeVersions.of({})
+    began_early = saved - 0.9  # the process began right after that; psutil says up to a second less on Linux
+    monkeypatch.setattr("psutil.Process.create_time", lambda process: began_early)
+    assert changes_since(failed_record(code, trace=make_trace(path)), code) == []
+
+
 def test_a_file_of_a_noted_package_is_not_noted_again(site):
     path = site / "press_kit" / "skill.py"
     assert failed_record(CodeVersions.of(CONFIG), trace=make_trace(path))[MADE_WITH]["files"] == {}
