@@ -98,7 +98,8 @@ well unknown objects work. An outside audit ran version 0.2.0, which did not yet
 Later code (commit `cda3dcee`) was run on copies of the 73 objects below that are stretched along each axis by 0.7 to
 1.4 (`benchmarks/stretch_objects.py`), ten episodes of each skill: 1,436 of 1,460 opened or closed (98.4 %, 97.6 to
 98.9 %), and 699 of 730 opened to 0.9 of the range (95.8 %, 94.0 to 97.0 %). Of the 24 and 31 failures, 20 and 10 are
-one object that was refused then and no longer is. [How](../benchmarks/notes/rehearsal.md#again-and-on-stretched-copies).
+one object that was refused then and no longer is.
+[How](../benchmarks/notes/rehearsal.md#again-and-on-stretched-copies).
 """
 _FAILED_HEAD = """\
 # Entries with failures

@@ -12,13 +12,12 @@ import math
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import MISSING, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from unlatch.simcore.errors import close_matches
 from unlatch.simcore.geometry import PeerAxes, find_peer_axes
-from unlatch.solver.motion import StageFailure
 from unlatch.solver.scene import Array, PlanningScene, axis_name
 from unlatch.solver.setting import (
     CONTACT_NAME,
@@ -37,10 +36,6 @@ from unlatch.solver.setting import (
 )
 from unlatch.solver.term import Term
 from unlatch.solver.term_kinds import COSTS, TERMS, AxisAngle, infer_type
-
-if TYPE_CHECKING:
-    from unlatch.solver.plan import PlanRequest
-    from unlatch.solver.plan_log import PlanLog
 
 _ANGLE_TYPES = (
     "frame_axis_parallel",
@@ -506,23 +501,19 @@ _FAR_ENOUGH = 0.8
 """Share of the way to their end after which the motions of a file open a part far enough: it swings on."""
 
 
-def note_short_end(log: PlanLog, request: PlanRequest, end: float) -> bool:
-    """Notes that motions of GenSim2, whose planner knows no joint, end before a part is open; returns whether they do.
+def describe_short_end(scene: PlanningScene, ends: tuple[float, float], end: float) -> str:
+    """Says that motions of GenSim2, whose planner knows no joint, end before a part is open; empty: they do not.
 
     Args:
-        log: Receives the failure.
-        request: What is planned.
+        scene: Where the part is, and which of its ends is open.
+        ends: Joint positions between which the part is led, the lower one first [rad or m].
         end: Joint position to which the motions lead the part [rad or m].
     """
-    scene = request.scene
     sign, unit = (1.0 if scene.s_open > scene.s_closed else -1.0), scene.joint.unit
-    wanted = request.listed_ends[-1][int(sign > 0.0)]
-    is_far_enough = sign * (end - scene.s) >= _FAR_ENOUGH * sign * (wanted - scene.s)
-    if request.opens is not True or is_far_enough or math.isinf(wanted):
-        return False
-    what = f"the listed motions lead the part to {end:.3f} {unit} only, short of {wanted:.3f} {unit}"
-    log.fail(StageFailure("follow", what))
-    return True
+    wanted = ends[int(sign > 0.0)]
+    if math.isinf(wanted) or sign * (end - scene.s) >= _FAR_ENOUGH * sign * (wanted - scene.s):
+        return ""
+    return f"the listed motions lead the part to {end:.3f} {unit} only, short of {wanted:.3f} {unit}"
 
 
 def _object_rotation(scene: PlanningScene) -> Array:

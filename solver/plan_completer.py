@@ -226,10 +226,12 @@ class PlanCompleter:
                 self._reached_s = float(post.s[int(path.reached_s)])
                 self._note_listed_failure(path, post)
                 continue
-            if self.setting.origin is Origin.gensim2:
-                from unlatch.solver.peer_settings import note_short_end
+            if self.setting.origin is Origin.gensim2 and self.request.opens is True:
+                from unlatch.solver.peer_settings import describe_short_end
 
-                if note_short_end(self.log, self.request, float(post.s[-1])):
+                short = describe_short_end(self.scene, self.request.listed_ends[-1], float(post.s[-1]))
+                if short:
+                    self.log.fail(StageFailure("follow", short))
                     continue
             contact = post.keyframes[reaching - 1] if reaching else 0
             posts = [(post.dense[i], path.q[i], float(post.s[i])) for i in post.keyframes]

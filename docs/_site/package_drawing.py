@@ -61,7 +61,16 @@ LAYERS: tuple[dict[str, tuple[list[Box], ...]], ...] = (
         "robots": (
             [
                 _box("robots", CORE),
-                Box("from URDF", SIDE, ("robots.robot_from_urdf", "robots.foreign_models", "robots.hand_mending")),
+                Box(
+                    "from URDF",
+                    SIDE,
+                    (
+                        "robots.robot_from_urdf",
+                        "robots.foreign_models",
+                        "robots.hand_mending",
+                        "robots.mounted_gripper",
+                    ),
+                ),
             ],
         ),
         "solver": ([_box("solver", CORE)],),
