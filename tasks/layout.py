@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -313,12 +314,18 @@ def _swept_below(asset: ObjectAsset) -> list[tuple[PartKind, Array]]:
     """Returns for each part that moves below the underside of its object the corners there (N, 3), root frame [m]."""
     from unlatch.tasks.placing import swept_below
 
-    passed = [
-        (part.kind, swept_below(asset, part, np.linspace(0.0, part.openness.span, _SWEEP_SAMPLES), below_m=_FEET_M))
-        for part in asset.articulation.parts.values()
-        if part.kind is not PartKind.hinge_vertical
-    ]
-    return [(kind, corners) for kind, corners in passed if len(corners)]
+    swept: list[tuple[PartKind, Array]] = []
+    for part in asset.articulation.parts.values():
+        if part.kind is PartKind.hinge_vertical:
+            continue
+        corners_at = partial(swept_below, asset, part, below_m=_FEET_M)
+        openings = np.linspace(0.0, part.openness.span, _SWEEP_SAMPLES)
+        if part.kind is PartKind.slider and not len(corners_at(openings[[0, -1]])):
+            continue  # what slides is lowest at one of its ends
+        corners = corners_at(openings)
+        if len(corners):
+            swept.append((part.kind, corners))
+    return swept
 
 
 def _clear_of(size: Array, middle: Array, swept: Array) -> tuple[Array, Array]:
