@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import os
 import re
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+import yaml
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from yaml.reader import ReaderError
 
@@ -104,6 +106,21 @@ def _locate_urdf(content: DictConfig | ListConfig, file: Path) -> DictConfig | L
     return content
 
 
+_MOST_VALUES = 1_000_000
+"""A file of 300 bytes can stand for a billion values, by aliases of aliases."""
+
+
+def _count_values(node: yaml.Node | None, known: dict[int, float]) -> float:
+    """Returns how many values a node has with its aliases replaced; infinity if it contains itself."""
+    if not isinstance(node, yaml.CollectionNode):
+        return 1
+    if id(node) not in known:
+        known[id(node)] = math.inf  # as long as it is being counted
+        items = [item for pair in node.value for item in (pair if isinstance(pair, tuple) else (pair,))]
+        known[id(node)] = 1 + sum(_count_values(item, known) for item in items)
+    return known[id(node)]
+
+
 def load_yaml(file: Path) -> DictConfig | ListConfig:
     """Returns the content of a YAML file, without references resolved.
 
@@ -116,6 +133,11 @@ def load_yaml(file: Path) -> DictConfig | ListConfig:
     """
     text = read_text(file)
     try:
+        if "*" in text and _count_values(yaml.compose(text, Loader=yaml.CSafeLoader), {}) > _MOST_VALUES:
+            raise ConfigError(
+                f"{file} has more than {_MOST_VALUES:,} values once its aliases (*name) are replaced by what they "
+                "stand for, or an alias that contains itself. Write fewer of them."
+            )
         return _locate_urdf(OmegaConf.load(_NamedText(text, str(file))), file)
     except ReaderError as exc:
         line = text.count("\n", 0, exc.position) + 1

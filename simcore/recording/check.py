@@ -93,7 +93,12 @@ def check_dataset(
                 summaries[number] = replace(EpisodeSummary.of(record, state), timings_ms={})
         if on_episode is not None:
             on_episode(done, len(numbers))
+    known_numbers = set(numbers)
     for line in read_lines(data_set.path):  # times, and what older lines lack, are free
+        if line.number not in known_numbers:
+            known_numbers.add(line.number)
+            message = "the index lists it, but its folder is missing. The command that made the data makes it again."
+            problems.append(Problem(line.number, message))
         if (known := summaries.get(line.number)) is not None:
             share = known.range_share if line.range_share is None else line.range_share
             if replace(line, timings_ms={}, range_share=share) != known:

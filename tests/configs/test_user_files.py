@@ -53,6 +53,12 @@ def test_one_bad_setting_leaves_the_others_readable(tmp_path):
         (b"\xff\xfe\x00", "bad.yaml, line 1: the byte 0x00 is not valid UTF-16"),
         (b"a: 1\n", "bad.yaml has no planner_setting"),
         (b"a: " + b"[" * 1000 + b"]" * 1000, "bad.yaml is nested too deeply"),
+        (
+            b"a: &a [1, 1, 1, 1]\n"
+            + b"".join(b"%c: &%c [%b]\n" % (k, k, b", ".join([b"*%c" % (k - 1)] * 4)) for k in range(98, 115)),
+            "bad.yaml has more than 1,000,000 values",
+        ),
+        (b"a: &a [*a]\n", "or an alias that contains itself"),
         (b"#" * 1_000_001, "bad.yaml has more than 1000000 bytes"),
     ],
 )

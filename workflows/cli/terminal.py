@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TextIO
 
 from rich.console import Console
 
@@ -32,19 +33,22 @@ def print_line(text: str = "") -> None:
     sys.stdout.write(text + "\n")
 
 
-def terminal_width() -> int:
-    """Returns the columns of the terminal; 0 if stdout is not a terminal."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+def terminal_width(stream: TextIO | None = None) -> int:
+    """Returns the columns of the terminal; 0 if the stream, stdout by default, is not a terminal."""
+    stream = stream or sys.stdout
+    return shutil.get_terminal_size().columns if stream.isatty() else 0
 
 
-def print_wrapped(text: str) -> None:
-    """Writes a line of the result; wraps it to the terminal and indents its continuation."""
-    width = terminal_width()
-    if len(text) <= width or not width:
-        print_line(text)
-        return
-    indent = " " * (len(text) - len(text.lstrip()) + _CONTINUATION_INDENT)
-    print_line(textwrap.fill(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False))
+def print_wrapped(text: str, stream: TextIO | None = None) -> None:
+    """Writes lines of the result, or of another stream; wraps them to the terminal and indents their continuation."""
+    stream = stream or sys.stdout
+    width = terminal_width(stream)
+    for line in text.split("\n"):
+        indent = " " * (len(line) - len(line.lstrip()) + _CONTINUATION_INDENT)
+        wrapped = textwrap.wrap(
+            line, width or sys.maxsize, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        )
+        stream.write("\n".join(wrapped if len(line) > width > 0 else [line]) + "\n")
 
 
 def print_row(name: str, text: str, *, width: int) -> None:
@@ -64,8 +68,8 @@ def print_row(name: str, text: str, *, width: int) -> None:
 
 
 def print_note(text: str) -> None:
-    """Writes a line about the run to stderr."""
-    sys.stderr.write(text + "\n")
+    """Writes a line about the run to stderr, wrapped to the terminal."""
+    print_wrapped(text, sys.stderr)
 
 
 def result_console() -> Console:
@@ -241,7 +245,8 @@ def run_guarded(function: Callable[[], int], *, debug: bool = False) -> int:
         frames = [] if debug else _user_frames(exc)
         if not frames:
             raise
-        print_note("\n".join([f"unlatch: {type(exc).__name__}: {exc}", *frames, f"{DEBUG} prints the whole traceback"]))
+        print_note(f"unlatch: {type(exc).__name__}: {exc}")
+        sys.stderr.write("\n".join([*frames, f"{DEBUG} prints the whole traceback\n"]))
         return FAILED
 
 
@@ -267,11 +272,10 @@ def _print_error(exc: UnlatchError, *, debug: bool) -> int:
     is_checked = isinstance(cause, UnlatchError) and cause.__cause__ is None  # a plugin refuses a value: no bug
     frames = [] if cause is None or is_checked or debug else _user_frames(cause)
     if debug:
-        print_note("".join(traceback.format_exception(exc)).rstrip("\n") + "\n")
+        sys.stderr.write("".join(traceback.format_exception(exc)).rstrip("\n") + "\n\n")
     code: int = getattr(exc, "exit_code", BAD_INPUT)
     print_note("unlatch: " + (" ".join(exc.message.split()) if code == BAD_INPUT else exc.message))
-    for line in frames:
-        print_note(line)
+    sys.stderr.writelines(line + "\n" for line in frames)
     return code
 
 

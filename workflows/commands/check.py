@@ -29,7 +29,7 @@ from unlatch.simcore.recording.renders import RenderSet, render_names
 from unlatch.simcore.recording.verdict import POSSIBLE, RECORDED, Criteria
 from unlatch.workflows.assets.new_robot import try_robot
 from unlatch.workflows.checks.criteria_source import CriteriaSource, check_data_set
-from unlatch.workflows.cli.arguments import read_pairs, split_paths
+from unlatch.workflows.cli.arguments import read_pairs, split_paths, split_some_paths
 from unlatch.workflows.cli.terminal import (
     BAD_INPUT,
     FAILED,
@@ -40,6 +40,7 @@ from unlatch.workflows.cli.terminal import (
     parse_command_line,
     print_line,
     print_note,
+    print_wrapped,
     relative_path,
     result_console,
     run_command,
@@ -73,7 +74,6 @@ from unlatch.workflows.runs.schema import (
 )
 
 _YAML = (".yaml", ".yml")
-_OPTIONS = ("replay=", "robot=", "workers=")
 _CHOICES = ("task=", "object=", "experiment=")
 """Beginnings of arguments that choose a configuration to check."""
 _MOST_NAMED = 8
@@ -105,8 +105,8 @@ def check_command(arguments: list[str]) -> int:
     if any(argument.startswith("-") for argument in arguments):
         line = parse_command_line(arguments, command="check")
         arguments = line.overrides
-    paths = [argument for argument in arguments if not argument.startswith(_OPTIONS)]
-    cfg = read_pairs(CheckCfg, [argument for argument in arguments if argument.startswith(_OPTIONS)])
+    paths, pairs = split_some_paths("check", arguments, least=0)
+    cfg = read_pairs(CheckCfg, pairs)
     if not paths:
         print_note("unlatch: check expects the folder of a data set, or YAML files. Example: unlatch check data/demo")
         return BAD_INPUT
@@ -142,7 +142,7 @@ def check_command(arguments: list[str]) -> int:
         if problems and machine:
             print_note(f"note:{machine} Derived values and replays may differ.")
         if found:
-            wrong = {problem.number for problem in found if problem.number is not None}
+            wrong = {problem.number for problem in found}.intersection(data_set.numbers())
             print_line(
                 f"{path}: {len(data_set) - len(wrong)} of {count_noun(len(data_set), 'episode')} have no problem"
             )
@@ -150,7 +150,7 @@ def check_command(arguments: list[str]) -> int:
             replayed = ", every replay is exact" if cfg.replay else ""
             print_line(f"{path}: {count_noun(len(data_set), 'episode')}, all whole, every verdict agrees{replayed}")
     for reason, places in not_compared(replay=cfg.replay).items() if sets else ():
-        print_line(f"not compared ({reason}): {', '.join(places)}")
+        print_wrapped(f"not compared ({reason}): {', '.join(places)}")
     return FAILED if bad else OK
 
 

@@ -91,6 +91,12 @@ class TestFiles:
         path.write_text(path.read_text().replace(said, wrong))
         assert messages(data_set) == ["Episode 0: its line in the index contradicts its folder. Rebuild the index."]
 
+    def test_an_episode_whose_folder_was_deleted_is_named(self, data_set):
+        shutil.rmtree(data_set.folder_of(0))
+        assert messages(data_set) == [
+            "Episode 0: the index lists it, but its folder is missing. The command that made the data makes it again."
+        ]
+
 
 class TestArrays:
     @pytest.mark.parametrize(

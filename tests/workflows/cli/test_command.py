@@ -137,3 +137,24 @@ def test_the_debugger_opens_for_a_bug_and_the_exception_goes_on(raised, active, 
     with pytest.raises(type(raised)), run_report.debugging(active=active):
         raise raised
     assert seen == ([raised] if opened else [])
+
+
+def test_on_a_terminal_errors_are_wrapped_between_words(capsys, monkeypatch):
+    @command
+    def main(arguments: list[str]) -> int:
+        raise ConfigError("Unknown object 'a-very-long-name'. Known: " + ", ".join(["drawer"] * 20) + ".")
+
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main([]) == BAD_INPUT
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) > 2
+    assert max(map(len, lines)) <= 60
+    assert all(line.startswith("    ") for line in lines[1:])
+
+
+def test_help_explains_the_command_that_is_named(capsys):
+    assert command_table.main(["help", "plan"]) == 0
+    assert capsys.readouterr().out.startswith("usage: unlatch plan")
+    assert command_table.main(["help", "pla"]) == BAD_INPUT
+    assert "Did you mean 'plan'?" in capsys.readouterr().err

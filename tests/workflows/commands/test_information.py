@@ -86,7 +86,7 @@ def test_list_alone_says_what_can_be_listed(capsys):
 
 @pytest.mark.parametrize(("name", "width"), [*((name, 40) for name in LISTS), ("tasks", 80), ("tasks", 200)])
 def test_a_list_fits_the_terminal_and_keeps_its_columns(name, width, monkeypatch, capsys):
-    monkeypatch.setattr(console, "terminal_width", lambda: width)
+    monkeypatch.setattr(console, "terminal_width", lambda _stream=None: width)
     assert main(["list", name]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= width
@@ -94,7 +94,7 @@ def test_a_list_fits_the_terminal_and_keeps_its_columns(name, width, monkeypatch
 
 
 def test_long_names_stand_in_lines_of_their_own(monkeypatch, capsys):
-    monkeypatch.setattr(console, "terminal_width", lambda: 30)
+    monkeypatch.setattr(console, "terminal_width", lambda _stream=None: 30)
     console.print_row("a/path/of/many/folders", "what lies there", width=22)
     console.print_row("short", "one", width=22)
     assert capsys.readouterr().out == f"a/path/of/many/folders\n    what lies there\n{'short':<22}  one\n"
