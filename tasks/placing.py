@@ -34,7 +34,7 @@ _CARRIED = (RelationKind.inside, RelationKind.on)
 
 
 @dataclass(frozen=True)
-class Place:
+class DrawnPlace:
     """Where an object is put."""
 
     T_world_root: Pose
@@ -107,7 +107,7 @@ def find_free_place(
     rng: np.random.Generator,
     *,
     feet_m: float,
-) -> Place:
+) -> DrawnPlace:
     """Draws poses that fit a relation until one is free.
 
     Args:
@@ -136,11 +136,11 @@ def find_free_place(
         T_world_item = base.T_world_root @ T_base_item
         met += [f"it meets '{n}'" for n, other in standing.items() if other.meets(box, T_world_item, cfg.margin_m)]
         if not met:
-            return Place(T_world_item, height, drawn)
+            return DrawnPlace(T_world_item, height, drawn)
         reasons[met[0]] = reasons.get(met[0], 0) + 1
     listed = ", ".join(f"{why} ({count})" for why, count in reasons.items())
     where = f"{cfg.relation.value} '{cfg.of}' in {cfg.tries} tries"
-    return Place(T_world_item, height, drawn, f"'{item.asset.name}' finds no place {where}: {listed}")
+    return DrawnPlace(T_world_item, height, drawn, f"'{item.asset.name}' finds no place {where}: {listed}")
 
 
 def find_meeting(item: PlacedObject, standing: Mapping[str, PlacedObject], *, margin_m: float = 0.005) -> str | None:
@@ -158,7 +158,7 @@ def find_place_in_region(
     rng: np.random.Generator,
     *,
     feet_m: float,
-) -> Place:
+) -> DrawnPlace:
     """Draws poses on the floor of the region that a relation names until one is free; see `find_free_place`.
 
     Raises:
@@ -182,11 +182,11 @@ def find_place_in_region(
         drawn = {"x_m": x, "y_m": y, "yaw_rad": yaw}
         met = [f"it meets '{n}'" for n, other in standing.items() if other.meets(box, T_world_item, cfg.margin_m)]
         if not met:
-            return Place(T_world_item, 0.0, drawn)
+            return DrawnPlace(T_world_item, 0.0, drawn)
         reasons[met[0]] = reasons.get(met[0], 0) + 1
     listed = ", ".join(f"{why} ({count})" for why, count in reasons.items())
     where = f"in '{cfg.region}' of '{cfg.of}' in {cfg.tries} tries"
-    return Place(T_world_item, 0.0, drawn, f"'{item.asset.name}' finds no place {where}: {listed}")
+    return DrawnPlace(T_world_item, 0.0, drawn, f"'{item.asset.name}' finds no place {where}: {listed}")
 
 
 def _draw_in_floor(cfg: RelationCfg, size: Array, radius: float, rng: np.random.Generator) -> tuple[float, float]:

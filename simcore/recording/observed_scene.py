@@ -62,7 +62,7 @@ class PartGeometry:
 
 
 @dataclass(frozen=True)
-class ObjectGeometry:
+class ObservedObject:
     """One articulated object."""
 
     model: UrdfModel
@@ -134,7 +134,7 @@ def recorded_parts(skills: Sequence[Mapping[str, Any]], *, number: int) -> list[
 
 
 @dataclass(frozen=True)
-class CameraView:
+class CameraFrame:
     """What one camera sees in one frame."""
 
     camera: str
@@ -164,7 +164,7 @@ class CameraCloud:
     a larger patch comes earlier: points are spread evenly over what the cameras see, however near a camera is.
     """
 
-    def __init__(self, item: ObjectGeometry, name: str, n: int, *, seed: int) -> None:
+    def __init__(self, item: ObservedObject, name: str, n: int, *, seed: int) -> None:
         """Takes the object.
 
         Args:
@@ -176,7 +176,7 @@ class CameraCloud:
         self._item, self._name, self._n, self._seed = item, name, n, seed
         self._draws: dict[str, Array] = {}
 
-    def points(self, views: Sequence[CameraView], part: str, T_base_world: Pose) -> Array:
+    def points(self, views: Sequence[CameraFrame], part: str, T_base_world: Pose) -> Array:
         """Returns the points of one frame; (n, 4) float32.
 
         Each has x, y, z in the base frame of the arm [m], then 1 if the joint of the part moves it, else 0. If fewer
@@ -203,7 +203,7 @@ class CameraCloud:
             return np.zeros((self._n, 4), dtype=np.float32)
         return np.concatenate(found)[np.resize(order, self._n)].astype(np.float32)
 
-    def _first_pixels(self, view: CameraView) -> tuple[Array, Array, Array]:
+    def _first_pixels(self, view: CameraFrame) -> tuple[Array, Array, Array]:
         """Returns rows, columns and turns of the first pixels of a view that show the object, at most n."""
         own = np.array([label.startswith(f"{self._name}/") for label in view.labels])
         rows, columns = np.nonzero(own[view.links] & np.isfinite(view.lengths_m) & (view.lengths_m > 0.0))
@@ -237,7 +237,7 @@ class ObservedScene:
     """What fingers hold, in the order of the column `geometry`."""
     seed: int
     """Seed of the episode; draws the points of point clouds."""
-    load_object: Callable[[str], ObjectGeometry] = field(repr=False)
+    load_object: Callable[[str], ObservedObject] = field(repr=False)
     """Returns an object by name; called only where a column needs it."""
     _clouds: dict[tuple[Any, ...], SurfaceCloud] = field(default_factory=dict, init=False, repr=False)
 
@@ -356,7 +356,7 @@ def geometry_names(scene: ObservedScene) -> tuple[str, ...]:
 
 
 def geometry_values(
-    scene: ObservedScene, item: ObjectGeometry, name: str, T_base_root: Pose, positions: Array
+    scene: ObservedScene, item: ObservedObject, name: str, T_base_root: Pose, positions: Array
 ) -> Array:
     """Returns the numbers of one frame, in the order of `geometry_names`.
 
@@ -401,7 +401,7 @@ class SurfaceCloud:
 
     def __init__(
         self,
-        item: ObjectGeometry,
+        item: ObservedObject,
         n: int,
         *,
         surface: PointSurface,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import collections
 import importlib
 import inspect
 import json
@@ -16,7 +17,7 @@ import pytest
 import yaml
 
 import unlatch
-from tests.architecture.test_layers import MODULES, ROOT, imports
+from tests.architecture.test_layers import MODULES, ROOT, imports, module_files
 from unlatch.simcore.registry import Catalog
 
 sys.path.insert(0, str(ROOT / "docs" / "_site"))
@@ -209,3 +210,12 @@ def test_the_navigation_is_in_the_order_of_the_modules():
     nav = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), Loader=Loader)["nav"]
     listed = re.findall(r"reference/api/(unlatch[\w.]*)\.md", str(nav))
     assert listed == PUBLIC
+
+
+def test_no_two_public_classes_have_one_name():
+    places = collections.defaultdict(list)
+    for path in module_files().values():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(str(path))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}

@@ -207,7 +207,7 @@ def clip_command(arguments: list[str]) -> int:
 
 
 @dataclass
-class ViewCfg:
+class ViewPageCfg:
     """Options of `unlatch view`."""
 
     episode: int = 0
@@ -223,7 +223,7 @@ def view_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
     (path,), pairs = split_paths("view", arguments, count=1)
     started = time.perf_counter()
-    data_set, cfg = DataSet.open(path), read_pairs(ViewCfg, pairs)
+    data_set, cfg = DataSet.open(path), read_pairs(ViewPageCfg, pairs)
     VIEWERS.entry(cfg.format)
     check_episode(data_set, cfg.episode)
     check_suffix(cfg.out, f".{cfg.format}", formats=VIEWERS.names())

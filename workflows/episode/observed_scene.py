@@ -16,7 +16,7 @@ from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.observed_scene import (
     ActedPart,
-    ObjectGeometry,
+    ObservedObject,
     ObservedScene,
     PartGeometry,
     recorded_parts,
@@ -30,10 +30,10 @@ from unlatch.workflows.episode.scene import base_of
 Array = np.ndarray
 
 
-def object_geometry(asset: ObjectAsset) -> ObjectGeometry:
+def object_geometry(asset: ObjectAsset) -> ObservedObject:
     """Returns the geometry of an object and of all its annotated parts."""
     model = asset.model
-    return ObjectGeometry(
+    return ObservedObject(
         model=model,
         joints=movable_joints(model),
         bounds=asset.bounds_obj,
@@ -116,9 +116,9 @@ MOTIONLESS = "artpreplan"
 def observed_scene(robot: RobotCfg, assets: Callable[[], Mapping[str, ObjectAsset]], *, seed: int) -> ObservedScene:
     """Returns the scene of an episode with a seed: a robot and the objects that `assets` loads when first needed."""
     loaded: dict[str, ObjectAsset] = {}
-    geometries: dict[str, ObjectGeometry] = {}
+    geometries: dict[str, ObservedObject] = {}
 
-    def load_geometry(name: str) -> ObjectGeometry:
+    def load_geometry(name: str) -> ObservedObject:
         if not loaded:
             loaded.update(assets())
         if name not in geometries:

@@ -18,7 +18,7 @@ from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import ConfigError, close_matches, count_noun, shorten
 from unlatch.simcore.geometry import Array, Pose, matrix_from_axis_angle
 from unlatch.simcore.recording.modality import LINKS, ImageStream
-from unlatch.simcore.recording.observed_scene import CameraView, length_kind
+from unlatch.simcore.recording.observed_scene import CameraFrame, length_kind
 from unlatch.simcore.sim.bodies import JointInfo
 from unlatch.simcore.sim.sensors.camera import Camera
 from unlatch.simcore.state import Rendering
@@ -272,7 +272,7 @@ def point_cameras(scene: EpisodeScene, names: Sequence[str] | None) -> list[Came
     return [camera for name, camera in found.items() if names is None or name in names]
 
 
-def camera_view(camera: Camera) -> CameraView:
+def camera_view(camera: Camera) -> CameraFrame:
     """Returns what a camera saw in the last `update_state`, equal to what is read from a render set."""
     optics, kind, cfg = camera.optics, length_kind(camera.optics), camera.cfg
     # in the steps in which a render set stores lengths, so that both give the same points
@@ -284,7 +284,7 @@ def camera_view(camera: Camera) -> CameraView:
     T_world_camera = Pose.from_quat_xyzw(place["position"], place["quat_xyzw"])
     links = camera.image(Rendering.instance_id_segmentation)
     labels = camera.labels(Rendering.instance_id_segmentation)
-    return CameraView(cfg.name, optics, T_world_camera, lengths, links, labels)
+    return CameraFrame(cfg.name, optics, T_world_camera, lengths, links, labels)
 
 
 IMAGES = ("rgb", "depth", "segmentation", "normals")
@@ -307,7 +307,7 @@ class ObservedImages:
         """
         self.values: dict[str, Array] = {}
         """The last images by record key."""
-        self.views: list[CameraView] = []
+        self.views: list[CameraFrame] = []
         """What the cameras that give points saw when the last images were made."""
         self._scene = scene.state_tree
         self._kinds = [Rendering[kind] for kind in cfg.images]

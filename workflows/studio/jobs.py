@@ -1,6 +1,6 @@
 """What the page asks of its worker processes, and what they answer: plain values that can be sent.
 
-The answer to a job `check` is a `Problem`, why commands refuse the task, or None. A `Problem` may answer any job.
+The answer to a job `check` is a `JobProblem`, why commands refuse the task, or None. A `JobProblem` may answer any job.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SCENE, CHECK, PLAN, RUN, REACH, VIEW = "scene", "check", "plan", "run", "reach",
 
 
 @dataclass(frozen=True)
-class Job:
+class StudioJob:
     """Something to do with a task."""
 
     kind: str
@@ -52,7 +52,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Problem:
+class JobProblem:
     """A mistake of the user, or something else that stopped a job."""
 
     message: str
@@ -77,7 +77,7 @@ class ShownScene:
     """State of the scene by the key of the record."""
     lines: tuple[str, ...]
     """What was drawn, in lines of text."""
-    failure: Problem | None = None
+    failure: JobProblem | None = None
     """Why the layout is refused."""
     search: str = ""
     """What a search for a layout has tried; empty: there was none."""
@@ -235,7 +235,7 @@ class PlanResult:
 
 
 @dataclass(frozen=True)
-class RunResult:
+class RunAnswer:
     """Answer to a job `run`."""
 
     cfg: EpisodeCfg

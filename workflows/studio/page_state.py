@@ -18,7 +18,7 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.solver.setting import SuccessMode
 from unlatch.tasks.task import GoalCfg, GoalKind, RegionCfg
 from unlatch.workflows.studio.document import find_line, parse_key, read_tree
-from unlatch.workflows.studio.jobs import PLAN, RUN, PlanResult, Problem, RunResult, SceneResult, ShownPart
+from unlatch.workflows.studio.jobs import PLAN, RUN, JobProblem, PlanResult, RunAnswer, SceneResult, ShownPart
 from unlatch.workflows.studio.state import ReachMap, StudioState, next_place, place_m, places_in
 from unlatch.workflows.viewing.annotation_editor import annotatable
 from unlatch.workflows.viewing.phase_moments import failure_notes, part_openings, phase_of
@@ -171,11 +171,11 @@ def describe_state(state: StudioState) -> dict[str, Any]:
         }
 
 
-def _describe_problem(text: str, problem: Problem | None) -> dict[str, Any] | None:
+def _describe_problem(text: str, problem: JobProblem | None) -> dict[str, Any] | None:
     return None if problem is None else {"message": problem.message, "line": problem_line(text, problem)}
 
 
-def problem_line(text: str, problem: Problem) -> int | None:
+def problem_line(text: str, problem: JobProblem) -> int | None:
     """Returns the line of a mistake in the text, from 1; None if it is not in this text."""
     try:
         read_tree(text)
@@ -257,7 +257,7 @@ def _plan_spans(result: PlanResult) -> list[dict[str, Any]]:
     return spans
 
 
-def describe_run(result: RunResult, parts: Sequence[ShownPart] = ()) -> dict[str, Any]:
+def describe_run(result: RunAnswer, parts: Sequence[ShownPart] = ()) -> dict[str, Any]:
     """Returns verdict with evidence, phases, and curves over the frames; `parts` have the units of the openings."""
     units = units_of(parts)
     record = result.record
@@ -277,7 +277,7 @@ def describe_run(result: RunResult, parts: Sequence[ShownPart] = ()) -> dict[str
     }
 
 
-def _curves(result: RunResult, units: Units) -> list[dict[str, Any]]:
+def _curves(result: RunAnswer, units: Units) -> list[dict[str, Any]]:
     """Returns the openings of the parts and the heights of the objects that skills act on, then the forces."""
     record, curves = result.record, {}
     for skill in record.skills:

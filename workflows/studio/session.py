@@ -274,7 +274,7 @@ class StudioSession(StudioState):
                 read_tree(self.document.text)
                 self.unreadable = None
             except ConfigError as exc:
-                self.unreadable = jobs.Problem(exc.message)
+                self.unreadable = jobs.JobProblem(exc.message)
                 for kind in (SCENE, CHECK):
                     self._queues[SCENE].drop(kind)
                 self._forget_idle(SCENE, CHECK)
@@ -289,11 +289,11 @@ class StudioSession(StudioState):
         """Asks for a job about a task; None: the present one."""
         with self.changed:
             self.since[kind] = time.monotonic()
-            document, job = self.document, jobs.Job(kind, task or self._task_text())
+            document, job = self.document, jobs.StudioJob(kind, task or self._task_text())
             self._queues[kind].submit(job, lambda answer: self._receive(document, job, answer))
         self.tell("busy")
 
-    def _receive(self, document: TaskDocument, job: jobs.Job, answer: Any) -> None:
+    def _receive(self, document: TaskDocument, job: jobs.StudioJob, answer: Any) -> None:
         """Takes an answer of a worker; one about an older text of the same task is shown until the newer one comes."""
         kind = job.kind
         with self.changed:
@@ -304,7 +304,7 @@ class StudioSession(StudioState):
             self.known[kind] = (job.task.text, job.task.episode)
             if kind in (SCENE, CHECK):
                 self.refused.pop(kind, None)
-                if isinstance(answer, jobs.Problem):
+                if isinstance(answer, jobs.JobProblem):
                     self.refused[kind] = answer
             if isinstance(answer, jobs.SceneResult):
                 self._submit(CHECK, job.task)
@@ -312,13 +312,13 @@ class StudioSession(StudioState):
                 self.openings.clear()
                 self.clock = Clock()
             elif kind == PLAN:
-                self.plan_problem = answer if isinstance(answer, jobs.Problem) else None
+                self.plan_problem = answer if isinstance(answer, jobs.JobProblem) else None
                 self.plan = answer if isinstance(answer, jobs.PlanResult) else None
                 if self.clock.of == PLAN:
                     self.clock = Clock()
             elif kind == RUN:
-                self.run_problem = answer if isinstance(answer, jobs.Problem) else None
-                self.run = answer if isinstance(answer, jobs.RunResult) else None
+                self.run_problem = answer if isinstance(answer, jobs.JobProblem) else None
+                self.run = answer if isinstance(answer, jobs.RunAnswer) else None
         self.tell(kind)
         if kind == RUN and self.run is not None and self.length_of(RUN):
             self.set_clock(of=RUN, frame=0, playing=True)

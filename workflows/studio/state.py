@@ -92,7 +92,7 @@ class StudioState:
         self.listeners: list[Callable[[str], None]] = []
         """Called with what has changed: `scene`, `plan`, `run`, `reach`, `views`, `show`, `clock`, `openings`,
         `annotation`, `keypoint`, and others that change no picture."""
-        self.unreadable: jobs.Problem | None = None
+        self.unreadable: jobs.JobProblem | None = None
         """Why the present text is no YAML."""
         self.message = ""
         """Answer to the last save."""
@@ -102,20 +102,20 @@ class StudioState:
 
     def forget_answers(self) -> None:
         """Forgets everything that is known about the task."""
-        self.refused: dict[str, jobs.Problem] = {}
+        self.refused: dict[str, jobs.JobProblem] = {}
         """Why the task was refused, by the kind of the job."""
         self.scene: jobs.SceneResult | None = None
         self.plan: jobs.PlanResult | None = None
-        self.plan_problem: jobs.Problem | None = None
-        self.run: jobs.RunResult | None = None
-        self.run_problem: jobs.Problem | None = None
+        self.plan_problem: jobs.JobProblem | None = None
+        self.run: jobs.RunAnswer | None = None
+        self.run_problem: jobs.JobProblem | None = None
         self.reach: dict[str, ReachMap] = {}
         """By object; emptied when something else than a region changes."""
         self.views: jobs.ViewResult | None = None
         """What the cameras see."""
         self.views_moment = ""
         """When they see it: `at the start`, or the time of the run."""
-        self.views_problem: jobs.Problem | None = None
+        self.views_problem: jobs.JobProblem | None = None
         self.openings: dict[tuple[str, str], float] = {}
         """Joint positions that the sliders show, by object and joint [rad or m]."""
         self.annotation: ObjectAnnotation | None = None
@@ -125,7 +125,7 @@ class StudioState:
         self.clock = Clock()
 
     @property
-    def problem(self) -> jobs.Problem | None:
+    def problem(self) -> jobs.JobProblem | None:
         """The first mistake in the task; None: there is none."""
         return self.unreadable or self.refused.get(SCENE) or self.refused.get(CHECK)
 

@@ -209,9 +209,9 @@ class StudioWork:
         self._loaded: tuple[jobs.TaskText, LoadedConfig[PlanCfg]] | None = None
         self._bases: dict[str, Mapping[str, Any]] = {}
         """Configurations without the file's own values, by defaults list."""
-        self._checked: tuple[str, jobs.Problem | None] | None = None
+        self._checked: tuple[str, jobs.JobProblem | None] | None = None
         """The text that was checked last, and what is wrong with it."""
-        self._methods: dict[str, Callable[[jobs.Job, LoadedConfig[PlanCfg]], Any]] = {
+        self._methods: dict[str, Callable[[jobs.StudioJob, LoadedConfig[PlanCfg]], Any]] = {
             jobs.SCENE: self._draw_scene,
             jobs.CHECK: self._check,
             jobs.PLAN: _plan,
@@ -220,7 +220,7 @@ class StudioWork:
             jobs.VIEW: _look,
         }
 
-    def do(self, job: jobs.Job) -> Any:
+    def do(self, job: jobs.StudioJob) -> Any:
         """Does a job and returns its answer; a mistake of the user is an answer, too."""
         try:
             return self._methods[job.kind](job, self._load(job.task))
@@ -247,7 +247,7 @@ class StudioWork:
             self._bases[text] = OmegaConf.to_container(composed, resolve=False, enum_to_str=True)  # type: ignore[assignment]
         return self._bases[text]
 
-    def _draw_scene(self, job: jobs.Job, loaded: LoadedConfig[PlanCfg]) -> jobs.SceneResult:
+    def _draw_scene(self, job: jobs.StudioJob, loaded: LoadedConfig[PlanCfg]) -> jobs.SceneResult:
         cfg, task, started = loaded.cfg, job.task, time.perf_counter()
         # a search for a layout plans many layouts; the first one is drawn at once
         with EpisodeRunner(replace(cfg, skills=_acting_skills(cfg) or cfg.skills)) as runner:
@@ -263,7 +263,7 @@ class StudioWork:
                 time.perf_counter() - started,
             )
 
-    def _check(self, job: jobs.Job, loaded: LoadedConfig[PlanCfg]) -> jobs.Problem | None:
+    def _check(self, job: jobs.StudioJob, loaded: LoadedConfig[PlanCfg]) -> jobs.JobProblem | None:
         """Returns why the commands refuse the task; it is checked once, in the episode that is shown then."""
         task = job.task
         if self._checked is None or self._checked[0] != task.text:
@@ -275,7 +275,7 @@ class StudioWork:
         return self._checked[1]
 
 
-def _plan(job: jobs.Job, loaded: LoadedConfig[PlanCfg]) -> jobs.PlanResult:
+def _plan(job: jobs.StudioJob, loaded: LoadedConfig[PlanCfg]) -> jobs.PlanResult:
     started = time.perf_counter()
     with EpisodeRunner(loaded.cfg) as runner:
         chain = ChainPlans(runner, job.task.episode)
@@ -287,11 +287,11 @@ def _plan(job: jobs.Job, loaded: LoadedConfig[PlanCfg]) -> jobs.PlanResult:
         return jobs.PlanResult(shown, tuple(plans), found, time.perf_counter() - started, tuple(states))
 
 
-def _run(job: jobs.Job, loaded: LoadedConfig[PlanCfg]) -> jobs.RunResult:
+def _run(job: jobs.StudioJob, loaded: LoadedConfig[PlanCfg]) -> jobs.RunAnswer:
     started = time.perf_counter()
     with EpisodeRunner(loaded.cfg) as runner:
         record = runner.run(job.task.episode)
-    return jobs.RunResult(loaded.cfg, record, time.perf_counter() - started)
+    return jobs.RunAnswer(loaded.cfg, record, time.perf_counter() - started)
 
 
 def _acting_skills(cfg: EpisodeCfg) -> list[SkillCfg]:
@@ -299,7 +299,7 @@ def _acting_skills(cfg: EpisodeCfg) -> list[SkillCfg]:
     return [entry for entry in cfg.skills if not isinstance(entry, LayoutSearchCfg)]
 
 
-def _try_place(job: jobs.Job, loaded: LoadedConfig[PlanCfg]) -> jobs.ReachResult:
+def _try_place(job: jobs.StudioJob, loaded: LoadedConfig[PlanCfg]) -> jobs.ReachResult:
     """Plans the skills that begin first with an object at one place."""
     cfg, acting = loaded.cfg, _acting_skills(loaded.cfg)
     regions = {region.object: region for region in (*cfg.task.regions, *filter(None, [job.region]))}
@@ -324,11 +324,11 @@ def _written(name: str, text: str) -> Iterator[str]:
         yield folder
 
 
-def _problem_of(exc: UnlatchError) -> jobs.Problem:
-    return jobs.Problem(" ".join(exc.message.split()), str(exc.values.get("key", "") or ""))
+def _problem_of(exc: UnlatchError) -> jobs.JobProblem:
+    return jobs.JobProblem(" ".join(exc.message.split()), str(exc.values.get("key", "") or ""))
 
 
-def _look(job: jobs.Job, loaded: LoadedConfig[PlanCfg]) -> jobs.ViewResult:
+def _look(job: jobs.StudioJob, loaded: LoadedConfig[PlanCfg]) -> jobs.ViewResult:
     """Draws what every camera sees of a state."""
     scene = job.scene
     if scene is None:
@@ -373,7 +373,7 @@ def _shown_scene(episode: Episode) -> jobs.ShownScene:
         state=episode.scene.state_tree.state_dict(exclude_tags=NOT_RECORDED),
         lines=tuple(words_of_layout(layout, units_of(list(_shown_parts(episode))))),
         search="" if search is None else str(search),
-        failure=None if failure is None else jobs.Problem(f"{failure.code}: {failure.message}"),
+        failure=None if failure is None else jobs.JobProblem(f"{failure.code}: {failure.message}"),
         applied={} if episode.randomization is None else episode.randomization.applied(),
     )
 

@@ -19,7 +19,18 @@ from loky.backend.context import get_context
 
 from unlatch.workflows.runs.worker_processes import describe_exit, single_thread_variables
 from unlatch.workflows.studio.document import read_tree
-from unlatch.workflows.studio.jobs import CHECK, PLAN, REACH, RUN, SCENE, VIEW, Job, Problem, TaskText, ViewResult
+from unlatch.workflows.studio.jobs import (
+    CHECK,
+    PLAN,
+    REACH,
+    RUN,
+    SCENE,
+    VIEW,
+    JobProblem,
+    StudioJob,
+    TaskText,
+    ViewResult,
+)
 from unlatch.workflows.studio.state import Place, ReachMap, StudioState, next_place, region_at
 
 
@@ -36,14 +47,14 @@ class WorkerProcess:
         """Number of the process; None: it does not run."""
         return None if self._process is None else self._process.pid
 
-    def do(self, job: Job) -> Any:
-        """Does a job and returns its answer; a `Problem` if the process died."""
+    def do(self, job: StudioJob) -> Any:
+        """Does a job and returns its answer; a `JobProblem` if the process died."""
         connection = self._start()
         try:
             connection.send(job)
             return connection.recv()
         except (EOFError, OSError):
-            return Problem(f"The process that worked on it has ended ({self._end()}). Try again.")
+            return JobProblem(f"The process that worked on it has ended ({self._end()}). Try again.")
 
     def stop(self) -> None:
         """Ends the process; a job that is going on is given up."""
@@ -104,7 +115,7 @@ def _run_worker(connection: Connection) -> None:
             except Exception as exc:  # noqa: BLE001 - a bug or a plugin: the page shows it and goes on
                 words = str(exc).partition("\n")[0]  # of OmegaConf, the rest can have thousands of lines
                 frame = traceback.extract_tb(exc.__traceback__)[-1]
-                answer = Problem(f"{type(exc).__name__}: {words} ({frame.filename}:{frame.lineno})")
+                answer = JobProblem(f"{type(exc).__name__}: {words} ({frame.filename}:{frame.lineno})")
             connection.send(answer)
 
 
@@ -117,7 +128,7 @@ class JobQueue:
     def __init__(self, runner: WorkerProcess, kinds: tuple[str, ...]) -> None:
         """Starts the thread; `kinds` are all kinds, the most urgent one first."""
         self._runner, self._kinds = runner, kinds
-        self._waiting: dict[str, tuple[Job, Callable[[Any], None]]] = {}
+        self._waiting: dict[str, tuple[StudioJob, Callable[[Any], None]]] = {}
         self._changed = threading.Condition()
         self._ended = False
         self.current: str | None = None
@@ -125,7 +136,7 @@ class JobQueue:
         self._thread = threading.Thread(target=self._run, name="unlatch-studio-jobs", daemon=True)
         self._thread.start()
 
-    def submit(self, job: Job, on_answer: Callable[[Any], None]) -> None:
+    def submit(self, job: StudioJob, on_answer: Callable[[Any], None]) -> None:
         """Adds a job; `on_answer` is called with its answer in the thread of the queue."""
         with self._changed:
             self._waiting[job.kind] = (job, on_answer)
@@ -219,14 +230,14 @@ class BackgroundWork:
                 return
             self._seen_key = key
             state.since.setdefault(VIEW, time.monotonic())
-            job = Job(VIEW, self.task_text(), scene=scene, state=shown)
+            job = StudioJob(VIEW, self.task_text(), scene=scene, state=shown)
 
         def keep(answer: Any) -> None:
             with state.changed:
                 if not self.queue.is_busy_with(VIEW):
                     state.since.pop(VIEW, None)
                 state.views, state.views_moment = (answer, moment) if isinstance(answer, ViewResult) else (None, "")
-                state.views_problem = answer if isinstance(answer, Problem) else None
+                state.views_problem = answer if isinstance(answer, JobProblem) else None
             state.tell("views")
 
         self.queue.submit(job, keep)
@@ -246,14 +257,14 @@ class BackgroundWork:
                 if place is None:
                     continue
                 state.since[REACH] = time.monotonic()
-                job = Job(REACH, self.task_text(), region=region_at(region, place))
+                job = StudioJob(REACH, self.task_text(), region=region_at(region, place))
 
                 def keep(answer: Any, found: ReachMap = found, place: Place = place) -> None:
                     with state.changed:
                         state.since.pop(REACH, None)
-                        if not isinstance(answer, Problem):
+                        if not isinstance(answer, JobProblem):
                             found[place] = answer
-                    state.tell(REACH if not isinstance(answer, Problem) else "busy")
+                    state.tell(REACH if not isinstance(answer, JobProblem) else "busy")
 
                 self.queue.submit(job, keep)
                 return

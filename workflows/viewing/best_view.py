@@ -30,7 +30,7 @@ _HELD_AT, _PUSHED_AT = "articulated_object_head", "link_contact_point"
 
 
 @dataclass(frozen=True)
-class ActedPart:
+class ActedItem:
     """What a skill acts on, and with which hand."""
 
     item: SceneObject
@@ -50,7 +50,7 @@ class ActedPart:
         return self.item.body.label(self.item.body.link_index(self.link))
 
 
-def find_acted_part(shown: RecordedWorld, skill: int) -> ActedPart:
+def find_acted_part(shown: RecordedWorld, skill: int) -> ActedItem:
     """Returns what a skill of an episode acts on.
 
     Args:
@@ -66,7 +66,7 @@ def find_acted_part(shown: RecordedWorld, skill: int) -> ActedPart:
         point = _HELD_AT if entry.get("finger_contact_required", True) else _PUSHED_AT
         link, key = item.asset.articulation.part(part).link, f"keypoints.{entry['object']}.{part}.{point}"
     fingers = frozenset(f"{cfg.robot.name}/{name}" for name in arm.cfg.gripper.finger_links)
-    return ActedPart(item, link, key, f"robots.{cfg.robot.name}.{arm.name}", fingers)
+    return ActedItem(item, link, key, f"robots.{cfg.robot.name}.{arm.name}", fingers)
 
 
 Array = np.ndarray

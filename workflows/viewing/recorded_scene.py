@@ -46,7 +46,7 @@ _CREASE_RAD = 0.6
 
 
 @dataclass(frozen=True)
-class Texture:
+class MeshTexture:
     """A picture on a mesh; it is multiplied with the colour."""
 
     uvs: Array
@@ -64,7 +64,7 @@ class ColouredMesh:
     faces: Array
     """(F, 3) indices of vertices."""
     rgba: Colour
-    texture: Texture | None = None
+    texture: MeshTexture | None = None
 
 
 def link_meshes(model: UrdfModel) -> dict[str, list[ColouredMesh]]:
@@ -103,7 +103,7 @@ def _textured_mesh(shape: Shape) -> ColouredMesh | None:
     if surface is None:
         return None
     vertices = (shape.T_link_shape @ (surface.vertices * shape.size)).astype(np.float32)
-    texture = Texture(surface.uvs.astype(np.float32), surface.picture.read_bytes())
+    texture = MeshTexture(surface.uvs.astype(np.float32), surface.picture.read_bytes())
     return ColouredMesh(vertices, surface.faces.astype(np.uint32), shape.rgba, texture)
 
 

@@ -266,7 +266,7 @@ def _round_values(array: Array) -> Array:
     return np.round(array, 6).astype(np.float32)
 
 
-def textured_trimesh(mesh: recorded_scene.ColouredMesh, texture: recorded_scene.Texture) -> Any:
+def textured_trimesh(mesh: recorded_scene.ColouredMesh, texture: recorded_scene.MeshTexture) -> Any:
     """Returns a textured mesh of trimesh; colour factors of glTF are linear in light, those of a URDF are not."""
     import trimesh
 

@@ -16,7 +16,7 @@ from unlatch.simcore.recording.export.config import ExportCfg, RotationForm, Sta
 from unlatch.simcore.recording.modality import PointSource, PointSurface
 from unlatch.simcore.recording.observed_scene import (
     ActedPart,
-    CameraView,
+    CameraFrame,
     ObservedScene,
     geometry_names,
     geometry_values,
@@ -259,7 +259,7 @@ class ArmColumns:
             values[row, :, 3] = labels[part]
         return Column((*AXES, "part"), values)
 
-    def camera_point_cloud(self, n: int, views: Iterable[Sequence[CameraView]]) -> Column:
+    def camera_point_cloud(self, n: int, views: Iterable[Sequence[CameraFrame]]) -> Column:
         """Returns n points of the object that cameras see; (T+1, n, 4) float32, see `CameraCloud.points`.
 
         Args:
@@ -352,7 +352,7 @@ class ObservationColumns:
         number: int,
         acted: Sequence[ActedPart] = (),
         scene: ObservedScene | None = None,
-        views: Iterable[Sequence[CameraView]] = (),
+        views: Iterable[Sequence[CameraFrame]] = (),
     ) -> dict[str, Column]:
         """Returns the columns of an episode by key, without empty ones.
 
@@ -400,7 +400,7 @@ class ObservationColumns:
         """Returns the names `<arm>.<joint>.<quantity>` of the n joint values of an arm."""
         return tuple(f"{arm}.{name}.{quantity}" for name in fitting_names(self._joints.get(arm, []), n))
 
-    def _clouds(self, of_arm: ArmColumns, views: Iterable[Sequence[CameraView]]) -> dict[str, Column]:
+    def _clouds(self, of_arm: ArmColumns, views: Iterable[Sequence[CameraFrame]]) -> dict[str, Column]:
         """Returns the point clouds of an arm by key."""
         n, source = self._cfg.point_cloud, self._cfg.point_cloud_source
         if source is PointSource.camera:

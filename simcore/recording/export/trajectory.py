@@ -32,7 +32,7 @@ from unlatch.simcore.recording.export.columns import (
 from unlatch.simcore.recording.export.config import ActionKind, ActionSource, DeltaFrom, ExportCfg
 from unlatch.simcore.recording.index import EpisodeSummary
 from unlatch.simcore.recording.modality import DEPTH, DISTANCE, LINKS, RGB
-from unlatch.simcore.recording.observed_scene import CameraView, ObservedScene, recorded_parts
+from unlatch.simcore.recording.observed_scene import CameraFrame, ObservedScene, recorded_parts
 from unlatch.simcore.recording.renders import RenderedEpisode, RenderSet
 
 
@@ -154,18 +154,18 @@ class EpisodeViews:
     kinds: dict[str, str]
     """Kind of the images of lengths, `depth` or `distance`, by camera."""
 
-    def __iter__(self) -> Iterator[Sequence[CameraView]]:
+    def __iter__(self) -> Iterator[Sequence[CameraFrame]]:
         """Yields the views of each frame."""
         return zip(*(self._read_camera(camera, kind) for camera, kind in self.kinds.items()), strict=True)
 
-    def _read_camera(self, camera: str, kind: str) -> Iterator[CameraView]:
+    def _read_camera(self, camera: str, kind: str) -> Iterator[CameraFrame]:
         labels, track = self.episode.labels(LINKS), self.episode.tracks[camera]
         images = zip(self.episode.frames(camera, kind), self.episode.frames(camera, LINKS), strict=True)
         for frame, (lengths, links) in enumerate(images):
             optics = self.episode.optics(camera, frame)
             if kind == DISTANCE and isinstance(optics, Pinhole):
                 lengths = lengths / optics.ray_lengths
-            yield CameraView(camera, optics, track.T_world_camera(frame), lengths, links, labels)
+            yield CameraFrame(camera, optics, track.T_world_camera(frame), lengths, links, labels)
 
 
 def _read_views(renders: RenderSet, kinds: dict[str, str], number: int) -> EpisodeViews:
@@ -178,7 +178,7 @@ SceneOf = Callable[[EpisodeRecord], ObservedScene]
 """Returns the scene of a record."""
 
 
-ViewsOf = Callable[[int], Iterable[Sequence[CameraView]]]
+ViewsOf = Callable[[int], Iterable[Sequence[CameraFrame]]]
 """Returns what every camera sees in the states of an episode, by its number."""
 
 

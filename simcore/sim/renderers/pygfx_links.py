@@ -19,7 +19,7 @@ from unlatch.simcore.sim.renderers.link_geometry import (
     can_simplify,
     simplify_shape,
 )
-from unlatch.simcore.sim.renderers.pygfx_passes import PlacedMesh, UploadedMesh
+from unlatch.simcore.sim.renderers.pygfx_passes import PosedLink, UploadedMesh
 from unlatch.simcore.sim.visuals.visual_shapes import Finish, Paint
 
 
@@ -83,9 +83,9 @@ class ShownLink:
         """Whether all of it emits light."""
         return all(shape.finish.emission > 0.0 for shape in self.geometry.shapes)
 
-    def placed(self) -> PlacedMesh:
+    def placed(self) -> PosedLink:
         """Returns the link for the exact drawing."""
-        return PlacedMesh(self.geometry.mesh, self.T_world_link, self.link.link_id, self.body.sheet)
+        return PosedLink(self.geometry.mesh, self.T_world_link, self.link.link_id, self.body.sheet)
 
     def paint(self, paints: tuple[Paint, ...]) -> None:
         """Sets its appearance; meshes of pygfx are made again."""

@@ -94,7 +94,7 @@ class UploadedMesh:
 
 
 @dataclass(frozen=True)
-class PlacedMesh:
+class PosedLink:
     """A link at its pose."""
 
     mesh: UploadedMesh
@@ -140,7 +140,7 @@ class GeometryPass:
         )
 
     def draw(
-        self, meshes: Sequence[PlacedMesh], pinhole: Pinhole, T_world_camera: Pose, *, near_m: float, far_m: float
+        self, meshes: Sequence[PosedLink], pinhole: Pinhole, T_world_camera: Pose, *, near_m: float, far_m: float
     ) -> None:
         """Draws and asks for the values, which `read` returns; nothing is visible beyond `far_m`."""
         size = (pinhole.width, pinhole.height)
@@ -182,7 +182,7 @@ class GeometryPass:
             raise WorldError("GeometryPass.read() was called before draw(), so there is nothing to read.")
         return self._target.read()
 
-    def _record(self, meshes: Sequence[PlacedMesh]) -> Any:
+    def _record(self, meshes: Sequence[PosedLink]) -> Any:
         """Returns the commands that draw the meshes, which are recorded again only if there are other meshes."""
         wanted = [(placed.mesh, placed.sheet) for placed in meshes]
         if self._bundle is None or self._recorded != wanted:
@@ -205,7 +205,7 @@ class GeometryPass:
         values = (2.0 * pinhole.fx / width, -2.0 * pinhole.fy / height, *shift, near_m, far_m, 0.0, 0.0)
         self._device.queue.write_buffer(self._camera, 0, np.array(values, dtype=np.float32))
 
-    def _write_links(self, meshes: Sequence[PlacedMesh], T_world_camera: Pose) -> None:
+    def _write_links(self, meshes: Sequence[PosedLink], T_world_camera: Pose) -> None:
         if len(meshes) * _LINK.itemsize > self._links.size:
             self._links, self._group = self._make_links(2 * len(meshes))
             self._bundle = None

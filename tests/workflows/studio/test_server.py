@@ -13,7 +13,7 @@ import pytest
 from unlatch.simcore.errors import PluginError
 from unlatch.workflows.runs.schema import LOCAL_HOST
 from unlatch.workflows.studio.document import new_document
-from unlatch.workflows.studio.jobs import PLAN, REACH, SCENE, Problem
+from unlatch.workflows.studio.jobs import PLAN, REACH, SCENE, JobProblem
 from unlatch.workflows.studio.server import StudioServer
 from unlatch.workflows.studio.session import StudioSession
 from unlatch.workflows.viewing import scene_nodes as viser_scene
@@ -26,7 +26,7 @@ class Refusing:
     """A worker that draws nothing."""
 
     def do(self, job):
-        return Problem("nothing is drawn here")
+        return JobProblem("nothing is drawn here")
 
     def stop(self):
         """Nothing takes long here."""

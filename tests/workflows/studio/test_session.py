@@ -20,9 +20,9 @@ from unlatch.workflows.studio.jobs import (
     REACH,
     RUN,
     SCENE,
+    JobProblem,
     PlanResult,
-    Problem,
-    RunResult,
+    RunAnswer,
     ShownPlan,
     ShownScene,
     ShownSegment,
@@ -86,7 +86,7 @@ class Worker:
     def do(self, job):
         self.jobs.append(job)
         if "wrong: true" in job.task.text:
-            return Problem("task.wrong is unknown.", "task.wrong")
+            return JobProblem("task.wrong is unknown.", "task.wrong")
         if job.kind == SCENE:
             constraint = {"key": KEY, "label": "point2point_constraint", "tolerance": 0.002, "unit": "m"}
             skill = {"key": "skills[0]", "name": "open", "object": "microwave", "part": "door", "settings": {}}
@@ -97,13 +97,13 @@ class Worker:
             return jobs.SceneResult(scene_of(job), BASE, (skill,), (part,), cameras, (), 0.1)
         if job.kind == jobs.CHECK:
             key = "skills[0].planner_setting.constraint_list" if "in_list" in job.task.text else "task.name"
-            refused = Problem("'a' and 'b' contradict each other.", key)
+            refused = JobProblem("'a' and 'b' contradict each other.", key)
             return refused if "no_plan" in job.task.text else None
         if job.kind == PLAN:
             plan = plan_of(job, found="no_plan" not in job.task.text)
             return PlanResult(scene_of(job), (plan,), plan.found, 0.1)
         if job.kind == RUN:
-            return RunResult(scene_of(job).cfg, EpisodeRecord(job.task.episode, 1, False, code="timeout"), 0.1)
+            return RunAnswer(scene_of(job).cfg, EpisodeRecord(job.task.episode, 1, False, code="timeout"), 0.1)
         if job.kind == jobs.VIEW:
             return jobs.ViewResult({"front": b"seen"})
         assert job.kind == REACH
@@ -199,8 +199,8 @@ def test_a_wrong_key_has_its_line_and_the_task_is_not_saved(session, tmp_path):
 
 def test_the_line_of_an_unknown_file_is_that_of_its_choice():
     text = "defaults:\n  - open_microwave\n  - override /robot: pandaa\n"
-    assert problem_line(text, Problem("Unknown robot 'pandaa'.", "robot")) == 3
-    assert problem_line(text, Problem("something else", "seed")) is None
+    assert problem_line(text, JobProblem("Unknown robot 'pandaa'.", "robot")) == 3
+    assert problem_line(text, JobProblem("something else", "seed")) is None
 
 
 def test_a_diagnosis_marks_the_constraints_that_contradict(session):
@@ -285,7 +285,7 @@ def test_cameras_look_again_where_a_run_has_played_to_its_end(session):
     wait(session, lambda state: state["run"])
     frames = {"objects.microwave.joint_positions": np.zeros((61, 1))}
     with session.changed:
-        session.run = RunResult(session.run.cfg, EpisodeRecord(0, 1, True, arrays=frames), 0.1)
+        session.run = RunAnswer(session.run.cfg, EpisodeRecord(0, 1, True, arrays=frames), 0.1)
     session.act("clock", {"of": "run", "frame": 0, "playing": True})
     session.tick(20)
     assert session.clock.playing
@@ -347,7 +347,7 @@ def test_nothing_of_the_task_before_is_shown_for_a_file_that_cannot_be_read(sess
 def test_planning_again_reads_a_task_again_whose_process_was_killed(session):
     worker = session.runners[SCENE]
     do = worker.do
-    worker.do = lambda job: Problem("The process has ended. Try again.")
+    worker.do = lambda job: JobProblem("The process has ended. Try again.")
     session.act("episode", {"number": 1})
     assert "Try again" in wait(session, lambda state: state["problem"])["problem"]["message"]
     worker.do = do
@@ -363,7 +363,7 @@ def test_an_answer_about_a_task_that_was_closed_is_dropped(session, tmp_path):
     session.act("open", {"path": str(tmp_path / "task" / "mine.yaml")})
     wait(session, lambda state: state["scene"] and state["plan"])
     before = session.plan
-    session._receive(document, jobs.Job(PLAN, session._task_text()), plan)
+    session._receive(document, jobs.StudioJob(PLAN, session._task_text()), plan)
     assert session.plan is before
 
 

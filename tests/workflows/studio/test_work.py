@@ -11,7 +11,7 @@ from PIL import Image
 
 from unlatch.simcore.errors import UnlatchError
 from unlatch.workflows.studio.document import TaskDocument, new_document
-from unlatch.workflows.studio.jobs import PLAN, SCENE, VIEW, VIEW_PX, Job, PlanResult, SceneResult, TaskText
+from unlatch.workflows.studio.jobs import PLAN, SCENE, VIEW, VIEW_PX, PlanResult, SceneResult, StudioJob, TaskText
 from unlatch.workflows.studio.scene_marks import planned_state
 from unlatch.workflows.studio.work import StudioWork
 from unlatch.workflows.viewing.recorded_scene import load_assets, object_model, robot_model
@@ -64,17 +64,18 @@ def test_a_carried_object_follows_the_hand_and_stays_where_it_is_put(work):
 def test_cameras_see_the_state_that_is_asked_for(work):
     document = new_document(["task=open_microwave", "camera=front"])
     task = TaskText(document.name, document.text)
-    shown = work.do(Job(SCENE, task)).scene
+    shown = work.do(StudioJob(SCENE, task)).scene
     opened = dict(shown.state)
     opened["objects.microwave.joint_positions"] = np.array([1.2])
     first, same, other = (
         np.asarray(
-            Image.open(io.BytesIO(work.do(Job(VIEW, task, scene=shown, state=state)).images["front"])), dtype=float
+            Image.open(io.BytesIO(work.do(StudioJob(VIEW, task, scene=shown, state=state)).images["front"])),
+            dtype=float,
         )
         for state in (shown.state, shown.state, opened)
     )
     assert first.shape[1] <= VIEW_PX
-    (seen_from,) = work.do(Job(VIEW, task, scene=shown, state=opened)).cameras
+    (seen_from,) = work.do(StudioJob(VIEW, task, scene=shown, state=opened)).cameras
     assert seen_from.name == "front"
     assert np.array_equal(first, same)
     assert np.abs(first - other).max() > 60.0, "the door is open"
@@ -84,12 +85,15 @@ def test_cameras_see_the_state_that_is_asked_for(work):
 def test_a_camera_at_the_wrist_is_where_the_hand_is(work):
     document = new_document(["task=open_microwave", "camera=front_wrist"])
     task = TaskText(document.name, document.text)
-    scene = work.do(Job(SCENE, task))
+    scene = work.do(StudioJob(SCENE, task))
     key = next(key for key in scene.scene.state if key.startswith("robot") and key.endswith("joint_positions"))
     turned = np.array(scene.scene.state[key])
     turned.flat[0] += 0.5  # about the vertical axis of the base
     start, moved = (
-        {camera.name: camera.position for camera in work.do(Job(VIEW, task, scene=scene.scene, state=state)).cameras}
+        {
+            camera.name: camera.position
+            for camera in work.do(StudioJob(VIEW, task, scene=scene.scene, state=state)).cameras
+        }
         for state in (scene.scene.state, {**scene.scene.state, key: turned})
     )
     assert start["wrist"] == pytest.approx({each.name: each.position for each in scene.cameras}["wrist"], abs=1e-6)
@@ -113,7 +117,7 @@ def task_text(document: TaskDocument) -> TaskText:
 
 
 def plan(work: StudioWork, document: TaskDocument) -> PlanResult:
-    answer = work.do(Job(PLAN, task_text(document)))
+    answer = work.do(StudioJob(PLAN, task_text(document)))
     assert isinstance(answer, PlanResult), answer
     return answer
 
@@ -143,7 +147,7 @@ def test_a_text_without_constraints_is_refused(clip):
 @pytest.mark.slow
 def test_the_constraint_contradicts_the_shipped_ones_and_its_remedy_leads_to_a_plan(clip, work):
     document = new_document(["task=open_microwave"])
-    scene = work.do(Job(SCENE, task_text(document)))
+    scene = work.do(StudioJob(SCENE, task_text(document)))
     assert isinstance(scene, SceneResult), scene
     set_value(document, scene, ("task", "regions", 0, "center_m", 0), 0.62)
     set_value(document, scene, (*LIST, 1, "tolerance"), 0.06)

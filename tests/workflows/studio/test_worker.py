@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from unlatch.workflows.studio.jobs import SCENE, Job, Problem, TaskText
+from unlatch.workflows.studio.jobs import SCENE, JobProblem, StudioJob, TaskText
 from unlatch.workflows.studio.worker import JobQueue, WorkerProcess
 
 WAIT_S = 20.0
@@ -27,7 +27,7 @@ class Recorder:
 
 
 def job(name, kind="plan"):
-    return Job(kind, TaskText(name, ""))
+    return StudioJob(kind, TaskText(name, ""))
 
 
 def collect():
@@ -112,13 +112,13 @@ def test_a_process_that_is_killed_is_an_answer_and_the_next_job_has_a_new_one():
     worker = WorkerProcess()
     text = "# @package _global_\ndefaults: [open_microwave]\ntask: {name: mine}\n"
     try:
-        first = worker.do(Job(SCENE, TaskText("mine", text)))
+        first = worker.do(StudioJob(SCENE, TaskText("mine", text)))
         assert first.scene.cfg.task.name == "mine"
         threading.Timer(0.05, worker.stop).start()
-        killed = worker.do(Job(SCENE, TaskText("mine", text, episode=1)))
-        assert isinstance(killed, Problem)
+        killed = worker.do(StudioJob(SCENE, TaskText("mine", text, episode=1)))
+        assert isinstance(killed, JobProblem)
         assert "SIGTERM" in killed.message
-        again = worker.do(Job(SCENE, TaskText("mine", text, episode=1)))
+        again = worker.do(StudioJob(SCENE, TaskText("mine", text, episode=1)))
         assert again.scene.episode == 1
     finally:
         worker.close()
@@ -128,7 +128,7 @@ def test_a_process_that_is_killed_is_an_answer_and_the_next_job_has_a_new_one():
 def test_a_text_that_holds_itself_is_an_error_of_one_line():
     worker = WorkerProcess()
     try:
-        answer = worker.do(Job(SCENE, TaskText("mine", "a: &a [*a]\n")))
+        answer = worker.do(StudioJob(SCENE, TaskText("mine", "a: &a [*a]\n")))
     finally:
         worker.close()
     assert answer.message.endswith("is nested too deeply for a configuration. Correct the file.")

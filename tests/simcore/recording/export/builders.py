@@ -16,7 +16,7 @@ from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.frame_video import FrameVideoWriter
 from unlatch.simcore.recording.modality import ImageStream
-from unlatch.simcore.recording.observed_scene import ObjectGeometry, ObservedScene, PartGeometry
+from unlatch.simcore.recording.observed_scene import ObservedObject, ObservedScene, PartGeometry
 from unlatch.simcore.recording.renders import CAMERAS_FILE, RenderSet, stream_file
 from unlatch.simcore.recording.state_file import encode_npz
 from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
@@ -115,7 +115,7 @@ def scene_of(base: Pose) -> ObservedScene:
     links = {name: Link(name, visuals=(Shape(ShapeKind.box, SIZES[name], Pose.identity()),)) for name in SIZES}
     model = UrdfModel("microwave", links, {joint.name: joint for joint in (tray, hinge)})
     bounds = np.array([[-0.2, -0.3, 0.0], [0.2, 0.3, 0.4]])
-    item = ObjectGeometry(model, ("tray_slide", "door_hinge"), bounds, {"door": part})
+    item = ObservedObject(model, ("tray_slide", "door_hinge"), bounds, {"door": part})
     return ObservedScene(
         bases={"left": base, "right": base},
         skills=("open", "close", "rotate", "hold", "pick", "place", "home"),

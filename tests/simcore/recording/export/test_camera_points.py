@@ -17,7 +17,7 @@ from unlatch.simcore.recording.export.columns import CAMERA_CLOUD, CLOUD
 from unlatch.simcore.recording.export.config import ExportCfg
 from unlatch.simcore.recording.export.trajectory import ExportSource
 from unlatch.simcore.recording.modality import LENGTHS, LINKS, ImageStream, PointSource
-from unlatch.simcore.recording.observed_scene import CameraCloud, CameraView
+from unlatch.simcore.recording.observed_scene import CameraCloud, CameraFrame
 
 LABELS = ["nothing", "table", "microwave/body", "microwave/door", "microwave_2/door"]
 BODY, DOOR = 2, 3
@@ -35,7 +35,7 @@ def stripes(shift=0):
 
 
 def view_of(links, *, camera="front", optics=PINHOLE, pose=WORLD, length_m=1.0):
-    return CameraView(camera, optics, pose, np.full(links.shape, length_m, dtype=np.float32), links, LABELS)
+    return CameraFrame(camera, optics, pose, np.full(links.shape, length_m, dtype=np.float32), links, LABELS)
 
 
 def cloud(n, views, *, seed=5, T_base_world=WORLD):
