@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from enum import Enum
 from typing import Annotated, Any, ClassVar
 
 from unlatch.objects.annotation_entries import rounded
@@ -27,6 +28,16 @@ PLAY = 0.003
 Joint = Annotated[str, "joint"]
 
 
+class Measure(Enum):
+    """What of a joint a condition is about [rad or m]."""
+
+    position = "position"
+    opening = "opening"
+    """How far it is open from closed; negative beyond closed."""
+    distance = "distance"
+    """How far it is from its rest, in either direction."""
+
+
 @dataclass(frozen=True)
 class Condition:
     """A joint moves while another one is in a range, as a planner asks for it."""
@@ -35,19 +46,25 @@ class Condition:
     """The joint that is held otherwise."""
     by: str
     """The joint that decides."""
+    measure: Measure
+    """What of `by` counts."""
     low: float
-    """Least position of `by` at which `joint` is free, measured from the rest of `by` if `from_rest` [rad or m]."""
+    """Least value of it at which `joint` is free [rad or m]; minus infinity if there is none."""
     high: float
-    """Largest one; infinite if there is none."""
-    from_rest: bool
-    """Whether `low` and `high` are distances from the rest of `by`, in either direction; else they are positions."""
+    """Largest one; infinity if there is none."""
     while_moving: bool
     """Whether the condition must hold as long as `joint` moves; else only until `joint` has left its play."""
 
-    def holds(self, position: float, rest: float) -> bool:
-        """Returns whether the condition holds with `by` at a position [rad or m]; `rest` is its rest."""
-        value = abs(position - rest) if self.from_rest else position
-        return self.low <= value <= self.high
+    def value(self, position: float, closed: float, sign: float) -> float:
+        """Returns what counts of `by` at a position [rad or m]; see `closed_position` for the others."""
+        if self.measure is Measure.position:
+            return position
+        opening = sign * (position - closed)
+        return abs(opening) if self.measure is Measure.distance else opening
+
+    def holds(self, position: float, closed: float, sign: float) -> bool:
+        """Returns whether the condition holds with `by` at a position [rad or m]; see `closed_position`."""
+        return self.low <= self.value(position, closed, sign) <= self.high
 
 
 @dataclass(frozen=True)
@@ -90,7 +107,7 @@ class Mechanism:
             return ()
         joint, by = self.joints_named
         least = float(getattr(self, self.threshold))
-        return (Condition(joint, by, least, math.inf, from_rest=True, while_moving=self.is_asked_while_moving),)
+        return (Condition(joint, by, Measure.distance, least, math.inf, while_moving=self.is_asked_while_moving),)
 
     def renamed(self, names: Mapping[str, str]) -> Mechanism:
         """Returns a copy with other names of joints, by old name; names that are missing stay."""
@@ -248,9 +265,9 @@ class Interlock(Mechanism):
         """Returns the conditions under which the joints that it holds are free."""
         if self.joint and self.by:
             low, high = self.range
-            return (Condition(self.joint, self.by, low, high, from_rest=False, while_moving=True),)
+            return (Condition(self.joint, self.by, Measure.position, low, high, while_moving=True),)
         return tuple(
-            Condition(joint, other, 0.0, self.play, from_rest=True, while_moving=True)
+            Condition(joint, other, Measure.opening, -math.inf, self.play, while_moving=True)
             for joint in self.joints
             for other in self.joints
             if other != joint

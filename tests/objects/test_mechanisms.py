@@ -3,7 +3,7 @@
 import pytest
 
 from unlatch.objects.annotation_reader import MappingReader, read_mechanism
-from unlatch.objects.mechanisms import KINDS, Condition, closed_position, mechanism_problems
+from unlatch.objects.mechanisms import KINDS, Condition, Measure, closed_position, mechanism_problems
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.urdf.model import Joint, Link, UrdfModel
@@ -109,13 +109,13 @@ def test_joints_that_follow_each_other_are_a_problem(model):
 def test_conditions_say_what_frees_a_joint():
     (latch,) = read(LATCH).conditions()
     assert (latch.joint, latch.by, latch.while_moving) == ("hinge", "lever", False)
-    assert [latch.holds(position, rest=0.2) for position in (0.2, 0.7, 0.85, -0.5)] == [False, False, True, True]
+    assert [latch.holds(position, 0.2, 1.0) for position in (0.2, 0.7, 0.85, -0.5)] == [False, False, True, True]
     first, second = read(ONE_OF_EACH[4]).conditions()
     assert {(first.joint, first.by), (second.joint, second.by)} == {("hinge", "drawer"), ("drawer", "hinge")}
-    dial = Condition("hinge", "lever", 0.2, 0.4, from_rest=False, while_moving=True)
+    dial = Condition("hinge", "lever", Measure.position, 0.2, 0.4, while_moving=True)
     assert read(ONE_OF_EACH[5]).conditions() == (dial,)
-    assert dial.holds(0.3, rest=0.0)
-    assert not dial.holds(0.5, rest=0.0)
+    assert [dial.holds(position, 1.0, -1.0) for position in (0.1, 0.3, 0.5)] == [False, True, False]
+    assert [first.holds(position, 0.0, 1.0) for position in (-0.005, 0.002, 0.1)] == [True, True, False]
     assert read(ONE_OF_EACH[8]).conditions() == ()
 
 
