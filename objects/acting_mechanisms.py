@@ -25,6 +25,7 @@ from unlatch.objects.mechanisms import (
     SoftClose,
     Spring,
     closed_position,
+    rest_position,
 )
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.drives import DriveGroup, JointDrive
@@ -139,7 +140,9 @@ class ActingMechanisms(Module):
         gate = Gate(kinds, condition.joint, *self._closed(condition.joint))
         if isinstance(mechanism, Release):
             gate = self._push(mechanism, kinds | GateKind.push)
-        rest, by_sign = (0.0, 1.0) if condition.measure is Measure.position else self._closed(condition.by)
+        rest, by_sign = 0.0, 1.0
+        if condition.measure is not Measure.position:
+            rest, by_sign = rest_position(condition.by, self.mechanisms, parts=self._ranges, model=self._model)
         return replace(
             gate,
             by=condition.by,

@@ -489,3 +489,95 @@ def rest_position(
     if abs(rest - closed) <= _SLACK:
         return closed, sign
     return rest, 1.0 if found.upper - rest >= rest - found.lower else -1.0
+
+
+def follow(mechanisms: Mapping[str, Mechanism], positions: Mapping[str, float]) -> dict[str, float]:
+    """Returns joint positions with those of joints that follow others by a `mimic` [rad or m].
+
+    A joint that follows one without a position keeps its own.
+    """
+    found = dict(positions)
+    left = [mechanism for mechanism in mechanisms.values() if isinstance(mechanism, Mimic)]
+    while left:  # a chain may be stated in any order
+        ready = [each for each in left if each.follows not in {other.joint for other in left}]
+        for each in ready:
+            if each.follows in found:
+                found[each.joint] = each.ratio * found[each.follows] + each.offset
+        left = [each for each in left if each not in ready] if ready else []
+    return found
+
+
+def rest_positions(
+    mechanisms: Mapping[str, Mechanism], *, parts: Mapping[str, tuple[float, float]], model: UrdfModel
+) -> dict[str, float]:
+    """Returns the rest of every annotated joint and of every joint of a mechanism, see `rest_position` [rad or m]."""
+    joints = dict.fromkeys((*parts, *(joint for each in mechanisms.values() for joint in each.joints_named)))
+    return follow(
+        mechanisms, {joint: rest_position(joint, mechanisms, parts=parts, model=model)[0] for joint in joints}
+    )
+
+
+def settling_reach(joint: str, mechanisms: Mapping[str, Mechanism]) -> float:
+    """Returns the opening within which mechanisms move a joint that nobody holds [rad or m]; 0 if none does."""
+    fields_of = {Latch: "play", PushLatch: "pops_to", Release: "pops_to", SoftClose: "reach"}
+    own = (each for each in mechanisms.values() if type(each) in fields_of and joint == each.joints_named[0])
+    return max((float(getattr(each, fields_of[type(each)])) for each in own), default=0.0)
+
+
+_HELD_WORDS = {"latch": "latched", "push_latch": "shut", "release": "shut"}
+"""What a joint is that a mechanism holds, by kind; others say `locked`."""
+
+
+def explain_held(
+    joint: str,
+    mechanisms: Mapping[str, Mechanism],
+    positions: Mapping[str, float],
+    *,
+    parts: Mapping[str, tuple[float, float]],
+    names: Mapping[str, str],
+    model: UrdfModel,
+) -> list[str]:
+    """Returns which conditions of mechanisms that may hold a joint do not hold, one line each.
+
+    Such as `door is latched: lever at 0.1 of the 0.6 rad that free it`.
+
+    Args:
+        joint: The joint.
+        mechanisms: The mechanisms of its object.
+        positions: Positions of joints, by joint [rad or m].
+        parts: Closed and open position of annotated joints, by joint [rad or m].
+        names: Names of parts by joint, for the message.
+        model: The URDF.
+    """
+    lines = []
+    title = names.get(joint, joint)
+    for mechanism in mechanisms.values():
+        word = _HELD_WORDS.get(mechanism.kind, "locked")
+        if isinstance(mechanism, PushLatch) and mechanism.joint == joint:
+            closed, sign = closed_position(joint, parts=parts, model=model)
+            if sign * (positions[joint] - closed) <= mechanism.play:
+                unit = _unit_of(joint, model)
+                lines.append(f"{title} is {word}: pressed in by {mechanism.press:g} {unit} and let go, it pops out")
+        for condition in mechanism.conditions():
+            if condition.joint != joint:
+                continue
+            rest, sign = rest_position(condition.by, mechanisms, parts=parts, model=model)
+            if not condition.holds(positions[condition.by], rest, sign):
+                value, by = condition.value(positions[condition.by], rest, sign), names.get(condition.by, condition.by)
+                lines.append(
+                    f"{title} is {word}: {_describe_unmet(condition, value, by, _unit_of(condition.by, model))}"
+                )
+    return lines
+
+
+def _describe_unmet(condition: Condition, value: float, by: str, unit: str) -> str:
+    if condition.measure is Measure.opening:
+        return f"{by} is open by {value:.3g} {unit}, and one is open at a time"
+    if condition.measure is Measure.position:
+        return f"{by} at {value:.3g} {unit}, which frees it from {condition.low:g} to {condition.high:g} {unit}"
+    kept = " and stays there" if condition.while_moving else ""
+    return f"{by} at {value:.2g} of the {condition.low:g} {unit} that free it{kept}"
+
+
+def _unit_of(joint: str, model: UrdfModel) -> str:
+    return "m" if model.joints[joint].kind == "prismatic" else "rad"
