@@ -303,3 +303,41 @@ def test_the_state_of_mechanisms_is_recorded_and_written_back(make: Make) -> Non
     other.item.load_state_dict(state)
     other.item.write_replay_data()
     assert (other.held("m"), other.held("p")) == ([1], [0])
+
+
+CUPBOARD = """<robot name="cupboard">
+<link name="body"/>
+<link name="door"><inertial><origin xyz="0 0.2 0"/><mass value="2"/>
+<inertia ixx="0.03" iyy="0.03" izz="0.03" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision><origin xyz="0 0.2 0"/><geometry><box size="0.02 0.4 0.4"/></geometry></collision></link>
+<link name="tray"><inertial><mass value="1"/>
+<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision><geometry><box size="0.2 0.2 0.1"/></geometry></collision></link>
+<joint name="hinge" type="revolute"><parent link="body"/><child link="door"/><origin xyz="0 -0.2 0"/>
+<axis xyz="0 0 -1"/><limit lower="0" upper="1.8" effort="9" velocity="9"/></joint>
+<joint name="rail" type="prismatic"><parent link="body"/><child link="tray"/><origin xyz="{x} 0 0"/>
+<axis xyz="1 0 0"/><limit lower="0" upper="0.3" effort="9" velocity="9"/></joint></robot>"""
+"""A tray behind a door; at x = -0.12, 1 cm is between them."""
+
+
+@pytest.mark.parametrize(("x", "solid", "waits"), [(-0.12, True, True), (-0.12, False, False), (-0.1, True, False)])
+def test_a_tray_waits_for_the_door_before_it_unless_their_colliders_overlap_at_rest(
+    tmp_path: Path, x: float, solid: bool, waits: bool
+) -> None:
+    path = tmp_path / "cupboard.urdf"
+    path.write_text(CUPBOARD.format(x=x))
+    closer = read_mechanism(
+        MappingReader({"kind": "closer", "joint": "hinge", "effort": 20.0, "speed": 1.0}, where="closer")
+    )
+    articulation = Articulation("cupboard", {}, {}, mechanisms={"closer": closer}, parts_collide=solid)
+    asset = ObjectAsset("it", "cupboard", "0", "urdf", path, articulation, "", np.zeros((2, 3)))
+    with World(WorldCfg(gravity_m_s2=0.0)) as world:
+        body = world.load_urdf(path, name="it", T_world_root=Pose.identity(), self_collision=solid)
+        item = SceneObject(body, asset, world=world)
+        item.drives.set_effort("rail", 4.0)
+        world.step(120)
+        assert (item.joint_position("rail") < 0.02) == waits
+        item.set_joints({"rail": 0.0, "hinge": 1.7})
+        item.drives.set_effort("hinge", 25.0)
+        world.step(120)
+        assert item.joint_position("rail") > 0.2
