@@ -15,6 +15,7 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.scene_object import SceneObject
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.world import World, WorldCfg
+from unlatch.workflows.checks.mechanism_states import mechanism_problems
 
 pytestmark = pytest.mark.integration
 
@@ -56,6 +57,7 @@ class Rig:
         )
         self.world = world
         self.item = SceneObject(world.load_urdf(path, name="rig", T_world_root=Pose.identity()), asset, world=world)
+        self._frames: list[dict[str, np.ndarray]] = []
 
     def push(self, seconds: float = 0.5, **efforts: float) -> None:
         """Applies efforts to joints for a time, and nothing to the others [N m or N]."""
@@ -64,6 +66,17 @@ class Rig:
         for _ in range(round(30 * seconds)):
             self.world.core.begin_frame()
             self.world.step(8)
+            self.item.update_state()
+            self._frames.append(self.item.state_dict())
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Returns the states of all frames as a record has them."""
+        return {f"objects.rig.{key}": np.array([frame[key] for frame in self._frames]) for key in self._frames[0]}
+
+    def problems(self, **forged: np.ndarray) -> list[str]:
+        """Returns what a check says of the states, some of which may be forged."""
+        arrays = {**self.arrays(), **{f"objects.rig.{key}": value for key, value in forged.items()}}
+        return list(mechanism_problems("rig", self.item.asset, arrays, frame_s=1 / 30))
 
     def q(self, joint: str) -> float:
         return self.item.joint_position(joint)
@@ -114,6 +127,7 @@ def test_a_latched_door_is_held_until_the_lever_has_turned_and_snaps_in_again(ma
     assert rig.held() == [1]
     rig.push(1.0, hinge=40.0)
     assert rig.q("hinge") < 1.2 * LATCH["play"]
+    assert rig.problems() == []
 
 
 def test_a_bolt_that_does_not_snap_keeps_an_open_door_out(make: Make) -> None:
@@ -127,6 +141,7 @@ def test_a_bolt_that_does_not_snap_keeps_an_open_door_out(make: Make) -> None:
     rig.push(0.5)
     rig.push(1.0, hinge=20.0)
     assert rig.q("hinge") < 1.2 * LATCH["play"]
+    assert rig.problems() == []
 
 
 def test_a_latch_holds_with_its_strength_alone(make: Make) -> None:
@@ -157,6 +172,7 @@ def test_a_push_latch_pops_when_it_is_let_go_and_stays_when_it_is_pressed_again(
     rig.push(1.0)
     assert rig.q("drawer") < 0.002
     assert rig.held() == [1]
+    assert rig.problems() == []
 
 
 def test_a_button_lets_the_door_spring_open(make: Make) -> None:
@@ -174,6 +190,7 @@ def test_a_button_lets_the_door_spring_open(make: Make) -> None:
     assert rig.held() == [1]
     rig.push(1.0)
     assert rig.q("hinge") < 0.005
+    assert rig.problems() == []
 
 
 def test_one_drawer_is_open_at_a_time(make: Make) -> None:
@@ -188,6 +205,7 @@ def test_one_drawer_is_open_at_a_time(make: Make) -> None:
     rig.push(0.5, second=6.0)
     assert rig.q("second") > 0.05
     assert rig.held() == [1, 0]
+    assert rig.problems() == []
 
 
 def test_a_lever_turns_only_while_the_dial_is_at_its_place(make: Make) -> None:
@@ -209,16 +227,17 @@ def test_a_lever_turns_only_while_the_dial_is_at_its_place(make: Make) -> None:
 def test_a_childproof_cap_turns_open_only_while_it_is_pressed(make: Make) -> None:
     cap = {"kind": "press_and_turn", "joint": "dial", "by": "button", "at": 0.005}
     rig = make(m=cap, s={"kind": "spring", "joint": "button", "rest": 0.0, "stiffness": 3000.0})
-    rig.push(0.5, dial=1.0)
+    rig.push(0.5, dial=0.2)
     assert rig.q("dial") < 0.004
     rig.push(0.2, dial=0.05, button=-20.0)
     assert rig.q("dial") > 0.3
     rig.push(0.2)
     turned = rig.q("dial")
-    rig.push(0.5, dial=1.0)
+    rig.push(0.5, dial=0.2)
     assert rig.q("dial") == pytest.approx(turned, abs=0.01)
     rig.push(0.2, dial=-0.05)
     assert rig.q("dial") < turned - 0.3
+    assert rig.problems() == []
 
 
 def test_a_knob_clicks_into_its_positions(make: Make) -> None:
@@ -341,3 +360,44 @@ def test_a_tray_waits_for_the_door_before_it_unless_their_colliders_overlap_at_r
         item.drives.set_effort("hinge", 25.0)
         world.step(120)
         assert item.joint_position("rail") > 0.2
+
+
+def test_a_door_that_opens_while_its_latch_holds_is_a_false_record(make: Make) -> None:
+    rig = make(m=LATCH, spring=LEVER_SPRING)
+    rig.push(0.5, hinge=10.0)
+    arrays = rig.arrays()
+    positions, held = arrays["objects.rig.joint_positions"], arrays["objects.rig.mechanisms.m"]
+    opened = positions.copy()
+    opened[5:, rig.item.joint_index("hinge")] = 0.5
+    (said,) = rig.problems(joint_positions=opened)
+    assert said == "'objects.rig.mechanisms.m' of frame 5: it holds 'hinge', which is open by 0.5 (10 frames)."
+    denied = held.copy()
+    denied[5:] = False
+    (said,) = rig.problems(**{"joint_positions": opened, "mechanisms.m": denied})
+    assert "frame 5: 'hinge' is open by 0.5, and nothing freed it" in said
+    closed = positions.copy()
+    closed[:, rig.item.joint_index("hinge")] = 0.0
+    (said,) = rig.problems(**{"joint_positions": closed, "mechanisms.m": denied})
+    assert "frame 5: it does not hold 'hinge', which is closed, and 'lever' does not free it" in said
+    turned = positions.copy()
+    turned[:, rig.item.joint_index("lever")] = 0.8
+    (said,) = rig.problems(joint_positions=turned)
+    assert "frame 0: it holds 'hinge', which 'lever' frees (15 frames)" in said
+
+
+def test_a_push_latch_that_changes_unpressed_is_a_false_record(make: Make) -> None:
+    rig = make(m=PUSH_LATCH, friction=0.5)
+    rig.push(0.5)
+    held = rig.arrays()["objects.rig.mechanisms.m"].copy()
+    held[7:] = False
+    (said,) = rig.problems(**{"mechanisms.m": held})
+    assert "frame 7: it changes, and 'drawer' is at" in said
+
+
+def test_a_frozen_lever_that_moves_is_a_false_record(make: Make) -> None:
+    rig = make(m={"kind": "interlock", "joint": "lever", "by": "dial", "range": [1.9, 2.1]})
+    rig.push(0.5)
+    positions = rig.arrays()["objects.rig.joint_positions"].copy()
+    positions[6:, rig.item.joint_index("lever")] = 0.4
+    (said,) = rig.problems(joint_positions=positions)
+    assert "frame 6: it holds 'lever', which moves by 0.4" in said

@@ -185,7 +185,7 @@ def test_a_joint_with_a_spring_rests_where_it_pulls(model):
 
 def test_a_name_that_no_record_can_have_is_refused():
     data = {**microwave(3).articulation.to_dict(), "mechanisms": {"the bolt": LATCH}}
-    with pytest.raises(AssetError, match="FILE: mechanisms.the bolt has a name with other characters than letters"):
+    with pytest.raises(AssetError, match=r"FILE: mechanisms\.the bolt has a name with other characters than letters"):
         articulation_from_dict(data, where="FILE")
 
 
