@@ -99,6 +99,7 @@ class ActingMechanisms(Module):
             gates += added
         self.gates = JointGates(body, gates)
         """What holds, pushes and pulls the joints."""
+        drives.gates = self.gates
         self._held_by = {
             name: [[row for row in rows if gates[row].joint == joint] for joint in self.mechanisms[name].held_joints]
             for name, rows in self._rows.items()

@@ -13,7 +13,9 @@ from unlatch.objects.annotation import Articulation
 from unlatch.objects.annotation_reader import MappingReader, read_mechanism
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.scene_object import SceneObject
+from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.body_views import ArticulationView
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.workflows.checks.mechanism_states import mechanism_problems
 
@@ -401,3 +403,19 @@ def test_a_frozen_lever_that_moves_is_a_false_record(make: Make) -> None:
     positions[6:, rig.item.joint_index("lever")] = 0.4
     (said,) = rig.problems(joint_positions=positions)
     assert "frame 6: it holds 'lever', which moves by 0.4" in said
+
+
+def test_efforts_and_thresholds_of_mechanisms_can_be_changed(make: Make) -> None:
+    knob = {"kind": "detent", "joint": "dial", "positions": [0.0, 0.5], "effort": 0.1, "reach": 0.2}
+    rig = make(m=LATCH, knob=knob)
+    view = ArticulationView(rig.world, [rig.item.body], name="it", drives=[[rig.item.drives]])
+    at = {joint: view.joints.index(joint) for joint in view.joints}
+    efforts, thresholds = view.get("mechanism_efforts")[0], view.get("mechanism_thresholds")[0]
+    assert (efforts[at["dial"]], efforts.sum()) == (0.1, 0.1)
+    assert (thresholds[at["hinge"]], thresholds.sum()) == (0.6, 0.6)
+    view.attribute("mechanism_thresholds").write(0, 0.5 * thresholds)
+    rig.item.set_joints({"lever": 0.4})
+    rig.push(0.1)
+    assert rig.held() == [0]
+    with pytest.raises(WorldError, match="mechanism_efforts of joint 'hinge' is set to 1, but no mechanism"):
+        view.attribute("mechanism_efforts").write(0, np.ones(len(at)))
