@@ -114,9 +114,9 @@ def test_a_new_annotation_keeps_the_mechanisms_that_the_file_states(made):
 
 def test_a_coupling_that_nobody_wrote_by_hand_is_found_anew(made):
     path, articulation, part = made
-    old = with_mark(replace(articulation, mechanisms={"mimic": Mimic("gone", part.joint)}))
-    path.write_text(old.to_yaml())
-    assert keep_stated_mechanics(articulation, path, load_annotation(path).model).mechanisms == {}
+    model, old = load_annotation(path).model, replace(articulation, mechanisms={"mimic": Mimic("gone", part.joint)})
+    path.write_text(with_mark(old).to_yaml())
+    assert keep_stated_mechanics(articulation, path, model).mechanisms == {}
 
 
 def test_closing_forces_that_do_not_fit_the_new_annotation_are_refused(made):
