@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from unlatch.objects.acting_mechanisms import ActingMechanisms, spring_drives
 from unlatch.objects.annotation import Part, PartKind
 from unlatch.objects.annotation_entries import Catch, Gasket, Region
 from unlatch.objects.articulated_object import ObjectAsset
@@ -24,6 +25,8 @@ SPINDLE_KG_M2 = 3e-5
 """Inertia that turns with a knob or lever behind its panel: spindle, valve, gear. The value is that of a brass plug of
 3 by 4.5 cm. A plastic knob alone has a tenth of it. So light a part rattles between two pads that press it, because
 Bullet's contact solver does not converge."""
+OVERLAP_M = 5e-4
+"""Depth from which two links overlap [m]."""
 ROLLING_FRICTION_M = 1e-3
 """Arm of the rolling friction of free objects, so that a round one comes to rest [m]."""
 _NO_CATCH, _NO_GASKET = Catch(leave_n=0.0, reach_m=0.0), Gasket(pull_n=0.0, reach_m=0.0)
@@ -42,21 +45,21 @@ class SceneObject(Module):
         parts = asset.articulation.parts
         for name, part in parts.items():
             body.part_names.setdefault(part.link, name)
+        self._has_mechanisms = bool(asset.articulation.mechanisms)
         on_spindle = {part.joint for part in parts.values() if part.kind in (PartKind.knob, PartKind.lever)}
-        self.drives = DriveGroup(
-            body,
-            {
-                name: JointDrive(
-                    mode=DriveMode.passive,
-                    damping=asset.damping.get(name, 0.0),
-                    armature=SPINDLE_KG_M2 if name in on_spindle else 0.0,
-                    friction=asset.friction.get(name, 0.0),
-                )
-                for name in self.joint_names
-            },
-            world=world,
-        )
-        """Friction and damping of its joints."""
+        drives = {
+            name: JointDrive(
+                mode=DriveMode.passive,
+                damping=asset.damping.get(name, 0.0),
+                armature=SPINDLE_KG_M2 if name in on_spindle else 0.0,
+                friction=asset.friction.get(name, 0.0),
+            )
+            for name in self.joint_names
+        }
+        if self._has_mechanisms and world is not None:
+            drives = spring_drives(asset.articulation, asset.model, drives, dt=world.dt)
+        self.drives = DriveGroup(body, drives, world=world)
+        """Friction, damping and springs of its joints."""
         for part in parts.values():
             stop = closed_stop(part, asset.model)
             if stop is not None:
@@ -66,14 +69,30 @@ class SceneObject(Module):
         """The pose error of the planner: what it knows of the object, and what is true."""
         self._acted_links: dict[str, str] = {}
         self._held: frozenset[str] = frozenset()
+        if self._has_mechanisms:
+            self.mechanisms = ActingMechanisms(body, asset.articulation, asset.model, self.drives)
         self.root_position = Buffer()
         self.root_quat_xyzw = Buffer()
         self.joint_positions = Buffer()
         self.joint_velocities = Buffer()
+        if asset.articulation.has_solid_parts:
+            self._ignore_overlaps()
         if asset.free:
             body.set_rolling_friction(ROLLING_FRICTION_M)
             self.root_linear_velocity = Buffer()
             self.root_angular_velocity = Buffer()
+
+    def _ignore_overlaps(self) -> None:
+        """Switches contacts off between links that overlap while all parts rest: their colliders are too coarse.
+
+        Links that meet in another pose, as a drawer and the door before it, stay solid.
+        """
+        if self.asset.articulation.mechanisms:
+            self.set_joints(self.asset.rest_positions)
+        else:
+            self.set_joints(self.asset.articulation.closed_positions())
+        for first, second in self.body.find_overlaps(OVERLAP_M):
+            self.body.ignore_collision(self.body, first, second)
 
     @property
     def free(self) -> bool:
@@ -132,6 +151,8 @@ class SceneObject(Module):
     def set_joints(self, positions: Mapping[str, float]) -> None:
         """Writes joint positions [rad or m]; used by resets only."""
         self.body.set_joint_positions(list(positions), list(positions.values()))
+        if self._has_mechanisms:
+            self.mechanisms.forget()
 
     def keypoints_world(self, part: str) -> dict[str, np.ndarray]:
         """Returns the annotated points (3,) of a part in the world, by name [m]."""

@@ -7,8 +7,10 @@ from tests.objects.importers.foreign_models import MJCF, SDF, write_mjcf, write_
 from unlatch.command_table import main
 from unlatch.objects.annotate.annotator import annotate_source
 from unlatch.objects.annotate.source import ObjectGeometry, read_source, urdf_of
+from unlatch.objects.mechanisms import Mimic
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.urdf.model import Follows
 from unlatch.simcore.urdf.reader import read_urdf
 
 PARTS = {
@@ -97,7 +99,22 @@ def test_a_picture_and_a_coupling_of_an_mjcf(write):
     shape = source.model.links["left"].visuals[0]
     assert shape.path is not None
     assert "map_Kd" in shape.path.with_suffix(".mtl").read_text()
-    assert any("'right' follows 'left' by an equality" in notice for notice in source.notices)
+    assert source.model.joints["right"].follows == Follows("left", 1.0, 0.0)
+    assert annotate_source(source).articulation.mechanisms == {"mimic": Mimic("right", "left")}
+
+
+def test_a_mimic_of_an_sdf_counts_from_its_reference(write):
+    path = write("sdf", "hinged_door")
+    mimic = (
+        '<mimic joint="hinge"><multiplier>0.5</multiplier><offset>0.1</offset><reference>0.4</reference></mimic></axis>'
+    )
+    text, _, end = path.read_text().rpartition("</axis>")
+    path.write_text(text + mimic + end)
+    follows = read_source(path).model.joints["handle"].follows
+    assert follows == Follows("hinge", 0.5, pytest.approx(-0.1))
+    path.write_text(path.read_text().replace("0.4</reference>", "far</reference>"))
+    with pytest.raises(AssetError, match="joint 'handle' has 'far' where a number belongs"):
+        read_source(path)
 
 
 def test_a_model_is_read_again_if_what_it_includes_changes(write, tmp_path):
