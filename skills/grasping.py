@@ -148,7 +148,7 @@ class GraspingSkill(ArticulationSkill):
         """Returns the smallest width of the knob to hold [m]; None if the part is held elsewhere."""
         if self.closed_gripper or self.cfg.planner_setting.keypoint_shifts:
             return None
-        handle = self.part.handle
+        handle = self.held_part().handle
         return float(min(handle.size[1:])) if handle.type is HandleType.knob else None
 
     def default_target(self) -> float:

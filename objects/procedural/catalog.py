@@ -33,6 +33,7 @@ _SUMMARIES = {
     },
     "openings": {
         "door": "a small door in a frame with a lever handle",
+        "latched_door": "a small door that its lever unlatches, to pull or to push",
         "sliding_window": "a window whose sash slides sideways",
     },
     "lids": {

@@ -14,6 +14,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.skills.catalog import derivable_skill
 from unlatch.skills.context import SKIN_M
 from unlatch.skills.grasping import needs_turns
+from unlatch.skills.mechanism_steps import held_to_open
 from unlatch.skills.strategies.candidates import draw_candidates
 from unlatch.skills.strategies.free_edge import edge_grip, edge_hook, free_edges
 from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandFit, HandGrasp, held_at_edge
@@ -163,6 +164,8 @@ def _derive_grasps(
     skill: str, asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float], asked: float | None
 ) -> list[Strategy]:
     """Returns the strategies of a hand that grasps a part to open or turn it; see `derive_strategies`."""
+    if skill == "open" and (held := held_to_open(asset, part, start[1])) is not None:
+        return _derive_grasps_of_other(asset, part, held, hand, start)
     if part.handle.type is HandleType.none and (drags := _derive_drags(skill, asset, part, hand, start, asked)):
         return drags
     if skill == "open" and part.is_button:
@@ -229,6 +232,36 @@ def _derive_grasps(
         return [*others, *_derive_drags(skill, asset, part, hand, start, asked)]
     sure = [strategy for strategy in fitting if strategy not in empty]
     return sure or _derive_drags(skill, asset, part, hand, start, asked) or empty  # the last closes on nothing
+
+
+_LEVER_SLIPS = ("side", "gimbal", "bar", "fixed")
+"""Slip modes on a lever that is turned and then leads a part: it turns about the line between the pads, and about its
+own length."""
+
+
+def _derive_grasps_of_other(
+    asset: ObjectAsset, part: Part, held: Part, hand: HandShape, start: tuple[float, float]
+) -> list[Strategy]:
+    """Returns the strategies of a hand that leads a part by another one, such as a door by the lever that frees it."""
+    fit = HandFit(asset, held, hand, approach_m=approach_m(held))
+    found = []
+    for shift_m in fit.grasp_shifts((0.0, 0.0)):
+        grasp = fit.grasp_over((0.0,), shift_m=shift_m)
+        if grasp is None and shift_m != 0.0:
+            continue
+        setting = replace(
+            grasp_setting(held, (0.0, 0.0), grasp),
+            held_part=held.name,
+            slips=list(_LEVER_SLIPS),
+            success_threshold=goal_value("open", part, start),
+            post_actuation_motions=FollowJointCfg(to=rounded(part.openness.position(opened_to(part, start)))),
+        )
+        if shift_m != 0.0:
+            _, along, _ = fit.axes_link()
+            shift = [round(float(v), 4) for v in shift_m * along]
+            setting = replace(setting, keypoint_shifts={HEAD: shift, TAIL: shift})
+        found.append((held.name if shift_m == 0.0 else f"{held.name}{100 * shift_m:+.0f}cm", setting))
+    return found
 
 
 def _draw_pushes(
