@@ -24,6 +24,7 @@ from unlatch.objects.annotation_entries import (
     rounded,
     rounded_list,
 )
+from unlatch.objects.mechanisms import Mechanism
 from unlatch.simcore.errors import AssetError, close_matches
 from unlatch.simcore.geometry import Pose
 
@@ -228,12 +229,25 @@ class Articulation:
     regions: dict[str, Region] | None = None
     """Places in or on the object where things may be put, by name; None: the file states none, and they are found from
     the geometry when they are needed."""
+    mechanisms: dict[str, Mechanism] = field(default_factory=dict)
+    """What couples, holds or pulls its joints, by name."""
+    parts_collide: bool | None = None
+    """Whether its parts touch each other and the body; None: they do if the object has mechanisms."""
     extra: dict[str, Any] = field(default_factory=dict)
     """Further entries of the file; they are written back unchanged."""
 
     def closed_positions(self) -> dict[str, float]:
         """Returns the joint positions at which every part is closed, by joint name [rad or m]."""
         return {part.joint: part.openness.closed for part in self.parts.values()}
+
+    @property
+    def has_solid_parts(self) -> bool:
+        """Whether its parts touch each other and the body."""
+        return bool(self.mechanisms) if self.parts_collide is None else self.parts_collide
+
+    def joint_ranges(self) -> dict[str, tuple[float, float]]:
+        """Returns the closed and the fully open position of every part, by joint name [rad or m]."""
+        return {part.joint: (part.openness.closed, part.openness.open) for part in self.parts.values()}
 
     @property
     def urdf_record(self) -> Mapping[str, Any]:
@@ -307,6 +321,10 @@ class Articulation:
             data["keypoints"] = _points_to_dict(self.keypoints)
         if self.regions is not None:
             data["regions"] = {name: region.to_dict() for name, region in self.regions.items()}
+        if self.mechanisms:
+            data["mechanisms"] = {name: mechanism.to_dict() for name, mechanism in self.mechanisms.items()}
+        if self.parts_collide is not None:
+            data["parts_collide"] = self.parts_collide
         data.update(self.extra)
         return data
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import yaml
@@ -33,6 +34,7 @@ from unlatch.objects.annotation_entries import (
     RegionKind,
     RegionOpening,
 )
+from unlatch.objects.mechanisms import KINDS, Mechanism
 from unlatch.simcore.errors import AssetError, ConfigError, close_matches, shorten
 from unlatch.simcore.files import read_text
 from unlatch.simcore.geometry import Pose
@@ -135,6 +137,14 @@ class MappingReader:
             raise section.fail("quat_xyzw", f"is not a unit quaternion: {quat_xyzw.tolist()}.")
         return Pose.from_quat_xyzw(section.vector("position"), quat_xyzw / length)
 
+    def items(self, name: str, read: Callable[[MappingReader, str], Any]) -> tuple[Any, ...]:
+        """Returns the items of a list, each read by a method of this class, such as `MappingReader.text`."""
+        value = self.value(name)
+        if not isinstance(value, (list, tuple)):
+            raise self._type_error(name, "a list", value)
+        inner = MappingReader({f"{name}[{i}]": item for i, item in enumerate(value)}, where=self.where, key=self._key)
+        return tuple(read(inner, key) for key in inner.data)
+
     def choice(self, name: str, kind: type[Enum]) -> Any:
         """Returns the enumeration member that a value names.
 
@@ -156,7 +166,7 @@ class MappingReader:
         return self.fail(name, f"must be {expected}, got {shorten(repr(value), 60)}.")
 
     def _full_key(self, name: str) -> str:
-        return f"{self._key}.{name}" if self._key else name
+        return f"{self._key}.{name}" if self._key and name else name or self._key
 
     def _make_error(self, key: str, problem: str) -> AssetError:
         return AssetError(f"{self.where}: {key or 'the file'} {problem}", path=self.where, key=key)
@@ -234,6 +244,38 @@ def read_fixed_handle(reader: MappingReader) -> FixedHandle:
         out=reader.direction("out"),
         thickness_m=thickness_m,
     )
+
+
+def read_mechanism(reader: MappingReader) -> Mechanism:
+    """Reads the mapping of a mechanism.
+
+    Raises:
+        AssetError: The kind or a key is unknown, a key is missing, or a value cannot be.
+    """
+    kind = reader.text("kind")
+    if kind not in KINDS:
+        raise reader.fail("kind", f"is '{kind}', expected one of: {', '.join(KINDS)}.{close_matches(kind, KINDS)}")
+    cls = KINDS[kind]
+    _refuse_unknown(reader, ("kind", *(field.name for field in fields(cls))))
+    hints, values = get_type_hints(cls), {}
+    for field in fields(cls):
+        if field.name in reader.data or field.default is MISSING:
+            values[field.name] = _MECHANISM_VALUES[hints[field.name]](reader, field.name)
+    try:
+        return cls(**values)
+    except (AssetError, ConfigError) as exc:
+        raise reader.fail("", f"is not possible: {exc.message}") from exc
+
+
+_MECHANISM_VALUES: dict[Any, Callable[[MappingReader, str], Any]] = {
+    str: MappingReader.text,
+    str | None: MappingReader.text,
+    float: MappingReader.number,
+    bool: MappingReader.boolean,
+    tuple[str, ...]: lambda reader, name: reader.items(name, MappingReader.text),
+    tuple[float, ...]: lambda reader, name: reader.items(name, MappingReader.number),
+}
+"""How a field of a mechanism is read, by its type."""
 
 
 def read_articulation(path: Path | str) -> Articulation:
@@ -324,6 +366,7 @@ def articulation_from_dict(data: Any, *, where: str) -> Articulation:
     if not parts and not free:
         raise reader.fail("parts", "is empty. Name at least one part, or set `free: true` for an object to carry.")
     known = {"schema", "category", "source", "scale", "parts", "handles", "free", "keypoints", "regions"}
+    known |= {"mechanisms", "parts_collide"}
     return Articulation(
         category=reader.text("category"),
         source={str(k): str(v) for k, v in reader.section("source", {}).data.items()},
@@ -336,6 +379,8 @@ def articulation_from_dict(data: Any, *, where: str) -> Articulation:
         regions={name: read_region(region) for name, region in reader.sections("regions").items()}
         if "regions" in reader.data
         else None,
+        mechanisms={name: read_mechanism(mechanism) for name, mechanism in reader.sections("mechanisms", {}).items()},
+        parts_collide=reader.boolean("parts_collide") if "parts_collide" in reader.data else None,
         extra={str(k): v for k, v in reader.data.items() if k not in known},
     )
 

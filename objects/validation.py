@@ -17,6 +17,7 @@ from unlatch.objects.annotation import (
 )
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_force_values import LEAST_LEVER_M, can_hold_closed, handle_lever_m
+from unlatch.objects.mechanisms import mechanism_problems
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.errors import AssetError, ConfigError, close_matches
 from unlatch.simcore.meshes.shape_surface import surface_distance
@@ -85,6 +86,7 @@ def articulation_problems(articulation: Articulation, model: UrdfModel, *, size_
         if not found:
             found += _axis_problems(part, joint) + _closing_problems(part, joint, model)
         problems += [f"{where}: {problem}" for problem in found]
+    problems += mechanism_problems(articulation.mechanisms, parts=articulation.joint_ranges(), model=model)
     return problems
 
 

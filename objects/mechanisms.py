@@ -1,0 +1,451 @@
+"""Mechanisms of an object: how its joints move or hold each other, and what pulls at them.
+
+A mechanism names joints of the URDF. Positions are joint positions [rad or m], efforts act on joints [N m or N]. What
+counts as closed and as the rest of a joint is told by `closed_position`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, ClassVar
+
+from unlatch.objects.annotation_entries import rounded
+from unlatch.simcore.errors import AssetError, close_matches
+from unlatch.simcore.ranges import NotNegative, Positive, check_ranges
+from unlatch.simcore.urdf.model import UrdfModel
+
+JOINT_FIELDS = ("joint", "follows", "by", "joints")
+"""Fields that name joints."""
+STRENGTH = 1000.0
+"""Default effort up to which a mechanism holds a joint [N m or N]. EN 12209 asks a latch bolt of a door to bear 1 kN or
+more from the side; no arm of the catalog reaches that."""
+PLAY = 0.003
+"""Default play of a held joint [rad or m]."""
+
+Joint = Annotated[str, "joint"]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A joint moves while another one is in a range, as a planner asks for it."""
+
+    joint: str
+    """The joint that is held otherwise."""
+    by: str
+    """The joint that decides."""
+    low: float
+    """Least position of `by` at which `joint` is free, measured from the rest of `by` if `from_rest` [rad or m]."""
+    high: float
+    """Largest one; infinite if there is none."""
+    from_rest: bool
+    """Whether `low` and `high` are distances from the rest of `by`, in either direction; else they are positions."""
+    while_moving: bool
+    """Whether the condition must hold as long as `joint` moves; else only until `joint` has left its play."""
+
+    def holds(self, position: float, rest: float) -> bool:
+        """Returns whether the condition holds with `by` at a position [rad or m]; `rest` is its rest."""
+        value = abs(position - rest) if self.from_rest else position
+        return self.low <= value <= self.high
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """One mechanism; its class says what it does."""
+
+    kind: ClassVar[str] = ""
+    """Name of the class in an annotation."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+        names = self.joints_named
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise AssetError(
+                f"joint '{twice[0]}' is named twice. A mechanism joins different joints. Name another one."
+            )
+
+    @property
+    def joints_named(self) -> tuple[str, ...]:
+        """The joints that it names, in the order of its fields."""
+        found: list[str] = []
+        for name in JOINT_FIELDS:
+            value = getattr(self, name, ())
+            found += [value] if isinstance(value, str) else (value or ())
+        return tuple(found)
+
+    @property
+    def held_joints(self) -> tuple[str, ...]:
+        """The joints that it may hold; empty if it holds none."""
+        if isinstance(self, Interlock):
+            return self.joints or ((self.joint,) if self.joint else ())
+        return self.joints_named[:1] if isinstance(self, _Holding) else ()
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """Returns the conditions under which the joints that it holds are free; all of them must hold."""
+        if isinstance(self, Interlock):
+            return self.find_conditions()
+        if not isinstance(self, _Holding) or not self.threshold:
+            return ()
+        joint, by = self.joints_named
+        least = float(getattr(self, self.threshold))
+        return (Condition(joint, by, least, math.inf, from_rest=True, while_moving=self.is_asked_while_moving),)
+
+    def renamed(self, names: Mapping[str, str]) -> Mechanism:
+        """Returns a copy with other names of joints, by old name; names that are missing stay."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        for name in JOINT_FIELDS:
+            value = values.get(name)
+            if isinstance(value, str):
+                values[name] = names.get(value, value)
+            elif value:
+                values[name] = tuple(names.get(joint, joint) for joint in value)
+        return type(self)(**values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the mapping for `articulation.yaml`; numbers are rounded to a nanometre, defaults are left out."""
+        data: dict[str, Any] = {"kind": self.kind}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value == field.default:
+                continue
+            if isinstance(value, tuple):
+                value = [rounded(item) if isinstance(item, float) else item for item in value]
+            data[field.name] = rounded(value) if isinstance(value, float) else value
+        return data
+
+
+@dataclass(frozen=True)
+class Mimic(Mechanism):
+    """Gear, rack, telescopic rail, or two doors that open together: `q_joint = ratio * q_follows + offset`."""
+
+    kind: ClassVar[str] = "mimic"
+    joint: Joint
+    """The joint that follows."""
+    follows: Joint
+    """The joint that it follows; both move each other."""
+    ratio: float = 1.0
+    """How far `joint` moves while `follows` moves by one."""
+    offset: float = 0.0
+    """Position of `joint` where `follows` is at 0 [rad or m]."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.ratio == 0.0:
+            raise AssetError(
+                "ratio is 0, so the joint would follow nothing. Give another one, or remove the mechanism."
+            )
+
+
+@dataclass(frozen=True)
+class _Holding(Mechanism):
+    """A mechanism that holds one joint near closed, until another joint has moved from its rest."""
+
+    threshold: ClassVar[str] = ""
+    """Field that says how far the other joint must have moved; empty: no other joint decides."""
+    is_asked_while_moving: ClassVar[bool] = False
+    """Whether the other joint must stay there as long as the held one moves."""
+
+
+@dataclass(frozen=True)
+class Latch(_Holding):
+    """A bolt holds the closed joint until another joint has turned far enough, as the lever of a door."""
+
+    kind: ClassVar[str] = "latch"
+    threshold: ClassVar[str] = "free_at"
+    joint: Joint
+    """The joint that is held near its closed position."""
+    by: Joint
+    """The joint that withdraws the bolt."""
+    free_at: Positive
+    """How far `by` must have moved from its rest, in either direction [rad or m]."""
+    play: NotNegative = PLAY
+    """How far the held joint can open [rad or m]."""
+    snaps: bool = True
+    """Whether the bolt gives way to a part that closes, and snaps in. Else a part that is open stays out until `by`
+    withdraws the bolt again, as with the bolts of a safe."""
+    strength: Positive = STRENGTH
+    """Largest effort with which it holds the joint [N m or N]."""
+
+
+@dataclass(frozen=True)
+class PushLatch(_Holding):
+    """A part without a handle: pressed in beyond closed and let go, it pops out; pressed in again, it stays."""
+
+    kind: ClassVar[str] = "push_latch"
+    joint: Joint
+    """The joint that is held near its closed position."""
+    press: Positive
+    """How far beyond closed it must be pressed [rad or m]; the limit of the joint must leave this way."""
+    pops_to: Positive
+    """Opening to which it pops out [rad or m]."""
+    effort: Positive
+    """Effort of the spring that is pressed, at the closed part; it falls to 0 at `pops_to` [N m or N]."""
+    play: NotNegative = 0.001
+    """How far the held joint can open [rad or m]."""
+    strength: Positive = STRENGTH
+    """Largest effort with which it holds the joint [N m or N]."""
+
+
+@dataclass(frozen=True)
+class Release(_Holding):
+    """A button or knob lets a spring open a part; the part snaps in again when it closes."""
+
+    kind: ClassVar[str] = "release"
+    threshold: ClassVar[str] = "at"
+    joint: Joint
+    """The joint that is held near its closed position."""
+    by: Joint
+    """The joint of the button or knob."""
+    at: Positive
+    """How far `by` must have moved from its rest, in either direction [rad or m]."""
+    pops_to: Positive
+    """Opening to which the spring pushes the part [rad or m]."""
+    effort: Positive
+    """Effort of the spring at the closed part; it falls to 0 at `pops_to` [N m or N]."""
+    play: NotNegative = PLAY
+    """How far the held joint can open [rad or m]."""
+    strength: Positive = STRENGTH
+    """Largest effort with which it holds the joint [N m or N]."""
+
+
+@dataclass(frozen=True)
+class Interlock(Mechanism):
+    """One of several joints opens at a time; or a joint moves only while another one is in a range.
+
+    The first form names `joints`, as the drawers of a filing cabinet. The second names `joint`, `by` and `range`, as
+    the lever of a safe that turns only while the dial is at its place.
+    """
+
+    kind: ClassVar[str] = "interlock"
+    joints: tuple[Joint, ...] = ()
+    """Joints of which one is open at a time."""
+    joint: Joint | None = None
+    """The joint that is held where it is."""
+    by: Joint | None = None
+    """The joint that decides."""
+    range: tuple[float, ...] = ()
+    """Least and largest position of `by` at which `joint` moves [rad or m]."""
+    play: NotNegative = PLAY
+    """How far a held joint can move [rad or m]; with `joints`, also the opening from which a joint counts as open."""
+    strength: Positive = STRENGTH
+    """Largest effort with which it holds a joint [N m or N]."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        several = len(self.joints) > 1
+        single = self.joint is not None and self.by is not None and len(self.range) == 2
+        if several == single or (self.joints and not several) or (several and (self.joint or self.by or self.range)):
+            raise AssetError(
+                "an interlock needs either `joints` with at least two, of which one is open at a time, or `joint`, "
+                "`by` and `range: [low, high]`. Give one of the two."
+            )
+        if single and not self.range[0] < self.range[1]:
+            raise AssetError(f"range is {list(self.range)}, expected the least position first. Exchange them.")
+
+    def find_conditions(self) -> tuple[Condition, ...]:
+        """Returns the conditions under which the joints that it holds are free."""
+        if self.joint and self.by:
+            low, high = self.range
+            return (Condition(self.joint, self.by, low, high, from_rest=False, while_moving=True),)
+        return tuple(
+            Condition(joint, other, 0.0, self.play, from_rest=True, while_moving=True)
+            for joint in self.joints
+            for other in self.joints
+            if other != joint
+        )
+
+
+@dataclass(frozen=True)
+class PressAndTurn(_Holding):
+    """A childproof cap: it turns open only while it is pressed; it always turns closed."""
+
+    kind: ClassVar[str] = "press_and_turn"
+    threshold: ClassVar[str] = "at"
+    is_asked_while_moving: ClassVar[bool] = True
+    joint: Joint
+    """The joint that turns."""
+    by: Joint
+    """The joint that is pressed."""
+    at: Positive
+    """How far `by` must be pressed from its rest [rad or m]."""
+    play: NotNegative = PLAY
+    """How far the held joint can open [rad or m]."""
+    strength: Positive = STRENGTH
+    """Largest effort with which it holds the joint [N m or N]."""
+
+
+@dataclass(frozen=True)
+class Detent(Mechanism):
+    """A joint that clicks into positions: a spring ball draws it to the nearest one."""
+
+    kind: ClassVar[str] = "detent"
+    joint: Joint
+    positions: tuple[float, ...]
+    """Positions of the clicks [rad or m]."""
+    effort: Positive
+    """Effort that must be exceeded to leave a position, without friction [N m or N]."""
+    reach: Positive
+    """Distance from a position within which it is drawn there [rad or m]."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.positions or list(self.positions) != sorted(set(self.positions)):
+            raise AssetError(
+                f"positions are {list(self.positions)}, expected at least one, in rising order. Correct them."
+            )
+        steps = [after - before for before, after in zip(self.positions, self.positions[1:], strict=False)]
+        if steps and self.reach > 0.5 * min(steps):
+            raise AssetError(
+                f"reach is {self.reach:g}, but two positions are {min(steps):g} apart: it would be drawn to both. "
+                f"Give at most {0.5 * min(steps):g}."
+            )
+
+
+@dataclass(frozen=True)
+class Spring(Mechanism):
+    """A spring pulls a joint to its rest: of a lever, a button, a trigger or a pedal."""
+
+    kind: ClassVar[str] = "spring"
+    joint: Joint
+    rest: float
+    """Position without effort [rad or m]; beyond a limit of the joint, the spring is always tense."""
+    stiffness: Positive
+    """Effort by distance [N m/rad or N/m]."""
+    damping: NotNegative = 0.0
+    """Effort by speed [N m s/rad or N s/m]."""
+
+
+@dataclass(frozen=True)
+class Closer(Mechanism):
+    """A door closer: it draws the part closed from everywhere, and brakes it."""
+
+    kind: ClassVar[str] = "closer"
+    joint: Joint
+    effort: Positive
+    """Effort towards closed [N m or N]."""
+    speed: Positive
+    """Speed above which it brakes a closing part [rad/s or m/s]."""
+
+
+@dataclass(frozen=True)
+class SoftClose(Mechanism):
+    """A damped slide or hinge: near closed, it draws the part in, slowly."""
+
+    kind: ClassVar[str] = "soft_close"
+    joint: Joint
+    effort: Positive
+    """Effort towards closed [N m or N]."""
+    reach: Positive
+    """Opening below which it acts [rad or m]."""
+    speed: Positive
+    """Speed above which it brakes a closing part [rad/s or m/s]."""
+
+
+KINDS: dict[str, type[Mechanism]] = {
+    found.kind: found
+    for found in (Mimic, Latch, PushLatch, Release, Interlock, PressAndTurn, Detent, Spring, Closer, SoftClose)
+}
+"""The kinds of mechanisms by name."""
+
+
+def closed_position(joint: str, *, parts: Mapping[str, tuple[float, float]], model: UrdfModel) -> tuple[float, float]:
+    """Returns the closed position of a joint, which is also its rest, and +1 if it opens upwards, else -1.
+
+    That of a part is stated; of another joint, it is the position of its range that is nearest to 0, and it opens
+    towards the farther limit.
+
+    Args:
+        joint: The joint.
+        parts: Closed and open position of annotated joints, by joint [rad or m].
+        model: The URDF.
+    """
+    if joint in parts:
+        closed, opened = parts[joint]
+        return closed, 1.0 if opened >= closed else -1.0
+    found = model.joints[joint]
+    if found.kind == "continuous":
+        return 0.0, 1.0
+    closed = min(max(0.0, found.lower), found.upper)
+    return closed, 1.0 if found.upper - closed >= closed - found.lower else -1.0
+
+
+def mechanism_problems(
+    mechanisms: Mapping[str, Mechanism], *, parts: Mapping[str, tuple[float, float]], model: UrdfModel
+) -> list[str]:
+    """Returns what is wrong between mechanisms and the joints of a URDF, one line each.
+
+    `parts` are closed and open position of annotated joints, by joint [rad or m].
+    """
+    problems, followers = [], dict[str, str]()
+    for name, mechanism in mechanisms.items():
+        where = f"mechanism '{name}' ({mechanism.kind})"
+        missing = [joint for joint in mechanism.joints_named if joint not in model.joints]
+        if missing:
+            joints = ", ".join(joint.name for joint in model.joints.values() if joint.moves)
+            near = close_matches(missing[0], model.joints)
+            problems.append(f"{where}: joint '{missing[0]}' is not in the URDF.{near} Joints: {joints}.")
+            continue
+        fixed = [joint for joint in mechanism.joints_named if not model.joints[joint].moves]
+        if fixed:
+            problems.append(f"{where}: joint '{fixed[0]}' is {model.joints[fixed[0]].kind} and cannot move.")
+            continue
+        if isinstance(mechanism, Mimic):
+            leader = mechanism.follows
+            while leader in followers:
+                leader = followers[leader]
+            if mechanism.joint in followers or leader == mechanism.joint:
+                problems.append(f"{where}: joint '{mechanism.joint}' follows two joints, or itself. Remove one mimic.")
+                continue
+            followers[mechanism.joint] = mechanism.follows
+        problems += [f"{where}: {problem}" for problem in _reach_problems(mechanism, parts, model)]
+    return problems
+
+
+def _reach_problems(mechanism: Mechanism, parts: Mapping[str, tuple[float, float]], model: UrdfModel) -> list[str]:
+    """Returns the values of a mechanism that its joints cannot reach."""
+    problems = []
+
+    def room(joint: str) -> tuple[float, float]:
+        """How far a joint moves from closed beyond closed, and open."""
+        found = model.joints[joint]
+        if found.kind == "continuous":
+            return math.inf, math.inf
+        closed, sign = closed_position(joint, parts=parts, model=model)
+        below, above = closed - found.lower, found.upper - closed
+        return (below, above) if sign > 0 else (above, below)
+
+    def check(key: str, joint: str, most: float, what: str) -> None:
+        value = getattr(mechanism, key)
+        if value > most + _SLACK:
+            unit = "m" if model.joints[joint].kind == "prismatic" else "rad"
+            problems.append(
+                f"{key} is {value:g} {unit}, but joint '{joint}' moves by {most:g} {unit} {what}. Lower it, or widen "
+                "the limits of the joint."
+            )
+
+    if isinstance(mechanism, Latch):
+        check("free_at", mechanism.by, max(room(mechanism.by)), "from its rest")
+    if isinstance(mechanism, Release | PressAndTurn):
+        check("at", mechanism.by, max(room(mechanism.by)), "from its rest")
+    if isinstance(mechanism, PushLatch):
+        check("press", mechanism.joint, room(mechanism.joint)[0], "beyond closed")
+    if isinstance(mechanism, PushLatch | Release):
+        check("pops_to", mechanism.joint, room(mechanism.joint)[1], "open")
+    if isinstance(mechanism, SoftClose):
+        check("reach", mechanism.joint, room(mechanism.joint)[1], "open")
+    stated = {Detent: ("positions", "joint"), Interlock: ("range", "by")}.get(type(mechanism))
+    joint = model.joints.get(str(getattr(mechanism, stated[1]))) if stated else None
+    if stated and joint is not None and joint.kind != "continuous":
+        values = getattr(mechanism, stated[0])
+        inside = [joint.lower - _SLACK <= value <= joint.upper + _SLACK for value in values]
+        if not (any(inside) if isinstance(mechanism, Interlock) else all(inside)):
+            problems.append(
+                f"{stated[0]} is {list(values)}, outside the limits {joint.lower:g} to {joint.upper:g} of joint "
+                f"'{joint.name}'."
+            )
+    return problems
+
+
+_SLACK = 1e-6

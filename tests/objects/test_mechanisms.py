@@ -1,0 +1,126 @@
+"""Mechanisms in an annotation: they are read, written and checked against the joints of the URDF."""
+
+import pytest
+
+from unlatch.objects.annotation_reader import MappingReader, read_mechanism
+from unlatch.objects.mechanisms import KINDS, Condition, closed_position, mechanism_problems
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.urdf.model import Joint, Link, UrdfModel
+
+LATCH = {"kind": "latch", "joint": "hinge", "by": "lever", "free_at": 0.6}
+ONE_OF_EACH = [
+    {"kind": "mimic", "joint": "hinge", "follows": "lever", "ratio": -2.0, "offset": 0.1},
+    {**LATCH, "play": 0.01, "snaps": False, "strength": 80.0},
+    {"kind": "push_latch", "joint": "drawer", "press": 0.003, "pops_to": 0.04, "effort": 9.0},
+    {"kind": "release", "joint": "hinge", "by": "button", "at": 0.004, "pops_to": 0.3, "effort": 2.0},
+    {"kind": "interlock", "joints": ["hinge", "drawer"]},
+    {"kind": "interlock", "joint": "hinge", "by": "lever", "range": [0.2, 0.4]},
+    {"kind": "press_and_turn", "joint": "hinge", "by": "button", "at": 0.002},
+    {"kind": "detent", "joint": "lever", "positions": [0.0, 0.4, 0.8], "effort": 0.05, "reach": 0.1},
+    {"kind": "spring", "joint": "lever", "rest": -0.1, "stiffness": 1.5, "damping": 0.02},
+    {"kind": "closer", "joint": "hinge", "effort": 18.0, "speed": 0.5},
+    {"kind": "soft_close", "joint": "drawer", "effort": 12.0, "reach": 0.04, "speed": 0.1},
+]
+
+
+def read(data):
+    return read_mechanism(MappingReader(data, where="FILE", key="mechanisms.m"))
+
+
+@pytest.fixture
+def model():
+    """A hinge, a drawer that can be pressed in by 5 mm, a lever and a button."""
+    ranges = {"hinge": (0.0, 1.6), "drawer": (-0.005, 0.4), "lever": (-0.1, 0.9), "button": (-0.005, 0.0)}
+    kinds = {"drawer": "prismatic", "button": "prismatic"}
+    joints = {
+        name: Joint(name, kinds.get(name, "revolute"), "body", f"{name}_link", Pose.identity(), lower=low, upper=high)
+        for name, (low, high) in ranges.items()
+    }
+    joints["plate"] = Joint("plate", "fixed", "body", "plate_link", Pose.identity())
+    links = {name: Link(name) for name in ("body", *(joint.child for joint in joints.values()))}
+    return UrdfModel(name="object", links=links, joints=joints)
+
+
+def problems(model, *mechanisms):
+    found = {f"m{i}": read(data) for i, data in enumerate(mechanisms)}
+    return mechanism_problems(found, parts={"hinge": (0.0, 1.5)}, model=model)
+
+
+@pytest.mark.parametrize("data", ONE_OF_EACH, ids=lambda data: data["kind"])
+def test_a_mechanism_reads_back_as_written_and_fits_the_joints(model, data):
+    assert read(data).to_dict() == data
+    assert problems(model, data) == []
+
+
+def test_every_kind_has_an_example():
+    assert {data["kind"] for data in ONE_OF_EACH} == set(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"kind": "latc"}, "mechanisms.m.kind is 'latc', expected one of: mimic, latch, .* Did you mean 'latch'?"),
+        ({**LATCH, "stroke": 1.0}, r"mechanisms.m.stroke is not a known key. Known: kind, joint, by, free_at"),
+        ({"kind": "latch", "joint": "a", "free_at": 1.0}, "mechanisms.m.by is missing"),
+        ({**LATCH, "free_at": -1.0}, "mechanisms.m is not possible: free_at=-1 is out of range. Expected above 0"),
+        ({**LATCH, "by": "hinge"}, "joint 'hinge' is named twice"),
+        ({"kind": "interlock", "joints": ["a"]}, "needs either `joints` with at least two"),
+        ({"kind": "interlock", "joints": ["a", 3]}, r"mechanisms.m.joints\[1\] must be a name, got 3"),
+        ({"kind": "interlock", "joint": "a", "by": "b", "range": [1, 0]}, "expected the least position first"),
+        ({"kind": "detent", "joint": "a", "positions": [1, 0], "effort": 1, "reach": 0.1}, "in rising order"),
+        ({"kind": "detent", "joint": "a", "positions": [0, 1], "effort": 1, "reach": 0.6}, "Give at most 0.5"),
+        ({"kind": "mimic", "joint": "a", "follows": "b", "ratio": 0.0}, "ratio is 0"),
+    ],
+)
+def test_an_impossible_mechanism_is_refused_with_its_key(data, said):
+    with pytest.raises(AssetError, match=said) as caught:
+        read(data)
+    assert str(caught.value).startswith("FILE: mechanisms.m")
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({**LATCH, "by": "levr"}, "joint 'levr' is not in the URDF. Did you mean 'lever'? Joints: hinge, drawer,"),
+        ({**LATCH, "by": "plate"}, "joint 'plate' is fixed and cannot move"),
+        ({**LATCH, "free_at": 1.2}, "free_at is 1.2 rad, but joint 'lever' moves by 0.9 rad from its rest"),
+        ({**ONE_OF_EACH[2], "press": 0.01}, "press is 0.01 m, but joint 'drawer' moves by 0.005 m beyond closed"),
+        ({**ONE_OF_EACH[3], "pops_to": 2.0}, "pops_to is 2 rad, but joint 'hinge' moves by 1.6 rad open"),
+        (
+            {**ONE_OF_EACH[5], "range": [1.0, 2.0]},
+            "range is [1.0, 2.0], outside the limits -0.1 to 0.9 of joint 'lever'",
+        ),
+        ({**ONE_OF_EACH[7], "positions": [0.0, 1.0]}, "positions is [0.0, 1.0], outside the limits"),
+    ],
+)
+def test_values_that_joints_cannot_reach_are_problems(model, data, said):
+    (found,) = problems(model, data)
+    assert found.startswith(f"mechanism 'm0' ({data['kind']}): ")
+    assert said in found
+
+
+def test_joints_that_follow_each_other_are_a_problem(model):
+    first, second = {"kind": "mimic", "joint": "hinge", "follows": "lever"}, {"kind": "mimic", "joint": "lever"}
+    (found,) = problems(model, first, {**second, "follows": "hinge"})
+    assert found.startswith("mechanism 'm1' (mimic): joint 'lever' follows two joints, or itself")
+
+
+def test_conditions_say_what_frees_a_joint():
+    (latch,) = read(LATCH).conditions()
+    assert (latch.joint, latch.by, latch.while_moving) == ("hinge", "lever", False)
+    assert [latch.holds(position, rest=0.2) for position in (0.2, 0.7, 0.85, -0.5)] == [False, False, True, True]
+    first, second = read(ONE_OF_EACH[4]).conditions()
+    assert {(first.joint, first.by), (second.joint, second.by)} == {("hinge", "drawer"), ("drawer", "hinge")}
+    dial = Condition("hinge", "lever", 0.2, 0.4, from_rest=False, while_moving=True)
+    assert read(ONE_OF_EACH[5]).conditions() == (dial,)
+    assert dial.holds(0.3, rest=0.0)
+    assert not dial.holds(0.5, rest=0.0)
+    assert read(ONE_OF_EACH[8]).conditions() == ()
+
+
+def test_the_rest_of_a_joint_is_that_of_its_part_or_the_position_nearest_to_zero(model):
+    parts = {"hinge": (1.6, 0.0)}
+    assert closed_position("hinge", parts=parts, model=model) == (1.6, -1.0)
+    assert closed_position("drawer", parts=parts, model=model) == (0.0, 1.0)
+    assert closed_position("button", parts=parts, model=model) == (0.0, -1.0)
