@@ -449,3 +449,26 @@ def _reach_problems(mechanism: Mechanism, parts: Mapping[str, tuple[float, float
 
 
 _SLACK = 1e-6
+
+
+def rest_position(
+    joint: str,
+    mechanisms: Mapping[str, Mechanism],
+    *,
+    parts: Mapping[str, tuple[float, float]],
+    model: UrdfModel,
+) -> tuple[float, float]:
+    """Returns the rest of a joint, and +1 or -1 where it is moved from there upwards or downwards.
+
+    It is where a spring pulls the joint, within its limits: a button rests where it stands out, whatever counts as
+    closed. Without a spring, it is the closed position. `parts` is as in `closed_position`.
+    """
+    closed, sign = closed_position(joint, parts=parts, model=model)
+    found = model.joints[joint]
+    springs = [each.rest for each in mechanisms.values() if isinstance(each, Spring) and each.joint == joint]
+    if not springs or found.kind == "continuous":
+        return closed, sign
+    rest = min(max(springs[0], found.lower), found.upper)
+    if abs(rest - closed) <= _SLACK:
+        return closed, sign
+    return rest, 1.0 if found.upper - rest >= rest - found.lower else -1.0
