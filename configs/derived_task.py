@@ -20,14 +20,16 @@ from unlatch.configs.schema import EpisodeCfg, part_of_skill
 from unlatch.objects.annotation import Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset, front_frame
 from unlatch.objects.config import ObjectCfg
+from unlatch.objects.rest_positions import positions_at_rest
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.hand_shape import HandShape, hand_shape, hand_shapes
 from unlatch.simcore.meshes.shape_surface import shape_mesh
-from unlatch.skills.catalog import derivable_skill
+from unlatch.skills.catalog import DERIVABLE_SKILLS, SKILLS, derivable_skill
 from unlatch.skills.config import HoldCfg, HomeCfg, SkillCfg, StrategyCfg, part_acted_on
 from unlatch.skills.grasping import needs_turns
 from unlatch.skills.hold import hold_setting
 from unlatch.skills.layout_search import LayoutSearchCfg
+from unlatch.skills.mechanism_steps import positions_let_go, steps_before
 from unlatch.skills.strategies.hand_fit import HandFit
 from unlatch.skills.strategies.open_close import (
     approach_m,
@@ -319,12 +321,28 @@ def fill_skill_setting(
     if derivable_skill(entry.name) != "close":  # it leads the part as far as the goal wants, and a little further
         further = partial(replace, success_threshold=wanted, post_actuation_motions=FollowJointCfg())
         found = [(name, further(each) if wanted > each.success_threshold else each) for name, each in found]
+        if entry.opening is not None:
+            found = [(name, _led_exactly(each, part, s, entry.opening)) for name, each in found]
     (first, setting), *others = found
     return replace(
         entry,
         strategy=first,
         planner_setting=setting,
         strategies=[StrategyCfg(name=name, planner_setting=other) for name, other in others],
+    )
+
+
+_EXACT_SHARE = 0.93
+"""Least way of a part that is led to a stated opening, as a share of the way there: its hand lags and slips."""
+
+
+def _led_exactly(setting: PlannerSettingCfg, part: Part, s: float, opening: float) -> PlannerSettingCfg:
+    """Returns a setting that leads a part at joint position `s` to an opening, and not further [rad or m]."""
+    to = part.openness.position(opening)
+    return replace(
+        setting,
+        success_threshold=rounded(_EXACT_SHARE * abs(to - s)),
+        post_actuation_motions=FollowJointCfg(to=to),
     )
 
 
@@ -410,6 +428,35 @@ def _with_more_holds(
     if acted_on is None or acted_on.name != part.name or not cfg.skills[index].planner_setting.derived:
         return cfg.skills
     return [*cfg.skills[:index], *([cfg.skills[index]] * holds), *cfg.skills[index + 1 :]]
+
+
+def with_mechanism_steps(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:
+    """Returns a configuration whose chain also has what the mechanisms of its objects ask for.
+
+    Before a skill opens or turns a part that is held, others press the button, turn the dial or close the drawer that
+    frees it. Where the
+    setting of a skill is stated, nothing is added.
+    """
+    skills: list[SkillCfg] = []
+    positions = {name: positions_at_rest(asset.articulation, asset.model) for name, asset in assets.items()}
+    for item in cfg.task.openness:
+        part = assets[item.object].articulation.part(item.part)
+        positions[item.object][part.joint] = part.openness.position(0.5 * (item.range[0] + item.range[1]))
+    for index, entry in enumerate(cfg.skills):
+        kind = entry.name if entry.name in DERIVABLE_SKILLS else SKILLS.load(entry.name).derived_as
+        part = None if kind is None else part_of_skill(cfg, index, assets)
+        if part is not None:
+            asset, now = assets[entry.objects[0]], positions[entry.objects[0]]
+            opens = entry.planner_setting.derived and kind != "close"
+            steps = steps_before(asset, part, now) if opens else []
+            skills += [
+                replace(entry, name=step.skill, part=step.part, opening=step.opening, language=[], order=[])
+                for step in steps
+            ]
+            led = part.openness.closed if kind == "close" else part.openness.position(0.5 * part.openness.span)
+            now |= positions_let_go(asset, {**now, part.joint: led})
+        skills.append(entry)
+    return cfg if len(skills) == len(cfg.skills) else replace(cfg, skills=skills)
 
 
 def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:

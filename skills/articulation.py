@@ -494,7 +494,11 @@ class ArticulationSkill(Skill):
         )
         error = self.object.pose_error.joint_error(self.part.joint)
         joint = self.object.body.joint(self.part.joint)
-        return scene if error == 0.0 or isinstance(scene.joint, PathGeometry) else scene.at(float(np.clip(self.s + error, joint.lower, joint.upper)))
+        return (
+            scene
+            if error == 0.0 or isinstance(scene.joint, PathGeometry)
+            else scene.at(float(np.clip(self.s + error, joint.lower, joint.upper)))
+        )
 
     def _joint_geometry(self, setting: PlannerSettingCfg, frames: Mapping[str, Pose]) -> JointGeometry:
         """Returns how the held part moves; `frames` are those of the held part in the arm's base frame."""

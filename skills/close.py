@@ -14,6 +14,7 @@ from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.commands import Phase
 from unlatch.skills.context import SKIN_M
 from unlatch.skills.grasping import GraspingSkill
+from unlatch.skills.mechanism_steps import press_of
 from unlatch.solver.plan import PlanRequest
 from unlatch.solver.scene import Slide, Slip, SlipMode
 from unlatch.solver.setting import SuccessMode
@@ -85,6 +86,12 @@ class Close(GraspingSkill):
         around = frozenset((finger, f"{self.object_name}/{self.part.base}") for finger, _ in found.part_pairs)
         return replace(found, part_pairs=found.part_pairs | around)
 
+    @property
+    def _stop(self) -> float:
+        """Joint position at which the push ends: closed or, of a part that is pressed to open it, a little beyond."""
+        press = press_of(self.object.asset, self.part) if self.success_mode is SuccessMode.dis_to_init else None
+        return self.part.openness.position(0.0 if press is None else -press.press)
+
     def default_target(self) -> float:
         """Returns a position a little past closed: the joint limit stops the part."""
         if self.part.moves_little:
@@ -125,6 +132,9 @@ class Close(GraspingSkill):
         if not self._is_at_stop():
             self.lead_on()
             return
+        if press_of(self.object.asset, self.part) and self.success_mode is SuccessMode.dis_to_init:
+            self.executor.end_motion()
+            return
         force_n = float(np.asarray(self.views.fingers_link.force_mean_n.get_value()))
         if self.part.moves_little or self._goes_on() or force_n > _PRESS_N:
             self.executor.end_motion()
@@ -132,12 +142,12 @@ class Close(GraspingSkill):
     def _goes_on(self) -> bool:
         """Whether the range of the joint goes on beyond closed."""
         joint, openness = self.object.body.joint(self.part.joint), self.part.openness
-        past = openness.closed - joint.lower if openness.sign > 0.0 else joint.upper - openness.closed
+        past = self._stop - joint.lower if openness.sign > 0.0 else joint.upper - self._stop
         return past > _PAST_CLOSED_RAD
 
     def _is_at_stop(self) -> bool:
         joint = self.object.body.joint(self.part.joint)
-        stop = min(max(self.part.openness.closed, joint.lower), joint.upper)
+        stop = min(max(self._stop, joint.lower), joint.upper)
         if self.part.moves_little:
             return self.part.openness.sign * (self.s - stop) <= _PRESSED_SHARE * self.part.openness.span
         return self.part.openness.sign * (self.s - stop) <= (_AT_STOP_M if joint.prismatic else _AT_STOP_RAD)

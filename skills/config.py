@@ -73,6 +73,9 @@ class SkillCfg:
     obj_info_path: str | None = None
     """An `info.json` of InternDataEngine, whose keypoints and axes replace those of the part for this skill; a path
     from the folder of the object, or from a folder above it. None: those of the annotation."""
+    opening: Annotated[float, Range(0.0, 20.0)] | None = None
+    """Opening to which `open` or `rotate` leads the part and not further, from closed [rad or m], where the planner
+    setting is derived; None: as the goal or the part asks."""
     arm: str | None = None
     """`left` or `right`; None: the arm nearest to the part. After `artpreplan`, all arms are tried, the nearest first,
     and the first one with a plan is taken."""

@@ -7,19 +7,22 @@ Which of both follows from the conditions of the mechanisms and from the chain o
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from unlatch.objects.annotation import Articulation, Part
-from unlatch.objects.mechanisms import Condition, Mimic, PushLatch, Release, Spring, closed_position
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.simcore.urdf.model import UrdfModel, movable_joints
+from unlatch.objects.mechanisms import Condition, PushLatch, Release, Spring
+from unlatch.objects.rest_positions import followers, positions_at_rest, rest_of, sprung_positions
+from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.solver.joint_path import JointPath
 from unlatch.solver.timing import HINGE_SPEED_RAD_S, SLIDER_SPEED_M_S
 
 _BEYOND_SHARE = 0.5
 """How far a joint is led beyond the least position that a condition asks for, as a share of what is left of its range:
 the hand slips and lags."""
+_PRESSED_SHARE = 0.9
+"""A part counts as pressed at this share of the way that its latch asks for."""
 _OUT_OF_PLAY = 2.0
 """A part has left its latch at this multiple of its play."""
 
@@ -32,23 +35,16 @@ class Step:
     """What a robot does with a part before it can move another one."""
 
     skill: str
-    """`close`, `rotate` or `open`."""
+    """`close` for what is pressed or closed, else `rotate` or `open`."""
     part: str
-    to: float | None = None
-    """Joint position to which it leads the part [rad or m]; None: that of the skill."""
-    least: float | None = None
-    """Displacement from closed with which it succeeds [rad or m]; None: that of the skill."""
+    opening: float | None = None
+    """Opening to which it leads the part, from closed [rad or m]; None: that of the skill."""
 
 
 def conditions_of(articulation: Articulation, joint: str) -> list[Condition]:
     """Returns the conditions under which a joint is free to move."""
     found = (each for mechanism in articulation.mechanisms.values() for each in mechanism.conditions())
     return [each for each in found if each.joint == joint]
-
-
-def rest_of(articulation: Articulation, model: UrdfModel, joint: str) -> tuple[float, float]:
-    """Returns the rest of a joint, and +1 or -1 where it opens upwards or downwards."""
-    return closed_position(joint, parts=articulation.joint_ranges(), model=model)
 
 
 def held_by(articulation: Articulation, model: UrdfModel, part: Part, positions: Positions) -> list[Condition]:
@@ -90,13 +86,7 @@ def is_held_closed(asset: ObjectAsset, part: Part) -> bool:
     articulation = asset.articulation
     if any(isinstance(each, PushLatch) and each.joint == part.joint for each in articulation.mechanisms.values()):
         return True
-    return bool(held_by(articulation, asset.model, part, closed_positions(asset)))
-
-
-def closed_positions(asset: ObjectAsset) -> dict[str, float]:
-    """Returns the positions of all joints while all parts are closed [rad or m]."""
-    model = asset.model
-    return {joint: rest_of(asset.articulation, model, joint)[0] for joint in movable_joints(model)}
+    return bool(held_by(articulation, asset.model, part, positions_at_rest(asset.articulation, asset.model)))
 
 
 def part_of_joint(articulation: Articulation, joint: str) -> Part | None:
@@ -125,7 +115,7 @@ def held_to_open(asset: ObjectAsset, part: Part, opening: float) -> Part | None:
     articulation, model = asset.articulation, asset.model
     if not articulation.mechanisms:
         return None
-    positions = {**closed_positions(asset), part.joint: part.openness.position(opening)}
+    positions = {**positions_at_rest(asset.articulation, asset.model), part.joint: part.openness.position(opening)}
     unmet = held_by(articulation, model, part, positions)
     held = (held_together(articulation, model, part, condition) for condition in unmet)
     return next((each for each in held if each is not None and each is not part), None)
@@ -152,8 +142,8 @@ def joint_path(
         for each in held_by(articulation, model, part, positions)
         if each.by in led
     }
-    followers = dict(_followers(articulation, part.joint))
-    if not first and not followers and held is part:
+    following = dict(followers(articulation, part.joint))
+    if not first and not following and held is part:
         return None
     limits = (joint.lower, joint.upper) if joint.lower < joint.upper else (s - math.tau, s + math.tau)
     far, near = (max(limits), min(limits)) if sign > 0.0 else (min(limits), max(limits))
@@ -168,7 +158,7 @@ def joint_path(
         way = (s - sign * length, s, far)
         moved = {name: (positions[name], to, to) for name, to in first.items()}
         moved[part.joint] = (s, s, far)
-    for name, (ratio, offset) in followers.items():
+    for name, (ratio, offset) in following.items():
         moved[name] = tuple(ratio * each + offset for each in moved[part.joint])
     return JointPath(way, moved, way[0] if first else s)
 
@@ -177,20 +167,94 @@ def _usual_speed(model: UrdfModel, joint: str) -> float:
     return SLIDER_SPEED_M_S if model.joints[joint].kind == "prismatic" else HINGE_SPEED_RAD_S
 
 
-def _followers(articulation: Articulation, joint: str) -> Iterator[tuple[str, tuple[float, float]]]:
-    """Yields the joints that move with a joint, with ratio and offset of `q_other = ratio * q_joint + offset`."""
-    found, waiting = {joint: (1.0, 0.0)}, [joint]
-    mimics = [each for each in articulation.mechanisms.values() if isinstance(each, Mimic)]
-    while waiting:
-        here = waiting.pop()
-        ratio, offset = found[here]
-        for each in mimics:
-            if each.follows == here and each.joint not in found:
-                other, mapped = each.joint, (each.ratio * ratio, each.ratio * offset + each.offset)
-            elif each.joint == here and each.follows not in found:
-                other, mapped = each.follows, (ratio / each.ratio, (offset - each.offset) / each.ratio)
-            else:
-                continue
-            found[other] = mapped
-            waiting.append(other)
-            yield other, mapped
+def steps_before(asset: ObjectAsset, part: Part, positions: dict[str, float]) -> list[Step]:
+    """Returns what a robot does before it can open or turn a part, in order; empty if nothing holds the part.
+
+    What one hand does in the same grasp, such as turning the lever of a door, is no step of its own.
+
+    Args:
+        asset: The object.
+        part: The part.
+        positions: Positions of all joints before; they are changed to those after the steps.
+    """
+    return _steps_before(asset, part, positions, frozenset())
+
+
+def _steps_before(asset: ObjectAsset, part: Part, positions: dict[str, float], above: frozenset[str]) -> list[Step]:
+    articulation, model = asset.articulation, asset.model
+    if part.name in above:
+        return []
+    above |= {part.name}
+    steps: list[Step] = []
+    pops_to: float | None = None
+    for mechanism in articulation.mechanisms.values():
+        if isinstance(mechanism, PushLatch) and mechanism.joint == part.joint and _is_in(asset, part, positions):
+            steps, pops_to = [Step("close", part.name)], mechanism.pops_to
+        if isinstance(mechanism, Release) and mechanism.joint == part.joint and _is_in(asset, part, positions):
+            pops_to = mechanism.pops_to
+    for condition in held_by(articulation, model, part, positions):
+        other = part_of_joint(articulation, condition.by)
+        if other is None:
+            continue
+        steps += _steps_before(asset, other, positions, above)
+        if held_together(articulation, model, part, condition) is None:
+            steps.append(_step_for(asset, other, condition))
+            to = other.openness.closed if steps[-1].skill == "close" else place_beyond(articulation, model, condition)
+            positions[condition.by] = rest_of(articulation, model, condition.by)[0] if is_sprung(asset, other) else to
+    if pops_to is not None:
+        positions[part.joint] = part.openness.position(pops_to)
+    return steps
+
+
+def _is_in(asset: ObjectAsset, part: Part, positions: Positions) -> bool:
+    """Returns whether a part is closed, up to the play of what holds it."""
+    opening = abs(positions[part.joint] - part.openness.closed)
+    return opening <= _OUT_OF_PLAY * play_of(asset.articulation, part.joint)
+
+
+def _step_for(asset: ObjectAsset, other: Part, condition: Condition) -> Step:
+    """Returns the step that makes a condition hold by moving another part."""
+    closes = condition.from_rest and condition.low == 0.0
+    if closes or other.is_button:
+        return Step("close", other.name)
+    place = place_beyond(asset.articulation, asset.model, condition)
+    skill = "rotate" if other.kind.turns_in_hand else "open"
+    return Step(skill, other.name, abs(place - other.openness.closed))
+
+
+def is_sprung(asset: ObjectAsset, part: Part) -> bool:
+    """Returns whether a spring returns a part that is let go."""
+    return any(isinstance(each, Spring) and each.joint == part.joint for each in asset.articulation.mechanisms.values())
+
+
+def positions_let_go(asset: ObjectAsset, positions: Positions) -> dict[str, float]:
+    """Returns where joints come to rest after a hand that has led them to positions lets go [rad or m].
+
+    Springs return their joints, what was released or pressed pops out, and gears move with what they follow.
+    """
+    articulation, model, found = asset.articulation, asset.model, dict(positions)
+    for mechanism in articulation.mechanisms.values():
+        part = part_of_joint(articulation, getattr(mechanism, "joint", None) or "")
+        if part is None:
+            continue
+        opening = part.openness.sign * (positions[part.joint] - part.openness.closed)
+        if isinstance(mechanism, PushLatch) and opening <= -_PRESSED_SHARE * mechanism.press:
+            found[part.joint] = part.openness.position(mechanism.pops_to)
+        if isinstance(mechanism, Release) and _is_in(asset, part, positions):
+            rest, _ = rest_of(articulation, model, mechanism.by)
+            if abs(positions[mechanism.by] - rest) >= mechanism.at:
+                found[part.joint] = part.openness.position(mechanism.pops_to)
+        for joint, (ratio, offset) in followers(articulation, part.joint):
+            found[joint] = ratio * found[part.joint] + offset
+    return {**found, **sprung_positions(articulation, model)}
+
+
+def is_pressed_open(asset: ObjectAsset, part: Part, opening: float) -> bool:
+    """Returns whether a part that is open by `opening` [rad or m] is pressed to open it: it pops out."""
+    return press_of(asset, part) is not None and abs(opening) <= _OUT_OF_PLAY * play_of(asset.articulation, part.joint)
+
+
+def press_of(asset: ObjectAsset, part: Part) -> PushLatch | None:
+    """Returns the latch that is pressed to open a part; None: it has none."""
+    latches = (each for each in asset.articulation.mechanisms.values() if isinstance(each, PushLatch))
+    return next((each for each in latches if each.joint == part.joint), None)

@@ -1,4 +1,4 @@
-"""The way of a hand that leads several joints of an object in one grasp: a lever is turned first, then its door opens."""
+"""The way of a hand that leads several joints of an object in one grasp: first a lever, then the door that it frees."""
 
 from __future__ import annotations
 

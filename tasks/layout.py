@@ -12,6 +12,7 @@ import numpy as np
 from unlatch.objects.annotation import Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset, front_frame
 from unlatch.objects.closing_force_values import closing_reach
+from unlatch.objects.rest_positions import sprung_positions, with_followers
 from unlatch.simcore.errors import ConfigError, GeometryError, RecordingError, close_matches
 from unlatch.simcore.geometry import Pose
 from unlatch.tasks.task import OpennessCfg, RegionCfg, RelationCfg, TaskCfg, order_relations
@@ -282,6 +283,11 @@ class _PlacementDraw:
                     drawn[f"opening.{part_name}"] = opening
         for _, entry in entries:
             asset.articulation.part(entry.part)
+        if asset.articulation.mechanisms:
+            opened = {asset.articulation.part(entry.part).joint for _, entry in entries}
+            sprung = sprung_positions(asset.articulation, asset.model)
+            positions |= {joint: rest for joint, rest in sprung.items() if joint not in opened}
+            positions = with_followers(asset.articulation, positions)
         return positions, drawn
 
 

@@ -43,6 +43,13 @@ _SUMMARIES = {
         "pot": "a cooking pot with a hinged lid",
         "trash_can": "a pedal bin with a hinged lid",
     },
+    "held_parts": {
+        "button_microwave": "a microwave oven whose door a button opens",
+        "double_cabinet": "a cabinet whose first door covers the second",
+        "filing_cabinet": "a chest that lets one drawer out at a time",
+        "push_latch_cabinet": "a cabinet whose door pops out when it is pressed",
+        "telescopic_drawer": "a chest with drawers on telescopic rails",
+    },
     "toilet": {
         "toilet": "a children's toilet with a hinged lid",
     },

@@ -14,7 +14,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.skills.catalog import derivable_skill
 from unlatch.skills.context import SKIN_M
 from unlatch.skills.grasping import needs_turns
-from unlatch.skills.mechanism_steps import held_to_open
+from unlatch.skills.mechanism_steps import held_to_open, is_pressed_open, press_of
 from unlatch.skills.strategies.candidates import draw_candidates
 from unlatch.skills.strategies.free_edge import edge_grip, edge_hook, free_edges
 from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandFit, HandGrasp, held_at_edge
@@ -41,7 +41,7 @@ from unlatch.skills.strategies.pushing import (
     is_even,
     push_shifts,
 )
-from unlatch.solver.setting import FollowJointCfg, PlannerSettingCfg
+from unlatch.solver.setting import FollowJointCfg, PlannerSettingCfg, SuccessMode
 
 MOST_TURNED_RAD = {PartKind.knob: 1.5, PartKind.lever: 0.7}
 """Angle that counts as turned. A knob or wheel turns by more than a wrist can at half of its poses; a lever turns by
@@ -53,6 +53,8 @@ _DRAWN_PUSHES = 8
 _LEVER_END_SHARE = 0.5
 """Where the push of a lever ends, as a share of the distance from closed that counts as closed: a bail ends close to
 its bucket, which the fingertips would meet."""
+_POPPED_SHARE = 0.5
+"""Least way of a part that pops out, as a share of that of its spring."""
 _TURN_FACTOR = 1.2
 """The hand turns by this factor farther than is wanted: the part lags behind the soft pads."""
 MAX_DURATION_S = 90.0
@@ -443,6 +445,17 @@ def _derive_pushes(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple
     if part.kind is PartKind.knob:
         return _derive_knob_returns(asset, part, hand, start)
     setting = push_setting(part, asset, hand, start)
+    latch = press_of(asset, part)
+    if latch is not None and is_pressed_open(asset, part, start[1]):
+        # to the end of its way: the latch needs nearly all of it
+        joint = asset.model.joints[part.joint]
+        setting = replace(
+            setting,
+            success_mode=SuccessMode.dis_to_init,
+            success_threshold=rounded(_POPPED_SHARE * latch.pops_to),
+            post_actuation_motions=FollowJointCfg(to=joint.lower if part.openness.sign > 0.0 else joint.upper),
+        )
+        start = (0.0, 0.0)
     fit = HandFit(asset, part, hand, approach_m=0.0)
     if part.moves_little:
         _, _, outward = fit.axes_link()
