@@ -435,7 +435,7 @@ def with_mechanism_steps(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> 
 
     Before a skill opens or turns a part that is held, others press the button, turn the dial or close the drawer that
     frees it. Where the
-    setting of a skill is stated, nothing is added.
+    setting of a skill is stated, or it ignores mechanisms, nothing is added.
     """
     skills: list[SkillCfg] = []
     positions = {name: positions_at_rest(asset.articulation, asset.model) for name, asset in assets.items()}
@@ -447,7 +447,7 @@ def with_mechanism_steps(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> 
         part = None if kind is None else part_of_skill(cfg, index, assets)
         if part is not None:
             asset, now = assets[entry.objects[0]], positions[entry.objects[0]]
-            opens = entry.planner_setting.derived and kind != "close"
+            opens = entry.planner_setting.derived and kind != "close" and not entry.ignores_mechanisms
             steps = steps_before(asset, part, now) if opens else []
             skills += [
                 replace(entry, name=step.skill, part=step.part, opening=step.opening, language=[], order=[])

@@ -215,6 +215,20 @@ class ArticulationSkill(Skill):
         name = (self.cfg.planner_setting if setting is None else setting).held_part
         return self.part if name is None else self.object.asset.articulation.part(name)
 
+    def describe_held(self) -> str:
+        """Returns what a mechanism lacks to let the part move now, to be added to a message; empty if nothing."""
+        asset = self.object.asset
+        if not asset.articulation.mechanisms:
+            return ""
+        from unlatch.skills.mechanism_steps import describe_held
+
+        found = describe_held(asset, self.part, self._positions())
+        return f": {found}" if found else ""
+
+    def _positions(self) -> dict[str, float]:
+        """Returns the positions of all joints of the object now [rad or m]."""
+        return dict(zip(self.object.joint_names, self.object.body.joint_states()[0].tolist(), strict=True))
+
     def _in_part_positions(self, plan: KeyframePlan) -> KeyframePlan:
         """Returns a plan with the positions of the part's joint, also where the hand moves another joint first."""
         path = self._joint_path(self.cfg.planner_setting)
@@ -227,8 +241,8 @@ class ArticulationSkill(Skill):
         articulation, model = self.object.asset.articulation, self.object.asset.model
         if not articulation.mechanisms:
             return None
-        positions = dict(zip(self.object.joint_names, self.object.body.joint_states()[0].tolist(), strict=True))
-        return joint_path(articulation, model, self.part, self.held_part(setting), positions)
+        held = self.held_part(setting)
+        return joint_path(articulation, model, self.part, held, self._positions(), free=self.cfg.ignores_mechanisms)
 
     @property
     def follow_to(self) -> float:
@@ -375,6 +389,7 @@ class ArticulationSkill(Skill):
         else:
             message = f"moved {value} of the {threshold} wanted"
             numbers = {"moved": found.value, "wanted": found.threshold}
+        message += self.describe_held()
         return self.make_failure("not_reached", f"'{self.part.name}' {message}", **numbers, s=self.s, s0=self.s0)
 
     def request(

@@ -95,6 +95,9 @@ class SkillCfg:
     """How much more than at rest an object may bear from furniture and other objects for longer than 20 ms [N]; None:
     any force, and objects that no skill names may be touched. If all skills have None, these forces are not recorded.
     """
+    ignores_mechanisms: bool = False
+    """Whether the skill leads its part as if nothing held it: no button is pressed and no lever turned before. It
+    measures what a wrong order does."""
     language: list[str] = field(default_factory=list)
     """Phrasings of this step; `{object}`, `{part}` and `{side}` are filled in."""
     planner_setting: PlannerSettingCfg = field(default_factory=omitted_setting)

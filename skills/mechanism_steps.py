@@ -122,7 +122,13 @@ def held_to_open(asset: ObjectAsset, part: Part, opening: float) -> Part | None:
 
 
 def joint_path(
-    articulation: Articulation, model: UrdfModel, part: Part, held: Part, positions: Positions
+    articulation: Articulation,
+    model: UrdfModel,
+    part: Part,
+    held: Part,
+    positions: Positions,
+    *,
+    free: bool = False,
 ) -> JointPath | None:
     """Returns how joints move while a hand that holds one part leads a part; None: only that of the part moves.
 
@@ -134,13 +140,14 @@ def joint_path(
         part: The part that is led.
         held: The part that the hand holds.
         positions: Present positions of all joints.
+        free: Whether nothing is to be moved first.
     """
     s, joint, sign = positions[part.joint], model.joints[part.joint], part.openness.sign
     led = {each.name for each in model.joints_above(held.link)}
     first = {
         each.by: place_beyond(articulation, model, each)
         for each in held_by(articulation, model, part, positions)
-        if each.by in led
+        if each.by in led and not free
     }
     following = dict(followers(articulation, part.joint))
     if not first and not following and held is part:
@@ -258,3 +265,34 @@ def press_of(asset: ObjectAsset, part: Part) -> PushLatch | None:
     """Returns the latch that is pressed to open a part; None: it has none."""
     latches = (each for each in asset.articulation.mechanisms.values() if isinstance(each, PushLatch))
     return next((each for each in latches if each.joint == part.joint), None)
+
+
+def describe_held(asset: ObjectAsset, part: Part, positions: Positions) -> str:
+    """Returns what holds a part now, as a sentence without a full stop; empty if nothing does."""
+    articulation, model = asset.articulation, asset.model
+    if not articulation.mechanisms:
+        return ""
+    found = [
+        f"'{part.name}' is held: {_describe_condition(asset, condition, positions)}"
+        for condition in held_by(articulation, model, part, positions)
+    ]
+    latch = press_of(asset, part)
+    if latch is not None and _is_in(asset, part, positions):
+        unit = joint_unit(model.joints[part.joint])
+        found.append(f"'{part.name}' is latched: it pops out when it is pressed in by {latch.press:.2g} {unit}")
+    return "; ".join(found)
+
+
+def _describe_condition(asset: ObjectAsset, condition: Condition, positions: Positions) -> str:
+    """Returns where the joint of a condition is, and where it should be."""
+    articulation, model = asset.articulation, asset.model
+    other, unit = part_of_joint(articulation, condition.by), joint_unit(model.joints[condition.by])
+    name = condition.by if other is None else other.name
+    rest, _ = rest_of(articulation, model, condition.by)
+    if not condition.from_rest:
+        wanted = f"{condition.low:.2g} to {condition.high:.2g} {unit}"
+        return f"{name} at {positions[condition.by]:.2f}, expected {wanted}"
+    moved = abs(positions[condition.by] - rest)
+    if condition.low == 0.0:
+        return f"{name} is open by {moved:.2g} {unit}, expected at most {condition.high:.2g}"
+    return f"{name} at {moved:.2g} of the {condition.low:.2g} {unit} that free it"
